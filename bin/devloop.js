@@ -1,0 +1,20 @@
+#!/usr/bin/env node
+// Plain old syntax up to the version check: an older Node has to get as far as the message.
+var major = Number(process.versions.node.split('.')[0]);
+if (major < 24) {
+  process.stderr.write(
+    'devloop needs Node 24 or newer; this is ' + process.version + ' (' + process.execPath + ').\n' +
+      'Install a newer one, for example: npx -y node@24 ' + process.argv[1] + '\n',
+  );
+  process.exit(2);
+}
+if (process.argv.length === 3 && (process.argv[2] === '--version' || process.argv[2] === '-V')) {
+  import('../dist/version.js').then(function (m) {
+    process.stdout.write(m.version + '\n');
+  });
+} else {
+  import('node:module').then(function (m) {
+    m.enableCompileCache();
+    return import('../dist/main.js');
+  });
+}
