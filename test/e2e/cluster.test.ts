@@ -1,0 +1,132 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { ensureClusterBinaries } from '../support/cluster/build.ts';
+import { startCluster, type TestCluster } from '../support/cluster/cluster.ts';
+
+const log = (line: string) => console.error(line);
+const manifests = `
+apiVersion: cert-manager.io/v1
+kind: Issuer
+metadata: {name: self}
+spec: {selfSigned: {}}
+---
+apiVersion: cert-manager.io/v1
+kind: Certificate
+metadata: {name: serving}
+spec: {secretName: serving, dnsNames: [hook.default.svc], issuerRef: {name: self}}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata:
+  name: hook
+  annotations: {cert-manager.io/inject-ca-from: default/serving}
+webhooks:
+- name: hook.devloop.test
+  admissionReviewVersions: [v1]
+  sideEffects: None
+  clientConfig: {service: {name: hook, namespace: default}}
+`;
+
+let cluster: TestCluster;
+
+beforeAll(async () => {
+  cluster = await startCluster({ log });
+}, 1_800_000);
+
+afterAll(() => cluster?.[Symbol.asyncDispose]());
+
+it('has a ready node at the address of the box', async () => {
+  const path = '{.status.addresses[?(@.type=="InternalIP")].address} {.status.nodeInfo.kubeletVersion}';
+  expect(await cluster.kubectl(['get', 'node', 'node', '-o', `jsonpath=${path}`])).toBe(
+    `${cluster.nodeIp} v1.36.3`,
+  );
+});
+
+it('runs a Pod from an image that was loaded, and executes in it', async () => {
+  const { pause } = await ensureClusterBinaries({ log });
+  await cluster.loadImage('devloop.test/own:1', pause);
+  await cluster.kubectl(['run', 'own', '--image=devloop.test/own:1', '--command', '--', '/pause']);
+  await cluster.kubectl(['wait', '--for=condition=Ready', 'pod/own', '--timeout=30s']);
+  expect(await cluster.kubectl(['logs', 'own'])).toBe('');
+  await expect(cluster.kubectl(['exec', 'own', '--', '/absent'])).rejects.toThrow('no such file');
+});
+
+it('issues certificates and injects them into webhook configurations', async () => {
+  await cluster.kubectl(['apply', '-f', '-'], { input: manifests });
+  await cluster.kubectl(['wait', '--for=condition=Ready', 'certificate/serving', '--timeout=30s']);
+  const certificate = await cluster.kubectl(['get', 'secret', 'serving', '-o', 'jsonpath={.data.ca\\.crt}']);
+  expect(certificate).not.toBe('');
+  const bundle = [
+    'get',
+    'validatingwebhookconfiguration',
+    'hook',
+    '-o',
+    'jsonpath={.webhooks[0].clientConfig.caBundle}',
+  ];
+  await expect.poll(() => cluster.kubectl(bundle), { timeout: 10_000, interval: 100 }).toBe(certificate);
+});
+
+it('refuses users without rights, and admits their groups', async () => {
+  const stranger = await cluster.kubeconfigFor('stranger');
+  await expect(cluster.kubectl(['get', 'pods'], { kubeconfig: stranger })).rejects.toThrow(
+    'User "stranger" cannot list resource "pods"',
+  );
+  const member = await cluster.kubeconfigFor('member', ['readers']);
+  await cluster.kubectl(['create', 'clusterrolebinding', 'readers', '--clusterrole=view', '--group=readers']);
+  await expect
+    .poll(() => cluster.kubectl(['get', 'pods'], { kubeconfig: member }).catch(String), { timeout: 10_000 })
+    .toContain('own');
+});
+
+it('refuses an expired client certificate', async () => {
+  const short = await cluster.kubeconfigFor('admin', ['system:masters'], { expiresInSeconds: 1 });
+  await expect
+    .poll(() => cluster.kubectl(['get', 'nodes'], { kubeconfig: short }).catch(String), { timeout: 10_000 })
+    .toContain('must be logged in');
+});
+
+it('runs beside another box, and leaves nothing behind', async () => {
+  const second = await startCluster({ log, pods: false, certManager: false, name: 'second' });
+  expect(second.nodeIp).not.toBe(cluster.nodeIp);
+  expect(await second.kubectl(['config', 'current-context'])).toBe('second\n');
+  expect(traces(second).processes).not.toEqual([]);
+  await second[Symbol.asyncDispose]();
+  expect(traces(second)).toEqual({ links: [], cgroups: [], processes: [] });
+
+  await cluster[Symbol.asyncDispose]();
+  expect(traces(cluster)).toEqual({ links: [], cgroups: [], processes: [] });
+  cluster = await startCluster({ log });
+  expect(await cluster.kubectl(['get', 'pods'])).toBe('');
+});
+
+it('says which process died, and with which words', async () => {
+  const victim = traces(cluster).processes.find(({ command }) => command.includes('kube-scheduler'));
+  process.kill(victim!.pid, 'SIGKILL');
+  await expect.poll(() => traces(cluster).processes, { timeout: 10_000 }).toEqual([]);
+  expect(readFileSync(`${cluster.dir}/failed`, 'utf8')).toMatch('kube-scheduler ended with code 137');
+});
+
+/** What of a box is to be seen on this machine. */
+function traces({ dir, nodeIp }: TestCluster) {
+  const name = `dlbox${nodeIp.split('.')[2]}`;
+  const trees = readdirSync('/sys/fs/cgroup');
+  return {
+    links: readdirSync('/sys/class/net').filter((link) => link === name),
+    cgroups: trees.filter((tree) => safely(() => readdirSync(`/sys/fs/cgroup/${tree}`).includes(name))),
+    processes: readdirSync('/proc')
+      .filter((entry) => /^\d+$/.test(entry))
+      .map((pid) => ({
+        pid: Number(pid),
+        command: safely(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')) || '',
+      }))
+      .filter(({ command }) => command.includes(`${dir}/`)),
+  };
+}
+
+function safely<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,127 @@
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { access, cp, glob, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { lock } from './lock.ts';
+import type { Log } from './prerequisites.ts';
+import { run } from './run.ts';
+
+export interface ClusterBinaries {
+  /** Kubernetes, etcd and cert-manager in one binary. */
+  cluster: string;
+  /** Keys, kubeconfigs, images. */
+  kit: string;
+  /** The sandbox process, and the smallest program a Pod can run. */
+  pause: string;
+  /** An OCI layout tar. */
+  pauseImage: string;
+  /** A directory of YAML files. */
+  certManagerCrds: string;
+  dir: string;
+}
+
+export const PAUSE_IMAGE = 'devloop.test/pause:1';
+
+const source = join(import.meta.dirname, '../../cluster');
+const certManager = 'github.com/cert-manager/cert-manager';
+const buildMinutes = 30;
+const progressSeconds = 15;
+
+/** Builds the control plane unless this very source has been built on this machine before. */
+export async function ensureClusterBinaries({ log }: { log: Log }): Promise<ClusterBinaries> {
+  const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'kube-devloop/test-cluster');
+  const key = await contentHash();
+  const dir = join(cache, key);
+  if (!(await exists(dir))) {
+    await using _ = await lock(`build ${dir}`, buildMinutes * 60_000);
+    if (!(await exists(dir))) await buildInto(cache, dir, log);
+  }
+  return binariesIn(dir);
+}
+
+function binariesIn(dir: string): ClusterBinaries {
+  return {
+    cluster: join(dir, 'cluster'),
+    kit: join(dir, 'kit'),
+    pause: join(dir, 'pause'),
+    pauseImage: join(dir, 'pause.tar'),
+    certManagerCrds: join(dir, 'cert-manager-crds'),
+    dir,
+  };
+}
+
+async function contentHash(): Promise<string> {
+  const hash = createHash('sha256').update(await run('go', ['env', 'GOVERSION', 'GOARCH'], { cwd: source }));
+  const files: string[] = [];
+  for await (const file of glob(['go.mod', 'go.sum', '**/*.go'], { cwd: source })) files.push(file);
+  for (const file of files.sort()) hash.update(`\0${file}\0`).update(await readFile(join(source, file)));
+  return hash.digest('hex').slice(0, 16);
+}
+
+/** Works beside the final place and renames at the end, so that what is there is always whole. */
+async function buildInto(cache: string, dir: string, log: Log): Promise<void> {
+  await mkdir(cache, { recursive: true });
+  const part = await mkdtemp(join(cache, 'part-'));
+  try {
+    log('building the test cluster: minutes the first time on a machine, seconds after that');
+    await compile(part, log);
+    const built = binariesIn(part);
+    await run(built.kit, ['image', PAUSE_IMAGE, built.pause, built.pauseImage]);
+    const module = (await run('go', ['list', '-m', '-f', '{{.Dir}}', certManager], { cwd: source })).trim();
+    await cp(join(module, 'deploy/crds'), built.certManagerCrds, { recursive: true });
+    await rename(part, dir);
+  } finally {
+    await rm(part, { recursive: true, force: true });
+  }
+}
+
+async function compile(out: string, log: Log): Promise<void> {
+  const args = ['build', '-v', '-trimpath', '-ldflags', await linkerFlags(), '-o', `${out}/`, './cmd/...'];
+  const started = Date.now();
+  const go = spawn('go', args, {
+    cwd: source,
+    env: { ...process.env, CGO_ENABLED: '0' },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const ended = once(go, 'close');
+  let packages = 0;
+  const lines: string[] = [];
+  const progress = () =>
+    log(`compiled ${packages} packages in ${Math.round((Date.now() - started) / 1000)} s`);
+  const timer = setInterval(progress, progressSeconds * 1000);
+  try {
+    for await (const line of createInterface(go.stderr)) {
+      packages++;
+      if (lines.push(line) > 30) lines.shift();
+    }
+    const [code] = await ended;
+    if (code !== 0)
+      throw new Error(`go build of the test cluster failed with code ${code}:\n${lines.join('\n')}`);
+  } finally {
+    clearInterval(timer);
+  }
+  progress();
+}
+
+/** Without these the server calls itself v0.0.0-master, and clients that compare versions take it for ancient. */
+async function linkerFlags(): Promise<string> {
+  const goMod = await readFile(join(source, 'go.mod'), 'utf8');
+  const [, version, major, minor] = /k8s\.io\/kubernetes (v(\d+)\.(\d+)\S*)/.exec(goMod) ?? [];
+  if (!version) throw new Error(`${join(source, 'go.mod')} does not require k8s.io/kubernetes`);
+  const values = { gitVersion: version, gitMajor: major, gitMinor: minor };
+  const packages = ['k8s.io/component-base/version', 'k8s.io/client-go/pkg/version'];
+  const set = packages.flatMap((name) =>
+    Object.entries(values).map(([key, value]) => `-X ${name}.${key}=${value}`),
+  );
+  return ['-s', '-w', ...set].join(' ');
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openApi } from './api.ts';
+import { type Box, connectBox, runInBox, startBox } from './box.ts';
+import { type ClusterBinaries, ensureClusterBinaries } from './build.ts';
+import { createCgroup } from './cgroups.ts';
+import { RUNTIME_SOCKET, writeNodeConfig } from './config.ts';
+import { ensurePrerequisites, type Log } from './prerequisites.ts';
+import { awaitMilestones, milestones } from './readiness.ts';
+import { run } from './run.ts';
+import { claimSlot, recordBox, releaseSlot, type Slot } from './slot.ts';
+
+export interface ClusterOptions {
+  /** Whether kube-apiserver calls webhooks at their endpoints, past the ClusterIP. Default: false. */
+  aggregatorRouting?: boolean;
+  /** cert-manager's controller and cainjector. Default: true. */
+  certManager?: boolean;
+  /** Everything that runs Pods: containerd, kubelet, kube-proxy, scheduler. Default: true. */
+  pods?: boolean;
+  /** Leave the cluster up when this process ends; `stopCluster(dir)` ends it. Default: false. */
+  detached?: boolean;
+  /** Of the context in the kubeconfig. */
+  name?: string;
+  log?: Log;
+}
+
+export interface UserOptions {
+  expiresInSeconds?: number;
+}
+
+export interface TestCluster extends AsyncDisposable {
+  readonly name: string;
+  /** A file, for the cluster's administrator. */
+  readonly kubeconfig: string;
+  readonly nodeIp: string;
+  /** This machine, as the API server sees it. */
+  readonly hostIp: string;
+  /** Logs are below logs/. Gone with the cluster. */
+  readonly dir: string;
+  /** Returns stdout; rejects with stderr. */
+  kubectl(args: string[], options?: { input?: string; kubeconfig?: string }): Promise<string>;
+  /** Makes an image whose entrypoint is the static binary, as /<its name>, and gives it to the node. */
+  loadImage(ref: string, binaryPath: string): Promise<void>;
+  /** A kubeconfig file with a client certificate for that user. */
+  kubeconfigFor(user: string, groups?: string[], options?: UserOptions): Promise<string>;
+}
+
+const apiPort = '6443';
+const startSeconds = 120;
+const defaultLifetimeSeconds = 30 * 24 * 3600;
+
+/** Starts a real Kubernetes of one node in a box of its own. Boxes can run side by side. */
+export async function startCluster(options: ClusterOptions = {}): Promise<TestCluster> {
+  const { log = () => undefined } = options;
+  const { cniPlugins } = await ensurePrerequisites(log);
+  const binaries = await ensureClusterBinaries({ log });
+  const slot = await claimSlot();
+  try {
+    return await startIn(slot, binaries, cniPlugins, options);
+  } catch (error) {
+    await releaseSlot(slot.dir);
+    throw error;
+  }
+}
+
+/** Ends the cluster whose `dir` this is, from any process. */
+export const stopCluster = releaseSlot;
+
+async function startIn(
+  slot: Slot,
+  binaries: ClusterBinaries,
+  cniPlugins: string,
+  options: ClusterOptions,
+): Promise<TestCluster> {
+  const { aggregatorRouting = false, certManager = true, pods = true, detached = false } = options;
+  const { dir } = slot;
+  const name = options.name ?? `devloop-test-${slot.number}`;
+  await Promise.all(['logs', 'pki', 'users'].map((sub) => mkdir(join(dir, sub))));
+  await run(binaries.kit, ['pki', join(dir, 'pki'), name, slot.nodeIp, apiPort]);
+  if (pods) await Promise.all([writeNodeConfig(dir, slot.cgroup, cniPlugins), createCgroup(slot.cgroup)]);
+  const settings = {
+    CLUSTER: binaries.cluster,
+    KIT: binaries.kit,
+    PAUSE_IMAGE: binaries.pauseImage,
+    CERT_MANAGER_CRDS: binaries.certManagerCrds,
+    API_PORT: apiPort,
+    AGGREGATOR_ROUTING: String(aggregatorRouting),
+    CERT_MANAGER: String(certManager),
+    PODS: String(pods),
+  };
+  const box = await startBox(slot, settings, detached);
+  await recordBox(dir, box.process, detached);
+  await connectBox(slot, box);
+  const kubeconfig = join(dir, 'pki/admin.kubeconfig');
+  using api = await openApi(kubeconfig);
+  const signal = AbortSignal.any([box.ended, AbortSignal.timeout(startSeconds * 1000)]);
+  await awaitMilestones(milestones({ certManager, pods }), api.get, signal);
+  return handle(slot, box, binaries, { name, kubeconfig });
+}
+
+function handle(
+  slot: Slot,
+  box: Box,
+  binaries: ClusterBinaries,
+  own: { name: string; kubeconfig: string },
+): TestCluster {
+  const { dir, nodeIp, hostIp } = slot;
+  let released: Promise<void> | undefined;
+  return {
+    ...own,
+    nodeIp,
+    hostIp,
+    dir,
+    kubectl: (args, { input = '', kubeconfig = own.kubeconfig } = {}) =>
+      // The cache of a person's own kubectl is by address, and these addresses come back with other clusters behind them.
+      run(binaries.cluster, ['kubectl', ...args], {
+        input,
+        env: { KUBECONFIG: kubeconfig, KUBECACHEDIR: join(dir, 'kubectl') },
+      }),
+    async loadImage(ref, binaryPath) {
+      const archive = join(dir, `${randomUUID()}.tar`);
+      await run(binaries.kit, ['image', ref, binaryPath, archive]);
+      const ctr = ['--address', RUNTIME_SOCKET, '--namespace', 'k8s.io'];
+      await runInBox(box.process, 'ctr', [...ctr, 'images', 'import', archive]);
+      await rm(archive);
+    },
+    async kubeconfigFor(user, groups = [], { expiresInSeconds = defaultLifetimeSeconds } = {}) {
+      const file = join(dir, 'users', `${randomUUID()}.kubeconfig`);
+      await run(binaries.kit, [
+        'kubeconfig',
+        join(dir, 'pki'),
+        file,
+        `${expiresInSeconds}s`,
+        user,
+        ...groups,
+      ]);
+      return file;
+    },
+    [Symbol.asyncDispose]: () => (released ??= releaseSlot(dir)),
+  };
+}

@@ -1,0 +1,105 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PAUSE_IMAGE } from './build.ts';
+
+/** Where the container runtime listens inside the box, whose /run is its own. */
+export const RUNTIME_SOCKET = '/run/containerd.sock';
+
+const podNetwork = '10.88.0.0/16';
+
+/** Writes the configuration files of what runs Pods. */
+export async function writeNodeConfig(dir: string, cgroup: string, cniPlugins: string): Promise<void> {
+  await mkdir(join(dir, 'cni'), { recursive: true });
+  await Promise.all([
+    writeFile(join(dir, 'containerd.toml'), containerd(dir, cniPlugins)),
+    writeFile(join(dir, 'cni/bridge.conflist'), JSON.stringify(bridge())),
+    // Nobody answers there: Pods of the tests speak to Services by address, or not at all.
+    writeFile(join(dir, 'resolv.conf'), 'nameserver 192.0.2.53\n'),
+    writeFile(join(dir, 'kubelet.json'), JSON.stringify(kubelet(dir, cgroup))),
+    writeFile(join(dir, 'kube-proxy.json'), JSON.stringify(kubeProxy(dir))),
+  ]);
+}
+
+function containerd(dir: string, cniPlugins: string): string {
+  return `
+version = 2
+root = "${dir}/containerd"
+state = "/run/containerd"
+disabled_plugins = ["io.containerd.snapshotter.v1.aufs", "io.containerd.snapshotter.v1.btrfs", "io.containerd.snapshotter.v1.devmapper", "io.containerd.snapshotter.v1.zfs", "io.containerd.tracing.processor.v1.otlp", "io.containerd.internal.v1.tracing"]
+[grpc]
+  address = "${RUNTIME_SOCKET}"
+[plugins."io.containerd.internal.v1.opt"]
+  path = "${dir}/containerd-opt"
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = "${PAUSE_IMAGE}"
+  restrict_oom_score_adj = true
+  stream_server_address = "127.0.0.1"
+  stream_server_port = "0"
+  [plugins."io.containerd.grpc.v1.cri".containerd]
+    snapshotter = "overlayfs"
+    [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+      runtime_type = "io.containerd.runc.v2"
+      [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
+        SystemdCgroup = false
+  [plugins."io.containerd.grpc.v1.cri".cni]
+    bin_dir = "${cniPlugins}"
+    conf_dir = "${dir}/cni"
+`;
+}
+
+function bridge(): object {
+  const ipam = { type: 'host-local', dataDir: '/run/cni-addresses', ranges: [[{ subnet: podNetwork }]] };
+  return {
+    cniVersion: '0.4.0',
+    name: 'devloop',
+    plugins: [
+      { type: 'bridge', bridge: 'cni0', isDefaultGateway: true, ipMasq: false, hairpinMode: true, ipam },
+    ],
+  };
+}
+
+function kubelet(dir: string, cgroup: string): object {
+  return {
+    apiVersion: 'kubelet.config.k8s.io/v1beta1',
+    kind: 'KubeletConfiguration',
+    authentication: { anonymous: { enabled: false }, x509: { clientCAFile: `${dir}/pki/ca.crt` } },
+    authorization: { mode: 'Webhook' },
+    containerRuntimeEndpoint: `unix://${RUNTIME_SOCKET}`,
+    cgroupDriver: 'cgroupfs',
+    cgroupRoot: `/${cgroup}`,
+    // Since 1.36 a machine with cgroup v1 is refused unless asked for.
+    failCgroupV1: false,
+    failSwapOn: false,
+    makeIPTablesUtilChains: false,
+    podLogsDir: `${dir}/logs/pods`,
+    resolvConf: `${dir}/resolv.conf`,
+    // Without one, each Pod is given a MissingClusterDNS warning.
+    clusterDNS: ['10.96.0.10'],
+    clusterDomain: 'cluster.local',
+    // Images cannot be pulled again, and the disk is the developer's.
+    imageGCHighThresholdPercent: 100,
+    imageGCLowThresholdPercent: 99,
+    evictionHard: {
+      'memory.available': '100Mi',
+      'nodefs.available': '1%',
+      'nodefs.inodesFree': '1%',
+      'imagefs.available': '1%',
+    },
+    volumePluginDir: `${dir}/kubelet/volume-plugins`,
+  };
+}
+
+function kubeProxy(dir: string): object {
+  return {
+    apiVersion: 'kubeproxy.config.k8s.io/v1alpha1',
+    kind: 'KubeProxyConfiguration',
+    mode: 'nftables',
+    nftables: { minSyncPeriod: '0s' },
+    clientConnection: { kubeconfig: `${dir}/pki/proxy.kubeconfig` },
+    hostnameOverride: 'node',
+    clusterCIDR: podNetwork,
+    // Connection tracking has limits for the whole machine: zero leaves them alone.
+    conntrack: { maxPerCore: 0, min: 0, tcpEstablishedTimeout: '0s', tcpCloseWaitTimeout: '0s' },
+    nodePortAddresses: ['127.0.0.0/8'],
+  };
+}

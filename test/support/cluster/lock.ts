@@ -1,0 +1,30 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/**
+ * One at a time among all processes of this machine. The lock is a name in the kernel (an abstract socket), so it ends
+ * with the process that holds it, however that ends: no lock file can be left behind.
+ */
+export async function lock(name: string, timeoutMs: number): Promise<AsyncDisposable> {
+  const deadline = Date.now() + timeoutMs;
+  for (;;) {
+    const held = await tryLock(name);
+    if (held) return held;
+    if (Date.now() > deadline) throw new Error(`another process held "${name}" for ${timeoutMs / 1000} s`);
+    await sleep(50);
+  }
+}
+
+async function tryLock(name: string): Promise<AsyncDisposable | undefined> {
+  const server = createServer();
+  server.listen(`\0kube-devloop-test-cluster/${name}`);
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') return undefined;
+    throw error;
+  }
+  server.unref();
+  return { [Symbol.asyncDispose]: () => new Promise((resolve) => server.close(() => resolve())) };
+}

@@ -1,0 +1,74 @@
+import { constants } from 'node:fs';
+import { access } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+import { lock } from './lock.ts';
+import { run } from './run.ts';
+
+export type Log = (line: string) => void;
+
+/** Debian's package of each program, and where the container runtime's network plugins live. */
+const packages: Record<string, string> = {
+  containerd: 'containerd',
+  ctr: 'containerd',
+  runc: 'runc',
+  nft: 'nftables',
+  ip: 'iproute2',
+  unshare: 'util-linux',
+  nsenter: 'util-linux',
+  setpriv: 'util-linux',
+};
+const pluginPackage = 'containernetworking-plugins';
+const pluginDirs = ['/usr/lib/cni', '/opt/cni/bin'];
+const installMinutes = 10;
+
+/** Makes sure that this machine can run the cluster: installs what is missing, or says how to. */
+export async function ensurePrerequisites(log: Log): Promise<{ cniPlugins: string }> {
+  if (process.platform !== 'linux')
+    throw new Error('the test cluster needs Linux: run the e2e tests in a Linux machine');
+  if (process.getuid?.() !== 0)
+    throw new Error('the test cluster needs root for namespaces: sudo -E npm test');
+  if ((await missingPackages()).length > 0) await install(log);
+  const cniPlugins = await firstWith(pluginDirs, 'bridge');
+  return { cniPlugins: cniPlugins! };
+}
+
+async function install(log: Log): Promise<void> {
+  await using _ = await lock('prerequisites', installMinutes * 60_000);
+  const missing = await missingPackages();
+  if (missing.length === 0) return;
+  const command = ['install', '--yes', '--no-install-recommends', ...missing];
+  log(`installing ${missing.join(' ')}`);
+  const env = { DEBIAN_FRONTEND: 'noninteractive' };
+  try {
+    await run('apt-get', ['update', '--quiet'], { env });
+    await run('apt-get', ['--quiet', ...command], { env });
+  } catch (cause) {
+    throw new Error(`the test cluster needs more programs: apt-get update && apt-get ${command.join(' ')}`, {
+      cause,
+    });
+  }
+  const still = await missingPackages();
+  if (still.length > 0)
+    throw new Error(`installed, but not found in PATH: the programs of ${still.join(' ')}`);
+}
+
+async function missingPackages(): Promise<string[]> {
+  const path = (process.env.PATH ?? '').split(delimiter);
+  const missing = new Set<string>();
+  for (const [program, name] of Object.entries(packages)) {
+    if (!(await firstWith(path, program))) missing.add(name);
+  }
+  if (!(await firstWith(pluginDirs, 'bridge'))) missing.add(pluginPackage);
+  return [...missing];
+}
+
+async function firstWith(dirs: readonly string[], program: string): Promise<string | undefined> {
+  for (const dir of dirs) {
+    const found = await access(join(dir, program), constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+    if (found) return dir;
+  }
+  return undefined;
+}

@@ -1,0 +1,49 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Get } from './api.ts';
+
+export interface Milestone {
+  name: string;
+  reached: (get: Get) => Promise<boolean>;
+}
+
+interface Conditioned {
+  status?: { conditions?: { type: string; status: string }[] };
+}
+
+const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+
+/** What has to be true before a test may use the cluster. */
+export function milestones(parts: { certManager: boolean; pods: boolean }): Milestone[] {
+  // Pods cannot be made in a namespace before its service account exists.
+  const found = [milestone('default service account', '/api/v1/namespaces/default/serviceaccounts/default')];
+  if (parts.certManager) {
+    // The one that is applied last to be established says nothing of the others, so ask for those that tests use.
+    for (const name of ['issuers', 'certificates', 'certificaterequests']) {
+      found.push(milestone(`CRD ${name}`, `${crds}/${name}.cert-manager.io`, 'Established'));
+    }
+  }
+  if (parts.pods) found.push(milestone('node', '/api/v1/nodes/node', 'Ready'));
+  return found;
+}
+
+function milestone(name: string, path: string, condition?: string): Milestone {
+  const reached = async (get: Get) => {
+    const object = (await get(path)) as Conditioned | undefined;
+    return object !== undefined && (condition === undefined || isTrue(object, condition));
+  };
+  return { name, reached };
+}
+
+function isTrue(object: Conditioned, type: string): boolean {
+  return object.status?.conditions?.some((one) => one.type === type && one.status === 'True') ?? false;
+}
+
+/** Polls one milestone after the other, since they come in about this order. */
+export async function awaitMilestones(list: Milestone[], get: Get, signal: AbortSignal): Promise<void> {
+  for (const { name, reached } of list) {
+    while (!(await reached(get))) {
+      if (signal.aborted) throw new Error(`no ${name}: ${(signal.reason as Error).message}`);
+      await sleep(50);
+    }
+  }
+}

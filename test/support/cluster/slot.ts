@@ -1,0 +1,101 @@
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { removeCgroup } from './cgroups.ts';
+import { identify, isAlive, killAndWait, onlyChild, type ProcessIdentity } from './identity.ts';
+import { lock } from './lock.ts';
+import { run } from './run.ts';
+
+/** The number of a box, and everything on the machine that is named after it. */
+export interface Slot {
+  number: number;
+  dir: string;
+  link: string;
+  cgroup: string;
+  hostIp: string;
+  nodeIp: string;
+}
+
+/** Kept in the slot's directory: whose the box is, and the process to kill. */
+interface Claim {
+  /** Undefined for a detached box, which is nobody's. */
+  owner?: ProcessIdentity;
+  box?: ProcessIdentity;
+}
+
+const slots = join(tmpdir(), 'kube-devloop-test-cluster');
+const highest = 250;
+
+function slot(number: number): Slot {
+  const name = `dlbox${number}`;
+  const dir = join(slots, String(number));
+  return { number, dir, link: name, cgroup: name, hostIp: `10.99.${number}.1`, nodeIp: `10.99.${number}.2` };
+}
+
+/** Clears away boxes whose owner is dead, then takes the first free number. */
+export async function claimSlot(): Promise<Slot> {
+  await using _ = await lock('slots', 60_000);
+  await mkdir(slots, { recursive: true });
+  for (const name of await readdir(slots)) await removeIfDead(name);
+  for (let number = 1; number <= highest; number++) {
+    const free = slot(number);
+    if (existsSync(free.dir) || existsSync(`/sys/class/net/${free.link}`)) continue;
+    const part = await mkdtemp(join(slots, 'part-'));
+    await writeClaim(part, { owner: (await identify(process.pid))! });
+    await rename(part, free.dir);
+    return free;
+  }
+  throw new Error(`all ${highest} test clusters are taken: see ${slots}`);
+}
+
+/** Notes the process to kill. A detached box lives until somebody stops it: no owner any more. */
+export async function recordBox(dir: string, box: ProcessIdentity, detached: boolean): Promise<void> {
+  const { owner } = await readClaim(dir);
+  await writeClaim(dir, detached || !owner ? { box } : { owner, box });
+}
+
+/** Ends the box and removes all that it left on the machine. */
+export async function releaseSlot(dir: string): Promise<void> {
+  const { link, cgroup } = slot(Number(dir.slice(slots.length + 1)));
+  const { box } = await readClaim(dir);
+  if (box) await killBox(box);
+  await removeLink(link);
+  await removeCgroup(cgroup);
+  await rm(dir, { recursive: true, force: true, maxRetries: 5 });
+}
+
+/** unshare ends once process 1 and with it every process of the box has ended: waiting for it is waiting for all. */
+async function killBox(box: ProcessIdentity): Promise<void> {
+  const init = (await isAlive(box)) ? await onlyChild(box.pid) : undefined;
+  if (init) await killAndWait(init);
+  await killAndWait(box);
+}
+
+/** The kernel takes the link away by itself some time after the box's end, perhaps between look and call. */
+async function removeLink(link: string): Promise<void> {
+  const exists = () => existsSync(`/sys/class/net/${link}`);
+  if (!exists()) return;
+  await run('ip', ['link', 'delete', link]).catch((error: unknown) => {
+    if (exists()) throw error;
+  });
+}
+
+async function removeIfDead(name: string): Promise<void> {
+  const dir = join(slots, name);
+  if (!/^\d+$/.test(name)) return rm(dir, { recursive: true, force: true });
+  const { owner, box } = await readClaim(dir);
+  const keeper = owner ?? box;
+  if (!keeper || !(await isAlive(keeper))) await releaseSlot(dir);
+}
+
+async function readClaim(dir: string): Promise<Claim> {
+  const text = await readFile(join(dir, 'claim.json'), 'utf8').catch(() => '{}');
+  return JSON.parse(text) as Claim;
+}
+
+async function writeClaim(dir: string, claim: Claim): Promise<void> {
+  const file = join(dir, 'claim.json');
+  await writeFile(`${file}.part`, JSON.stringify(claim));
+  await rename(`${file}.part`, file);
+}
