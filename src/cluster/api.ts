@@ -1,0 +1,201 @@
+import { Agent, type AgentOptions, type RequestOptions, request as httpsRequest } from 'node:https';
+import { request as httpRequest } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { DevloopError } from '../errors.ts';
+import { ApiError, connectionError, unauthorizedError } from './api-errors.ts';
+import type { Selected } from './kubeconfig.ts';
+import type { KubeObject, List } from './objects.ts';
+import { collectionPath, type Kind, type ObjectRef, objectPath } from './resources.ts';
+
+export type PatchType = 'json' | 'merge';
+
+export interface CallOptions {
+  /** Only for reads and waits: a write that was sent is never cut off, since nobody could tell whether it happened. */
+  signal?: AbortSignal;
+  query?: Record<string, string>;
+  accept?: string;
+}
+
+/** One cluster over one keep-alive pool. Methods reject with ApiError (the server's refusal) or DevloopError (no answer). */
+export interface ClusterApi extends AsyncDisposable {
+  readonly context: string;
+  readonly server: string;
+  readonly namespace: string;
+  readonly kubeconfigFiles: string[];
+  get<T extends KubeObject>(ref: ObjectRef, options?: CallOptions): Promise<T | undefined>;
+  list<T extends KubeObject>(kind: Kind, namespace: string | undefined, options?: CallOptions): Promise<T[]>;
+  create<T extends KubeObject>(ref: ObjectRef, object: object, options?: CallOptions): Promise<T>;
+  replace<T extends KubeObject>(ref: ObjectRef, object: object): Promise<T>;
+  patch<T extends KubeObject>(ref: ObjectRef, type: PatchType, patch: unknown, options?: CallOptions): Promise<T>;
+  /** Resolves to false when the object is not there (any more), or is another one than `uid` names. */
+  remove(ref: ObjectRef, uid?: string): Promise<boolean>;
+  /** Any other call. */
+  call<T>(method: string, path: string, body?: unknown, options?: CallOptions & { contentType?: string }): Promise<T>;
+}
+
+const CALL_TIMEOUT_MS = 30_000;
+
+const PATCH_TYPES = { json: 'application/json-patch+json', merge: 'application/merge-patch+json' } as const;
+
+/**
+ * The generated client opens a TLS connection per call; this one keeps them. kubeconfig and all its ways to authenticate
+ * (client certificates, tokens, exec plugins, OIDC, proxies) stay the library's.
+ */
+export async function connect(selected: Selected): Promise<ClusterApi> {
+  const transport = await createTransport(selected);
+  const call: ClusterApi['call'] = (method, path, body, options = {}) => transport.call(method, path, body, options);
+  return {
+    context: selected.context,
+    server: selected.server,
+    namespace: selected.namespace,
+    kubeconfigFiles: selected.files,
+    call,
+    async get<T>(ref: ObjectRef, options: CallOptions = {}) {
+      try {
+        return await call<T>('GET', objectPath(ref), undefined, options);
+      } catch (error) {
+        if (error instanceof ApiError && error.status === 404) return undefined;
+        throw error;
+      }
+    },
+    async list<T>(kind: Kind, namespace: string | undefined, options: CallOptions = {}) {
+      const list = await call<List<T>>('GET', collectionPath(kind, namespace), undefined, options);
+      return list.items ?? [];
+    },
+    create: (ref, object, options = {}) => call('POST', collectionPath(ref.kind, ref.namespace), object, options),
+    replace: (ref, object) => call('PUT', objectPath(ref), object),
+    patch: (ref, type, patch, options = {}) =>
+      call('PATCH', objectPath(ref), patch, { ...options, contentType: PATCH_TYPES[type] }),
+    async remove(ref, uid) {
+      const body = uid === undefined ? {} : { preconditions: { uid } };
+      try {
+        await call('DELETE', objectPath(ref), { apiVersion: 'v1', kind: 'DeleteOptions', ...body });
+        return true;
+      } catch (error) {
+        // 409: the name now belongs to another object, which is not ours to delete.
+        if (error instanceof ApiError && (error.status === 404 || error.status === 409)) return false;
+        throw error;
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      transport.close();
+    },
+  };
+}
+
+interface Transport {
+  call<T>(method: string, path: string, body: unknown, options: CallOptions & { contentType?: string }): Promise<T>;
+  close(): void;
+}
+
+async function createTransport(selected: Selected): Promise<Transport> {
+  const base = new URL(selected.server);
+  const send = base.protocol === 'http:' ? httpRequest : httpsRequest;
+  let auth = await authenticate(selected);
+  const agent = selected.config.getCurrentCluster()?.proxyUrl
+    ? auth.agent
+    : new Agent({ ...tlsOf(auth), keepAlive: true, maxSockets: 16, scheduling: 'lifo' });
+
+  async function once(method: string, path: string, body: unknown, options: CallOptions & { contentType?: string }): Promise<Answer> {
+    const payload = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
+    const url = new URL(base.pathname.replace(/\/$/, '') + path, base);
+    for (const [key, value] of Object.entries(options.query ?? {})) url.searchParams.set(key, value);
+    return await exchange(send, url, payload, {
+      method,
+      agent: base.protocol === 'http:' ? undefined : agent,
+      headers: {
+        ...auth.headers,
+        accept: options.accept ?? 'application/json',
+        'user-agent': 'devloop',
+        ...(payload ? { 'content-type': options.contentType ?? 'application/json', 'content-length': payload.length } : {}),
+      },
+      ...(options.signal ? { signal: options.signal } : {}),
+    });
+  }
+
+  async function call<T>(method: string, path: string, body: unknown, options: CallOptions & { contentType?: string }): Promise<T> {
+    let answer = await retried(() => once(method, path, body, options), method, selected, options.signal);
+    if (answer.status === 401) {
+      // Exec plugins and OIDC hand out short-lived tokens; the library makes a new one when the old one has run out.
+      auth = await authenticate(selected);
+      answer = await retried(() => once(method, path, body, options), method, selected, options.signal);
+    }
+    if (answer.status === 401) throw unauthorizedError(selected);
+    const parsed = parse(answer);
+    if (answer.status >= 400) throw ApiError.from(method, path, answer.status, parsed, answer.text);
+    return parsed as T;
+  }
+
+  return { call, close: () => agent?.destroy() };
+}
+
+type AuthOptions = RequestOptions & { agent?: Agent };
+
+async function authenticate(selected: Selected): Promise<AuthOptions> {
+  const options: AuthOptions = {};
+  try {
+    await selected.config.applyToHTTPSOptions(options);
+  } catch (error) {
+    throw unauthorizedError(selected, error);
+  }
+  if (options.auth) {
+    const basic = Buffer.from(String(options.auth)).toString('base64');
+    options.headers = { ...(options.headers as Record<string, string>), authorization: `Basic ${basic}` };
+  }
+  return options;
+}
+
+function tlsOf({ ca, cert, key, pfx, passphrase, rejectUnauthorized, servername }: RequestOptions): AgentOptions {
+  const all = { ca, cert, key, pfx, passphrase, rejectUnauthorized, servername };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+}
+
+interface Answer {
+  status: number;
+  text: string;
+}
+
+function exchange(
+  send: typeof httpsRequest | typeof httpRequest,
+  url: URL,
+  payload: Buffer | undefined,
+  options: RequestOptions & { agent?: Agent | undefined },
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const request = send(url, { ...options, timeout: CALL_TIMEOUT_MS } as RequestOptions, (response: IncomingMessage) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('error', reject);
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') }));
+    });
+    request.on('timeout', () => request.destroy(Object.assign(new Error(`no answer in ${CALL_TIMEOUT_MS / 1000} s`), { code: 'ETIMEDOUT' })));
+    request.on('error', reject);
+    request.end(payload);
+  });
+}
+
+const READS = new Set(['GET', 'HEAD']);
+
+/** A read whose pooled connection the server had just closed is sent again; writes are left to callers, who look before they repeat. */
+async function retried(attempt: () => Promise<Answer>, method: string, selected: Selected, signal?: AbortSignal): Promise<Answer> {
+  for (let left = READS.has(method) ? 2 : 0; ; left--) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (signal?.aborted) throw signal.reason;
+      const code = (error as NodeJS.ErrnoException).code ?? '';
+      if (left > 0 && (code === 'ECONNRESET' || code === 'EPIPE')) continue;
+      throw connectionError(selected, error);
+    }
+  }
+}
+
+function parse(answer: Answer): unknown {
+  if (answer.text === '') return undefined;
+  try {
+    return JSON.parse(answer.text);
+  } catch {
+    if (answer.status >= 400) return undefined;
+    throw new DevloopError('cluster.rejected', `The API server answered with something that is not JSON: ${answer.text.slice(0, 200)}`);
+  }
+}

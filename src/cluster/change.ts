@@ -1,0 +1,89 @@
+import { DevloopError } from '../errors.ts';
+import type { Emit } from '../report/events.ts';
+import type { ClusterApi } from './api.ts';
+import { ApiError, rejected } from './api-errors.ts';
+import { changePatch, type Kept, sessionOf, undoPatch } from './marks.ts';
+import type { Json, KubeObject } from './objects.ts';
+import { describe, type ObjectRef } from './resources.ts';
+
+const ATTEMPTS = 12;
+
+export interface WantedChange {
+  ref: ObjectRef;
+  fields: { path: string[]; value?: Json }[];
+  /** For people: `selector removed`. */
+  detail: string;
+  /** Looks at the object once more before each try; throws when the change must not be made any more. */
+  check?: (object: KubeObject) => void;
+}
+
+/** Makes a marked change in one guarded patch; looks again and tries anew when somebody wrote in between. */
+export async function applyChange(api: ClusterApi, session: string, wanted: WantedChange, emit: Emit): Promise<void> {
+  await settle(wanted.ref, async () => {
+    const object = await api.get<KubeObject>(wanted.ref);
+    if (object === undefined) throw gone(wanted.ref);
+    const holder = sessionOf(object);
+    if (holder === session) return;
+    if (holder !== undefined) {
+      throw new DevloopError('session.held', `${describe(wanted.ref)} already carries the mark of session ${holder}.`, {
+        hint: 'devloop status shows who that is; devloop down puts it back',
+      });
+    }
+    wanted.check?.(object);
+    await api.patch(wanted.ref, 'json', changePatch(object, session, wanted.fields));
+    emit({ type: 'change', action: 'change', object: describe(wanted.ref), detail: wanted.detail });
+  });
+}
+
+/** Puts a marked object back. Idempotent; what somebody else changed since is kept and returned. */
+export async function undoChange(api: ClusterApi, ref: ObjectRef, emit: Emit): Promise<Kept[]> {
+  return await settle(ref, async () => {
+    const object = await api.get<KubeObject>(ref);
+    if (object === undefined || sessionOf(object) === undefined) return [];
+    const { patch, kept } = undoPatch(object);
+    await api.patch(ref, 'json', patch);
+    emit({ type: 'change', action: 'restore', object: describe(ref), detail: kept.length === 0 ? 'as it was' : 'all but what others changed' });
+    return kept;
+  });
+}
+
+/** Creates an object that carries its mark from birth. One that this session left there in an earlier try is replaced. */
+export async function createMarked<T extends KubeObject>(api: ClusterApi, ref: ObjectRef, object: T, emit: Emit): Promise<T> {
+  return await settle(ref, async () => {
+    try {
+      const created = await api.create<T>(ref, object);
+      emit({ type: 'change', action: 'create', object: describe(ref), detail: '' });
+      return created;
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.reason !== 'AlreadyExists') throw error;
+      const existing = await api.get<T>(ref);
+      if (existing === undefined) throw error;
+      if (sessionOf(existing) !== sessionOf(object)) {
+        throw new DevloopError('change.conflict', `${describe(ref)} exists already and is not this session's.`, {
+          hint: `kubectl get ${ref.kind.toLowerCase()} ${ref.namespace ? `-n ${ref.namespace} ` : ''}${ref.name} -o yaml`,
+        });
+      }
+      return existing;
+    }
+  });
+}
+
+/** Repeats a look-decide-write round while the API server answers that somebody wrote in between, a bounded number of times. */
+export async function settle<T>(ref: ObjectRef, round: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await round();
+    } catch (error) {
+      const lostAnswer = error instanceof DevloopError && error.code === 'cluster.unreachable';
+      const conflict = error instanceof ApiError && error.isConflict && error.reason !== 'AlreadyExists';
+      if (!(conflict || lostAnswer) || attempt >= ATTEMPTS || (lostAnswer && attempt >= 3)) {
+        throw error instanceof ApiError ? rejected(error, `Changing ${describe(ref)}`) : error;
+      }
+      await new Promise((resolve) => setTimeout(resolve, Math.min(20 * attempt, 200)));
+    }
+  }
+}
+
+function gone(ref: ObjectRef): DevloopError {
+  return new DevloopError('target.not-found', `${describe(ref)} does not exist any more.`, { hint: 'Run the command again.' });
+}

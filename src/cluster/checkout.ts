@@ -1,0 +1,83 @@
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+
+/** What the files of a checkout tell about the operator that they make. */
+export interface Hints {
+  /** API groups that the checkout defines. */
+  groups: Set<string>;
+  /** HTTP paths that stand in its sources and manifests. */
+  paths: Set<string>;
+  /** Names that the operator goes by: project, module, directory. */
+  names: Set<string>;
+  /** The checkout registers or declares webhooks. */
+  declaresWebhooks: boolean;
+}
+
+const SKIPPED = new Set(['vendor', 'node_modules', 'bin', 'dist', 'target', 'testdata', 'third_party', 'hack', 'docs']);
+const MAX_FILES = 8000;
+const MAX_BYTES = 400_000;
+const AT_ONCE = 32;
+
+/** Reads Go sources and YAML manifests below `root`. Nothing is parsed as a language: markers, groups and paths are recognised as text. */
+export async function readHints(root: string): Promise<Hints> {
+  const hints: Hints = { groups: new Set(), paths: new Set(), names: new Set(), declaresWebhooks: false };
+  const files = await sourceFiles(root);
+  for (let at = 0; at < files.length; at += AT_ONCE) {
+    await Promise.all(files.slice(at, at + AT_ONCE).map(async (file) => collect(await readSmall(file), file, hints)));
+  }
+  await collectNames(root, hints);
+  return hints;
+}
+
+async function sourceFiles(root: string): Promise<string[]> {
+  const found: string[] = [];
+  const queue = [root];
+  for (let directory = queue.shift(); directory !== undefined && found.length < MAX_FILES; directory = queue.shift()) {
+    const entries = await readdir(directory, { withFileTypes: true }).catch(() => []);
+    for (const entry of entries) {
+      const path = join(directory, entry.name);
+      if (entry.isDirectory() && !entry.name.startsWith('.') && !SKIPPED.has(entry.name)) queue.push(path);
+      else if (entry.isFile() && /\.(go|ya?ml|tpl|rs|java|py|ts)$/.test(entry.name) && !entry.name.endsWith('_test.go')) found.push(path);
+    }
+  }
+  return found;
+}
+
+async function readSmall(file: string): Promise<string> {
+  const { size } = await stat(file).catch(() => ({ size: 0 }));
+  return size === 0 || size > MAX_BYTES ? '' : await readFile(file, 'utf8').catch(() => '');
+}
+
+const GROUP_PATTERNS = [
+  /\+groupName=([\w.-]+)/g,
+  /GroupVersion\{\s*Group:\s*"([\w.-]+\.[\w.-]+)"/g,
+  /\bGroup(?:Name)?\s*=\s*"([\w.-]+\.[\w.-]+)"/g,
+];
+const GO_PATH = /"(\/[A-Za-z0-9][A-Za-z0-9._/-]{2,150})"/g;
+const MARKER_PATH = /\+kubebuilder:webhook:[^\n]*\bpath="?([^",\s]+)/g;
+const YAML_PATH = /^\s*path:\s*["']?(\/[A-Za-z0-9][A-Za-z0-9._/-]*)/gm;
+
+function collect(text: string, file: string, hints: Hints): void {
+  const all = (pattern: RegExp, into: Set<string>): void => {
+    for (const match of text.matchAll(pattern)) if (match[1]) into.add(match[1]);
+  };
+  if (/\.ya?ml$|\.tpl$/.test(file)) {
+    if (text.includes('CustomResourceDefinition')) all(/^ {2}group:\s*["']?([\w.-]+)/gm, hints.groups);
+    if (/WebhookConfiguration|conversion:/.test(text)) {
+      all(YAML_PATH, hints.paths);
+      if (/kind:\s*(Validating|Mutating)WebhookConfiguration/.test(text)) hints.declaresWebhooks = true;
+    }
+    return;
+  }
+  for (const pattern of GROUP_PATTERNS) all(pattern, hints.groups);
+  all(GO_PATH, hints.paths);
+  all(MARKER_PATH, hints.paths);
+  if (/\+kubebuilder:webhook:|NewWebhookManagedBy|GetWebhookServer\(\)/.test(text)) hints.declaresWebhooks = true;
+}
+
+async function collectNames(root: string, hints: Hints): Promise<void> {
+  const project = await readFile(join(root, 'PROJECT'), 'utf8').catch(() => '');
+  const module = await readFile(join(root, 'go.mod'), 'utf8').catch(() => '');
+  const names = [project.match(/^projectName:\s*["']?([\w.-]+)/m)?.[1], module.match(/^module\s+\S*?([\w.-]+?)(?:\/v\d+)?\s*$/m)?.[1], basename(root)];
+  for (const name of names) if (name && name.length > 2) hints.names.add(name.toLowerCase());
+}

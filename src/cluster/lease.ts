@@ -1,0 +1,132 @@
+import { DevloopError } from '../errors.ts';
+import type { Emit } from '../report/events.ts';
+import type { ClusterApi } from './api.ts';
+import { ApiError } from './api-errors.ts';
+import { SESSION_LABEL, sessionOf } from './marks.ts';
+import type { Lease } from './objects.ts';
+import { describe, type ObjectRef } from './resources.ts';
+
+const INFO_ANNOTATION = 'devloop.dev/holder';
+export const LEASE_SECONDS = 15;
+const RENEW_EVERY_MS = 5_000;
+
+/** Who holds an operator, from where, and how it does. Stands on the Lease, so that `status` needs one call and no local file. */
+export interface Holder {
+  user: string;
+  host: string;
+  pid: number;
+  /** Identifies the process beyond its pid; empty where the system does not tell. */
+  processStart: string;
+  since: string;
+  route: string;
+  target: string;
+  health: string;
+}
+
+export interface HeldLease extends AsyncDisposable {
+  update(holder: Partial<Holder>): Promise<void>;
+  /** Resolves when another session took the Lease, with its holder's name. */
+  readonly lost: Promise<string>;
+}
+
+export function leaseRef(namespace: string, name: string): ObjectRef {
+  return { kind: 'Lease', namespace, name: `devloop.${name}`.slice(0, 253) };
+}
+
+export function holderOf(lease: Lease): Holder | undefined {
+  try {
+    return JSON.parse(lease.metadata.annotations?.[INFO_ANNOTATION] ?? '') as Holder;
+  } catch {
+    return undefined;
+  }
+}
+
+export function identity(holder: Pick<Holder, 'user' | 'host' | 'pid'>): string {
+  return `${holder.user}@${holder.host} (pid ${holder.pid})`;
+}
+
+/** Creates the Lease and renews it until disposed, which deletes it. Undefined where Leases are forbidden: said once, then done without. */
+export async function holdLease(api: ClusterApi, ref: ObjectRef, session: string, first: Holder, emit: Emit): Promise<HeldLease | undefined> {
+  let holder = first;
+  let created: Lease;
+  try {
+    created = await api.create<Lease>(ref, leaseObject(ref, session, holder));
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    if (error.isForbidden) {
+      emit({ type: 'warning', message: `Leases are forbidden here, so nothing warns a second person who takes over the same operator (${error.message}).` });
+      return undefined;
+    }
+    throw new DevloopError('session.held', `${describe(ref)} was taken by another session just now.`, { hint: 'devloop status', cause: error });
+  }
+  const lost = Promise.withResolvers<string>();
+  const renew = async (): Promise<void> => {
+    const patch = { metadata: { annotations: { [INFO_ANNOTATION]: JSON.stringify(holder) } }, spec: { renewTime: microTime() } };
+    const now = await api.get<Lease>(ref);
+    if (now?.metadata.uid !== created.metadata.uid) lost.resolve(now ? (now.spec.holderIdentity ?? 'somebody') : 'nobody (the Lease was deleted)');
+    else await api.patch(ref, 'merge', patch);
+  };
+  // A renewal that fails is tried again at the next tick: the Lease outlasts two of them.
+  const timer = setInterval(() => void renew().catch(() => {}), RENEW_EVERY_MS);
+  return {
+    lost: lost.promise,
+    async update(change) {
+      holder = { ...holder, ...change };
+      await renew().catch(() => {});
+    },
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer);
+    },
+  };
+}
+
+function leaseObject(ref: ObjectRef, session: string, holder: Holder): Lease {
+  const now = microTime();
+  return {
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: {
+      name: ref.name,
+      ...(ref.namespace === undefined ? {} : { namespace: ref.namespace }),
+      labels: { [SESSION_LABEL]: session },
+      annotations: { [INFO_ANNOTATION]: JSON.stringify(holder) },
+    },
+    spec: { holderIdentity: identity(holder), leaseDurationSeconds: LEASE_SECONDS, acquireTime: now, renewTime: now },
+  };
+}
+
+function microTime(): string {
+  return new Date().toISOString().replace(/(\.\d{3})Z$/, '$1000Z');
+}
+
+/** Whether a Lease's session lives: known at once for processes of this machine, observed for its whole duration otherwise. */
+export async function isAlive(
+  api: ClusterApi,
+  ref: ObjectRef,
+  here: { host: string; isRunning(pid: number, processStart: string): Promise<boolean> },
+  emit: Emit,
+  signal: AbortSignal,
+): Promise<{ session: string; holder: Holder | undefined; identity: string; alive: boolean; local: boolean } | undefined> {
+  const lease = await api.get<Lease>(ref);
+  const session = lease && sessionOf(lease);
+  if (lease === undefined || session === undefined) return undefined;
+  const holder = holderOf(lease);
+  const result = { session, holder, identity: lease.spec.holderIdentity ?? 'unknown', local: holder?.host === here.host };
+  if (holder && result.local) return { ...result, alive: await here.isRunning(holder.pid, holder.processStart) };
+  return { ...result, alive: await moves(api, ref, lease, emit, signal) };
+}
+
+/** Clocks of two machines are never compared: a Lease is dead when it stood still here for its whole duration. */
+async function moves(api: ClusterApi, ref: ObjectRef, lease: Lease, emit: Emit, signal: AbortSignal): Promise<boolean> {
+  const limitSeconds = lease.spec.leaseDurationSeconds ?? LEASE_SECONDS;
+  const started = Date.now();
+  for (let seconds = 0; seconds <= limitSeconds; seconds = (Date.now() - started) / 1000) {
+    emit({ type: 'waiting', for: `a sign of life from ${lease.spec.holderIdentity}`, seconds: Math.round(seconds), limitSeconds });
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    signal.throwIfAborted();
+    const now = await api.get<Lease>(ref, { signal });
+    if (now === undefined) return false;
+    if (now.spec.renewTime !== lease.spec.renewTime || now.metadata.uid !== lease.metadata.uid) return true;
+  }
+  return false;
+}

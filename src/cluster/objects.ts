@@ -1,0 +1,169 @@
+/** The parts of Kubernetes objects that devloop reads and writes, as the API server sends them (times are ISO strings). */
+export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
+
+export interface Metadata {
+  name: string;
+  namespace?: string;
+  uid?: string;
+  resourceVersion?: string;
+  creationTimestamp?: string;
+  deletionTimestamp?: string;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  ownerReferences?: { kind: string; name: string; uid: string; controller?: boolean }[];
+  managedFields?: { manager: string; operation: string; time?: string; fieldsV1?: unknown }[];
+}
+
+export interface KubeObject {
+  apiVersion?: string;
+  kind?: string;
+  metadata: Metadata;
+}
+
+export interface List<T> {
+  items: T[];
+  metadata?: { resourceVersion?: string; continue?: string };
+}
+
+export interface ServicePort {
+  name?: string;
+  port: number;
+  targetPort?: number | string;
+  protocol?: string;
+}
+
+export interface Service extends KubeObject {
+  spec: {
+    type?: string;
+    selector?: Record<string, string>;
+    ports?: ServicePort[];
+    clusterIP?: string;
+    ipFamilies?: ('IPv4' | 'IPv6')[];
+    ipFamilyPolicy?: string;
+    internalTrafficPolicy?: string;
+  };
+}
+
+export interface Container {
+  name: string;
+  image?: string;
+  command?: string[];
+  args?: string[];
+  workingDir?: string;
+  env?: EnvVar[];
+  envFrom?: { prefix?: string; configMapRef?: Reference; secretRef?: Reference }[];
+  ports?: { name?: string; containerPort: number }[];
+  volumeMounts?: { name: string; mountPath: string; subPath?: string }[];
+}
+
+interface Reference {
+  name: string;
+  optional?: boolean;
+}
+
+export interface EnvVar {
+  name: string;
+  value?: string;
+  valueFrom?: {
+    fieldRef?: { fieldPath: string };
+    secretKeyRef?: Reference & { key: string };
+    configMapKeyRef?: Reference & { key: string };
+    resourceFieldRef?: { resource: string };
+  };
+}
+
+export interface KeyToPath {
+  key: string;
+  path: string;
+}
+
+export interface Volume {
+  name: string;
+  secret?: { secretName: string; items?: KeyToPath[]; optional?: boolean };
+  configMap?: { name: string; items?: KeyToPath[]; optional?: boolean };
+  projected?: {
+    sources?: {
+      secret?: { name: string; items?: KeyToPath[] };
+      configMap?: { name: string; items?: KeyToPath[] };
+    }[];
+  };
+}
+
+export interface PodTemplate {
+  metadata?: { labels?: Record<string, string>; annotations?: Record<string, string> };
+  spec: { containers: Container[]; volumes?: Volume[]; serviceAccountName?: string };
+}
+
+export interface Deployment extends KubeObject {
+  spec: { replicas?: number; selector: { matchLabels?: Record<string, string> }; template: PodTemplate };
+  status?: {
+    replicas?: number;
+    readyReplicas?: number;
+    updatedReplicas?: number;
+    observedGeneration?: number;
+    conditions?: { type: string; status: string; reason?: string; message?: string }[];
+  };
+}
+
+export interface Pod extends KubeObject {
+  spec?: { nodeName?: string };
+  status?: { phase?: string; conditions?: { type: string; status: string }[] };
+}
+
+export interface Secret extends KubeObject {
+  type?: string;
+  data?: Record<string, string>;
+}
+
+export interface ConfigMap extends KubeObject {
+  data?: Record<string, string>;
+  binaryData?: Record<string, string>;
+}
+
+export interface Endpoints extends KubeObject {
+  subsets?: {
+    addresses?: { ip: string }[];
+    notReadyAddresses?: { ip: string }[];
+    ports?: { name?: string; port: number; protocol?: string }[];
+  }[];
+}
+
+export interface EndpointSlice extends KubeObject {
+  addressType: 'IPv4' | 'IPv6' | 'FQDN';
+  endpoints: { addresses: string[]; conditions?: { ready?: boolean } }[] | null;
+  ports?: { name?: string; port?: number; protocol?: string }[];
+}
+
+export interface ClientConfig {
+  url?: string;
+  caBundle?: string;
+  service?: { namespace: string; name: string; path?: string; port?: number };
+}
+
+export interface WebhookConfiguration extends KubeObject {
+  webhooks?: {
+    name: string;
+    clientConfig: ClientConfig;
+    failurePolicy?: string;
+    timeoutSeconds?: number;
+    rules?: { apiGroups?: string[]; resources?: string[] }[];
+  }[];
+}
+
+export interface CustomResourceDefinition extends KubeObject {
+  spec: { group: string; conversion?: { strategy: string; webhook?: { clientConfig?: ClientConfig } } };
+}
+
+export interface Lease extends KubeObject {
+  spec: {
+    holderIdentity?: string;
+    leaseDurationSeconds?: number;
+    acquireTime?: string;
+    renewTime?: string;
+    leaseTransitions?: number;
+  };
+}
+
+export interface Node extends KubeObject {
+  status?: { addresses?: { type: string; address: string }[] };
+}

@@ -1,0 +1,89 @@
+import type { Metadata } from './objects.ts';
+
+/** Where each kind that devloop touches lives in the API. */
+const KINDS = {
+  Service: { root: '/api/v1', apiVersion: 'v1', plural: 'services', namespaced: true },
+  Endpoints: { root: '/api/v1', apiVersion: 'v1', plural: 'endpoints', namespaced: true },
+  Secret: { root: '/api/v1', apiVersion: 'v1', plural: 'secrets', namespaced: true },
+  ConfigMap: { root: '/api/v1', apiVersion: 'v1', plural: 'configmaps', namespaced: true },
+  Pod: { root: '/api/v1', apiVersion: 'v1', plural: 'pods', namespaced: true },
+  Node: { root: '/api/v1', apiVersion: 'v1', plural: 'nodes', namespaced: false },
+  Deployment: { root: '/apis/apps/v1', apiVersion: 'apps/v1', plural: 'deployments', namespaced: true },
+  EndpointSlice: {
+    root: '/apis/discovery.k8s.io/v1',
+    apiVersion: 'discovery.k8s.io/v1',
+    plural: 'endpointslices',
+    namespaced: true,
+  },
+  Lease: {
+    root: '/apis/coordination.k8s.io/v1',
+    apiVersion: 'coordination.k8s.io/v1',
+    plural: 'leases',
+    namespaced: true,
+  },
+  ValidatingWebhookConfiguration: {
+    root: '/apis/admissionregistration.k8s.io/v1',
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    plural: 'validatingwebhookconfigurations',
+    namespaced: false,
+  },
+  MutatingWebhookConfiguration: {
+    root: '/apis/admissionregistration.k8s.io/v1',
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    plural: 'mutatingwebhookconfigurations',
+    namespaced: false,
+  },
+  CustomResourceDefinition: {
+    root: '/apis/apiextensions.k8s.io/v1',
+    apiVersion: 'apiextensions.k8s.io/v1',
+    plural: 'customresourcedefinitions',
+    namespaced: false,
+  },
+} as const;
+
+export type Kind = keyof typeof KINDS;
+
+/** Names one object. `namespace` is absent for kinds that have none. */
+export interface ObjectRef {
+  kind: Kind;
+  namespace?: string;
+  name: string;
+}
+
+export interface KindInfo {
+  root: string;
+  apiVersion: string;
+  plural: string;
+  namespaced: boolean;
+}
+
+export function kindInfo(kind: Kind): KindInfo {
+  return KINDS[kind];
+}
+
+export function apiGroupOf(kind: Kind): string {
+  const { apiVersion } = KINDS[kind];
+  return apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
+}
+
+export function collectionPath(kind: Kind, namespace?: string): string {
+  const { root, plural, namespaced } = KINDS[kind];
+  return namespaced && namespace !== undefined
+    ? `${root}/namespaces/${encodeURIComponent(namespace)}/${plural}`
+    : `${root}/${plural}`;
+}
+
+export function objectPath(ref: ObjectRef): string {
+  return `${collectionPath(ref.kind, ref.namespace)}/${encodeURIComponent(ref.name)}`;
+}
+
+/** How an object is written in messages and events: `Service shop/webhook-service`. */
+export function describe(ref: ObjectRef): string {
+  return ref.namespace === undefined ? `${ref.kind} ${ref.name}` : `${ref.kind} ${ref.namespace}/${ref.name}`;
+}
+
+export function refOf(kind: Kind, metadata: Metadata): ObjectRef {
+  return metadata.namespace === undefined
+    ? { kind, name: metadata.name }
+    : { kind, namespace: metadata.namespace, name: metadata.name };
+}

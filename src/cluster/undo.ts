@@ -1,0 +1,103 @@
+import type { Emit } from '../report/events.ts';
+import type { ClusterApi } from './api.ts';
+import { undoChange } from './change.ts';
+import { isControllerSlice, isReadySlice } from './endpoints.ts';
+import { type Kept, sessionOf } from './marks.ts';
+import type { Marked } from './marked.ts';
+import type { Deployment, Endpoints, Service } from './objects.ts';
+import { waitUntilReady } from './quiet.ts';
+import { describe, type Kind, type ObjectRef } from './resources.ts';
+import { slicesOf } from './service.ts';
+
+export interface UndoContext {
+  api: ClusterApi;
+  emit: Emit;
+  /** Ends waits, never writes. */
+  signal: AbortSignal;
+  readySeconds: number;
+}
+
+export interface Left {
+  ref: ObjectRef;
+  kept: Kept[];
+}
+
+const of = (marked: Marked[], kind: Kind): Marked[] => marked.filter((one) => one.ref.kind === kind);
+
+/** First the in-cluster manager wakes, while whoever answers now still does. */
+export async function wake(context: UndoContext, marked: Marked[]): Promise<Left[]> {
+  const { api, emit, signal, readySeconds } = context;
+  return await Promise.all(
+    of(marked, 'Deployment').map(async ({ ref }) => {
+      const kept = await undoChange(api, ref, emit);
+      const { ready, blocked } = await waitUntilReady(api, ref, readySeconds, emit, signal);
+      if (blocked) emit({ type: 'note', message: `${describe(ref)} cannot start its Pods while the webhook leads nowhere; the Service goes back first. (${blocked})` });
+      else if (!ready) emit({ type: 'warning', message: `${describe(ref)} was not ready within ${readySeconds} s; everything is put back all the same.`, hint: `kubectl -n ${ref.namespace} describe deployment ${ref.name}` });
+      return { ref, kept };
+    }),
+  );
+}
+
+/** Then the Services get their selectors back, and Kubernetes makes its endpoints again. */
+export async function giveBackServices(context: UndoContext, marked: Marked[]): Promise<Left[]> {
+  const { api, emit } = context;
+  return await Promise.all(
+    of(marked, 'Service').map(async ({ ref, object }) => {
+      const created = object.metadata.annotations?.['devloop.dev/undo'] === undefined;
+      if (created) {
+        if (await api.remove(ref, object.metadata.uid)) emit({ type: 'change', action: 'delete', object: describe(ref), detail: '' });
+        return { ref, kept: [] };
+      }
+      return { ref, kept: await undoChange(api, ref, emit) };
+    }),
+  );
+}
+
+/** A Service that leads to its Pods again has a slice of the controller's; ours may go then. Bounded: with no ready Pod there is none. */
+export async function waitForControllerSlices(context: UndoContext, services: ObjectRef[], limitMs: number): Promise<void> {
+  const deadline = Date.now() + limitMs;
+  await Promise.all(
+    services.map(async (ref) => {
+      while (Date.now() < deadline) {
+        const service = await context.api.get<Service>(ref);
+        if (service === undefined) return;
+        const slices = await slicesOf(context.api, service);
+        if (slices.some((slice) => isControllerSlice(slice) && isReadySlice(slice))) return;
+        await pause(20);
+      }
+    }),
+  );
+}
+
+/** What was ours from birth goes, newest kind first; Endpoints are made again by their controller, which drops our label. */
+export async function removeCreated(context: UndoContext, marked: Marked[]): Promise<void> {
+  const { api, emit } = context;
+  const remove = async ({ ref, object }: Marked): Promise<void> => {
+    if (await api.remove(ref, object.metadata.uid)) emit({ type: 'change', action: 'delete', object: describe(ref), detail: '' });
+  };
+  await Promise.all([...of(marked, 'EndpointSlice'), ...of(marked, 'ValidatingWebhookConfiguration')].map(remove));
+  await Promise.all(of(marked, 'Endpoints').map((one) => releaseEndpoints(context, one)));
+}
+
+async function releaseEndpoints({ api, emit }: UndoContext, { ref, object, session }: Marked): Promise<void> {
+  const deadline = Date.now() + 3_000;
+  while (Date.now() < deadline) {
+    const now = await api.get<Endpoints>(ref);
+    if (now === undefined || sessionOf(now) !== session) {
+      emit({ type: 'change', action: 'restore', object: describe(ref), detail: 'made again by Kubernetes' });
+      return;
+    }
+    await pause(20);
+  }
+  // Nobody overwrote them: the Service has no selector, or is gone. Ours must not stay.
+  if (await api.remove(ref, object.metadata.uid)) emit({ type: 'change', action: 'delete', object: describe(ref), detail: 'not made again by Kubernetes' });
+}
+
+export async function removeLeases({ api }: UndoContext, marked: Marked[]): Promise<void> {
+  await Promise.all(of(marked, 'Lease').map(({ ref, object }) => api.remove(ref, object.metadata.uid)));
+}
+
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,70 @@
+import { createSocket } from 'node:dgram';
+import { lookup } from 'node:dns/promises';
+import { isIP, isIPv6 } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { DevloopError } from '../errors.ts';
+import { candidates, type FoundAddress, refusal } from './addresses.ts';
+import type { Route } from './route.ts';
+
+export interface DirectOptions {
+  /** An address that the user named. */
+  address?: string | undefined;
+  /** `https://host:port` of the API server. */
+  server: string;
+  /** Addresses of the cluster's nodes: the way to them is the way back from them. */
+  nodes: string[];
+  /** IP families of the Services, the preferred one first. */
+  families: string[];
+}
+
+/** Addresses of this machine that may face the cluster, the likeliest first. */
+export async function directAddresses(options: DirectOptions): Promise<FoundAddress[]> {
+  if (options.address !== undefined) return [{ address: checked(options.address), source: 'named by you' }];
+  const towards = [
+    ...options.nodes.slice(0, 3).map((node) => ({ host: node, source: `faces node ${node}` })),
+    { host: new URL(options.server).hostname.replace(/^\[|\]$/g, ''), source: 'faces the API server' },
+  ];
+  const found = await Promise.all(towards.map(async ({ host, source }) => ({ address: await sourceAddress(host), source })));
+  return candidates(
+    found.filter((one): one is FoundAddress => one.address !== undefined),
+    options.families,
+  );
+}
+
+function checked(address: string): string {
+  const why = refusal(address);
+  if (why === undefined) return address;
+  throw new DevloopError('route.address', `${address} cannot be used: ${why}.`, { hint: `Addresses of this machine: ${ownAddresses().join(', ') || 'none that the cluster could use'}` });
+}
+
+export function ownAddresses(): string[] {
+  const all = Object.values(networkInterfaces()).flatMap((one) => one ?? []);
+  return all.map((one) => one.address).filter((address) => refusal(address) === undefined);
+}
+
+/** The address that the kernel would send from towards a host: routing decides, nothing is sent. */
+async function sourceAddress(host: string): Promise<string | undefined> {
+  const ip = isIP(host) ? host : (await lookup(host).catch(() => undefined))?.address;
+  if (ip === undefined) return undefined;
+  const socket = createSocket(isIPv6(ip) ? 'udp6' : 'udp4');
+  try {
+    await new Promise<void>((resolve, reject) => {
+      socket.once('error', reject);
+      socket.connect(9, ip, resolve);
+    });
+    return socket.address().address;
+  } catch {
+    return undefined;
+  } finally {
+    socket.close();
+  }
+}
+
+/** Is this an address of this machine? One that is not (NAT, port forwarding) cannot be listened on. */
+export function isOwn(address: string): boolean {
+  return Object.values(networkInterfaces()).some((one) => one?.some((entry) => entry.address === address));
+}
+
+export function directRoute(address: string): Route {
+  return { name: 'direct', address, portFor: (gatewayPort) => gatewayPort, async [Symbol.asyncDispose]() {} };
+}
