@@ -1,7 +1,15 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ensureClusterBinaries } from '../support/cluster/build.ts';
-import { startCluster, type TestCluster } from '../support/cluster/cluster.ts';
+import {
+  type ClusterOptions,
+  startCluster,
+  stopCluster,
+  type TestCluster,
+} from '../support/cluster/cluster.ts';
+import { NO_TRACES, traces } from '../support/cluster/traces.ts';
 
 const log = (line: string) => console.error(line);
 const manifests = `
@@ -89,44 +97,51 @@ it('runs beside another box, and leaves nothing behind', async () => {
   const second = await startCluster({ log, pods: false, certManager: false, name: 'second' });
   expect(second.nodeIp).not.toBe(cluster.nodeIp);
   expect(await second.kubectl(['config', 'current-context'])).toBe('second\n');
-  expect(traces(second).processes).not.toEqual([]);
+  expect(traces(second.dir).processes).not.toEqual([]);
   await second[Symbol.asyncDispose]();
-  expect(traces(second)).toEqual({ links: [], cgroups: [], processes: [] });
+  expect(traces(second.dir)).toEqual(NO_TRACES);
 
   await cluster[Symbol.asyncDispose]();
-  expect(traces(cluster)).toEqual({ links: [], cgroups: [], processes: [] });
+  expect(traces(cluster.dir)).toEqual(NO_TRACES);
   cluster = await startCluster({ log });
   expect(await cluster.kubectl(['get', 'pods'])).toBe('');
 });
 
 it('says which process died, and with which words', async () => {
-  const victim = traces(cluster).processes.find(({ command }) => command.includes('kube-scheduler'));
+  const victim = traces(cluster.dir).processes.find(({ command }) => command.includes('kube-scheduler'));
   process.kill(victim!.pid, 'SIGKILL');
-  await expect.poll(() => traces(cluster).processes, { timeout: 10_000 }).toEqual([]);
+  await expect.poll(() => traces(cluster.dir).processes, { timeout: 10_000 }).toEqual([]);
   expect(readFileSync(`${cluster.dir}/failed`, 'utf8')).toMatch('kube-scheduler ended with code 137');
 });
 
-/** What of a box is to be seen on this machine. */
-function traces({ dir, nodeIp }: TestCluster) {
-  const name = `dlbox${nodeIp.split('.')[2]}`;
-  const trees = readdirSync('/sys/fs/cgroup');
-  return {
-    links: readdirSync('/sys/class/net').filter((link) => link === name),
-    cgroups: trees.filter((tree) => safely(() => readdirSync(`/sys/fs/cgroup/${tree}`).includes(name))),
-    processes: readdirSync('/proc')
-      .filter((entry) => /^\d+$/.test(entry))
-      .map((pid) => ({
-        pid: Number(pid),
-        command: safely(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')) || '',
-      }))
-      .filter(({ command }) => command.includes(`${dir}/`)),
-  };
-}
+it('dies with the process that started it, and its remains are cleared by the next start', async () => {
+  const dir = await startElsewhere({ pods: false });
+  await expect.poll(() => traces(dir).processes, { timeout: 10_000 }).toEqual([]);
+  const next = await startCluster({ log, pods: false, certManager: false });
+  await next[Symbol.asyncDispose]();
+  expect(traces(dir)).toEqual(NO_TRACES);
+});
 
-function safely<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch {
-    return undefined;
-  }
+it('outlives the process that started it where asked, until it is stopped', async () => {
+  const dir = await startElsewhere({ detached: true });
+  expect(traces(dir).processes).not.toEqual([]);
+  await stopCluster(dir);
+  expect(traces(dir)).toEqual(NO_TRACES);
+});
+
+/** Starts a cluster from another process, which is then killed. */
+async function startElsewhere(options: ClusterOptions): Promise<string> {
+  const url = new URL('../support/cluster/cluster.ts', import.meta.url);
+  const script = `
+    const { startCluster } = await import(${JSON.stringify(url)});
+    const { dir } = await startCluster(${JSON.stringify({ ...options, certManager: false })});
+    require('node:fs').writeSync(1, dir);
+    process.kill(process.pid, 'SIGKILL');`;
+  const child = spawn(process.execPath, ['--eval', `(async () => {${script}})()`], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = once(child, 'close');
+  const dir = Buffer.concat(await child.stdout.toArray()).toString();
+  expect(await ended).toEqual([null, 'SIGKILL']);
+  return dir;
 }

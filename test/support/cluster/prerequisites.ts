@@ -27,6 +27,9 @@ export async function ensurePrerequisites(log: Log): Promise<{ cniPlugins: strin
     throw new Error('the test cluster needs Linux: run the e2e tests in a Linux machine');
   if (process.getuid?.() !== 0)
     throw new Error('the test cluster needs root for namespaces: sudo -E npm test');
+  // Debian's own Go is too old to fetch a newer one.
+  if (!(await firstWith(searchPath(), 'go')))
+    throw new Error('the test cluster needs Go 1.26: https://go.dev/dl');
   if ((await missingPackages()).length > 0) await install(log);
   const cniPlugins = await firstWith(pluginDirs, 'bridge');
   return { cniPlugins: cniPlugins! };
@@ -53,7 +56,7 @@ async function install(log: Log): Promise<void> {
 }
 
 async function missingPackages(): Promise<string[]> {
-  const path = (process.env.PATH ?? '').split(delimiter);
+  const path = searchPath();
   const missing = new Set<string>();
   for (const [program, name] of Object.entries(packages)) {
     if (!(await firstWith(path, program))) missing.add(name);
@@ -61,6 +64,8 @@ async function missingPackages(): Promise<string[]> {
   if (!(await firstWith(pluginDirs, 'bridge'))) missing.add(pluginPackage);
   return [...missing];
 }
+
+const searchPath = () => (process.env.PATH ?? '').split(delimiter);
 
 async function firstWith(dirs: readonly string[], program: string): Promise<string | undefined> {
   for (const dir of dirs) {

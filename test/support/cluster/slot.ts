@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { removeCgroup } from './cgroups.ts';
 import { identify, isAlive, killAndWait, onlyChild, type ProcessIdentity } from './identity.ts';
 import { lock } from './lock.ts';
@@ -27,6 +27,8 @@ interface Claim {
 const slots = join(tmpdir(), 'kube-devloop-test-cluster');
 const highest = 250;
 
+const lockSlots = () => lock('slots', 60_000);
+
 function slot(number: number): Slot {
   const name = `dlbox${number}`;
   const dir = join(slots, String(number));
@@ -35,7 +37,7 @@ function slot(number: number): Slot {
 
 /** Clears away boxes whose owner is dead, then takes the first free number. */
 export async function claimSlot(): Promise<Slot> {
-  await using _ = await lock('slots', 60_000);
+  await using _ = await lockSlots();
   await mkdir(slots, { recursive: true });
   for (const name of await readdir(slots)) await removeIfDead(name);
   for (let number = 1; number <= highest; number++) {
@@ -57,7 +59,15 @@ export async function recordBox(dir: string, box: ProcessIdentity, detached: boo
 
 /** Ends the box and removes all that it left on the machine. */
 export async function releaseSlot(dir: string): Promise<void> {
-  const { link, cgroup } = slot(Number(dir.slice(slots.length + 1)));
+  const number = Number(basename(dir));
+  if (dir !== slot(number).dir) throw new Error(`not a test cluster: ${dir} (they are in ${slots})`);
+  // Else somebody could take the number over between the end of the box and the removal of what bears its name.
+  await using _ = await lockSlots();
+  await remove(number);
+}
+
+async function remove(number: number): Promise<void> {
+  const { dir, link, cgroup } = slot(number);
   const { box } = await readClaim(dir);
   if (box) await killBox(box);
   await removeLink(link);
@@ -86,7 +96,7 @@ async function removeIfDead(name: string): Promise<void> {
   if (!/^\d+$/.test(name)) return rm(dir, { recursive: true, force: true });
   const { owner, box } = await readClaim(dir);
   const keeper = owner ?? box;
-  if (!keeper || !(await isAlive(keeper))) await releaseSlot(dir);
+  if (!keeper || !(await isAlive(keeper))) await remove(Number(name));
 }
 
 async function readClaim(dir: string): Promise<Claim> {

@@ -47,7 +47,7 @@ func loadAuthority(dir string) (*authority, error) {
 	return &authority{loaded.Leaf, loaded.PrivateKey.(*ecdsa.PrivateKey)}, nil
 }
 
-// newTemplate starts a minute ago, so that a certificate made now is valid now, and lasts for the whole lifetime from now.
+// newTemplate starts a minute ago: what was made this second must be valid this second. Ends are cut to whole seconds.
 func newTemplate(subject pkix.Name, lifetime time.Duration) *x509.Certificate {
 	return &x509.Certificate{
 		SerialNumber: big.NewInt(time.Now().UnixNano()),
