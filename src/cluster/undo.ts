@@ -4,7 +4,7 @@ import { undoChange } from './change.ts';
 import { isControllerSlice, isReadySlice } from './endpoints.ts';
 import { type Kept, sessionOf } from './marks.ts';
 import type { Marked } from './marked.ts';
-import type { Deployment, Endpoints, Service } from './objects.ts';
+import type { Endpoints, Service } from './objects.ts';
 import { waitUntilReady } from './quiet.ts';
 import { describe, type Kind, type ObjectRef } from './resources.ts';
 import { slicesOf } from './service.ts';

@@ -1,4 +1,3 @@
-
 /** A way from the cluster to a gateway on this machine. */
 export interface Route extends AsyncDisposable {
   readonly name: string;

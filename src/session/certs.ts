@@ -1,0 +1,24 @@
+import { tmpdir } from 'node:os';
+import { resolve } from 'node:path';
+import { discover } from '../cluster/discover.ts';
+import { DevloopError } from '../errors.ts';
+import { defaultDirectory, findKeyPair, followKeyPair, layOut } from './certificate.ts';
+import { hintsOf, open } from './open.ts';
+import type { CertsOptions, Io } from './options.ts';
+
+/** Fetches the webhook's key pair to where a manager that is started by hand looks for it, and follows renewals if asked to. */
+export async function certs(options: CertsOptions, io: Io): Promise<void> {
+  await using opened = await open(options, io);
+  const { api, config } = opened;
+  const target = await discover(api, opened.wanted, await hintsOf(opened, undefined), io.emit);
+  const service = target.services[0];
+  if (service === undefined) {
+    throw new DevloopError('target.no-webhook', 'No webhook Service was found, so there is no certificate to fetch.', { hint: 'Name the Service: devloop certs --service namespace/name' });
+  }
+  const find = (): ReturnType<typeof findKeyPair> => findKeyPair(api, target, service, config.certificates?.secret, io.emit);
+  const found = await find();
+  const directory = resolve(io.cwd, options.output ?? config.certificates?.directory ?? defaultDirectory(tmpdir()));
+  await layOut(directory, found, io.emit);
+  io.emit({ type: 'note', message: `The key pair for ${service.serverName} lies in ${directory}, valid until ${found.facts.notAfter.toISOString()}.` });
+  if (options.watch) await followKeyPair(find, (renewed) => layOut(directory, renewed, io.emit), found, io.emit, io.signal);
+}

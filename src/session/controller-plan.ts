@@ -1,0 +1,124 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { basename, delimiter, join, resolve } from 'node:path';
+import type { ClusterApi } from '../cluster/api.ts';
+import type { Target } from '../cluster/discover.ts';
+import { namedMounts } from '../cluster/files.ts';
+import { expandArguments, readPodEnvironment } from '../cluster/pod-environment.ts';
+import { localArguments } from '../controller/arguments.ts';
+import { controllerEnvironment } from '../controller/environment.ts';
+import { findMainPackage } from '../controller/main-package.ts';
+import { isPortBusy } from '../controller/port.ts';
+import type { ControllerPlan } from '../controller/supervisor.ts';
+import type { Emit } from '../report/events.ts';
+import type { Opened } from './open.ts';
+import type { Io, UpOptions } from './options.ts';
+import { controllerRecord } from './place.ts';
+
+export interface LocalFiles {
+  /** The session's own directory. */
+  directory: string;
+  /** Where the key pair lies on this machine, and where the container sees it. */
+  certificates: string;
+  mountedAt: string[];
+}
+
+const GRACE_MS = 10_000;
+const READY_MS = 120_000;
+
+/** How the controller is built and run here, as much as possible as the Deployment runs it in the cluster. */
+export async function controllerPlan(opened: Opened, target: Target, files: LocalFiles, options: UpOptions, io: Io): Promise<ControllerPlan> {
+  const { api, config, root } = opened;
+  const { emit } = io;
+  const program = await howToBuild(opened, target, options, files, emit, io.signal);
+  const pod = target.deployment ? await readPodEnvironment(api, target.deployment) : { values: {}, unknown: [] };
+  for (const { name, why } of pod.unknown) emit({ type: 'warning', message: `The controller's variable ${name} is left out: ${why}.` });
+  const own = target.deployment ? expandArguments(containerArguments(target), pod.values) : [];
+  const paths = await layOutMounts(api, target, files, [...own, ...Object.values(pod.values)], emit);
+  const { args, notes } = localArguments(own, { paths, busyPorts: await busyPorts(own) });
+  for (const note of notes) emit({ type: 'note', message: `Argument ${note.argument} becomes ${note.became || 'nothing'}: ${note.because}.` });
+  const environment = controllerEnvironment({
+    inherited: io.env,
+    deployment: { ...pod.values, ...config.controller?.env },
+    temporary: join(files.directory, 'tmp'),
+    paths,
+    ...(await kubeconfigFor(opened, files.directory)),
+  });
+  for (const note of environment.notes) emit({ type: 'warning', message: note });
+  const port = target.services[0]?.ports[0]?.targetPort;
+  return {
+    cwd: root,
+    build: program.build,
+    run: program.takesArguments ? [...program.run, ...args] : program.run,
+    env: environment.env,
+    webhook: port === undefined ? undefined : { host: '127.0.0.1', port },
+    watch: program.watch,
+    graceMs: GRACE_MS,
+    readyMs: READY_MS,
+    stateFile: controllerRecord(files.directory),
+  };
+}
+
+interface Program {
+  build: string[] | undefined;
+  run: string[];
+  watch: ControllerPlan['watch'];
+  /** The Deployment's arguments are the program's own only when devloop builds and runs it itself. */
+  takesArguments: boolean;
+}
+
+async function howToBuild(opened: Opened, target: Target, options: UpOptions, files: LocalFiles, emit: Emit, signal: AbortSignal): Promise<Program> {
+  const { root, config } = opened;
+  const settings = config.controller ?? {};
+  const watched = settings.watch?.map((path) => resolve(root, path));
+  const command = options.command ?? settings.run;
+  if (command !== undefined) {
+    emit({ type: 'discovered', what: 'command', value: command.join(' '), source: options.command ? 'named by you' : 'devloop.yaml' });
+    return { build: settings.build, run: command, watch: { paths: watched ?? [root] }, takesArguments: false };
+  }
+  const { container } = target.deployment ?? {};
+  const main = await findMainPackage(root, { command: container?.command ?? [], signal });
+  emit({ type: 'discovered', what: 'main package', value: main.package, source: main.source });
+  const binary = join(files.directory, 'controller');
+  const build = settings.build ?? ['go', 'build', '-o', binary, main.package];
+  return { build, run: [binary], watch: watched ? { paths: watched } : { goPackage: main.package }, takesArguments: true };
+}
+
+/** The container's words behind its program: a subcommand in `command` counts as well. */
+function containerArguments(target: Target): string[] {
+  const { command = [], args = [] } = target.deployment?.container ?? {};
+  const isShell = ['sh', 'bash', 'ash'].includes(basename(command[0] ?? ''));
+  return isShell ? [] : [...command.slice(1), ...args];
+}
+
+/** Lays out every mounted file that the arguments name, and says where each path lies here. */
+async function layOutMounts(api: ClusterApi, target: Target, files: LocalFiles, words: string[], emit: Emit): Promise<{ from: string; to: string }[]> {
+  const paths = files.mountedAt.map((from) => ({ from, to: files.certificates }));
+  const mounts = (await namedMounts(api, target, words)).filter((mount) => !files.mountedAt.includes(mount.path));
+  for (const [index, mount] of mounts.entries()) {
+    const directory = join(files.directory, 'mounts', String(index));
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    for (const [name, content] of Object.entries(mount.files)) {
+      // Keys of Secrets and ConfigMaps cannot hold a slash; `items` may name sub-directories.
+      await mkdir(join(directory, name, '..'), { recursive: true, mode: 0o700 });
+      await writeFile(join(directory, name), content, { mode: 0o600 });
+    }
+    const to = mount.isFile ? join(directory, Object.keys(mount.files)[0]!) : directory;
+    paths.push({ from: mount.path, to });
+    emit({ type: 'note', message: `Mounted ${mount.isFile ? 'file' : 'directory'} ${mount.path} is laid out at ${to}.` });
+  }
+  return paths;
+}
+
+async function busyPorts(args: string[]): Promise<number[]> {
+  const ports = [...new Set(args.flatMap((argument) => [...argument.matchAll(/:(\d{2,5})\b/g)].map((match) => Number(match[1]))))];
+  const busy = await Promise.all(ports.map((port) => isPortBusy(port)));
+  return ports.filter((_, index) => busy[index]);
+}
+
+/** A context chosen by flag or file reaches the controller through a tiny kubeconfig in front of the user's: no secret is copied. */
+async function kubeconfigFor({ api, chosen }: Opened, directory: string): Promise<{ kubeconfig?: string }> {
+  if (chosen.context === undefined) return chosen.kubeconfig === undefined ? {} : { kubeconfig: api.kubeconfigFiles.join(delimiter) };
+  const file = join(directory, 'kubeconfig');
+  await writeFile(file, JSON.stringify({ apiVersion: 'v1', kind: 'Config', 'current-context': api.context }), { mode: 0o600 });
+  return { kubeconfig: [file, ...api.kubeconfigFiles].join(delimiter) };
+}

@@ -1,0 +1,123 @@
+import type { ClusterApi } from '../cluster/api.ts';
+import { findMarked, type Marked } from '../cluster/marked.ts';
+import { describe } from '../cluster/resources.ts';
+import { DevloopError } from '../errors.ts';
+import { heldBy, type Occupant, occupantOf } from './holders.ts';
+import { open } from './open.ts';
+import type { DownOptions, Io } from './options.ts';
+import { endOrphans } from './orphans.ts';
+import { type Place, thisPlace } from './place.ts';
+import { incomplete } from './put-back.ts';
+import { reportLeft, restore } from './restore.ts';
+
+const READY_SECONDS = 90;
+const END_LIMIT_SECONDS = 120;
+
+/** Puts back everything that devloop changed in this cluster and whose session is dead, or runs here and can be told to end. */
+export async function down(options: DownOptions, io: Io): Promise<void> {
+  await using opened = await open(options, io);
+  const { api, wanted } = opened;
+  const place = thisPlace(io.env);
+  const namespaces = [...new Set([api.namespace, ...(wanted.namespace ? [wanted.namespace] : []), ...wanted.services.filter((one) => one.includes('/')).map((one) => one.split('/')[0]!)])];
+  const { marked, unseen } = await findMarked(api, namespaces);
+  if (unseen.length > 0) {
+    io.emit({ type: 'warning', message: `Your account may not list ${unseen.join(', ')}; marks there cannot be seen.`, hint: 'Name the namespace with --namespace if it is another one.' });
+  }
+  const sessions = groupBySession(marked.filter((one) => isWanted(one, options, wanted)), marked);
+  if (sessions.size === 0) {
+    io.emit({ type: 'note', message: 'Nothing is taken over here; the cluster is as it should be.' });
+    if (!options.dryRun) await endOrphans(place, io.emit);
+    return;
+  }
+  const refused: Occupant[] = [];
+  let left = 0;
+  for (const [session, objects] of sessions) {
+    const outcome = await endSession(api, session, objects, { namespaces, options, place, io });
+    if (typeof outcome === 'number') left += outcome;
+    else refused.push(outcome);
+  }
+  if (!options.dryRun) await endOrphans(place, io.emit);
+  if (refused[0]) throw heldBy(refused[0], undefined);
+  if (left > 0) throw incomplete(left);
+}
+
+interface Surroundings {
+  namespaces: string[];
+  options: DownOptions;
+  place: Place;
+  io: Io;
+}
+
+/** Resolves to the number of objects of which something was kept, or to the living holder who was not disturbed. */
+async function endSession(api: ClusterApi, session: string, objects: Marked[], { namespaces, options, place, io }: Surroundings): Promise<number | Occupant> {
+  const started = performance.now();
+  if (options.dryRun) {
+    for (const { ref } of objects) io.emit({ type: 'change', action: 'restore', object: describe(ref), detail: `session ${session}`, dryRun: true });
+    return 0;
+  }
+  const spaces = [...new Set([...namespaces, ...objects.map((one) => one.ref.namespace).filter((one) => one !== undefined)])];
+  const occupant = options.takeOver ? undefined : await livingOccupant(api, session, objects, place, io);
+  if (occupant) {
+    if (!(occupant.local && (await endLocal(api, session, spaces, occupant, io)))) return occupant;
+    if ((await findMarked(api, spaces, session)).marked.length === 0) {
+      io.emit({ type: 'session.restored', session, changes: objects.length, ms: performance.now() - started });
+      return 0;
+    }
+  }
+  const restored = await restore(api, session, spaces, { readySeconds: READY_SECONDS }, io.emit, io.signal);
+  reportLeft(restored, io.emit);
+  io.emit({ type: 'session.restored', session, changes: restored.changes, ms: performance.now() - started });
+  return restored.left.length;
+}
+
+async function livingOccupant(api: ClusterApi, session: string, objects: Marked[], place: Place, io: Io): Promise<Occupant | undefined> {
+  const leases = objects.filter((one) => one.ref.kind === 'Lease');
+  const occupants = await Promise.all(leases.map(({ ref }) => occupantOf(api, ref, place, io.emit, io.signal)));
+  return occupants.find((one) => one?.alive && one.session === session);
+}
+
+/** Asks a session of this machine to end as Ctrl-C would, and waits until it has put everything back. False when it is not ours to end. */
+async function endLocal(api: ClusterApi, session: string, namespaces: string[], occupant: Occupant, io: Io): Promise<boolean> {
+  const { pid } = occupant.holder!;
+  io.emit({ type: 'note', message: `Session ${session} runs here (pid ${pid}); it is told to put everything back.` });
+  try {
+    process.kill(pid, 'SIGTERM');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EPERM') return false;
+  }
+  const started = Date.now();
+  for (let seconds = 0; seconds < END_LIMIT_SECONDS; seconds = Math.floor((Date.now() - started) / 1000)) {
+    if ((await findMarked(api, namespaces, session)).marked.length === 0) return true;
+    io.emit({ type: 'waiting', for: `session ${session} (pid ${pid}) to put everything back`, seconds, limitSeconds: END_LIMIT_SECONDS });
+    await new Promise((resolve) => setTimeout(resolve, 250));
+    io.signal.throwIfAborted();
+    if (!isThere(pid)) return true;
+  }
+  throw new DevloopError('session.held', `Session ${session} (pid ${pid}) did not put everything back within ${END_LIMIT_SECONDS} s.`, {
+    hint: `End it with: kill -9 ${pid}; then run devloop down again`,
+  });
+}
+
+function isThere(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** With a selection, only sessions that touch what was selected. A selected object brings its whole session along. */
+function isWanted({ ref }: Marked, options: DownOptions, wanted: { services: string[]; deployment?: string | undefined; namespace?: string | undefined }): boolean {
+  const names = (name: string): boolean => name === `${ref.namespace}/${ref.name}` || name === ref.name;
+  if (options.services.length > 0) return ref.kind === 'Service' && options.services.some(names);
+  if (options.deployment !== undefined) return ref.kind === 'Deployment' && names(options.deployment);
+  if (options.namespace !== undefined) return ref.namespace === wanted.namespace;
+  return true;
+}
+
+function groupBySession(selected: Marked[], all: Marked[]): Map<string, Marked[]> {
+  const sessions = new Map<string, Marked[]>();
+  for (const { session } of selected) sessions.set(session, all.filter((one) => one.session === session));
+  return sessions;
+}

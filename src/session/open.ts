@@ -1,0 +1,75 @@
+import { dirname } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { connect, type ClusterApi } from '../cluster/api.ts';
+import { type Hints, readHints } from '../cluster/checkout.ts';
+import { loadKubeconfig } from '../cluster/kubeconfig.ts';
+import { type Config, loadConfig } from '../config/load.ts';
+import type { CommonOptions, Io } from './options.ts';
+
+/** What a command stands on: the settings after flags, environment and file are merged, and the cluster. */
+export interface Opened extends AsyncDisposable {
+  api: ClusterApi;
+  config: Config;
+  /** The checkout's root: where devloop.yaml, go.mod or .git lies. */
+  root: string;
+  wanted: { services: string[]; deployment?: string | undefined; namespace?: string | undefined };
+  /** Set when the user chose a context or file, which the controller then has to use too. */
+  chosen: { context?: string | undefined; kubeconfig?: string | undefined };
+}
+
+/** Flags beat environment beats file beats discovery. */
+export async function open(options: CommonOptions, io: Io): Promise<Opened> {
+  const loaded = await loadConfig(io.cwd);
+  const config = loaded?.config ?? {};
+  const context = options.context ?? io.env.DEVLOOP_CONTEXT ?? config.context;
+  const namespace = options.namespace ?? io.env.DEVLOOP_NAMESPACE ?? config.namespace;
+  const api = await connect(await loadKubeconfig({ kubeconfig: options.kubeconfig, context }, io.env, io.cwd));
+  io.emit({ type: 'discovered', what: 'cluster', value: `${api.context} (${api.server})`, source: contextSource(options, io, config) });
+  if (loaded) io.emit({ type: 'discovered', what: 'setting', value: loaded.file, source: 'found above this directory' });
+  return {
+    api,
+    config,
+    root: loaded ? dirname(loaded.file) : checkoutRoot(io.cwd),
+    wanted: {
+      services: options.services.length > 0 ? options.services : listOf(config.service),
+      deployment: options.deployment ?? config.deployment,
+      namespace,
+    },
+    chosen: { context, kubeconfig: options.kubeconfig },
+    async [Symbol.asyncDispose]() {
+      await api[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function listOf(value: string | string[] | undefined): string[] {
+  return value === undefined ? [] : Array.isArray(value) ? value : [value];
+}
+
+function contextSource(options: CommonOptions, io: Io, config: Config): string {
+  if (options.context !== undefined) return '--context';
+  if (io.env.DEVLOOP_CONTEXT !== undefined) return 'DEVLOOP_CONTEXT';
+  return config.context === undefined ? 'current context of the kubeconfig' : 'devloop.yaml';
+}
+
+/** The nearest directory upwards with a go.mod, else with a .git, else where we are. */
+function checkoutRoot(cwd: string): string {
+  for (const sign of ['go.mod', '.git']) {
+    for (let directory = cwd; ; directory = dirname(directory)) {
+      if (existsSync(join(directory, sign))) return directory;
+      if (dirname(directory) === directory) break;
+    }
+  }
+  return cwd;
+}
+
+/** Nothing of a checkout is read where the target is named and the directory is no checkout. */
+export async function hintsOf({ root, config, wanted }: Opened, command: string[] | undefined): Promise<Hints> {
+  const isCheckout = existsSync(join(root, 'go.mod')) || existsSync(join(root, '.git')) || existsSync(join(root, 'devloop.yaml'));
+  const named = wanted.services.length > 0 || wanted.deployment !== undefined;
+  if (!isCheckout && named && command === undefined && config.controller === undefined) {
+    return { groups: new Set(), paths: new Set(), names: new Set(), declaresWebhooks: false };
+  }
+  return await readHints(root);
+}

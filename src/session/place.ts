@@ -1,0 +1,63 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, readdir, rm } from 'node:fs/promises';
+import { homedir, hostname, userInfo } from 'node:os';
+import { join } from 'node:path';
+import type { Holder } from '../cluster/lease.ts';
+import { startTimeOf } from '../controller/process-identity.ts';
+
+/** This user on this machine: who holds a session, and where its local files lie. */
+export interface Place {
+  user: string;
+  host: string;
+  /** Local state of all sessions. It may be lost without harm: what matters stands in the cluster. */
+  stateDirectory: string;
+}
+
+export function thisPlace(env: Record<string, string | undefined>): Place {
+  const base = env.XDG_STATE_HOME || join(env.HOME ?? homedir(), '.local', 'state');
+  return { user: env.USER || userInfo().username, host: hostname(), stateDirectory: join(base, 'devloop') };
+}
+
+/** Short enough for labels and names, random enough for every session of a cluster. */
+export function newSessionId(): string {
+  return randomBytes(4).toString('hex');
+}
+
+export async function holderHere(place: Place, target: string, route: string): Promise<Holder> {
+  return {
+    user: place.user,
+    host: place.host,
+    pid: process.pid,
+    processStart: (await startTimeOf(process.pid)) ?? '',
+    since: new Date().toISOString(),
+    route,
+    target,
+    health: 'starting',
+  };
+}
+
+/** Runs the very process that a Lease names? A pid alone may have gone to somebody else. */
+export async function isRunning(pid: number, processStart: string): Promise<boolean> {
+  const start = await startTimeOf(pid);
+  return start !== undefined && (processStart === '' || start === processStart);
+}
+
+export async function sessionDirectory(place: Place, session: string): Promise<string> {
+  const directory = join(place.stateDirectory, session);
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  return directory;
+}
+
+export function controllerRecord(directory: string): string {
+  return join(directory, 'controller.json');
+}
+
+/** Directories of sessions that ran here, this one's left out. */
+export async function otherSessions(place: Place, session?: string): Promise<{ session: string; directory: string }[]> {
+  const names = await readdir(place.stateDirectory).catch(() => []);
+  return names.filter((name) => name !== session).map((name) => ({ session: name, directory: join(place.stateDirectory, name) }));
+}
+
+export async function removeDirectory(directory: string): Promise<void> {
+  await rm(directory, { recursive: true, force: true });
+}

@@ -1,0 +1,104 @@
+import type { ClusterApi } from '../cluster/api.ts';
+import { createMarked } from '../cluster/change.ts';
+import type { TargetService } from '../cluster/discover.ts';
+import { createProber, type ProbeTarget, type Prober } from '../cluster/probe.ts';
+import { SESSION_LABEL } from '../cluster/marks.ts';
+import type { Service } from '../cluster/objects.ts';
+import { type ObjectRef, refOf } from '../cluster/resources.ts';
+import { leadTo, ourSliceRef } from '../cluster/service.ts';
+import { selfSignedPair } from '../certificates/self-signed.ts';
+import { probePath, readProbe } from '../gateway/probe.ts';
+import type { Emit } from '../report/events.ts';
+import type { Gateways } from './gateways.ts';
+
+const LANGUAGE = { path: probePath, read: readProbe };
+const PAUSE_MS = 25;
+
+export interface Proof {
+  reached: boolean;
+  latencyMs: number;
+  /** kube-apiserver's last cause where the gateway was not reached. */
+  cause: string;
+}
+
+/**
+ * Probes until the gateway has answered (or, with `wanted: 'other'`, somebody else has) `inARow` times, or the time is up.
+ * In a row, because proxies and API servers follow a new endpoint each at their own time.
+ */
+export async function probeUntil(prober: Prober, wanted: 'us' | 'other', inARow: number, limitMs: number, signal: AbortSignal): Promise<Proof> {
+  const deadline = Date.now() + limitMs;
+  let row = 0;
+  let last: Proof = { reached: false, latencyMs: 0, cause: 'no answer yet' };
+  while (Date.now() < deadline) {
+    signal.throwIfAborted();
+    const answer = await prober.once();
+    if (answer.reached) last = { reached: true, latencyMs: answer.latencyMs, cause: '' };
+    else if (!answer.pending) last = { ...last, reached: false, cause: answer.cause };
+    const pending = !answer.reached && answer.pending;
+    const hit = wanted === 'us' ? answer.reached : !answer.reached && !pending && isAnswer(answer.cause);
+    row = hit ? row + 1 : pending ? row : 0;
+    if (row >= inARow) return last;
+    if (!hit) await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+  }
+  return { ...last, reached: wanted === 'us' ? false : last.reached };
+}
+
+/** Somebody spoke TLS and HTTP: an in-cluster webhook server knows no such path, and says so. */
+function isAnswer(cause: string): boolean {
+  return !/connect:|dial tcp|EOF|reset by peer|timeout|deadline exceeded|no endpoints available/i.test(cause);
+}
+
+/** Proves the way to an address before anything of the user's is touched: by a Service of our own. */
+export async function proveAddress(
+  api: ClusterApi,
+  session: string,
+  namespace: string,
+  address: string,
+  port: number,
+  gateways: Gateways,
+  emit: Emit,
+  signal: AbortSignal,
+  limitMs: number,
+): Promise<Proof> {
+  const service = probeService(session, namespace, address);
+  const ref = refOf('Service', service.metadata);
+  const serverName = `${service.metadata.name}.${namespace}.svc`;
+  const silent: Emit = () => {};
+  await using stack = new AsyncDisposableStack();
+  const pair = await selfSignedPair([serverName], { days: 2 });
+  gateways.present(serverName, pair);
+  stack.defer(() => removeProbeService(api, session, ref));
+  const created = await createMarked<Service>(api, ref, service, silent);
+  await leadTo(api, session, created, { address, ports: [{ name: '', port }] }, silent);
+  const caBundle = Buffer.from(pair.certificate).toString('base64');
+  const prober = stack.use(await createProber(api, session, { namespace, service: ref.name, port: 443, caBundle }, LANGUAGE));
+  const proof = await probeUntil(prober, 'us', 1, limitMs, signal);
+  if (proof.reached) emit({ type: 'route.proven', route: 'direct', address: `${address}:${port}`, service: 'a Service of devloop', latencyMs: proof.latencyMs });
+  return proof;
+}
+
+function probeService(session: string, namespace: string, address: string): Service {
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: `devloop-probe-${session}`, namespace, labels: { [SESSION_LABEL]: session } },
+    spec: { ports: [{ port: 443, targetPort: 443, protocol: 'TCP' }], ...(address.includes(':') ? { ipFamilies: ['IPv6'] } : {}) },
+  };
+}
+
+async function removeProbeService(api: ClusterApi, session: string, ref: ObjectRef): Promise<void> {
+  await api.remove(ref);
+  await Promise.all([api.remove(ourSliceRef(ref, session)), api.remove({ ...ref, kind: 'Endpoints' })]);
+}
+
+/** Probes the user's own Service with the caBundle of the user's own configuration: address, port, certificate and trust at once. */
+export async function serviceProber(api: ClusterApi, session: string, service: TargetService): Promise<Prober> {
+  const call = service.calls.find((one) => one.caBundle !== '') ?? service.calls[0];
+  const target: ProbeTarget = {
+    namespace: service.service.metadata.namespace!,
+    service: service.service.metadata.name,
+    port: call?.port ?? service.ports[0]!.port,
+    caBundle: call?.caBundle ?? '',
+  };
+  return await createProber(api, session, target, LANGUAGE);
+}

@@ -1,0 +1,53 @@
+import type { ClusterApi } from '../cluster/api.ts';
+import { findMarked, type Marked } from '../cluster/marked.ts';
+import { describe } from '../cluster/resources.ts';
+import { giveBackServices, type Left, removeCreated, removeLeases, type UndoContext, waitForControllerSlices, wake } from '../cluster/undo.ts';
+import type { Emit } from '../report/events.ts';
+
+export interface RestoreOptions {
+  /** How long the in-cluster manager may take to become ready. 0: do not wait. */
+  readySeconds: number;
+  /** Runs when the Services lead to the cluster again, while our own slices are gone: the place to see the old way answer. */
+  afterServices?: (() => Promise<void>) | undefined;
+}
+
+export interface Restored {
+  changes: number;
+  left: Left[];
+  unseen: string[];
+}
+
+/**
+ * Puts everything back that carries a session's mark, in the order that keeps a webhook answering: the in-cluster manager wakes
+ * first, then the Services lead to it, then what was ours goes. Reads all it needs from the cluster, so it is the end of `up`,
+ * the whole of `down`, and the repair after a crash; run twice, it does nothing the second time.
+ */
+export async function restore(api: ClusterApi, session: string, namespaces: string[], options: RestoreOptions, emit: Emit, signal: AbortSignal): Promise<Restored> {
+  const { marked, unseen } = await findMarked(api, namespaces, session);
+  const context: UndoContext = { api, emit, signal, readySeconds: options.readySeconds };
+  const left = [...(await wake(context, marked)), ...(await giveBackServices(context, marked))];
+  const services = marked.filter((one) => one.ref.kind === 'Service').map((one) => one.ref);
+  if (options.readySeconds > 0) await waitForControllerSlices(context, services, 3_000);
+  await removeCreated(context, marked);
+  await options.afterServices?.();
+  await removeLeases(context, marked);
+  return { changes: changesOf(marked), left: left.filter((one) => one.kept.length > 0), unseen };
+}
+
+function changesOf(marked: Marked[]): number {
+  return marked.filter((one) => one.ref.kind !== 'Lease').length;
+}
+
+/** What was kept because somebody else changed it, with the command that settles it. */
+export function reportLeft({ left }: Restored, emit: Emit): void {
+  for (const { ref, kept } of left) {
+    for (const { path, now, before } of kept) {
+      const patch = path.reduceRight<unknown>((value, key) => ({ [key]: value }), before ?? null);
+      emit({
+        type: 'warning',
+        message: `${describe(ref)}: ${path.join('.')} was changed by somebody else to ${JSON.stringify(now ?? null)} and is kept; before devloop it was ${JSON.stringify(before ?? null)}.`,
+        hint: `kubectl ${ref.namespace ? `-n ${ref.namespace} ` : ''}patch ${ref.kind.toLowerCase()} ${ref.name} --type merge -p '${JSON.stringify(patch)}'`,
+      });
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import type { ClusterApi } from '../cluster/api.ts';
+import { holderOf } from '../cluster/lease.ts';
+import { findMarked, type Marked } from '../cluster/marked.ts';
+import type { Lease } from '../cluster/objects.ts';
+import { describe } from '../cluster/resources.ts';
+import type { SessionStatus } from '../report/events.ts';
+import { open } from './open.ts';
+import type { Io, StatusOptions } from './options.ts';
+import { isRunning, type Place, thisPlace } from './place.ts';
+
+const LOOK_EVERY_MS = 2_000;
+
+/** Who has taken over what, read from the marks and Leases of the cluster alone. */
+export async function status(options: StatusOptions, io: Io): Promise<void> {
+  await using opened = await open(options, { ...io, emit: (event) => event.type !== 'discovered' && io.emit(event) });
+  const place = thisPlace(io.env);
+  for (let last = ''; ; ) {
+    const sessions = await readSessions(opened.api, opened.wanted.namespace, place, io);
+    const text = JSON.stringify(sessions);
+    if (text !== last) io.emit({ type: 'status', sessions });
+    last = text;
+    if (!options.watch) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, LOOK_EVERY_MS);
+      io.signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true });
+    });
+    if (io.signal.aborted) return;
+  }
+}
+
+async function readSessions(api: ClusterApi, namespace: string | undefined, place: Place, io: Io): Promise<SessionStatus[]> {
+  const { marked, unseen } = await findMarked(api, [namespace ?? api.namespace]);
+  if (unseen.length > 0) io.emit({ type: 'warning', message: `Your account may not list ${unseen.join(', ')}; marks there cannot be seen.` });
+  const shown = namespace === undefined ? marked : marked.filter((one) => one.ref.namespace === namespace);
+  const ids = [...new Set(shown.map((one) => one.session))].sort();
+  return await Promise.all(ids.map((id) => sessionStatus(id, marked.filter((one) => one.session === id), place)));
+}
+
+async function sessionStatus(session: string, marked: Marked[], place: Place): Promise<SessionStatus> {
+  const lease = marked.find((one) => one.ref.kind === 'Lease')?.object as Lease | undefined;
+  const holder = lease && holderOf(lease);
+  const objects = marked.filter((one) => one.ref.kind !== 'Lease').map((one) => describe(one.ref));
+  return {
+    session,
+    holder: lease?.spec.holderIdentity ?? 'unknown',
+    since: holder?.since ?? lease?.spec.acquireTime ?? '',
+    route: holder?.route ?? 'unknown',
+    target: holder?.target ?? objects.join(', '),
+    state: lease === undefined ? 'unknown' : (await isLive(lease, place)) ? 'live' : 'stale',
+    health: holder?.health ?? 'unknown',
+    objects,
+  };
+}
+
+/** One look cannot observe a Lease standing still: on this machine the process decides, elsewhere the age of the last renewal is all there is. */
+async function isLive(lease: Lease, place: Place): Promise<boolean> {
+  const holder = holderOf(lease);
+  if (holder?.host === place.host) return await isRunning(holder.pid, holder.processStart);
+  const age = Date.now() - Date.parse(lease.spec.renewTime ?? '');
+  return age < (lease.spec.leaseDurationSeconds ?? 15) * 1000;
+}

@@ -1,0 +1,92 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { DevloopEvent } from '../../src/report/events.ts';
+
+export const BIN = join(import.meta.dirname, '../../bin/devloop.js');
+
+type EventOf<T extends DevloopEvent['type']> = Extract<DevloopEvent, { type: T }>;
+
+export interface DevloopRun extends AsyncDisposable {
+  readonly pid: number;
+  readonly events: DevloopEvent[];
+  /** The next event of this type that was not waited for yet (or any later one that fits). Rejects when devloop ends without it. */
+  waitFor<T extends DevloopEvent['type']>(type: T, fits?: (event: EventOf<T>) => boolean, limitMs?: number): Promise<EventOf<T>>;
+  signal(signal: NodeJS.Signals): void;
+  readonly exited: Promise<number>;
+  /** stderr, for failure messages. */
+  readonly log: () => string;
+}
+
+export interface DevloopOptions {
+  cwd: string;
+  env?: Record<string, string>;
+  /** Runs before devloop: `['unshare', '--uts', …]` for another machine. */
+  through?: string[];
+}
+
+/** Runs the real program with `--json` and reads its events. */
+export function startDevloop(args: string[], { cwd, env = {}, through = [] }: DevloopOptions): DevloopRun {
+  const [program, ...rest] = [...through, process.execPath, BIN, ...withJson(args)];
+  const child = spawn(program!, rest, { cwd, env: { ...process.env, NODE_EXTRA_CA_CERTS: '', ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const events: DevloopEvent[] = [];
+  const listeners = new Set<() => void>();
+  let stderr = '';
+  let code: number | undefined;
+  const notify = (): void => [...listeners].forEach((listener) => void listener());
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk));
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    events.push(JSON.parse(line));
+    notify();
+  });
+  const exited = new Promise<number>((resolve) => {
+    child.on('close', (status, signal) => {
+      code = status ?? (signal === 'SIGKILL' ? 137 : 128);
+      resolve(code);
+      notify();
+    });
+  });
+  const used = new Set<DevloopEvent>();
+  return {
+    pid: child.pid!,
+    events,
+    exited,
+    log: () => `${stderr}\n${events.map((event) => JSON.stringify(event)).join('\n')}`,
+    signal: (signal) => void child.kill(signal),
+    waitFor(type, fits = () => true, limitMs = 90_000) {
+      return new Promise((resolve, reject) => {
+        const done = (): void => (listeners.delete(look), clearTimeout(timer));
+        const look = (): void => {
+          const event = events.find((one) => one.type === type && !used.has(one) && fits(one as never));
+          if (event) {
+            used.add(event);
+            done();
+            resolve(event as never);
+          } else if (code !== undefined) {
+            done();
+            reject(new Error(`devloop ended with ${code} before ${type}:\n${this.log()}`));
+          }
+        };
+        const timer = setTimeout(() => (done(), reject(new Error(`no ${type} within ${limitMs} ms:\n${this.log()}`))), limitMs);
+        listeners.add(look);
+        look();
+      });
+    },
+    async [Symbol.asyncDispose]() {
+      if (code === undefined) child.kill('SIGKILL');
+      await exited;
+    },
+  };
+}
+
+function withJson(args: string[]): string[] {
+  const at = args.indexOf('--');
+  return at < 0 ? [...args, '--json'] : [...args.slice(0, at), '--json', ...args.slice(at)];
+}
+
+/** Runs a command of devloop to its end. */
+export async function runDevloop(args: string[], options: DevloopOptions): Promise<{ code: number; events: DevloopEvent[]; log: string }> {
+  await using run = startDevloop(args, options);
+  const code = await run.exited;
+  return { code, events: run.events, log: run.log() };
+}
