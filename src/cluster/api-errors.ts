@@ -22,7 +22,11 @@ export class ApiError extends Error {
 
   static from(method: string, path: string, status: number, body: unknown, text: string): ApiError {
     const { message, reason } = (body ?? {}) as StatusBody;
-    return new ApiError(message ?? `${method} ${path}: HTTP ${status} ${text.slice(0, 200)}`.trim(), status, reason ?? '');
+    return new ApiError(
+      message ?? `${method} ${path}: HTTP ${status} ${text.slice(0, 200)}`.trim(),
+      status,
+      reason ?? '',
+    );
   }
 
   /** Somebody else wrote first, or the object came or went in between: look again and decide anew. */
@@ -37,7 +41,11 @@ export class ApiError extends Error {
 
 /** What a user is told about a refusal that no caller expected. */
 export function rejected(error: ApiError, doing: string): DevloopError {
-  const code = error.isForbidden ? 'cluster.forbidden' : error.isConflict ? 'change.conflict' : 'cluster.rejected';
+  const code = error.isForbidden
+    ? 'cluster.forbidden'
+    : error.isConflict
+      ? 'change.conflict'
+      : 'cluster.rejected';
   return new DevloopError(code, `${doing}: the API server refused it: ${error.message}`, { cause: error });
 }
 
@@ -49,10 +57,14 @@ export function connectionError(selected: Selected, error: unknown): DevloopErro
   const hint = TLS_CODES.test(code)
     ? `The server's certificate is not the one that the kubeconfig trusts. Compare: kubectl --context ${selected.context} get --raw /version`
     : `Is the cluster up, and the VPN connected? Compare: kubectl --context ${selected.context} get --raw /version`;
-  return new DevloopError('cluster.unreachable', `The API server of context ${selected.context} (${selected.server}) does not answer: ${cause}`, {
-    hint,
-    cause: error,
-  });
+  return new DevloopError(
+    'cluster.unreachable',
+    `The API server of context ${selected.context} (${selected.server}) does not answer: ${cause}`,
+    {
+      hint,
+      cause: error,
+    },
+  );
 }
 
 export function unauthorizedError(selected: Selected, cause?: unknown): DevloopError {
@@ -63,16 +75,24 @@ export function unauthorizedError(selected: Selected, cause?: unknown): DevloopE
       : cause === undefined
         ? ' The token or client certificate has probably expired.'
         : ` ${messageOf(cause)}`;
-  return new DevloopError('cluster.unauthorized', `The API server of context ${selected.context} does not accept the credentials of the kubeconfig.${why}`, {
-    hint: `Log in again the way you usually do, then check: kubectl --context ${selected.context} auth whoami`,
-    cause,
-  });
+  return new DevloopError(
+    'cluster.unauthorized',
+    `The API server of context ${selected.context} does not accept the credentials of the kubeconfig.${why}`,
+    {
+      hint: `Log in again the way you usually do, then check: kubectl --context ${selected.context} auth whoami`,
+      cause,
+    },
+  );
 }
 
 function expiredClientCertificate(selected: Selected): string | undefined {
   const user = selected.config.getCurrentUser();
   try {
-    const pem = user?.certData ? Buffer.from(user.certData, 'base64') : user?.certFile ? readFileSync(user.certFile) : undefined;
+    const pem = user?.certData
+      ? Buffer.from(user.certData, 'base64')
+      : user?.certFile
+        ? readFileSync(user.certFile)
+        : undefined;
     if (pem === undefined) return undefined;
     const until = new X509Certificate(pem).validToDate;
     return until.getTime() < Date.now() ? until.toISOString() : undefined;

@@ -1,6 +1,6 @@
-import { Agent, type AgentOptions, type RequestOptions, request as httpsRequest } from 'node:https';
-import { request as httpRequest } from 'node:http';
 import type { IncomingMessage } from 'node:http';
+import { request as httpRequest } from 'node:http';
+import { Agent, type AgentOptions, request as httpsRequest, type RequestOptions } from 'node:https';
 import { DevloopError } from '../errors.ts';
 import { ApiError, connectionError, unauthorizedError } from './api-errors.ts';
 import type { Selected } from './kubeconfig.ts';
@@ -26,11 +26,21 @@ export interface ClusterApi extends AsyncDisposable {
   list<T extends KubeObject>(kind: Kind, namespace: string | undefined, options?: CallOptions): Promise<T[]>;
   create<T extends KubeObject>(ref: ObjectRef, object: object, options?: CallOptions): Promise<T>;
   replace<T extends KubeObject>(ref: ObjectRef, object: object): Promise<T>;
-  patch<T extends KubeObject>(ref: ObjectRef, type: PatchType, patch: unknown, options?: CallOptions): Promise<T>;
+  patch<T extends KubeObject>(
+    ref: ObjectRef,
+    type: PatchType,
+    patch: unknown,
+    options?: CallOptions,
+  ): Promise<T>;
   /** Resolves to false when the object is not there (any more), or is another one than `uid` names. */
   remove(ref: ObjectRef, uid?: string): Promise<boolean>;
   /** Any other call. */
-  call<T>(method: string, path: string, body?: unknown, options?: CallOptions & { contentType?: string }): Promise<T>;
+  call<T>(
+    method: string,
+    path: string,
+    body?: unknown,
+    options?: CallOptions & { contentType?: string },
+  ): Promise<T>;
 }
 
 const CALL_TIMEOUT_MS = 30_000;
@@ -43,7 +53,8 @@ const PATCH_TYPES = { json: 'application/json-patch+json', merge: 'application/m
  */
 export async function connect(selected: Selected): Promise<ClusterApi> {
   const transport = await createTransport(selected);
-  const call: ClusterApi['call'] = (method, path, body, options = {}) => transport.call(method, path, body, options);
+  const call: ClusterApi['call'] = (method, path, body, options = {}) =>
+    transport.call(method, path, body, options);
   return {
     context: selected.context,
     server: selected.server,
@@ -62,7 +73,8 @@ export async function connect(selected: Selected): Promise<ClusterApi> {
       const list = await call<List<T>>('GET', collectionPath(kind, namespace), undefined, options);
       return list.items ?? [];
     },
-    create: (ref, object, options = {}) => call('POST', collectionPath(ref.kind, ref.namespace), object, options),
+    create: (ref, object, options = {}) =>
+      call('POST', collectionPath(ref.kind, ref.namespace), object, options),
     replace: (ref, object) => call('PUT', objectPath(ref), object),
     patch: (ref, type, patch, options = {}) =>
       call('PATCH', objectPath(ref), patch, { ...options, contentType: PATCH_TYPES[type] }),
@@ -84,7 +96,12 @@ export async function connect(selected: Selected): Promise<ClusterApi> {
 }
 
 interface Transport {
-  call<T>(method: string, path: string, body: unknown, options: CallOptions & { contentType?: string }): Promise<T>;
+  call<T>(
+    method: string,
+    path: string,
+    body: unknown,
+    options: CallOptions & { contentType?: string },
+  ): Promise<T>;
   close(): void;
 }
 
@@ -96,7 +113,12 @@ async function createTransport(selected: Selected): Promise<Transport> {
     ? auth.agent
     : new Agent({ ...tlsOf(auth), keepAlive: true, maxSockets: 16, scheduling: 'lifo' });
 
-  async function once(method: string, path: string, body: unknown, options: CallOptions & { contentType?: string }): Promise<Answer> {
+  async function once(
+    method: string,
+    path: string,
+    body: unknown,
+    options: CallOptions & { contentType?: string },
+  ): Promise<Answer> {
     const payload = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
     const url = new URL(base.pathname.replace(/\/$/, '') + path, base);
     for (const [key, value] of Object.entries(options.query ?? {})) url.searchParams.set(key, value);
@@ -107,13 +129,20 @@ async function createTransport(selected: Selected): Promise<Transport> {
         ...auth.headers,
         accept: options.accept ?? 'application/json',
         'user-agent': 'devloop',
-        ...(payload ? { 'content-type': options.contentType ?? 'application/json', 'content-length': payload.length } : {}),
+        ...(payload
+          ? { 'content-type': options.contentType ?? 'application/json', 'content-length': payload.length }
+          : {}),
       },
       ...(options.signal ? { signal: options.signal } : {}),
     });
   }
 
-  async function call<T>(method: string, path: string, body: unknown, options: CallOptions & { contentType?: string }): Promise<T> {
+  async function call<T>(
+    method: string,
+    path: string,
+    body: unknown,
+    options: CallOptions & { contentType?: string },
+  ): Promise<T> {
     let answer = await retried(() => once(method, path, body, options), method, selected, options.signal);
     if (answer.status === 401) {
       // Exec plugins and OIDC hand out short-lived tokens; the library makes a new one when the old one has run out.
@@ -145,7 +174,15 @@ async function authenticate(selected: Selected): Promise<AuthOptions> {
   return options;
 }
 
-function tlsOf({ ca, cert, key, pfx, passphrase, rejectUnauthorized, servername }: RequestOptions): AgentOptions {
+function tlsOf({
+  ca,
+  cert,
+  key,
+  pfx,
+  passphrase,
+  rejectUnauthorized,
+  servername,
+}: RequestOptions): AgentOptions {
   const all = { ca, cert, key, pfx, passphrase, rejectUnauthorized, servername };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }
@@ -162,13 +199,23 @@ function exchange(
   options: RequestOptions & { agent?: Agent | undefined },
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const request = send(url, { ...options, timeout: CALL_TIMEOUT_MS } as RequestOptions, (response: IncomingMessage) => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => chunks.push(chunk));
-      response.on('error', reject);
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') }));
-    });
-    request.on('timeout', () => request.destroy(Object.assign(new Error(`no answer in ${CALL_TIMEOUT_MS / 1000} s`), { code: 'ETIMEDOUT' })));
+    const request = send(
+      url,
+      { ...options, timeout: CALL_TIMEOUT_MS } as RequestOptions,
+      (response: IncomingMessage) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('error', reject);
+        response.on('end', () =>
+          resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') }),
+        );
+      },
+    );
+    request.on('timeout', () =>
+      request.destroy(
+        Object.assign(new Error(`no answer in ${CALL_TIMEOUT_MS / 1000} s`), { code: 'ETIMEDOUT' }),
+      ),
+    );
     request.on('error', reject);
     request.end(payload);
   });
@@ -177,7 +224,12 @@ function exchange(
 const READS = new Set(['GET', 'HEAD']);
 
 /** A read whose pooled connection the server had just closed is sent again; writes are left to callers, who look before they repeat. */
-async function retried(attempt: () => Promise<Answer>, method: string, selected: Selected, signal?: AbortSignal): Promise<Answer> {
+async function retried(
+  attempt: () => Promise<Answer>,
+  method: string,
+  selected: Selected,
+  signal?: AbortSignal,
+): Promise<Answer> {
   for (let left = READS.has(method) ? 2 : 0; ; left--) {
     try {
       return await attempt();
@@ -196,6 +248,9 @@ function parse(answer: Answer): unknown {
     return JSON.parse(answer.text);
   } catch {
     if (answer.status >= 400) return undefined;
-    throw new DevloopError('cluster.rejected', `The API server answered with something that is not JSON: ${answer.text.slice(0, 200)}`);
+    throw new DevloopError(
+      'cluster.rejected',
+      `The API server answered with something that is not JSON: ${answer.text.slice(0, 200)}`,
+    );
   }
 }

@@ -35,7 +35,13 @@ export function webhookServices(
     if (!client?.service) return;
     const { namespace, name, path, port } = client.service;
     const candidate = found.get(`${namespace}/${name}`) ?? { namespace, service: name, calls: [] };
-    candidate.calls.push({ from, path: path ?? '/', port: port ?? 443, caBundle: client.caBundle ?? '', groups });
+    candidate.calls.push({
+      from,
+      path: path ?? '/',
+      port: port ?? 443,
+      caBundle: client.caBundle ?? '',
+      groups,
+    });
     found.set(`${namespace}/${name}`, candidate);
   };
   for (const { kind, object } of configurations) {
@@ -47,29 +53,54 @@ export function webhookServices(
     }
   }
   for (const definition of definitions) {
-    add(definition.spec.conversion?.webhook?.clientConfig, `CustomResourceDefinition ${definition.metadata.name}`, [definition.spec.group]);
+    add(
+      definition.spec.conversion?.webhook?.clientConfig,
+      `CustomResourceDefinition ${definition.metadata.name}`,
+      [definition.spec.group],
+    );
   }
   return [...found.values()];
 }
 
 /** Paths that many operators share prove nothing. */
-const COMMON_PATHS = new Set(['/', '/convert', '/mutate', '/validate', '/webhook', '/admit', '/mutating', '/validating']);
+const COMMON_PATHS = new Set([
+  '/',
+  '/convert',
+  '/mutate',
+  '/validate',
+  '/webhook',
+  '/admit',
+  '/mutating',
+  '/validating',
+]);
 
 /** Best match first; what has no evidence at all is left out. */
 export function rank(candidates: Candidate[], hints: Hints): Ranked[] {
   const ranked = candidates.map((candidate): Ranked => {
-    const paths = unique(candidate.calls.map((call) => call.path)).filter((path) => hints.paths.has(path) && !COMMON_PATHS.has(path));
-    const groups = unique(candidate.calls.flatMap((call) => call.groups)).filter((group) => hints.groups.has(group));
-    const names = [...hints.names].filter((name) => candidate.namespace.includes(name) || candidate.service.includes(name));
+    const paths = unique(candidate.calls.map((call) => call.path)).filter(
+      (path) => hints.paths.has(path) && !COMMON_PATHS.has(path),
+    );
+    const groups = unique(candidate.calls.flatMap((call) => call.groups)).filter((group) =>
+      hints.groups.has(group),
+    );
+    const names = [...hints.names].filter(
+      (name) => candidate.namespace.includes(name) || candidate.service.includes(name),
+    );
     const evidence = [
       ...paths.slice(0, 2).map((path) => `path ${path} stands in this checkout`),
       ...groups.slice(0, 2).map((group) => `API group ${group} is defined in this checkout`),
       ...(names.length > 0 ? [`named like this checkout (${names[0]})`] : []),
     ];
     const proven = paths.length + groups.length > 0;
-    return { ...candidate, evidence, score: proven ? paths.length * 4 + groups.length * 2 + Math.min(names.length, 1) : 0 };
+    return {
+      ...candidate,
+      evidence,
+      score: proven ? paths.length * 4 + groups.length * 2 + Math.min(names.length, 1) : 0,
+    };
   });
-  return ranked.filter((one) => one.score > 0).sort((a, b) => b.score - a.score || a.service.localeCompare(b.service));
+  return ranked
+    .filter((one) => one.score > 0)
+    .sort((a, b) => b.score - a.score || a.service.localeCompare(b.service));
 }
 
 export function unique<T>(values: T[]): T[] {

@@ -18,16 +18,25 @@ export interface WantedChange {
 }
 
 /** Makes a marked change in one guarded patch; looks again and tries anew when somebody wrote in between. */
-export async function applyChange(api: ClusterApi, session: string, wanted: WantedChange, emit: Emit): Promise<void> {
+export async function applyChange(
+  api: ClusterApi,
+  session: string,
+  wanted: WantedChange,
+  emit: Emit,
+): Promise<void> {
   await settle(wanted.ref, async () => {
     const object = await api.get<KubeObject>(wanted.ref);
     if (object === undefined) throw gone(wanted.ref);
     const holder = sessionOf(object);
     if (holder === session) return;
     if (holder !== undefined) {
-      throw new DevloopError('session.held', `${describe(wanted.ref)} already carries the mark of session ${holder}.`, {
-        hint: 'devloop status shows who that is; devloop down puts it back',
-      });
+      throw new DevloopError(
+        'session.held',
+        `${describe(wanted.ref)} already carries the mark of session ${holder}.`,
+        {
+          hint: 'devloop status shows who that is; devloop down puts it back',
+        },
+      );
     }
     wanted.check?.(object);
     await api.patch(wanted.ref, 'json', changePatch(object, session, wanted.fields));
@@ -42,13 +51,23 @@ export async function undoChange(api: ClusterApi, ref: ObjectRef, emit: Emit): P
     if (object === undefined || sessionOf(object) === undefined) return [];
     const { patch, kept } = undoPatch(object);
     await api.patch(ref, 'json', patch);
-    emit({ type: 'change', action: 'restore', object: describe(ref), detail: kept.length === 0 ? 'as it was' : 'all but what others changed' });
+    emit({
+      type: 'change',
+      action: 'restore',
+      object: describe(ref),
+      detail: kept.length === 0 ? 'as it was' : 'all but what others changed',
+    });
     return kept;
   });
 }
 
 /** Creates an object that carries its mark from birth. One that this session left there in an earlier try is replaced. */
-export async function createMarked<T extends KubeObject>(api: ClusterApi, ref: ObjectRef, object: T, emit: Emit): Promise<T> {
+export async function createMarked<T extends KubeObject>(
+  api: ClusterApi,
+  ref: ObjectRef,
+  object: T,
+  emit: Emit,
+): Promise<T> {
   return await settle(ref, async () => {
     try {
       const created = await api.create<T>(ref, object);
@@ -59,9 +78,13 @@ export async function createMarked<T extends KubeObject>(api: ClusterApi, ref: O
       const existing = await api.get<T>(ref);
       if (existing === undefined) throw error;
       if (sessionOf(existing) !== sessionOf(object)) {
-        throw new DevloopError('change.conflict', `${describe(ref)} exists already and is not this session's.`, {
-          hint: `kubectl get ${ref.kind.toLowerCase()} ${ref.namespace ? `-n ${ref.namespace} ` : ''}${ref.name} -o yaml`,
-        });
+        throw new DevloopError(
+          'change.conflict',
+          `${describe(ref)} exists already and is not this session's.`,
+          {
+            hint: `kubectl get ${ref.kind.toLowerCase()} ${ref.namespace ? `-n ${ref.namespace} ` : ''}${ref.name} -o yaml`,
+          },
+        );
       }
       return existing;
     }
@@ -85,5 +108,7 @@ export async function settle<T>(ref: ObjectRef, round: () => Promise<T>): Promis
 }
 
 function gone(ref: ObjectRef): DevloopError {
-  return new DevloopError('target.not-found', `${describe(ref)} does not exist any more.`, { hint: 'Run the command again.' });
+  return new DevloopError('target.not-found', `${describe(ref)} does not exist any more.`, {
+    hint: 'Run the command again.',
+  });
 }

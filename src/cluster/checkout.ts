@@ -13,7 +13,17 @@ export interface Hints {
   declaresWebhooks: boolean;
 }
 
-const SKIPPED = new Set(['vendor', 'node_modules', 'bin', 'dist', 'target', 'testdata', 'third_party', 'hack', 'docs']);
+const SKIPPED = new Set([
+  'vendor',
+  'node_modules',
+  'bin',
+  'dist',
+  'target',
+  'testdata',
+  'third_party',
+  'hack',
+  'docs',
+]);
 const MAX_FILES = 8000;
 const MAX_BYTES = 400_000;
 const AT_ONCE = 32;
@@ -23,7 +33,9 @@ export async function readHints(root: string): Promise<Hints> {
   const hints: Hints = { groups: new Set(), paths: new Set(), names: new Set(), declaresWebhooks: false };
   const files = await sourceFiles(root);
   for (let at = 0; at < files.length; at += AT_ONCE) {
-    await Promise.all(files.slice(at, at + AT_ONCE).map(async (file) => collect(await readSmall(file), file, hints)));
+    await Promise.all(
+      files.slice(at, at + AT_ONCE).map(async (file) => collect(await readSmall(file), file, hints)),
+    );
   }
   await collectNames(root, hints);
   return hints;
@@ -32,12 +44,21 @@ export async function readHints(root: string): Promise<Hints> {
 async function sourceFiles(root: string): Promise<string[]> {
   const found: string[] = [];
   const queue = [root];
-  for (let directory = queue.shift(); directory !== undefined && found.length < MAX_FILES; directory = queue.shift()) {
+  for (
+    let directory = queue.shift();
+    directory !== undefined && found.length < MAX_FILES;
+    directory = queue.shift()
+  ) {
     const entries = await readdir(directory, { withFileTypes: true }).catch(() => []);
     for (const entry of entries) {
       const path = join(directory, entry.name);
       if (entry.isDirectory() && !entry.name.startsWith('.') && !SKIPPED.has(entry.name)) queue.push(path);
-      else if (entry.isFile() && /\.(go|ya?ml|tpl|rs|java|py|ts)$/.test(entry.name) && !entry.name.endsWith('_test.go')) found.push(path);
+      else if (
+        entry.isFile() &&
+        /\.(go|ya?ml|tpl|rs|java|py|ts)$/.test(entry.name) &&
+        !entry.name.endsWith('_test.go')
+      )
+        found.push(path);
     }
   }
   return found;
@@ -72,12 +93,17 @@ function collect(text: string, file: string, hints: Hints): void {
   for (const pattern of GROUP_PATTERNS) all(pattern, hints.groups);
   all(GO_PATH, hints.paths);
   all(MARKER_PATH, hints.paths);
-  if (/\+kubebuilder:webhook:|NewWebhookManagedBy|GetWebhookServer\(\)/.test(text)) hints.declaresWebhooks = true;
+  if (/\+kubebuilder:webhook:|NewWebhookManagedBy|GetWebhookServer\(\)/.test(text))
+    hints.declaresWebhooks = true;
 }
 
 async function collectNames(root: string, hints: Hints): Promise<void> {
   const project = await readFile(join(root, 'PROJECT'), 'utf8').catch(() => '');
   const module = await readFile(join(root, 'go.mod'), 'utf8').catch(() => '');
-  const names = [project.match(/^projectName:\s*["']?([\w.-]+)/m)?.[1], module.match(/^module\s+\S*?([\w.-]+?)(?:\/v\d+)?\s*$/m)?.[1], basename(root)];
+  const names = [
+    project.match(/^projectName:\s*["']?([\w.-]+)/m)?.[1],
+    module.match(/^module\s+\S*?([\w.-]+?)(?:\/v\d+)?\s*$/m)?.[1],
+    basename(root),
+  ];
   for (const name of names) if (name && name.length > 2) hints.names.add(name.toLowerCase());
 }

@@ -12,11 +12,29 @@ export interface TargetDeployment {
   source: string;
 }
 
-export async function findDeployment(api: ClusterApi, services: Service[], wanted: Wanted, hints: Hints): Promise<TargetDeployment | undefined> {
-  const ports = services.flatMap((service) => (service.spec.ports ?? []).map((port) => port.targetPort ?? port.port));
-  const found = (object: Deployment, source: string): TargetDeployment => ({ object, container: managerContainer(object, ports), source });
+export async function findDeployment(
+  api: ClusterApi,
+  services: Service[],
+  wanted: Wanted,
+  hints: Hints,
+): Promise<TargetDeployment | undefined> {
+  const ports = services.flatMap((service) =>
+    (service.spec.ports ?? []).map((port) => port.targetPort ?? port.port),
+  );
+  const found = (object: Deployment, source: string): TargetDeployment => ({
+    object,
+    container: managerContainer(object, ports),
+    source,
+  });
   if (wanted.deployment !== undefined) {
-    return found(await namedDeployment(api, wanted.deployment, services[0]?.metadata.namespace ?? wanted.namespace ?? api.namespace), 'named by you');
+    return found(
+      await namedDeployment(
+        api,
+        wanted.deployment,
+        services[0]?.metadata.namespace ?? wanted.namespace ?? api.namespace,
+      ),
+      'named by you',
+    );
   }
   const service = services[0];
   if (service === undefined) return await byName(api, wanted, hints, found);
@@ -25,26 +43,39 @@ export async function findDeployment(api: ClusterApi, services: Service[], wante
   if (selected.length <= 1) {
     return selected[0] && found(selected[0], `selected by Service ${service.metadata.name}`);
   }
-  return found(preferred(selected, service, ports), `selected by Service ${service.metadata.name}, and mounts the certificate`);
+  return found(
+    preferred(selected, service, ports),
+    `selected by Service ${service.metadata.name}, and mounts the certificate`,
+  );
 }
 
 async function namedDeployment(api: ClusterApi, name: string, namespace: string): Promise<Deployment> {
   const [space, bare] = name.includes('/') ? (name.split('/', 2) as [string, string]) : [namespace, name];
   const object = await api.get<Deployment>({ kind: 'Deployment', namespace: space, name: bare });
   if (object !== undefined) return object;
-  throw new DevloopError('target.not-found', `Deployment ${space}/${bare} does not exist.`, { hint: `kubectl -n ${space} get deployments` });
+  throw new DevloopError('target.not-found', `Deployment ${space}/${bare} does not exist.`, {
+    hint: `kubectl -n ${space} get deployments`,
+  });
 }
 
 /** Old scaffolds all select `control-plane: controller-manager`, so a namespace with two operators has two matches. */
 function preferred(selected: Deployment[], service: Service, ports: (number | string)[]): Deployment {
-  const mounting = selected.filter((one) => mountsOf(one, managerContainer(one, ports)).some((mount) => mount.kind === 'Secret'));
-  const prefixed = (mounting.length > 0 ? mounting : selected).filter((one) => commonPrefix(one.metadata.name, service.metadata.name) >= 4);
+  const mounting = selected.filter((one) =>
+    mountsOf(one, managerContainer(one, ports)).some((mount) => mount.kind === 'Secret'),
+  );
+  const prefixed = (mounting.length > 0 ? mounting : selected).filter(
+    (one) => commonPrefix(one.metadata.name, service.metadata.name) >= 4,
+  );
   const left = prefixed.length > 0 ? prefixed : mounting.length > 0 ? mounting : selected;
   if (left.length === 1) return left[0]!;
   const names = left.map((one) => one.metadata.name);
-  throw new DevloopError('target.ambiguous', `Service ${service.metadata.namespace}/${service.metadata.name} selects the Pods of several Deployments: ${names.join(', ')}.`, {
-    hint: `devloop up --deployment ${service.metadata.namespace}/${names[0]}`,
-  });
+  throw new DevloopError(
+    'target.ambiguous',
+    `Service ${service.metadata.namespace}/${service.metadata.name} selects the Pods of several Deployments: ${names.join(', ')}.`,
+    {
+      hint: `devloop up --deployment ${service.metadata.namespace}/${names[0]}`,
+    },
+  );
 }
 
 function commonPrefix(a: string, b: string): number {
@@ -61,22 +92,41 @@ async function byName(
   found: (object: Deployment, source: string) => TargetDeployment,
 ): Promise<TargetDeployment | undefined> {
   const all = await api.list<Deployment>('Deployment', wanted.namespace);
-  const scored = all.map((object) => ({ object, score: nameScore(object, hints) })).filter((one) => one.score > 0);
+  const scored = all
+    .map((object) => ({ object, score: nameScore(object, hints) }))
+    .filter((one) => one.score > 0);
   scored.sort((a, b) => b.score - a.score);
   const [best, second] = scored;
   if (best === undefined) return undefined;
   if (second?.score === best.score) {
-    const list = scored.filter((one) => one.score === best.score).map(({ object }) => `${object.metadata.namespace}/${object.metadata.name}`);
-    throw new DevloopError('target.ambiguous', `Several Deployments are named like this checkout: ${list.join(', ')}.`, { hint: `devloop up --deployment ${list[0]}` });
+    const list = scored
+      .filter((one) => one.score === best.score)
+      .map(({ object }) => `${object.metadata.namespace}/${object.metadata.name}`);
+    throw new DevloopError(
+      'target.ambiguous',
+      `Several Deployments are named like this checkout: ${list.join(', ')}.`,
+      { hint: `devloop up --deployment ${list[0]}` },
+    );
   }
   return found(best.object, 'named like this checkout');
 }
 
 function nameScore({ metadata, spec }: Deployment, { names }: Hints): number {
-  const images = spec.template.spec.containers.map((container) => container.image?.replace(/[:@].*$/, '').split('/').pop() ?? '');
+  const images = spec.template.spec.containers.map(
+    (container) =>
+      container.image
+        ?.replace(/[:@].*$/, '')
+        .split('/')
+        .pop() ?? '',
+  );
   const score = [...names].map((name) => {
     const byLabel = metadata.labels?.['app.kubernetes.io/name'] === name ? 2 : 0;
-    const byName = metadata.name === name || metadata.name === `${name}-controller-manager` ? 3 : metadata.name.startsWith(`${name}-`) ? 1 : 0;
+    const byName =
+      metadata.name === name || metadata.name === `${name}-controller-manager`
+        ? 3
+        : metadata.name.startsWith(`${name}-`)
+          ? 1
+          : 0;
     const byNamespace = metadata.namespace === `${name}-system` ? 1 : 0;
     return byLabel + byName + byNamespace + (images.includes(name) ? 2 : 0);
   });

@@ -1,10 +1,10 @@
 import { DevloopError } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
 import type { ClusterApi } from './api.ts';
-import { type Candidate, rank, type Ranked, unique, webhookServices } from './candidates.ts';
+import { type Candidate, type Ranked, rank, unique, webhookServices } from './candidates.ts';
 import type { Hints } from './checkout.ts';
 import { findDeployment, type TargetDeployment } from './discover-deployment.ts';
-import { valueAt, undoOf } from './marks.ts';
+import { undoOf, valueAt } from './marks.ts';
 import type { CustomResourceDefinition, Service, WebhookConfiguration } from './objects.ts';
 import { kindInfo, type ObjectRef } from './resources.ts';
 import { servicePort, targetPortOf } from './workload.ts';
@@ -37,9 +37,16 @@ export interface Wanted {
 export async function discover(api: ClusterApi, wanted: Wanted, hints: Hints, emit: Emit): Promise<Target> {
   const candidates = await listCandidates(api, hints);
   const chosen = await chooseCandidates(api, candidates, wanted, hints);
-  const raw = await Promise.all(chosen.map(async (candidate) => ({ candidate, service: await readService(api, candidate) })));
+  const raw = await Promise.all(
+    chosen.map(async (candidate) => ({ candidate, service: await readService(api, candidate) })),
+  );
   const namespace = raw[0]?.service.metadata.namespace ?? wanted.namespace ?? api.namespace;
-  const deployment = await findDeployment(api, raw.map((one) => one.service), wanted, hints);
+  const deployment = await findDeployment(
+    api,
+    raw.map((one) => one.service),
+    wanted,
+    hints,
+  );
   const services = raw.map(({ candidate, service }) => targetService(candidate, service, deployment));
   const target: Target = {
     services,
@@ -74,23 +81,43 @@ async function convertedDefinitions(api: ClusterApi, hints: Hints): Promise<Cust
     accept: 'application/json;as=Table;g=meta.k8s.io;v=v1',
     query: { includeObject: 'None' },
   });
-  const names = (table.rows ?? []).map((row) => String(row.cells[0])).filter((name) => hints.groups.has(name.slice(name.indexOf('.') + 1)));
-  const read = await Promise.all(names.map((name) => api.get<CustomResourceDefinition>({ kind: 'CustomResourceDefinition', name })));
-  return read.filter((definition) => definition?.spec.conversion?.strategy === 'Webhook') as CustomResourceDefinition[];
+  const names = (table.rows ?? [])
+    .map((row) => String(row.cells[0]))
+    .filter((name) => hints.groups.has(name.slice(name.indexOf('.') + 1)));
+  const read = await Promise.all(
+    names.map((name) => api.get<CustomResourceDefinition>({ kind: 'CustomResourceDefinition', name })),
+  );
+  return read.filter(
+    (definition) => definition?.spec.conversion?.strategy === 'Webhook',
+  ) as CustomResourceDefinition[];
 }
 
 type Chosen = Candidate & { evidence: string[] };
 
-async function chooseCandidates(api: ClusterApi, candidates: Candidate[], wanted: Wanted, hints: Hints): Promise<Chosen[]> {
-  if (wanted.services.length > 0) return wanted.services.map((name) => namedCandidate(name, candidates, wanted.namespace ?? api.namespace));
-  const inNamespace = candidates.filter((one) => wanted.namespace === undefined || one.namespace === wanted.namespace);
-  const ranked = rank(inNamespace, hints).filter((one) => wanted.deployment === undefined || namespaceOf(wanted.deployment, one.namespace) === one.namespace);
+async function chooseCandidates(
+  api: ClusterApi,
+  candidates: Candidate[],
+  wanted: Wanted,
+  hints: Hints,
+): Promise<Chosen[]> {
+  if (wanted.services.length > 0)
+    return wanted.services.map((name) => namedCandidate(name, candidates, wanted.namespace ?? api.namespace));
+  const inNamespace = candidates.filter(
+    (one) => wanted.namespace === undefined || one.namespace === wanted.namespace,
+  );
+  const ranked = rank(inNamespace, hints).filter(
+    (one) =>
+      wanted.deployment === undefined || namespaceOf(wanted.deployment, one.namespace) === one.namespace,
+  );
   if (ranked.length === 0) {
-    if (hints.declaresWebhooks && wanted.deployment === undefined) throw noWebhook(inNamespace, hints, wanted);
+    if (hints.declaresWebhooks && wanted.deployment === undefined)
+      throw noWebhook(inNamespace, hints, wanted);
     return [];
   }
   const best = ranked.filter((one) => one.namespace === ranked[0]!.namespace);
-  const rivals = ranked.filter((one) => one.namespace !== ranked[0]!.namespace && one.score === ranked[0]!.score);
+  const rivals = ranked.filter(
+    (one) => one.namespace !== ranked[0]!.namespace && one.score === ranked[0]!.score,
+  );
   if (rivals.length > 0) throw ambiguous([ranked[0]!, ...rivals]);
   // Other Services of the same namespace that this checkout's paths or groups also name belong to the same operator.
   return best;
@@ -98,8 +125,11 @@ async function chooseCandidates(api: ClusterApi, candidates: Candidate[], wanted
 
 function namedCandidate(name: string, candidates: Candidate[], namespace: string): Chosen {
   const [space, service] = name.includes('/') ? (name.split('/', 2) as [string, string]) : [namespace, name];
-  const matches = candidates.filter((one) => one.service === service && (one.namespace === space || !name.includes('/')));
-  const exact = matches.find((one) => one.namespace === space) ?? (matches.length === 1 ? matches[0] : undefined);
+  const matches = candidates.filter(
+    (one) => one.service === service && (one.namespace === space || !name.includes('/')),
+  );
+  const exact =
+    matches.find((one) => one.namespace === space) ?? (matches.length === 1 ? matches[0] : undefined);
   // A Service that no configuration calls (yet) can still be taken over: its own first port is the webhook's.
   return { ...(exact ?? { namespace: space, service, calls: [] }), evidence: ['named by you'] };
 }
@@ -113,9 +143,13 @@ async function readService(api: ClusterApi, candidate: Candidate): Promise<Servi
   const service = await api.get<Service>(ref);
   if (service !== undefined) return service;
   const from = candidate.calls[0]?.from;
-  throw new DevloopError('target.not-found', `Service ${candidate.namespace}/${candidate.service} does not exist${from ? `, though ${from} calls it` : ''}.`, {
-    hint: `kubectl -n ${candidate.namespace} get services`,
-  });
+  throw new DevloopError(
+    'target.not-found',
+    `Service ${candidate.namespace}/${candidate.service} does not exist${from ? `, though ${from} calls it` : ''}.`,
+    {
+      hint: `kubectl -n ${candidate.namespace} get services`,
+    },
+  );
 }
 
 /** The selector that a Service has, or had before a session that died took it away. */
@@ -124,22 +158,35 @@ export function originalSelector(service: Service): Record<string, string> {
   return (valueAt(service, ['spec', 'selector']) ?? before ?? {}) as Record<string, string>;
 }
 
-function targetService(candidate: Candidate, service: Service, deployment: TargetDeployment | undefined): TargetService {
+function targetService(
+  candidate: Candidate,
+  service: Service,
+  deployment: TargetDeployment | undefined,
+): TargetService {
   const called = unique(candidate.calls.map((call) => call.port));
-  const numbers = called.length > 0 ? called : (service.spec.ports ?? []).slice(0, 1).map((port) => port.port);
+  const numbers =
+    called.length > 0 ? called : (service.spec.ports ?? []).slice(0, 1).map((port) => port.port);
   const { namespace = '', name } = service.metadata;
   const ports = numbers.map((number) => {
     const port = servicePort(service, number);
     if (port === undefined) {
-      throw new DevloopError('service.unsupported', `Service ${namespace}/${name} has no port ${number}, though ${candidate.calls.find((call) => call.port === number)?.from} calls it.`, {
-        hint: `kubectl -n ${namespace} get service ${name} -o yaml`,
-      });
+      throw new DevloopError(
+        'service.unsupported',
+        `Service ${namespace}/${name} has no port ${number}, though ${candidate.calls.find((call) => call.port === number)?.from} calls it.`,
+        {
+          hint: `kubectl -n ${namespace} get service ${name} -o yaml`,
+        },
+      );
     }
     const targetPort = targetPortOf(port, deployment?.object);
     if (targetPort === undefined) {
-      throw new DevloopError('service.unsupported', `Port ${number} of Service ${namespace}/${name} leads to "${port.targetPort}", a name that no container of ${deployment ? `Deployment ${deployment.object.metadata.name}` : 'any Deployment'} declares.`, {
-        hint: 'Declare the port in the Deployment, or name the Deployment with --deployment.',
-      });
+      throw new DevloopError(
+        'service.unsupported',
+        `Port ${number} of Service ${namespace}/${name} leads to "${port.targetPort}", a name that no container of ${deployment ? `Deployment ${deployment.object.metadata.name}` : 'any Deployment'} declares.`,
+        {
+          hint: 'Declare the port in the Deployment, or name the Deployment with --deployment.',
+        },
+      );
     }
     return { name: port.name ?? '', port: number, targetPort };
   });
@@ -149,28 +196,53 @@ function targetService(candidate: Candidate, service: Service, deployment: Targe
 function noWebhook(candidates: Candidate[], hints: Hints, wanted: Wanted): DevloopError {
   const where = wanted.namespace === undefined ? 'the cluster' : `namespace ${wanted.namespace}`;
   const groups = [...hints.groups].slice(0, 5).join(', ') || 'none found';
-  const seen = candidates.slice(0, 8).map((one) => `${one.namespace}/${one.service}`).join(', ') || 'none';
-  return new DevloopError('target.no-webhook', `This checkout declares webhooks (API groups: ${groups}), but nothing in ${where} calls them. Webhook Services there: ${seen}.`, {
-    hint: 'Deploy the operator first (usually: make deploy IMG=…), or name its Service with --service namespace/name.',
-  });
+  const seen =
+    candidates
+      .slice(0, 8)
+      .map((one) => `${one.namespace}/${one.service}`)
+      .join(', ') || 'none';
+  return new DevloopError(
+    'target.no-webhook',
+    `This checkout declares webhooks (API groups: ${groups}), but nothing in ${where} calls them. Webhook Services there: ${seen}.`,
+    {
+      hint: 'Deploy the operator first (usually: make deploy IMG=…), or name its Service with --service namespace/name.',
+    },
+  );
 }
 
 function ambiguous(rivals: Ranked[]): DevloopError {
-  const list = rivals.map((one) => `\n  ${one.namespace}/${one.service}  (${one.evidence.join('; ')})`).join('');
-  return new DevloopError('target.ambiguous', `${rivals.length} operators of the cluster match this checkout equally well:${list}`, {
-    hint: `devloop up --service ${rivals[0]!.namespace}/${rivals[0]!.service}`,
-  });
+  const list = rivals
+    .map((one) => `\n  ${one.namespace}/${one.service}  (${one.evidence.join('; ')})`)
+    .join('');
+  return new DevloopError(
+    'target.ambiguous',
+    `${rivals.length} operators of the cluster match this checkout equally well:${list}`,
+    {
+      hint: `devloop up --service ${rivals[0]!.namespace}/${rivals[0]!.service}`,
+    },
+  );
 }
 
 function tell(target: Target, wanted: Wanted, emit: Emit): void {
   for (const { service, calls } of target.services) {
     const from = unique(calls.map((call) => call.from));
     const source = wanted.services.length > 0 ? 'named by you' : (target.evidence[0] ?? from[0] ?? '');
-    emit({ type: 'discovered', what: 'service', value: `${service.metadata.namespace}/${service.metadata.name}`, source });
-    if (from.length > 0) emit({ type: 'discovered', what: 'webhooks', value: `${calls.length} calls`, source: from.join(', ') });
+    emit({
+      type: 'discovered',
+      what: 'service',
+      value: `${service.metadata.namespace}/${service.metadata.name}`,
+      source,
+    });
+    if (from.length > 0)
+      emit({ type: 'discovered', what: 'webhooks', value: `${calls.length} calls`, source: from.join(', ') });
   }
   if (target.deployment) {
     const { namespace, name } = target.deployment.object.metadata;
-    emit({ type: 'discovered', what: 'deployment', value: `${namespace}/${name}`, source: target.deployment.source });
+    emit({
+      type: 'discovered',
+      what: 'deployment',
+      value: `${namespace}/${name}`,
+      source: target.deployment.source,
+    });
   }
 }

@@ -1,6 +1,6 @@
 /** The objects that lead a Service to an address of ours. Pure: see docs/architecture.md for why all of them are needed. */
 import { SESSION_LABEL } from './marks.ts';
-import type { Endpoints, EndpointSlice, Service } from './objects.ts';
+import type { EndpointSlice, Endpoints, Service } from './objects.ts';
 
 /** Where reviews for one Service shall go: this address, and a gateway's port for each Service port (by the port's name). */
 export interface Destination {
@@ -40,7 +40,12 @@ export function sliceName(service: string, session: string): string {
 }
 
 /** skip-mirror keeps the mirroring controller from making a second slice out of this object. */
-export function ourEndpoints(service: Service, session: string, to: Destination, existing: Endpoints | undefined): Endpoints {
+export function ourEndpoints(
+  service: Service,
+  session: string,
+  to: Destination,
+  existing: Endpoints | undefined,
+): Endpoints {
   const { namespace, name } = service.metadata;
   return {
     apiVersion: 'v1',
@@ -52,7 +57,11 @@ export function ourEndpoints(service: Service, session: string, to: Destination,
     subsets: [
       {
         addresses: [{ ip: to.address }],
-        ports: to.ports.map(({ name: portName, port }) => ({ ...(portName === '' ? {} : { name: portName }), port, protocol: 'TCP' })),
+        ports: to.ports.map(({ name: portName, port }) => ({
+          ...(portName === '' ? {} : { name: portName }),
+          port,
+          protocol: 'TCP',
+        })),
       },
     ],
   };
@@ -64,5 +73,7 @@ export function isControllerSlice(slice: EndpointSlice): boolean {
 }
 
 export function isReadySlice(slice: EndpointSlice): boolean {
-  return (slice.endpoints ?? []).some((endpoint) => endpoint.conditions?.ready !== false && endpoint.addresses.length > 0);
+  return (slice.endpoints ?? []).some(
+    (endpoint) => endpoint.conditions?.ready !== false && endpoint.addresses.length > 0,
+  );
 }

@@ -26,10 +26,20 @@ export async function certificateCandidates(api: ClusterApi, target: Target): Pr
 
 async function readSecret(api: ClusterApi, namespace: string, mount: Mount): Promise<SecretCandidate> {
   const secret = await api.get<Secret>({ kind: 'Secret', namespace, name: mount.name });
-  return { namespace, name: mount.name, files: mountedFiles(mount, secret?.data ?? {}), directory: mount.path, exists: secret !== undefined };
+  return {
+    namespace,
+    name: mount.name,
+    files: mountedFiles(mount, secret?.data ?? {}),
+    directory: mount.path,
+    exists: secret !== undefined,
+  };
 }
 
-export async function namedSecret(api: ClusterApi, namespace: string, name: string): Promise<SecretCandidate> {
+export async function namedSecret(
+  api: ClusterApi,
+  namespace: string,
+  name: string,
+): Promise<SecretCandidate> {
   const secret = await api.get<Secret>({ kind: 'Secret', namespace, name });
   return { namespace, name, files: secret?.data ?? {}, exists: secret !== undefined };
 }
@@ -60,7 +70,9 @@ export async function namedMounts(api: ClusterApi, target: Target, words: string
   if (target.deployment === undefined) return [];
   const { object, container } = target.deployment;
   const namespace = object.metadata.namespace ?? target.namespace;
-  const named = mountsOf(object, container).filter((mount) => words.some((word) => mentions(word, mount.path)));
+  const named = mountsOf(object, container).filter((mount) =>
+    words.some((word) => mentions(word, mount.path)),
+  );
   const read = await Promise.all(named.map((mount) => readMount(api, namespace, mount)));
   return read.filter((mount) => mount !== undefined);
 }
@@ -71,14 +83,31 @@ function mentions(word: string, path: string): boolean {
 }
 
 async function readMount(api: ClusterApi, namespace: string, mount: Mount): Promise<NamedMount | undefined> {
-  const object = await api.get<Secret & ConfigMap>({ kind: mount.kind, namespace, name: mount.name }).catch(() => undefined);
+  const object = await api
+    .get<Secret & ConfigMap>({ kind: mount.kind, namespace, name: mount.name })
+    .catch(() => undefined);
   if (object === undefined) return undefined;
   const data: Record<string, string> =
     mount.kind === 'Secret'
       ? (object.data ?? {})
-      : { ...Object.fromEntries(Object.entries(object.data ?? {}).map(([key, text]) => [key, Buffer.from(text).toString('base64')])), ...object.binaryData };
-  const files = Object.fromEntries(Object.entries(mountedFiles(mount, data)).map(([name, content]) => [name, Buffer.from(content, 'base64')]));
+      : {
+          ...Object.fromEntries(
+            Object.entries(object.data ?? {}).map(([key, text]) => [
+              key,
+              Buffer.from(text).toString('base64'),
+            ]),
+          ),
+          ...object.binaryData,
+        };
+  const files = Object.fromEntries(
+    Object.entries(mountedFiles(mount, data)).map(([name, content]) => [
+      name,
+      Buffer.from(content, 'base64'),
+    ]),
+  );
   if (mount.file === undefined) return { path: mount.path, isFile: false, files };
   const content = files[mount.file];
-  return content === undefined ? undefined : { path: mount.path, isFile: true, files: { [mount.file]: content } };
+  return content === undefined
+    ? undefined
+    : { path: mount.path, isFile: true, files: { [mount.file]: content } };
 }

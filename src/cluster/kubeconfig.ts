@@ -32,15 +32,23 @@ export async function loadKubeconfig(
   selectContext(config, context, choice.context !== undefined, files);
   const cluster = config.getCurrentCluster();
   if (!cluster?.server) {
-    throw new DevloopError('kubeconfig.invalid', `Context ${context} names a cluster that the kubeconfig does not hold (${files.join(', ')}).`, {
-      hint: `kubectl config view --context ${context}`,
-    });
+    throw new DevloopError(
+      'kubeconfig.invalid',
+      `Context ${context} names a cluster that the kubeconfig does not hold (${files.join(', ')}).`,
+      {
+        hint: `kubectl config view --context ${context}`,
+      },
+    );
   }
   const namespace = config.getContextObject(context)?.namespace ?? 'default';
   return { config, context, server: cluster.server, namespace, files };
 }
 
-function kubeconfigFiles(choice: KubeconfigChoice, env: Record<string, string | undefined>, cwd: string): string[] {
+function kubeconfigFiles(
+  choice: KubeconfigChoice,
+  env: Record<string, string | undefined>,
+  cwd: string,
+): string[] {
   const named =
     choice.kubeconfig !== undefined
       ? [choice.kubeconfig]
@@ -65,11 +73,17 @@ async function merge(files: string[]): Promise<KubeConfig> {
       readFileSync(file);
       part.loadFromFile(file);
     } catch (error) {
-      throw new DevloopError('kubeconfig.invalid', `The kubeconfig ${file} cannot be read: ${messageOf(error)}`, { cause: error });
+      throw new DevloopError(
+        'kubeconfig.invalid',
+        `The kubeconfig ${file} cannot be read: ${messageOf(error)}`,
+        { cause: error },
+      );
     }
     return part;
   });
-  const firstOf = <T extends { name: string }>(all: T[]): T[] => [...new Map(all.reverse().map((one) => [one.name, one])).values()];
+  const firstOf = <T extends { name: string }>(all: T[]): T[] => [
+    ...new Map(all.reverse().map((one) => [one.name, one])).values(),
+  ];
   const merged = new KubeConfig();
   merged.loadFromOptions({
     clusters: firstOf(parts.flatMap((part) => part.clusters ?? [])),
@@ -88,11 +102,19 @@ function selectContext(config: KubeConfig, context: string, asked: boolean, file
   }
   const list = known.length > 0 ? `It has: ${known.join(', ')}.` : 'It has no contexts at all.';
   if (asked || context) {
-    throw new DevloopError('context.unknown', `Context ${context} is not in the kubeconfig ${files.join(', ')}. ${list}`, {
-      hint: 'kubectl config get-contexts',
-    });
+    throw new DevloopError(
+      'context.unknown',
+      `Context ${context} is not in the kubeconfig ${files.join(', ')}. ${list}`,
+      {
+        hint: 'kubectl config get-contexts',
+      },
+    );
   }
-  throw new DevloopError('kubeconfig.invalid', `The kubeconfig ${files.join(', ')} has no current context. ${list}`, {
-    hint: 'kubectl config use-context <name>, or pass --context <name>',
-  });
+  throw new DevloopError(
+    'kubeconfig.invalid',
+    `The kubeconfig ${files.join(', ')} has no current context. ${list}`,
+    {
+      hint: 'kubectl config use-context <name>, or pass --context <name>',
+    },
+  );
 }

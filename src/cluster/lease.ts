@@ -46,7 +46,13 @@ export function identity(holder: Pick<Holder, 'user' | 'host' | 'pid'>): string 
 }
 
 /** Creates the Lease and renews it until disposed, which deletes it. Undefined where Leases are forbidden: said once, then done without. */
-export async function holdLease(api: ClusterApi, ref: ObjectRef, session: string, first: Holder, emit: Emit): Promise<HeldLease | undefined> {
+export async function holdLease(
+  api: ClusterApi,
+  ref: ObjectRef,
+  session: string,
+  first: Holder,
+  emit: Emit,
+): Promise<HeldLease | undefined> {
   let holder = first;
   let created: Lease;
   try {
@@ -54,16 +60,26 @@ export async function holdLease(api: ClusterApi, ref: ObjectRef, session: string
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     if (error.isForbidden) {
-      emit({ type: 'warning', message: `Leases are forbidden here, so nothing warns a second person who takes over the same operator (${error.message}).` });
+      emit({
+        type: 'warning',
+        message: `Leases are forbidden here, so nothing warns a second person who takes over the same operator (${error.message}).`,
+      });
       return undefined;
     }
-    throw new DevloopError('session.held', `${describe(ref)} was taken by another session just now.`, { hint: 'devloop status', cause: error });
+    throw new DevloopError('session.held', `${describe(ref)} was taken by another session just now.`, {
+      hint: 'devloop status',
+      cause: error,
+    });
   }
   const lost = Promise.withResolvers<string>();
   const renew = async (): Promise<void> => {
-    const patch = { metadata: { annotations: { [INFO_ANNOTATION]: JSON.stringify(holder) } }, spec: { renewTime: microTime() } };
+    const patch = {
+      metadata: { annotations: { [INFO_ANNOTATION]: JSON.stringify(holder) } },
+      spec: { renewTime: microTime() },
+    };
     const now = await api.get<Lease>(ref);
-    if (now?.metadata.uid !== created.metadata.uid) lost.resolve(now ? (now.spec.holderIdentity ?? 'somebody') : 'nobody (the Lease was deleted)');
+    if (now?.metadata.uid !== created.metadata.uid)
+      lost.resolve(now ? (now.spec.holderIdentity ?? 'somebody') : 'nobody (the Lease was deleted)');
     else await api.patch(ref, 'merge', patch);
   };
   // A renewal that fails is tried again at the next tick: the Lease outlasts two of them.
@@ -91,7 +107,12 @@ function leaseObject(ref: ObjectRef, session: string, holder: Holder): Lease {
       labels: { [SESSION_LABEL]: session },
       annotations: { [INFO_ANNOTATION]: JSON.stringify(holder) },
     },
-    spec: { holderIdentity: identity(holder), leaseDurationSeconds: LEASE_SECONDS, acquireTime: now, renewTime: now },
+    spec: {
+      holderIdentity: identity(holder),
+      leaseDurationSeconds: LEASE_SECONDS,
+      acquireTime: now,
+      renewTime: now,
+    },
   };
 }
 
@@ -106,22 +127,42 @@ export async function isAlive(
   here: { host: string; isRunning(pid: number, processStart: string): Promise<boolean> },
   emit: Emit,
   signal: AbortSignal,
-): Promise<{ session: string; holder: Holder | undefined; identity: string; alive: boolean; local: boolean } | undefined> {
+): Promise<
+  | { session: string; holder: Holder | undefined; identity: string; alive: boolean; local: boolean }
+  | undefined
+> {
   const lease = await api.get<Lease>(ref);
   const session = lease && sessionOf(lease);
   if (lease === undefined || session === undefined) return undefined;
   const holder = holderOf(lease);
-  const result = { session, holder, identity: lease.spec.holderIdentity ?? 'unknown', local: holder?.host === here.host };
-  if (holder && result.local) return { ...result, alive: await here.isRunning(holder.pid, holder.processStart) };
+  const result = {
+    session,
+    holder,
+    identity: lease.spec.holderIdentity ?? 'unknown',
+    local: holder?.host === here.host,
+  };
+  if (holder && result.local)
+    return { ...result, alive: await here.isRunning(holder.pid, holder.processStart) };
   return { ...result, alive: await moves(api, ref, lease, emit, signal) };
 }
 
 /** Clocks of two machines are never compared: a Lease is dead when it stood still here for its whole duration. */
-async function moves(api: ClusterApi, ref: ObjectRef, lease: Lease, emit: Emit, signal: AbortSignal): Promise<boolean> {
+async function moves(
+  api: ClusterApi,
+  ref: ObjectRef,
+  lease: Lease,
+  emit: Emit,
+  signal: AbortSignal,
+): Promise<boolean> {
   const limitSeconds = lease.spec.leaseDurationSeconds ?? LEASE_SECONDS;
   const started = Date.now();
   for (let seconds = 0; seconds <= limitSeconds; seconds = (Date.now() - started) / 1000) {
-    emit({ type: 'waiting', for: `a sign of life from ${lease.spec.holderIdentity}`, seconds: Math.round(seconds), limitSeconds });
+    emit({
+      type: 'waiting',
+      for: `a sign of life from ${lease.spec.holderIdentity}`,
+      seconds: Math.round(seconds),
+      limitSeconds,
+    });
     await new Promise((resolve) => setTimeout(resolve, 500));
     signal.throwIfAborted();
     const now = await api.get<Lease>(ref, { signal });

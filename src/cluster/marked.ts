@@ -5,7 +5,14 @@ import type { KubeObject } from './objects.ts';
 import { type Kind, kindInfo, type ObjectRef, refOf } from './resources.ts';
 
 /** Kinds that can carry a mark. */
-const MARKED_KINDS: Kind[] = ['Deployment', 'Service', 'Endpoints', 'EndpointSlice', 'ValidatingWebhookConfiguration', 'Lease'];
+const MARKED_KINDS: Kind[] = [
+  'Deployment',
+  'Service',
+  'Endpoints',
+  'EndpointSlice',
+  'ValidatingWebhookConfiguration',
+  'Lease',
+];
 
 export interface Marked {
   ref: ObjectRef;
@@ -26,7 +33,11 @@ export async function findMarked(
   const unseen: string[] = [];
   const list = async (kind: Kind, namespace: string | undefined): Promise<Marked[]> => {
     const objects = await api.list<KubeObject>(kind, namespace, { query: { labelSelector: selector } });
-    return objects.map((object) => ({ ref: refOf(kind, object.metadata), session: sessionOf(object)!, object }));
+    return objects.map((object) => ({
+      ref: refOf(kind, object.metadata),
+      session: sessionOf(object)!,
+      object,
+    }));
   };
   const everywhere = async (kind: Kind): Promise<Marked[]> => {
     try {

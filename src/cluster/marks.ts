@@ -50,10 +50,18 @@ export function undoOf(object: KubeObject): Undo | undefined {
 }
 
 /** The patch that makes a change and marks it. It only applies to the very version of the object that was looked at. */
-export function changePatch(object: KubeObject, session: string, wanted: { path: string[]; value?: Json }[]): PatchOperation[] {
+export function changePatch(
+  object: KubeObject,
+  session: string,
+  wanted: { path: string[]; value?: Json }[],
+): PatchOperation[] {
   const fields = wanted.map(({ path, value }): FieldChange => {
     const before = valueAt(object, path);
-    return { path, ...(before === undefined ? {} : { before }), ...(value === undefined ? {} : { after: value }) };
+    return {
+      path,
+      ...(before === undefined ? {} : { before }),
+      ...(value === undefined ? {} : { after: value }),
+    };
   });
   const undo: Undo = { v: 1, fields };
   return [
@@ -109,7 +117,9 @@ function canonical(value: Json | undefined): string {
   if (typeof value !== 'object') return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
   const keys = Object.keys(value).sort();
-  return keys.length === 0 ? 'null' : `{${keys.map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`).join()}}`;
+  return keys.length === 0
+    ? 'null'
+    : `{${keys.map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`).join()}}`;
 }
 
 /** A patch that names the resourceVersion answers 409 when the object has moved on. */
@@ -126,8 +136,14 @@ function write(path: string[], now: Json | undefined, value: Json | undefined): 
 
 type StringMap = Record<string, string> | undefined;
 
-function setEntry(map: StringMap, field: 'labels' | 'annotations', key: string, value: string): PatchOperation[] {
-  const create: PatchOperation[] = map === undefined ? [{ op: 'add', path: `/metadata/${field}`, value: {} }] : [];
+function setEntry(
+  map: StringMap,
+  field: 'labels' | 'annotations',
+  key: string,
+  value: string,
+): PatchOperation[] {
+  const create: PatchOperation[] =
+    map === undefined ? [{ op: 'add', path: `/metadata/${field}`, value: {} }] : [];
   return [...create, { op: 'add', path: `/metadata/${field}/${escapeToken(key)}`, value }];
 }
 

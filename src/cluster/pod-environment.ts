@@ -9,13 +9,24 @@ export interface PodEnvironment {
 }
 
 /** The environment that the kubelet would give the manager's container, as far as the API can tell it. */
-export async function readPodEnvironment(api: ClusterApi, { object, container }: TargetDeployment): Promise<PodEnvironment> {
+export async function readPodEnvironment(
+  api: ClusterApi,
+  { object, container }: TargetDeployment,
+): Promise<PodEnvironment> {
   const namespace = object.metadata.namespace ?? 'default';
   const read = cachedReader(api, namespace);
   const result: PodEnvironment = { values: {}, unknown: [] };
   for (const { prefix = '', configMapRef, secretRef } of container.envFrom ?? []) {
-    const data = configMapRef ? await read('ConfigMap', configMapRef.name) : secretRef ? await read('Secret', secretRef.name) : {};
-    if (data === undefined) result.unknown.push({ name: `${prefix}*`, why: `${configMapRef ? 'ConfigMap' : 'Secret'} ${configMapRef?.name ?? secretRef?.name} cannot be read` });
+    const data = configMapRef
+      ? await read('ConfigMap', configMapRef.name)
+      : secretRef
+        ? await read('Secret', secretRef.name)
+        : {};
+    if (data === undefined)
+      result.unknown.push({
+        name: `${prefix}*`,
+        why: `${configMapRef ? 'ConfigMap' : 'Secret'} ${configMapRef?.name ?? secretRef?.name} cannot be read`,
+      });
     for (const [key, value] of Object.entries(data ?? {})) result.values[prefix + key] = value;
   }
   for (const variable of container.env ?? []) {
@@ -39,24 +50,44 @@ function cachedReader(api: ClusterApi, namespace: string): Reader {
   };
 }
 
-async function readData(api: ClusterApi, kind: 'Secret' | 'ConfigMap', namespace: string, name: string): Promise<Record<string, string> | undefined> {
+async function readData(
+  api: ClusterApi,
+  kind: 'Secret' | 'ConfigMap',
+  namespace: string,
+  name: string,
+): Promise<Record<string, string> | undefined> {
   const object = await api.get<Secret & ConfigMap>({ kind, namespace, name }).catch(() => undefined);
   if (object === undefined) return undefined;
   if (kind === 'ConfigMap') return object.data ?? {};
-  return Object.fromEntries(Object.entries(object.data ?? {}).map(([key, value]) => [key, Buffer.from(value, 'base64').toString('utf8')]));
+  return Object.fromEntries(
+    Object.entries(object.data ?? {}).map(([key, value]) => [
+      key,
+      Buffer.from(value, 'base64').toString('utf8'),
+    ]),
+  );
 }
 
-async function valueOf(variable: EnvVar, object: TargetDeployment['object'], namespace: string, read: Reader): Promise<string | undefined> {
+async function valueOf(
+  variable: EnvVar,
+  object: TargetDeployment['object'],
+  namespace: string,
+  read: Reader,
+): Promise<string | undefined> {
   const from = variable.valueFrom;
   if (from === undefined) return variable.value ?? '';
-  if (from.configMapKeyRef) return (await read('ConfigMap', from.configMapKeyRef.name))?.[from.configMapKeyRef.key];
+  if (from.configMapKeyRef)
+    return (await read('ConfigMap', from.configMapKeyRef.name))?.[from.configMapKeyRef.key];
   if (from.secretKeyRef) return (await read('Secret', from.secretKeyRef.name))?.[from.secretKeyRef.key];
   if (from.fieldRef) return fieldValue(from.fieldRef.fieldPath, object, namespace);
   return undefined;
 }
 
 /** The downward API, as far as it makes sense for a process that is no Pod. */
-function fieldValue(path: string, { metadata, spec }: TargetDeployment['object'], namespace: string): string | undefined {
+function fieldValue(
+  path: string,
+  { metadata, spec }: TargetDeployment['object'],
+  namespace: string,
+): string | undefined {
   const key = /^metadata\.(labels|annotations)\['(.+)'\]$/.exec(path);
   if (key) return spec.template.metadata?.[key[1] as 'labels' | 'annotations']?.[key[2]!] ?? '';
   switch (path) {
@@ -76,7 +107,9 @@ function fieldValue(path: string, { metadata, spec }: TargetDeployment['object']
 
 /** `$(NAME)` stands for a variable defined before, `$$` for a dollar sign. */
 function expand(value: string, known: Record<string, string>): string {
-  return value.replace(/\$\$|\$\(([A-Za-z_][\w.-]*)\)/g, (match, name: string | undefined) => (match === '$$' ? '$' : (known[name!] ?? match)));
+  return value.replace(/\$\$|\$\(([A-Za-z_][\w.-]*)\)/g, (match, name: string | undefined) =>
+    match === '$$' ? '$' : (known[name!] ?? match),
+  );
 }
 
 /** Arguments may name variables in the same way. */
@@ -89,7 +122,9 @@ function isOptional({ valueFrom }: EnvVar): boolean {
 }
 
 function sourceName({ valueFrom }: EnvVar): string {
-  if (valueFrom?.configMapKeyRef) return `key ${valueFrom.configMapKeyRef.key} of ConfigMap ${valueFrom.configMapKeyRef.name} cannot be read`;
-  if (valueFrom?.secretKeyRef) return `key ${valueFrom.secretKeyRef.key} of Secret ${valueFrom.secretKeyRef.name} cannot be read`;
+  if (valueFrom?.configMapKeyRef)
+    return `key ${valueFrom.configMapKeyRef.key} of ConfigMap ${valueFrom.configMapKeyRef.name} cannot be read`;
+  if (valueFrom?.secretKeyRef)
+    return `key ${valueFrom.secretKeyRef.key} of Secret ${valueFrom.secretKeyRef.name} cannot be read`;
   return `${valueFrom?.fieldRef?.fieldPath ?? valueFrom?.resourceFieldRef?.resource} is known to a Pod only`;
 }

@@ -36,7 +36,12 @@ export interface Prober extends AsyncDisposable {
  * with a random label only, and a server-side dry run that the gateway denies with the nonce. Where the way is broken, the
  * API server's refusal names the exact cause.
  */
-export async function createProber(api: ClusterApi, session: string, target: ProbeTarget, language: ProbeLanguage): Promise<Prober> {
+export async function createProber(
+  api: ClusterApi,
+  session: string,
+  target: ProbeTarget,
+  language: ProbeLanguage,
+): Promise<Prober> {
   let nonce = randomBytes(8).toString('hex');
   const name = `devloop-probe-${session}-${nonce.slice(0, 6)}`;
   const ref: ObjectRef = { kind: 'ValidatingWebhookConfiguration', name };
@@ -46,7 +51,8 @@ export async function createProber(api: ClusterApi, session: string, target: Pro
     const started = performance.now();
     const answer = await dryRun(api, target.namespace, nonce);
     const latencyMs = performance.now() - started;
-    if (answer === undefined) return { reached: false, pending: true, cause: 'kube-apiserver does not know the probe yet' };
+    if (answer === undefined)
+      return { reached: false, pending: true, cause: 'kube-apiserver does not know the probe yet' };
     const read = language.read(answer);
     if (read?.nonce === nonce && read.session === session) return { reached: true, latencyMs };
     // kube-apiserver keeps connections to whoever answered; only a new path makes it dial anew.
@@ -66,11 +72,28 @@ export async function createProber(api: ClusterApi, session: string, target: Pro
   };
 }
 
-function configuration(name: string, session: string, target: ProbeTarget, nonce: string, path: string): WebhookConfiguration & object {
+function configuration(
+  name: string,
+  session: string,
+  target: ProbeTarget,
+  nonce: string,
+  path: string,
+): WebhookConfiguration & object {
   const webhook = {
     name: 'probe.devloop.dev',
-    clientConfig: { service: { namespace: target.namespace, name: target.service, port: target.port, path }, ...(target.caBundle ? { caBundle: target.caBundle } : {}) },
-    rules: [{ operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'], scope: 'Namespaced' }],
+    clientConfig: {
+      service: { namespace: target.namespace, name: target.service, port: target.port, path },
+      ...(target.caBundle ? { caBundle: target.caBundle } : {}),
+    },
+    rules: [
+      {
+        operations: ['CREATE'],
+        apiGroups: [''],
+        apiVersions: ['v1'],
+        resources: ['configmaps'],
+        scope: 'Namespaced',
+      },
+    ],
     objectSelector: { matchLabels: { [PROBE_LABEL]: nonce } },
     failurePolicy: 'Fail',
     sideEffects: 'None',
@@ -87,9 +110,15 @@ function configuration(name: string, session: string, target: ProbeTarget, nonce
 
 /** The refusal of the dry run, or undefined when nothing refused it: the API server has not seen the configuration yet. */
 async function dryRun(api: ClusterApi, namespace: string, nonce: string): Promise<string | undefined> {
-  const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: `devloop-probe-${nonce}`, namespace, labels: { [PROBE_LABEL]: nonce } } };
+  const object = {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: `devloop-probe-${nonce}`, namespace, labels: { [PROBE_LABEL]: nonce } },
+  };
   try {
-    await api.create({ kind: 'ConfigMap', namespace, name: object.metadata.name }, object, { query: { dryRun: 'All' } });
+    await api.create({ kind: 'ConfigMap', namespace, name: object.metadata.name }, object, {
+      query: { dryRun: 'All' },
+    });
     return undefined;
   } catch (error) {
     if (error instanceof ApiError) return error.message;

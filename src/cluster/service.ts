@@ -2,20 +2,35 @@ import { DevloopError } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
 import type { ClusterApi } from './api.ts';
 import { applyChange, createMarked, settle } from './change.ts';
-import { type Destination, familyOf, isControllerSlice, ourEndpoints, ourSlice, SERVICE_NAME, sliceName } from './endpoints.ts';
+import {
+  type Destination,
+  familyOf,
+  isControllerSlice,
+  ourEndpoints,
+  ourSlice,
+  SERVICE_NAME,
+  sliceName,
+} from './endpoints.ts';
 import { same, sessionOf } from './marks.ts';
-import type { Endpoints, EndpointSlice, KubeObject, Service } from './objects.ts';
+import type { EndpointSlice, Endpoints, KubeObject, Service } from './objects.ts';
 import { describe, type ObjectRef, refOf } from './resources.ts';
 
 /** Refuses Services that cannot be led elsewhere, before anything is written. */
 export function assertTakeable(service: Service, address?: string): void {
   const ref = describe(refOf('Service', service.metadata));
-  const unsupported = (why: string, hint: string): DevloopError => new DevloopError('service.unsupported', `${ref} ${why}`, { hint });
+  const unsupported = (why: string, hint: string): DevloopError =>
+    new DevloopError('service.unsupported', `${ref} ${why}`, { hint });
   if (service.spec.type === 'ExternalName') {
-    throw unsupported('is of type ExternalName: it names a host outside and has no endpoints to take over.', 'Point the webhook at an ordinary Service.');
+    throw unsupported(
+      'is of type ExternalName: it names a host outside and has no endpoints to take over.',
+      'Point the webhook at an ordinary Service.',
+    );
   }
   if (service.spec.clusterIP === 'None') {
-    throw unsupported('is headless: without endpoint routing, kube-apiserver cannot call a webhook through it.', 'Give the Service a cluster IP.');
+    throw unsupported(
+      'is headless: without endpoint routing, kube-apiserver cannot call a webhook through it.',
+      'Give the Service a cluster IP.',
+    );
   }
   if (sessionOf(service) === undefined && same(service.spec.selector, undefined)) {
     throw unsupported(
@@ -25,9 +40,13 @@ export function assertTakeable(service: Service, address?: string): void {
   }
   const families = service.spec.ipFamilies ?? [];
   if (address !== undefined && families.length > 0 && !families.includes(familyOf(address))) {
-    throw new DevloopError('route.address', `${ref} is ${families.join(' and ')} only, and ${address} is ${familyOf(address)}.`, {
-      hint: 'Pass --address with an address of that family.',
-    });
+    throw new DevloopError(
+      'route.address',
+      `${ref} is ${families.join(' and ')} only, and ${address} is ${familyOf(address)}.`,
+      {
+        hint: 'Pass --address with an address of that family.',
+      },
+    );
   }
 }
 
@@ -35,7 +54,13 @@ export function assertTakeable(service: Service, address?: string): void {
  * Leads a Service to this machine. The selector goes first, in a patch that carries its own undo; then our endpoints come;
  * what the controllers left behind goes last, so that there is no moment without an endpoint.
  */
-export async function takeService(api: ClusterApi, session: string, service: Service, to: Destination, emit: Emit): Promise<void> {
+export async function takeService(
+  api: ClusterApi,
+  session: string,
+  service: Service,
+  to: Destination,
+  emit: Emit,
+): Promise<void> {
   const ref = refOf('Service', service.metadata);
   const selector = service.spec.selector;
   await applyChange(
@@ -47,9 +72,13 @@ export async function takeService(api: ClusterApi, session: string, service: Ser
       detail: 'selector removed',
       check: (now) => {
         if (same((now as Service).spec.selector, selector)) return;
-        throw new DevloopError('change.conflict', `The selector of ${describe(ref)} was changed by somebody else just now.`, {
-          hint: 'Run devloop up again.',
-        });
+        throw new DevloopError(
+          'change.conflict',
+          `The selector of ${describe(ref)} was changed by somebody else just now.`,
+          {
+            hint: 'Run devloop up again.',
+          },
+        );
       },
     },
     emit,
@@ -59,7 +88,13 @@ export async function takeService(api: ClusterApi, session: string, service: Ser
 }
 
 /** Our slice and our Endpoints for a Service without selector. */
-export async function leadTo(api: ClusterApi, session: string, service: Service, to: Destination, emit: Emit): Promise<void> {
+export async function leadTo(
+  api: ClusterApi,
+  session: string,
+  service: Service,
+  to: Destination,
+  emit: Emit,
+): Promise<void> {
   const slice = ourSlice(service, session, to);
   await Promise.all([
     createMarked(api, refOf('EndpointSlice', slice.metadata), slice, emit),
@@ -67,14 +102,25 @@ export async function leadTo(api: ClusterApi, session: string, service: Service,
   ]);
 }
 
-async function putEndpoints(api: ClusterApi, session: string, service: Service, to: Destination, emit: Emit): Promise<void> {
+async function putEndpoints(
+  api: ClusterApi,
+  session: string,
+  service: Service,
+  to: Destination,
+  emit: Emit,
+): Promise<void> {
   const ref: ObjectRef = { ...refOf('Service', service.metadata), kind: 'Endpoints' };
   await settle(ref, async () => {
     const existing = await api.get<Endpoints>(ref);
     const wanted = ourEndpoints(service, session, to, existing);
     if (existing === undefined) await api.create(ref, wanted);
     else await api.replace(ref, wanted);
-    emit({ type: 'change', action: existing ? 'change' : 'create', object: describe(ref), detail: `to ${to.address}` });
+    emit({
+      type: 'change',
+      action: existing ? 'change' : 'create',
+      object: describe(ref),
+      detail: `to ${to.address}`,
+    });
   });
 }
 
@@ -87,11 +133,20 @@ async function removeControllerSlices(api: ClusterApi, service: Service, emit: E
     await Promise.all(
       leftovers.map(async (slice) => {
         const ref = refOf('EndpointSlice', slice.metadata);
-        if (await api.remove(ref, slice.metadata.uid)) emit({ type: 'change', action: 'delete', object: describe(ref), detail: 'made again by Kubernetes later' });
+        if (await api.remove(ref, slice.metadata.uid))
+          emit({
+            type: 'change',
+            action: 'delete',
+            object: describe(ref),
+            detail: 'made again by Kubernetes later',
+          });
       }),
     );
     if (Date.now() > deadline) {
-      throw new DevloopError('change.conflict', `Something keeps making EndpointSlices for ${describe(refOf('Service', service.metadata))}: ${leftovers.map((one) => one.metadata.name).join(', ')}`);
+      throw new DevloopError(
+        'change.conflict',
+        `Something keeps making EndpointSlices for ${describe(refOf('Service', service.metadata))}: ${leftovers.map((one) => one.metadata.name).join(', ')}`,
+      );
     }
     await new Promise((resolve) => setTimeout(resolve, 25));
   }

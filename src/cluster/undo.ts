@@ -2,8 +2,8 @@ import type { Emit } from '../report/events.ts';
 import type { ClusterApi } from './api.ts';
 import { undoChange } from './change.ts';
 import { isControllerSlice, isReadySlice } from './endpoints.ts';
-import { type Kept, sessionOf } from './marks.ts';
 import type { Marked } from './marked.ts';
+import { type Kept, sessionOf } from './marks.ts';
 import type { Endpoints, Service } from './objects.ts';
 import { waitUntilReady } from './quiet.ts';
 import { describe, type Kind, type ObjectRef } from './resources.ts';
@@ -31,8 +31,17 @@ export async function wake(context: UndoContext, marked: Marked[]): Promise<Left
     of(marked, 'Deployment').map(async ({ ref }) => {
       const kept = await undoChange(api, ref, emit);
       const { ready, blocked } = await waitUntilReady(api, ref, readySeconds, emit, signal);
-      if (blocked) emit({ type: 'note', message: `${describe(ref)} cannot start its Pods while the webhook leads nowhere; the Service goes back first. (${blocked})` });
-      else if (!ready) emit({ type: 'warning', message: `${describe(ref)} was not ready within ${readySeconds} s; everything is put back all the same.`, hint: `kubectl -n ${ref.namespace} describe deployment ${ref.name}` });
+      if (blocked)
+        emit({
+          type: 'note',
+          message: `${describe(ref)} cannot start its Pods while the webhook leads nowhere; the Service goes back first. (${blocked})`,
+        });
+      else if (!ready)
+        emit({
+          type: 'warning',
+          message: `${describe(ref)} was not ready within ${readySeconds} s; everything is put back all the same.`,
+          hint: `kubectl -n ${ref.namespace} describe deployment ${ref.name}`,
+        });
       return { ref, kept };
     }),
   );
@@ -45,7 +54,8 @@ export async function giveBackServices(context: UndoContext, marked: Marked[]): 
     of(marked, 'Service').map(async ({ ref, object }) => {
       const created = object.metadata.annotations?.['devloop.dev/undo'] === undefined;
       if (created) {
-        if (await api.remove(ref, object.metadata.uid)) emit({ type: 'change', action: 'delete', object: describe(ref), detail: '' });
+        if (await api.remove(ref, object.metadata.uid))
+          emit({ type: 'change', action: 'delete', object: describe(ref), detail: '' });
         return { ref, kept: [] };
       }
       return { ref, kept: await undoChange(api, ref, emit) };
@@ -54,7 +64,11 @@ export async function giveBackServices(context: UndoContext, marked: Marked[]): 
 }
 
 /** A Service that leads to its Pods again has a slice of the controller's; ours may go then. Bounded: with no ready Pod there is none. */
-export async function waitForControllerSlices(context: UndoContext, services: ObjectRef[], limitMs: number): Promise<void> {
+export async function waitForControllerSlices(
+  context: UndoContext,
+  services: ObjectRef[],
+  limitMs: number,
+): Promise<void> {
   const deadline = Date.now() + limitMs;
   await Promise.all(
     services.map(async (ref) => {
@@ -73,9 +87,12 @@ export async function waitForControllerSlices(context: UndoContext, services: Ob
 export async function removeCreated(context: UndoContext, marked: Marked[]): Promise<void> {
   const { api, emit } = context;
   const remove = async ({ ref, object }: Marked): Promise<void> => {
-    if (await api.remove(ref, object.metadata.uid)) emit({ type: 'change', action: 'delete', object: describe(ref), detail: '' });
+    if (await api.remove(ref, object.metadata.uid))
+      emit({ type: 'change', action: 'delete', object: describe(ref), detail: '' });
   };
-  await Promise.all([...of(marked, 'EndpointSlice'), ...of(marked, 'ValidatingWebhookConfiguration')].map(remove));
+  await Promise.all(
+    [...of(marked, 'EndpointSlice'), ...of(marked, 'ValidatingWebhookConfiguration')].map(remove),
+  );
   await Promise.all(of(marked, 'Endpoints').map((one) => releaseEndpoints(context, one)));
 }
 
@@ -90,13 +107,13 @@ async function releaseEndpoints({ api, emit }: UndoContext, { ref, object, sessi
     await pause(20);
   }
   // Nobody overwrote them: the Service has no selector, or is gone. Ours must not stay.
-  if (await api.remove(ref, object.metadata.uid)) emit({ type: 'change', action: 'delete', object: describe(ref), detail: 'not made again by Kubernetes' });
+  if (await api.remove(ref, object.metadata.uid))
+    emit({ type: 'change', action: 'delete', object: describe(ref), detail: 'not made again by Kubernetes' });
 }
 
 export async function removeLeases({ api }: UndoContext, marked: Marked[]): Promise<void> {
   await Promise.all(of(marked, 'Lease').map(({ ref, object }) => api.remove(ref, object.metadata.uid)));
 }
-
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));

@@ -11,7 +11,11 @@ export function isSelectedBy(deployment: Deployment, selector: Record<string, st
 export function managerContainer(deployment: Deployment, targetPorts: (number | string)[]): Container {
   const { containers } = deployment.spec.template.spec;
   const declares = (container: Container): boolean =>
-    (container.ports ?? []).some((port) => targetPorts.includes(port.containerPort) || (port.name !== undefined && targetPorts.includes(port.name)));
+    (container.ports ?? []).some(
+      (port) =>
+        targetPorts.includes(port.containerPort) ||
+        (port.name !== undefined && targetPorts.includes(port.name)),
+    );
   const named = containers.find((container) => container.name === 'manager' || container.name === 'operator');
   return containers.find(declares) ?? named ?? containers[0]!;
 }
@@ -41,16 +45,28 @@ export interface Mount {
 }
 
 export function mountsOf(deployment: Deployment, container: Container): Mount[] {
-  const volumes = new Map((deployment.spec.template.spec.volumes ?? []).map((volume) => [volume.name, volume]));
+  const volumes = new Map(
+    (deployment.spec.template.spec.volumes ?? []).map((volume) => [volume.name, volume]),
+  );
   return (container.volumeMounts ?? []).flatMap((mount) => {
     const volume = volumes.get(mount.name);
     if (volume === undefined) return [];
-    return sourcesOf(volume).map((source): Mount => ({ ...source, path: mount.mountPath.replace(/\/+$/, ''), ...(mount.subPath === undefined ? {} : { file: mount.subPath }) }));
+    return sourcesOf(volume).map(
+      (source): Mount => ({
+        ...source,
+        path: mount.mountPath.replace(/\/+$/, ''),
+        ...(mount.subPath === undefined ? {} : { file: mount.subPath }),
+      }),
+    );
   });
 }
 
 function sourcesOf(volume: Volume): Omit<Mount, 'path' | 'file'>[] {
-  const source = (kind: Mount['kind'], name: string, items?: { key: string; path: string }[]): Omit<Mount, 'path' | 'file'> => ({
+  const source = (
+    kind: Mount['kind'],
+    name: string,
+    items?: { key: string; path: string }[],
+  ): Omit<Mount, 'path' | 'file'> => ({
     kind,
     name,
     ...(items ? { items: Object.fromEntries(items.map((item) => [item.key, item.path])) } : {}),
@@ -71,9 +87,14 @@ export const DEFAULT_CERTIFICATE_DIRECTORY = 'k8s-webhook-server/serving-certs';
 /** Mounts of Secrets, the likeliest home of the webhook's key pair first. */
 export function certificateMounts(mounts: Mount[], container: Container): Mount[] {
   const words = [...(container.command ?? []), ...(container.args ?? [])].join('\n');
-  const named = /--?(?:webhook-)?cert(?:ificate)?s?-(?:path|dir)[= \n]([^\s]+)/.exec(words)?.[1]?.replace(/\/+$/, '');
+  const named = /--?(?:webhook-)?cert(?:ificate)?s?-(?:path|dir)[= \n]([^\s]+)/
+    .exec(words)?.[1]
+    ?.replace(/\/+$/, '');
   const weight = (mount: Mount): number =>
-    (mount.path === named ? 8 : 0) + (mount.path.endsWith(DEFAULT_CERTIFICATE_DIRECTORY) ? 4 : 0) + (/webhook|serving/.test(mount.path + mount.name) ? 2 : 0) - (/metrics/.test(mount.path + mount.name) ? 1 : 0);
+    (mount.path === named ? 8 : 0) +
+    (mount.path.endsWith(DEFAULT_CERTIFICATE_DIRECTORY) ? 4 : 0) +
+    (/webhook|serving/.test(mount.path + mount.name) ? 2 : 0) -
+    (/metrics/.test(mount.path + mount.name) ? 1 : 0);
   return mounts.filter((mount) => mount.kind === 'Secret').sort((a, b) => weight(b) - weight(a));
 }
 

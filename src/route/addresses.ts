@@ -8,7 +8,8 @@ export function refusal(address: string): string | undefined {
   if (/^127\./.test(plain) || plain === '::1' || plain.startsWith('::ffff:127.')) {
     return 'it is a loopback address: for the cluster that would be the cluster itself, and kube-apiserver refuses it in an endpoint';
   }
-  if (/^169\.254\./.test(plain) || /^fe[89ab][0-9a-f]:/.test(plain)) return 'it is link-local, which kube-apiserver refuses in an endpoint';
+  if (/^169\.254\./.test(plain) || /^fe[89ab][0-9a-f]:/.test(plain))
+    return 'it is link-local, which kube-apiserver refuses in an endpoint';
   if (plain === '0.0.0.0' || plain === '::') return 'it is the unspecified address';
   if (/^(22[4-9]|23\d)\./.test(plain) || plain.startsWith('ff')) return 'it is a multicast address';
   return undefined;
@@ -29,7 +30,9 @@ export function candidates(found: FoundAddress[], families: string[]): FoundAddr
   const usable = found.filter(({ address }) => {
     const fresh = !seen.has(address);
     seen.add(address);
-    return fresh && refusal(address) === undefined && (families.length === 0 || families.includes(family(address)));
+    return (
+      fresh && refusal(address) === undefined && (families.length === 0 || families.includes(family(address)))
+    );
   });
   return usable.sort((a, b) => families.indexOf(family(a.address)) - families.indexOf(family(b.address)));
 }

@@ -24,7 +24,9 @@ export async function directAddresses(options: DirectOptions): Promise<FoundAddr
     ...options.nodes.slice(0, 3).map((node) => ({ host: node, source: `faces node ${node}` })),
     { host: new URL(options.server).hostname.replace(/^\[|\]$/g, ''), source: 'faces the API server' },
   ];
-  const found = await Promise.all(towards.map(async ({ host, source }) => ({ address: await sourceAddress(host), source })));
+  const found = await Promise.all(
+    towards.map(async ({ host, source }) => ({ address: await sourceAddress(host), source })),
+  );
   return candidates(
     found.filter((one): one is FoundAddress => one.address !== undefined),
     options.families,
@@ -34,7 +36,9 @@ export async function directAddresses(options: DirectOptions): Promise<FoundAddr
 function checked(address: string): string {
   const why = refusal(address);
   if (why === undefined) return address;
-  throw new DevloopError('route.address', `${address} cannot be used: ${why}.`, { hint: `Addresses of this machine: ${ownAddresses().join(', ') || 'none that the cluster could use'}` });
+  throw new DevloopError('route.address', `${address} cannot be used: ${why}.`, {
+    hint: `Addresses of this machine: ${ownAddresses().join(', ') || 'none that the cluster could use'}`,
+  });
 }
 
 export function ownAddresses(): string[] {

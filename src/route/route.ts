@@ -6,4 +6,3 @@ export interface Route extends AsyncDisposable {
   /** The port that the cluster has to call to reach this port of the gateway. */
   portFor(gatewayPort: number): number;
 }
-
