@@ -62,45 +62,39 @@ export function webhookServices(
   return [...found.values()];
 }
 
-/** Paths that many operators share prove nothing. */
-const COMMON_PATHS = new Set([
-  '/',
-  '/convert',
-  '/mutate',
-  '/validate',
-  '/webhook',
-  '/admit',
-  '/mutating',
-  '/validating',
-]);
+/** Paths that many operators share prove nothing by themselves. */
+const COMMON_PATHS = new Set(['/', '/convert', '/mutate', '/validate', '/webhook', '/admit', '/mutating', '/validating']);
 
-/** Best match first; what has no evidence at all is left out. */
+/**
+ * Best match first; what is not proven is left out. Taking over a foreign operator would be worse than finding none, so a rule
+ * for a group of this checkout is no proof (policy engines have such rules), and neither is a path of a bundled manifest: it has
+ * to be a path that the sources serve, or the conversion of a kind that they define.
+ */
 export function rank(candidates: Candidate[], hints: Hints): Ranked[] {
   const ranked = candidates.map((candidate): Ranked => {
-    const paths = unique(candidate.calls.map((call) => call.path)).filter(
-      (path) => hints.paths.has(path) && !COMMON_PATHS.has(path),
-    );
-    const groups = unique(candidate.calls.flatMap((call) => call.groups)).filter((group) =>
-      hints.groups.has(group),
-    );
-    const names = [...hints.names].filter(
-      (name) => candidate.namespace.includes(name) || candidate.service.includes(name),
-    );
+    const paths = unique(candidate.calls.map((call) => call.path));
+    const names = [...hints.names].filter((name) => candidate.namespace.includes(name) || candidate.service.includes(name));
+    const served = paths.filter((path) => !COMMON_PATHS.has(path) && (hints.paths.has(path) || isDerived(path, hints)));
+    const converted = unique(candidate.calls.filter((call) => call.from.startsWith('CustomResourceDefinition ') && hints.groups.has(call.groups[0]!)));
+    const alike = names.length > 0 ? paths.filter((path) => !served.includes(path) && (hints.manifestPaths.has(path) || hints.paths.has(path))) : [];
     const evidence = [
-      ...paths.slice(0, 2).map((path) => `path ${path} stands in this checkout`),
-      ...groups.slice(0, 2).map((group) => `API group ${group} is defined in this checkout`),
+      ...served.slice(0, 2).map((path) => `path ${path} stands in this checkout`),
+      ...converted.slice(0, 1).map((call) => `converts ${call.from.slice('CustomResourceDefinition '.length)}, which is defined in this checkout`),
       ...(names.length > 0 ? [`named like this checkout (${names[0]})`] : []),
     ];
-    const proven = paths.length + groups.length > 0;
-    return {
-      ...candidate,
-      evidence,
-      score: proven ? paths.length * 4 + groups.length * 2 + Math.min(names.length, 1) : 0,
-    };
+    const proof = served.length * 4 + converted.length * 4 + alike.length * 2;
+    return { ...candidate, evidence, score: proof > 0 ? proof + Math.min(names.length, 1) : 0 };
   });
-  return ranked
-    .filter((one) => one.score > 0)
-    .sort((a, b) => b.score - a.score || a.service.localeCompare(b.service));
+  return ranked.filter((one) => one.score > 0).sort((a, b) => b.score - a.score || a.service.localeCompare(b.service));
+}
+
+/** controller-runtime makes paths out of group, version and kind: /validate-apps-example-com-v1-application. */
+function isDerived(path: string, hints: Hints): boolean {
+  return [...hints.groups].some((group) => path.startsWith(`/mutate-${dashed(group)}-`) || path.startsWith(`/validate-${dashed(group)}-`));
+}
+
+function dashed(group: string): string {
+  return group.replaceAll('.', '-');
 }
 
 export function unique<T>(values: T[]): T[] {

@@ -5,8 +5,10 @@ import { basename, join } from 'node:path';
 export interface Hints {
   /** API groups that the checkout defines. */
   groups: Set<string>;
-  /** HTTP paths that stand in its sources and manifests. */
+  /** HTTP paths that stand in its sources. */
   paths: Set<string>;
+  /** HTTP paths that stand only in its manifests, which may be another operator's that is merely bundled. */
+  manifestPaths: Set<string>;
   /** Names that the operator goes by: project, module, directory. */
   names: Set<string>;
   /** The checkout registers or declares webhooks. */
@@ -30,7 +32,7 @@ const AT_ONCE = 32;
 
 /** Reads Go sources and YAML manifests below `root`. Nothing is parsed as a language: markers, groups and paths are recognised as text. */
 export async function readHints(root: string): Promise<Hints> {
-  const hints: Hints = { groups: new Set(), paths: new Set(), names: new Set(), declaresWebhooks: false };
+  const hints: Hints = { groups: new Set(), paths: new Set(), manifestPaths: new Set(), names: new Set(), declaresWebhooks: false };
   const files = await sourceFiles(root);
   for (let at = 0; at < files.length; at += AT_ONCE) {
     await Promise.all(
@@ -69,32 +71,24 @@ async function readSmall(file: string): Promise<string> {
   return size === 0 || size > MAX_BYTES ? '' : await readFile(file, 'utf8').catch(() => '');
 }
 
-const GROUP_PATTERNS = [
-  /\+groupName=([\w.-]+)/g,
-  /GroupVersion\{\s*Group:\s*"([\w.-]+\.[\w.-]+)"/g,
-  /\bGroup(?:Name)?\s*=\s*"([\w.-]+\.[\w.-]+)"/g,
-];
-const GO_PATH = /"(\/[A-Za-z0-9][A-Za-z0-9._/-]{2,150})"/g;
+/** Only the marker of a package that defines types: an operator's sources name the groups of many others. */
+const GROUP_MARKER = /\+groupName=([\w.-]+)/g;
+const SOURCE_PATH = /"(\/[A-Za-z0-9][A-Za-z0-9._/-]{2,150})"/g;
 const MARKER_PATH = /\+kubebuilder:webhook:[^\n]*\bpath="?([^",\s]+)/g;
-const YAML_PATH = /^\s*path:\s*["']?(\/[A-Za-z0-9][A-Za-z0-9._/-]*)/gm;
+const MANIFEST_PATH = /^\s*path:\s*["']?(\/[A-Za-z0-9][A-Za-z0-9._/-]*)/gm;
 
 function collect(text: string, file: string, hints: Hints): void {
   const all = (pattern: RegExp, into: Set<string>): void => {
     for (const match of text.matchAll(pattern)) if (match[1]) into.add(match[1]);
   };
   if (/\.ya?ml$|\.tpl$/.test(file)) {
-    if (text.includes('CustomResourceDefinition')) all(/^ {2}group:\s*["']?([\w.-]+)/gm, hints.groups);
-    if (/WebhookConfiguration|conversion:/.test(text)) {
-      all(YAML_PATH, hints.paths);
-      if (/kind:\s*(Validating|Mutating)WebhookConfiguration/.test(text)) hints.declaresWebhooks = true;
-    }
+    if (/kind:\s*(Validating|Mutating)WebhookConfiguration/.test(text)) all(MANIFEST_PATH, hints.manifestPaths);
     return;
   }
-  for (const pattern of GROUP_PATTERNS) all(pattern, hints.groups);
-  all(GO_PATH, hints.paths);
+  all(GROUP_MARKER, hints.groups);
+  all(SOURCE_PATH, hints.paths);
   all(MARKER_PATH, hints.paths);
-  if (/\+kubebuilder:webhook:|NewWebhookManagedBy|GetWebhookServer\(\)/.test(text))
-    hints.declaresWebhooks = true;
+  if (/\+kubebuilder:webhook:|NewWebhookManagedBy|GetWebhookServer\(\)/.test(text)) hints.declaresWebhooks = true;
 }
 
 async function collectNames(root: string, hints: Hints): Promise<void> {

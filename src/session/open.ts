@@ -69,7 +69,7 @@ export async function hintsOf({ root, config, wanted }: Opened, command: string[
   const isCheckout = existsSync(join(root, 'go.mod')) || existsSync(join(root, '.git')) || existsSync(join(root, 'devloop.yaml'));
   const named = wanted.services.length > 0 || wanted.deployment !== undefined;
   if (!isCheckout && named && command === undefined && config.controller === undefined) {
-    return { groups: new Set(), paths: new Set(), names: new Set(), declaresWebhooks: false };
+    return { groups: new Set(), paths: new Set(), manifestPaths: new Set(), names: new Set(), declaresWebhooks: false };
   }
   return await readHints(root);
 }

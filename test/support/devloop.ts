@@ -12,6 +12,8 @@ export interface DevloopRun extends AsyncDisposable {
   readonly events: DevloopEvent[];
   /** The next event of this type that was not waited for yet (or any later one that fits). Rejects when devloop ends without it. */
   waitFor<T extends DevloopEvent['type']>(type: T, fits?: (event: EventOf<T>) => boolean, limitMs?: number): Promise<EventOf<T>>;
+  /** The same for an event of any type. */
+  waitForAny(fits: (event: DevloopEvent) => boolean, limitMs?: number): Promise<DevloopEvent>;
   signal(signal: NodeJS.Signals): void;
   readonly exited: Promise<number>;
   /** stderr, for failure messages. */
@@ -47,31 +49,31 @@ export function startDevloop(args: string[], { cwd, env = {}, through = [] }: De
     });
   });
   const used = new Set<DevloopEvent>();
+  const log = (): string => `${stderr}\n${events.map((event) => JSON.stringify(event)).join('\n')}`;
+  function waitForAny(fits: (event: DevloopEvent) => boolean, limitMs = 90_000, what = 'such event'): Promise<DevloopEvent> {
+    return new Promise((resolve, reject) => {
+      const done = (): void => (listeners.delete(look), clearTimeout(timer));
+      const look = (): void => {
+        const event = events.find((one) => !used.has(one) && fits(one));
+        if (event === undefined && code === undefined) return;
+        done();
+        if (event === undefined) return reject(new Error(`devloop ended with ${code} before ${what}:\n${log()}`));
+        used.add(event);
+        resolve(event);
+      };
+      const timer = setTimeout(() => (done(), reject(new Error(`no ${what} within ${limitMs} ms:\n${log()}`))), limitMs);
+      listeners.add(look);
+      look();
+    });
+  }
   return {
     pid: child.pid!,
     events,
     exited,
-    log: () => `${stderr}\n${events.map((event) => JSON.stringify(event)).join('\n')}`,
+    log,
     signal: (signal) => void child.kill(signal),
-    waitFor(type, fits = () => true, limitMs = 90_000) {
-      return new Promise((resolve, reject) => {
-        const done = (): void => (listeners.delete(look), clearTimeout(timer));
-        const look = (): void => {
-          const event = events.find((one) => one.type === type && !used.has(one) && fits(one as never));
-          if (event) {
-            used.add(event);
-            done();
-            resolve(event as never);
-          } else if (code !== undefined) {
-            done();
-            reject(new Error(`devloop ended with ${code} before ${type}:\n${this.log()}`));
-          }
-        };
-        const timer = setTimeout(() => (done(), reject(new Error(`no ${type} within ${limitMs} ms:\n${this.log()}`))), limitMs);
-        listeners.add(look);
-        look();
-      });
-    },
+    waitFor: (type, fits = () => true, limitMs) => waitForAny((event) => event.type === type && fits(event as never), limitMs, type) as never,
+    waitForAny: (fits, limitMs) => waitForAny(fits, limitMs),
     async [Symbol.asyncDispose]() {
       if (code === undefined) child.kill('SIGKILL');
       await exited;
