@@ -65,6 +65,13 @@ export function webhookServices(
 /** Paths that many operators share prove nothing by themselves. */
 const COMMON_PATHS = new Set(['/', '/convert', '/mutate', '/validate', '/webhook', '/admit', '/mutating', '/validating']);
 
+/** So do the paths that controller-runtime makes for Kubernetes' own kinds: /mutate--v1-pod, /validate-apps-v1-deployment. */
+const BUILT_IN_PATH = /^\/(mutate|validate)-(?:|apps|batch|autoscaling|policy|[a-z0-9-]+-k8s-io)-v\d\w*-/;
+
+function isShared(path: string): boolean {
+  return COMMON_PATHS.has(path) || BUILT_IN_PATH.test(path);
+}
+
 /**
  * Best match first; what is not proven is left out. Taking over a foreign operator would be worse than finding none, so a rule
  * for a group of this checkout is no proof (policy engines have such rules), and neither is a path of a bundled manifest: it has
@@ -74,7 +81,7 @@ export function rank(candidates: Candidate[], hints: Hints): Ranked[] {
   const ranked = candidates.map((candidate): Ranked => {
     const paths = unique(candidate.calls.map((call) => call.path));
     const names = [...hints.names].filter((name) => candidate.namespace.includes(name) || candidate.service.includes(name));
-    const served = paths.filter((path) => !COMMON_PATHS.has(path) && (hints.paths.has(path) || isDerived(path, hints)));
+    const served = paths.filter((path) => !isShared(path) && (hints.paths.has(path) || isDerived(path, hints)));
     const converted = unique(candidate.calls.filter((call) => call.from.startsWith('CustomResourceDefinition ') && hints.groups.has(call.groups[0]!)));
     const alike = names.length > 0 ? paths.filter((path) => !served.includes(path) && (hints.manifestPaths.has(path) || hints.paths.has(path))) : [];
     const evidence = [
