@@ -3,17 +3,23 @@
 var major = Number(process.versions.node.split('.')[0]);
 if (major < 24) {
   process.stderr.write(
-    'devloop needs Node 24 or newer; this is ' + process.version + ' (' + process.execPath + ').\n' +
-      'Install a newer one, for example: npx -y node@24 ' + process.argv[1] + '\n',
+    'devloop needs Node 24 or newer; this is ' +
+      process.version +
+      ' (' +
+      process.execPath +
+      ').\n' +
+      'Install a newer one, for example: npx -y node@24 ' +
+      process.argv[1] +
+      '\n',
   );
   process.exit(2);
 }
 if (process.argv.length === 3 && (process.argv[2] === '--version' || process.argv[2] === '-V')) {
-  import('../dist/version.js').then(function (m) {
+  import('../dist/version.js').then((m) => {
     process.stdout.write(m.version + '\n');
   });
 } else {
-  import('node:module').then(function (m) {
+  import('node:module').then((m) => {
     m.enableCompileCache();
     return import('../dist/main.js');
   });

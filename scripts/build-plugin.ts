@@ -1,0 +1,51 @@
+import type { Metafile, OnResolveResult, Plugin } from 'esbuild';
+
+const CLIENT = '@kubernetes/client-node';
+const STAND_IN = 'stand-in';
+const ASKED = 'asked by us';
+
+/**
+ * Of the Kubernetes client we need KubeConfig only, but its index pulls in the whole generated API and undici: 16 MB to
+ * ship, and 137 ms of loading in every command that talks to a cluster. Neither is ever called, because our transport is
+ * node:https with the options that KubeConfig.applyToHTTPSOptions gives. So
+ *
+ * - `import('@kubernetes/client-node')` gives KubeConfig alone, since a dynamic import would keep every export alive,
+ * - the modules of the client and of its dependencies count as free of side effects, so that tree shaking drops the rest,
+ * - `undici` is an empty CommonJS module: whatever name is imported from it is undefined, and would throw if it were called.
+ */
+export function slimKubernetesClient(): Plugin {
+  return {
+    name: 'slim-kubernetes-client',
+    setup(build) {
+      const ofClient = new Set<string>();
+      build.onLoad({ filter: /^undici$/, namespace: STAND_IN }, () => ({ contents: 'module.exports = {};' }));
+      build.onLoad({ filter: /^@/, namespace: STAND_IN }, ({ pluginData }) => ({
+        contents: `export { KubeConfig } from '${CLIENT}';`,
+        resolveDir: pluginData,
+      }));
+      build.onResolve(
+        { filter: /.*/ },
+        async ({ path, pluginData, ...from }): Promise<OnResolveResult | undefined> => {
+          // build.resolve comes back here; the mark ends the circle.
+          if (pluginData === ASKED || !(path === CLIENT || ofClient.has(from.importer))) return undefined;
+          if (path === 'undici') return { path, namespace: STAND_IN, sideEffects: false };
+          if (from.kind === 'dynamic-import' && path === CLIENT) {
+            return { path, namespace: STAND_IN, pluginData: from.resolveDir };
+          }
+          const found = await build.resolve(path, { ...from, pluginData: ASKED });
+          // Optional packages, required inside try/catch, may be absent: esbuild itself knows how to deal with those.
+          if (found.errors.length > 0) return undefined;
+          ofClient.add(found.path);
+          return { ...found, sideEffects: false };
+        },
+      );
+    },
+  };
+}
+
+/** Throws when code that the plugin above has to keep out came in by another way. */
+export function assertSlim({ outputs }: Metafile): void {
+  const inputs = Object.values(outputs).flatMap((output) => Object.keys(output.inputs));
+  const found = inputs.filter((input) => input.includes('node_modules/undici/'));
+  if (found.length > 0) throw new Error(`undici is in the bundle again: ${found.slice(0, 3).join(', ')}`);
+}

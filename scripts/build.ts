@@ -1,0 +1,37 @@
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { build } from 'esbuild';
+import { assertSlim, slimKubernetesClient } from './build-plugin.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const DIST = join(ROOT, 'dist');
+
+const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+
+const { metafile } = await build({
+  absWorkingDir: ROOT,
+  entryPoints: ['src/main.ts'],
+  outdir: 'dist',
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node24',
+  define: { DEVLOOP_VERSION: JSON.stringify(version) },
+  // Bundled CommonJS packages call require() for Node's own modules, which an ES module does not have.
+  banner: {
+    js: "import { createRequire as createRequire_ } from 'node:module'; const require = createRequire_(import.meta.url);",
+  },
+  plugins: [slimKubernetesClient()],
+  metafile: true,
+  logLevel: 'warning',
+});
+assertSlim(metafile);
+// Apart from the bundle, so that `--version` loads nothing else.
+writeFileSync(join(DIST, 'version.js'), `export const version = ${JSON.stringify(version)};\n`);
+
+// Chunks are named by content, so the ones of earlier builds would pile up and be published.
+const current = new Set([...Object.keys(metafile.outputs).map((file) => basename(file)), 'version.js']);
+for (const file of readdirSync(DIST)) {
+  if (file.endsWith('.js') && !current.has(file)) rmSync(join(DIST, file));
+}

@@ -1,0 +1,56 @@
+import { type Command, Option } from 'commander';
+import type { CommonOptions } from '../session/options.ts';
+import type { OutputOptions } from './shell.ts';
+import { collectNames, parseName, parseNamespace } from './values.ts';
+
+export interface CommonFlags {
+  kubeconfig?: string;
+  context?: string;
+  namespace?: string;
+  service?: string[];
+  deployment?: string;
+  json?: true;
+  quiet?: true;
+  verbose?: true;
+}
+
+/** The flags that every command has that talks to a cluster. */
+export function addCommonFlags(command: Command): Command {
+  return command
+    .optionsGroup('Cluster and operator (discovered where absent):')
+    .option('--context <name>', 'context of the kubeconfig')
+    .option('-n, --namespace <name>', 'namespace of the operator', parseNamespace)
+    .option('--kubeconfig <file>', 'kubeconfig to use')
+    .option('--service <[ns/]name>', 'webhook Service; can be repeated', collectNames)
+    .option('--deployment <[ns/]name>', 'Deployment of the operator', parseName)
+    .optionsGroup('Output:')
+    .option('--json', 'one JSON event a line on stdout')
+    .addOption(new Option('-q, --quiet', 'only warnings and errors').conflicts('verbose'))
+    .option('-v, --verbose', 'every step')
+    .helpOption('-h, --help', 'show this help');
+}
+
+export function commonOptions(flags: CommonFlags): CommonOptions {
+  const { kubeconfig, context, namespace, service = [], deployment } = flags;
+  return { services: service, ...present({ kubeconfig, context, namespace, deployment }) };
+}
+
+export function outputOptions({ json, quiet, verbose }: CommonFlags, putsBack = false): OutputOptions {
+  return { json: json ?? false, putsBack, verbosity: quiet ? 'quiet' : verbose ? 'verbose' : 'normal' };
+}
+
+/** Without the keys whose value is absent. */
+export function present<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const entries = Object.entries(values).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> };
+}
+
+/** Worked examples below a command's help: what to type, and what for. */
+export function addExamples(
+  command: Command,
+  name: string,
+  examples: [typed: string, purpose: string][],
+): Command {
+  const lines = examples.map(([typed, purpose]) => `  # ${purpose}\n  ${name} ${typed}`.trimEnd());
+  return command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`);
+}

@@ -1,0 +1,89 @@
+import type { Described, DescribedFlag } from './completion.ts';
+
+export function bash(commands: Described[]): string {
+  const flags = commands.flatMap((command) => command.flags);
+  const spelled = (takes: DescribedFlag['takes']): string =>
+    [...new Set(flags.filter((flag) => flag.takes === takes).flatMap(spellings))].join('|');
+  const cases = commands.map(
+    ({ name, words, flags }) =>
+      `    ${name}) offered='${[...words, ...flags.flatMap(spellings)].join(' ')}' ;;`,
+  );
+  return `# bash completion for devloop
+_devloop() {
+  local current=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD - 1]} offered word
+  COMPREPLY=()
+  # What follows -- is a command of its own.
+  for word in "\${COMP_WORDS[@]:1:COMP_CWORD - 1}"; do
+    if [[ $word == -- ]]; then compopt -o default; return; fi
+  done
+  case $previous in
+    ${spelled('file')}) compopt -o default; return ;;
+    ${spelled('value')}) return ;;
+  esac
+  case \${COMP_WORDS[1]} in
+${cases.join('\n')}
+    *) offered='${commands.map(({ name }) => name).join(' ')} --help --version' ;;
+  esac
+  COMPREPLY=($(compgen -W "$offered" -- "$current"))
+}
+complete -F _devloop devloop
+`;
+}
+
+export function zsh(commands: Described[]): string {
+  const names = commands.map(({ name, about }) => `    ${quoted(`${name}:${about}`)}`);
+  const cases = commands.map(({ name, words, takesCommand, flags }) => {
+    const rest = takesCommand ? ['*::command:_normal'] : [];
+    const specs = [...flags.flatMap(zshFlag), ...(words.length > 0 ? [`:word:(${words.join(' ')})`] : rest)];
+    return `    ${name}) _arguments \\\n${specs.map((spec) => `      ${quoted(spec)}`).join(' \\\n')} ;;`;
+  });
+  return `#compdef devloop
+_devloop() {
+  local -a commands=(
+${names.join('\n')}
+  )
+  if (( CURRENT == 2 )); then
+    _describe command commands
+    return
+  fi
+  shift words
+  (( CURRENT-- ))
+  case $words[1] in
+${cases.join('\n')}
+  esac
+}
+# Sourced, it announces itself; autoloaded from $fpath, it is the function's body.
+if [[ $funcstack[1] == _devloop ]]; then _devloop "$@"; else compdef _devloop devloop; fi
+`;
+}
+
+export function fish(commands: Described[]): string {
+  const start = 'complete -c devloop';
+  const lines = commands.flatMap(({ name, about, words, flags }) => {
+    const here = `${start} -n '__fish_seen_subcommand_from ${name}'`;
+    return [
+      `${start} -n __fish_use_subcommand -a ${name} -d ${quoted(about, "\\'")}`,
+      ...(words.length > 0 ? [`${here} -a '${words.join(' ')}'`] : []),
+      ...flags.map(({ long, short, about, takes }) => {
+        const value = { nothing: '', value: ' -x', file: ' -rF' }[takes];
+        return `${here}${short ? ` -s ${short.slice(1)}` : ''} -l ${long.slice(2)}${value} -d ${quoted(about, "\\'")}`;
+      }),
+    ];
+  });
+  return `# fish completion for devloop\n${start} -f\n${lines.join('\n')}\n`;
+}
+
+function spellings({ long, short }: DescribedFlag): string[] {
+  return short === undefined ? [long] : [short, long];
+}
+
+function zshFlag(flag: DescribedFlag): string[] {
+  const about = flag.about.replace(/[[\]:]/g, '\\$&');
+  const value = { nothing: '', value: ':value:', file: ':file:_files' }[flag.takes];
+  return spellings(flag).map((spelling) => `*${spelling}[${about}]${value}`);
+}
+
+/** In single quotes. fish knows \\' inside them; the other two have to leave the quotes for it. */
+function quoted(text: string, apostrophe = "'\\''"): string {
+  return `'${text.replaceAll("'", apostrophe)}'`;
+}

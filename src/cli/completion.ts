@@ -1,0 +1,60 @@
+import { Argument, Command, type Option } from 'commander';
+import type { Shell } from './shell.ts';
+
+/** What can be typed, as far as a shell has to know it. */
+export interface Described {
+  name: string;
+  about: string;
+  words: string[];
+  /** Whether a command of the user's own follows `--`. */
+  takesCommand: boolean;
+  flags: DescribedFlag[];
+}
+
+export interface DescribedFlag {
+  long: string;
+  short: string | undefined;
+  about: string;
+  takes: 'nothing' | 'value' | 'file';
+}
+
+export function completionCommand(shell: Shell, program: Command): Command {
+  return new Command('completion')
+    .summary('print the completion script for a shell')
+    .description('Prints a script that teaches a shell to complete the commands and flags of devloop.')
+    .helpOption('-h, --help', 'show this help')
+    .addArgument(new Argument('<shell>').choices(['bash', 'zsh', 'fish']))
+    .addHelpText(
+      'after',
+      `
+Examples:
+  # bash, in ~/.bashrc
+  source <(devloop completion bash)
+  # zsh, to a directory in $fpath
+  devloop completion zsh > ~/.zsh/completions/_devloop
+  # fish
+  devloop completion fish > ~/.config/fish/completions/devloop.fish`,
+    )
+    .action(async (wanted: 'bash' | 'zsh' | 'fish') => {
+      const scripts = await import('./completion-scripts.ts');
+      shell.write(scripts[wanted](program.commands.map((command) => describe(command))));
+    });
+}
+
+function describe(command: Command): Described {
+  return {
+    name: command.name(),
+    about: command.summary(),
+    words: command.registeredArguments.flatMap((argument) => argument.argChoices ?? []),
+    takesCommand: command.usage().includes('-- '),
+    flags: command
+      .createHelp()
+      .visibleOptions(command)
+      .map((option) => describeFlag(option)),
+  };
+}
+
+function describeFlag({ long, short, description, flags, required }: Option): DescribedFlag {
+  const takes = !required ? 'nothing' : /<(file|dir)>/.test(flags) ? 'file' : 'value';
+  return { long: long ?? '', short, about: description, takes };
+}

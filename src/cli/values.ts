@@ -1,0 +1,32 @@
+import { isIP } from 'node:net';
+import { InvalidArgumentError } from 'commander';
+
+const LABEL = '[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?';
+const NAMESPACE = new RegExp(`^${LABEL}$`);
+const NAME = new RegExp(`^(?:${LABEL}/)?${LABEL}(?:\\.${LABEL})*$`);
+
+export function parsePort(value: string): number {
+  const port = /^\d{1,5}$/.test(value) ? Number(value) : 0;
+  if (port < 1 || port > 65_535) throw new InvalidArgumentError('A port is a number from 1 to 65535.');
+  return port;
+}
+
+export function parseAddress(value: string): string {
+  if (isIP(value) === 0) throw new InvalidArgumentError('An IP address is needed, such as 192.168.1.20.');
+  return value;
+}
+
+export function parseNamespace(value: string): string {
+  if (!NAMESPACE.test(value))
+    throw new InvalidArgumentError('A namespace has lower-case letters, digits and dashes only.');
+  return value;
+}
+
+export function parseName(value: string): string {
+  if (!NAME.test(value)) throw new InvalidArgumentError('Expected a name, or namespace/name.');
+  return value;
+}
+
+export function collectNames(value: string, earlier: string[] = []): string[] {
+  return [...earlier, parseName(value)];
+}

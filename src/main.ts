@@ -1,0 +1,136 @@
+import { basename } from 'node:path';
+import { runProgram } from './cli/program.ts';
+import type { OutputOptions, Task } from './cli/shell.ts';
+import { CATALOGUE, DevloopError, messageOf } from './errors.ts';
+import type { Printer } from './report/printer.ts';
+
+declare const DEVLOOP_VERSION: string;
+
+const INTERRUPTED = CATALOGUE.interrupted.exit;
+/** npm and npx pass a Ctrl-C on to a child that the terminal has already told: that is one, not two. */
+const ECHO_MS = 300;
+
+const args = process.argv.slice(2);
+const leaving = new AbortController();
+let output: OutputOptions = { json: asksForJson(args), putsBack: false, verbosity: 'normal' };
+let printer: Printer | undefined;
+let crashed = false;
+
+followSignals();
+surviveBrokenPipes();
+surviveCrashes();
+const code = await main();
+printer?.close();
+await Promise.all([flushed(process.stdout), flushed(process.stderr)]);
+process.exit(crashed ? 1 : code);
+
+async function main(): Promise<number> {
+  const name = basename(process.argv[1] ?? '').startsWith('kubectl-') ? 'kubectl devloop' : 'devloop';
+  const write = (text: string): void => void process.stdout.write(text);
+  try {
+    await runProgram(args, { name, version: DEVLOOP_VERSION, write, run });
+    return leaving.signal.aborted ? INTERRUPTED : 0;
+  } catch (error) {
+    return await report(error);
+  }
+}
+
+async function run(chosen: OutputOptions, task: Task): Promise<void> {
+  output = chosen;
+  const { print } = await openPrinter();
+  await task({ emit: print, signal: leaving.signal, env: process.env, cwd: process.cwd() });
+}
+
+async function openPrinter(): Promise<Printer> {
+  if (printer === undefined && output.json) {
+    const { createJsonPrinter } = await import('./report/json.ts');
+    printer = createJsonPrinter(
+      (text) => void process.stdout.write(text),
+      () => new Date(),
+    );
+  }
+  if (printer === undefined) {
+    const { createHumanPrinter } = await import('./report/human.ts');
+    const { stderr, stdout, env } = process;
+    printer = createHumanPrinter({ stderr, stdout, env, verbosity: output.verbosity });
+  }
+  return printer;
+}
+
+/** Says what failed; the answer is the exit code. */
+async function report(error: unknown): Promise<number> {
+  if (error instanceof DevloopError) {
+    const { code, message, hint, exitCode } = error;
+    (await openPrinter()).print({
+      type: 'error',
+      code,
+      message,
+      ...(hint === undefined ? {} : { hint }),
+      exitCode,
+    });
+    return exitCode;
+  }
+  const { signal } = leaving;
+  if (signal.aborted && (error === signal.reason || (error as Error).name === 'AbortError'))
+    return INTERRUPTED;
+  await reportBug(error);
+  return 1;
+}
+
+async function reportBug(error: unknown): Promise<void> {
+  const { inspect } = await import('node:util');
+  if (output.json)
+    (await openPrinter()).print({ type: 'error', code: 'bug', message: messageOf(error), exitCode: 1 });
+  process.stderr.write(
+    `${inspect(error)}\nThis is a bug of devloop ${DEVLOOP_VERSION}. Please report it, with the lines above.\n`,
+  );
+}
+
+function followSignals(): void {
+  let first: number | undefined;
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      if (first === undefined) {
+        first = performance.now();
+        leave(signal);
+      } else if (performance.now() - first > ECHO_MS) {
+        process.exit(INTERRUPTED);
+      }
+    });
+  }
+}
+
+function leave(reason: string): void {
+  if (leaving.signal.aborted) return;
+  if (output.putsBack) {
+    process.stderr.write(
+      `${reason}: everything is being put back. A second Ctrl-C leaves at once; \`devloop down\` then puts back what is left.\n`,
+    );
+  }
+  leaving.abort(reason);
+}
+
+/** Whoever read our output has gone (`| head`, a closed terminal): nothing more is said, but what was changed is put back. */
+function surviveBrokenPipes(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', () => leave('output closed'));
+  }
+}
+
+/** A throw in some callback must not leave the cluster taken over. */
+function surviveCrashes(): void {
+  process.on('uncaughtException', (error) => {
+    crashed = true;
+    void reportBug(error);
+    leave('bug');
+  });
+}
+
+function flushed(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => stream.write('', () => resolve()));
+}
+
+function asksForJson(args: string[]): boolean {
+  const end = args.indexOf('--');
+  return (end < 0 ? args : args.slice(0, end)).includes('--json');
+}
