@@ -35,6 +35,7 @@ export const CATALOGUE = {
   'certificate.not-found': { exit: 7, about: 'No Secret with a key pair for the webhook Service was found.' },
   'certificate.invalid': { exit: 7, about: 'The Secret is empty, or certificate and key cannot be read or do not fit together.' },
   'certificate.unusable': { exit: 7, about: 'The certificate has expired, is for other names, or does not chain to the caBundle.' },
+  'certificate.not-written': { exit: 7, about: 'The key pair cannot be written to the directory where the controller looks for it.' },
   'interrupted': { exit: 130, about: 'Interrupted; everything was put back.' },
 } as const satisfies Record<string, { exit: number; about: string }>;
 

@@ -1,0 +1,133 @@
+import type { X509Certificate } from 'node:crypto';
+import { findTrust } from './chain.ts';
+import type { KeyPair } from './key-pair.ts';
+import { readableCertificates, readCertificates } from './pem.ts';
+
+export interface Problem {
+  /** An error makes kube-apiserver refuse the certificate; a warning may. */
+  severity: 'error' | 'warning';
+  message: string;
+}
+
+export interface CertificateFacts {
+  names: string[];
+  notBefore: Date;
+  notAfter: Date;
+  issuer: string;
+}
+
+export interface Expectation {
+  /** What kube-apiserver verifies: `<service>.<namespace>.svc`. */
+  serverNames: string[];
+  /** PEM; absent or empty means the system roots of the API server. */
+  caBundle?: string;
+  now: Date;
+}
+
+const SOON_MS = 24 * 60 * 60 * 1000;
+const SERVER_AUTHENTICATION = '1.3.6.1.5.5.7.3.1';
+const ANY_USAGE = '2.5.29.37.0';
+
+/** Looks at a key pair as kube-apiserver will, before it is asked. Expects a pair that was read by keyPairFromSecret. */
+export function inspect(
+  pair: KeyPair,
+  expectation: Expectation,
+): { facts: CertificateFacts; problems: Problem[] } {
+  const chain = readCertificates(pair.certificate);
+  const leaf = chain[0];
+  if (leaf === undefined) throw new TypeError('the key pair has no certificate');
+  const facts = factsOf(leaf);
+  const problems = [
+    ...dateProblems(facts, expectation.now),
+    ...nameProblems(leaf, facts.names, expectation.serverNames),
+    ...usageProblems(leaf),
+    ...trustProblems(leaf, chain.slice(1), expectation),
+  ];
+  return { facts, problems };
+}
+
+function factsOf(leaf: X509Certificate): CertificateFacts {
+  return {
+    names: dnsNames(leaf.subjectAltName ?? ''),
+    notBefore: leaf.validFromDate,
+    notAfter: leaf.validToDate,
+    issuer: oneLine(leaf.issuer) || '(no name)',
+  };
+}
+
+function dnsNames(subjectAltName: string): string[] {
+  return [...subjectAltName.matchAll(/(?:^|, )DNS:("?)([^",]*)\1/g)].map((match) => match[2] ?? '');
+}
+
+function oneLine(distinguishedName: string | undefined): string {
+  return (distinguishedName ?? '').split('\n').filter(Boolean).join(', ');
+}
+
+function dateProblems({ notBefore, notAfter }: CertificateFacts, now: Date): Problem[] {
+  if (now > notAfter) return [error(`it expired at ${notAfter.toISOString()}`)];
+  if (now < notBefore) {
+    return [error(`it is not valid before ${notBefore.toISOString()} (is the clock of this machine right?)`)];
+  }
+  if (notAfter.getTime() - now.getTime() < SOON_MS) {
+    return [warning(`it expires soon, at ${notAfter.toISOString()}`)];
+  }
+  return [];
+}
+
+function nameProblems(leaf: X509Certificate, names: string[], serverNames: string[]): Problem[] {
+  // Go ignores the common name; so does this.
+  const missing = serverNames.filter(
+    (name) => leaf.checkHost(name, { subject: 'never', partialWildcards: false }) === undefined,
+  );
+  if (missing.length === 0) return [];
+  const present =
+    names.length === 0 ? 'no DNS names (a common name does not count)' : `only ${names.join(', ')}`;
+  return [error(`it is not for ${missing.join(', ')}; it names ${present}`)];
+}
+
+function usageProblems(leaf: X509Certificate): Problem[] {
+  // Node calls the extended key usage `keyUsage`.
+  const usage: string[] | undefined = leaf.keyUsage;
+  if (usage === undefined || usage.includes(SERVER_AUTHENTICATION) || usage.includes(ANY_USAGE)) return [];
+  return [error('it is not for servers: its extended key usage lacks "server auth"')];
+}
+
+function trustProblems(
+  leaf: X509Certificate,
+  between: X509Certificate[],
+  { caBundle = '', now }: Expectation,
+): Problem[] {
+  if (caBundle === '') {
+    return [
+      warning('the caBundle is empty, so that kube-apiserver trusts its system roots only; not checked here'),
+    ];
+  }
+  const bundle = readableCertificates(caBundle);
+  if (bundle.length === 0) {
+    return [
+      error('the caBundle holds no certificate that can be read (a placeholder that nothing has filled in?)'),
+    ];
+  }
+  const trust = findTrust(leaf, between, bundle, now);
+  if (trust === 'found') return [];
+  if (trust === 'expired')
+    return [error('it chains to the caBundle only over a certificate authority that has expired')];
+  const holds = bundle.map((one) => oneLine(one.subject) || '(no name)').join('; ');
+  const cause =
+    trust === 'other-key'
+      ? 'the caBundle holds a certificate authority of that name, but with another key; it is of an older or newer generation'
+      : `the caBundle holds ${holds}`;
+  return [
+    error(
+      `it does not chain to the caBundle: its issuer is ${oneLine(leaf.issuer) || '(no name)'}; ${cause}`,
+    ),
+  ];
+}
+
+function error(message: string): Problem {
+  return { severity: 'error', message };
+}
+
+function warning(message: string): Problem {
+  return { severity: 'warning', message };
+}

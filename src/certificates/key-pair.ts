@@ -1,0 +1,125 @@
+import type { KeyObject, X509Certificate } from 'node:crypto';
+import { DevloopError, messageOf } from '../errors.ts';
+import { certificateBlocks, privateKeyBlock, readCertificates, readPrivateKey } from './pem.ts';
+
+export interface KeyPair {
+  /** PEM: the server's own certificate first, then what leads to its CA. */
+  certificate: string;
+  /** PEM. */
+  key: string;
+}
+
+export interface KeyNames {
+  certificate?: string;
+  key?: string;
+}
+
+/** A CA in the same Secret (cert-manager, cert-controller, OLM) fits its own key too, and must never be served. */
+const OF_A_CA = /^ca[._-]|cakey$/i;
+
+/**
+ * The serving key pair of a Secret: under the names given, else under tls.crt and tls.key, else whatever certificate and key
+ * fit together.
+ *
+ * @param data the Secret's data, in base64
+ * @param object what it is, for messages: `Secret ns/name`
+ */
+export function keyPairFromSecret(
+  data: Record<string, string>,
+  object: string,
+  names: KeyNames = {},
+): KeyPair {
+  const texts = decode(data);
+  if (texts.size === 0) {
+    throw invalid(object, 'is empty', 'Whatever fills it has not done so yet, or has failed.');
+  }
+  const certificateName = names.certificate ?? 'tls.crt';
+  const keyName = names.key ?? 'tls.key';
+  const certificate = texts.get(certificateName);
+  const key = texts.get(keyName);
+  if (certificate !== undefined && key !== undefined) {
+    checkPair(object, certificateName, certificate, keyName, key);
+    return { certificate, key };
+  }
+  const found = names.certificate === undefined && names.key === undefined ? findPair(texts) : undefined;
+  if (found === undefined) {
+    const present = [...texts.keys()].sort().join(', ');
+    throw invalid(object, `has no ${certificateName} with a ${keyName} that fits it; it holds ${present}`);
+  }
+  return found;
+}
+
+function decode(data: Record<string, string>): Map<string, string> {
+  const texts = Object.entries(data).map(
+    ([name, value]) => [name, Buffer.from(value, 'base64').toString('utf8')] as const,
+  );
+  return new Map(texts.filter(([, text]) => text.trim() !== ''));
+}
+
+function checkPair(
+  object: string,
+  certificateName: string,
+  certificate: string,
+  keyName: string,
+  key: string,
+) {
+  const chain = parse(object, certificateName, () => readCertificates(certificate));
+  if (chain[0] === undefined) throw invalid(object, `holds no PEM certificate in ${certificateName}`);
+  const block = privateKeyBlock(key);
+  if (block === undefined) throw invalid(object, `holds no PEM private key in ${keyName}`);
+  const privateKey = parse(object, keyName, () => readPrivateKey(block));
+  if (chain[0].checkPrivateKey(privateKey)) return;
+  // Go takes the first certificate as the server's own, so the operator cannot serve with this order either.
+  const place = chain.findIndex((one) => one.checkPrivateKey(privateKey)) + 1;
+  throw invalid(
+    object,
+    place > 0
+      ? `has its certificates in the wrong order: ${keyName} fits number ${place} of ${certificateName}, and has to fit the first`
+      : `does not fit together: ${keyName} is not the key of ${certificateName}`,
+  );
+}
+
+function parse<T>(object: string, name: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw invalid(object, `cannot be read: ${name}: ${messageOf(error)}`);
+  }
+}
+
+function findPair(texts: Map<string, string>): KeyPair | undefined {
+  const entries = [...texts].filter(([name]) => !OF_A_CA.test(name));
+  const keys = entries.flatMap(([, key]) => {
+    const privateKey = readableKey(key);
+    return privateKey === undefined ? [] : [{ key, privateKey }];
+  });
+  const pairs = entries.flatMap(([, certificate]) => {
+    const leaf = readableLeaf(certificate);
+    const fit = keys.find(({ privateKey }) => leaf?.checkPrivateKey(privateKey));
+    return leaf === undefined || fit === undefined ? [] : [{ leaf, pair: { certificate, key: fit.key } }];
+  });
+  return (pairs.find(({ leaf }) => !leaf.ca) ?? pairs[0])?.pair;
+}
+
+function readableLeaf(text: string): X509Certificate | undefined {
+  if (certificateBlocks(text).length === 0) return undefined;
+  try {
+    return readCertificates(text)[0];
+  } catch {
+    return undefined;
+  }
+}
+
+function readableKey(text: string): KeyObject | undefined {
+  const block = privateKeyBlock(text);
+  if (block === undefined) return undefined;
+  try {
+    return readPrivateKey(block);
+  } catch {
+    return undefined;
+  }
+}
+
+function invalid(object: string, what: string, hint?: string): DevloopError {
+  return new DevloopError('certificate.invalid', `${object} ${what}`, hint === undefined ? {} : { hint });
+}

@@ -1,0 +1,34 @@
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
+// Any label that ends so: PKCS1, PKCS8 and SEC1 are all in use, and openssl puts an EC PARAMETERS block in front.
+const PRIVATE_KEY = /-----BEGIN ((?:[A-Z0-9]+ )*PRIVATE KEY)-----[\s\S]*?-----END \1-----/;
+
+export function certificateBlocks(text: string): string[] {
+  return text.match(CERTIFICATE) ?? [];
+}
+
+export function privateKeyBlock(text: string): string | undefined {
+  return PRIVATE_KEY.exec(text)?.[0];
+}
+
+/** All certificates of a PEM text, in order. Throws on the first that cannot be read. */
+export function readCertificates(text: string): X509Certificate[] {
+  return certificateBlocks(text).map((block) => new X509Certificate(block));
+}
+
+/** The certificates that can be read, as Go does with a caBundle: it skips the rest. */
+export function readableCertificates(text: string): X509Certificate[] {
+  return certificateBlocks(text).flatMap((block) => {
+    try {
+      return [new X509Certificate(block)];
+    } catch {
+      return [];
+    }
+  });
+}
+
+/** Throws where the key is encrypted or damaged. */
+export function readPrivateKey(block: string): KeyObject {
+  return createPrivateKey(block);
+}
