@@ -1,0 +1,51 @@
+import { type Answer, jsonAnswer, statusAnswer } from './answer.ts';
+
+const PREFIX = '/devloop/probe/';
+const NONCE = /^[a-z0-9]{8,64}$/;
+const PROOF = /devloop probe ([a-z0-9]{8,64}) reached session ([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)/;
+
+/** The path that a gateway answers by itself, with a denial that repeats the nonce. */
+export function probePath(nonce: string): string {
+  if (!NONCE.test(nonce)) throw new TypeError(`not a nonce: ${nonce}`);
+  return PREFIX + nonce;
+}
+
+/** Finds the gateway's denial in the text of kube-apiserver's error. */
+export function readProbe(text: string): { nonce: string; session: string } | undefined {
+  const match = PROOF.exec(text);
+  return match?.[1] === undefined || match[2] === undefined
+    ? undefined
+    : { nonce: match[1], session: match[2] };
+}
+
+/** The nonce of a URL that is a probe. */
+export function probeNonce(url: string): string | undefined {
+  if (!url.startsWith(PREFIX)) return undefined;
+  const nonce = url.slice(PREFIX.length).split('?', 1)[0] ?? '';
+  return NONCE.test(nonce) ? nonce : undefined;
+}
+
+export function answerProbe(nonce: string, session: string, body: string): Answer {
+  const uid = reviewUid(body);
+  if (uid === undefined) return statusAnswer(400, 'a probe has to be an AdmissionReview with a request.uid');
+  const answer = jsonAnswer(200, {
+    kind: 'AdmissionReview',
+    apiVersion: 'admission.k8s.io/v1',
+    response: {
+      uid,
+      allowed: false,
+      status: { code: 403, message: `devloop probe ${nonce} reached session ${session}` },
+    },
+  });
+  // kube-apiserver would ask again over the open connection, wherever the Service leads by then: each probe has to dial.
+  return { ...answer, headers: [...answer.headers, 'Connection', 'close'] };
+}
+
+function reviewUid(body: string): string | undefined {
+  try {
+    const uid: unknown = JSON.parse(body)?.request?.uid;
+    return typeof uid === 'string' ? uid : undefined;
+  } catch {
+    return undefined;
+  }
+}

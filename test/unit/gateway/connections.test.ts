@@ -1,0 +1,224 @@
+import { spawn } from 'node:child_process';
+import { X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { type TLSSocket, connect as tlsConnect } from 'node:tls';
+import { expect, test } from 'vitest';
+import { DevloopError } from '../../../src/errors.ts';
+import { startGateway } from '../../../src/gateway/gateway.ts';
+import { Controller, NAME, otherPair, pair, setUp, until } from './support.ts';
+
+const options = { session: 's1', target: { host: '127.0.0.1', port: 1 }, emit: () => {} };
+
+async function servedTo(port: number, servername: string): Promise<string> {
+  const socket = tlsConnect({ host: '127.0.0.1', port, servername, rejectUnauthorized: false });
+  await once(socket, 'secureConnect');
+  const { raw } = socket.getPeerCertificate();
+  socket.destroy();
+  return new X509Certificate(raw).toString();
+}
+
+function sameAs(pem: string): string {
+  return new X509Certificate(pem).toString();
+}
+
+test('each server name gets its own certificate, all others the first', async () => {
+  await using gateway = await startGateway({ host: '127.0.0.1', ...options });
+  gateway.present(NAME, pair);
+  gateway.present('Other.test.svc', otherPair);
+  expect(await servedTo(gateway.port, NAME)).toBe(sameAs(pair.certificate));
+  expect(await servedTo(gateway.port, 'other.test.svc')).toBe(sameAs(otherPair.certificate));
+  expect(await servedTo(gateway.port, 'unknown.test.svc')).toBe(sameAs(pair.certificate));
+  expect(await servedTo(gateway.port, '')).toBe(sameAs(pair.certificate));
+  gateway.present(NAME, otherPair);
+  expect(await servedTo(gateway.port, NAME)).toBe(sameAs(otherPair.certificate));
+  expect(await servedTo(gateway.port, '')).toBe(sameAs(otherPair.certificate));
+});
+
+test('before the first key pair a handshake fails, and nothing else happens', async () => {
+  await using gateway = await startGateway({ host: '127.0.0.1', ...options });
+  await expect(servedTo(gateway.port, NAME)).rejects.toThrow();
+  gateway.present(NAME, pair);
+  expect(await servedTo(gateway.port, NAME)).toBe(sameAs(pair.certificate));
+});
+
+test('a replaced key pair leaves open connections alone', async () => {
+  await using bench = await setUp();
+  await bench.ask('/before');
+  bench.gateway.present(NAME, otherPair);
+  expect((await bench.ask('/after')).status).toBe(200);
+});
+
+test('a client that does not trust the certificate is told', async () => {
+  await using bench = await setUp();
+  // Not Node: it looks at the certificate only after the handshake, and so sends no alert.
+  const args = [
+    's_client',
+    '-connect',
+    `127.0.0.1:${bench.gateway.port}`,
+    '-servername',
+    NAME,
+    '-verify_return_error',
+  ];
+  const client = spawn('openssl', args, { stdio: 'ignore' });
+  await once(client, 'close');
+  await until(() => bench.events.length > 0);
+  expect(bench.events).toEqual([
+    { type: 'warning', message: `a client refused the certificate for ${NAME}: unknown ca` },
+  ]);
+});
+
+test('a key pair that does not fit together is refused, and the one before stays', async () => {
+  await using gateway = await startGateway({ host: '127.0.0.1', ...options });
+  gateway.present(NAME, pair);
+  expect(() => gateway.present(NAME, { certificate: pair.certificate, key: otherPair.key })).toThrow(
+    DevloopError,
+  );
+  expect(await servedTo(gateway.port, NAME)).toBe(sameAs(pair.certificate));
+});
+
+test('a drain closes idle connections at once, busy ones after their answer, new ones after their first', async () => {
+  let answer = () => {};
+  const controller = new Controller((request, response) => {
+    if (request.url === '/slow') answer = () => void response.end('late');
+    else response.end('ok');
+  });
+  await using bench = await setUp(controller);
+  const idle = await keepAlive(bench.gateway.port);
+  await idle.ask('/idle');
+  const busy = await keepAlive(bench.gateway.port);
+  const slow = busy.ask('/slow');
+  await until(() => controller.seen.includes('/slow'));
+  let drained = false;
+  const draining = bench.gateway.drain().then(() => {
+    drained = true;
+  });
+  await once(idle.socket, 'close');
+  const late = await keepAlive(bench.gateway.port);
+  expect(await late.ask('/late')).toMatch(/^HTTP\/1\.1 200[\s\S]*Connection: close/);
+  await once(late.socket, 'close');
+  expect([drained, busy.socket.destroyed]).toEqual([false, false]);
+  answer();
+  expect(await slow).toMatch(/Connection: close[\s\S]*late$/);
+  await draining;
+  await bench.gateway.drain();
+});
+
+async function keepAlive(port: number): Promise<{ socket: TLSSocket; ask(path: string): Promise<string> }> {
+  const socket = tlsConnect({ host: '127.0.0.1', port, servername: NAME, ca: pair.certificate });
+  await once(socket, 'secureConnect');
+  return {
+    socket,
+    async ask(path) {
+      socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}`);
+      const [chunk] = await once(socket, 'data');
+      return String(chunk);
+    },
+  };
+}
+
+test('the gateway closes within its bound, whatever is open, and answers what is held', async () => {
+  await using bench = await setUp(new Controller(() => {}));
+  const stuck = bench.ask('/stuck', { agent: false });
+  await until(() => bench.controller.seen.length === 1);
+  bench.gateway.hold();
+  const held = bench.ask('/held', { agent: false });
+  await until(() => bench.gateway.held === 1);
+  const raw = connect(bench.gateway.port, '127.0.0.1');
+  await once(raw, 'connect');
+  const began = performance.now();
+  const ended = expect(stuck).rejects.toThrow();
+  const again = bench.gateway[Symbol.asyncDispose]();
+  expect(bench.gateway[Symbol.asyncDispose]()).toBe(again);
+  expect((await held).status).toBe(503);
+  await again;
+  await ended;
+  expect(performance.now() - began).toBeLessThan(2500);
+  await until(() => bench.controller.connections === 0);
+});
+
+test('with nothing under way the gateway closes at once', async () => {
+  await using bench = await setUp();
+  await bench.ask('/');
+  const unused = tlsConnect({
+    host: '127.0.0.1',
+    port: bench.gateway.port,
+    servername: NAME,
+    ca: pair.certificate,
+  });
+  unused.on('error', () => {});
+  await once(unused, 'secureConnect');
+  const began = performance.now();
+  await bench.gateway[Symbol.asyncDispose]();
+  expect(performance.now() - began).toBeLessThan(500);
+});
+
+test('hostile bytes on the socket and inside TLS do no harm', async () => {
+  await using bench = await setUp();
+  const { port } = bench.gateway;
+  const hello = await clientHello();
+  const blobs: Buffer[] = [
+    Buffer.from('GET / HTTP/1.1\r\n\r\n'),
+    Buffer.alloc(5000, 0x16),
+    Buffer.from([0x16, 3, 1, 0xff, 0xff]),
+    Buffer.alloc(0),
+  ];
+  for (let cut = 1; cut < hello.length; cut += 23) blobs.push(hello.subarray(0, cut));
+  for (let index = 0; index < hello.length; index += 17) {
+    const broken = Buffer.from(hello);
+    broken[index] = (broken[index] ?? 0) ^ 0x55;
+    blobs.push(broken);
+  }
+  await Promise.all(blobs.map((blob) => sendAndLeave(connect(port, '127.0.0.1'), blob)));
+  const inside = [
+    '\0\0\0',
+    'POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n',
+    'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+    'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n',
+    `GET /${'a'.repeat(100_000)} HTTP/1.1\r\n`,
+    'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n',
+    'POST /ä HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n',
+    'GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n',
+  ];
+  await Promise.all(
+    inside.map(async (text) => {
+      const socket = tlsConnect({ host: '127.0.0.1', port, servername: NAME, ca: pair.certificate });
+      await once(socket, 'secureConnect');
+      await sendAndLeave(socket, Buffer.from(text, 'latin1'));
+    }),
+  );
+  expect((await bench.ask('/')).status).toBe(200);
+});
+
+async function clientHello(): Promise<Buffer> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const client = tlsConnect({ host: '127.0.0.1', port: (server.address() as AddressInfo).port });
+  client.on('error', () => {});
+  const [socket] = (await once(server, 'connection')) as [Socket];
+  const [chunk] = (await once(socket, 'data')) as [Buffer];
+  client.destroy();
+  server.close();
+  return chunk;
+}
+
+async function sendAndLeave(socket: Socket, bytes: Buffer): Promise<void> {
+  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  socket.on('error', () => {});
+  socket.resume();
+  socket.write(bytes);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  socket.destroy();
+  await closed;
+}
+
+test('a port that is taken and an address that is not ours are told', async () => {
+  await using gateway = await startGateway({ host: '127.0.0.1', ...options });
+  await expect(startGateway({ host: '127.0.0.1', port: gateway.port, ...options })).rejects.toMatchObject({
+    code: 'port.in-use',
+    message: `The gateway cannot listen on 127.0.0.1:${gateway.port}: another process does`,
+  });
+  await expect(startGateway({ host: '192.0.2.1', ...options })).rejects.toMatchObject({
+    code: 'route.address',
+  });
+});

@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import { forwardable } from '../../../src/gateway/headers.ts';
+import { probeNonce, probePath, readProbe } from '../../../src/gateway/probe.ts';
+import { afterFailure } from '../../../src/gateway/resend.ts';
+
+test('the path of a probe gives its nonce back, with and without a query', () => {
+  expect(probeNonce(probePath('abc12345'))).toBe('abc12345');
+  expect(probeNonce(`${probePath('abc12345')}?timeout=10s`)).toBe('abc12345');
+});
+
+test.each([
+  '/validate',
+  '/.devloop/probe/',
+  '/.devloop/probe/short',
+  '/.devloop/probe/ABCDEFGH',
+  '/.devloop/probe/abc12345/x',
+])('%s is no probe', (url) => {
+  expect(probeNonce(url)).toBeUndefined();
+});
+
+test('a nonce of any other form is refused', () => {
+  expect(() => probePath('../../x')).toThrow('not a nonce');
+});
+
+test('the denial is found in the error of kube-apiserver', () => {
+  const text =
+    'admission webhook "probe.devloop.dev" denied the request: devloop probe abc12345 reached session s-1.';
+  expect(readProbe(text)).toEqual({ nonce: 'abc12345', session: 's-1' });
+  expect(readProbe('connect: connection refused')).toBeUndefined();
+});
+
+test('headers of one connection stay there, also those that Connection names', () => {
+  const raw = [
+    'Host',
+    'a',
+    'Connection',
+    'close, X-Own',
+    'x-own',
+    '1',
+    'Content-Length',
+    '3',
+    'X-Other',
+    '2',
+    'X-Other',
+    '3',
+  ];
+  expect(forwardable(raw)).toEqual(['Host', 'a', 'X-Other', '2', 'X-Other', '3']);
+});
+
+test('a controller that does not listen is waited for without end, one that dies under the review is not', () => {
+  expect(afterFailure({ code: 'ECONNREFUSED', message: '', connected: false }, 99)).toBe('wait');
+  expect(afterFailure({ code: 'ECONNRESET', message: '', connected: false }, 99)).toBe('wait');
+  expect(afterFailure({ code: 'ECONNRESET', message: '', connected: true }, 0)).toBe('resend');
+  expect(afterFailure({ code: 'ECONNRESET', message: '', connected: true }, 4)).toBe('give-up');
+  expect(afterFailure({ code: 'EPROTO', message: '', connected: false }, 0)).toBe('give-up');
+  expect(afterFailure({ code: undefined, message: '', connected: false }, 0)).toBe('give-up');
+});

@@ -1,0 +1,181 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { expect, test } from 'vitest';
+import { startGateway } from '../../../src/gateway/gateway.ts';
+import { ask, Controller, NAME, pair, setUp, until } from './support.ts';
+
+test('a review and its answer go through unchanged', async () => {
+  const controller = new Controller((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      response.writeHead(418, ['X-Answer', '1', 'X-Answer', '2']);
+      response.end(`${request.method} ${request.url} ${request.headers['x-own']} ${Buffer.concat(chunks)}`);
+    });
+  });
+  await using bench = await setUp(controller);
+  const reply = await bench.ask('/validate?timeout=3s', { body: 'größer', headers: { 'X-Own': 'yes' } });
+  expect(reply).toMatchObject({ status: 418, text: 'POST /validate?timeout=3s yes größer' });
+  expect(reply.headers['x-answer']).toBe('1, 2');
+  expect(reply.headers['content-length']).toBe(String(Buffer.byteLength(reply.text)));
+});
+
+test('chunked bodies, empty bodies and other methods go through', async () => {
+  const controller = new Controller((request, response) => {
+    request.resume();
+    response.write(request.method);
+    response.end(String(request.headers['content-length']));
+  });
+  await using bench = await setUp(controller);
+  expect((await bench.ask('/', { headers: { 'Transfer-Encoding': 'chunked' } })).text).toBe('POST2');
+  expect((await bench.ask('/', { body: '' })).text).toBe('POST0');
+  expect((await bench.ask('/', { method: 'GET', body: '' })).text).toBe('GETundefined');
+  expect((await bench.ask('/', { method: 'HEAD', body: '' })).status).toBe(200);
+});
+
+test('one connection to the controller serves many reviews, also for a client that closes its own each time', async () => {
+  await using bench = await setUp();
+  for (let index = 0; index < 20; index++) await bench.ask('/', { agent: false });
+  expect(bench.controller.connections).toBe(1);
+});
+
+test('a review waits for a controller that is not there yet', async () => {
+  await using bench = await setUp(new Controller(), { start: false });
+  const reply = bench.ask('/validate?timeout=10s');
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  await bench.controller.start();
+  expect(await reply).toMatchObject({ status: 200, text: '{"answered":true}' });
+  expect(bench.events).toEqual([]);
+});
+
+test('a review for a controller that never comes gets a Status within its budget, and one warning is told', async () => {
+  await using bench = await setUp(new Controller(), { start: false });
+  const replies = await Promise.all([1, 2, 3].map(() => bench.ask('/validate?timeout=500ms')));
+  for (const reply of replies) {
+    expect(reply.status).toBe(503);
+    expect(reply.ms).toBeLessThan(500);
+    expect(JSON.parse(reply.text)).toMatchObject({
+      kind: 'Status',
+      apiVersion: 'v1',
+      status: 'Failure',
+      reason: 'ServiceUnavailable',
+      code: 503,
+      message: expect.stringMatching(
+        /^devloop: no controller took the connection on 127\.0\.0\.1:\d+ within 0\.5 s/,
+      ),
+    });
+  }
+  expect(bench.events).toEqual([
+    { type: 'warning', message: expect.stringContaining('POST /validate failed') },
+  ]);
+});
+
+test('a controller that does not answer is told apart from one that is not there', async () => {
+  await using bench = await setUp(new Controller(() => {}));
+  const reply = await bench.ask('/convert?timeout=300ms');
+  expect(reply.status).toBe(503);
+  expect(reply.ms).toBeLessThan(300);
+  expect(reply.text).toContain('devloop: the controller did not answer within 0.3 s');
+});
+
+test('a review whose connection dies before the answer is sent again', async () => {
+  let calls = 0;
+  const controller = new Controller((request, response) => {
+    calls += 1;
+    if (calls <= 2) calls === 1 ? request.socket.destroy() : request.socket.end();
+    else response.end('third');
+  });
+  await using bench = await setUp(controller);
+  expect((await bench.ask('/')).text).toBe('third');
+});
+
+test('a handler that always drops the review is not asked without end', async () => {
+  const controller = new Controller((request) => void request.socket.destroy());
+  await using bench = await setUp(controller);
+  const reply = await bench.ask('/?timeout=10s');
+  expect(reply.status).toBe(502);
+  expect(reply.text).toContain('closed the connection without an answer 5 times');
+  expect(controller.seen.length).toBe(5);
+});
+
+test('a broken answer is a 502 and is not asked for again', async () => {
+  const controller = new Controller((request, response) => {
+    response.writeHead(200, { 'Content-Length': '100' });
+    response.write('half', () => request.socket.destroy());
+  });
+  await using bench = await setUp(controller);
+  const reply = await bench.ask('/');
+  expect(reply.status).toBe(502);
+  expect(JSON.parse(reply.text).message).toContain(
+    'devloop: the controller broke off in the middle of its answer',
+  );
+  expect(controller.seen.length).toBe(1);
+});
+
+test.each([
+  ['speaks plain HTTP', 'HTTP/1.1 400 Bad Request\r\n\r\n'],
+  ['speaks something else', 'SSH-2.0-x\r\n'],
+])('a controller that %s is a 502 at once', async (_, bytes) => {
+  const server = createServer((socket) => void socket.on('error', () => {}).end(bytes)).listen(
+    0,
+    '127.0.0.1',
+  );
+  await once(server, 'listening');
+  const target = { host: '127.0.0.1', port: (server.address() as AddressInfo).port };
+  await using gateway = await startGateway({ host: '127.0.0.1', session: 's', target, emit: () => {} });
+  gateway.present(NAME, pair);
+  const reply = await ask(gateway.port, '/', { agent: false });
+  expect(reply.status).toBe(502);
+  expect(reply.text).toContain('devloop: the controller could not be asked');
+  server.close();
+});
+
+test('when the client gives up, the request to the controller ends too', async () => {
+  let ended = 0;
+  const controller = new Controller((request) => void request.socket.once('close', () => (ended += 1)));
+  await using bench = await setUp(controller);
+  const abort = new AbortController();
+  const replies = [1, 2, 3].map(() => bench.ask('/', { signal: abort.signal, agent: false }));
+  await until(() => controller.seen.length === 3);
+  abort.abort();
+  expect((await Promise.allSettled(replies)).every(({ status }) => status === 'rejected')).toBe(true);
+  await until(() => ended === 3 && controller.connections === 0);
+  expect(bench.events).toEqual([]);
+});
+
+test('a client that gives up in the middle of its body, or while no controller is there, leaves nothing behind', async () => {
+  await using bench = await setUp(new Controller(), { start: false });
+  const abort = new AbortController();
+  const waiting = bench.ask('/', { signal: abort.signal, agent: false });
+  const half = bench.ask('/', { signal: abort.signal, agent: false, headers: { 'Content-Length': '100' } });
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  abort.abort();
+  await Promise.allSettled([waiting, half]);
+  await bench.controller.start();
+  expect((await bench.ask('/after')).status).toBe(200);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(bench.controller.seen).toEqual(['/after']);
+  expect(bench.events).toEqual([]);
+});
+
+test('a body over the limit is a 413, and its connection goes on', async () => {
+  await using bench = await setUp();
+  const reply = await bench.ask('/', { body: Buffer.alloc(17 * 2 ** 20) });
+  expect(reply.status).toBe(413);
+  expect(JSON.parse(reply.text)).toMatchObject({
+    kind: 'Status',
+    code: 413,
+    reason: 'RequestEntityTooLarge',
+  });
+  expect((await bench.ask('/', { body: Buffer.alloc(16 * 2 ** 20) })).status).toBe(200);
+  expect(bench.controller.seen.length).toBe(1);
+});
+
+test('a body that never arrives whole is answered within the budget', async () => {
+  await using bench = await setUp();
+  const reply = await bench.ask('/?timeout=300ms', { headers: { 'Content-Length': '100' } });
+  expect(reply.status).toBe(503);
+  expect(reply.headers.connection).toBe('close');
+  expect(reply.text).toContain('did not arrive whole');
+});

@@ -1,0 +1,106 @@
+import { Agent } from 'node:https';
+import { expect, test } from 'vitest';
+import { probePath, readProbe } from '../../../src/gateway/probe.ts';
+import { Controller, setUp, until } from './support.ts';
+
+test('held reviews wait, and go in the order in which they came', async () => {
+  await using bench = await setUp();
+  bench.gateway.hold();
+  bench.gateway.hold();
+  const replies = [];
+  for (let index = 0; index < 10; index++) {
+    replies.push(bench.ask(`/${index}`));
+    await until(() => bench.gateway.held === index + 1);
+  }
+  expect(bench.controller.seen).toEqual([]);
+  bench.gateway.release();
+  expect(bench.gateway.held).toBe(0);
+  for (const reply of await Promise.all(replies)) expect(reply.status).toBe(200);
+  // Ten connections to the controller at once: the last step of the order is the network's.
+  expect([...bench.controller.seen].sort()).toEqual(Array.from({ length: 10 }, (_, index) => `/${index}`));
+});
+
+test('a review that is held beyond its budget is told so, and others stay', async () => {
+  await using bench = await setUp();
+  bench.gateway.hold();
+  const patient = bench.ask('/convert');
+  const reply = await bench.ask('/validate?timeout=200ms');
+  expect(reply.status).toBe(503);
+  expect(reply.ms).toBeLessThan(200);
+  expect(reply.text).toContain('devloop: the controller was being restarted, and was not ready within 0.2 s');
+  expect(bench.gateway.held).toBe(1);
+  bench.gateway.release();
+  expect((await patient).status).toBe(200);
+  expect(bench.controller.seen).toEqual(['/convert']);
+});
+
+test('a client that gives up no longer counts as held', async () => {
+  await using bench = await setUp();
+  bench.gateway.hold();
+  const abort = new AbortController();
+  const reply = bench.ask('/', { signal: abort.signal });
+  await until(() => bench.gateway.held === 1);
+  abort.abort();
+  await expect(reply).rejects.toThrow();
+  await until(() => bench.gateway.held === 0);
+  bench.gateway.release();
+  expect(bench.controller.seen).toEqual([]);
+});
+
+test('a probe is answered by the gateway itself, also while it holds and no controller is there', async () => {
+  await using bench = await setUp(new Controller(), { start: false });
+  bench.gateway.hold();
+  const body = JSON.stringify({ kind: 'AdmissionReview', request: { uid: 'u-1' } });
+  const reply = await bench.ask(`${probePath('abc12345')}?timeout=5s`, { body });
+  expect(reply.status).toBe(200);
+  const review = JSON.parse(reply.text);
+  expect(review).toMatchObject({
+    kind: 'AdmissionReview',
+    apiVersion: 'admission.k8s.io/v1',
+    response: { uid: 'u-1', allowed: false, status: { code: 403 } },
+  });
+  expect(readProbe(review.response.status.message)).toEqual({ nonce: 'abc12345', session: 's1' });
+});
+
+test.each(['', 'null', '[]', '{"request":{"uid":5}}', 'not json'])(
+  'a probe with the body %j is a 400',
+  async (body) => {
+    await using bench = await setUp();
+    const reply = await bench.ask(probePath('abc12345'), { body });
+    expect(reply.status).toBe(400);
+    expect(JSON.parse(reply.text)).toMatchObject({ kind: 'Status', code: 400 });
+  },
+);
+
+test.each([
+  ['with hold and release around it', true],
+  ['without a hold', false],
+])('no review is lost over ten restarts of the controller, %s', async (_, hold) => {
+  const controller = new Controller((_request, response) => void setTimeout(() => response.end('ok'), 3));
+  await using bench = await setUp(controller);
+  const agent = new Agent({ keepAlive: true, maxSockets: 25 });
+  let done = 0;
+  const clients = Array.from({ length: 25 }, async (_unused, client) => {
+    for (let index = 0; index < 20; index++) {
+      const reply = await bench.ask(`/${client}/${index}?timeout=10s`, { agent });
+      if (reply.status !== 200 || reply.text !== 'ok') throw new Error(reply.text);
+      done += 1;
+      await new Promise((resolve) => setTimeout(resolve, 15));
+    }
+  });
+  const restarts = (async () => {
+    for (let index = 0; index < 10; index++) {
+      await until(() => done >= index * 40);
+      if (hold) bench.gateway.hold();
+      await controller.stop();
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      await controller.start();
+      if (hold) bench.gateway.release();
+    }
+  })();
+  await Promise.all([...clients, restarts]);
+  agent.destroy();
+  expect(done).toBe(500);
+  expect(new Set(controller.seen).size).toBe(500);
+  expect(bench.events).toEqual([]);
+});
