@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest';
+import { inspect } from '../../../src/certificates/inspect.ts';
+import { keyPairFromSecret } from '../../../src/certificates/key-pair.ts';
+import { selfSignedPair } from '../../../src/certificates/self-signed.ts';
+import { verify } from './openssl.ts';
+
+test('a self-signed pair is its own caBundle, for openssl and for our own inspection', async () => {
+  const names = ['probe.ns.svc', 'b.ns.svc'];
+  const pair = await selfSignedPair(names, { days: 2 });
+  expect(verify(pair.certificate, pair.certificate, 'probe.ns.svc')).toContain('OK');
+  const now = new Date();
+  const { facts, problems } = inspect(pair, { serverNames: names, caBundle: pair.certificate, now });
+  expect(problems).toEqual([]);
+  expect(facts.names).toEqual(names);
+  expect(Math.round((facts.notAfter.getTime() - now.getTime()) / 3_600_000)).toBe(48);
+  const data = { 'tls.crt': pair.certificate, 'tls.key': pair.key };
+  const encoded = Object.entries(data).map(([name, text]) => [name, Buffer.from(text).toString('base64')]);
+  expect(keyPairFromSecret(Object.fromEntries(encoded), 'Secret ns/name')).toEqual(pair);
+});
