@@ -1,0 +1,55 @@
+import { isAlias, isMap, isNode, isScalar, isSeq, type Pair, type YAMLMap } from 'yaml';
+
+/** Tells about a problem at a node of the document. */
+export type Complain = (node: unknown, message: string) => void;
+
+export interface NamedPair {
+  key: unknown;
+  name: string;
+  pair: Pair;
+}
+
+/** The pairs of a map, without those whose key was there before or is no name. */
+export function namedPairs(map: YAMLMap, complain: Complain): NamedPair[] {
+  const seen = new Set<string>();
+  return map.items.flatMap((pair) => {
+    const { key } = pair;
+    const name = nameOf(key);
+    if (name === undefined) complain(key, `a key cannot be ${kindOf(key)}; expected a name`);
+    else if (seen.has(name)) complain(key, `\`${name}\` is given twice`);
+    if (name === undefined || seen.has(name)) return [];
+    seen.add(name);
+    return [{ key, name, pair }];
+  });
+}
+
+function nameOf(key: unknown): string | undefined {
+  if (!isScalar(key)) return undefined;
+  // `yes: …` or `1: …`: the name is what was written, whatever YAML takes it for.
+  return typeof key.value === 'string' ? key.value : key.source || undefined;
+}
+
+export function isNothing(node: unknown): boolean {
+  return node === null || (isScalar(node) && node.value === null);
+}
+
+/** What is there, in words, for "expected … , got …". */
+export function kindOf(node: unknown): string {
+  if (isNothing(node)) return 'nothing';
+  if (isAlias(node)) return 'an alias (`*…`), which has no meaning here: write the value out';
+  if (isMap(node)) return 'settings (`key: value`)';
+  if (isSeq(node)) return 'a list';
+  if (!isScalar(node)) return 'nothing';
+  const { value, source = '' } = node;
+  if (typeof value === 'string') return value === '' ? 'empty text' : `the text \`${shortened(value)}\``;
+  if (typeof value === 'boolean') return `${value}`;
+  return typeof value === 'number' ? `the number ${shortened(source)}` : `\`${shortened(source)}\``;
+}
+
+export function offsetOf(node: unknown): number {
+  return isNode(node) ? (node.range?.[0] ?? 0) : 0;
+}
+
+function shortened(text: string): string {
+  return text.length > 60 ? `${text.slice(0, 59)}…` : text;
+}

@@ -1,0 +1,74 @@
+import { LineCounter, parseDocument } from 'yaml';
+import type { Config } from './schema.ts';
+import { readSettings } from './settings.ts';
+
+export interface Problem {
+  line: number;
+  column: number;
+  message: string;
+}
+
+export type Parsed = { config: Config } | { problems: Problem[] };
+
+interface Found {
+  offset: number;
+  message: string;
+}
+
+/** Every problem of the text at once, in the order of the text. Never throws, whatever the text is. */
+export function parseConfig(text: string): Parsed {
+  const lines = new LineCounter();
+  const { config, found } = read(text, lines);
+  if (found.length === 0) return { config };
+  const problems = found
+    .toSorted((a, b) => a.offset - b.offset)
+    .map(({ offset, message }) => ({ ...position(lines, offset), message }));
+  return { problems };
+}
+
+function read(text: string, lineCounter: LineCounter): { config: Config; found: Found[] } {
+  try {
+    const document = parseDocument(text, { lineCounter, prettyErrors: false, uniqueKeys: false });
+    const broken = [...document.errors, ...document.warnings].map(({ pos, code, message }) => ({
+      offset: pos[0],
+      message: SYNTAX[code] ?? lowerFirst(message),
+    }));
+    const { config, problems } = readSettings(document.contents);
+    // Behind the first broken place the parser only guesses, so what it made of it says nothing about the settings.
+    const end = Math.min(...broken.map(({ offset }) => offset));
+    return {
+      config,
+      found: [...firstOfEachLine(broken, lineCounter), ...problems.filter(({ offset }) => offset < end)],
+    };
+  } catch (error) {
+    return {
+      config: {},
+      found: [{ offset: 0, message: `not readable as YAML: ${(error as Error).message}` }],
+    };
+  }
+}
+
+const SYNTAX: Record<string, string> = {
+  MULTIPLE_DOCS: 'expected one document, but `---` begins another one here',
+  TAB_AS_INDENT: 'a tab cannot indent YAML; use spaces',
+  RESOURCE_EXHAUSTION: 'nested too deeply',
+  TAG_RESOLVE_FAILED: 'tags (`!…`) have no meaning here',
+};
+
+/** One slip makes the parser stumble several times. */
+function firstOfEachLine(found: Found[], lines: LineCounter): Found[] {
+  const seen = new Set<number>();
+  return found.filter(({ offset }) => {
+    const { line } = position(lines, offset);
+    return !seen.has(line) && seen.add(line);
+  });
+}
+
+function position(lines: LineCounter, offset: number): { line: number; column: number } {
+  const { line, col } = lines.linePos(offset);
+  return { line: Math.max(line, 1), column: Math.max(col, 1) };
+}
+
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}

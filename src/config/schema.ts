@@ -1,0 +1,61 @@
+/** What devloop.yaml can say. Everything is optional: what is absent is discovered. */
+export interface Config {
+  context?: string;
+  namespace?: string;
+  service?: string | string[];
+  deployment?: string;
+  address?: string;
+  port?: number;
+  certificates?: { secret?: string; directory?: string };
+  controller?: { build?: string[]; run?: string[]; watch?: string[]; env?: Record<string, string> };
+}
+
+export type FieldKind = 'text' | 'texts' | 'text or texts' | 'port' | 'command' | 'variables';
+
+export interface Field {
+  kind: FieldKind;
+  about: string;
+}
+
+export interface Section {
+  kind: 'section';
+  about: string;
+  fields: Record<string, Field>;
+}
+
+export type Schema = Record<string, Field | Section>;
+
+type Fields<T> = { [K in keyof Required<T>]: Field };
+type SchemaOf<T> = {
+  [K in keyof Required<T>]: K extends 'certificates' | 'controller'
+    ? { kind: 'section'; about: string; fields: Fields<Required<T>[K]> }
+    : Field;
+};
+
+/** The one table of the settings: validation walks it, and its keys cannot differ from those of `Config`. */
+export const SCHEMA = {
+  context: { kind: 'text', about: 'Context of the kubeconfig.' },
+  namespace: { kind: 'text', about: 'Namespace of the operator.' },
+  service: { kind: 'text or texts', about: 'Webhook Service, or several, as `[namespace/]name`.' },
+  deployment: { kind: 'text', about: 'Deployment of the operator, as `[namespace/]name`.' },
+  address: { kind: 'text', about: 'Address of this machine that the cluster shall use.' },
+  port: { kind: 'port', about: 'Port that takes the reviews; any free one where absent.' },
+  certificates: {
+    kind: 'section',
+    about: "The webhook's key pair.",
+    fields: {
+      secret: { kind: 'text', about: 'Secret that holds it, as `[namespace/]name`.' },
+      directory: { kind: 'text', about: 'Directory where the controller looks for it.' },
+    },
+  },
+  controller: {
+    kind: 'section',
+    about: 'How the controller is built and run.',
+    fields: {
+      build: { kind: 'command', about: 'Command that builds it.' },
+      run: { kind: 'command', about: 'Command that runs it.' },
+      watch: { kind: 'texts', about: 'Files and directories that are watched, relative to devloop.yaml.' },
+      env: { kind: 'variables', about: 'Environment variables, in addition to those of the Deployment.' },
+    },
+  },
+} as const satisfies SchemaOf<Config>;

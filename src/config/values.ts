@@ -1,0 +1,94 @@
+import { isMap, isScalar, isSeq } from 'yaml';
+import { type Complain, kindOf, namedPairs } from './nodes.ts';
+import type { FieldKind } from './schema.ts';
+import { splitWords } from './words.ts';
+
+/** Reads the value of the setting at `path`; undefined when there is a problem, of which somebody has then been told. */
+type Read = (node: unknown, path: string, complain: Complain) => unknown;
+
+export const READERS: Record<FieldKind, Read> = {
+  text: readText,
+  texts: readTexts,
+  'text or texts': (node, path, complain) =>
+    isSeq(node)
+      ? readTexts(node, path, complain)
+      : readText(node, path, complain, 'text, or a list of texts'),
+  port: readPort,
+  command: readCommand,
+  variables: readVariables,
+};
+
+function readText(node: unknown, path: string, complain: Complain, expected = 'text'): string | undefined {
+  const value = isScalar(node) ? node.value : undefined;
+  if (typeof value !== 'string' || value === '') {
+    const quoting =
+      typeof value === 'number' || typeof value === 'boolean' ? ' (quote it to make it text)' : '';
+    complain(node, `\`${path}\`: expected ${expected}, got ${kindOf(node)}${quoting}`);
+  } else if (hasControlCharacter(value)) {
+    complain(node, `\`${path}\`: expected ${expected}, got one with a control character`);
+  } else {
+    return value;
+  }
+  return undefined;
+}
+
+function readTexts(
+  node: unknown,
+  path: string,
+  complain: Complain,
+  what = 'a list of texts',
+): string[] | undefined {
+  if (!isSeq(node) || node.items.length === 0) {
+    complain(node, `\`${path}\`: expected ${what}, got ${isSeq(node) ? 'an empty list' : kindOf(node)}`);
+    return undefined;
+  }
+  const texts = node.items.map((item, index) => readText(item, `${path}[${index}]`, complain));
+  return texts.every((text) => text !== undefined) ? texts : undefined;
+}
+
+function readPort(node: unknown, path: string, complain: Complain): number | undefined {
+  const value = isScalar(node) ? node.value : undefined;
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= 65_535) return value;
+  complain(node, `\`${path}\`: expected a number from 1 to 65535, got ${kindOf(node)}`);
+  return undefined;
+}
+
+function readCommand(node: unknown, path: string, complain: Complain): string[] | undefined {
+  if (isSeq(node)) return readTexts(node, path, complain, 'a command');
+  const text = readText(node, path, complain, 'a command (text, or a list of words)');
+  if (text === undefined) return undefined;
+  const split = splitWords(text);
+  if ('words' in split) return split.words;
+  complain(node, `\`${path}\`: ${split.problem}`);
+  return undefined;
+}
+
+function readVariables(node: unknown, path: string, complain: Complain): Record<string, string> | undefined {
+  if (!isMap(node)) {
+    complain(node, `\`${path}\`: expected variables (\`NAME: value\`), got ${kindOf(node)}`);
+    return undefined;
+  }
+  const values = namedPairs(node, complain).map(({ key, name, pair }) => {
+    if (!/^[^=\p{Cc}]+$/u.test(name)) complain(key, `\`${path}\`: this cannot be the name of a variable`);
+    return [name, readVariable(pair.value ?? key, `${path}.${name}`, complain)] as const;
+  });
+  return Object.fromEntries(values.filter((entry): entry is [string, string] => entry[1] !== undefined));
+}
+
+/** `PORT: 8080` and `ENABLE_WEBHOOKS: false` are meant as they are written. */
+function readVariable(node: unknown, path: string, complain: Complain): string | undefined {
+  const { value, source } = isScalar(node) ? node : {};
+  if (typeof value === 'number' || typeof value === 'boolean') return source ?? String(value);
+  if (value === '') return '';
+  if (typeof value === 'string' && !value.includes('\0')) return value;
+  complain(
+    node,
+    `\`${path}\`: expected text, got ${typeof value === 'string' ? 'one with a NUL' : kindOf(node)}`,
+  );
+  return undefined;
+}
+
+/** No name, path or argument holds one on purpose, except line breaks and tabs in an argument. */
+function hasControlCharacter(text: string): boolean {
+  return /[^\P{Cc}\t\n]/u.test(text);
+}
