@@ -1,0 +1,62 @@
+import type { Exit } from './process.ts';
+
+export interface ExitCause {
+  /** What happened, in the words of a person. */
+  message: string;
+  hint: string;
+  /** The port that another process held. */
+  port?: number;
+}
+
+interface Known {
+  pattern: RegExp;
+  explain(match: RegExpExecArray): ExitCause;
+}
+
+/** The reasons for which managers end at once, as Go, client-go and controller-runtime word them. */
+const KNOWN: Known[] = [
+  {
+    pattern: /listen tcp[46]? \S*:(\d+): bind: address already in use/,
+    explain: ([, port]) => ({
+      message: `port ${port} is in use`,
+      hint: 'end the process that holds the port, or give the controller another one',
+      port: Number(port),
+    }),
+  },
+  {
+    pattern: /open (\S+\.(?:crt|key|pem)): no such file or directory/,
+    explain: ([, file]) => ({
+      message: `it found no certificate at ${file}`,
+      hint: 'devloop certs',
+    }),
+  },
+  {
+    pattern: /no matches for kind \\?"([^"\\]+)\\?" in version \\?"([^"\\]+)\\?"/,
+    explain: ([, kind, version]) => ({
+      message: `the cluster does not know the kind ${kind} of ${version}: its CRD is missing`,
+      hint: 'make install',
+    }),
+  },
+  {
+    pattern: /unable to find leader election namespace/,
+    explain: () => ({
+      message: 'it wants leader election, which needs a Pod',
+      hint: 'switch leader election off in the configuration that the controller reads (an argument is switched off by devloop)',
+    }),
+  },
+];
+
+/** The first well-known cause in the last lines of a controller. */
+export function exitCause(lines: string[]): ExitCause | undefined {
+  const text = lines.join('\n');
+  for (const { pattern, explain } of KNOWN) {
+    const match = pattern.exec(text);
+    if (match) return explain(match);
+  }
+  return undefined;
+}
+
+export function describeExit(exit: Exit): string {
+  if (exit.failure !== undefined) return `could not be started: ${exit.failure}`;
+  return exit.signal === null ? `ended with exit code ${exit.code}` : `was ended by ${exit.signal}`;
+}

@@ -1,0 +1,45 @@
+import { StringDecoder } from 'node:string_decoder';
+
+export const LONGEST_LINE = 64 * 1024;
+const CUT = ' … (cut)';
+
+/** Turns chunks of output into lines; of a line that is too long only the beginning is kept. */
+export function createLineSplitter(onLine: (line: string) => void): {
+  write(chunk: Buffer): void;
+  end(): void;
+} {
+  const decoder = new StringDecoder('utf8');
+  let pending = '';
+  let cut = false;
+
+  function append(text: string): void {
+    const room = LONGEST_LINE - pending.length;
+    pending += text.length > room ? text.slice(0, room) : text;
+    cut ||= text.length > room;
+  }
+
+  function flush(): void {
+    const line = pending.endsWith('\r') ? pending.slice(0, -1) : pending;
+    onLine(cut ? line + CUT : line);
+    pending = '';
+    cut = false;
+  }
+
+  function take(text: string): void {
+    let from = 0;
+    for (let to = text.indexOf('\n'); to >= 0; to = text.indexOf('\n', from)) {
+      append(text.slice(from, to));
+      flush();
+      from = to + 1;
+    }
+    append(text.slice(from));
+  }
+
+  return {
+    write: (chunk) => take(decoder.write(chunk)),
+    end() {
+      take(decoder.end());
+      if (pending !== '') flush();
+    },
+  };
+}

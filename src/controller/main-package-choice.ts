@@ -1,0 +1,58 @@
+import type { BuildRecipe } from './build-recipes.ts';
+
+export interface MainPackage {
+  /** As './cmd'. */
+  package: string;
+  /** Whether it imports controller-runtime: what tells a manager from a tool. */
+  importsControllerRuntime: boolean;
+}
+
+export interface ChoiceHints {
+  /** The base name of the program that the Deployment runs. */
+  program: string | undefined;
+  dockerfile: BuildRecipe[];
+  makefile: BuildRecipe[];
+}
+
+export type Choice =
+  | { package: string; source: string /** More than the lack of others speaks for it. */; certain: boolean }
+  | { candidates: string[] };
+
+const BESIDE_THE_POINT = /^\.\/(hack|tests?|tools?|examples?|docs?|e2e|scripts?)(\/|$)/;
+
+/** Narrows the main packages down, clue by clue; a clue that fits none of what is left says nothing. */
+export function chooseMainPackage(mains: MainPackage[], hints: ChoiceHints): Choice {
+  const clues: { source: string; fits: (main: MainPackage) => boolean }[] = [
+    { source: 'it imports controller-runtime', fits: (main) => main.importsControllerRuntime },
+    {
+      source: `the Dockerfile builds it as ${hints.program}`,
+      fits: builtBy(hints.dockerfile.filter(({ output }) => output === hints.program)),
+    },
+    {
+      source: `named like the Deployment's program ${hints.program}`,
+      fits: (main) => main.package.endsWith(`/${hints.program}`),
+    },
+    { source: 'the Dockerfile builds it', fits: builtBy(hints.dockerfile) },
+    {
+      source: `the Makefile builds it as ${hints.program}`,
+      fits: builtBy(hints.makefile.filter(({ output }) => output === hints.program)),
+    },
+    { source: 'the Makefile builds it', fits: builtBy(hints.makefile) },
+    { source: 'the others are tools or tests', fits: (main) => !BESIDE_THE_POINT.test(main.package) },
+  ];
+  let left = mains;
+  let source = 'the only main package';
+  for (const clue of clues) {
+    const fitting = left.filter(clue.fits);
+    if (fitting.length > 0 && fitting.length < left.length) source = clue.source;
+    if (fitting.length > 0) left = fitting;
+  }
+  const only = left[0];
+  if (only === undefined || left.length > 1) return { candidates: left.map((main) => main.package) };
+  const certain = only.importsControllerRuntime || builtBy([...hints.dockerfile, ...hints.makefile])(only);
+  return { package: only.package, source, certain };
+}
+
+function builtBy(recipes: BuildRecipe[]): (main: MainPackage) => boolean {
+  return (main) => recipes.some((recipe) => recipe.package === main.package);
+}

@@ -1,0 +1,78 @@
+import type { DevloopEvent } from '../report/events.ts';
+
+/**
+ * The life of a controller that is rebuilt while it runs. Two things go on side by side: at most one build, and at most one
+ * process. Requests are held exactly while a process is being replaced or starts, so a held gate is always released.
+ */
+export interface State {
+  build: Build;
+  run: Run;
+  /** The number of the last build and of the last process; what others report is stale. */
+  lastBuild: number;
+  lastRun: number;
+  heldAt: number | undefined;
+}
+
+export type Build =
+  | { is: 'idle' }
+  /** `since`: the first change that this build answers. */
+  | { is: 'running'; since: number }
+  /** Nothing is built any more: devloop leaves. */
+  | { is: 'closed' };
+
+export type Run =
+  | { is: 'down' }
+  | { is: 'backing-off'; failures: number }
+  /** `since`: the change that it was started for; undefined when it only replaces one that ended. */
+  | { is: 'starting'; since: number | undefined; failures: number }
+  | { is: 'serving'; readyAt: number; failures: number }
+  | { is: 'stopping'; since: number };
+
+/** `at` is the time of the event, in milliseconds of any steady clock. */
+export type RestartEvent = { at: number } & (
+  | { is: 'changed'; files: string[] }
+  | { is: 'built'; build: number; ms: number; same: boolean }
+  | { is: 'build-failed'; build: number; ms: number; output: string }
+  | { is: 'ready'; run: number; pid: number }
+  | { is: 'not-ready'; run: number; problem: Problem }
+  | { is: 'exited'; run: number; code: number | null; problem: Problem }
+  | { is: 'back-off-over' }
+  | { is: 'leave' }
+);
+
+export interface Problem {
+  message: string;
+  hint?: string;
+}
+
+export type Effect =
+  | { do: 'hold' }
+  | { do: 'release' }
+  | { do: 'build'; build: number }
+  | { do: 'abort-build' }
+  | { do: 'stop' }
+  | { do: 'start'; run: number }
+  | { do: 'back-off'; ms: number }
+  | { do: 'end-back-off' }
+  | { do: 'say'; event: DevloopEvent };
+
+export interface Step {
+  state: State;
+  effects: Effect[];
+}
+
+/** What holds when the first build serves. */
+export function servingState(at: number): State {
+  return {
+    build: { is: 'idle' },
+    run: { is: 'serving', readyAt: at, failures: 0 },
+    lastBuild: 0,
+    lastRun: 0,
+    heldAt: undefined,
+  };
+}
+
+/** Whether nothing more will happen by itself after `leave`. */
+export function isSettled({ build, run }: State): boolean {
+  return build.is === 'closed' && (run.is === 'serving' || run.is === 'down');
+}

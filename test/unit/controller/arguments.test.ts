@@ -1,0 +1,149 @@
+import { expect, test } from 'vitest';
+import { localArguments } from '../../../src/controller/arguments.ts';
+
+const CERTS = '/tmp/k8s-webhook-server/serving-certs';
+const PATHS = [
+  { from: CERTS, to: '/state/certs' },
+  { from: '/etc/operator', to: '/state/mounts/0' },
+  { from: '/etc/operator/special/', to: '/state/mounts/1/' },
+];
+const SITUATION = { paths: PATHS, busyPorts: [8080, 8081, 8443] };
+
+test.each<[string, string[], string[]]>([
+  ['leader election, bare', ['--leader-elect'], ['--leader-elect=false']],
+  ['leader election, with a value', ['--leader-elect=true'], ['--leader-elect=false']],
+  ['leader election, in two tokens', ['--leader-elect', 'true', 'x'], ['--leader-elect=false', 'x']],
+  [
+    'leader election, before another flag',
+    ['--leader-elect', '--zap-devel'],
+    ['--leader-elect=false', '--zap-devel'],
+  ],
+  ['leader election of kubebuilder v2', ['--enable-leader-election'], ['--enable-leader-election=false']],
+  ['leader election with one dash', ['-leader-elect=true'], ['-leader-elect=false']],
+  [
+    'leader election, other spellings',
+    ['--leader-election', '--enable-leader-elect=1'],
+    ['--leader-election=false', '--enable-leader-elect=false'],
+  ],
+  [
+    'leader election that is off',
+    ['--leader-elect=false', '--leader-elect=0'],
+    ['--leader-elect=false', '--leader-elect=0'],
+  ],
+  [
+    'what belongs to the election',
+    ['--leader-election-id=x', '--leader-elect-lease-duration=15s'],
+    ['--leader-election-id=x', '--leader-elect-lease-duration=15s'],
+  ],
+  ['a mounted directory', [`--webhook-cert-path=${CERTS}`], ['--webhook-cert-path=/state/certs']],
+  ['a mounted directory in its own token', ['--cert-dir', `${CERTS}/`], ['--cert-dir', '/state/certs/']],
+  [
+    'a file in a mounted directory',
+    ['-config=/etc/operator/config.yaml'],
+    ['-config=/state/mounts/0/config.yaml'],
+  ],
+  ['the longest mount', ['/etc/operator/special/a'], ['/state/mounts/1/a']],
+  ['whole segments only', [`${CERTS}-old/a`, '/etc/operators'], [`${CERTS}-old/a`, '/etc/operators']],
+  [
+    'a list',
+    ['--files=/etc/operator/a,/other,/etc/operator/b'],
+    ['--files=/state/mounts/0/a,/other,/state/mounts/0/b'],
+  ],
+  ['a list of names and paths', ['--map=a=/etc/operator/a,b=/other'], ['--map=a=/state/mounts/0/a,b=/other']],
+  ['busy metrics', ['--metrics-bind-address=:8443'], ['--metrics-bind-address=0']],
+  ['busy metrics of v2', ['--metrics-addr=127.0.0.1:8080'], ['--metrics-addr=0']],
+  ['busy metrics in two tokens', ['--metrics-bind-address', ':8443'], ['--metrics-bind-address', '0']],
+  [
+    'busy health',
+    ['--health-probe-bind-address=:8081', '--health-addr=:8081'],
+    ['--health-probe-bind-address=:0', '--health-addr=:0'],
+  ],
+  [
+    'a busy port by number',
+    ['--metrics-port=8080', '--health-port', '8081'],
+    ['--metrics-port=0', '--health-port', '0'],
+  ],
+  [
+    'free ports',
+    ['--metrics-bind-address=:9999', '--health-probe-bind-address=0'],
+    ['--metrics-bind-address=:9999', '--health-probe-bind-address=0'],
+  ],
+  [
+    'another port',
+    ['--webhook-port=8443', '--upstream=host:8443'],
+    ['--webhook-port=8443', '--upstream=host:8443'],
+  ],
+  [
+    'klog and zap',
+    ['-v=4', '--zap-log-level', 'debug', '-logtostderr'],
+    ['-v=4', '--zap-log-level', 'debug', '-logtostderr'],
+  ],
+  ['a subcommand', ['controller', '--', 'x'], ['controller', '--', 'x']],
+])('%s', (_, args, expected) => {
+  expect(localArguments(args, SITUATION).args).toEqual(expected);
+});
+
+test('each change is noted with its reason', () => {
+  const { notes } = localArguments(
+    ['--leader-elect', '--metrics-bind-address', ':8443', '--x=1', `--c=${CERTS}`],
+    SITUATION,
+  );
+  expect(notes).toEqual([
+    { argument: '--leader-elect', became: '--leader-elect=false', because: expect.stringContaining('Pod') },
+    {
+      argument: '--metrics-bind-address :8443',
+      became: '--metrics-bind-address 0',
+      because: expect.stringContaining('8443'),
+    },
+    { argument: `--c=${CERTS}`, became: '--c=/state/certs', because: expect.any(String) },
+  ]);
+});
+
+test('arguments that concern nothing of this come back as they are', () => {
+  const next = randomNumbers(7);
+  const words = [
+    '--',
+    '-',
+    'a',
+    'x=y',
+    '--zap-devel',
+    '-v',
+    '4',
+    '--name',
+    'true',
+    'ä',
+    ' ',
+    '--u=http://h:8443/p',
+    '/usr/bin',
+    ':8081',
+    '=',
+    '',
+    '--port=8080',
+    'leader-elect',
+  ];
+  for (let round = 0; round < 2000; round++) {
+    const args = Array.from({ length: next(8) }, () => words[next(words.length)]!);
+    expect(localArguments(args, SITUATION)).toEqual({ args, notes: [] });
+  }
+});
+
+test('a second pass changes nothing', () => {
+  const args = [
+    '--leader-elect',
+    'true',
+    '--metrics-bind-address=:8443',
+    '--health-addr',
+    ':8081',
+    `--c=${CERTS}`,
+  ];
+  const once = localArguments(args, SITUATION).args;
+  expect(localArguments(once, SITUATION)).toEqual({ args: once, notes: [] });
+});
+
+function randomNumbers(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (state * 1103515245 + 12345) % 2147483648;
+    return Math.floor((state / 2147483648) * below);
+  };
+}

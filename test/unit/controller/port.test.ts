@@ -1,0 +1,51 @@
+import { createServer } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { isPortBusy, portOwner, requireFreePort } from '../../../src/controller/port.ts';
+import { firstOfLsof, listeningInodes } from '../../../src/controller/socket-table.ts';
+import { freePort } from './support/places.ts';
+
+async function listenOn(host: string): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
+  onTestFinished(() => new Promise<void>((resolve) => server.close(() => resolve())));
+  return (server.address() as { port: number }).port;
+}
+
+test.each(['127.0.0.1', '0.0.0.0', '::'])(
+  'a listener on %s is found, and its process named',
+  async (host) => {
+    const port = await listenOn(host);
+    expect(await isPortBusy(port)).toBe(true);
+    expect(await portOwner(port)).toEqual({ pid: process.pid, command: expect.stringContaining('node') });
+    await expect(requireFreePort(port)).rejects.toMatchObject({
+      code: 'port.in-use',
+      message: expect.stringContaining(`process ${process.pid}`),
+      hint: expect.stringContaining(`kill ${process.pid}`),
+    });
+  },
+);
+
+test('a free port has no owner', async () => {
+  const port = await freePort();
+  expect(await isPortBusy(port)).toBe(false);
+  expect(await portOwner(port)).toBeUndefined();
+  await requireFreePort(port);
+});
+
+test('only listeners count in the table of the kernel', () => {
+  const table = [
+    '  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode',
+    '   0: 0100007F:24E3 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 4242 1 0 100 0 0 10 0',
+    '   1: 0100007F:24E3 0100007F:D431 01 00000000:00000000 00:00000000 00000000  1000        0 4243 1 0 20 4 30 10 -1',
+    '   2: 00000000:0050 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 4244 1 0 100 0 0 10 0',
+    '',
+  ].join('\n');
+  expect(listeningInodes(table, 9443)).toEqual(['4242']);
+  expect(listeningInodes(table, 80)).toEqual(['4244']);
+  expect(listeningInodes('', 80)).toEqual([]);
+});
+
+test('the fields of lsof are read', () => {
+  expect(firstOfLsof('p812\ncmanager\nf7\np900\ncother\n')).toEqual({ pid: 812, command: 'manager' });
+  expect(firstOfLsof('')).toBeUndefined();
+});

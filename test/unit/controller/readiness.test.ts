@@ -1,0 +1,101 @@
+import { createServer } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { exitCause } from '../../../src/controller/exit-cause.ts';
+import { startController } from '../../../src/controller/process.ts';
+import { answersTls, type ReadinessOptions, waitUntilReady } from '../../../src/controller/readiness.ts';
+import { recordEvents } from './support/events.ts';
+import { directoryWith, freePort, program } from './support/places.ts';
+
+const NEVER = new AbortController().signal;
+
+async function start(command: string[], options: Partial<ReadinessOptions> = {}) {
+  const recorder = recordEvents();
+  const controller = startController({ command, cwd: await directoryWith(), env: {} }, recorder.emit);
+  onTestFinished(async () => void (await controller.stop({ graceMs: 0 })));
+  const waited: number[] = [];
+  const ready = waitUntilReady(controller, {
+    webhook: undefined,
+    observeMs: 300,
+    deadlineMs: 10_000,
+    signal: NEVER,
+    onWaiting: (seconds) => waited.push(seconds),
+    ...options,
+  });
+  return { recorder, controller, ready, waited };
+}
+
+test('a TLS server is known at once when it answers, and the wait is told', async () => {
+  const webhook = { host: '127.0.0.1', port: await freePort() };
+  const { recorder, ready, waited } = await start(program('listens-tls.mjs', webhook.port, 1100), {
+    webhook,
+  });
+  await ready;
+  const known = Date.now();
+  const { line } = await recorder.waitFor('controller.output', (event) => event.line.startsWith('listening'));
+  // The goal is 20 ms; a busy machine gets more.
+  expect(known - Number(line.split(' ').at(-1))).toBeLessThan(150);
+  expect(waited[0]).toBe(1);
+  expect(await answersTls(webhook)).toBe(true);
+});
+
+test('neither a closed port nor one without TLS answers', async () => {
+  expect(await answersTls({ host: '127.0.0.1', port: await freePort() })).toBe(false);
+  const server = createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  expect(await answersTls({ host: '127.0.0.1', port: (server.address() as { port: number }).port })).toBe(
+    false,
+  );
+});
+
+test('an end before that fails at once, with the last lines and the cause', async () => {
+  const holder = createServer();
+  await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void holder.close());
+  const { port } = holder.address() as { port: number };
+  const complaint = `listen tcp 127.0.0.1:${port}: bind: address already in use`;
+  const webhook = { host: '127.0.0.1', port: await freePort() };
+  const { ready } = await start(program('exits-at-once.mjs', 1, complaint), { webhook });
+  await expect(ready).rejects.toMatchObject({
+    code: 'controller.exited',
+    message: expect.stringContaining(complaint),
+  });
+  await expect(ready).rejects.toThrow(`exit code 1: port ${port} is in use, held by process ${process.pid}`);
+});
+
+test('one that never listens is not ready at the deadline', async () => {
+  const webhook = { host: '127.0.0.1', port: await freePort() };
+  const { ready } = await start(program('ignores-sigterm.mjs'), { webhook, deadlineMs: 100 });
+  await expect(ready).rejects.toMatchObject({ code: 'controller.not-ready', hint: expect.any(String) });
+});
+
+test('without webhooks it is ready when it stays alive', async () => {
+  await (await start(program('ends-on-sigterm.mjs'))).ready;
+  const { ready } = await start(program('exits-at-once.mjs', 2), { observeMs: 10_000 });
+  await expect(ready).rejects.toThrow('exit code 2');
+});
+
+test('an abort ends the wait with its reason', async () => {
+  const end = new AbortController();
+  const webhook = { host: '127.0.0.1', port: await freePort() };
+  const { ready } = await start(program('ignores-sigterm.mjs'), { webhook, signal: end.signal });
+  end.abort(new Error('enough'));
+  await expect(ready).rejects.toThrow('enough');
+});
+
+test.each([
+  ['listen tcp :9443: bind: address already in use', 'port 9443 is in use'],
+  [
+    'failed to start: open /tmp/serving-certs/tls.crt: no such file or directory',
+    '/tmp/serving-certs/tls.crt',
+  ],
+  ['no matches for kind "Certificate" in version "cert-manager.io/v1"', 'Certificate of cert-manager.io/v1'],
+  ['{"error":"no matches for kind \\"Widget\\" in version \\"a.b/v1\\""}', 'Widget of a.b/v1'],
+  ['unable to find leader election namespace: not running in-cluster', 'leader election'],
+])('%s', (line, message) => {
+  expect(exitCause(['first', line, 'last'])?.message).toContain(message);
+});
+
+test('other complaints are left as they are', () => {
+  expect(exitCause(['panic: runtime error'])).toBeUndefined();
+});

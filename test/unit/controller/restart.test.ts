@@ -1,0 +1,207 @@
+import { expect, test } from 'vitest';
+import { step } from '../../../src/controller/restart.ts';
+import {
+  type Effect,
+  isSettled,
+  type RestartEvent,
+  type Run,
+  type State,
+  servingState,
+} from '../../../src/controller/restart-state.ts';
+
+const PROBLEM = { message: 'problem' };
+const RUNS: Run[] = [
+  { is: 'down' },
+  { is: 'backing-off', failures: 1 },
+  { is: 'starting', since: 5, failures: 0 },
+  { is: 'starting', since: undefined, failures: 1 },
+  { is: 'serving', readyAt: 0, failures: 0 },
+  { is: 'stopping', since: 5 },
+];
+const EVENTS: RestartEvent[] = [
+  { is: 'changed', files: ['a.go'], at: 10 },
+  { is: 'built', build: 2, ms: 1, same: false, at: 10 },
+  { is: 'built', build: 2, ms: 1, same: true, at: 10 },
+  { is: 'built', build: 1, ms: 1, same: false, at: 10 },
+  { is: 'build-failed', build: 2, ms: 1, output: 'x', at: 10 },
+  { is: 'ready', run: 3, pid: 1, at: 10 },
+  { is: 'not-ready', run: 3, problem: PROBLEM, at: 10 },
+  { is: 'exited', run: 3, code: 0, problem: PROBLEM, at: 10 },
+  { is: 'exited', run: 3, code: 1, problem: PROBLEM, at: 10 },
+  { is: 'exited', run: 2, code: 1, problem: PROBLEM, at: 10 },
+  { is: 'back-off-over', at: 10 },
+  { is: 'leave', at: 10 },
+];
+
+function stateWith(run: Run, build: State['build']): State {
+  const held = run.is === 'starting' || run.is === 'stopping';
+  return { build, run, lastBuild: 2, lastRun: 3, heldAt: held ? 7 : undefined };
+}
+
+function names(effects: Effect[]): string {
+  return effects.map((effect) => (effect.do === 'say' ? `say ${effect.event.type}` : effect.do)).join(', ');
+}
+
+test('every state answers every event', () => {
+  const builds: State['build'][] = [{ is: 'idle' }, { is: 'running', since: 5 }, { is: 'closed' }];
+  const before = RUNS.flatMap((run) => builds.map((build) => stateWith(run, build)));
+  const table = before.flatMap((state) => EVENTS.map((event) => describeStep(state, event)));
+  expect(table).toMatchSnapshot();
+});
+
+function describeStep(before: State, event: RestartEvent): string {
+  const { state, effects } = step(before, event);
+  const { at: _, is, ...detail } = event;
+  const { run, build } = before;
+  const why = run.is === 'starting' && run.since === undefined ? ' again' : '';
+  return `${build.is}, ${run.is}${why} + ${is} ${JSON.stringify(detail)} -> ${state.build.is}, ${state.run.is}: ${names(effects)}`;
+}
+
+test.each<[string, Run, RestartEvent, string, string]>([
+  [
+    'a new program replaces the one that serves',
+    RUNS[4]!,
+    EVENTS[1]!,
+    'stopping',
+    'hold, say build.done, stop',
+  ],
+  ['the same program is left alone', RUNS[4]!, EVENTS[2]!, 'serving', 'say build.done, say note'],
+  ['a failed build leaves the old process', RUNS[4]!, EVENTS[4]!, 'serving', 'say build.failed'],
+  ['after the end of the old comes the new', RUNS[5]!, EVENTS[7]!, 'starting', 'start'],
+  ['a new one that is ready releases', RUNS[2]!, EVENTS[5]!, 'serving', 'say controller.replaced, release'],
+  ['a new one that crashes releases and waits', RUNS[2]!, EVENTS[8]!, 'down', 'say warning, release'],
+  ['a new one that is late releases', RUNS[2]!, EVENTS[6]!, 'serving', 'say warning, release'],
+  ['an exit with 0 restarts at once', RUNS[4]!, EVENTS[7]!, 'starting', 'hold, say note, start'],
+  ['a crash backs off', RUNS[4]!, EVENTS[8]!, 'backing-off', 'say warning, back-off'],
+  [
+    'a build ends the back-off, even with the same program',
+    RUNS[1]!,
+    EVENTS[2]!,
+    'starting',
+    'hold, say build.done, end-back-off, start',
+  ],
+])('%s', (_, run, event, after, effects) => {
+  const next = step(stateWith(run, { is: 'running', since: 5 }), event);
+  expect(next.state.run.is).toBe(after);
+  expect(names(next.effects)).toBe(effects);
+});
+
+test('the newest change wins, and the time counts from the first', () => {
+  let next = step(servingState(0), { is: 'changed', files: ['a.go'], at: 100 });
+  next = step(next.state, { is: 'changed', files: ['b.go'], at: 200 });
+  expect(names(next.effects)).toBe('abort-build, say build.started, build');
+  expect(step(next.state, { is: 'built', build: 1, ms: 1, same: false, at: 210 }).effects).toEqual([]);
+  next = step(next.state, { is: 'built', build: 2, ms: 1, same: false, at: 300 });
+  next = step(next.state, { is: 'exited', run: 0, code: 0, problem: PROBLEM, at: 310 });
+  next = step(next.state, { is: 'ready', run: 1, pid: 9, at: 350 });
+  expect(next.effects[0]).toEqual({
+    do: 'say',
+    event: { type: 'controller.replaced', pid: 9, ms: 250, heldMs: 50 },
+  });
+});
+
+test('the back-off doubles up to 30 s and begins anew after a minute of service', () => {
+  let state = servingState(0);
+  const waits: number[] = [];
+  for (let round = 0; round < 7; round++) {
+    const crashed = step(state, { is: 'exited', run: state.lastRun, code: 1, problem: PROBLEM, at: round });
+    waits.push(...crashed.effects.flatMap((effect) => (effect.do === 'back-off' ? [effect.ms] : [])));
+    const started = step(crashed.state, { is: 'back-off-over', at: round });
+    state = step(started.state, { is: 'ready', run: started.state.lastRun, pid: 1, at: round }).state;
+  }
+  expect(waits).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]);
+  const late = step(state, { is: 'exited', run: state.lastRun, code: 1, problem: PROBLEM, at: 70_000 });
+  expect(late.effects.at(-1)).toEqual({ do: 'back-off', ms: 1000 });
+});
+
+test('whatever happens: one process, one build, a timer only while backing off, and a gate that is released', () => {
+  for (let seed = 1; seed <= 400; seed++) liveThrough(seed);
+});
+
+/** Something that the world may do next, and what it takes away. */
+interface Happening {
+  ends?: 'build' | 'process' | 'timer';
+  event: RestartEvent;
+}
+
+/** A world that obeys the effects, in which anything that can happen happens at random. */
+function liveThrough(seed: number): void {
+  const next = randomNumbers(seed);
+  let state = servingState(0);
+  const world = {
+    process: 0 as number | undefined,
+    stopping: false,
+    build: undefined as number | undefined,
+    timer: false,
+    held: false,
+  };
+  let at = 0;
+  const perform = (effect: Effect) => {
+    if (effect.do === 'hold' || effect.do === 'release') {
+      expect(world.held).toBe(effect.do === 'release');
+      world.held = effect.do === 'hold';
+    } else if (effect.do === 'start') {
+      expect(world.process).toBeUndefined();
+      Object.assign(world, { process: effect.run, stopping: false });
+    } else if (effect.do === 'stop') {
+      expect(world.process).toBeDefined();
+      expect(world.stopping).toBe(false);
+      world.stopping = true;
+    } else if (effect.do === 'build') {
+      expect(world.build).toBeUndefined();
+      world.build = effect.build;
+    } else if (effect.do === 'abort-build') world.build = undefined;
+    else if (effect.do === 'back-off') {
+      expect(world.timer).toBe(false);
+      world.timer = true;
+    } else if (effect.do === 'end-back-off') world.timer = false;
+  };
+  const happen = (event: RestartEvent) => {
+    const result = step(state, event);
+    state = result.state;
+    result.effects.forEach(perform);
+    expect(world.held).toBe(state.run.is === 'stopping' || state.run.is === 'starting');
+    expect(world.timer).toBe(state.run.is === 'backing-off');
+    expect(world.process === undefined).toBe(state.run.is === 'down' || state.run.is === 'backing-off');
+  };
+  const possible = (leaving: boolean): Happening[] => {
+    const list: Happening[] = leaving ? [] : [{ event: { is: 'changed', files: [], at } }];
+    const { build, process: run } = world;
+    if (build !== undefined) {
+      list.push({ ends: 'build', event: { is: 'built', build, ms: 1, same: next(2) === 0, at } });
+      list.push({ ends: 'build', event: { is: 'build-failed', build, ms: 1, output: '', at } });
+    }
+    if (run !== undefined) {
+      list.push({ ends: 'process', event: { is: 'exited', run, code: next(2), problem: PROBLEM, at } });
+    }
+    if (run !== undefined && state.run.is === 'starting') {
+      list.push({ event: { is: 'ready', run, pid: 1, at } });
+      list.push({ event: { is: 'not-ready', run, problem: PROBLEM, at } });
+    }
+    if (world.timer) list.push({ ends: 'timer', event: { is: 'back-off-over', at } });
+    return list;
+  };
+  const happenOneOf = (list: Happening[]) => {
+    const { ends, event } = list[next(list.length)]!;
+    if (ends === 'timer') world.timer = false;
+    else if (ends) world[ends] = undefined;
+    happen(event);
+  };
+  for (; at < 60; at++) {
+    happenOneOf(possible(false));
+  }
+  happen({ is: 'leave', at });
+  for (; !isSettled(state); at++) {
+    expect(at).toBeLessThan(200);
+    happenOneOf(possible(true));
+  }
+  expect(world).toMatchObject({ held: false, build: undefined, timer: false });
+}
+
+function randomNumbers(seed: number): (below: number) => number {
+  let state = seed * 7919;
+  return (below) => {
+    state = (state * 1103515245 + 12345) % 2147483648;
+    return Math.floor((state / 2147483648) * below);
+  };
+}

@@ -1,0 +1,262 @@
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { goBuildCommand } from '../../../src/controller/build.ts';
+import { answersTls } from '../../../src/controller/readiness.ts';
+import { type ControllerPlan, createSupervisor } from '../../../src/controller/supervisor.ts';
+import { type Recorder, recordEvents } from './support/events.ts';
+import {
+  directoryWith,
+  freePort,
+  greeting,
+  isRunning,
+  operatorModule,
+  program,
+  put,
+} from './support/places.ts';
+
+interface Subject {
+  recorder: Recorder;
+  supervisor: ReturnType<typeof createSupervisor>;
+  gate: string[];
+  plan: ControllerPlan;
+  end: AbortController;
+}
+
+async function goSubject(): Promise<Subject & { cwd: string; port: number }> {
+  const cwd = await operatorModule();
+  const port = await freePort();
+  const state = await directoryWith();
+  const binary = join(state, 'controller');
+  const subject = supervise({
+    cwd,
+    build: goBuildCommand('./cmd', binary),
+    run: [binary, String(port)],
+    env: { PATH: process.env.PATH! },
+    webhook: { host: '127.0.0.1', port },
+    watch: { goPackage: './cmd' },
+    graceMs: 3000,
+    readyMs: 10_000,
+    stateFile: join(state, 'controller.json'),
+  });
+  return { ...subject, cwd, port };
+}
+
+function supervise(plan: ControllerPlan): Subject {
+  const recorder = recordEvents();
+  const gate: string[] = [];
+  const end = new AbortController();
+  const supervisor = createSupervisor(plan, {
+    gate: { hold: () => gate.push('hold'), release: () => gate.push('release') },
+    emit: recorder.emit,
+    signal: end.signal,
+  });
+  onTestFinished(() => supervisor[Symbol.asyncDispose]());
+  return { recorder, supervisor, gate, plan, end };
+}
+
+async function nodePlan(run: string[], more: Partial<ControllerPlan> = {}): Promise<ControllerPlan> {
+  const cwd = await directoryWith();
+  const stateFile = join(cwd, 'state', 'controller.json');
+  const base = {
+    build: undefined,
+    env: {},
+    webhook: undefined,
+    watch: undefined,
+    graceMs: 1000,
+    readyMs: 5000,
+  };
+  return { ...base, cwd, run, stateFile, ...more };
+}
+
+test('builds, serves, replaces at each change, keeps the old one when a build fails, and leaves nothing', {
+  timeout: 60_000,
+}, async () => {
+  const { cwd, port, recorder, supervisor, gate, end, plan } = await goSubject();
+  await supervisor.build();
+  await supervisor.start();
+  expect(gate).toEqual([]);
+  const first = recorder.all('controller.ready')[0]!.pid;
+  const following = supervisor.follow();
+  const source = join(cwd, 'internal/greeting/greeting.go');
+
+  // Saved before anything is watched: found by its time.
+  await writeFile(source, greeting('second'));
+  const replaced = await recorder.waitFor('controller.replaced');
+  expect(replaced.pid).not.toBe(first);
+  expect(gate).toEqual(['hold', 'release']);
+  expect(await isRunning(first)).toBe(false);
+  await recorder.waitFor('controller.output', ({ line }) => line === 'second');
+
+  let from = recorder.events.length;
+  await writeFile(source, 'package greeting\n\nconst Text = nonsense\n');
+  const failed = await recorder.waitFor('build.failed', undefined, from);
+  expect(failed.output).toContain('undefined: nonsense');
+  expect(await answersTls({ host: '127.0.0.1', port })).toBe(true);
+  expect(await isRunning(replaced.pid)).toBe(true);
+
+  from = recorder.events.length;
+  await writeFile(source, greeting('second', 'Text has another comment.'));
+  await recorder.waitFor('note', ({ message }) => message.includes('no difference'), from);
+  expect(await isRunning(replaced.pid)).toBe(true);
+
+  from = recorder.events.length;
+  await put(cwd, 'internal/fresh/fresh.go', 'package fresh\n\nconst Text = "fresh"\n');
+  await writeFile(
+    source,
+    'package greeting\n\nimport "example.com/operator/internal/fresh"\n\nconst Text = fresh.Text\n',
+  );
+  await recorder.waitFor('controller.output', ({ line }) => line === 'fresh', from);
+  await recorder.waitFor('controller.replaced', undefined, from);
+
+  // The new directory is followed by now or soon: a change in it counts either way.
+  from = recorder.events.length;
+  await put(cwd, 'internal/fresh/fresh.go', 'package fresh\n\nconst Text = "fresher"\n');
+  await recorder.waitFor('controller.output', ({ line }) => line === 'fresher', from);
+  const last = await recorder.waitFor('controller.replaced', undefined, from);
+
+  end.abort();
+  await following;
+  expect(await isRunning(last.pid)).toBe(true);
+  await supervisor[Symbol.asyncDispose]();
+  expect(await isRunning(last.pid)).toBe(false);
+  const left = await readdir(join(plan.stateFile, '..'));
+  expect(left.filter((name) => name.startsWith('controller-'))).toHaveLength(1);
+  expect(left).not.toContain('controller.json');
+  expect(gate.filter((call) => call === 'hold')).toHaveLength(
+    gate.filter((call) => call === 'release').length,
+  );
+});
+
+test('a package that is imported before it is written is waited for', { timeout: 60_000 }, async () => {
+  const { cwd, recorder, supervisor } = await goSubject();
+  await supervisor.build();
+  await supervisor.start();
+  void supervisor.follow();
+  await put(
+    cwd,
+    'internal/greeting/greeting.go',
+    'package greeting\n\nimport "example.com/operator/internal/late"\n\nconst Text = late.Text\n',
+  );
+  await recorder.waitFor('build.failed');
+  await put(cwd, 'internal/late/late.go', 'package late\n\nconst Text = "late"\n');
+  await recorder.waitFor('controller.output', ({ line }) => line === 'late');
+});
+
+test('many saves in a row end in the newest program', { timeout: 60_000 }, async () => {
+  const { cwd, recorder, supervisor, gate } = await goSubject();
+  await supervisor.build();
+  await supervisor.start();
+  void supervisor.follow();
+  for (let index = 0; index < 12; index++) {
+    const from = recorder.events.length;
+    await put(cwd, 'internal/greeting/greeting.go', greeting(`number ${index}`));
+    await recorder.waitFor('build.started', undefined, from);
+  }
+  await recorder.waitFor('controller.output', ({ line }) => line === 'number 11');
+  await recorder.waitFor(
+    'controller.replaced',
+    ({ pid }) => pid === recorder.all('controller.started').at(-1)?.pid,
+  );
+  const running = await Promise.all(recorder.all('controller.started').map(({ pid }) => isRunning(pid)));
+  expect(running.filter(Boolean)).toHaveLength(1);
+  expect(gate.at(-1)).toBe('release');
+});
+
+test('a new program that ends at once is reported, the gate is released, and the next change mends it', {
+  timeout: 60_000,
+}, async () => {
+  const { cwd, recorder, supervisor, gate } = await goSubject();
+  await supervisor.build();
+  await supervisor.start();
+  void supervisor.follow();
+  await put(
+    cwd,
+    'internal/greeting/greeting.go',
+    `package greeting\n\nimport "os"\n\nvar Text = "never"\n\nfunc init() { println("no luck"); os.Exit(3) }\n`,
+  );
+  const warning = await recorder.waitFor('warning', ({ message }) => message.includes('exit code 3'));
+  expect(warning.message).toContain('no luck');
+  expect(gate).toEqual(['hold', 'release']);
+  await put(cwd, 'internal/greeting/greeting.go', greeting('mended'));
+  await recorder.waitFor('controller.replaced');
+});
+
+test('a first build that fails says what the compiler says', async () => {
+  const { cwd, supervisor } = await goSubject();
+  await put(cwd, 'cmd/main.go', 'package main\n\nfunc main() { nonsense() }\n');
+  await expect(supervisor.build()).rejects.toMatchObject({
+    code: 'controller.build-failed',
+    message: expect.stringContaining('undefined: nonsense'),
+  });
+});
+
+test('a missing module is answered with go mod tidy', async () => {
+  const { cwd, supervisor } = await goSubject();
+  await put(cwd, 'cmd/main.go', 'package main\n\nimport _ "example.com/elsewhere"\n\nfunc main() {}\n');
+  await expect(supervisor.build()).rejects.toMatchObject({
+    code: 'controller.build-failed',
+    hint: 'go mod tidy',
+  });
+});
+
+test('a first start that crashes throws and leaves no process', async () => {
+  const plan = await nodePlan(
+    program('exits-at-once.mjs', 4, 'unable to find leader election namespace: not running in-cluster'),
+  );
+  const { supervisor } = supervise(plan);
+  await expect(supervisor.start()).rejects.toMatchObject({
+    code: 'controller.exited',
+    message: expect.stringContaining('leader election'),
+  });
+});
+
+test('a port that is held stops the first start, with the name of the holder', async () => {
+  const { port, supervisor, recorder } = await goSubject();
+  const holder = supervise(
+    await nodePlan(program('listens-tls.mjs', port), { webhook: { host: '127.0.0.1', port } }),
+  );
+  await holder.supervisor.start();
+  await expect(supervisor.start()).rejects.toMatchObject({
+    code: 'port.in-use',
+    message: expect.stringContaining('listens-tls.mjs'),
+  });
+  expect(recorder.all('controller.started')).toEqual([]);
+});
+
+test('one that never listens is ended at the deadline of the first start', async () => {
+  const plan = await nodePlan(program('ignores-sigterm.mjs'), {
+    webhook: { host: '127.0.0.1', port: await freePort() },
+    readyMs: 300,
+    graceMs: 200,
+  });
+  const { supervisor, recorder } = supervise(plan);
+  await expect(supervisor.start()).rejects.toMatchObject({ code: 'controller.not-ready' });
+  expect(await isRunning(recorder.all('controller.started')[0]!.pid)).toBe(false);
+});
+
+test('a controller that ends by itself is started again', async () => {
+  const port = await freePort();
+  const plan = await nodePlan(program('listens-tls.mjs', port), { webhook: { host: '127.0.0.1', port } });
+  const { supervisor, recorder, gate } = supervise(plan);
+  await supervisor.start();
+  void supervisor.follow();
+  const first = recorder.all('controller.ready')[0]!.pid;
+  process.kill(first, 'SIGKILL');
+  await recorder.waitFor('warning', ({ message }) => message.includes('SIGKILL'));
+  await recorder.waitFor('controller.ready', ({ pid }) => pid !== first);
+  await expect.poll(() => gate).toEqual(['hold', 'release']);
+});
+
+test('an abort during the first start ends the process', async () => {
+  const plan = await nodePlan(program('ends-on-sigterm.mjs'), {
+    webhook: { host: '127.0.0.1', port: await freePort() },
+  });
+  const { supervisor, recorder, end } = supervise(plan);
+  const starting = supervisor.start();
+  starting.catch(() => {});
+  await recorder.waitFor('controller.output', ({ line }) => line === 'running');
+  end.abort(new Error('leaving'));
+  await expect(starting).rejects.toThrow('leaving');
+  expect(await isRunning(recorder.all('controller.started')[0]!.pid)).toBe(false);
+});

@@ -1,0 +1,63 @@
+import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { onTestFinished } from 'vitest';
+
+const FIXTURES = join(import.meta.dirname, '../../../fixtures/controller');
+
+export function fixture(name: string): string {
+  return join(FIXTURES, name);
+}
+
+/** The command that runs a fixture program. */
+export function program(name: string, ...args: (string | number)[]): string[] {
+  return [process.execPath, fixture(name), ...args.map(String)];
+}
+
+/** A temporary directory with these files; removed after the test. */
+export async function directoryWith(files: Record<string, string> = {}): Promise<string> {
+  const directory = await realpath(await mkdtemp(join(tmpdir(), 'devloop-controller-')));
+  onTestFinished(() => rm(directory, { recursive: true, force: true, maxRetries: 3 }));
+  for (const [name, text] of Object.entries(files)) await put(directory, name, text);
+  return directory;
+}
+
+export async function put(directory: string, name: string, text: string): Promise<string> {
+  const file = join(directory, name);
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, text);
+  return file;
+}
+
+/** A Go operator that builds in a moment. */
+export async function operatorModule(): Promise<string> {
+  return directoryWith({
+    'go.mod': 'module example.com/operator\n\ngo 1.24\n',
+    'cmd/main.go': await readFile(fixture('manager.go.txt'), 'utf8'),
+    'internal/greeting/greeting.go': greeting('first'),
+  });
+}
+
+export function greeting(text: string, comment = 'Text is said first.'): string {
+  return `package greeting\n\n// ${comment}\nconst Text = "${text}"\n`;
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** Whether a process runs; a zombie does not. */
+export async function isRunning(pid: number): Promise<boolean> {
+  try {
+    process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+  return !/\) Z /.test(stat);
+}
