@@ -9,12 +9,12 @@ interface StatusBody {
 }
 
 /** The API server's refusal of one call, classified by its status code and reason, never by its text. */
-export class ApiError extends Error {
+export class ApiError extends DevloopError {
   readonly status: number;
   readonly reason: string;
 
   constructor(message: string, status: number, reason: string) {
-    super(message);
+    super(status === 403 ? 'cluster.forbidden' : status === 409 ? 'change.conflict' : 'cluster.rejected', message);
     this.name = 'ApiError';
     this.status = status;
     this.reason = reason;
@@ -41,12 +41,7 @@ export class ApiError extends Error {
 
 /** What a user is told about a refusal that no caller expected. */
 export function rejected(error: ApiError, doing: string): DevloopError {
-  const code = error.isForbidden
-    ? 'cluster.forbidden'
-    : error.isConflict
-      ? 'change.conflict'
-      : 'cluster.rejected';
-  return new DevloopError(code, `${doing}: the API server refused it: ${error.message}`, { cause: error });
+  return new DevloopError(error.code, `${doing}: the API server refused it: ${error.message}`, { cause: error });
 }
 
 const TLS_CODES = /^(CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_TLS)/;

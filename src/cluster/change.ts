@@ -2,7 +2,16 @@ import { DevloopError } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
 import type { ClusterApi } from './api.ts';
 import { ApiError, rejected } from './api-errors.ts';
-import { changePatch, type Kept, sessionOf, undoPatch } from './marks.ts';
+import {
+  changePatch,
+  type Kept,
+  SESSION_LABEL,
+  sessionOf,
+  UNDO_ANNOTATION,
+  undoOf,
+  undoPatch,
+  valueAt,
+} from './marks.ts';
 import type { Json, KubeObject } from './objects.ts';
 import { describe, type ObjectRef } from './resources.ts';
 
@@ -44,21 +53,39 @@ export async function applyChange(
   });
 }
 
-/** Puts a marked object back. Idempotent; what somebody else changed since is kept and returned. */
-export async function undoChange(api: ClusterApi, ref: ObjectRef, emit: Emit): Promise<Kept[]> {
-  return await settle(ref, async () => {
+/**
+ * Puts an object back that carries the mark of this session. Idempotent; what somebody else changed since is kept and returned.
+ * Another session's mark is left alone: it may have come between the look that found ours and now.
+ */
+export async function undoChange(api: ClusterApi, ref: ObjectRef, session: string, emit: Emit): Promise<Kept[]> {
+  // Remembered over the tries: where the answer of a patch was lost, the next look finds nothing left to tell.
+  let kept: Kept[] = [];
+  await settle(ref, async () => {
     const object = await api.get<KubeObject>(ref);
-    if (object === undefined || sessionOf(object) === undefined) return [];
-    const { patch, kept } = undoPatch(object);
-    await api.patch(ref, 'json', patch);
-    emit({
-      type: 'change',
-      action: 'restore',
-      object: describe(ref),
-      detail: kept.length === 0 ? 'as it was' : 'all but what others changed',
-    });
-    return kept;
+    if (object === undefined || sessionOf(object) !== session) return;
+    if (undoOf(object) === undefined) {
+      kept = [unreadable(ref, object, emit)];
+      return;
+    }
+    const undo = undoPatch(object);
+    kept = undo.kept;
+    await api.patch(ref, 'json', undo.patch);
+    const detail = kept.length === 0 ? 'as it was' : 'all but what others changed';
+    emit({ type: 'change', action: 'restore', object: describe(ref), detail });
   });
+  return kept;
+}
+
+/** Without its annotation nobody knows how the object was. The mark stays, so that the next look still finds it. */
+function unreadable(ref: ObjectRef, object: KubeObject, emit: Emit): Kept {
+  const where = `${ref.kind.toLowerCase()} ${ref.name}${ref.namespace ? ` -n ${ref.namespace}` : ''}`;
+  emit({
+    type: 'warning',
+    message: `${describe(ref)} was changed by devloop, but its annotation ${UNDO_ANNOTATION}, which says how it was, is gone or broken. It is left as it is.`,
+    hint: `Put it back by hand (deploy the operator again), then: kubectl label ${where} ${SESSION_LABEL}-`,
+  });
+  const path = ['metadata', 'annotations', UNDO_ANNOTATION];
+  return { path, now: valueAt(object, path), before: undefined };
 }
 
 /** Creates an object that carries its mark from birth. One that this session left there in an earlier try is replaced. */
@@ -98,7 +125,7 @@ export async function settle<T>(ref: ObjectRef, round: () => Promise<T>): Promis
       return await round();
     } catch (error) {
       const lostAnswer = error instanceof DevloopError && error.code === 'cluster.unreachable';
-      const conflict = error instanceof ApiError && error.isConflict && error.reason !== 'AlreadyExists';
+      const conflict = error instanceof ApiError && error.isConflict;
       if (!(conflict || lostAnswer) || attempt >= ATTEMPTS || (lostAnswer && attempt >= 3)) {
         throw error instanceof ApiError ? rejected(error, `Changing ${describe(ref)}`) : error;
       }

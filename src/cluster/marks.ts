@@ -42,8 +42,8 @@ export function undoOf(object: KubeObject): Undo | undefined {
   const text = object.metadata.annotations?.[UNDO_ANNOTATION];
   if (text === undefined) return undefined;
   try {
-    const undo = JSON.parse(text) as Undo;
-    return undo.v === 1 && Array.isArray(undo.fields) ? undo : undefined;
+    const undo = JSON.parse(text) as Undo | null;
+    return undo?.v === 1 && Array.isArray(undo.fields) ? undo : undefined;
   } catch {
     return undefined;
   }
@@ -102,7 +102,7 @@ export function valueAt(object: unknown, path: string[]): Json | undefined {
   let value = object as Json | undefined;
   for (const key of path) {
     if (value === null || typeof value !== 'object' || Array.isArray(value)) return undefined;
-    value = value[key];
+    value = Object.hasOwn(value, key) ? value[key] : undefined;
   }
   return value;
 }

@@ -1,5 +1,6 @@
 import { DevloopError } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
+import { allDone } from './all-done.ts';
 import type { ClusterApi } from './api.ts';
 import { applyChange, createMarked, settle } from './change.ts';
 import {
@@ -96,7 +97,7 @@ export async function leadTo(
   emit: Emit,
 ): Promise<void> {
   const slice = ourSlice(service, session, to);
-  await Promise.all([
+  await allDone<unknown>([
     createMarked(api, refOf('EndpointSlice', slice.metadata), slice, emit),
     putEndpoints(api, session, service, to, emit),
   ]);
@@ -130,7 +131,7 @@ async function removeControllerSlices(api: ClusterApi, service: Service, emit: E
   for (let quietRounds = 0; quietRounds < 2; ) {
     const leftovers = (await slicesOf(api, service)).filter(isControllerSlice);
     quietRounds = leftovers.length === 0 ? quietRounds + 1 : 0;
-    await Promise.all(
+    await allDone(
       leftovers.map(async (slice) => {
         const ref = refOf('EndpointSlice', slice.metadata);
         if (await api.remove(ref, slice.metadata.uid))

@@ -1,4 +1,5 @@
 import type { Emit } from '../report/events.ts';
+import { allDone } from './all-done.ts';
 import type { ClusterApi } from './api.ts';
 import { undoChange } from './change.ts';
 import { isControllerSlice, isReadySlice } from './endpoints.ts';
@@ -27,7 +28,7 @@ const of = (marked: Marked[], kind: Kind): Marked[] => marked.filter((one) => on
 /** First the in-cluster manager wakes, while whoever answers now still does. */
 export async function wake(context: UndoContext, marked: Marked[]): Promise<Left[]> {
   const { api, emit, signal, readySeconds } = context;
-  return await Promise.all(
+  return await allDone(
     of(marked, 'Deployment').map(async ({ ref }) => {
       const kept = await undoChange(api, ref, emit);
       const { ready, blocked } = await waitUntilReady(api, ref, readySeconds, emit, signal);
@@ -50,7 +51,7 @@ export async function wake(context: UndoContext, marked: Marked[]): Promise<Left
 /** Then the Services get their selectors back, and Kubernetes makes its endpoints again. */
 export async function giveBackServices(context: UndoContext, marked: Marked[]): Promise<Left[]> {
   const { api, emit } = context;
-  return await Promise.all(
+  return await allDone(
     of(marked, 'Service').map(async ({ ref, object }) => {
       const created = object.metadata.annotations?.['devloop.dev/undo'] === undefined;
       if (created) {
@@ -70,7 +71,7 @@ export async function waitForControllerSlices(
   limitMs: number,
 ): Promise<void> {
   const deadline = Date.now() + limitMs;
-  await Promise.all(
+  await allDone(
     services.map(async (ref) => {
       while (Date.now() < deadline) {
         const service = await context.api.get<Service>(ref);
@@ -90,10 +91,10 @@ export async function removeCreated(context: UndoContext, marked: Marked[]): Pro
     if (await api.remove(ref, object.metadata.uid))
       emit({ type: 'change', action: 'delete', object: describe(ref), detail: '' });
   };
-  await Promise.all(
+  await allDone(
     [...of(marked, 'EndpointSlice'), ...of(marked, 'ValidatingWebhookConfiguration')].map(remove),
   );
-  await Promise.all(of(marked, 'Endpoints').map((one) => releaseEndpoints(context, one)));
+  await allDone(of(marked, 'Endpoints').map((one) => releaseEndpoints(context, one)));
 }
 
 async function releaseEndpoints({ api, emit }: UndoContext, { ref, object, session }: Marked): Promise<void> {
@@ -112,7 +113,7 @@ async function releaseEndpoints({ api, emit }: UndoContext, { ref, object, sessi
 }
 
 export async function removeLeases({ api }: UndoContext, marked: Marked[]): Promise<void> {
-  await Promise.all(of(marked, 'Lease').map(({ ref, object }) => api.remove(ref, object.metadata.uid)));
+  await allDone(of(marked, 'Lease').map(({ ref, object }) => api.remove(ref, object.metadata.uid)));
 }
 
 function pause(ms: number): Promise<void> {

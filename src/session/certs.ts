@@ -13,12 +13,24 @@ export async function certs(options: CertsOptions, io: Io): Promise<void> {
   const target = await discover(api, opened.wanted, await hintsOf(opened, undefined), io.emit);
   const service = target.services[0];
   if (service === undefined) {
-    throw new DevloopError('target.no-webhook', 'No webhook Service was found, so there is no certificate to fetch.', { hint: 'Name the Service: devloop certs --service namespace/name' });
+    throw new DevloopError(
+      'target.no-webhook',
+      'No webhook Service was found, so there is no certificate to fetch.',
+      { hint: 'Name the Service: devloop certs --service namespace/name' },
+    );
   }
-  const find = (): ReturnType<typeof findKeyPair> => findKeyPair(api, target, service, config.certificates?.secret, io.emit);
+  const find = (): ReturnType<typeof findKeyPair> =>
+    findKeyPair(api, target, service, config.certificates?.secret, io.emit);
   const found = await find();
-  const directory = resolve(io.cwd, options.output ?? config.certificates?.directory ?? defaultDirectory(tmpdir()));
+  const directory = resolve(
+    io.cwd,
+    options.output ?? config.certificates?.directory ?? defaultDirectory(tmpdir()),
+  );
   await layOut(directory, found, io.emit);
-  io.emit({ type: 'note', message: `The key pair for ${service.serverName} lies in ${directory}, valid until ${found.facts.notAfter.toISOString()}.` });
-  if (options.watch) await followKeyPair(find, (renewed) => layOut(directory, renewed, io.emit), found, io.emit, io.signal);
+  io.emit({
+    type: 'note',
+    message: `The key pair for ${service.serverName} lies in ${directory}, valid until ${found.facts.notAfter.toISOString()}.`,
+  });
+  if (options.watch)
+    await followKeyPair(find, (renewed) => layOut(directory, renewed, io.emit), found, io.emit, io.signal);
 }

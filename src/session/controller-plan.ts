@@ -26,16 +26,29 @@ const GRACE_MS = 10_000;
 const READY_MS = 120_000;
 
 /** How the controller is built and run here, as much as possible as the Deployment runs it in the cluster. */
-export async function controllerPlan(opened: Opened, target: Target, files: LocalFiles, options: UpOptions, io: Io): Promise<ControllerPlan> {
+export async function controllerPlan(
+  opened: Opened,
+  target: Target,
+  files: LocalFiles,
+  options: UpOptions,
+  io: Io,
+): Promise<ControllerPlan> {
   const { api, config, root } = opened;
   const { emit } = io;
   const program = await howToBuild(opened, target, options, files, emit, io.signal);
-  const pod = target.deployment ? await readPodEnvironment(api, target.deployment) : { values: {}, unknown: [] };
-  for (const { name, why } of pod.unknown) emit({ type: 'warning', message: `The controller's variable ${name} is left out: ${why}.` });
+  const pod = target.deployment
+    ? await readPodEnvironment(api, target.deployment)
+    : { values: {}, unknown: [] };
+  for (const { name, why } of pod.unknown)
+    emit({ type: 'warning', message: `The controller's variable ${name} is left out: ${why}.` });
   const own = target.deployment ? expandArguments(containerArguments(target), pod.values) : [];
   const paths = await layOutMounts(api, target, files, [...own, ...Object.values(pod.values)], emit);
   const { args, notes } = localArguments(own, { paths, busyPorts: await busyPorts(own) });
-  for (const note of notes) emit({ type: 'note', message: `Argument ${note.argument} becomes ${note.became || 'nothing'}: ${note.because}.` });
+  for (const note of notes)
+    emit({
+      type: 'note',
+      message: `Argument ${note.argument} becomes ${note.became || 'nothing'}: ${note.because}.`,
+    });
   const environment = controllerEnvironment({
     inherited: io.env,
     deployment: { ...pod.values, ...config.controller?.env },
@@ -66,21 +79,43 @@ interface Program {
   takesArguments: boolean;
 }
 
-async function howToBuild(opened: Opened, target: Target, options: UpOptions, files: LocalFiles, emit: Emit, signal: AbortSignal): Promise<Program> {
+async function howToBuild(
+  opened: Opened,
+  target: Target,
+  options: UpOptions,
+  files: LocalFiles,
+  emit: Emit,
+  signal: AbortSignal,
+): Promise<Program> {
   const { root, config } = opened;
   const settings = config.controller ?? {};
   const watched = settings.watch?.map((path) => resolve(root, path));
   const command = options.command ?? settings.run;
   if (command !== undefined) {
-    emit({ type: 'discovered', what: 'command', value: command.join(' '), source: options.command ? 'named by you' : 'devloop.yaml' });
-    return { build: settings.build, run: command, watch: { paths: watched ?? [root] }, takesArguments: false };
+    emit({
+      type: 'discovered',
+      what: 'command',
+      value: command.join(' '),
+      source: options.command ? 'named by you' : 'devloop.yaml',
+    });
+    return {
+      build: settings.build,
+      run: command,
+      watch: { paths: watched ?? [root] },
+      takesArguments: false,
+    };
   }
   const { container } = target.deployment ?? {};
   const main = await findMainPackage(root, { command: container?.command ?? [], signal });
   emit({ type: 'discovered', what: 'main package', value: main.package, source: main.source });
   const binary = join(files.directory, 'controller');
   const build = settings.build ?? ['go', 'build', '-o', binary, main.package];
-  return { build, run: [binary], watch: watched ? { paths: watched } : { goPackage: main.package }, takesArguments: true };
+  return {
+    build,
+    run: [binary],
+    watch: watched ? { paths: watched } : { goPackage: main.package },
+    takesArguments: true,
+  };
 }
 
 /** The container's words behind its program: a subcommand in `command` counts as well. */
@@ -91,9 +126,17 @@ function containerArguments(target: Target): string[] {
 }
 
 /** Lays out every mounted file that the arguments name, and says where each path lies here. */
-async function layOutMounts(api: ClusterApi, target: Target, files: LocalFiles, words: string[], emit: Emit): Promise<{ from: string; to: string }[]> {
+async function layOutMounts(
+  api: ClusterApi,
+  target: Target,
+  files: LocalFiles,
+  words: string[],
+  emit: Emit,
+): Promise<{ from: string; to: string }[]> {
   const paths = files.mountedAt.map((from) => ({ from, to: files.certificates }));
-  const mounts = (await namedMounts(api, target, words)).filter((mount) => !files.mountedAt.includes(mount.path));
+  const mounts = (await namedMounts(api, target, words)).filter(
+    (mount) => !files.mountedAt.includes(mount.path),
+  );
   for (const [index, mount] of mounts.entries()) {
     const directory = join(files.directory, 'mounts', String(index));
     await mkdir(directory, { recursive: true, mode: 0o700 });
@@ -104,21 +147,33 @@ async function layOutMounts(api: ClusterApi, target: Target, files: LocalFiles, 
     }
     const to = mount.isFile ? join(directory, Object.keys(mount.files)[0]!) : directory;
     paths.push({ from: mount.path, to });
-    emit({ type: 'note', message: `Mounted ${mount.isFile ? 'file' : 'directory'} ${mount.path} is laid out at ${to}.` });
+    emit({
+      type: 'note',
+      message: `Mounted ${mount.isFile ? 'file' : 'directory'} ${mount.path} is laid out at ${to}.`,
+    });
   }
   return paths;
 }
 
 async function busyPorts(args: string[]): Promise<number[]> {
-  const ports = [...new Set(args.flatMap((argument) => [...argument.matchAll(/:(\d{2,5})\b/g)].map((match) => Number(match[1]))))];
+  const ports = [
+    ...new Set(
+      args.flatMap((argument) => [...argument.matchAll(/:(\d{2,5})\b/g)].map((match) => Number(match[1]))),
+    ),
+  ];
   const busy = await Promise.all(ports.map((port) => isPortBusy(port)));
   return ports.filter((_, index) => busy[index]);
 }
 
 /** A context chosen by flag or file reaches the controller through a tiny kubeconfig in front of the user's: no secret is copied. */
 async function kubeconfigFor({ api, chosen }: Opened, directory: string): Promise<{ kubeconfig?: string }> {
-  if (chosen.context === undefined) return chosen.kubeconfig === undefined ? {} : { kubeconfig: api.kubeconfigFiles.join(delimiter) };
+  if (chosen.context === undefined)
+    return chosen.kubeconfig === undefined ? {} : { kubeconfig: api.kubeconfigFiles.join(delimiter) };
   const file = join(directory, 'kubeconfig');
-  await writeFile(file, JSON.stringify({ apiVersion: 'v1', kind: 'Config', 'current-context': api.context }), { mode: 0o600 });
+  await writeFile(
+    file,
+    JSON.stringify({ apiVersion: 'v1', kind: 'Config', 'current-context': api.context }),
+    { mode: 0o600 },
+  );
   return { kubeconfig: [file, ...api.kubeconfigFiles].join(delimiter) };
 }

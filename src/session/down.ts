@@ -18,12 +18,25 @@ export async function down(options: DownOptions, io: Io): Promise<void> {
   await using opened = await open(options, io);
   const { api, wanted } = opened;
   const place = thisPlace(io.env);
-  const namespaces = [...new Set([api.namespace, ...(wanted.namespace ? [wanted.namespace] : []), ...wanted.services.filter((one) => one.includes('/')).map((one) => one.split('/')[0]!)])];
+  const namespaces = [
+    ...new Set([
+      api.namespace,
+      ...(wanted.namespace ? [wanted.namespace] : []),
+      ...wanted.services.filter((one) => one.includes('/')).map((one) => one.split('/')[0]!),
+    ]),
+  ];
   const { marked, unseen } = await findMarked(api, namespaces);
   if (unseen.length > 0) {
-    io.emit({ type: 'warning', message: `Your account may not list ${unseen.join(', ')}; marks there cannot be seen.`, hint: 'Name the namespace with --namespace if it is another one.' });
+    io.emit({
+      type: 'warning',
+      message: `Your account may not list ${unseen.join(', ')}; marks there cannot be seen.`,
+      hint: 'Name the namespace with --namespace if it is another one.',
+    });
   }
-  const sessions = groupBySession(marked.filter((one) => isWanted(one, options, wanted)), marked);
+  const sessions = groupBySession(
+    marked.filter((one) => isWanted(one, options, wanted)),
+    marked,
+  );
   if (sessions.size === 0) {
     io.emit({ type: 'note', message: 'Nothing is taken over here; the cluster is as it should be.' });
     if (!options.dryRun) await endOrphans(place, io.emit);
@@ -49,18 +62,40 @@ interface Surroundings {
 }
 
 /** Resolves to the number of objects of which something was kept, or to the living holder who was not disturbed. */
-async function endSession(api: ClusterApi, session: string, objects: Marked[], { namespaces, options, place, io }: Surroundings): Promise<number | Occupant> {
+async function endSession(
+  api: ClusterApi,
+  session: string,
+  objects: Marked[],
+  { namespaces, options, place, io }: Surroundings,
+): Promise<number | Occupant> {
   const started = performance.now();
   if (options.dryRun) {
-    for (const { ref } of objects) io.emit({ type: 'change', action: 'restore', object: describe(ref), detail: `session ${session}`, dryRun: true });
+    for (const { ref } of objects)
+      io.emit({
+        type: 'change',
+        action: 'restore',
+        object: describe(ref),
+        detail: `session ${session}`,
+        dryRun: true,
+      });
     return 0;
   }
-  const spaces = [...new Set([...namespaces, ...objects.map((one) => one.ref.namespace).filter((one) => one !== undefined)])];
+  const spaces = [
+    ...new Set([
+      ...namespaces,
+      ...objects.map((one) => one.ref.namespace).filter((one) => one !== undefined),
+    ]),
+  ];
   const occupant = options.takeOver ? undefined : await livingOccupant(api, session, objects, place, io);
   if (occupant) {
     if (!(occupant.local && (await endLocal(api, session, spaces, occupant, io)))) return occupant;
     if ((await findMarked(api, spaces, session)).marked.length === 0) {
-      io.emit({ type: 'session.restored', session, changes: objects.length, ms: performance.now() - started });
+      io.emit({
+        type: 'session.restored',
+        session,
+        changes: objects.length,
+        ms: performance.now() - started,
+      });
       return 0;
     }
   }
@@ -70,16 +105,33 @@ async function endSession(api: ClusterApi, session: string, objects: Marked[], {
   return restored.left.length;
 }
 
-async function livingOccupant(api: ClusterApi, session: string, objects: Marked[], place: Place, io: Io): Promise<Occupant | undefined> {
+async function livingOccupant(
+  api: ClusterApi,
+  session: string,
+  objects: Marked[],
+  place: Place,
+  io: Io,
+): Promise<Occupant | undefined> {
   const leases = objects.filter((one) => one.ref.kind === 'Lease');
-  const occupants = await Promise.all(leases.map(({ ref }) => occupantOf(api, ref, place, io.emit, io.signal)));
+  const occupants = await Promise.all(
+    leases.map(({ ref }) => occupantOf(api, ref, place, io.emit, io.signal)),
+  );
   return occupants.find((one) => one?.alive && one.session === session);
 }
 
 /** Asks a session of this machine to end as Ctrl-C would, and waits until it has put everything back. False when it is not ours to end. */
-async function endLocal(api: ClusterApi, session: string, namespaces: string[], occupant: Occupant, io: Io): Promise<boolean> {
+async function endLocal(
+  api: ClusterApi,
+  session: string,
+  namespaces: string[],
+  occupant: Occupant,
+  io: Io,
+): Promise<boolean> {
   const { pid } = occupant.holder!;
-  io.emit({ type: 'note', message: `Session ${session} runs here (pid ${pid}); it is told to put everything back.` });
+  io.emit({
+    type: 'note',
+    message: `Session ${session} runs here (pid ${pid}); it is told to put everything back.`,
+  });
   try {
     process.kill(pid, 'SIGTERM');
   } catch (error) {
@@ -88,14 +140,23 @@ async function endLocal(api: ClusterApi, session: string, namespaces: string[], 
   const started = Date.now();
   for (let seconds = 0; seconds < END_LIMIT_SECONDS; seconds = Math.floor((Date.now() - started) / 1000)) {
     if ((await findMarked(api, namespaces, session)).marked.length === 0) return true;
-    io.emit({ type: 'waiting', for: `session ${session} (pid ${pid}) to put everything back`, seconds, limitSeconds: END_LIMIT_SECONDS });
+    io.emit({
+      type: 'waiting',
+      for: `session ${session} (pid ${pid}) to put everything back`,
+      seconds,
+      limitSeconds: END_LIMIT_SECONDS,
+    });
     await new Promise((resolve) => setTimeout(resolve, 250));
     io.signal.throwIfAborted();
     if (!isThere(pid)) return true;
   }
-  throw new DevloopError('session.held', `Session ${session} (pid ${pid}) did not put everything back within ${END_LIMIT_SECONDS} s.`, {
-    hint: `End it with: kill -9 ${pid}; then run devloop down again`,
-  });
+  throw new DevloopError(
+    'session.held',
+    `Session ${session} (pid ${pid}) did not put everything back within ${END_LIMIT_SECONDS} s.`,
+    {
+      hint: `End it with: kill -9 ${pid}; then run devloop down again`,
+    },
+  );
 }
 
 function isThere(pid: number): boolean {
@@ -108,7 +169,11 @@ function isThere(pid: number): boolean {
 }
 
 /** With a selection, only sessions that touch what was selected. A selected object brings its whole session along. */
-function isWanted({ ref }: Marked, options: DownOptions, wanted: { services: string[]; deployment?: string | undefined; namespace?: string | undefined }): boolean {
+function isWanted(
+  { ref }: Marked,
+  options: DownOptions,
+  wanted: { services: string[]; deployment?: string | undefined; namespace?: string | undefined },
+): boolean {
   const names = (name: string): boolean => name === `${ref.namespace}/${ref.name}` || name === ref.name;
   if (options.services.length > 0) return ref.kind === 'Service' && options.services.some(names);
   if (options.deployment !== undefined) return ref.kind === 'Deployment' && names(options.deployment);
@@ -118,6 +183,10 @@ function isWanted({ ref }: Marked, options: DownOptions, wanted: { services: str
 
 function groupBySession(selected: Marked[], all: Marked[]): Map<string, Marked[]> {
   const sessions = new Map<string, Marked[]>();
-  for (const { session } of selected) sessions.set(session, all.filter((one) => one.session === session));
+  for (const { session } of selected)
+    sessions.set(
+      session,
+      all.filter((one) => one.session === session),
+    );
   return sessions;
 }

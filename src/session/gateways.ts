@@ -18,14 +18,19 @@ export async function startGateways(
   services: TargetService[],
   options: { address: string; port?: number | undefined; session: string; emit: Emit },
 ): Promise<Gateways> {
-  const targetPorts = [...new Set(services.flatMap((service) => service.ports.map((port) => port.targetPort)))];
+  const targetPorts = [
+    ...new Set(services.flatMap((service) => service.ports.map((port) => port.targetPort))),
+  ];
   const host = isOwn(options.address) ? options.address : options.address.includes(':') ? '::' : '0.0.0.0';
   await using stack = new AsyncDisposableStack();
   const gateways = new Map<number, Gateway>();
   for (const [index, targetPort] of targetPorts.entries()) {
     const port = options.port === undefined ? 0 : options.port + index;
     const target = { host: '127.0.0.1', port: targetPort };
-    gateways.set(targetPort, stack.use(await startGateway({ host, port, session: options.session, target, emit: options.emit })));
+    gateways.set(
+      targetPort,
+      stack.use(await startGateway({ host, port, session: options.session, target, emit: options.emit })),
+    );
   }
   const owned = stack.move();
   const all = [...gateways.values()];

@@ -1,7 +1,6 @@
-import { dirname } from 'node:path';
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import { connect, type ClusterApi } from '../cluster/api.ts';
+import { dirname, join } from 'node:path';
+import { type ClusterApi, connect } from '../cluster/api.ts';
 import { type Hints, readHints } from '../cluster/checkout.ts';
 import { loadKubeconfig } from '../cluster/kubeconfig.ts';
 import { type Config, loadConfig } from '../config/load.ts';
@@ -24,9 +23,22 @@ export async function open(options: CommonOptions, io: Io): Promise<Opened> {
   const config = loaded?.config ?? {};
   const context = options.context ?? io.env.DEVLOOP_CONTEXT ?? config.context;
   const namespace = options.namespace ?? io.env.DEVLOOP_NAMESPACE ?? config.namespace;
-  const api = await connect(await loadKubeconfig({ kubeconfig: options.kubeconfig, context }, io.env, io.cwd));
-  io.emit({ type: 'discovered', what: 'cluster', value: `${api.context} (${api.server})`, source: contextSource(options, io, config) });
-  if (loaded) io.emit({ type: 'discovered', what: 'setting', value: loaded.file, source: 'found above this directory' });
+  const api = await connect(
+    await loadKubeconfig({ kubeconfig: options.kubeconfig, context }, io.env, io.cwd),
+  );
+  io.emit({
+    type: 'discovered',
+    what: 'cluster',
+    value: `${api.context} (${api.server})`,
+    source: contextSource(options, io, config),
+  });
+  if (loaded)
+    io.emit({
+      type: 'discovered',
+      what: 'setting',
+      value: loaded.file,
+      source: 'found above this directory',
+    });
   return {
     api,
     config,
@@ -65,11 +77,23 @@ function checkoutRoot(cwd: string): string {
 }
 
 /** Nothing of a checkout is read where the target is named and the directory is no checkout. */
-export async function hintsOf({ root, config, wanted }: Opened, command: string[] | undefined): Promise<Hints> {
-  const isCheckout = existsSync(join(root, 'go.mod')) || existsSync(join(root, '.git')) || existsSync(join(root, 'devloop.yaml'));
+export async function hintsOf(
+  { root, config, wanted }: Opened,
+  command: string[] | undefined,
+): Promise<Hints> {
+  const isCheckout =
+    existsSync(join(root, 'go.mod')) ||
+    existsSync(join(root, '.git')) ||
+    existsSync(join(root, 'devloop.yaml'));
   const named = wanted.services.length > 0 || wanted.deployment !== undefined;
   if (!isCheckout && named && command === undefined && config.controller === undefined) {
-    return { groups: new Set(), paths: new Set(), manifestPaths: new Set(), names: new Set(), declaresWebhooks: false };
+    return {
+      groups: new Set(),
+      paths: new Set(),
+      manifestPaths: new Set(),
+      names: new Set(),
+      declaresWebhooks: false,
+    };
   }
   return await readHints(root);
 }

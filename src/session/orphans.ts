@@ -18,14 +18,21 @@ export async function endOrphans(place: Place, emit: Emit): Promise<void> {
   for (const { directory } of await otherSessions(place)) {
     if (await hasLivingOwner(directory)) continue;
     const ended = await endOrphan(controllerRecord(directory));
-    if (ended) emit({ type: 'note', message: `Ended the controller that a killed session left behind (pid ${ended.pid}: ${ended.command.join(' ')}).` });
+    if (ended)
+      emit({
+        type: 'note',
+        message: `Ended the controller that a killed session left behind (pid ${ended.pid}: ${ended.command.join(' ')}).`,
+      });
     await removeDirectory(directory);
   }
 }
 
 async function hasLivingOwner(directory: string): Promise<boolean> {
   try {
-    const { pid, processStart } = JSON.parse(await readFile(join(directory, OWNER), 'utf8')) as { pid: number; processStart: string };
+    const { pid, processStart } = JSON.parse(await readFile(join(directory, OWNER), 'utf8')) as {
+      pid: number;
+      processStart: string;
+    };
     return await isRunning(pid, processStart);
   } catch {
     return false;

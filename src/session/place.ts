@@ -53,9 +53,14 @@ export function controllerRecord(directory: string): string {
 }
 
 /** Directories of sessions that ran here, this one's left out. */
-export async function otherSessions(place: Place, session?: string): Promise<{ session: string; directory: string }[]> {
+export async function otherSessions(
+  place: Place,
+  session?: string,
+): Promise<{ session: string; directory: string }[]> {
   const names = await readdir(place.stateDirectory).catch(() => []);
-  return names.filter((name) => name !== session).map((name) => ({ session: name, directory: join(place.stateDirectory, name) }));
+  return names
+    .filter((name) => name !== session)
+    .map((name) => ({ session: name, directory: join(place.stateDirectory, name) }));
 }
 
 export async function removeDirectory(directory: string): Promise<void> {

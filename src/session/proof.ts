@@ -1,12 +1,13 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { selfSignedPair } from '../certificates/self-signed.ts';
 import type { ClusterApi } from '../cluster/api.ts';
 import { createMarked } from '../cluster/change.ts';
 import type { TargetService } from '../cluster/discover.ts';
-import { createProber, type ProbeTarget, type Prober } from '../cluster/probe.ts';
 import { SESSION_LABEL } from '../cluster/marks.ts';
 import type { Service } from '../cluster/objects.ts';
+import { createProber, type ProbeAnswer, type Prober, type ProbeTarget } from '../cluster/probe.ts';
 import { type ObjectRef, refOf } from '../cluster/resources.ts';
 import { leadTo, ourSliceRef } from '../cluster/service.ts';
-import { selfSignedPair } from '../certificates/self-signed.ts';
 import { probePath, readProbe } from '../gateway/probe.ts';
 import type { Emit } from '../report/events.ts';
 import type { Gateways } from './gateways.ts';
@@ -25,22 +26,39 @@ export interface Proof {
  * Probes until the gateway has answered (or, with `wanted: 'other'`, somebody else has) `inARow` times, or the time is up.
  * In a row, because proxies and API servers follow a new endpoint each at their own time.
  */
-export async function probeUntil(prober: Prober, wanted: 'us' | 'other', inARow: number, limitMs: number, signal: AbortSignal): Promise<Proof> {
+export async function probeUntil(
+  prober: Prober,
+  wanted: 'us' | 'other',
+  inARow: number,
+  limitMs: number,
+  signal: AbortSignal,
+): Promise<Proof> {
   const deadline = Date.now() + limitMs;
   let row = 0;
-  let last: Proof = { reached: false, latencyMs: 0, cause: 'no answer yet' };
+  let cause = 'no answer yet';
   while (Date.now() < deadline) {
     signal.throwIfAborted();
     const answer = await prober.once();
-    if (answer.reached) last = { reached: true, latencyMs: answer.latencyMs, cause: '' };
-    else if (!answer.pending) last = { ...last, reached: false, cause: answer.cause };
-    const pending = !answer.reached && answer.pending;
-    const hit = wanted === 'us' ? answer.reached : !answer.reached && !pending && isAnswer(answer.cause);
-    row = hit ? row + 1 : pending ? row : 0;
-    if (row >= inARow) return last;
-    if (!hit) await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    if (!isPending(answer)) {
+      row = isWanted(answer, wanted) ? row + 1 : 0;
+      cause = answer.reached ? '' : answer.cause;
+    }
+    if (row >= inARow) return { reached: answer.reached, latencyMs: latencyOf(answer), cause };
+    if (!isWanted(answer, wanted)) await pause(PAUSE_MS);
   }
-  return { ...last, reached: wanted === 'us' ? false : last.reached };
+  return { reached: false, latencyMs: 0, cause };
+}
+
+function isPending(answer: ProbeAnswer): boolean {
+  return !answer.reached && answer.pending;
+}
+
+function latencyOf(answer: ProbeAnswer): number {
+  return answer.reached ? answer.latencyMs : 0;
+}
+
+function isWanted(answer: ProbeAnswer, wanted: 'us' | 'other'): boolean {
+  return wanted === 'us' ? answer.reached : !answer.reached && isAnswer(answer.cause);
 }
 
 /** Somebody spoke TLS and HTTP: an in-cluster webhook server knows no such path, and says so. */
@@ -71,9 +89,18 @@ export async function proveAddress(
   const created = await createMarked<Service>(api, ref, service, silent);
   await leadTo(api, session, created, { address, ports: [{ name: '', port }] }, silent);
   const caBundle = Buffer.from(pair.certificate).toString('base64');
-  const prober = stack.use(await createProber(api, session, { namespace, service: ref.name, port: 443, caBundle }, LANGUAGE));
+  const prober = stack.use(
+    await createProber(api, session, { namespace, service: ref.name, port: 443, caBundle }, LANGUAGE),
+  );
   const proof = await probeUntil(prober, 'us', 1, limitMs, signal);
-  if (proof.reached) emit({ type: 'route.proven', route: 'direct', address: `${address}:${port}`, service: 'a Service of devloop', latencyMs: proof.latencyMs });
+  if (proof.reached)
+    emit({
+      type: 'route.proven',
+      route: 'direct',
+      address: `${address}:${port}`,
+      service: 'a Service of devloop',
+      latencyMs: proof.latencyMs,
+    });
   return proof;
 }
 
@@ -82,7 +109,10 @@ function probeService(session: string, namespace: string, address: string): Serv
     apiVersion: 'v1',
     kind: 'Service',
     metadata: { name: `devloop-probe-${session}`, namespace, labels: { [SESSION_LABEL]: session } },
-    spec: { ports: [{ port: 443, targetPort: 443, protocol: 'TCP' }], ...(address.includes(':') ? { ipFamilies: ['IPv6'] } : {}) },
+    spec: {
+      ports: [{ port: 443, targetPort: 443, protocol: 'TCP' }],
+      ...(address.includes(':') ? { ipFamilies: ['IPv6'] } : {}),
+    },
   };
 }
 
@@ -92,7 +122,11 @@ async function removeProbeService(api: ClusterApi, session: string, ref: ObjectR
 }
 
 /** Probes the user's own Service with the caBundle of the user's own configuration: address, port, certificate and trust at once. */
-export async function serviceProber(api: ClusterApi, session: string, service: TargetService): Promise<Prober> {
+export async function serviceProber(
+  api: ClusterApi,
+  session: string,
+  service: TargetService,
+): Promise<Prober> {
   const call = service.calls.find((one) => one.caBundle !== '') ?? service.calls[0];
   const target: ProbeTarget = {
     namespace: service.service.metadata.namespace!,

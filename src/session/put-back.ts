@@ -2,8 +2,8 @@ import type { ClusterApi } from '../cluster/api.ts';
 import type { Target } from '../cluster/discover.ts';
 import type { Supervisor } from '../controller/supervisor.ts';
 import { DevloopError, messageOf } from '../errors.ts';
-import { probeUntil, serviceProber } from './proof.ts';
 import type { Io } from './options.ts';
+import { probeUntil, serviceProber } from './proof.ts';
 import { reportLeft, restore } from './restore.ts';
 import type { OpenRoute } from './take-over.ts';
 
@@ -28,7 +28,10 @@ export async function putBack({ api, session, target, route, supervisor, io }: E
   const started = performance.now();
   const { emit } = io;
   const never = new AbortController().signal;
-  emit({ type: 'session.stopping', reason: io.signal.aborted ? String(io.signal.reason ?? 'interrupted') : 'ended' });
+  emit({
+    type: 'session.stopping',
+    reason: io.signal.aborted ? String(io.signal.reason ?? 'interrupted') : 'ended',
+  });
   route?.gateways.release();
   await using local = new AsyncDisposableStack();
   if (route) local.use(route);
@@ -36,28 +39,48 @@ export async function putBack({ api, session, target, route, supervisor, io }: E
   if (route) local.defer(() => route.gateways.drain());
   const namespaces = [target.namespace];
   const afterServices = route && (() => waitUntilLetGo(api, session, target, emit, never));
-  const restored = await restore(api, session, namespaces, { readySeconds: READY_SECONDS, afterServices }, emit, never);
+  const restored = await restore(
+    api,
+    session,
+    namespaces,
+    { readySeconds: READY_SECONDS, afterServices },
+    emit,
+    never,
+  );
   reportLeft(restored, emit);
   emit({ type: 'session.restored', session, changes: restored.changes, ms: performance.now() - started });
   if (restored.left.length > 0) throw incomplete(restored.left.length);
 }
 
 /** kube-proxy follows at its own time: the gateway stays until kube-apiserver is answered by somebody else, several times in a row. */
-async function waitUntilLetGo(api: ClusterApi, session: string, target: Target, emit: Io['emit'], signal: AbortSignal): Promise<void> {
+async function waitUntilLetGo(
+  api: ClusterApi,
+  session: string,
+  target: Target,
+  emit: Io['emit'],
+  signal: AbortSignal,
+): Promise<void> {
   await Promise.all(
     target.services.map(async (service) => {
       try {
         await using prober = await serviceProber(api, session, service);
         await probeUntil(prober, 'other', IN_A_ROW, LET_GO_MS, signal);
       } catch (error) {
-        emit({ type: 'warning', message: `Could not see the in-cluster webhook answer again: ${messageOf(error)}` });
+        emit({
+          type: 'warning',
+          message: `Could not see the in-cluster webhook answer again: ${messageOf(error)}`,
+        });
       }
     }),
   );
 }
 
 export function incomplete(count: number): DevloopError {
-  return new DevloopError('undo.incomplete', `${count === 1 ? 'One object was' : `${count} objects were`} changed by somebody else meanwhile; those fields were kept as they are.`, {
-    hint: 'The warnings above name the command that settles each.',
-  });
+  return new DevloopError(
+    'undo.incomplete',
+    `${count === 1 ? 'One object was' : `${count} objects were`} changed by somebody else meanwhile; those fields were kept as they are.`,
+    {
+      hint: 'The warnings above name the command that settles each.',
+    },
+  );
 }

@@ -1,7 +1,15 @@
 import type { ClusterApi } from '../cluster/api.ts';
 import { findMarked, type Marked } from '../cluster/marked.ts';
 import { describe } from '../cluster/resources.ts';
-import { giveBackServices, type Left, removeCreated, removeLeases, type UndoContext, waitForControllerSlices, wake } from '../cluster/undo.ts';
+import {
+  giveBackServices,
+  type Left,
+  removeCreated,
+  removeLeases,
+  type UndoContext,
+  waitForControllerSlices,
+  wake,
+} from '../cluster/undo.ts';
 import type { Emit } from '../report/events.ts';
 
 export interface RestoreOptions {
@@ -22,7 +30,14 @@ export interface Restored {
  * first, then the Services lead to it, then what was ours goes. Reads all it needs from the cluster, so it is the end of `up`,
  * the whole of `down`, and the repair after a crash; run twice, it does nothing the second time.
  */
-export async function restore(api: ClusterApi, session: string, namespaces: string[], options: RestoreOptions, emit: Emit, signal: AbortSignal): Promise<Restored> {
+export async function restore(
+  api: ClusterApi,
+  session: string,
+  namespaces: string[],
+  options: RestoreOptions,
+  emit: Emit,
+  signal: AbortSignal,
+): Promise<Restored> {
   const { marked, unseen } = await findMarked(api, namespaces, session);
   const context: UndoContext = { api, emit, signal, readySeconds: options.readySeconds };
   const left = [...(await wake(context, marked)), ...(await giveBackServices(context, marked))];

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { ClusterApi } from '../cluster/api.ts';
 import { holderOf } from '../cluster/lease.ts';
 import { findMarked, type Marked } from '../cluster/marked.ts';
@@ -12,7 +13,10 @@ const LOOK_EVERY_MS = 2_000;
 
 /** Who has taken over what, read from the marks and Leases of the cluster alone. */
 export async function status(options: StatusOptions, io: Io): Promise<void> {
-  await using opened = await open(options, { ...io, emit: (event) => event.type !== 'discovered' && io.emit(event) });
+  await using opened = await open(options, {
+    ...io,
+    emit: (event) => event.type !== 'discovered' && io.emit(event),
+  });
   const place = thisPlace(io.env);
   for (let last = ''; ; ) {
     const sessions = await readSessions(opened.api, opened.wanted.namespace, place, io);
@@ -20,20 +24,34 @@ export async function status(options: StatusOptions, io: Io): Promise<void> {
     if (text !== last) io.emit({ type: 'status', sessions });
     last = text;
     if (!options.watch) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, LOOK_EVERY_MS);
-      io.signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true });
-    });
+    await pause(LOOK_EVERY_MS, undefined, { signal: io.signal }).catch(() => {});
     if (io.signal.aborted) return;
   }
 }
 
-async function readSessions(api: ClusterApi, namespace: string | undefined, place: Place, io: Io): Promise<SessionStatus[]> {
+async function readSessions(
+  api: ClusterApi,
+  namespace: string | undefined,
+  place: Place,
+  io: Io,
+): Promise<SessionStatus[]> {
   const { marked, unseen } = await findMarked(api, [namespace ?? api.namespace]);
-  if (unseen.length > 0) io.emit({ type: 'warning', message: `Your account may not list ${unseen.join(', ')}; marks there cannot be seen.` });
+  if (unseen.length > 0)
+    io.emit({
+      type: 'warning',
+      message: `Your account may not list ${unseen.join(', ')}; marks there cannot be seen.`,
+    });
   const shown = namespace === undefined ? marked : marked.filter((one) => one.ref.namespace === namespace);
   const ids = [...new Set(shown.map((one) => one.session))].sort();
-  return await Promise.all(ids.map((id) => sessionStatus(id, marked.filter((one) => one.session === id), place)));
+  return await Promise.all(
+    ids.map((id) =>
+      sessionStatus(
+        id,
+        marked.filter((one) => one.session === id),
+        place,
+      ),
+    ),
+  );
 }
 
 async function sessionStatus(session: string, marked: Marked[], place: Place): Promise<SessionStatus> {

@@ -1,9 +1,10 @@
+import { allDone } from '../cluster/all-done.ts';
 import type { ClusterApi } from '../cluster/api.ts';
 import type { Target, TargetService } from '../cluster/discover.ts';
+import type { Node } from '../cluster/objects.ts';
 import type { Prober } from '../cluster/probe.ts';
 import { quiet, runningPods, waitUntilGone } from '../cluster/quiet.ts';
 import { assertTakeable, takeService } from '../cluster/service.ts';
-import type { Node } from '../cluster/objects.ts';
 import { DevloopError } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
 import { directAddresses, directRoute } from '../route/direct.ts';
@@ -27,23 +28,44 @@ export interface OpenRoute extends AsyncDisposable {
 }
 
 /** Tries the addresses of this machine one after the other until kube-apiserver is seen to reach a gateway behind one. */
-export async function openRoute(api: ClusterApi, session: string, target: Target, options: RouteOptions, emit: Emit, signal: AbortSignal): Promise<OpenRoute> {
+export async function openRoute(
+  api: ClusterApi,
+  session: string,
+  target: Target,
+  options: RouteOptions,
+  emit: Emit,
+  signal: AbortSignal,
+): Promise<OpenRoute> {
   const first = target.services[0]!.service;
   const nodes = await api.list<Node>('Node', undefined).catch(() => []);
   const addresses = await directAddresses({
     address: options.address,
     server: api.server,
-    nodes: nodes.flatMap((node) => (node.status?.addresses ?? []).filter((one) => one.type === 'InternalIP').map((one) => one.address)),
+    nodes: nodes.flatMap((node) =>
+      (node.status?.addresses ?? []).filter((one) => one.type === 'InternalIP').map((one) => one.address),
+    ),
     families: first.spec.ipFamilies ?? [],
   });
   const failures: string[] = [];
   for (const { address, source } of addresses) {
     for (const { service } of target.services) assertTakeable(service, address);
     await using stack = new AsyncDisposableStack();
-    const gateways = stack.use(await startGateways(target.services, { address, port: options.port, session, emit }));
+    const gateways = stack.use(
+      await startGateways(target.services, { address, port: options.port, session, emit }),
+    );
     gateways.hold();
     const port = gateways.portFor(target.services[0]!.ports[0]!.targetPort);
-    const proof = await proveAddress(api, session, first.metadata.namespace!, address, port, gateways, emit, signal, PROVE_MS);
+    const proof = await proveAddress(
+      api,
+      session,
+      first.metadata.namespace!,
+      address,
+      port,
+      gateways,
+      emit,
+      signal,
+      PROVE_MS,
+    );
     if (proof.reached) {
       emit({ type: 'discovered', what: 'address', value: `${address}:${port}`, source });
       const owned = stack.move();
@@ -55,34 +77,71 @@ export async function openRoute(api: ClusterApi, session: string, target: Target
 }
 
 function noRoute(api: ClusterApi, failures: string[]): DevloopError {
-  const tried = failures.length > 0 ? `The cluster does not reach this machine. kube-apiserver says:${failures.join('')}` : `This machine has no address that the cluster at ${api.server} could use: only loopback or link-local ones face it.`;
-  return new DevloopError('route.none', tried, { hint: 'Is there a firewall or VPN between? Name the address that the cluster sees with --address (and --port for a fixed port).' });
+  const tried =
+    failures.length > 0
+      ? `The cluster does not reach this machine. kube-apiserver says:${failures.join('')}`
+      : `This machine has no address that the cluster at ${api.server} could use: only loopback or link-local ones face it.`;
+  return new DevloopError('route.none', tried, {
+    hint: 'Is there a firewall or VPN between? Name the address that the cluster sees with --address (and --port for a fixed port).',
+  });
 }
 
 /** Leads every webhook Service here, and returns when kube-apiserver has been seen to follow, several times in a row. */
-export async function cutOver(api: ClusterApi, session: string, target: Target, { route, gateways }: OpenRoute, pairs: Map<string, FoundPair>, emit: Emit, signal: AbortSignal): Promise<void> {
-  for (const service of target.services) gateways.present(service.serverName, pairs.get(service.serverName)!.pair);
-  await Promise.all(target.services.map((service) => takeOne(api, session, service, route, gateways, emit, signal)));
+export async function cutOver(
+  api: ClusterApi,
+  session: string,
+  target: Target,
+  { route, gateways }: OpenRoute,
+  pairs: Map<string, FoundPair>,
+  emit: Emit,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const service of target.services)
+    gateways.present(service.serverName, pairs.get(service.serverName)!.pair);
+  await allDone(
+    target.services.map((service) => takeOne(api, session, service, route, gateways, emit, signal)),
+  );
 }
 
-async function takeOne(api: ClusterApi, session: string, service: TargetService, route: Route, gateways: Gateways, emit: Emit, signal: AbortSignal): Promise<void> {
-  const ports = service.ports.map(({ name, targetPort }) => ({ name, port: route.portFor(gateways.portFor(targetPort)) }));
+async function takeOne(
+  api: ClusterApi,
+  session: string,
+  service: TargetService,
+  route: Route,
+  gateways: Gateways,
+  emit: Emit,
+  signal: AbortSignal,
+): Promise<void> {
+  const ports = service.ports.map(({ name, targetPort }) => ({
+    name,
+    port: route.portFor(gateways.portFor(targetPort)),
+  }));
   // The prober's configuration reaches kube-apiserver while the Service is being changed.
   await using prober: Prober = await serviceProber(api, session, service);
   await takeService(api, session, service.service, { address: route.address, ports }, emit);
   const proof: Proof = await probeUntil(prober, 'us', IN_A_ROW, CUT_OVER_MS, signal);
   const name = `${service.service.metadata.namespace}/${service.service.metadata.name}`;
   if (!proof.reached) {
-    throw new DevloopError('route.none', `Service ${name} leads here, but kube-apiserver does not get through within ${CUT_OVER_MS / 1000} s: ${proof.cause}`, {
-      hint: 'Everything is put back. If the cause is x509, compare the caBundle of the webhook configuration with the Secret.',
-    });
+    throw new DevloopError(
+      'route.none',
+      `Service ${name} leads here, but kube-apiserver does not get through within ${CUT_OVER_MS / 1000} s: ${proof.cause}`,
+      {
+        hint: 'Everything is put back. If the cause is x509, compare the caBundle of the webhook configuration with the Secret.',
+      },
+    );
   }
   const address = `${route.address}:${ports[0]!.port}`;
   emit({ type: 'route.proven', route: route.name, address, service: name, latencyMs: proof.latencyMs });
 }
 
 /** Scales the in-cluster manager down. Resolves when its Pods have been told to end; `gone` when they have. */
-export async function quietManager(api: ClusterApi, session: string, target: Target, emit: Emit, signal: AbortSignal): Promise<{ gone: Promise<boolean> }> {
+export async function quietManager(
+  api: ClusterApi,
+  session: string,
+  target: Target,
+  emit: Emit,
+  signal: AbortSignal,
+): Promise<{ gone: Promise<boolean> }> {
   const deployment = target.deployment?.object;
   if (deployment === undefined) return { gone: Promise.resolve(true) };
   await quiet(api, session, deployment, emit);

@@ -11,7 +11,11 @@ export interface DevloopRun extends AsyncDisposable {
   readonly pid: number;
   readonly events: DevloopEvent[];
   /** The next event of this type that was not waited for yet (or any later one that fits). Rejects when devloop ends without it. */
-  waitFor<T extends DevloopEvent['type']>(type: T, fits?: (event: EventOf<T>) => boolean, limitMs?: number): Promise<EventOf<T>>;
+  waitFor<T extends DevloopEvent['type']>(
+    type: T,
+    fits?: (event: EventOf<T>) => boolean,
+    limitMs?: number,
+  ): Promise<EventOf<T>>;
   /** The same for an event of any type. */
   waitForAny(fits: (event: DevloopEvent) => boolean, limitMs?: number): Promise<DevloopEvent>;
   signal(signal: NodeJS.Signals): void;
@@ -30,7 +34,11 @@ export interface DevloopOptions {
 /** Runs the real program with `--json` and reads its events. */
 export function startDevloop(args: string[], { cwd, env = {}, through = [] }: DevloopOptions): DevloopRun {
   const [program, ...rest] = [...through, process.execPath, BIN, ...withJson(args)];
-  const child = spawn(program!, rest, { cwd, env: { ...process.env, NODE_EXTRA_CA_CERTS: '', ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(program!, rest, {
+    cwd,
+    env: { ...process.env, NODE_EXTRA_CA_CERTS: '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const events: DevloopEvent[] = [];
   const listeners = new Set<() => void>();
   let stderr = '';
@@ -50,18 +58,31 @@ export function startDevloop(args: string[], { cwd, env = {}, through = [] }: De
   });
   const used = new Set<DevloopEvent>();
   const log = (): string => `${stderr}\n${events.map((event) => JSON.stringify(event)).join('\n')}`;
-  function waitForAny(fits: (event: DevloopEvent) => boolean, limitMs = 90_000, what = 'such event'): Promise<DevloopEvent> {
+  function waitForAny(
+    fits: (event: DevloopEvent) => boolean,
+    limitMs = 90_000,
+    what = 'such event',
+  ): Promise<DevloopEvent> {
     return new Promise((resolve, reject) => {
-      const done = (): void => (listeners.delete(look), clearTimeout(timer));
+      const done = (): void => {
+        listeners.delete(look);
+        clearTimeout(timer);
+      };
       const look = (): void => {
         const event = events.find((one) => !used.has(one) && fits(one));
         if (event === undefined && code === undefined) return;
         done();
-        if (event === undefined) return reject(new Error(`devloop ended with ${code} before ${what}:\n${log()}`));
+        if (event === undefined) {
+          reject(new Error(`devloop ended with ${code} before ${what}:\n${log()}`));
+          return;
+        }
         used.add(event);
         resolve(event);
       };
-      const timer = setTimeout(() => (done(), reject(new Error(`no ${what} within ${limitMs} ms:\n${log()}`))), limitMs);
+      const timer = setTimeout(() => {
+        done();
+        reject(new Error(`no ${what} within ${limitMs} ms:\n${log()}`));
+      }, limitMs);
       listeners.add(look);
       look();
     });
@@ -72,7 +93,8 @@ export function startDevloop(args: string[], { cwd, env = {}, through = [] }: De
     exited,
     log,
     signal: (signal) => void child.kill(signal),
-    waitFor: (type, fits = () => true, limitMs) => waitForAny((event) => event.type === type && fits(event as never), limitMs, type) as never,
+    waitFor: (type, fits = () => true, limitMs) =>
+      waitForAny((event) => event.type === type && fits(event as never), limitMs, type) as never,
     waitForAny: (fits, limitMs) => waitForAny(fits, limitMs),
     async [Symbol.asyncDispose]() {
       if (code === undefined) child.kill('SIGKILL');
@@ -87,7 +109,10 @@ function withJson(args: string[]): string[] {
 }
 
 /** Runs a command of devloop to its end. */
-export async function runDevloop(args: string[], options: DevloopOptions): Promise<{ code: number; events: DevloopEvent[]; log: string }> {
+export async function runDevloop(
+  args: string[],
+  options: DevloopOptions,
+): Promise<{ code: number; events: DevloopEvent[]; log: string }> {
   await using run = startDevloop(args, options);
   const code = await run.exited;
   return { code, events: run.events, log: run.log() };

@@ -19,14 +19,25 @@ export async function deploySample(cluster: TestCluster): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'devloop-image-'));
   try {
     const binary = join(directory, 'manager');
-    await execute('go', ['build', '-o', binary, './cmd'], { cwd: SAMPLE, env: { ...process.env, CGO_ENABLED: '0' }, maxBuffer: 1 << 24 });
+    await execute('go', ['build', '-o', binary, './cmd'], {
+      cwd: SAMPLE,
+      env: { ...process.env, CGO_ENABLED: '0' },
+      maxBuffer: 1 << 24,
+    });
     await cluster.loadImage(IMAGE, binary);
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
   await cluster.kubectl(['apply', '--server-side', '-k', join(SAMPLE, 'config/default')]);
   // A Pod that was early waits long for its Secret: the Certificate first, then the rollout.
-  await cluster.kubectl(['-n', NAMESPACE, 'wait', '--for=condition=Ready', 'certificate/application-operator-serving-cert', '--timeout=60s']);
+  await cluster.kubectl([
+    '-n',
+    NAMESPACE,
+    'wait',
+    '--for=condition=Ready',
+    'certificate/application-operator-serving-cert',
+    '--timeout=60s',
+  ]);
   await cluster.kubectl(['-n', NAMESPACE, 'rollout', 'status', `deployment/${DEPLOYMENT}`, '--timeout=120s']);
 }
 

@@ -11,7 +11,8 @@ const VOLATILE = new Set(['resourceVersion', 'generation', 'managedFields', 'cre
  * ports and managers.
  */
 export async function snapshot(cluster: TestCluster, namespace: string): Promise<Json> {
-  const get = async (kind: string, ...args: string[]): Promise<Json[]> => JSON.parse(await cluster.kubectl(['get', kind, ...args, '-o', 'json'])).items;
+  const get = async (kind: string, ...args: string[]): Promise<Json[]> =>
+    JSON.parse(await cluster.kubectl(['get', kind, ...args, '-o', 'json'])).items;
   const own = (kind: string): Promise<Json[]> => get(kind, '-n', namespace);
   const [services, deployments, validating, mutating, slices, endpoints, leases, all] = await Promise.all([
     own('services'),
@@ -21,7 +22,12 @@ export async function snapshot(cluster: TestCluster, namespace: string): Promise
     own('endpointslices'),
     own('endpoints'),
     own('leases'),
-    get('services,deployments,endpoints,endpointslices,leases,pods,configmaps,secrets', '-A', '-l', 'devloop.dev/session'),
+    get(
+      'services,deployments,endpoints,endpointslices,leases,pods,configmaps,secrets',
+      '-A',
+      '-l',
+      'devloop.dev/session',
+    ),
   ]);
   return {
     services: services.map(steady),
@@ -29,7 +35,9 @@ export async function snapshot(cluster: TestCluster, namespace: string): Promise
     configurations: [...validating, ...mutating].map(steady),
     slices: slices.map(sliceFacts).sort(byText),
     endpoints: endpoints.map(endpointFacts).sort(byText),
-    leases: leases.map((one) => (one.metadata as Json).name).filter((name) => String(name).startsWith('devloop')),
+    leases: leases
+      .map((one) => (one.metadata as Json).name)
+      .filter((name) => String(name).startsWith('devloop')),
     marked: all.map((one) => `${one.kind} ${(one.metadata as Json).name}`),
   };
 }
@@ -46,21 +54,41 @@ function steady(value: unknown): unknown {
 
 /** Pods come and go when the manager is scaled: their addresses are not part of the state that is put back, their number is. */
 function sliceFacts(slice: Json): Json {
-  const { labels = {}, ownerReferences = [] } = slice.metadata as { labels?: Record<string, string>; ownerReferences?: { kind: string; name: string }[] };
-  const endpoints = (slice.endpoints ?? []) as { addresses: string[]; conditions?: Json; targetRef?: { kind: string } }[];
+  const { labels = {}, ownerReferences = [] } = slice.metadata as {
+    labels?: Record<string, string>;
+    ownerReferences?: { kind: string; name: string }[];
+  };
+  const endpoints = (slice.endpoints ?? []) as {
+    addresses: string[];
+    conditions?: Json;
+    targetRef?: { kind: string };
+  }[];
   return {
     service: labels['kubernetes.io/service-name'],
     manager: labels['endpointslice.kubernetes.io/managed-by'],
     owners: ownerReferences.map((owner) => `${owner.kind} ${owner.name}`),
     ports: steady(slice.ports),
-    endpoints: endpoints.map((endpoint) => ({ targets: endpoint.targetRef?.kind, ready: endpoint.conditions?.ready })),
+    endpoints: endpoints.map((endpoint) => ({
+      targets: endpoint.targetRef?.kind,
+      ready: endpoint.conditions?.ready,
+    })),
   };
 }
 
 function endpointFacts(endpoints: Json): Json {
   const { name, labels } = endpoints.metadata as Json;
-  const subsets = (endpoints.subsets ?? []) as { addresses?: { targetRef?: { kind: string } }[]; ports?: unknown }[];
-  return { name, labels, subsets: subsets.map((subset) => ({ addresses: (subset.addresses ?? []).map((one) => one.targetRef?.kind), ports: subset.ports })) };
+  const subsets = (endpoints.subsets ?? []) as {
+    addresses?: { targetRef?: { kind: string } }[];
+    ports?: unknown;
+  }[];
+  return {
+    name,
+    labels,
+    subsets: subsets.map((subset) => ({
+      addresses: (subset.addresses ?? []).map((one) => one.targetRef?.kind),
+      ports: subset.ports,
+    })),
+  };
 }
 
 function byText(a: unknown, b: unknown): number {

@@ -1,0 +1,56 @@
+import { ApiError } from '../cluster/api-errors.ts';
+import { discover, type Target } from '../cluster/discover.ts';
+import { forbidden, missing, neededFor } from '../cluster/permissions.ts';
+import { assertTakeable } from '../cluster/service.ts';
+import type { Emit } from '../report/events.ts';
+import { deadSessions } from './holders.ts';
+import { hintsOf, type Opened } from './open.ts';
+import type { Io, UpOptions } from './options.ts';
+import type { Place } from './place.ts';
+import { reportLeft, restore } from './restore.ts';
+
+/** Discovers, checks all that can be checked without a write, and repairs what a dead session left. */
+export async function findTarget(opened: Opened, options: UpOptions, io: Io, place: Place): Promise<Target> {
+  const { api } = opened;
+  const hints = await hintsOf(opened, options.command);
+  const look = (emit: Emit): Promise<Target> =>
+    withPermissionList(opened, () => discover(api, opened.wanted, hints, emit));
+  const target = await look(io.emit);
+  for (const { service } of target.services) assertTakeable(service);
+  const lacking = await missing(api, permissionsFor(target));
+  if (lacking.length > 0) throw forbidden(api, lacking);
+  const dead = await deadSessions(api, target, place, options.takeOver, io.emit, io.signal);
+  if (dead.length === 0 || options.dryRun) return target;
+  for (const session of dead) await recover(opened, session, target, io);
+  return await look(() => {});
+}
+
+/** Nobody answers for a dead session, so there is nothing to wait for: its Services go back at once. */
+async function recover({ api }: Opened, session: string, target: Target, io: Io): Promise<void> {
+  const message = `Session ${session} is dead or taken over; what it changed is put back first.`;
+  io.emit({ type: 'note', message });
+  const namespaces = [target.namespace];
+  reportLeft(await restore(api, session, namespaces, { readySeconds: 0 }, io.emit, io.signal), io.emit);
+}
+
+function permissionsFor(target: Target): ReturnType<typeof neededFor> {
+  const spaces = target.services.map((one) => one.service.metadata.namespace!);
+  return neededFor([...new Set([target.namespace, ...spaces])], {
+    webhooks: target.services.length > 0,
+    deployment: target.deployment !== undefined,
+    secrets: target.services.length > 0,
+  });
+}
+
+/** A refusal during discovery is answered with the whole list of what is missing, not just with the first. */
+async function withPermissionList(opened: Opened, look: () => Promise<Target>): Promise<Target> {
+  try {
+    return await look();
+  } catch (error) {
+    if (!(error instanceof ApiError && error.isForbidden)) throw error;
+    const namespace = opened.wanted.namespace ?? opened.api.namespace;
+    const all = neededFor([namespace], { webhooks: true, deployment: true, secrets: true });
+    const lacking = await missing(opened.api, all);
+    throw lacking.length > 0 ? forbidden(opened.api, lacking) : error;
+  }
+}

@@ -1,0 +1,21 @@
+import type { DevloopEvent } from '../report/events.ts';
+
+/** What an event says about how a session does, in the words that `status` shows; undefined when it says nothing. Pure. */
+export function healthAfter(event: DevloopEvent): string | undefined {
+  switch (event.type) {
+    case 'controller.ready':
+    case 'controller.replaced':
+    case 'session.ready':
+      return 'serving';
+    case 'build.failed':
+      return 'serving the last program that was built; the newest source does not build';
+    case 'controller.exited':
+      return event.expected
+        ? undefined
+        : `the controller ended (${event.signal ?? `exit code ${event.code}`}); reviews wait for it`;
+    case 'session.stopping':
+      return 'putting everything back';
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,40 @@
+import { type FoundPair, findKeyPair, followKeyPair, layOut } from './certificate.ts';
+import type { Session } from './session.ts';
+
+/** The key pair of each webhook Service, by the name that kube-apiserver verifies. */
+export type KeyPairs = Map<string, FoundPair>;
+
+/** Finds and checks all of them, and writes the first one, which is the controller's, to where it will look. */
+export async function findKeyPairs({ opened, target, files, io }: Session): Promise<KeyPairs> {
+  const pairs: KeyPairs = new Map();
+  for (const service of target.services) {
+    const found = await findKeyPair(opened.api, target, service, opened.config.certificates?.secret, io.emit);
+    const { namespace, name, directory } = found.secret;
+    const source = directory ? `mounted at ${directory}` : `its certificate is for ${service.serverName}`;
+    io.emit({ type: 'discovered', what: 'secret', value: `${namespace}/${name}`, source });
+    if (directory !== undefined && !files.mountedAt.includes(directory)) files.mountedAt.push(directory);
+    if (pairs.size === 0) await layOut(files.certificates, found, io.emit);
+    pairs.set(service.serverName, found);
+  }
+  return pairs;
+}
+
+/** Follows renewals of all of them until the signal aborts. */
+export async function followKeyPairs(
+  { opened, target, files, io }: Session,
+  pairs: KeyPairs,
+  present: (serverName: string, pair: FoundPair['pair']) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  await Promise.all(
+    target.services.map((service, index) => {
+      const { secret } = opened.config.certificates ?? {};
+      const find = (): Promise<FoundPair> => findKeyPair(opened.api, target, service, secret, () => {});
+      const use = async (found: FoundPair): Promise<void> => {
+        if (index === 0) await layOut(files.certificates, found, io.emit);
+        present(service.serverName, found.pair);
+      };
+      return followKeyPair(find, use, pairs.get(service.serverName)!, io.emit, signal);
+    }),
+  );
+}

@@ -1,0 +1,18 @@
+import type { Target } from '../cluster/discover.ts';
+import type { LocalFiles } from './controller-plan.ts';
+import type { Opened } from './open.ts';
+import type { Io, UpOptions } from './options.ts';
+import type { Place } from './place.ts';
+
+/** One `up`: what all its steps share. */
+export interface Session {
+  id: string;
+  /** In the clock of performance.now(). */
+  started: number;
+  place: Place;
+  opened: Opened;
+  target: Target;
+  files: LocalFiles;
+  options: UpOptions;
+  io: Io;
+}

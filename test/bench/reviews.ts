@@ -1,0 +1,78 @@
+import { type ClusterApi, connect } from '../../src/cluster/api.ts';
+import { loadKubeconfig } from '../../src/cluster/kubeconfig.ts';
+
+const PATH = '/apis/apps.example.com/v1/namespaces/default/applications';
+
+/** Asks for real admission reviews: server-side dry runs of an Application without image, which the webhook refuses. */
+export interface Reviewer extends AsyncDisposable {
+  /** The webhook's refusal, or the API server's own error. */
+  ask(): Promise<string>;
+}
+
+export async function createReviewer(kubeconfig: string): Promise<Reviewer> {
+  const api: ClusterApi = await connect(await loadKubeconfig({ kubeconfig }, {}, process.cwd()));
+  let count = 0;
+  return {
+    async ask() {
+      const object = {
+        apiVersion: 'apps.example.com/v1',
+        kind: 'Application',
+        metadata: { name: `bench-${count++}` },
+        spec: { image: '' },
+      };
+      try {
+        await api.call('POST', PATH, object, { query: { dryRun: 'All' } });
+        return 'accepted';
+      } catch (error) {
+        return (error as Error).message;
+      }
+    },
+    [Symbol.asyncDispose]: () => api[Symbol.asyncDispose](),
+  };
+}
+
+/** Time from `since` until a review is answered with `text`. */
+export async function untilAnswered(
+  reviewer: Reviewer,
+  text: string,
+  since: number,
+  limitMs = 120_000,
+): Promise<number> {
+  for (let last = ''; performance.now() - since < limitMs; ) {
+    last = await reviewer.ask();
+    if (last.includes(text)) return performance.now() - since;
+    await new Promise((resolve) => setTimeout(resolve, 4));
+    if (performance.now() - since >= limitMs)
+      throw new Error(`no review was answered with "${text}"; the last one said: ${last}`);
+  }
+  throw new Error(`no review was answered with "${text}"`);
+}
+
+/** A constant rate, whatever the answers take. */
+export async function load(
+  reviewer: Reviewer,
+  perSecond: number,
+  until: Promise<unknown>,
+  isGood: (answer: string) => boolean,
+): Promise<{ asked: number; failures: string[]; slowestMs: number }> {
+  const result = { asked: 0, failures: [] as string[], slowestMs: 0 };
+  const pending = new Set<Promise<void>>();
+  let going = true;
+  until.finally(() => (going = false)).catch(() => {});
+  const started = performance.now();
+  while (going) {
+    const due = started + (result.asked * 1000) / perSecond;
+    const wait = due - performance.now();
+    if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
+    result.asked++;
+    const asked = performance.now();
+    const one = reviewer.ask().then((answer) => {
+      result.slowestMs = Math.max(result.slowestMs, performance.now() - asked);
+      if (!isGood(answer)) result.failures.push(answer);
+      pending.delete(one);
+    });
+    pending.add(one);
+  }
+  await Promise.all(pending);
+  return result;
+}

@@ -1,0 +1,147 @@
+import { tmpdir } from 'node:os';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { DevloopEvent } from '../../src/report/events.ts';
+import { startCluster, type TestCluster } from '../support/cluster/cluster.ts';
+import { runDevloop, startDevloop } from '../support/devloop.ts';
+import { checkoutSample, DEPLOYMENT, deploySample, NAMESPACE } from '../support/sample-operator.ts';
+import { snapshot } from '../support/snapshot.ts';
+
+type Moment = [name: string, is: (event: DevloopEvent) => boolean];
+
+const change = (action: string, kind: string): Moment => [
+  `${action} ${kind}`,
+  (event) => event.type === 'change' && event.action === action && event.object.startsWith(`${kind} `),
+];
+const type = (wanted: DevloopEvent['type'], name: string = wanted): Moment => [
+  name,
+  (event) => event.type === wanted,
+];
+
+const UP: Moment[] = [
+  type('session.started'),
+  type('build.started'),
+  type('route.proven', 'the first probe'),
+  change('change', 'Service'),
+  change('create', 'EndpointSlice'),
+  change('change', 'Endpoints'),
+  change('delete', 'EndpointSlice'),
+  ['the second probe', (event) => event.type === 'route.proven' && event.service.startsWith(NAMESPACE)],
+  change('change', 'Deployment'),
+  type('controller.started'),
+  type('controller.ready'),
+  type('session.ready'),
+];
+
+const DOWN: Moment[] = [
+  change('restore', 'Deployment'),
+  change('restore', 'Service'),
+  change('delete', 'EndpointSlice'),
+  change('restore', 'Endpoints'),
+  type('session.restored'),
+];
+
+describe('kill -9', () => {
+  let cluster: TestCluster;
+  let checkout: Awaited<ReturnType<typeof checkoutSample>>;
+  let before: Awaited<ReturnType<typeof snapshot>>;
+  const env = (): Record<string, string> => ({ KUBECONFIG: cluster.kubeconfig, CGO_ENABLED: '0' });
+
+  beforeAll(async () => {
+    cluster = await startCluster({ log: (line) => console.error(line) });
+    await deploySample(cluster);
+    checkout = await checkoutSample();
+    before = await snapshot(cluster, NAMESPACE);
+  }, 1_800_000);
+
+  afterAll(async () => {
+    await checkout?.[Symbol.asyncDispose]();
+    await cluster?.[Symbol.asyncDispose]();
+  });
+
+  /** Starts `up` and kills it at the moment when it says that something was done. */
+  async function killUpAt([, is]: Moment): Promise<void> {
+    await using up = startDevloop(['up'], { cwd: checkout.directory, env: env() });
+    await up.waitForAny(is, 300_000);
+    up.signal('SIGKILL');
+    await up.exited;
+  }
+
+  async function expectRestored(): Promise<void> {
+    // Whether a Pod is ready again is the Deployment's own time; a `down` has waited for it already.
+    await cluster.kubectl([
+      '-n',
+      NAMESPACE,
+      'rollout',
+      'status',
+      `deployment/${DEPLOYMENT}`,
+      '--timeout=60s',
+    ]);
+    expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
+  }
+
+  it.each(UP)('of up at "%s" is repaired by down from another directory', async (...moment) => {
+    await killUpAt(moment);
+    const { code, log } = await runDevloop(['down'], { cwd: tmpdir(), env: env() });
+    expect(code, log).toBe(0);
+    await expectRestored();
+  });
+
+  it.each(DOWN)('of down at "%s" is repaired by down', async (...moment) => {
+    await killUpAt(UP.at(-1)!);
+    await using down = startDevloop(['down'], { cwd: tmpdir(), env: env() });
+    await down.waitForAny(moment[1], 120_000);
+    down.signal('SIGKILL');
+    await down.exited;
+    const { code, log } = await runDevloop(['down'], { cwd: tmpdir(), env: env() });
+    expect(code, log).toBe(0);
+    await expectRestored();
+  });
+
+  it('leaves a controller that the next up ends, and a session that it recovers', async () => {
+    await using first = startDevloop(['up'], { cwd: checkout.directory, env: env() });
+    const { pid } = await first.waitFor('controller.ready');
+    await first.waitFor('session.ready');
+    first.signal('SIGKILL');
+    await first.exited;
+    expect(isRunning(pid)).toBe(true);
+    await using second = startDevloop(['up'], { cwd: checkout.directory, env: env() });
+    await second.waitFor('session.ready');
+    expect(isRunning(pid)).toBe(false);
+    second.signal('SIGTERM');
+    expect(await second.exited).toBe(130);
+    await expectRestored();
+  });
+
+  it('on another machine is noticed when its Lease stands still', async () => {
+    await using up = startDevloop(['up'], {
+      cwd: checkout.directory,
+      env: env(),
+      through: ['unshare', '--uts', 'sh', '-c', 'hostname elsewhere && exec "$@"', 'sh'],
+    });
+    await up.waitFor('session.ready');
+    const live = await runDevloop(['down'], { cwd: tmpdir(), env: env() });
+    expect(live.events.at(-1)).toMatchObject({
+      type: 'error',
+      code: 'session.held',
+      message: expect.stringContaining('@elsewhere'),
+    });
+    expect(live.code).toBe(4);
+    up.signal('SIGKILL');
+    await up.exited;
+    const dead = await runDevloop(['down'], { cwd: tmpdir(), env: env() });
+    expect(dead.events).toContainEqual(
+      expect.objectContaining({ type: 'waiting', for: expect.stringContaining('elsewhere') }),
+    );
+    expect(dead.code, dead.log).toBe(0);
+    await expectRestored();
+  });
+});
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

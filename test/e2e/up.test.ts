@@ -1,0 +1,153 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startCluster, type TestCluster } from '../support/cluster/cluster.ts';
+import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
+import { eventually } from '../support/eventually.ts';
+import {
+  application,
+  checkoutSample,
+  DEPLOYMENT,
+  deploySample,
+  NAMESPACE,
+  SERVICE,
+} from '../support/sample-operator.ts';
+import { snapshot } from '../support/snapshot.ts';
+
+/** The one line of the sample operator that a person reads when the image is missing. */
+const WEBHOOK = 'internal/webhook/v1/application_webhook.go';
+const MESSAGE = 'an Application needs an image';
+const LOCAL = 'the laptop says: no image';
+
+describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
+  'devloop up, endpoint routing $aggregatorRouting',
+  (mode) => {
+    let cluster: TestCluster;
+    let checkout: Awaited<ReturnType<typeof checkoutSample>>;
+    let before: Awaited<ReturnType<typeof snapshot>>;
+    let up: DevloopRun;
+    const env = (): Record<string, string> => ({ KUBECONFIG: cluster.kubeconfig, CGO_ENABLED: '0' });
+    const apply = (name: string, image: string, extra = ''): Promise<string> =>
+      cluster.kubectl(['apply', '-f', '-'], { input: application(name, image, extra) });
+    const edit = async (from: string, to: string): Promise<void> => {
+      const file = join(checkout.directory, WEBHOOK);
+      await writeFile(file, (await readFile(file, 'utf8')).replace(from, to));
+    };
+
+    beforeAll(async () => {
+      cluster = await startCluster({ ...mode, log: (line) => console.error(line) });
+      await deploySample(cluster);
+      checkout = await checkoutSample();
+      await edit(MESSAGE, LOCAL);
+      before = await snapshot(cluster, NAMESPACE);
+    }, 1_800_000);
+
+    afterAll(async () => {
+      await up?.[Symbol.asyncDispose]();
+      await checkout?.[Symbol.asyncDispose]();
+      await cluster?.[Symbol.asyncDispose]();
+    });
+
+    it('finds everything by itself and says where from', async () => {
+      up = startDevloop(['up'], { cwd: checkout.directory, env: env() });
+      await up.waitFor('session.ready', undefined, 300_000);
+      const found = Object.fromEntries(
+        up.events.flatMap((event) => (event.type === 'discovered' ? [[event.what, event.value]] : [])),
+      );
+      expect(found).toMatchObject({
+        service: `${NAMESPACE}/${SERVICE}`,
+        deployment: `${NAMESPACE}/${DEPLOYMENT}`,
+        secret: `${NAMESPACE}/webhook-server-cert`,
+        'main package': './cmd',
+        address: expect.stringContaining(cluster.hostIp),
+      });
+    });
+
+    it('has quieted the in-cluster manager', async () => {
+      expect(await cluster.kubectl(['-n', NAMESPACE, 'get', 'pods', '-o', 'name'])).toBe('');
+    });
+
+    it('answers reviews with the local code', async () => {
+      await expect(apply('bad', '')).rejects.toThrow(LOCAL);
+    });
+
+    it('reconciles with the local code: create, update, delete through the finalizer', async () => {
+      await apply('good', 'devloop.test/pause:1');
+      await eventually(async () =>
+        expect(await cluster.kubectl(['get', 'deployment', 'good', '-o', 'jsonpath={.spec.replicas}'])).toBe(
+          '1',
+        ),
+      );
+      await apply('good', 'devloop.test/pause:1', ', replicas: 3');
+      await eventually(async () =>
+        expect(await cluster.kubectl(['get', 'deployment', 'good', '-o', 'jsonpath={.spec.replicas}'])).toBe(
+          '3',
+        ),
+      );
+      expect(
+        await cluster.kubectl(['get', 'application', 'good', '-o', 'jsonpath={.metadata.finalizers}']),
+      ).toContain('finalizer');
+      await cluster.kubectl(['delete', 'application', 'good', '--timeout=30s']);
+      await eventually(async () =>
+        expect(await cluster.kubectl(['get', 'deployments', '-o', 'name'])).toBe(''),
+      );
+    });
+
+    it('replaces the controller when a file is saved, and answers every review meanwhile', async () => {
+      const outcomes: string[] = [];
+      let going = true;
+      const load = (async () => {
+        while (going) outcomes.push(await apply('bad', '').then(String, (error: Error) => error.message));
+      })();
+      await edit(LOCAL, `${LOCAL}, twice`);
+      await up.waitFor('controller.replaced', undefined, 120_000);
+      await eventually(async () => expect(outcomes.at(-1)).toContain(`${LOCAL}, twice`));
+      going = false;
+      await load;
+      expect(outcomes.filter((outcome) => !outcome.includes(LOCAL))).toEqual([]);
+    });
+
+    it('shows what the compiler says and goes on serving with the old program', async () => {
+      await edit('package v1', 'package v1\n\nfunc broken() { return 1 }');
+      const failed = await up.waitFor('build.failed', undefined, 120_000);
+      expect(failed.output).toMatch(/too many return values|internal\/webhook/);
+      await expect(apply('bad', '')).rejects.toThrow(`${LOCAL}, twice`);
+      await edit('\n\nfunc broken() { return 1 }', '');
+    });
+
+    it('is seen by status from anywhere', async () => {
+      const { code, events } = await runDevloop(['status'], { cwd: tmpdir(), env: env() });
+      expect(code).toBe(0);
+      expect(events).toContainEqual(
+        expect.objectContaining({
+          type: 'status',
+          sessions: [
+            expect.objectContaining({
+              state: 'live',
+              health: 'serving',
+              route: expect.stringContaining(cluster.hostIp),
+            }),
+          ],
+        }),
+      );
+    });
+
+    it('refuses a second session and names the holder', async () => {
+      const { code, events } = await runDevloop(['up'], { cwd: checkout.directory, env: env() });
+      expect(events.at(-1)).toMatchObject({
+        type: 'error',
+        code: 'session.held',
+        message: expect.stringContaining(`pid ${up.pid}`),
+      });
+      expect(code).toBe(4);
+    });
+
+    it('puts everything back on Ctrl-C', async () => {
+      up.signal('SIGINT');
+      expect(await up.exited).toBe(130);
+      expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
+      await expect(apply('bad', '')).rejects.toThrow(MESSAGE);
+    });
+  },
+);

@@ -1,0 +1,12 @@
+/** Repeats an assertion until it holds, or fails with its last failure when the time is up. */
+export async function eventually(assertion: () => Promise<void>, limitMs = 30_000): Promise<void> {
+  const deadline = Date.now() + limitMs;
+  for (;;) {
+    try {
+      return await assertion();
+    } catch (error) {
+      if (Date.now() > deadline) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+}
