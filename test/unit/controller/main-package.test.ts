@@ -1,0 +1,141 @@
+import { expect, test } from 'vitest';
+import { buildRecipes } from '../../../src/controller/build-recipes.ts';
+import { goAdvice } from '../../../src/controller/go-advice.ts';
+import { findMainPackage } from '../../../src/controller/main-package.ts';
+import { directoryWith } from './support/places.ts';
+
+const MODULE = `module example.com/operator
+
+go 1.24
+
+require sigs.k8s.io/controller-runtime v0.0.0
+
+replace sigs.k8s.io/controller-runtime => ./runtime
+`;
+const RUNTIME = {
+  'runtime/go.mod': 'module sigs.k8s.io/controller-runtime\n\ngo 1.24\n',
+  'runtime/manager.go': 'package runtime\n',
+};
+const MANAGER = 'package main\n\nimport _ "sigs.k8s.io/controller-runtime"\n\nfunc main() {}\n';
+const TOOL = 'package main\n\nfunc main() {}\n';
+
+async function find(files: Record<string, string>, command?: string[]) {
+  const directory = await directoryWith({ 'go.mod': MODULE, ...RUNTIME, ...files });
+  return findMainPackage(directory, command ? { command } : {});
+}
+
+test.each<[string, Record<string, string>, string[] | undefined, string]>([
+  ['main.go at the root', { 'main.go': MANAGER }, undefined, '.'],
+  ['cmd/main.go', { 'cmd/main.go': MANAGER }, ['/manager'], './cmd'],
+  ['cmd/manager', { 'cmd/manager/main.go': MANAGER }, undefined, './cmd/manager'],
+  ['cmd/<name>', { 'cmd/widget-operator/main.go': MANAGER }, undefined, './cmd/widget-operator'],
+  [
+    'a tool beside it',
+    { 'cmd/main.go': MANAGER, 'cmd/gen/main.go': TOOL, 'hack/main.go': TOOL },
+    undefined,
+    './cmd',
+  ],
+  [
+    'two managers, one of which the Deployment runs',
+    { 'cmd/agent/main.go': MANAGER, 'cmd/manager/main.go': MANAGER },
+    ['/usr/bin/agent'],
+    './cmd/agent',
+  ],
+  [
+    'two managers, one of which the Dockerfile builds',
+    {
+      'cmd/a/main.go': MANAGER,
+      'cmd/b/main.go': MANAGER,
+      Dockerfile: 'RUN go build -a -o manager ./cmd/b\n',
+    },
+    ['/manager'],
+    './cmd/b',
+  ],
+  [
+    'two managers, one of which the Makefile builds',
+    {
+      'cmd/a/main.go': MANAGER,
+      'cmd/b/main.go': MANAGER,
+      Makefile: 'build:\n\tgo build -o bin/manager cmd/a/main.go\n',
+    },
+    undefined,
+    './cmd/a',
+  ],
+  ['an unusual place', { 'operator/main.go': MANAGER, 'cmd/gen/main.go': TOOL }, undefined, './operator'],
+  [
+    'controller-runtime behind a package of its own',
+    {
+      'cmd/main.go': 'package main\n\nimport "example.com/operator/app"\n\nfunc main() { app.Run() }\n',
+      'app/app.go': 'package app\n\nimport _ "sigs.k8s.io/controller-runtime"\n\nfunc Run() {}\n',
+      'tools/x/main.go': TOOL,
+    },
+    undefined,
+    './cmd',
+  ],
+  ['no controller-runtime at all', { 'cmd/main.go': TOOL, 'hack/gen/main.go': TOOL }, undefined, './cmd'],
+])('%s', async (_, files, command, expected) => {
+  const found = await find(files, command);
+  expect(found.package).toBe(expected);
+  expect(found.source).toMatch(/\w/);
+});
+
+test('several that nothing tells apart are listed, with the way to name one', async () => {
+  await expect(
+    find({ 'cmd/a/main.go': MANAGER, 'cmd/b/main.go': MANAGER }, ['/manager']),
+  ).rejects.toMatchObject({
+    code: 'controller.no-main',
+    message: expect.stringContaining('./cmd/a, ./cmd/b'),
+    hint: expect.stringContaining('controller: {build:'),
+  });
+});
+
+test('a module without a main package is told from a directory without Go', async () => {
+  await expect(find({ 'a.go': 'package a\n' })).rejects.toMatchObject({
+    code: 'controller.no-main',
+    message: expect.stringContaining('no main package'),
+  });
+  await expect(findMainPackage(await directoryWith(), {})).rejects.toMatchObject({
+    code: 'controller.no-main',
+    hint: expect.stringContaining('devloop up -- <command>'),
+  });
+});
+
+test('without go on the PATH there is no toolchain', async () => {
+  const directory = await directoryWith({ 'go.mod': MODULE });
+  const path = process.env.PATH;
+  process.env.PATH = directory;
+  try {
+    await expect(findMainPackage(directory, {})).rejects.toMatchObject({ code: 'controller.no-toolchain' });
+  } finally {
+    process.env.PATH = path;
+  }
+});
+
+test.each<[string, { package: string; output: string | undefined }[]]>([
+  [
+    'RUN CGO_ENABLED=0 GOOS=$TARGETOS go build -a -o manager cmd/main.go',
+    [{ package: './cmd', output: 'manager' }],
+  ],
+  [
+    'RUN go build -trimpath -ldflags="-s -w" -o /out/manager \\\n    ./cmd/manager/',
+    [{ package: './cmd/manager', output: 'manager' }],
+  ],
+  [
+    "\tgo build -ldflags '-X a=b' -o bin/manager main.go && echo built",
+    [{ package: '.', output: 'manager' }],
+  ],
+  ['\tgo run ./main.go', [{ package: '.', output: undefined }]],
+  ['RUN go build -o app', [{ package: '.', output: 'app' }]],
+  ['\tgo build -o $(BIN) $(PKG)', []],
+  ['RUN go mod download', []],
+])('%s', (text, expected) => {
+  expect(buildRecipes(text)).toEqual(expected);
+});
+
+test('the go tool is answered with the command that settles it', () => {
+  expect(goAdvice('main.go:4:2: missing go.sum entry for module providing package a.b/c')).toBe(
+    'go mod tidy',
+  );
+  expect(goAdvice('go: inconsistent vendoring in /src:')).toBe('go mod vendor');
+  expect(goAdvice('undefined: nonsense')).toBeUndefined();
+});

@@ -1,0 +1,240 @@
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { listSources } from '../../../src/controller/dependencies.ts';
+import { localSources } from '../../../src/controller/go-list.ts';
+import { watchSources } from '../../../src/controller/watch.ts';
+import { isGenerated, isGoInput, isNotSource, structureOf } from '../../../src/controller/watch-filter.ts';
+import type { WatchTarget } from '../../../src/controller/watch-scope.ts';
+import { directoryWith, put } from './support/places.ts';
+
+const NEVER = new AbortController().signal;
+const MODULE = {
+  'go.mod': 'module example.com/m\n\ngo 1.24\n',
+  'cmd/main.go': 'package main\n\nimport _ "example.com/m/a"\n\nfunc main() {}\n',
+  'a/a.go': 'package a\n',
+};
+
+async function watchIn(directory: string, target: WatchTarget, sinceMs = Number.POSITIVE_INFINITY) {
+  const seen: string[][] = [];
+  let wake = () => {};
+  const watcher = await watchSources({
+    cwd: directory,
+    target,
+    sinceMs,
+    isOfBuild: () => false,
+    signal: NEVER,
+    onChange(files) {
+      seen.push(files.map((file) => relative(directory, file)));
+      wake();
+    },
+    onError: (message) => expect.unreachable(message),
+  });
+  onTestFinished(() => watcher[Symbol.asyncDispose]());
+  /** The files of all changes up to the one that this mark makes: nothing is waited for in the blind. */
+  async function changesUntil(mark: string): Promise<string[]> {
+    while (!seen.flat().includes(mark)) {
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+    return [...new Set(seen.splice(0).flat())].filter((file) => file !== mark).sort();
+  }
+  return { watcher, seen, changesUntil };
+}
+
+async function watchGo(files: Record<string, string> = {}) {
+  const directory = await directoryWith({ ...MODULE, ...files });
+  const watched = await watchIn(directory, { goPackage: './cmd' });
+  let count = 0;
+  const write = (name: string, text: string) => put(directory, name, text);
+  /** A change that certainly counts, made after the others. */
+  const changes = async () => {
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    await write('cmd/mark.go', `package main\n\nconst mark = ${++count}\n`);
+    return watched.changesUntil('cmd/mark.go');
+  };
+  return { directory, write, changes, ...watched };
+}
+
+test('sources of the program count; tests, other files and other directories do not', async () => {
+  const { write, changes } = await watchGo({ 'other/o.go': 'package other\n' });
+  await write('a/a.go', 'package a\n\nconst A = 1\n');
+  await write('a/a_test.go', 'package a\n');
+  await write('a/README.md', 'text');
+  await write('a/.#a.go', 'lock');
+  await write('other/o.go', 'package other\n\nconst O = 1\n');
+  await write('go.mod', `${MODULE['go.mod']}// changed\n`);
+  expect(await changes()).toEqual(['a/a.go', 'go.mod']);
+});
+
+test('the same bytes again are no change', async () => {
+  const { directory, write, changes } = await watchGo();
+  await write('a/a.go', MODULE['a/a.go']);
+  await write('a/a.go.new', MODULE['a/a.go']);
+  await rename(join(directory, 'a/a.go.new'), join(directory, 'a/a.go'));
+  expect(await changes()).toEqual([]);
+});
+
+test('an atomic save, a new file and a removed one are changes', async () => {
+  const { directory, write, changes } = await watchGo({ 'a/gone.go': 'package a\n' });
+  await write('a/save.tmp', 'package a\n\nconst Saved = 1\n');
+  await rename(join(directory, 'a/save.tmp'), join(directory, 'a/a.go'));
+  await write('a/new.go', 'package a\n\nconst New = 1\n');
+  await rm(join(directory, 'a/gone.go'));
+  expect(await changes()).toEqual(['a/a.go', 'a/gone.go', 'a/new.go']);
+  await write('a/a.go', 'package a\n\nconst Saved = 2\n');
+  expect(await changes()).toEqual(['a/a.go']);
+});
+
+test('a directory that is imported anew is watched after the refresh', async () => {
+  const { watcher, write, changes } = await watchGo();
+  await write('b/b.go', 'package b\n');
+  await write('a/a.go', 'package a\n\nimport _ "example.com/m/b"\n');
+  expect(await changes()).toEqual(['a/a.go']);
+  await watcher.refresh(Number.POSITIVE_INFINITY);
+  await write('b/b.go', 'package b\n\nconst B = 1\n');
+  expect(await changes()).toEqual(['b/b.go']);
+});
+
+test('embedded files and local replacements count', async () => {
+  const { write, changes } = await watchGo({
+    'go.mod': `${MODULE['go.mod']}\nrequire example.com/lib v0.0.0\n\nreplace example.com/lib => ./lib\n`,
+    'lib/go.mod': 'module example.com/lib\n\ngo 1.24\n',
+    'lib/lib.go': 'package lib\n',
+    'a/a.go':
+      'package a\n\nimport (\n\t"embed"\n\n\t_ "example.com/lib"\n)\n\n//go:embed one.yaml templates\nvar Files embed.FS\n',
+    'a/one.yaml': 'a: 1\n',
+    'a/two.yaml': 'a: 1\n',
+    'a/templates/x.tmpl': 'x',
+  });
+  await write('lib/lib.go', 'package lib\n\nconst L = 1\n');
+  await write('a/one.yaml', 'a: 2\n');
+  await write('a/two.yaml', 'a: 2\n');
+  await write('a/templates/y.tmpl', 'y');
+  expect(await changes()).toEqual(['a/one.yaml', 'a/templates/y.tmpl', 'lib/lib.go']);
+});
+
+test('what was saved after the build had begun is reported from the beginning', async () => {
+  const directory = await directoryWith(MODULE);
+  const { seen } = await watchIn(directory, { goPackage: './cmd' }, 0);
+  expect(seen.flat().sort()).toEqual(['a/a.go', 'cmd/main.go', 'go.mod']);
+});
+
+test('200 files at once are all seen', async () => {
+  const { write, changes } = await watchGo();
+  const names = Array.from({ length: 200 }, (_, index) => `a/f${String(index).padStart(3, '0')}.go`);
+  await Promise.all(names.map((name) => write(name, 'package a\n')));
+  expect(await changes()).toEqual(names);
+});
+
+test('directories and globs are watched with all below, except what tools and editors make', async () => {
+  const directory = await directoryWith({
+    'src/a.rs': '1',
+    'conf/x.yaml': '1',
+    'conf/x.txt': '1',
+    'src/target/t.rs': '1',
+  });
+  const { changesUntil } = await watchIn(directory, { paths: ['src', 'conf/**/*.yaml'] });
+  await mkdir(join(directory, 'src/deep/er'), { recursive: true });
+  await writeFile(join(directory, 'src/deep/er/new.rs'), '1');
+  for (const name of [
+    'src/a.rs',
+    'conf/x.yaml',
+    'conf/x.txt',
+    'src/target/t.rs',
+    'src/.git/index',
+    'src/a.rs~',
+    'src/.a.rs.swp',
+  ]) {
+    await put(directory, name, '2');
+  }
+  await expect
+    .poll(() => writeFile(join(directory, 'src/mark'), String(performance.now())).then(() => true))
+    .toBe(true);
+  const changed = await changesUntil('src/mark');
+  expect(changed).toEqual(['conf/x.yaml', 'src/a.rs', 'src/deep/er/new.rs']);
+});
+
+test('a generated file that the build itself wrote is no change', async () => {
+  const directory = await directoryWith(MODULE);
+  const changes: string[] = [];
+  let own = true;
+  await using watcher = await watchSources({
+    cwd: directory,
+    target: { goPackage: './cmd' },
+    sinceMs: Number.POSITIVE_INFINITY,
+    isOfBuild: () => own,
+    signal: NEVER,
+    onChange: (files) => changes.push(...files),
+    onError: (message) => expect.unreachable(message),
+  });
+  const text = '// Code generated by controller-gen. DO NOT EDIT.\n\npackage a\n';
+  const generated = await put(directory, 'a/zz_generated.go', text);
+  await put(directory, 'a/a.go', 'package a\n\nconst A = 1\n');
+  await expect.poll(() => changes).toEqual([join(directory, 'a/a.go')]);
+  own = false;
+  await put(directory, 'a/zz_generated.go', `${text}\nconst Z = 1\n`);
+  await expect.poll(() => changes).toContain(generated);
+  void watcher;
+});
+
+test('nothing of the module cache and of Go itself is a source', async () => {
+  const directory = await directoryWith(MODULE);
+  const sources = await listSources(directory, './cmd', NEVER);
+  expect([...sources!.directories].sort()).toEqual([directory, join(directory, 'a'), join(directory, 'cmd')]);
+  await put(directory, 'go.mod', 'nonsense');
+  expect(await listSources(directory, './cmd', NEVER)).toBeUndefined();
+});
+
+test('packages are read from the list of go', () => {
+  const list = [
+    { Dir: '/go/src/fmt', ImportPath: 'fmt', Standard: true },
+    { Dir: '/cache/lib@v1', ImportPath: 'lib', Module: { Path: 'lib', GoMod: '/cache/lib.mod' } },
+    {
+      Dir: '/cache/fork@v1',
+      ImportPath: 'forked',
+      Module: { Path: 'forked', Replace: { Version: 'v1', Dir: '/cache/fork@v1' } },
+    },
+    {
+      Dir: '/m/cmd',
+      ImportPath: 'm/cmd',
+      Imports: ['fmt', 'lib', 'm/missing'],
+      Module: { Path: 'm', Main: true, Dir: '/m', GoMod: '/m/go.mod' },
+    },
+  ];
+  const { directories } = localSources(list.map((one) => JSON.stringify(one, null, '\t')).join('\n'));
+  expect([...directories].sort()).toEqual(['/m', '/m/cmd', '/m/missing']);
+});
+
+test('paths are judged by name and place', () => {
+  const sources = {
+    directories: new Set(['/m']),
+    embedded: new Set(['/m/x.yaml']),
+    embeddedDirectories: new Set(['/m/t']),
+  };
+  const inputs = ['/m/a.go', '/m/go.mod', '/m/go.work', '/m/a.s', '/m/a.h', '/m/x.yaml', '/m/t/any'];
+  const others = [
+    '/m/a_test.go',
+    '/m/_a.go',
+    '/m/.#a.go',
+    '/m/y.yaml',
+    '/m/sub/a.go',
+    '/m/t/any~',
+    '/m/a.go~',
+  ];
+  expect(inputs.filter((path) => isGoInput(path, sources))).toEqual(inputs);
+  expect(others.filter((path) => isGoInput(path, sources))).toEqual([]);
+  expect(isNotSource('/bin/project/src/a.py', '/bin/project')).toBe(false);
+  expect(isNotSource('/p/node_modules/a/b.js', '/p')).toBe(true);
+});
+
+test('only package, imports, embeds and build tags are structure', () => {
+  const file = '//go:build linux\n\npackage a\n\nimport (\n\t"fmt"\n)\n\n//go:embed x\nvar X string\n';
+  expect(structureOf('/m/a.go', file)).toBe(
+    '//go:build linux\npackage a\nimport (\n\t"fmt"\n)\n//go:embed x',
+  );
+  expect(structureOf('/m/a.go', `${file}\nfunc f() {}\n`)).toBe(structureOf('/m/a.go', file));
+  expect(isGenerated('// Code generated by controller-gen. DO NOT EDIT.\n')).toBe(true);
+  expect(isGenerated('// Not: Code generated\n')).toBe(false);
+});
