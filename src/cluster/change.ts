@@ -57,7 +57,12 @@ export async function applyChange(
  * Puts an object back that carries the mark of this session. Idempotent; what somebody else changed since is kept and returned.
  * Another session's mark is left alone: it may have come between the look that found ours and now.
  */
-export async function undoChange(api: ClusterApi, ref: ObjectRef, session: string, emit: Emit): Promise<Kept[]> {
+export async function undoChange(
+  api: ClusterApi,
+  ref: ObjectRef,
+  session: string,
+  emit: Emit,
+): Promise<Kept[]> {
   // Remembered over the tries: where the answer of a patch was lost, the next look finds nothing left to tell.
   let kept: Kept[] = [];
   await settle(ref, async () => {
@@ -88,7 +93,7 @@ function unreadable(ref: ObjectRef, object: KubeObject, emit: Emit): Kept {
   return { path, now: valueAt(object, path), before: undefined };
 }
 
-/** Creates an object that carries its mark from birth. One that this session left there in an earlier try is replaced. */
+/** Creates an object that carries its mark from birth. One that this session left there in an earlier try is taken as it is. */
 export async function createMarked<T extends KubeObject>(
   api: ClusterApi,
   ref: ObjectRef,
@@ -104,17 +109,16 @@ export async function createMarked<T extends KubeObject>(
       if (!(error instanceof ApiError) || error.reason !== 'AlreadyExists') throw error;
       const existing = await api.get<T>(ref);
       if (existing === undefined) throw error;
-      if (sessionOf(existing) !== sessionOf(object)) {
-        throw new DevloopError(
-          'change.conflict',
-          `${describe(ref)} exists already and is not this session's.`,
-          {
-            hint: `kubectl get ${ref.kind.toLowerCase()} ${ref.namespace ? `-n ${ref.namespace} ` : ''}${ref.name} -o yaml`,
-          },
-        );
-      }
+      if (sessionOf(existing) !== sessionOf(object)) throw foreign(ref);
       return existing;
     }
+  });
+}
+
+function foreign(ref: ObjectRef): DevloopError {
+  const where = ref.namespace ? `-n ${ref.namespace} ` : '';
+  return new DevloopError('change.conflict', `${describe(ref)} exists already and is not this session's.`, {
+    hint: `kubectl get ${ref.kind.toLowerCase()} ${where}${ref.name} -o yaml`,
   });
 }
 

@@ -29,8 +29,9 @@ const of = (marked: Marked[], kind: Kind): Marked[] => marked.filter((one) => on
 export async function wake(context: UndoContext, marked: Marked[]): Promise<Left[]> {
   const { api, emit, signal, readySeconds } = context;
   return await allDone(
-    of(marked, 'Deployment').map(async ({ ref }) => {
-      const kept = await undoChange(api, ref, emit);
+    of(marked, 'Deployment').map(async ({ ref, session }) => {
+      const kept = await undoChange(api, ref, session, emit);
+      if (readySeconds === 0) return { ref, kept };
       const { ready, blocked } = await waitUntilReady(api, ref, readySeconds, emit, signal);
       if (blocked)
         emit({
@@ -52,16 +53,20 @@ export async function wake(context: UndoContext, marked: Marked[]): Promise<Left
 export async function giveBackServices(context: UndoContext, marked: Marked[]): Promise<Left[]> {
   const { api, emit } = context;
   return await allDone(
-    of(marked, 'Service').map(async ({ ref, object }) => {
-      const created = object.metadata.annotations?.['devloop.dev/undo'] === undefined;
-      if (created) {
+    of(marked, 'Service').map(async ({ ref, object, session }) => {
+      if (isOwnService(ref, session)) {
         if (await api.remove(ref, object.metadata.uid))
           emit({ type: 'change', action: 'delete', object: describe(ref), detail: '' });
         return { ref, kept: [] };
       }
-      return { ref, kept: await undoChange(api, ref, emit) };
+      return { ref, kept: await undoChange(api, ref, session, emit) };
     }),
   );
+}
+
+/** By its name alone: a Service of the user's that lost its undo annotation must never be taken for one of ours and deleted. */
+function isOwnService(ref: ObjectRef, session: string): boolean {
+  return ref.name.startsWith('devloop-') && ref.name.endsWith(`-${session}`);
 }
 
 /** A Service that leads to its Pods again has a slice of the controller's; ours may go then. Bounded: with no ready Pod there is none. */

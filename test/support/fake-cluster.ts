@@ -1,0 +1,184 @@
+import { randomUUID } from 'node:crypto';
+import type { ClusterApi } from '../../src/cluster/api.ts';
+import { ApiError } from '../../src/cluster/api-errors.ts';
+import type { PatchOperation } from '../../src/cluster/marks.ts';
+import type { KubeObject } from '../../src/cluster/objects.ts';
+import { describe, type Kind, type ObjectRef, refOf } from '../../src/cluster/resources.ts';
+import { applyJsonPatch } from './json-patch.ts';
+
+export type Verb = 'get' | 'list' | 'create' | 'replace' | 'patch' | 'remove' | 'call';
+
+/** What happens around a call: throwing before it refuses the call, throwing after it loses the answer of a call that was done. */
+export interface Hook {
+  before?(verb: Verb, what: string): void | Promise<void>;
+  after?(verb: Verb, what: string): void | Promise<void>;
+}
+
+export interface FakeCluster {
+  api: ClusterApi;
+  /** `verb Kind namespace/name` of every call, in order. */
+  calls: string[];
+  hook: Hook;
+  put<T extends KubeObject>(kind: Kind, object: T): T;
+  read<T extends KubeObject>(kind: Kind, name: string, namespace?: string): T | undefined;
+  /** What somebody else does to an object meanwhile. */
+  edit<T extends KubeObject>(
+    kind: Kind,
+    name: string,
+    namespace: string | undefined,
+    change: (object: T) => void,
+  ): void;
+  drop(kind: Kind, name: string, namespace?: string): void;
+}
+
+export function refusal(status: number, reason: string, message = reason): ApiError {
+  return new ApiError(message, status, reason);
+}
+
+/** An API server in memory: resourceVersions, uids, 404, 409 and 422, label selectors. No controllers, no admission. */
+export function fakeCluster(
+  answerCall: (method: string, path: string, body: unknown) => unknown = () => ({}),
+): FakeCluster {
+  const objects = new Map<string, KubeObject>();
+  const calls: string[] = [];
+  let version = 100;
+  const store = <T extends KubeObject>(ref: ObjectRef, object: T): T => {
+    object.metadata.resourceVersion = String(++version);
+    for (const map of ['labels', 'annotations'] as const)
+      if (Object.keys(object.metadata[map] ?? {}).length === 0) delete object.metadata[map];
+    objects.set(describe(ref), object);
+    return structuredClone(object);
+  };
+  const existing = (ref: ObjectRef): KubeObject => {
+    const object = objects.get(describe(ref));
+    if (object === undefined) throw refusal(404, 'NotFound', `${describe(ref)} not found`);
+    return object;
+  };
+  const born = (ref: ObjectRef, object: object): KubeObject => {
+    const copy = structuredClone(object) as KubeObject;
+    copy.metadata = {
+      ...copy.metadata,
+      name: ref.name,
+      ...(ref.namespace === undefined ? {} : { namespace: ref.namespace }),
+      uid: randomUUID(),
+    };
+    return copy;
+  };
+  const moveOn = (now: KubeObject, next: KubeObject): KubeObject => {
+    const { uid, resourceVersion } = now.metadata;
+    if ((next.metadata.resourceVersion ?? resourceVersion) !== resourceVersion)
+      throw refusal(409, 'Conflict', 'the object has been modified');
+    if ((next.metadata.uid ?? uid) !== uid)
+      throw refusal(409, 'Conflict', 'the UID in the precondition does not match');
+    return { ...next, metadata: { ...next.metadata, ...(uid === undefined ? {} : { uid }) } };
+  };
+  const around = async <T>(verb: Verb, what: string, work: () => T): Promise<T> => {
+    calls.push(`${verb} ${what}`);
+    await cluster.hook.before?.(verb, what);
+    const result = work();
+    await cluster.hook.after?.(verb, what);
+    return result;
+  };
+  const api: ClusterApi = {
+    context: 'fake',
+    server: 'https://fake:6443',
+    namespace: 'default',
+    kubeconfigFiles: [],
+    get: (ref) => around('get', describe(ref), () => structuredClone(objects.get(describe(ref))) as never),
+    list: (kind, namespace, options) =>
+      around('list', `${kind} ${namespace ?? '*'}`, () => {
+        const selected = selector(options?.query?.labelSelector ?? '');
+        const all = [...objects.entries()]
+          .filter(([key]) => key.startsWith(`${kind} `))
+          .map(([, object]) => object);
+        return structuredClone(
+          all.filter(
+            (one) => (namespace ?? one.metadata.namespace) === one.metadata.namespace && selected(one),
+          ),
+        ) as never;
+      }),
+    create: (ref, object) =>
+      around('create', describe(ref), () => {
+        if (objects.has(describe(ref)))
+          throw refusal(409, 'AlreadyExists', `${describe(ref)} already exists`);
+        return store(ref, born(ref, object)) as never;
+      }),
+    replace: (ref, object) =>
+      around(
+        'replace',
+        describe(ref),
+        () => store(ref, moveOn(existing(ref), structuredClone(object) as KubeObject)) as never,
+      ),
+    patch: (ref, type, patch) =>
+      around('patch', describe(ref), () => {
+        const now = existing(ref);
+        return store(
+          ref,
+          moveOn(
+            now,
+            type === 'json' ? patched(now, patch as PatchOperation[]) : (merged(now, patch) as KubeObject),
+          ),
+        ) as never;
+      }),
+    remove: (ref, uid) =>
+      around('remove', describe(ref), () => {
+        const now = objects.get(describe(ref));
+        if (now === undefined || (uid !== undefined && now.metadata.uid !== uid)) return false;
+        return objects.delete(describe(ref));
+      }),
+    call: (method, path, body) =>
+      around('call', `${method} ${path}`, () => answerCall(method, path, body) as never),
+    async [Symbol.asyncDispose]() {},
+  };
+  const at = (kind: Kind, name: string, namespace?: string): ObjectRef => ({
+    kind,
+    name,
+    ...(namespace === undefined ? {} : { namespace }),
+  });
+  const cluster: FakeCluster = {
+    api,
+    calls,
+    hook: {},
+    put: (kind, object) =>
+      store(refOf(kind, object.metadata), born(refOf(kind, object.metadata), object)) as never,
+    read: (kind, name, namespace) =>
+      structuredClone(objects.get(describe(at(kind, name, namespace)))) as never,
+    edit(kind, name, namespace, change) {
+      const object = structuredClone(existing(at(kind, name, namespace)));
+      change(object as never);
+      store(at(kind, name, namespace), object);
+    },
+    drop: (kind, name, namespace) => void objects.delete(describe(at(kind, name, namespace))),
+  };
+  return cluster;
+}
+
+function patched(now: KubeObject, patch: PatchOperation[]): KubeObject {
+  try {
+    return applyJsonPatch(now, patch);
+  } catch (error) {
+    throw refusal(422, 'Invalid', String(error));
+  }
+}
+
+function merged(now: unknown, patch: unknown): unknown {
+  if (patch === null || typeof patch !== 'object' || Array.isArray(patch)) return structuredClone(patch);
+  const result: Record<string, unknown> = { ...(now as Record<string, unknown>) };
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) delete result[key];
+    else result[key] = merged(result[key] ?? {}, value);
+  }
+  return result;
+}
+
+/** `a=b,c`: equality and existence. */
+function selector(text: string): (object: KubeObject) => boolean {
+  const terms = text
+    .split(',')
+    .filter(Boolean)
+    .map((term) => term.split('=', 2) as [string, string?]);
+  return ({ metadata: { labels = {} } }) =>
+    terms.every(
+      ([key, value]) => Object.hasOwn(labels, key) && (value === undefined || labels[key] === value),
+    );
+}

@@ -1,0 +1,223 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { applyChange, createMarked, settle, undoChange } from '../../../src/cluster/change.ts';
+import { SESSION_LABEL, sessionOf } from '../../../src/cluster/marks.ts';
+import type { ConfigMap, Deployment } from '../../../src/cluster/objects.ts';
+import type { ObjectRef } from '../../../src/cluster/resources.ts';
+import { DevloopError } from '../../../src/errors.ts';
+import type { DevloopEvent } from '../../../src/report/events.ts';
+import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
+
+const ref: ObjectRef = { kind: 'Deployment', namespace: 'shop', name: 'manager' };
+const quiet = { ref, fields: [{ path: ['spec', 'replicas'], value: 0 }], detail: 'replicas 2 -> 0' };
+
+let cluster: FakeCluster;
+let events: DevloopEvent[];
+const emit = (event: DevloopEvent): void => void events.push(event);
+const replicas = (): number | undefined =>
+  cluster.read<Deployment>('Deployment', 'manager', 'shop')!.spec.replicas;
+const lost = (): DevloopError => new DevloopError('cluster.unreachable', 'socket hang up');
+
+beforeEach(() => {
+  events = [];
+  cluster = fakeCluster();
+  cluster.put<Deployment>('Deployment', {
+    metadata: { name: 'manager', namespace: 'shop' },
+    spec: { replicas: 2, selector: {}, template: { spec: { containers: [{ name: 'manager' }] } } },
+  });
+});
+
+/** Runs `act` at the n-th time that `verb` is about to be done. */
+function before(verb: string, act: (time: number) => void): void {
+  let time = 0;
+  cluster.hook = { before: (now) => (now === verb ? act(++time) : undefined) };
+}
+
+describe('applyChange', () => {
+  it('looks again when somebody wrote in between, and keeps what they wrote', async () => {
+    before(
+      'patch',
+      (time) =>
+        time < 4 &&
+        cluster.edit<Deployment>(
+          'Deployment',
+          'manager',
+          'shop',
+          (object) => (object.spec.replicas = 2 + time),
+        ),
+    );
+    await applyChange(cluster.api, 's1', quiet, emit);
+    expect(replicas()).toBe(0);
+    await undoChange(cluster.api, ref, 's1', emit);
+    expect(replicas()).toBe(5);
+  });
+
+  it('gives up with change.conflict after a bounded number of tries', async () => {
+    before('patch', () => cluster.edit('Deployment', 'manager', 'shop', () => {}));
+    await expect(applyChange(cluster.api, 's1', quiet, emit)).rejects.toMatchObject({
+      name: 'DevloopError',
+      code: 'change.conflict',
+    });
+    expect(cluster.calls.filter((call) => call.startsWith('patch')).length).toBeLessThanOrEqual(12);
+    expect(replicas()).toBe(2);
+  });
+
+  it('refuses an object that carries the mark of another session, and leaves it alone', async () => {
+    await applyChange(cluster.api, 'other', quiet, emit);
+    const marked = cluster.read('Deployment', 'manager', 'shop');
+    await expect(applyChange(cluster.api, 's1', quiet, emit)).rejects.toMatchObject({
+      code: 'session.held',
+      message: expect.stringContaining('other'),
+    });
+    expect(cluster.read('Deployment', 'manager', 'shop')).toEqual(marked);
+  });
+
+  it('does nothing to an object that this session has changed already', async () => {
+    await applyChange(cluster.api, 's1', quiet, emit);
+    await applyChange(cluster.api, 's1', quiet, emit);
+    expect(cluster.calls.filter((call) => call.startsWith('patch'))).toHaveLength(1);
+    await undoChange(cluster.api, ref, 's1', emit);
+    expect(replicas()).toBe(2);
+  });
+
+  it('does not apply a change twice when the answer was lost after the server had written', async () => {
+    let answers = 0;
+    cluster.hook = {
+      after: (verb) => {
+        if (verb === 'patch' && ++answers === 1) throw lost();
+      },
+    };
+    await applyChange(cluster.api, 's1', quiet, emit);
+    expect(answers).toBe(1);
+    await undoChange(cluster.api, ref, 's1', emit);
+    expect(replicas()).toBe(2);
+  });
+
+  it('gives up soon when no answer comes at all', async () => {
+    cluster.hook = {
+      before: () => {
+        throw lost();
+      },
+    };
+    await expect(applyChange(cluster.api, 's1', quiet, emit)).rejects.toMatchObject({
+      code: 'cluster.unreachable',
+    });
+    expect(cluster.calls.length).toBeLessThanOrEqual(3);
+  });
+
+  it('turns a refusal into cluster.forbidden or cluster.rejected, at once', async () => {
+    before('patch', () => {
+      throw refusal(403, 'Forbidden', 'no');
+    });
+    await expect(applyChange(cluster.api, 's1', quiet, emit)).rejects.toMatchObject({
+      code: 'cluster.forbidden',
+    });
+    before('patch', () => {
+      throw refusal(422, 'Invalid', 'no');
+    });
+    await expect(applyChange(cluster.api, 's1', quiet, emit)).rejects.toMatchObject({
+      code: 'cluster.rejected',
+    });
+    expect(cluster.calls.filter((call) => call.startsWith('patch'))).toHaveLength(2);
+  });
+
+  it('asks the check anew at each try', async () => {
+    before('patch', () =>
+      cluster.edit<Deployment>('Deployment', 'manager', 'shop', (object) => (object.spec.replicas = 9)),
+    );
+    const check = (object: object): void => {
+      if ((object as Deployment).spec.replicas === 9)
+        throw new DevloopError('change.conflict', 'changed by somebody else');
+    };
+    await expect(applyChange(cluster.api, 's1', { ...quiet, check }, emit)).rejects.toMatchObject({
+      message: 'changed by somebody else',
+    });
+    expect(replicas()).toBe(9);
+  });
+
+  it('says that the object is gone', async () => {
+    cluster.drop('Deployment', 'manager', 'shop');
+    await expect(applyChange(cluster.api, 's1', quiet, emit)).rejects.toMatchObject({
+      code: 'target.not-found',
+    });
+  });
+});
+
+describe('undoChange', () => {
+  it('is done once and then does nothing, and nothing for an object that is gone', async () => {
+    await applyChange(cluster.api, 's1', quiet, emit);
+    await undoChange(cluster.api, ref, 's1', emit);
+    const after = cluster.read('Deployment', 'manager', 'shop');
+    expect(await undoChange(cluster.api, ref, 's1', emit)).toEqual([]);
+    expect(cluster.read('Deployment', 'manager', 'shop')).toEqual(after);
+    cluster.drop('Deployment', 'manager', 'shop');
+    expect(await undoChange(cluster.api, ref, 's1', emit)).toEqual([]);
+  });
+
+  it('leaves the change of a session alone that came between the look and the undo', async () => {
+    await applyChange(cluster.api, 's2', quiet, emit);
+    await undoChange(cluster.api, ref, 's1', emit);
+    expect(sessionOf(cluster.read('Deployment', 'manager', 'shop')!)).toBe('s2');
+    expect(replicas()).toBe(0);
+  });
+
+  it('still reports what was kept when the answer of its patch was lost', async () => {
+    await applyChange(cluster.api, 's1', quiet, emit);
+    cluster.edit<Deployment>('Deployment', 'manager', 'shop', (object) => (object.spec.replicas = 7));
+    let answers = 0;
+    cluster.hook = {
+      after: (verb) => {
+        if (verb === 'patch' && ++answers === 1) throw lost();
+      },
+    };
+    expect(await undoChange(cluster.api, ref, 's1', emit)).toEqual([
+      { path: ['spec', 'replicas'], now: 7, before: 2 },
+    ]);
+  });
+
+  it('does not drop the mark of a change whose undo can no longer be read', async () => {
+    await applyChange(cluster.api, 's1', quiet, emit);
+    cluster.edit<Deployment>('Deployment', 'manager', 'shop', (object) => delete object.metadata.annotations);
+    expect(await undoChange(cluster.api, ref, 's1', emit)).toHaveLength(1);
+    expect(events.at(-1)).toMatchObject({
+      type: 'warning',
+      hint: expect.stringContaining('kubectl label deployment manager -n shop devloop.dev/session-'),
+    });
+    expect(replicas()).toBe(0);
+    expect(sessionOf(cluster.read('Deployment', 'manager', 'shop')!)).toBe('s1');
+  });
+});
+
+describe('createMarked', () => {
+  const made: ObjectRef = { kind: 'ConfigMap', namespace: 'shop', name: 'made' };
+  const object = (session: string): ConfigMap => ({
+    metadata: { name: 'made', namespace: 'shop', labels: { [SESSION_LABEL]: session } },
+  });
+
+  it('takes an object of its own that an earlier try left, and refuses one of somebody else', async () => {
+    const first = await createMarked(cluster.api, made, object('s1'), emit);
+    expect((await createMarked(cluster.api, made, object('s1'), emit)).metadata.uid).toBe(first.metadata.uid);
+    await expect(createMarked(cluster.api, made, object('s2'), emit)).rejects.toMatchObject({
+      code: 'change.conflict',
+    });
+  });
+
+  it('tries again when the object that was in the way has just gone', async () => {
+    cluster.put('ConfigMap', object('other'));
+    cluster.hook = {
+      before: (verb) => (verb === 'get' ? cluster.drop('ConfigMap', 'made', 'shop') : undefined),
+    };
+    await createMarked(cluster.api, made, object('s1'), emit);
+    expect(sessionOf(cluster.read('ConfigMap', 'made', 'shop')!)).toBe('s1');
+  });
+});
+
+describe('settle', () => {
+  it('lets what it does not know pass through as it is', async () => {
+    const bug = new TypeError('bug');
+    await expect(
+      settle(ref, async () => {
+        throw bug;
+      }),
+    ).rejects.toBe(bug);
+  });
+});

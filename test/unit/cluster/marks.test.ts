@@ -1,0 +1,215 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  changePatch,
+  drift,
+  SESSION_LABEL,
+  same,
+  sessionOf,
+  UNDO_ANNOTATION,
+  undoOf,
+  undoPatch,
+  valueAt,
+} from '../../../src/cluster/marks.ts';
+import type { Json, KubeObject } from '../../../src/cluster/objects.ts';
+import { applyJsonPatch } from '../../support/json-patch.ts';
+
+/** Keys that break naive JSON pointers and naive look-ups. */
+const key = fc
+  .oneof(
+    fc.constantFrom('selector', 'replicas', 'a/b', '~', '~1', 'm~0n', '', 'x.y/z', 'constructor', 'toString'),
+    fc.string({ maxLength: 6 }),
+  )
+  .filter((one) => one !== '__proto__');
+const json = fc.jsonValue({ maxDepth: 2 }).map(withoutProto) as fc.Arbitrary<Json>;
+const strings = fc.option(
+  fc.dictionary(key, fc.string({ maxLength: 8 }), { maxKeys: 3, noNullPrototype: true }),
+  { nil: undefined },
+);
+
+interface Spec extends KubeObject {
+  spec: Record<string, Json>;
+}
+
+const object: fc.Arbitrary<Spec> = fc
+  .record({
+    labels: strings,
+    annotations: strings,
+    spec: fc.dictionary(key, json, { maxKeys: 5, noNullPrototype: true }),
+  })
+  .map(({ labels, annotations, spec }) => ({
+    metadata: {
+      name: 'x',
+      resourceVersion: '7',
+      ...(labels ? { labels } : {}),
+      ...(annotations ? { annotations } : {}),
+    },
+    spec,
+  }));
+
+/** Owned fields with what the change writes; undefined removes the field. */
+const owned = fc.uniqueArray(fc.record({ name: key, value: fc.option(json, { nil: undefined }) }), {
+  selector: (one) => one.name,
+  minLength: 1,
+  maxLength: 3,
+});
+const foreign = fc.array(fc.record({ name: key, value: fc.option(json, { nil: undefined }) }), {
+  maxLength: 4,
+});
+
+function withoutProto(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value).replaceAll('__proto__', 'proto'));
+}
+
+function change(before: Spec, fields: { name: string; value: Json | undefined }[]): Spec {
+  return applyJsonPatch(
+    before,
+    changePatch(
+      before,
+      's1',
+      fields.map(({ name, value }) => ({ path: ['spec', name], ...(value === undefined ? {} : { value }) })),
+    ),
+  );
+}
+
+function undo(object: Spec): Spec {
+  return applyJsonPatch(object, undoPatch(object).patch);
+}
+
+function write(object: Spec, edits: { name: string; value: Json | undefined }[]): void {
+  for (const { name, value } of edits) {
+    if (value === undefined) delete object.spec[name];
+    else object.spec[name] = value;
+  }
+}
+
+/** The API server drops empty maps. */
+function normal(object: Spec): unknown {
+  const { labels = {}, annotations = {} } = object.metadata;
+  return { labels, annotations, spec: object.spec };
+}
+
+describe('a marked change', () => {
+  it('is undone to exactly what was there, and keeps every foreign edit of other fields', () => {
+    fc.assert(
+      fc.property(object, owned, foreign, strings, (before, fields, edits, labels) => {
+        const others = edits.filter((edit) => fields.every((field) => field.name !== edit.name));
+        const changed = change(before, fields);
+        for (const { name, value } of fields)
+          expect(same(valueAt(changed, ['spec', name]), value)).toBe(true);
+        expect(sessionOf(changed)).toBe('s1');
+        write(changed, others);
+        Object.assign(changed.metadata.labels!, labels);
+        const expected = structuredClone(before);
+        write(expected, others);
+        expected.metadata.labels = { ...expected.metadata.labels, ...labels };
+        expect(undoPatch(changed).kept).toEqual([]);
+        // An owned field that held an empty map may come back as absent: the API server takes the two for the same.
+        const back = undo(changed);
+        for (const { name } of fields) {
+          expect(same(valueAt(back, ['spec', name]), valueAt(expected, ['spec', name]))).toBe(true);
+          delete back.spec[name];
+          delete expected.spec[name];
+        }
+        expect(normal(back)).toEqual(normal(expected));
+      }),
+    );
+  });
+
+  it('keeps and reports a foreign edit of an owned field, and puts the other owned fields back', () => {
+    fc.assert(
+      fc.property(object, owned, json, (before, fields, value) => {
+        const { name, value: ours } = fields[0]!;
+        fc.pre(!same(value, ours) && !same(value, valueAt(before, ['spec', name])));
+        const changed = change(before, fields);
+        changed.spec[name] = value;
+        expect(drift(changed).map((one) => one.path)).toContainEqual(['spec', name]);
+        expect(undoPatch(changed).kept).toEqual([
+          { path: ['spec', name], now: value, before: valueAt(before, ['spec', name]) },
+        ]);
+        const back = undo(changed);
+        expect(back.spec[name]).toEqual(value);
+        for (const other of fields.slice(1))
+          expect(same(valueAt(back, ['spec', other.name]), valueAt(before, ['spec', other.name]))).toBe(true);
+        expect(sessionOf(back)).toBeUndefined();
+      }),
+    );
+  });
+
+  it('takes an owned field that somebody else has put back already as put back', () => {
+    fc.assert(
+      fc.property(object, owned, (before, fields) => {
+        const changed = change(before, fields);
+        write(
+          changed,
+          fields.map(({ name }) => ({ name, value: valueAt(before, ['spec', name]) })),
+        );
+        expect(undoPatch(changed).kept).toEqual([]);
+        expect(normal(undo(changed))).toEqual(normal(before));
+      }),
+    );
+  });
+
+  it('is a no-op to undo twice', () => {
+    fc.assert(
+      fc.property(object, owned, (before, fields) => {
+        const once = undo(change(before, fields));
+        expect(undo(once)).toEqual(once);
+        expect(undoPatch(once).patch.filter((one) => one.path !== '/metadata/resourceVersion')).toEqual([]);
+      }),
+    );
+  });
+
+  it('applies only to the version that was looked at', () => {
+    const before: Spec = { metadata: { name: 'x', resourceVersion: '7' }, spec: { replicas: 2 } };
+    const guard = { op: 'replace', path: '/metadata/resourceVersion', value: '7' };
+    expect(changePatch(before, 's1', [{ path: ['spec', 'replicas'], value: 0 }])[0]).toEqual(guard);
+    expect(undoPatch(change(before, [{ name: 'replicas', value: 0 }])).patch[0]).toEqual(guard);
+  });
+
+  it('writes the change, the label and the undo in one patch', () => {
+    const before: Spec = { metadata: { name: 'x' }, spec: { selector: { app: 'shop' } } };
+    expect(changePatch(before, 's1', [{ path: ['spec', 'selector'] }])).toEqual([
+      { op: 'remove', path: '/spec/selector' },
+      { op: 'add', path: '/metadata/labels', value: {} },
+      { op: 'add', path: '/metadata/labels/devloop.dev~1session', value: 's1' },
+      { op: 'add', path: '/metadata/annotations', value: {} },
+      {
+        op: 'add',
+        path: '/metadata/annotations/devloop.dev~1undo',
+        value: '{"v":1,"fields":[{"path":["spec","selector"],"before":{"app":"shop"}}]}',
+      },
+    ]);
+  });
+});
+
+describe('an undo annotation that somebody broke', () => {
+  const broken = (text: string | undefined): Spec => ({
+    metadata: {
+      name: 'x',
+      labels: { [SESSION_LABEL]: 's1' },
+      ...(text === undefined ? {} : { annotations: { [UNDO_ANNOTATION]: text } }),
+    },
+    spec: {},
+  });
+
+  it.each(['', '{', 'null', '[]', '{"v":2,"fields":[]}', '{"v":1}', '"text"'])(
+    'is not believed: %s',
+    (text) => {
+      expect(undoOf(broken(text))).toBeUndefined();
+      expect(() => undoPatch(broken(text))).not.toThrow();
+    },
+  );
+});
+
+describe('same', () => {
+  it('takes an empty map, null and an absent field for the same, and nothing else', () => {
+    expect(same({}, undefined)).toBe(true);
+    expect(same({ a: {} }, { a: null })).toBe(true);
+    expect(same({ a: 1, b: 2 }, { b: 2, a: 1 })).toBe(true);
+    expect(same([1, 2], [2, 1])).toBe(false);
+    expect(same(0, undefined)).toBe(false);
+    expect(same('null', null)).toBe(false);
+    expect(same([], undefined)).toBe(false);
+  });
+});

@@ -1,0 +1,273 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { ourEndpoints, ourSlice } from '../../../src/cluster/endpoints.ts';
+import { findMarked } from '../../../src/cluster/marked.ts';
+import { SESSION_LABEL, sessionOf, UNDO_ANNOTATION } from '../../../src/cluster/marks.ts';
+import type { Deployment, EndpointSlice, Endpoints, Lease, Service } from '../../../src/cluster/objects.ts';
+import { quiet } from '../../../src/cluster/quiet.ts';
+import { takeService } from '../../../src/cluster/service.ts';
+import { giveBackServices, removeCreated, removeLeases, wake } from '../../../src/cluster/undo.ts';
+import type { DevloopEvent } from '../../../src/report/events.ts';
+import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
+
+const to = { address: '10.0.0.7', ports: [{ name: '', port: 40001 }] };
+const selector = { app: 'shop' };
+let cluster: FakeCluster;
+let events: DevloopEvent[];
+const emit = (event: DevloopEvent): void => void events.push(event);
+const context = () => ({ api: cluster.api, emit, signal: new AbortController().signal, readySeconds: 0 });
+const service = (): Service => cluster.read<Service>('Service', 'webhook-service', 'shop')!;
+
+beforeEach(() => {
+  events = [];
+  cluster = fakeCluster();
+  const metadata = { name: 'webhook-service', namespace: 'shop' };
+  cluster.put<Service>('Service', { metadata, spec: { selector, ports: [{ port: 443, targetPort: 9443 }] } });
+  cluster.put<Endpoints>('Endpoints', {
+    metadata: { ...metadata, labels: { app: 'shop' } },
+    subsets: [{ addresses: [{ ip: '10.1.1.1' }], ports: [{ port: 9443 }] }],
+  });
+  cluster.put<EndpointSlice>('EndpointSlice', {
+    metadata: {
+      name: 'webhook-service-x',
+      namespace: 'shop',
+      labels: {
+        'kubernetes.io/service-name': 'webhook-service',
+        'endpointslice.kubernetes.io/managed-by': 'endpointslice-controller.k8s.io',
+      },
+    },
+    addressType: 'IPv4',
+    endpoints: [{ addresses: ['10.1.1.1'] }],
+  });
+  cluster.put<Deployment>('Deployment', {
+    metadata: { name: 'manager', namespace: 'shop' },
+    spec: { replicas: 2, selector: {}, template: { spec: { containers: [{ name: 'manager' }] } } },
+  });
+});
+
+async function takeOver(session: string): Promise<void> {
+  await takeService(cluster.api, session, service(), to, emit);
+  await quiet(cluster.api, session, cluster.read<Deployment>('Deployment', 'manager', 'shop')!, emit);
+}
+
+async function restoreAll(session: string): Promise<void> {
+  const { marked } = await findMarked(cluster.api, [], session);
+  await wake(context(), marked);
+  await giveBackServices(context(), marked);
+  await removeCreated(context(), marked);
+  await removeLeases(context(), marked);
+}
+
+describe('a take-over and its undo', () => {
+  it('leads to this machine alone, and leaves nothing of it behind', async () => {
+    const before = {
+      spec: service().spec,
+      deployment: cluster.read<Deployment>('Deployment', 'manager', 'shop')!.spec,
+    };
+    await takeOver('s1');
+    expect(service().spec.selector).toBeUndefined();
+    expect(cluster.read('EndpointSlice', 'webhook-service-x', 'shop')).toBeUndefined();
+    expect(
+      cluster.read<EndpointSlice>('EndpointSlice', 'webhook-service-devloop-s1', 'shop')?.endpoints?.[0]
+        ?.addresses,
+    ).toEqual(['10.0.0.7']);
+    expect(cluster.read<Endpoints>('Endpoints', 'webhook-service', 'shop')?.subsets?.[0]?.addresses).toEqual([
+      { ip: '10.0.0.7' },
+    ]);
+    await restoreAll('s1');
+    expect(service().spec).toEqual(before.spec);
+    expect(cluster.read<Deployment>('Deployment', 'manager', 'shop')!.spec).toEqual(before.deployment);
+    expect((await findMarked(cluster.api, [])).marked).toEqual([]);
+  }, 10_000);
+
+  it('is complete when it was cut off after any of its writes', async () => {
+    const specs = {
+      service: service().spec,
+      deployment: cluster.read<Deployment>('Deployment', 'manager', 'shop')!.spec,
+    };
+    for (let writes = 0; writes < 6; writes++) {
+      let left = writes;
+      cluster.hook = {
+        before: (verb) => {
+          if (['create', 'replace', 'patch', 'remove'].includes(verb) && left-- <= 0)
+            throw refusal(403, 'Forbidden', 'cut off');
+        },
+      };
+      await takeOver(`s${writes}`).catch(() => {});
+      cluster.hook = {};
+      const { marked } = await findMarked(cluster.api, []);
+      await wake(context(), marked);
+      await giveBackServices(context(), marked);
+      expect(service().spec).toEqual(specs.service);
+      expect(cluster.read<Deployment>('Deployment', 'manager', 'shop')!.spec).toEqual(specs.deployment);
+      for (const { ref, object } of marked)
+        if (ref.kind === 'EndpointSlice' || ref.kind === 'Endpoints')
+          await cluster.api.remove(ref, object.metadata.uid);
+      expect((await findMarked(cluster.api, [])).marked).toEqual([]);
+    }
+  });
+
+  it('has no write under way any more when it has failed', async () => {
+    let slow = 0;
+    cluster.hook = {
+      async before(verb, what) {
+        if (verb === 'create' && what.startsWith('EndpointSlice'))
+          throw refusal(403, 'Forbidden', 'no slices here');
+        if (verb !== 'replace') return;
+        slow++;
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        slow--;
+      },
+    };
+    await expect(takeService(cluster.api, 's1', service(), to, emit)).rejects.toMatchObject({
+      code: 'cluster.forbidden',
+    });
+    expect(slow).toBe(0);
+    expect(cluster.read('Endpoints', 'webhook-service', 'shop')?.metadata.labels?.[SESSION_LABEL]).toBe('s1');
+  });
+
+  it('makes Endpoints although their controller makes them at the same moment', async () => {
+    cluster.drop('Endpoints', 'webhook-service', 'shop');
+    let once = true;
+    cluster.hook = {
+      before(verb, what) {
+        if (verb === 'create' && what.startsWith('Endpoints ') && once)
+          cluster.put<Endpoints>('Endpoints', { metadata: { name: 'webhook-service', namespace: 'shop' } });
+        if (verb === 'create' && what.startsWith('Endpoints ')) once = false;
+      },
+    };
+    await takeService(cluster.api, 's1', service(), to, emit);
+    expect(cluster.read<Endpoints>('Endpoints', 'webhook-service', 'shop')?.subsets?.[0]?.addresses).toEqual([
+      { ip: '10.0.0.7' },
+    ]);
+  });
+
+  it('refuses a Service whose selector somebody else has changed since it was looked at', async () => {
+    const seen = service();
+    cluster.edit<Service>(
+      'Service',
+      'webhook-service',
+      'shop',
+      (object) => (object.spec.selector = { app: 'other' }),
+    );
+    await expect(takeService(cluster.api, 's1', seen, to, emit)).rejects.toMatchObject({
+      code: 'change.conflict',
+    });
+    expect(sessionOf(service())).toBeUndefined();
+  });
+});
+
+describe('putting Services back', () => {
+  it('never deletes a Service of the user, even if its undo annotation is gone', async () => {
+    await takeService(cluster.api, 's1', service(), to, emit);
+    cluster.edit<Service>(
+      'Service',
+      'webhook-service',
+      'shop',
+      (object) => delete object.metadata.annotations![UNDO_ANNOTATION],
+    );
+    const { marked } = await findMarked(cluster.api, [], 's1');
+    const left = await giveBackServices(context(), marked);
+    expect(service()).toBeDefined();
+    expect(left.flatMap((one) => one.kept)).toHaveLength(1);
+    expect(events).toContainEqual(
+      expect.objectContaining({
+        type: 'warning',
+        message: expect.stringContaining('Service shop/webhook-service'),
+      }),
+    );
+  });
+
+  it('deletes the Service that it made for a probe', async () => {
+    cluster.put<Service>('Service', {
+      metadata: { name: 'devloop-probe-s1', namespace: 'shop', labels: { [SESSION_LABEL]: 's1' } },
+      spec: {},
+    });
+    await giveBackServices(context(), (await findMarked(cluster.api, [], 's1')).marked);
+    expect(cluster.read('Service', 'devloop-probe-s1', 'shop')).toBeUndefined();
+  });
+
+  it('keeps the selector that somebody else has set meanwhile, and says so', async () => {
+    await takeService(cluster.api, 's1', service(), to, emit);
+    cluster.edit<Service>(
+      'Service',
+      'webhook-service',
+      'shop',
+      (object) => (object.spec.selector = { app: 'new' }),
+    );
+    const [left] = await giveBackServices(context(), (await findMarked(cluster.api, [], 's1')).marked);
+    expect(left?.kept).toEqual([{ path: ['spec', 'selector'], now: { app: 'new' }, before: selector }]);
+    expect(service().spec.selector).toEqual({ app: 'new' });
+    expect(sessionOf(service())).toBeUndefined();
+  });
+});
+
+describe('removing what was created', () => {
+  it('does not delete an object that took the name since', async () => {
+    const slice = cluster.put('EndpointSlice', ourSlice(service(), 's1', to));
+    const { marked } = await findMarked(cluster.api, [], 's1');
+    cluster.drop('EndpointSlice', slice.metadata.name, 'shop');
+    cluster.put('EndpointSlice', ourSlice(service(), 's1', to));
+    await removeCreated(context(), marked);
+    expect(cluster.read('EndpointSlice', slice.metadata.name, 'shop')).toBeDefined();
+  });
+
+  it('leaves Endpoints alone that Kubernetes has made its own again, and removes those that it has not', async () => {
+    const existing = cluster.read<Endpoints>('Endpoints', 'webhook-service', 'shop');
+    await cluster.api.replace(
+      { kind: 'Endpoints', namespace: 'shop', name: 'webhook-service' },
+      ourEndpoints(service(), 's1', to, existing),
+    );
+    const { marked } = await findMarked(cluster.api, [], 's1');
+    cluster.edit<Endpoints>(
+      'Endpoints',
+      'webhook-service',
+      'shop',
+      (object) => (object.metadata.labels = {}),
+    );
+    await removeCreated(context(), marked);
+    expect(cluster.read('Endpoints', 'webhook-service', 'shop')).toBeDefined();
+    cluster.edit<Endpoints>(
+      'Endpoints',
+      'webhook-service',
+      'shop',
+      (object) => (object.metadata.labels = { [SESSION_LABEL]: 's1' }),
+    );
+    await removeCreated(context(), marked);
+    expect(cluster.read('Endpoints', 'webhook-service', 'shop')).toBeUndefined();
+  }, 10_000);
+
+  it('removes the Leases of its own session only', async () => {
+    const lease = (name: string, session: string): Lease => ({
+      metadata: { name, namespace: 'shop', labels: { [SESSION_LABEL]: session } },
+      spec: {},
+    });
+    cluster.put('Lease', lease('a', 's1'));
+    cluster.put('Lease', lease('b', 's2'));
+    await removeLeases(context(), (await findMarked(cluster.api, [], 's1')).marked);
+    expect(cluster.read('Lease', 'a', 'shop')).toBeUndefined();
+    expect(cluster.read('Lease', 'b', 'shop')).toBeDefined();
+  });
+});
+
+describe('findMarked', () => {
+  it('searches the given namespaces where the whole cluster may not be listed, and says what it could not see', async () => {
+    await takeService(cluster.api, 's1', service(), to, emit);
+    cluster.hook = {
+      before: (_verb, what) => {
+        if (what.endsWith(' *') || what === 'EndpointSlice shop') throw refusal(403, 'Forbidden');
+      },
+    };
+    const { marked, unseen } = await findMarked(cluster.api, ['shop'], 's1');
+    expect(marked.map((one) => one.ref.kind).sort()).toEqual(['Endpoints', 'Service']);
+    expect(unseen.sort()).toEqual(['EndpointSlice in shop', 'ValidatingWebhookConfiguration']);
+  });
+
+  it('does not take another failure for an empty cluster', async () => {
+    cluster.hook = {
+      before: (_verb, what) => {
+        if (what.startsWith('Service')) throw refusal(503, 'ServiceUnavailable');
+      },
+    };
+    await expect(findMarked(cluster.api, [])).rejects.toMatchObject({ status: 503 });
+  });
+});
