@@ -1,4 +1,6 @@
 #!/usr/bin/env node
+import { writeSync } from 'node:fs';
+
 // Plain old syntax up to the version check: an older Node has to get as far as the message.
 var major = Number(process.versions.node.split('.')[0]);
 if (major < 24) {
@@ -8,15 +10,14 @@ if (major < 24) {
       ' (' +
       process.execPath +
       ').\n' +
-      'Install a newer one, for example: npx -y node@24 ' +
-      process.argv[1] +
-      '\n',
+      'Install a newer one, or run it once with: npx -y -p node@24 -p kube-devloop devloop\n',
   );
   process.exit(2);
 }
 if (process.argv.length === 3 && (process.argv[2] === '--version' || process.argv[2] === '-V')) {
   import('../dist/version.js').then((m) => {
-    process.stdout.write(m.version + '\n');
+    // process.stdout would first have to be built, which takes as long as all the rest.
+    writeSync(1, `${m.version}\n`);
   });
 } else {
   import('node:module').then((m) => {

@@ -1,0 +1,52 @@
+import { spawn } from 'node:child_process';
+import { constants } from 'node:os';
+
+let running;
+let interrupted;
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+  process.on(signal, () => {
+    interrupted ??= 128 + constants.signals[signal];
+    // A terminal sends Ctrl-C to the child too, and a second one makes devloop leave without putting anything back.
+    const toldByTerminal = signal === 'SIGINT' && process.stdin.isTTY;
+    if (!toldByTerminal) running?.kill(signal);
+  });
+}
+
+/** Runs a program to its end, says how long that took, and gives its exit code. Ctrl-C ends the child; we wait for it, and stop. */
+export async function step(title, command, args, options = {}) {
+  say(title);
+  const started = performance.now();
+  const code = await run(command, args, options);
+  say(
+    `${title}: ${code === 0 ? 'done' : `failed with exit code ${code}`} in ${((performance.now() - started) / 1000).toFixed(1)} s`,
+  );
+  if (interrupted !== undefined) process.exit(interrupted);
+  return code;
+}
+
+/** As `step`, for what everything after it needs. */
+export async function must(...args) {
+  const code = await step(...args);
+  if (code !== 0) process.exit(code);
+}
+
+export function say(text) {
+  process.stderr.write(`> ${text}\n`);
+}
+
+export function giveUp(text) {
+  process.stderr.write(`${text}\n`);
+  process.exit(2);
+}
+
+function run(command, args, options) {
+  return new Promise((resolve) => {
+    running = spawn(command, args, { stdio: 'inherit', ...options });
+    running.on('error', (error) => {
+      say(`${command} does not start: ${error.message}`);
+      resolve(127);
+    });
+    running.on('close', (code, signal) => resolve(code ?? 128 + (constants.signals[signal] ?? 0)));
+  });
+}

@@ -1,0 +1,86 @@
+// `npm run demo`, `npm test` and `npm run bench` come here, in a fresh clone too: so this runs on Node 20 and without
+// node_modules, and first makes what is missing. Everything else runs on the Node that package-lock.json names.
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { hashOf, hasStamp, writeStamp } from './run-stamp.mjs';
+import { giveUp, must, step } from './run-step.mjs';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const MODULES = join(ROOT, 'node_modules');
+const NODE = join(MODULES, '.bin', 'node');
+const BUILT_FROM = [
+  'src',
+  'scripts/build.ts',
+  'scripts/build-plugin.ts',
+  'package.json',
+  'package-lock.json',
+];
+
+const child = {
+  cwd: ROOT,
+  env: { ...process.env, PATH: `${join(MODULES, '.bin')}${delimiter}${process.env.PATH}` },
+};
+const kinds = {
+  test,
+  demo: () => node('demo', 'scripts/demo.ts'),
+  bench: () => node('bench', 'test/bench/bench.ts'),
+};
+
+const [kind = '', ...args] = process.argv.slice(2);
+if (!Object.hasOwn(kinds, kind)) giveUp(`Expected one of ${Object.keys(kinds).join(', ')}; got '${kind}'.`);
+checkGo();
+await install();
+await build();
+process.exit(await kinds[kind]());
+
+function checkGo() {
+  if (spawnSync('go', ['version'], { stdio: 'ignore' }).status === 0) return;
+  giveUp(
+    'Go is needed (1.24 or newer), and `go` is not on the PATH.\nInstall it from https://go.dev/dl/, or with your package manager: apt install golang, brew install go.',
+  );
+}
+
+async function install() {
+  const stamp = join(MODULES, '.stamp');
+  const hash = hashOf(ROOT, ['package-lock.json'], process.platform, process.arch);
+  if (hasStamp(stamp, hash)) return;
+  // The tools are devDependencies, which NODE_ENV=production would leave out.
+  await must('install packages', 'npm', ['ci', '--include=dev', '--no-audit', '--no-fund'], { cwd: ROOT });
+  if (!existsSync(NODE))
+    giveUp(
+      'npm did not install Node 24 into node_modules: are install scripts switched off (npm config get ignore-scripts)?',
+    );
+  writeStamp(stamp, hash);
+}
+
+async function build() {
+  const stamp = join(ROOT, 'dist', '.stamp');
+  const hash = hashOf(ROOT, BUILT_FROM);
+  if (hasStamp(stamp, hash)) return;
+  await must('build', NODE, ['scripts/build.ts'], child);
+  writeStamp(stamp, hash);
+}
+
+/** With arguments only vitest, for the quick look at one file; without, every check, and the first failure is the answer. */
+async function test() {
+  const vitest = () => node('tests', 'node_modules/vitest/vitest.mjs', 'run', ...reporters());
+  if (args.length > 0) return await vitest();
+  const codes = [await node('types', 'node_modules/typescript/bin/tsc', '--noEmit')];
+  codes.push(
+    await node('lint', 'node_modules/@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.'),
+  );
+  codes.push(await vitest());
+  return codes.find((code) => code !== 0) ?? 0;
+}
+
+/** .ci/run counts the tests in vitest's own report. */
+function reporters() {
+  const file = process.env.DEVLOOP_TEST_REPORT;
+  return file ? ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`] : [];
+}
+
+function node(title, script, ...rest) {
+  return step(title, NODE, [script, ...rest, ...args], child);
+}

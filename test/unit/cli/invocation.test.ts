@@ -1,0 +1,98 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { BIN, runBin } from './run-bin.ts';
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'devloop-cli-'));
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+it('speaks of `kubectl devloop` when kubectl calls it', () => {
+  const plugin = join(directory, 'kubectl-devloop');
+  symlinkSync(BIN, plugin);
+  const { stdout } = runBin(['up', '--help'], { bin: plugin });
+  expect(stdout).toMatch(/^Usage: kubectl devloop up/);
+  expect(stdout).toContain('kubectl devloop up --dry-run');
+});
+
+it('tells an old Node which one it needs, and ends with 2', () => {
+  const pretend = "Object.defineProperty(process.versions, 'node', { value: '20.20.2' })";
+  const { code, stdout, stderr } = runBin(['up'], {
+    nodeFlags: ['--import', `data:text/javascript,${encodeURIComponent(pretend)}`],
+  });
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toMatch(/needs Node 24 or newer/);
+});
+
+describe('completion', () => {
+  it.each(['bash', 'zsh', 'fish'])('for %s knows every command and flag', (shell) => {
+    const { code, stdout } = runBin(['completion', shell]);
+    expect(code).toBe(0);
+    for (const word of ['up', 'down', 'status', 'certs', 'take-over', 'kubeconfig', 'dry-run'])
+      expect(stdout).toContain(word);
+  });
+
+  it('is a script that bash understands, and that completes', () => {
+    const { stdout: script } = runBin(['completion', 'bash']);
+    const bash = (text: string) => spawnSync('bash', ['-c', text], { input: script, encoding: 'utf8' });
+    expect(bash('bash -n')).toMatchObject({ status: 0, stderr: '' });
+    const complete = (words: string): string[] =>
+      bash(
+        `eval "$(cat)"; COMP_WORDS=(${words}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _devloop; echo "\${COMPREPLY[@]}"`,
+      )
+        .stdout.trim()
+        .split(' ');
+    expect(complete('devloop st')).toEqual(['status']);
+    expect(complete('devloop up --ta')).toEqual(['--take-over']);
+    expect(complete("devloop completion ''")).toEqual(expect.arrayContaining(['bash', 'zsh', 'fish']));
+    expect(complete("devloop up --port ''")).toEqual(['']);
+  });
+});
+
+describe('leaving', () => {
+  /** An API server that never answers keeps a command busy. */
+  async function startBusy(): Promise<{
+    child: ReturnType<typeof spawn>;
+    server: ReturnType<typeof createServer>;
+  }> {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as { port: number };
+    const kubeconfig = join(directory, 'config');
+    writeFileSync(
+      kubeconfig,
+      JSON.stringify({
+        'current-context': 'test',
+        clusters: [{ name: 'test', cluster: { server: `https://127.0.0.1:${port}` } }],
+        contexts: [{ name: 'test', context: { cluster: 'test', user: 'test' } }],
+        users: [{ name: 'test', user: { token: 'test' } }],
+      }),
+    );
+    const child = spawn(process.execPath, [BIN, 'up', '--kubeconfig', kubeconfig, '--service', 'a/b'], {
+      cwd: directory,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    await once(server, 'connection');
+    return { child, server };
+  }
+
+  it('takes a second Ctrl-C at its word', async () => {
+    const { child, server } = await startBusy();
+    let stderr = '';
+    child.stderr?.on('data', (chunk) => (stderr += chunk));
+    child.kill('SIGINT');
+    await expect.poll(() => stderr).toMatch(/SIGINT: everything is being put back.*second Ctrl-C/);
+    // Sooner, it would count as the same Ctrl-C, passed on by npm.
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    child.kill('SIGINT');
+    const [code] = await once(child, 'exit');
+    server.close();
+    expect(code).toBe(130);
+  });
+});

@@ -1,0 +1,77 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { runBin } from './run-bin.ts';
+
+describe('wrong usage ends with 2 and says what to do', () => {
+  it.each([
+    ['an unknown flag', ['up', '--prot', '1'], /unknown option '--prot'/i, /--port/],
+    ['an unknown command', ['donw'], /unknown command 'donw'/i, /down/],
+    ['a port of 0', ['up', '--port', '0'], /1 to 65535/, /up --help/],
+    ['a port above 65535', ['up', '--port', '65536'], /1 to 65535/, /up --help/],
+    ['a port that is no number', ['up', '--port', '80x'], /1 to 65535/, /up --help/],
+    ['an address that is no IP', ['up', '--address', 'laptop.local'], /IP address/, /up --help/],
+    ['a Service with two slashes', ['status', '--service', 'a/b/c'], /namespace\/name/, /status --help/],
+    ['a Deployment in capitals', ['down', '--deployment', 'Shop'], /namespace\/name/, /down --help/],
+    ['a namespace with a dot', ['certs', '-n', 'shop.system'], /namespace/, /certs --help/],
+    ['quiet and verbose at once', ['status', '-q', '-v'], /cannot be used with/, /status --help/],
+    ['a command without --', ['up', 'make', 'run'], /too many arguments/i, /up --help/],
+    ['a command that is not for up', ['down', '--', 'make'], /only `up`/i, /up -- command/],
+    ['nothing behind --', ['up', '--'], /no command behind/, /up --help/],
+    [
+      'a command and --no-controller',
+      ['up', '--no-controller', '--', 'make'],
+      /no command to run/,
+      /up --no-controller/,
+    ],
+    ['an unknown shell', ['completion', 'tcsh'], /bash, zsh, fish/, /completion --help/],
+  ])('%s', (_, args, message, hint) => {
+    const { code, stdout, stderr } = runBin(args);
+    expect(code, stderr).toBe(2);
+    expect(stdout).toBe('');
+    expect(stderr).toMatch(message);
+    expect(stderr).toMatch(hint);
+  });
+
+  it('is an event where JSON is asked for', () => {
+    const { code, stdout } = runBin(['up', '--json', '--port', 'x']);
+    expect(code).toBe(2);
+    expect(JSON.parse(stdout)).toMatchObject({ type: 'error', code: 'usage.invalid', exitCode: 2 });
+  });
+
+  it('does not take --json from the controller’s command', () => {
+    expect(runBin(['up', '--port', 'x', '--', 'make', '--json']).stdout).toBe('');
+  });
+});
+
+describe('an expected failure ends with its exit code', () => {
+  it('2 for a kubeconfig that is not there', () => {
+    const { code, stderr } = runBin(['status', '--kubeconfig', '/nonexistent/config']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('/nonexistent/config');
+    expect(stderr).not.toMatch(/^\s+at /m);
+  });
+});
+
+describe('help', () => {
+  it.each(['up', 'down', 'status', 'certs', 'completion'])('of %s has worked examples', (command) => {
+    const { code, stdout } = runBin([command, '--help']);
+    expect(code).toBe(0);
+    const examples = stdout.slice(stdout.indexOf('Examples:')).match(/^ {2}(?!#).*devloop/gm) ?? [];
+    expect(examples.length).toBeGreaterThanOrEqual(2);
+    expect(examples.length).toBeLessThanOrEqual(4);
+  });
+
+  it('names commands and exit codes, and loads no code of a session', () => {
+    const { code, stdout } = runBin(['--help']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/up .*\n {2}down /);
+    expect(stdout).toMatch(/Exit codes:[\s\S]*130/);
+    expect(runBin([]).stdout).toBe(stdout);
+  });
+
+  it('gives the version of the package', () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+    expect(runBin(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
+    expect(runBin(['-V']).stdout).toBe(`${version}\n`);
+  });
+});
