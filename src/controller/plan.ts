@@ -21,6 +21,8 @@ export interface ControllerPlan {
   readyMs: number;
   /** Holds the identity of the running controller; built programs lie beside it. */
   stateFile: string;
+  /** Where the newest program stays for the next session; saves the link step of an unchanged one. */
+  keptProgram?: string | undefined;
 }
 
 export interface SupervisorPorts {

@@ -1,4 +1,5 @@
-import { rm } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { copyFile, link, mkdir, rename, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { type BuildOutcome, runBuild } from './build.ts';
 
@@ -7,6 +8,8 @@ export interface ProgramPlan {
   build: string[] | undefined;
   run: string[];
   stateFile: string;
+  /** Where the newest program stays for the next session: the go tool does not link anew what it finds up to date. */
+  keptProgram?: string | undefined;
 }
 
 /** A built program. */
@@ -30,15 +33,30 @@ export async function buildProgram(plan: ProgramPlan, build: number, signal: Abo
   const binary = named
     ? join(dirname(plan.stateFile), `controller-${build}`)
     : resolve(plan.cwd, plan.run[0]!);
+  const kept = named ? plan.keptProgram : undefined;
+  if (kept !== undefined && build === 0) await copyFile(kept, binary, constants.COPYFILE_FICLONE).catch(() => {});
   const outcome = await runBuild({
     command: named ? command.with(output, binary) : command,
     cwd: plan.cwd,
     binary,
     signal,
   });
+  if (kept !== undefined && outcome.ok) await keep(binary, kept);
   const run = named ? plan.run.with(0, binary) : plan.run;
   const content = outcome.ok ? outcome.content : undefined;
   return { ...outcome, program: { run, content, file: named ? binary : undefined } };
+}
+
+/** A second name for the file: programs are never written to again once they are built. It only saves time, so it may fail. */
+async function keep(binary: string, kept: string): Promise<void> {
+  const fresh = `${kept}.${process.pid}`;
+  try {
+    await mkdir(dirname(kept), { recursive: true, mode: 0o700 });
+    await link(binary, fresh);
+    await rename(fresh, kept);
+  } catch {
+    await rm(fresh, { force: true });
+  }
 }
 
 export async function removeProgram(program: Program | undefined): Promise<void> {

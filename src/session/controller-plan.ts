@@ -4,6 +4,7 @@ import type { ClusterApi } from '../cluster/api.ts';
 import type { Target } from '../cluster/discover.ts';
 import { namedMounts } from '../cluster/files.ts';
 import { expandArguments, readPodEnvironment } from '../cluster/pod-environment.ts';
+import { goBuildCommand } from '../controller/build.ts';
 import { localArguments } from '../controller/arguments.ts';
 import { controllerEnvironment } from '../controller/environment.ts';
 import { findMainPackage } from '../controller/main-package.ts';
@@ -12,7 +13,7 @@ import type { ControllerPlan } from '../controller/supervisor.ts';
 import type { Emit } from '../report/events.ts';
 import type { Opened } from './open.ts';
 import type { Io, UpOptions } from './options.ts';
-import { controllerRecord } from './place.ts';
+import { controllerRecord, keptProgram } from './place.ts';
 
 export interface LocalFiles {
   /** The session's own directory. */
@@ -68,6 +69,7 @@ export async function controllerPlan(
     graceMs: GRACE_MS,
     readyMs: READY_MS,
     stateFile: controllerRecord(files.directory),
+    keptProgram: keptProgram(io.env, root),
   };
 }
 
@@ -109,7 +111,7 @@ async function howToBuild(
   const main = await findMainPackage(root, { command: container?.command ?? [], signal });
   emit({ type: 'discovered', what: 'main package', value: main.package, source: main.source });
   const binary = join(files.directory, 'controller');
-  const build = settings.build ?? ['go', 'build', '-o', binary, main.package];
+  const build = settings.build ?? goBuildCommand(main.package, binary);
   return {
     build,
     run: [binary],

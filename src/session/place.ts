@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { homedir, hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
@@ -65,4 +65,10 @@ export async function otherSessions(
 
 export async function removeDirectory(directory: string): Promise<void> {
   await rm(directory, { recursive: true, force: true });
+}
+
+/** The newest program of a checkout outlives its session, as a cache. */
+export function keptProgram(env: Record<string, string | undefined>, root: string): string {
+  const base = env.XDG_CACHE_HOME || join(env.HOME ?? homedir(), '.cache');
+  return join(base, 'devloop', 'programs', createHash('sha256').update(root).digest('hex').slice(0, 16));
 }
