@@ -1,7 +1,7 @@
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { build } from 'esbuild';
-import { assertSlim, slimKubernetesClient } from './build-plugin.ts';
+import { assertSlim, slimCommander, slimKubernetesClient } from './build-plugin.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const DIST = join(ROOT, 'dist');
@@ -22,16 +22,13 @@ const { metafile } = await build({
   banner: {
     js: "import { createRequire as createRequire_ } from 'node:module'; const require = createRequire_(import.meta.url);",
   },
-  plugins: [slimKubernetesClient()],
+  plugins: [slimCommander(), slimKubernetesClient()],
   metafile: true,
   logLevel: 'warning',
 });
 assertSlim(metafile);
-// Apart from the bundle, so that `--version` loads nothing else.
-writeFileSync(join(DIST, 'version.js'), `export const version = ${JSON.stringify(version)};\n`);
-
 // Chunks are named by content, so the ones of earlier builds would pile up and be published.
-const current = new Set([...Object.keys(metafile.outputs).map((file) => basename(file)), 'version.js']);
+const current = new Set(Object.keys(metafile.outputs).map((file) => basename(file)));
 for (const file of readdirSync(DIST)) {
   if (file.endsWith('.js') && !current.has(file)) rmSync(join(DIST, file));
 }
