@@ -1,0 +1,91 @@
+/**
+ * `npm run demo`: the sample operator in a real Kubernetes, taken over by devloop, worked on, and given back. Every command
+ * that is shown is really run, and what it shows is its real output; where it is not what it should be, the demo fails.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { checkoutSample } from '../test/support/sample-operator.ts';
+import { openBox } from './demo/box.ts';
+import { openContext } from './demo/context.ts';
+import { forget, keepHints, kept, remember, stopKept } from './demo/kept.ts';
+import { createLogs } from './demo/logs.ts';
+import { createNarrator } from './demo/narrator.ts';
+import { parseOptions, USAGE } from './demo/options.ts';
+import { Refusal, type Stage } from './demo/stage.ts';
+import { tell } from './demo/story.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const narrator = createNarrator(process.stdout);
+const leaving = new AbortController();
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(signal, () => {
+    if (leaving.signal.aborted) return;
+    narrator.say(`${signal}: the demo is cleaning up.`);
+    leaving.abort(new Refusal(`interrupted by ${signal}`));
+  });
+}
+process.exit(await main(process.argv.slice(2)));
+
+async function main(args: string[]): Promise<number> {
+  const logs = await createLogs();
+  try {
+    const options = parseOptions(args);
+    if (options.help) console.log(USAGE);
+    else if (options.stop) narrator.say(await stopKept());
+    else await demo(options, logs);
+    await logs.remove();
+    return 0;
+  } catch (error) {
+    if (leaving.signal.aborted) {
+      await logs.remove();
+      return 130;
+    }
+    narrator.fail(
+      error instanceof Refusal ? error.message : String(error instanceof Error ? error.stack : error),
+    );
+    if (await logs.hasAny()) narrator.say(`The logs are in ${logs.directory}`);
+    else await logs.remove();
+    return 1;
+  }
+}
+
+async function demo(
+  options: { keep: boolean; context: string | undefined },
+  logs: Stage['logs'],
+): Promise<void> {
+  const { signal } = leaving;
+  const old = await kept();
+  if (old && options.keep)
+    throw new Refusal(`a kept demo is there already, in ${old.checkout}; npm run demo -- --stop ends it`);
+  const started = performance.now();
+  if (!existsSync(join(ROOT, 'dist/main.js'))) throw new Refusal('devloop is not built: npm run build');
+  await using stack = new AsyncDisposableStack();
+  const checkout = await checkoutSample();
+  let stays = false;
+  stack.defer(async () => {
+    // Ctrl-C means: nothing shall stay.
+    if (stays && !signal.aborted) return;
+    if (stays) await forget();
+    await checkout[Symbol.asyncDispose]();
+  });
+  const place =
+    options.context === undefined
+      ? await openBox({ keep: options.keep, checkout: checkout.directory, logs, narrator, signal })
+      : await openContext({
+          keep: options.keep,
+          context: options.context,
+          checkout: checkout.directory,
+          logs,
+          narrator,
+          signal,
+        });
+  stack.use(place);
+  if (options.keep) {
+    await remember(place.kept);
+    stays = true;
+  }
+  await tell({ place, checkout: checkout.directory, logs, narrator, signal });
+  narrator.say(`That was devloop, in ${Math.round((performance.now() - started) / 1000)} s.`);
+  if (options.keep) narrator.say(`\nEverything stays up.\n${keepHints(place.kept)}`);
+}

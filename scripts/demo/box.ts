@@ -1,0 +1,86 @@
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { ensureClusterBinaries } from '../../test/support/cluster/build.ts';
+import { startCluster, stopCluster } from '../../test/support/cluster/cluster.ts';
+import { deploySample } from '../../test/support/sample-operator.ts';
+import type { Kept } from './kept.ts';
+import { type Place, Refusal, type Stage, within } from './stage.ts';
+
+type Wanted = Omit<Stage, 'place'> & { keep: boolean };
+
+const OTHERWISE = `
+
+On any other machine the demo works in a cluster that you have (kind, minikube, k3d, a remote one):
+  npm run demo -- --context NAME`;
+
+/** A real Kubernetes of one node in a box of namespaces on this machine, with the sample operator in a Pod. */
+export async function openBox({ keep, checkout, logs, narrator, signal }: Wanted): Promise<Place> {
+  narrator.chapter('A Kubernetes cluster, and an operator in it');
+  const started = performance.now();
+  const starting = startCluster({
+    name: 'devloop-demo',
+    detached: keep,
+    log: (line) => narrator.say(`  ${line}`),
+  });
+  const cluster = await within(40 * 60, 'starting the cluster', signal, starting).catch(
+    async (error: unknown) => {
+      if (!signal.aborted) throw new Refusal(`${(error as Error).message}${OTHERWISE}`);
+      // Whoever leaves while it still starts leaves nothing behind. A build of the cluster is not waited for: it ends with us.
+      const late = new AbortController().signal;
+      await within(
+        20,
+        'the start',
+        late,
+        starting.then(({ dir }) => stopCluster(dir)),
+      ).catch(() => {});
+      throw error;
+    },
+  );
+  narrator.say(`  Kubernetes runs after ${seconds(started)} s, cert-manager with it.`);
+  const kept: Kept = {
+    checkout,
+    kubeconfig: cluster.kubeconfig,
+    clusterDirectory: cluster.dir,
+    ...(isInstalled('kubectl') ? {} : { kubectl: (await ensureClusterBinaries({ log() {} })).cluster }),
+  };
+  let done = false;
+  const stop = async (): Promise<void> => {
+    if (!done) await logs.copy(join(cluster.dir, 'logs'));
+    if (!keep || signal.aborted || !done) await stopCluster(cluster.dir);
+  };
+  try {
+    const deploying = performance.now();
+    await within(600, 'deploying the sample operator', signal, deploySample(cluster));
+    narrator.say(`  The sample operator is deployed after ${seconds(deploying)} s.`);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  done = true;
+  return {
+    devloop: { args: [], env: { KUBECONFIG: cluster.kubeconfig } },
+    kubectlName: 'kubectl',
+    kubectl: (args) =>
+      cluster.kubectl(args).catch((error: Error) => Promise.reject(new Error(complaint(error, args)))),
+    kept,
+    async [Symbol.asyncDispose]() {
+      await logs.copy(join(cluster.dir, 'logs'));
+      await stop();
+    },
+  };
+}
+
+function seconds(since: number): string {
+  return ((performance.now() - since) / 1000).toFixed(1);
+}
+
+/** What kubectl itself said, without the command in front. */
+function complaint({ message }: Error, args: string[]): string {
+  const front = `${args.join(' ')}: `;
+  const at = message.indexOf(front);
+  return at < 0 ? message : message.slice(at + front.length);
+}
+
+function isInstalled(program: string): boolean {
+  return (process.env.PATH ?? '').split(delimiter).some((directory) => existsSync(join(directory, program)));
+}

@@ -1,0 +1,108 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { DevloopEvent } from '../../src/report/events.ts';
+import { createHumanPrinter } from '../../src/report/human.ts';
+import { Refusal, type Stage, within } from './stage.ts';
+
+const BIN = join(import.meta.dirname, '../../bin/devloop.js');
+
+type EventOf<T extends DevloopEvent['type']> = Extract<DevloopEvent, { type: T }>;
+
+export interface Devloop extends AsyncDisposable {
+  /** The next event of this type from now on. */
+  next<T extends DevloopEvent['type']>(type: T, seconds: number): Promise<EventOf<T>>;
+  /** As Ctrl-C does. Resolves to the exit code. */
+  interrupt(): Promise<number>;
+}
+
+const END_SECONDS = 150;
+
+/**
+ * The real program. It runs with `--json`, so that the demo can wait for what happens instead of guessing how long it takes;
+ * what a person would see is made from the same events by the same printer.
+ */
+export function startDevloop(args: string[], { place, checkout, logs, narrator, signal }: Stage): Devloop {
+  const child = spawn(process.execPath, [BIN, ...args, ...place.devloop.args, '--json'], {
+    cwd: checkout,
+    // The image was built without cgo, so this build finds most of its work done.
+    env: { ...process.env, CGO_ENABLED: '0', ...place.devloop.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const printer = createHumanPrinter({
+    ...devloopStreams(narrator.devloop),
+    env: { NO_COLOR: '1' },
+    verbosity: 'normal',
+  });
+  const waiting = new Set<(event: DevloopEvent | undefined) => void>();
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    logs.append('devloop.ndjson', `${line}\n`);
+    const event = JSON.parse(line) as DevloopEvent;
+    if (event.type !== 'controller.output') printer.print(event);
+    for (const look of waiting) look(event);
+  });
+  child.stderr.on('data', (chunk: Buffer) => logs.append('devloop.stderr', chunk.toString()));
+  const exited = new Promise<number>((resolve) => {
+    child.once('error', () => resolve(127));
+    child.once('close', (code, by) => resolve(code ?? (by === null ? 1 : 128)));
+  });
+  void exited.then(() => {
+    printer.close();
+    for (const look of waiting) look(undefined);
+  });
+  const end = async (): Promise<number> => {
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGINT');
+    const timer = setTimeout(() => void child.kill('SIGKILL'), END_SECONDS * 1000);
+    return await exited.finally(() => clearTimeout(timer));
+  };
+  return {
+    next(type, seconds) {
+      const found = new Promise<DevloopEvent>((resolve, reject) => {
+        const look = (event: DevloopEvent | undefined): void => {
+          if (event !== undefined && event.type !== type) return;
+          waiting.delete(look);
+          if (event === undefined) reject(new Refusal(`devloop ended before ${type}`));
+          else resolve(event);
+        };
+        waiting.add(look);
+      });
+      found.catch(() => {});
+      return within(seconds, `devloop until ${type}`, signal, found) as never;
+    },
+    interrupt: end,
+    async [Symbol.asyncDispose]() {
+      await end();
+    },
+  };
+}
+
+/** Runs a command of devloop to its end, as a person would, and shows what it prints. */
+export async function runDevloop(
+  args: string[],
+  { place, checkout, narrator, signal }: Stage,
+): Promise<number> {
+  const child = spawn(process.execPath, [BIN, ...args, ...place.devloop.args], {
+    cwd: checkout,
+    env: { ...process.env, NO_COLOR: '1', ...place.devloop.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  for (const input of [child.stdout, child.stderr]) createInterface({ input }).on('line', narrator.devloop);
+  const exited = new Promise<number>((resolve) => child.once('close', (code) => resolve(code ?? 1)));
+  return await within(60, `devloop ${args.join(' ')}`, signal, exited);
+}
+
+/** Takes what the printer writes, and shows whole lines of it. */
+function devloopStreams(show: (line: string) => void): {
+  stderr: NodeJS.WriteStream;
+  stdout: NodeJS.WriteStream;
+} {
+  let rest = '';
+  const write = (text: string): boolean => {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) show(line);
+    return true;
+  };
+  const stream = { write, isTTY: false, columns: 100 } as unknown as NodeJS.WriteStream;
+  return { stderr: stream, stdout: stream };
+}

@@ -1,0 +1,61 @@
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { stopCluster } from '../../test/support/cluster/cluster.ts';
+
+/** What `--keep` leaves: enough to use it, and to end it from another process. */
+export interface Kept {
+  checkout: string;
+  /** Of the box; absent for a cluster of the user's own. */
+  kubeconfig?: string;
+  clusterDirectory?: string;
+  context?: string;
+  /** What stands in for kubectl where none is installed. */
+  kubectl?: string;
+}
+
+const file = join(process.env.XDG_STATE_HOME || join(homedir(), '.local/state'), 'kube-devloop', 'demo.json');
+
+export async function remember(one: Kept): Promise<void> {
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, JSON.stringify(one));
+}
+
+export async function forget(): Promise<void> {
+  await rm(file, { force: true });
+}
+
+export async function kept(): Promise<Kept | undefined> {
+  const text = await readFile(file, 'utf8').catch(() => undefined);
+  return text === undefined ? undefined : (JSON.parse(text) as Kept);
+}
+
+export async function stopKept(): Promise<string> {
+  const one = await kept();
+  if (one === undefined) return 'There is no kept demo.';
+  if (one.clusterDirectory !== undefined) await stopCluster(one.clusterDirectory);
+  await rm(one.checkout, { recursive: true, force: true });
+  await forget();
+  return one.clusterDirectory === undefined
+    ? 'The checkout is removed. The sample operator stays in your cluster: make -C examples/application-operator undeploy'
+    : 'The cluster is ended, and the checkout removed.';
+}
+
+export function keepHints({ checkout, kubeconfig, context, kubectl }: Kept): string {
+  const option = context === undefined ? '' : ` --context ${context}`;
+  return [
+    '',
+    ...(kubeconfig === undefined ? [] : [`  export KUBECONFIG=${kubeconfig}`]),
+    ...(kubectl === undefined ? [] : [`  alias kubectl='${kubectl} kubectl'`]),
+    `  cd ${checkout}`,
+    `  ${process.execPath} ${join(import.meta.dirname, '../../bin/devloop.js')} up${option}`,
+    '',
+    'and in a second terminal, with the same settings:',
+    '',
+    `  kubectl${option} apply -f config/samples/apps_v1_application_bad.yaml`,
+    `  kubectl${option} apply -f config/samples/apps_v1_application.yaml`,
+    `  kubectl${option} get app -o wide`,
+    '',
+    'To end it: npm run demo -- --stop',
+  ].join('\n');
+}

@@ -1,0 +1,27 @@
+import { styleText } from 'node:util';
+
+export interface Narrator {
+  chapter(text: string): void;
+  say(text: string): void;
+  command(line: string): void;
+  output(text: string): void;
+  fail(text: string): void;
+  /** What devloop prints, told apart by a bar in front of each line. */
+  devloop(text: string): void;
+}
+
+export function createNarrator(stream: NodeJS.WriteStream): Narrator {
+  const style = (format: Parameters<typeof styleText>[0], text: string): string =>
+    styleText(format, text, { stream });
+  const lines = (text: string, front: string): void => {
+    for (const line of text.replace(/\n$/, '').split('\n')) stream.write(`${front}${line}\n`);
+  };
+  return {
+    chapter: (text) => void stream.write(`\n${style('bold', text)}\n`),
+    say: (text) => lines(text, ''),
+    command: (line) => void stream.write(`${style('cyan', `$ ${line}`)}\n`),
+    output: (text) => lines(text, '    '),
+    fail: (text) => lines(style('red', `The demo failed: ${text}`), ''),
+    devloop: (text) => lines(text, style('dim', '  | ')),
+  };
+}

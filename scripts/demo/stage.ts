@@ -1,0 +1,65 @@
+import type { Kept } from './kept.ts';
+import type { Logs } from './logs.ts';
+import type { Narrator } from './narrator.ts';
+
+/** The cluster that the demo plays in, with the sample operator deployed. */
+export interface Place extends AsyncDisposable {
+  /** What devloop needs to find the cluster. */
+  devloop: { args: string[]; env: Record<string, string> };
+  /** How a person types kubectl here. */
+  kubectlName: string;
+  /** Returns what kubectl printed; rejects with an Error whose message is what it complained of. */
+  kubectl(args: string[]): Promise<string>;
+  kept: Kept;
+}
+
+export interface Stage {
+  place: Place;
+  checkout: string;
+  logs: Logs;
+  narrator: Narrator;
+  signal: AbortSignal;
+}
+
+/** A failure that explains itself: no stack is shown. */
+export class Refusal extends Error {}
+
+/** Bounds anything that could hang, and ends at once when the person wants to leave. */
+export async function within<T>(
+  seconds: number,
+  what: string,
+  signal: AbortSignal,
+  work: Promise<T>,
+): Promise<T> {
+  signal.throwIfAborted();
+  const ended = new AbortController();
+  const limit = new Promise<never>((_, reject) => {
+    const timer = setTimeout(
+      () => reject(new Refusal(`${what} took longer than ${seconds} s`)),
+      seconds * 1000,
+    );
+    const leave = (): void => reject(signal.reason);
+    signal.addEventListener('abort', leave, { once: true, signal: ended.signal });
+    ended.signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
+  });
+  try {
+    return await Promise.race([work, limit]);
+  } finally {
+    ended.abort();
+  }
+}
+
+/** Asks again until the answer is as wanted. */
+export async function until(
+  seconds: number,
+  what: string,
+  signal: AbortSignal,
+  holds: () => Promise<boolean>,
+): Promise<void> {
+  const deadline = Date.now() + seconds * 1000;
+  while (!(await holds().catch(() => false))) {
+    signal.throwIfAborted();
+    if (Date.now() > deadline) throw new Refusal(`${what}: not within ${seconds} s`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
