@@ -1,4 +1,4 @@
-import { readdir, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { goBuildCommand } from '../../../src/controller/build.ts';
@@ -258,5 +258,69 @@ test('an abort during the first start ends the process', async () => {
   await recorder.waitFor('controller.output', ({ line }) => line === 'running');
   end.abort(new Error('leaving'));
   await expect(starting).rejects.toThrow('leaving');
+  expect(await isRunning(recorder.all('controller.started')[0]!.pid)).toBe(false);
+});
+
+test('a program of another language is built in place and replaced', async () => {
+  const cwd = await directoryWith({
+    'src/program.mjs': "setInterval(() => {}, 1000);\nconsole.log('first');\n",
+  });
+  const plan = await nodePlan([process.execPath, 'out/program.mjs'], {
+    cwd,
+    build: ['sh', '-c', 'mkdir -p out && cp src/program.mjs out/'],
+    watch: { paths: ['src'] },
+  });
+  const { supervisor, recorder, gate } = supervise(plan);
+  await supervisor.build();
+  await supervisor.start();
+  void supervisor.follow();
+  await writeFile(join(cwd, 'src/program.mjs'), "setInterval(() => {}, 1000);\nconsole.log('second');\n");
+  await recorder.waitFor('controller.output', ({ line }) => line === 'second');
+  await recorder.waitFor('controller.replaced');
+  await expect.poll(() => gate).toEqual(['hold', 'release']);
+});
+
+test('dispose in the middle of a build leaves neither compiler nor controller', async () => {
+  const cwd = await directoryWith({ 'src/a': '1' });
+  const plan = await nodePlan(program('ignores-sigterm.mjs'), {
+    cwd,
+    build: ['sh', '-c', 'test ! -e slow || { sleep 100 & echo $! > pid; wait; }'],
+    watch: { paths: ['src'] },
+    graceMs: 500,
+  });
+  const { supervisor, recorder } = supervise(plan);
+  await supervisor.build();
+  await supervisor.start();
+  const following = supervisor.follow();
+  await put(cwd, 'slow', '');
+  await put(cwd, 'src/a', '2');
+  await expect
+    .poll(() => readFile(join(cwd, 'pid'), 'utf8').catch(() => ''), { timeout: 10_000 })
+    .toMatch(/\d\n/);
+  const compiler = Number(await readFile(join(cwd, 'pid'), 'utf8'));
+  await supervisor[Symbol.asyncDispose]();
+  await following;
+  expect(await isRunning(compiler)).toBe(false);
+  expect(await isRunning(recorder.all('controller.started')[0]!.pid)).toBe(false);
+});
+
+test('dispose in the middle of a replacement leaves no process and releases the gate', async () => {
+  const cwd = await directoryWith({ 'src/a': '1' });
+  const plan = await nodePlan(program('ignores-sigterm.mjs'), {
+    cwd,
+    build: ['true'],
+    watch: { paths: ['src'] },
+    graceMs: 800,
+  });
+  const { supervisor, recorder, gate } = supervise(plan);
+  await supervisor.build();
+  await supervisor.start();
+  const following = supervisor.follow();
+  await put(cwd, 'src/a', '2');
+  await recorder.waitFor('controller.output', ({ line }) => line === 'SIGTERM 1');
+  await supervisor[Symbol.asyncDispose]();
+  await following;
+  expect(gate).toEqual(['hold', 'release']);
+  expect(recorder.all('controller.started')).toHaveLength(1);
   expect(await isRunning(recorder.all('controller.started')[0]!.pid)).toBe(false);
 });

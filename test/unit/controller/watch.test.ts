@@ -31,74 +31,70 @@ async function watchIn(directory: string, target: WatchTarget, sinceMs = Number.
     onError: (message) => expect.unreachable(message),
   });
   onTestFinished(() => watcher[Symbol.asyncDispose]());
-  /** The files of all changes up to the one that this mark makes: nothing is waited for in the blind. */
-  async function changesUntil(mark: string): Promise<string[]> {
-    while (!seen.flat().includes(mark)) {
+  /** Waits for these and for the mark, which is made last; whatever else was seen until then is one too many. */
+  async function expectChanges(expected: string[], mark: string): Promise<void> {
+    await put(directory, mark, `package main\n\nconst mark = ${performance.now()}\n`);
+    const wanted = [...expected, mark].sort();
+    while (!wanted.every((file) => seen.flat().includes(file))) {
       await new Promise<void>((resolve) => {
         wake = resolve;
       });
     }
-    return [...new Set(seen.splice(0).flat())].filter((file) => file !== mark).sort();
+    expect([...new Set(seen.splice(0).flat())].sort()).toEqual(wanted);
   }
-  return { watcher, seen, changesUntil };
+  return { watcher, seen, expectChanges };
 }
 
 async function watchGo(files: Record<string, string> = {}) {
   const directory = await directoryWith({ ...MODULE, ...files });
   const watched = await watchIn(directory, { goPackage: './cmd' });
-  let count = 0;
   const write = (name: string, text: string) => put(directory, name, text);
-  /** A change that certainly counts, made after the others. */
-  const changes = async () => {
-    await new Promise((resolve) => setTimeout(resolve, 60));
-    await write('cmd/mark.go', `package main\n\nconst mark = ${++count}\n`);
-    return watched.changesUntil('cmd/mark.go');
-  };
-  return { directory, write, changes, ...watched };
+  const changesAre = (...files: string[]) => watched.expectChanges(files, 'cmd/mark.go');
+  return { directory, write, changesAre, ...watched };
 }
 
 test('sources of the program count; tests, other files and other directories do not', async () => {
-  const { write, changes } = await watchGo({ 'other/o.go': 'package other\n' });
+  const { write, changesAre } = await watchGo({ 'other/o.go': 'package other\n' });
   await write('a/a.go', 'package a\n\nconst A = 1\n');
   await write('a/a_test.go', 'package a\n');
   await write('a/README.md', 'text');
   await write('a/.#a.go', 'lock');
   await write('other/o.go', 'package other\n\nconst O = 1\n');
   await write('go.mod', `${MODULE['go.mod']}// changed\n`);
-  expect(await changes()).toEqual(['a/a.go', 'go.mod']);
+  await changesAre('a/a.go', 'go.mod');
 });
 
 test('the same bytes again are no change', async () => {
-  const { directory, write, changes } = await watchGo();
+  const { directory, write, changesAre } = await watchGo();
   await write('a/a.go', MODULE['a/a.go']);
   await write('a/a.go.new', MODULE['a/a.go']);
   await rename(join(directory, 'a/a.go.new'), join(directory, 'a/a.go'));
-  expect(await changes()).toEqual([]);
+  await changesAre();
 });
 
 test('an atomic save, a new file and a removed one are changes', async () => {
-  const { directory, write, changes } = await watchGo({ 'a/gone.go': 'package a\n' });
+  const { directory, write, changesAre } = await watchGo({ 'a/gone.go': 'package a\n' });
   await write('a/save.tmp', 'package a\n\nconst Saved = 1\n');
   await rename(join(directory, 'a/save.tmp'), join(directory, 'a/a.go'));
   await write('a/new.go', 'package a\n\nconst New = 1\n');
   await rm(join(directory, 'a/gone.go'));
-  expect(await changes()).toEqual(['a/a.go', 'a/gone.go', 'a/new.go']);
+  await changesAre('a/a.go', 'a/gone.go', 'a/new.go');
   await write('a/a.go', 'package a\n\nconst Saved = 2\n');
-  expect(await changes()).toEqual(['a/a.go']);
+  await changesAre('a/a.go');
 });
 
 test('a directory that is imported anew is watched after the refresh', async () => {
-  const { watcher, write, changes } = await watchGo();
+  const { watcher, write, changesAre } = await watchGo();
   await write('b/b.go', 'package b\n');
   await write('a/a.go', 'package a\n\nimport _ "example.com/m/b"\n');
-  expect(await changes()).toEqual(['a/a.go']);
+  await changesAre('a/a.go');
   await watcher.refresh(Number.POSITIVE_INFINITY);
   await write('b/b.go', 'package b\n\nconst B = 1\n');
-  expect(await changes()).toEqual(['b/b.go']);
+  await changesAre('b/b.go');
 });
 
 test('embedded files and local replacements count', async () => {
-  const { write, changes } = await watchGo({
+  const { write, changesAre } = await watchGo({
     'go.mod': `${MODULE['go.mod']}\nrequire example.com/lib v0.0.0\n\nreplace example.com/lib => ./lib\n`,
     'lib/go.mod': 'module example.com/lib\n\ngo 1.24\n',
     'lib/lib.go': 'package lib\n',
@@ -112,7 +108,7 @@ test('embedded files and local replacements count', async () => {
   await write('a/one.yaml', 'a: 2\n');
   await write('a/two.yaml', 'a: 2\n');
   await write('a/templates/y.tmpl', 'y');
-  expect(await changes()).toEqual(['a/one.yaml', 'a/templates/y.tmpl', 'lib/lib.go']);
+  await changesAre('a/one.yaml', 'a/templates/y.tmpl', 'lib/lib.go');
 });
 
 test('what was saved after the build had begun is reported from the beginning', async () => {
@@ -122,10 +118,10 @@ test('what was saved after the build had begun is reported from the beginning', 
 });
 
 test('200 files at once are all seen', async () => {
-  const { write, changes } = await watchGo();
+  const { write, changesAre } = await watchGo();
   const names = Array.from({ length: 200 }, (_, index) => `a/f${String(index).padStart(3, '0')}.go`);
   await Promise.all(names.map((name) => write(name, 'package a\n')));
-  expect(await changes()).toEqual(names);
+  await changesAre(...names);
 });
 
 test('directories and globs are watched with all below, except what tools and editors make', async () => {
@@ -135,7 +131,7 @@ test('directories and globs are watched with all below, except what tools and ed
     'conf/x.txt': '1',
     'src/target/t.rs': '1',
   });
-  const { changesUntil } = await watchIn(directory, { paths: ['src', 'conf/**/*.yaml'] });
+  const { expectChanges } = await watchIn(directory, { paths: ['src', 'conf/**/*.yaml'] });
   await mkdir(join(directory, 'src/deep/er'), { recursive: true });
   await writeFile(join(directory, 'src/deep/er/new.rs'), '1');
   for (const name of [
@@ -149,18 +145,14 @@ test('directories and globs are watched with all below, except what tools and ed
   ]) {
     await put(directory, name, '2');
   }
-  await expect
-    .poll(() => writeFile(join(directory, 'src/mark'), String(performance.now())).then(() => true))
-    .toBe(true);
-  const changed = await changesUntil('src/mark');
-  expect(changed).toEqual(['conf/x.yaml', 'src/a.rs', 'src/deep/er/new.rs']);
+  await expectChanges(['conf/x.yaml', 'src/a.rs', 'src/deep/er/new.rs'], 'src/mark');
 });
 
 test('a generated file that the build itself wrote is no change', async () => {
   const directory = await directoryWith(MODULE);
   const changes: string[] = [];
   let own = true;
-  await using watcher = await watchSources({
+  const watcher = await watchSources({
     cwd: directory,
     target: { goPackage: './cmd' },
     sinceMs: Number.POSITIVE_INFINITY,
@@ -169,6 +161,7 @@ test('a generated file that the build itself wrote is no change', async () => {
     onChange: (files) => changes.push(...files),
     onError: (message) => expect.unreachable(message),
   });
+  onTestFinished(() => watcher[Symbol.asyncDispose]());
   const text = '// Code generated by controller-gen. DO NOT EDIT.\n\npackage a\n';
   const generated = await put(directory, 'a/zz_generated.go', text);
   await put(directory, 'a/a.go', 'package a\n\nconst A = 1\n');
@@ -176,7 +169,6 @@ test('a generated file that the build itself wrote is no change', async () => {
   own = false;
   await put(directory, 'a/zz_generated.go', `${text}\nconst Z = 1\n`);
   await expect.poll(() => changes).toContain(generated);
-  void watcher;
 });
 
 test('nothing of the module cache and of Go itself is a source', async () => {
