@@ -14,7 +14,10 @@ export class ApiError extends DevloopError {
   readonly reason: string;
 
   constructor(message: string, status: number, reason: string) {
-    super(status === 403 ? 'cluster.forbidden' : status === 409 ? 'change.conflict' : 'cluster.rejected', message);
+    super(
+      status === 403 ? 'cluster.forbidden' : status === 409 ? 'change.conflict' : 'cluster.rejected',
+      message,
+    );
     this.name = 'ApiError';
     this.status = status;
     this.reason = reason;
@@ -41,7 +44,9 @@ export class ApiError extends DevloopError {
 
 /** What a user is told about a refusal that no caller expected. */
 export function rejected(error: ApiError, doing: string): DevloopError {
-  return new DevloopError(error.code, `${doing}: the API server refused it: ${error.message}`, { cause: error });
+  return new DevloopError(error.code, `${doing}: the API server refused it: ${error.message}`, {
+    cause: error,
+  });
 }
 
 const TLS_CODES = /^(CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_TLS)/;

@@ -22,6 +22,10 @@ const SKIPPED = new Set([
   'dist',
   'target',
   'testdata',
+  'test',
+  'tests',
+  'e2e',
+  'fixtures',
   'third_party',
   'hack',
   'docs',
@@ -32,7 +36,13 @@ const AT_ONCE = 32;
 
 /** Reads Go sources and YAML manifests below `root`. Nothing is parsed as a language: markers, groups and paths are recognised as text. */
 export async function readHints(root: string): Promise<Hints> {
-  const hints: Hints = { groups: new Set(), paths: new Set(), manifestPaths: new Set(), names: new Set(), declaresWebhooks: false };
+  const hints: Hints = {
+    groups: new Set(),
+    paths: new Set(),
+    manifestPaths: new Set(),
+    names: new Set(),
+    declaresWebhooks: false,
+  };
   const files = await sourceFiles(root);
   for (let at = 0; at < files.length; at += AT_ONCE) {
     await Promise.all(
@@ -82,14 +92,59 @@ function collect(text: string, file: string, hints: Hints): void {
     for (const match of text.matchAll(pattern)) if (match[1]) into.add(match[1]);
   };
   if (/\.ya?ml$|\.tpl$/.test(file)) {
-    if (/kind:\s*(Validating|Mutating)WebhookConfiguration/.test(text)) all(MANIFEST_PATH, hints.manifestPaths);
+    if (/kind:\s*(Validating|Mutating)WebhookConfiguration/.test(text))
+      all(MANIFEST_PATH, hints.manifestPaths);
     return;
   }
   all(GROUP_MARKER, hints.groups);
   all(SOURCE_PATH, hints.paths);
   all(MARKER_PATH, hints.paths);
-  if (/\+kubebuilder:webhook:|NewWebhookManagedBy|GetWebhookServer\(\)/.test(text)) hints.declaresWebhooks = true;
+  if (/\+kubebuilder:webhook:|NewWebhookManagedBy|GetWebhookServer\(\)/.test(text))
+    hints.declaresWebhooks = true;
 }
+
+/** Directories and modules are often called so, and half of a cluster too. */
+const NAMELESS = new Set([
+  ...[
+    'operator',
+    'operators',
+    'controller',
+    'controllers',
+    'manager',
+    'controller-manager',
+    'webhook',
+    'webhooks',
+  ],
+  ...[
+    'app',
+    'apps',
+    'main',
+    'src',
+    'code',
+    'project',
+    'workspace',
+    'repo',
+    'checkout',
+    'work',
+    'test',
+    'demo',
+    'example',
+  ],
+  ...[
+    'system',
+    'default',
+    'platform',
+    'service',
+    'server',
+    'api',
+    'core',
+    'backend',
+    'kubernetes',
+    'kube',
+    'k8s',
+    'git',
+  ],
+]);
 
 async function collectNames(root: string, hints: Hints): Promise<void> {
   const project = await readFile(join(root, 'PROJECT'), 'utf8').catch(() => '');
@@ -99,5 +154,8 @@ async function collectNames(root: string, hints: Hints): Promise<void> {
     module.match(/^module\s+\S*?([\w.-]+?)(?:\/v\d+)?\s*$/m)?.[1],
     basename(root),
   ];
-  for (const name of names) if (name && name.length > 2) hints.names.add(name.toLowerCase());
+  for (const name of names) {
+    const lower = name?.toLowerCase() ?? '';
+    if (lower.length > 2 && !NAMELESS.has(lower)) hints.names.add(lower);
+  }
 }

@@ -1,5 +1,6 @@
 import { DevloopError } from '../errors.ts';
 import type { ClusterApi } from './api.ts';
+import { type Candidate, unique } from './candidates.ts';
 import type { Hints } from './checkout.ts';
 import { originalSelector, type Wanted } from './discover.ts';
 import type { Container, Deployment, Service } from './objects.ts';
@@ -12,15 +13,20 @@ export interface TargetDeployment {
   source: string;
 }
 
+/** A Service with the calls that lead to it. */
+interface Called {
+  candidate: Candidate;
+  service: Service;
+}
+
 export async function findDeployment(
   api: ClusterApi,
-  services: Service[],
+  called: Called[],
   wanted: Wanted,
   hints: Hints,
 ): Promise<TargetDeployment | undefined> {
-  const ports = services.flatMap((service) =>
-    (service.spec.ports ?? []).map((port) => port.targetPort ?? port.port),
-  );
+  const services = called.map((one) => one.service);
+  const ports = called.flatMap(calledPorts);
   const found = (object: Deployment, source: string): TargetDeployment => ({
     object,
     container: managerContainer(object, ports),
@@ -45,8 +51,15 @@ export async function findDeployment(
   }
   return found(
     preferred(selected, service, ports),
-    `selected by Service ${service.metadata.name}, and mounts the certificate`,
+    `the likeliest of those that Service ${service.metadata.name} selects`,
   );
+}
+
+/** Where the webhooks' ports lead in the Pod; not the Service's other ports, which may be a side-car's. */
+function calledPorts({ candidate, service }: Called): (number | string)[] {
+  const all = service.spec.ports ?? [];
+  const webhooks = all.filter((port) => candidate.calls.some((call) => call.port === port.port));
+  return unique((webhooks.length > 0 ? webhooks : all).map((port) => port.targetPort ?? port.port));
 }
 
 async function namedDeployment(api: ClusterApi, name: string, namespace: string): Promise<Deployment> {
@@ -60,13 +73,13 @@ async function namedDeployment(api: ClusterApi, name: string, namespace: string)
 
 /** Old scaffolds all select `control-plane: controller-manager`, so a namespace with two operators has two matches. */
 function preferred(selected: Deployment[], service: Service, ports: (number | string)[]): Deployment {
-  const mounting = selected.filter((one) =>
+  const alike = (one: Deployment): number => commonParts(one.metadata.name, service.metadata.name);
+  const most = Math.max(...selected.map(alike));
+  const named = selected.filter((one) => alike(one) === most);
+  const mounting = named.filter((one) =>
     mountsOf(one, managerContainer(one, ports)).some((mount) => mount.kind === 'Secret'),
   );
-  const prefixed = (mounting.length > 0 ? mounting : selected).filter(
-    (one) => commonPrefix(one.metadata.name, service.metadata.name) >= 4,
-  );
-  const left = prefixed.length > 0 ? prefixed : mounting.length > 0 ? mounting : selected;
+  const left = mounting.length > 0 ? mounting : named;
   if (left.length === 1) return left[0]!;
   const names = left.map((one) => one.metadata.name);
   throw new DevloopError(
@@ -78,11 +91,15 @@ function preferred(selected: Deployment[], service: Service, ports: (number | st
   );
 }
 
-function commonPrefix(a: string, b: string): number {
-  let length = 0;
-  while (length < a.length && a[length] === b[length]) length++;
-  return length;
+/** How many dash-separated parts two names begin with in common. */
+function commonParts(a: string, b: string): number {
+  const [left, right] = [a.split('-'), b.split('-')];
+  const differs = left.findIndex((part, index) => part !== right[index]);
+  return differs < 0 ? left.length : differs;
 }
+
+/** Any two signs: name and label, name and image, name and namespace… One alone is too little to scale something down for. */
+const TWO_SIGNS = 4;
 
 /** An operator without webhooks is matched by its names alone; where nothing matches there is nothing to quiet. */
 async function byName(
@@ -94,14 +111,17 @@ async function byName(
   const all = await api.list<Deployment>('Deployment', wanted.namespace);
   const scored = all
     .map((object) => ({ object, score: nameScore(object, hints) }))
-    .filter((one) => one.score > 0);
+    .filter((one) => one.score >= TWO_SIGNS);
   scored.sort((a, b) => b.score - a.score);
-  const [best, second] = scored;
+  const best = scored[0];
   if (best === undefined) return undefined;
-  if (second?.score === best.score) {
-    const list = scored
-      .filter((one) => one.score === best.score)
-      .map(({ object }) => `${object.metadata.namespace}/${object.metadata.name}`);
+  const rivals = scored.filter(
+    (one) => one.score === best.score || one.object.metadata.namespace !== best.object.metadata.namespace,
+  );
+  if (rivals.length > 1) {
+    const list = [...new Set([best, ...rivals])].map(
+      ({ object }) => `${object.metadata.namespace}/${object.metadata.name}`,
+    );
     throw new DevloopError(
       'target.ambiguous',
       `Several Deployments are named like this checkout: ${list.join(', ')}.`,
@@ -112,12 +132,14 @@ async function byName(
 }
 
 function nameScore({ metadata, spec }: Deployment, { names }: Hints): number {
-  const images = spec.template.spec.containers.map(
-    (container) =>
-      container.image
-        ?.replace(/[:@].*$/, '')
-        .split('/')
-        .pop() ?? '',
+  const { containers, serviceAccountName = 'default' } = spec.template.spec;
+  // Without an account of its own it is no operator, but rather what an operator of that name manages.
+  if (serviceAccountName === 'default') return 0;
+  const images = containers.map(({ image = '' }) =>
+    image
+      .split('/')
+      .pop()!
+      .replace(/[:@].*$/, ''),
   );
   const score = [...names].map((name) => {
     const byLabel = metadata.labels?.['app.kubernetes.io/name'] === name ? 2 : 0;

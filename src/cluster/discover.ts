@@ -7,7 +7,7 @@ import { findDeployment, type TargetDeployment } from './discover-deployment.ts'
 import { undoOf, valueAt } from './marks.ts';
 import type { CustomResourceDefinition, Service, WebhookConfiguration } from './objects.ts';
 import { kindInfo, type ObjectRef } from './resources.ts';
-import { servicePort, targetPortOf } from './workload.ts';
+import { isSelectedBy, servicePort, targetPortOf } from './workload.ts';
 
 /** A webhook Service of the operator, with what calls it and where its ports lead in the Pod. */
 export interface TargetService {
@@ -41,13 +41,10 @@ export async function discover(api: ClusterApi, wanted: Wanted, hints: Hints, em
     chosen.map(async (candidate) => ({ candidate, service: await readService(api, candidate) })),
   );
   const namespace = raw[0]?.service.metadata.namespace ?? wanted.namespace ?? api.namespace;
-  const deployment = await findDeployment(
-    api,
-    raw.map((one) => one.service),
-    wanted,
-    hints,
-  );
-  const services = raw.map(({ candidate, service }) => targetService(candidate, service, deployment));
+  const deployment = await findDeployment(api, raw, wanted, hints);
+  const kept =
+    wanted.services.length > 0 ? raw : raw.filter(({ service }) => leadsTo(service, deployment, emit));
+  const services = kept.map(({ candidate, service }) => targetService(candidate, service, deployment));
   const target: Target = {
     services,
     ...(deployment ? { deployment } : {}),
@@ -115,8 +112,9 @@ async function chooseCandidates(
     return [];
   }
   const best = ranked.filter((one) => one.namespace === ranked[0]!.namespace);
+  // Also one that scores less: a second install may be of an older version, or not be named like this checkout.
   const rivals = ranked.filter(
-    (one) => one.namespace !== ranked[0]!.namespace && one.score === ranked[0]!.score,
+    (one) => one.namespace !== best[0]!.namespace && one.proven === best[0]!.proven,
   );
   if (rivals.length > 0) throw ambiguous([ranked[0]!, ...rivals]);
   // Other Services of the same namespace that this checkout's paths or groups also name belong to the same operator.
@@ -150,6 +148,15 @@ async function readService(api: ClusterApi, candidate: Candidate): Promise<Servi
       hint: `kubectl -n ${candidate.namespace} get services`,
     },
   );
+}
+
+/** One take-over is of one manager: a Service of another Deployment is left alone, since nothing here would answer for it. */
+function leadsTo(service: Service, deployment: TargetDeployment | undefined, emit: Emit): boolean {
+  if (deployment === undefined || isSelectedBy(deployment.object, originalSelector(service))) return true;
+  const { namespace, name } = service.metadata;
+  const message = `Service ${namespace}/${name} is of this checkout too, but does not lead to Deployment ${deployment.object.metadata.name}; it is left alone.`;
+  emit({ type: 'note', message });
+  return false;
 }
 
 /** The selector that a Service has, or had before a session that died took it away. */

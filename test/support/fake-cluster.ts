@@ -29,6 +29,7 @@ export interface FakeCluster {
     change: (object: T) => void,
   ): void;
   drop(kind: Kind, name: string, namespace?: string): void;
+  names(kind: Kind): string[];
 }
 
 export function refusal(status: number, reason: string, message = reason): ApiError {
@@ -148,6 +149,8 @@ export function fakeCluster(
       change(object as never);
       store(at(kind, name, namespace), object);
     },
+    names: (kind) =>
+      [...objects].filter(([key]) => key.startsWith(`${kind} `)).map(([, object]) => object.metadata.name),
     drop: (kind, name, namespace) => void objects.delete(describe(at(kind, name, namespace))),
   };
   return cluster;

@@ -1,0 +1,108 @@
+import type { Hints } from '../../src/cluster/checkout.ts';
+import type {
+  CustomResourceDefinition,
+  Deployment,
+  PodTemplate,
+  Service,
+  WebhookConfiguration,
+} from '../../src/cluster/objects.ts';
+import { type FakeCluster, fakeCluster } from './fake-cluster.ts';
+
+/** An installed operator, as its manifests left it in the cluster. */
+export interface Installed {
+  namespace: string;
+  service: string;
+  /** Paths of webhooks with their API groups. */
+  webhooks: { path: string; group: string }[];
+  deployment?: string | undefined;
+  labels?: Record<string, string>;
+  ports?: Service['spec']['ports'];
+  container?: Partial<PodTemplate['spec']['containers'][number]>;
+  volumes?: PodTemplate['spec']['volumes'];
+}
+
+export function install(
+  cluster: FakeCluster,
+  {
+    namespace,
+    service,
+    webhooks,
+    deployment,
+    labels = { 'control-plane': 'controller-manager' },
+    ...rest
+  }: Installed,
+): void {
+  cluster.put<Service>('Service', {
+    metadata: { name: service, namespace },
+    spec: { selector: labels, clusterIP: '10.0.0.1', ports: rest.ports ?? [{ port: 443, targetPort: 9443 }] },
+  });
+  if (deployment !== undefined) {
+    const container = {
+      name: 'manager',
+      ports: [{ name: 'webhook-server', containerPort: 9443 }],
+      ...rest.container,
+    };
+    const template: PodTemplate = {
+      metadata: { labels },
+      spec: {
+        containers: [container],
+        serviceAccountName: `${deployment}-sa`,
+        ...(rest.volumes ? { volumes: rest.volumes } : {}),
+      },
+    };
+    cluster.put<Deployment>('Deployment', {
+      metadata: { name: deployment, namespace },
+      spec: { replicas: 1, selector: { matchLabels: labels }, template },
+    });
+  }
+  cluster.put<WebhookConfiguration>('ValidatingWebhookConfiguration', {
+    metadata: { name: `${namespace}-${service}` },
+    webhooks: webhooks.map(({ path, group }, index) => ({
+      name: `w${index}.example.com`,
+      clientConfig: { caBundle: 'Q0E=', service: { namespace, name: service, path } },
+      rules: [{ apiGroups: [group] }],
+    })),
+  });
+}
+
+export function convert(
+  cluster: FakeCluster,
+  plural: string,
+  group: string,
+  namespace: string,
+  service: string,
+): void {
+  cluster.put<CustomResourceDefinition>('CustomResourceDefinition', {
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      conversion: {
+        strategy: 'Webhook',
+        webhook: { clientConfig: { service: { namespace, name: service, path: '/convert' } } },
+      },
+    },
+  });
+}
+
+/** A cluster that also answers the Table of its CRDs. */
+export function clusterWithTable(): FakeCluster {
+  const cluster: FakeCluster = fakeCluster((_method, path) => {
+    if (!path.endsWith('/customresourcedefinitions')) return {};
+    return {
+      rows: cluster
+        .names('CustomResourceDefinition')
+        .map((name) => ({ cells: [name, '2026-01-01T00:00:00Z'] })),
+    };
+  });
+  return cluster;
+}
+
+export function hints(groups: string[], paths: string[], names: string[]): Hints {
+  return {
+    groups: new Set(groups),
+    paths: new Set(paths),
+    manifestPaths: new Set(),
+    names: new Set(names),
+    declaresWebhooks: true,
+  };
+}

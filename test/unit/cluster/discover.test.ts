@@ -1,0 +1,493 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { discover, type Wanted } from '../../../src/cluster/discover.ts';
+import type { Deployment, Service, WebhookConfiguration } from '../../../src/cluster/objects.ts';
+import { quiet } from '../../../src/cluster/quiet.ts';
+import { takeService } from '../../../src/cluster/service.ts';
+import type { FakeCluster } from '../../support/fake-cluster.ts';
+import { clusterWithTable, convert, hints, install } from '../../support/operators.ts';
+
+let cluster: FakeCluster;
+const find = (checkout: ReturnType<typeof hints>, wanted: Partial<Wanted> = {}) =>
+  discover(cluster.api, { services: [], ...wanted }, checkout, () => {});
+const names = (target: Awaited<ReturnType<typeof find>>) => ({
+  services: target.services
+    .map(({ service }) => `${service.metadata.namespace}/${service.metadata.name}`)
+    .sort(),
+  deployment: target.deployment?.object.metadata.name,
+});
+
+const shop = hints(
+  ['shop.example.com'],
+  ['/mutate-shop-example-com-v1-order', '/validate-shop-example-com-v1-order'],
+  ['shop'],
+);
+const shopWebhooks = [...shop.paths].map((path) => ({ path, group: 'shop.example.com' }));
+const certManager = {
+  namespace: 'cert-manager',
+  service: 'cert-manager-webhook',
+  deployment: 'cert-manager-webhook',
+  webhooks: [{ path: '/validate', group: 'cert-manager.io' }],
+  labels: { app: 'webhook' },
+};
+
+beforeEach(() => {
+  cluster = clusterWithTable();
+});
+
+describe('the right operator', () => {
+  it.each([
+    [
+      'kubebuilder v2/v3',
+      { namespace: 'shop-system', service: 'shop-webhook-service', deployment: 'shop-controller-manager' },
+    ],
+    [
+      'a renamed prefix and namespace',
+      { namespace: 'team-a', service: 'prod-webhook-service', deployment: 'prod-controller-manager' },
+    ],
+    [
+      'a Helm chart',
+      {
+        namespace: 'default',
+        service: 'my-release-shop-chart-webhook-service',
+        deployment: 'my-release-shop-chart',
+      },
+    ],
+    [
+      'OLM',
+      {
+        namespace: 'operators',
+        service: 'shop-controller-manager-service',
+        deployment: 'shop-controller-manager',
+        ports: [
+          { name: '443', port: 443, targetPort: 9443 },
+          { name: '9443', port: 9443, targetPort: 9443 },
+        ],
+      },
+    ],
+  ])('is found among others: %s', async (_name, installed) => {
+    install(cluster, certManager);
+    install(cluster, { ...installed, webhooks: shopWebhooks });
+    expect(names(await find(shop))).toEqual({
+      services: [`${installed.namespace}/${installed.service}`],
+      deployment: installed.deployment,
+    });
+  });
+
+  it('is found by paths of a group below x-k8s.io, which is no group of Kubernetes itself', async () => {
+    const webhooks = [{ path: '/mutate-kueue-x-k8s-io-v1beta1-workload', group: 'kueue.x-k8s.io' }];
+    install(cluster, {
+      namespace: 'kueue-system',
+      service: 'webhook-service',
+      deployment: 'kueue-controller-manager',
+      webhooks,
+    });
+    expect(names(await find(hints(['kueue.x-k8s.io'], [webhooks[0]!.path], ['fork']))).deployment).toBe(
+      'kueue-controller-manager',
+    );
+  });
+
+  it('carries 13 webhooks and the conversion on one Service as one Service with one port', async () => {
+    const many = Array.from({ length: 13 }, (_, index) => ({
+      path: `/validate-shop-example-com-v1-kind${index}`,
+      group: 'shop.example.com',
+    }));
+    install(cluster, {
+      namespace: 'shop-system',
+      service: 'shop-webhook-service',
+      deployment: 'shop-controller-manager',
+      webhooks: many,
+    });
+    convert(cluster, 'orders', 'shop.example.com', 'shop-system', 'shop-webhook-service');
+    const target = await find(hints(['shop.example.com'], [], ['shop']));
+    expect(target.services).toHaveLength(1);
+    expect(target.services[0]!.calls).toHaveLength(14);
+    expect(target.services[0]!.ports).toEqual([{ name: '', port: 443, targetPort: 9443 }]);
+    expect(target.services[0]!.serverName).toBe('shop-webhook-service.shop-system.svc');
+  });
+
+  it('is found by its conversion alone', async () => {
+    install(cluster, {
+      namespace: 'shop-system',
+      service: 'shop-webhook-service',
+      deployment: 'shop-controller-manager',
+      webhooks: [],
+    });
+    convert(cluster, 'orders', 'shop.example.com', 'shop-system', 'shop-webhook-service');
+    expect(names(await find(hints(['shop.example.com'], [], ['other']))).deployment).toBe(
+      'shop-controller-manager',
+    );
+  });
+
+  it('brings all its Services along, each with its ports', async () => {
+    install(cluster, {
+      namespace: 'shop-system',
+      service: 'shop-webhook-service',
+      deployment: 'shop-controller-manager',
+      webhooks: [shopWebhooks[0]!],
+    });
+    install(cluster, {
+      namespace: 'shop-system',
+      service: 'shop-validation',
+      webhooks: [shopWebhooks[1]!],
+      ports: [{ name: 'https', port: 443, targetPort: 'webhook-server' }],
+    });
+    const target = await find(shop);
+    expect(names(target).services).toEqual([
+      'shop-system/shop-validation',
+      'shop-system/shop-webhook-service',
+    ]);
+    expect(target.services.map((one) => one.ports[0])).toEqual(
+      expect.arrayContaining([{ name: 'https', port: 443, targetPort: 9443 }]),
+    );
+  });
+
+  it('is still found, with its Deployment, when a dead session has taken the selector away', async () => {
+    install(cluster, {
+      namespace: 'shop-system',
+      service: 'shop-webhook-service',
+      deployment: 'shop-controller-manager',
+      webhooks: shopWebhooks,
+    });
+    const deployment = cluster.read<Deployment>('Deployment', 'shop-controller-manager', 'shop-system')!;
+    await takeService(
+      cluster.api,
+      'dead',
+      cluster.read<Service>('Service', 'shop-webhook-service', 'shop-system')!,
+      { address: '10.0.0.9', ports: [] },
+      () => {},
+    );
+    await quiet(cluster.api, 'dead', deployment, () => {});
+    expect(names(await find(shop)).deployment).toBe('shop-controller-manager');
+  });
+});
+
+describe('a foreign operator', () => {
+  const refused = { code: 'target.no-webhook' };
+
+  it('is not taken for a checkout whose own operator is not deployed', async () => {
+    install(cluster, certManager);
+    await expect(find(shop)).rejects.toMatchObject({
+      ...refused,
+      message: expect.stringContaining('cert-manager/cert-manager-webhook'),
+    });
+  });
+
+  it.each([
+    ['the Pod example of the kubebuilder book', '/mutate-v1-pod'],
+    ['a core kind', '/mutate--v1-pod'],
+    ['a Deployment', '/validate-apps-v1-deployment'],
+    ['a NetworkPolicy', '/validate-networking-k8s-io-v1-networkpolicy'],
+    ["knative's defaulting", '/defaulting'],
+    ["knative's validation", '/resource-validation'],
+    ["knative's configuration", '/config-validation'],
+    ['an injector', '/inject'],
+    ['Pods', '/mutate-pods'],
+  ])('is not taken because of a path that many serve: %s', async (_name, path) => {
+    install(cluster, {
+      namespace: 'observability',
+      service: 'otel-webhook',
+      deployment: 'otel',
+      webhooks: [{ path, group: '' }],
+    });
+    await expect(find(hints(['shop.example.com'], [path], ['shop']))).rejects.toMatchObject(refused);
+  });
+
+  it('is found by such a path when it is also named like the checkout', async () => {
+    install(cluster, {
+      namespace: 'shop-system',
+      service: 'webhook',
+      deployment: 'shop',
+      webhooks: [{ path: '/mutate-v1-pod', group: '' }],
+    });
+    expect(names(await find(hints([], ['/mutate-v1-pod'], ['shop']))).deployment).toBe('shop');
+  });
+
+  it('is not taken because it has a rule for a group of this checkout', async () => {
+    install(cluster, {
+      namespace: 'kyverno',
+      service: 'kyverno-svc',
+      deployment: 'kyverno',
+      webhooks: [{ path: '/validate/fail', group: 'shop.example.com' }],
+    });
+    await expect(find(shop)).rejects.toMatchObject(refused);
+  });
+
+  it('of the same family in the same namespace is left alone', async () => {
+    const labels = (app: string) => ({ app });
+    install(cluster, {
+      namespace: 'tekton',
+      service: 'tekton-pipelines-webhook',
+      deployment: 'tekton-pipelines-webhook',
+      labels: labels('p'),
+      webhooks: [{ path: '/defaulting', group: 'tekton.dev' }],
+    });
+    install(cluster, {
+      namespace: 'tekton',
+      service: 'tekton-triggers-webhook',
+      deployment: 'tekton-triggers-webhook',
+      labels: labels('t'),
+      webhooks: [{ path: '/defaulting', group: 'triggers.tekton.dev' }],
+    });
+    expect(names(await find(hints(['triggers.tekton.dev'], ['/defaulting'], ['triggers'])))).toEqual({
+      services: ['tekton/tekton-triggers-webhook'],
+      deployment: 'tekton-triggers-webhook',
+    });
+  });
+
+  it('whose Deployment another Service of the same checkout leads to is left out, so that each take-over is of one manager', async () => {
+    install(cluster, {
+      namespace: 'platform',
+      service: 'shop-webhook-service',
+      deployment: 'shop-controller-manager',
+      labels: { app: 'shop' },
+      webhooks: shopWebhooks,
+    });
+    install(cluster, {
+      namespace: 'platform',
+      service: 'billing-webhook-service',
+      deployment: 'billing-controller-manager',
+      labels: { app: 'billing' },
+      webhooks: [{ path: '/validate-billing-example-com-v1-invoice', group: 'billing.example.com' }],
+    });
+    const both = hints(
+      ['shop.example.com', 'billing.example.com'],
+      [...shop.paths, '/validate-billing-example-com-v1-invoice'],
+      ['platform'],
+    );
+    expect(names(await find(both))).toEqual({
+      services: ['platform/shop-webhook-service'],
+      deployment: 'shop-controller-manager',
+    });
+  });
+
+  it('installed twice is for the user to choose, even where one carries the name of the checkout', async () => {
+    install(cluster, {
+      namespace: 'shop-system',
+      service: 'shop-webhook-service',
+      deployment: 'shop-controller-manager',
+      webhooks: shopWebhooks,
+    });
+    install(cluster, {
+      namespace: 'team-b',
+      service: 'webhook-service',
+      deployment: 'controller-manager',
+      webhooks: shopWebhooks,
+    });
+    await expect(find(shop)).rejects.toMatchObject({
+      code: 'target.ambiguous',
+      message: expect.stringMatching(/shop-system.*team-b/s),
+    });
+    expect(names(await find(shop, { namespace: 'team-b' })).deployment).toBe('controller-manager');
+    expect(names(await find(shop, { services: ['team-b/webhook-service'] })).deployment).toBe(
+      'controller-manager',
+    );
+  });
+});
+
+describe('the Deployment behind a Service', () => {
+  const twoManagers = (first: object, second: object): void => {
+    install(cluster, {
+      namespace: 'ops',
+      service: 'db-webhook-service',
+      deployment: 'db-controller-manager',
+      webhooks: shopWebhooks,
+      ...first,
+    });
+    install(cluster, {
+      namespace: 'ops',
+      service: 'mq-webhook-service',
+      deployment: 'mq-controller-manager',
+      webhooks: [],
+      ...second,
+    });
+  };
+  const mounting = {
+    container: { volumeMounts: [{ name: 'cert', mountPath: '/tmp/k8s-webhook-server/serving-certs' }] },
+    volumes: [{ name: 'cert', secret: { secretName: 'webhook-server-cert' } }],
+  };
+
+  it('is the one of the same prefix when the old scaffold label selects two', async () => {
+    twoManagers(mounting, mounting);
+    expect(names(await find(shop)).deployment).toBe('db-controller-manager');
+  });
+
+  it('is the one of the same prefix, even if only the other one mounts a Secret', async () => {
+    twoManagers({}, mounting);
+    expect(names(await find(shop)).deployment).toBe('db-controller-manager');
+  });
+
+  it('is the one that mounts a Secret when the names say nothing', async () => {
+    install(cluster, {
+      namespace: 'ops',
+      service: 'webhook-service',
+      deployment: 'controller-manager',
+      webhooks: shopWebhooks,
+      ...mounting,
+    });
+    install(cluster, { namespace: 'ops', service: 'metrics', deployment: 'exporter', webhooks: [] });
+    expect(names(await find(shop)).deployment).toBe('controller-manager');
+  });
+
+  it('is asked for when nothing tells two apart', async () => {
+    install(cluster, {
+      namespace: 'ops',
+      service: 'webhook-service',
+      deployment: 'a-controller',
+      webhooks: shopWebhooks,
+      ...mounting,
+    });
+    install(cluster, {
+      namespace: 'ops',
+      service: 'metrics',
+      deployment: 'b-controller',
+      webhooks: [],
+      ...mounting,
+    });
+    await expect(find(shop)).rejects.toMatchObject({ code: 'target.ambiguous' });
+    expect(names(await find(shop, { deployment: 'b-controller' })).deployment).toBe('b-controller');
+  });
+
+  it('gives its manager container, not the proxy of the metrics on the same Service', async () => {
+    install(cluster, {
+      namespace: 'shop-system',
+      service: 'shop',
+      webhooks: shopWebhooks,
+      ports: [
+        { name: 'https', port: 8443, targetPort: 'https' },
+        { name: 'webhook', port: 443, targetPort: 'webhook-server' },
+      ],
+    });
+    const labels = { 'control-plane': 'controller-manager' };
+    const containers = [
+      { name: 'kube-rbac-proxy', ports: [{ name: 'https', containerPort: 8443 }] },
+      { name: 'manager', ports: [{ name: 'webhook-server', containerPort: 9443 }] },
+    ];
+    cluster.put<Deployment>('Deployment', {
+      metadata: { name: 'shop', namespace: 'shop-system' },
+      spec: { selector: {}, template: { metadata: { labels }, spec: { containers } } },
+    });
+    const target = await find(shop);
+    expect(target.deployment?.container.name).toBe('manager');
+    expect(target.services[0]!.ports).toEqual([{ name: 'webhook', port: 443, targetPort: 9443 }]);
+  });
+});
+
+describe('an operator without webhooks', () => {
+  const bare = (...names: string[]) => ({ ...hints([], [], names), declaresWebhooks: false });
+  const deploy = (
+    name: string,
+    namespace: string,
+    image: string,
+    labels: Record<string, string> = {},
+    account = 'sa',
+  ): void => {
+    const spec = {
+      containers: [{ name: 'manager', image }],
+      ...(account ? { serviceAccountName: account } : {}),
+    };
+    cluster.put<Deployment>('Deployment', {
+      metadata: { name, namespace, labels },
+      spec: { replicas: 1, selector: {}, template: { spec } },
+    });
+  };
+
+  it.each([
+    ['kubebuilder', 'shop-controller-manager', 'shop-system', 'controller:latest', {}],
+    ['a Helm chart', 'shop', 'default', 'ghcr.io/acme/shop:v1', { 'app.kubernetes.io/name': 'shop' }],
+    ['a registry with a port', 'shop', 'tools', 'localhost:5000/acme/shop@sha256:abc', {}],
+  ])('is found by its name and one more sign: %s', async (_layout, name, namespace, image, labels) => {
+    deploy('web', 'prod', 'nginx');
+    deploy(name, namespace, image, labels);
+    expect(names(await find(bare('shop'))).deployment).toBe(name);
+  });
+
+  it.each([
+    ['whose name merely starts alike', 'shop-frontend', 'prod', 'acme/frontend'],
+    ['whose name alone is the same', 'shop', 'prod', 'acme/storefront'],
+    ['in a namespace that is named alike', 'postgres', 'shop-system', 'postgres'],
+  ])('is not a Deployment %s', async (_name, deployment, namespace, image) => {
+    deploy(deployment, namespace, image);
+    expect((await find(bare('shop'))).deployment).toBeUndefined();
+  });
+
+  it('is not the workload that it manages, which has no account of its own', async () => {
+    deploy('redis', 'prod', 'redis:8', { 'app.kubernetes.io/name': 'redis' }, '');
+    expect((await find(bare('redis'))).deployment).toBeUndefined();
+  });
+});
+
+describe('what is named', () => {
+  it('but does not exist is said, with the configuration that calls it', async () => {
+    install(cluster, { namespace: 'shop-system', service: 'shop-webhook-service', webhooks: shopWebhooks });
+    cluster.drop('Service', 'shop-webhook-service', 'shop-system');
+    await expect(find(shop)).rejects.toMatchObject({
+      code: 'target.not-found',
+      message: expect.stringContaining('ValidatingWebhookConfiguration'),
+    });
+    await expect(find(shop, { services: ['nowhere/x'] })).rejects.toMatchObject({ code: 'target.not-found' });
+    await expect(find(shop, { deployment: 'nowhere/x', services: [] })).rejects.toMatchObject({
+      code: 'target.not-found',
+    });
+  });
+
+  it('can be a Service that nothing calls yet: its first port counts', async () => {
+    install(cluster, { namespace: 'new', service: 'webhook-service', deployment: 'manager', webhooks: [] });
+    const target = await find(shop, { services: ['new/webhook-service'] });
+    expect(target.services[0]).toMatchObject({ calls: [], ports: [{ port: 443, targetPort: 9443 }] });
+  });
+
+  it('can be a bare name in another namespace when only one Service has it', async () => {
+    install(cluster, {
+      namespace: 'shop-system',
+      service: 'shop-webhook-service',
+      deployment: 'm',
+      webhooks: shopWebhooks,
+    });
+    expect(names(await find(shop, { services: ['shop-webhook-service'] })).services).toEqual([
+      'shop-system/shop-webhook-service',
+    ]);
+  });
+});
+
+describe('ports', () => {
+  it('that a webhook calls but the Service lacks, and names that no container declares, are refused', async () => {
+    install(cluster, {
+      namespace: 's',
+      service: 'x',
+      deployment: 'x',
+      webhooks: shopWebhooks,
+      ports: [{ port: 8443, targetPort: 9443 }],
+    });
+    await expect(find(shop)).rejects.toMatchObject({
+      code: 'service.unsupported',
+      message: expect.stringContaining('no port 443'),
+    });
+    cluster.edit<Service>(
+      'Service',
+      'x',
+      's',
+      (object) => (object.spec.ports = [{ port: 443, targetPort: 'https' }]),
+    );
+    await expect(find(shop)).rejects.toMatchObject({
+      code: 'service.unsupported',
+      message: expect.stringContaining('"https"'),
+    });
+  });
+});
+
+it('ignores the webhook configuration of a probe, and webhooks at a URL', async () => {
+  cluster.put<WebhookConfiguration>('ValidatingWebhookConfiguration', {
+    metadata: { name: 'devloop-probe-1', labels: { 'devloop.dev/session': 's1' } },
+    webhooks: [
+      { name: 'p', clientConfig: { service: { namespace: 'a', name: 'b', path: [...shop.paths][0]! } } },
+    ],
+  });
+  cluster.put<WebhookConfiguration>('ValidatingWebhookConfiguration', {
+    metadata: { name: 'url' },
+    webhooks: [{ name: 'u', clientConfig: { url: 'https://x/y' } }],
+  });
+  await expect(find(shop)).rejects.toMatchObject({
+    code: 'target.no-webhook',
+    message: expect.stringContaining('Webhook Services there: none'),
+  });
+});
