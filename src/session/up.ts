@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { allDone } from '../cluster/all-done.ts';
 import { type HeldLease, holdLease } from '../cluster/lease.ts';
+import { requireFreePort } from '../controller/port.ts';
 import { createSupervisor, type Gate, type Supervisor } from '../controller/supervisor.ts';
 import type { Emit } from '../report/events.ts';
 import { defaultDirectory } from './certificate.ts';
@@ -112,6 +113,8 @@ async function prepareController(
   const { opened, target, files, options, io } = session;
   if (!options.controller) return undefined;
   const plan = await controllerPlan(opened, target, files, options, io);
+  // The supervisor looks again when it starts; here it can still be said before anything is changed.
+  if (plan.webhook) await requireFreePort(plan.webhook.port);
   const gate: Gate = { hold: () => route()?.gateways.hold(), release: () => route()?.gateways.release() };
   return createSupervisor(plan, { gate, emit, signal });
 }
