@@ -94,6 +94,7 @@ function followSignals(): void {
         first = performance.now();
         leave(signal);
       } else if (performance.now() - first > ECHO_MS) {
+        printer?.close();
         process.exit(INTERRUPTED);
       }
     });

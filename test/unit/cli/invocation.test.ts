@@ -96,3 +96,8 @@ describe('leaving', () => {
     expect(code).toBe(130);
   });
 });
+
+it('does not crash when the reader of its output goes away', () => {
+  const line = `'${process.execPath}' '${BIN}' up --port x --json | true; echo "\${PIPESTATUS[0]}"`;
+  expect(spawnSync('bash', ['-c', line], { encoding: 'utf8' })).toMatchObject({ stdout: '2\n', stderr: '' });
+});
