@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chmodSync,
   cpSync,
@@ -99,6 +100,25 @@ it('stamps nothing that failed', () => {
 
 it('passes arguments and the exit code on', () => {
   expect(run('demo', '7').status).toBe(7);
+});
+
+it('passes a signal on, and waits for the child to end', async () => {
+  run('demo');
+  write(
+    'scripts/demo.ts',
+    "process.on('SIGTERM', () => setTimeout(() => { console.log('put back'); process.exit(0); }, 200)); console.log('up'); setInterval(() => {}, 1000);",
+  );
+  const PATH = [join(root, 'path'), '/usr/bin', '/bin'].join(delimiter);
+  const child = spawn(process.execPath, [join(root, 'scripts/run.mjs'), 'demo'], {
+    env: { PATH },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  let output = '';
+  child.stdout.on('data', (chunk) => (output += chunk));
+  await expect.poll(() => output, { timeout: 10_000 }).toBe('up\n');
+  child.kill('SIGTERM');
+  const [code] = await once(child, 'close');
+  expect({ code, output }).toEqual({ code: 143, output: 'up\nput back\n' });
 });
 
 it('says how to get Go before it installs anything', () => {
