@@ -1,8 +1,9 @@
 import type { DevloopEvent } from '../report/events.ts';
 
-/** What an event says about how a session does, in the words that `status` shows; undefined when it says nothing. Pure. */
+/** What an event says about how a session does, once it is ready, in the words that `status` shows; undefined when it says nothing. Pure. */
 export function healthAfter(event: DevloopEvent): string | undefined {
   switch (event.type) {
+    case 'build.done':
     case 'controller.ready':
     case 'controller.replaced':
     case 'session.ready':

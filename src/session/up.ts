@@ -97,9 +97,11 @@ const STUBBORN_POD =
 
 /** The Lease tells everybody how the session does. */
 function withHealth(emit: Emit, held: HeldLease[]): Emit {
+  let isReady = false;
   return (event) => {
     emit(event);
-    const health = healthAfter(event);
+    isReady ||= event.type === 'session.ready';
+    const health = isReady ? healthAfter(event) : undefined;
     if (health !== undefined) for (const lease of held) void lease.update({ health });
   };
 }

@@ -65,7 +65,10 @@ describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
     });
 
     it('has quieted the in-cluster manager', async () => {
-      expect(await cluster.kubectl(['-n', NAMESPACE, 'get', 'pods', '-o', 'name'])).toBe('');
+      // The object of a Pod that has ended may linger for a moment.
+      await eventually(async () =>
+        expect(await cluster.kubectl(['-n', NAMESPACE, 'get', 'pods', '-o', 'name'])).toBe(''),
+      );
     });
 
     it('answers reviews with the local code', async () => {
