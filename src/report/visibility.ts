@@ -1,0 +1,36 @@
+import type { DevloopEvent } from './events.ts';
+
+export type Verbosity = 'quiet' | 'normal' | 'verbose';
+
+/** The least verbosity that shows an event. */
+const SHOWN_FROM: Record<DevloopEvent['type'], Verbosity> = {
+  discovered: 'normal',
+  warning: 'quiet',
+  note: 'normal',
+  waiting: 'normal',
+  change: 'normal',
+  'route.proven': 'normal',
+  'certificate.written': 'normal',
+  'build.started': 'normal',
+  'build.done': 'normal',
+  'build.failed': 'normal',
+  'controller.started': 'verbose',
+  'controller.ready': 'normal',
+  'controller.exited': 'normal',
+  'controller.replaced': 'normal',
+  'controller.output': 'normal',
+  'session.started': 'normal',
+  'session.ready': 'quiet',
+  'session.stopping': 'normal',
+  'session.restored': 'quiet',
+  status: 'quiet',
+  error: 'quiet',
+};
+
+const ORDER: Verbosity[] = ['quiet', 'normal', 'verbose'];
+
+export function isShown(event: DevloopEvent, verbosity: Verbosity): boolean {
+  // The end that devloop itself brought about is news only for whoever wants every step.
+  const from = event.type === 'controller.exited' && event.expected ? 'verbose' : SHOWN_FROM[event.type];
+  return ORDER.indexOf(from) <= ORDER.indexOf(verbosity);
+}

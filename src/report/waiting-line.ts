@@ -1,0 +1,57 @@
+import type { DevloopEvent } from './events.ts';
+import { oneLine } from './layout.ts';
+import type { Paint } from './paint.ts';
+
+export interface Terminal {
+  write(text: string): unknown;
+  isTTY?: boolean | undefined;
+  columns?: number | undefined;
+}
+
+export interface WaitingLine {
+  show(event: Extract<DevloopEvent, { type: 'waiting' }>): void;
+  /** Makes room for a line that stays. */
+  clear(): void;
+}
+
+const EVERY_SECONDS = 5;
+
+/** On a terminal one line that changes in place, elsewhere (a log, CI) a line now and then. */
+export function createWaitingLine(terminal: Terminal, paint: Paint): WaitingLine {
+  return terminal.isTTY ? lineInPlace(terminal, paint) : lineNowAndThen(terminal);
+}
+
+function lineInPlace(terminal: Terminal, paint: Paint): WaitingLine {
+  let visible = false;
+  return {
+    show(event) {
+      // A line that wraps could not be cleared; one column stays free because some terminals wrap there already.
+      const text = [...textOf(event)].slice(0, (terminal.columns || 80) - 1).join('');
+      terminal.write(`\r\x1b[K${paint('dim', text)}`);
+      visible = true;
+    },
+    clear() {
+      if (visible) terminal.write('\r\x1b[K');
+      visible = false;
+    },
+  };
+}
+
+function lineNowAndThen(terminal: Terminal): WaitingLine {
+  let last: { for: string; seconds: number } | undefined;
+  return {
+    show(event) {
+      const goesOn = last?.for === event.for && event.seconds >= last.seconds;
+      if (goesOn && event.seconds - last!.seconds < EVERY_SECONDS) return;
+      last = { for: event.for, seconds: event.seconds };
+      terminal.write(`${textOf(event)}\n`);
+    },
+    clear() {},
+  };
+}
+
+function textOf({ for: what, seconds, limitSeconds }: Extract<DevloopEvent, { type: 'waiting' }>): string {
+  return oneLine(
+    `waiting for ${what} (${Math.round(seconds)} s, at most ${Math.round(limitSeconds)} s)`,
+  ).replaceAll('\t', ' ');
+}
