@@ -109,9 +109,14 @@ async function createTransport(selected: Selected): Promise<Transport> {
   const base = new URL(selected.server);
   const send = base.protocol === 'http:' ? httpRequest : httpsRequest;
   let auth = await authenticate(selected);
-  const agent = selected.config.getCurrentCluster()?.proxyUrl
-    ? auth.agent
-    : new Agent({ ...tlsOf(auth), keepAlive: true, maxSockets: 16, scheduling: 'lifo' });
+  const agents: Agent[] = [];
+  /** An agent stands for one client certificate; an old one ends its calls, and is closed with the others. */
+  const newAgent = (): Agent | undefined => {
+    if (selected.config.getCurrentCluster()?.proxyUrl) return auth.agent;
+    agents.push(new Agent({ ...tlsOf(auth), keepAlive: true, maxSockets: 16, scheduling: 'lifo' }));
+    return agents.at(-1);
+  };
+  let agent = newAgent();
 
   async function once(
     method: string,
@@ -146,7 +151,9 @@ async function createTransport(selected: Selected): Promise<Transport> {
     let answer = await retried(() => once(method, path, body, options), method, selected, options.signal);
     if (answer.status === 401) {
       // Exec plugins and OIDC hand out short-lived tokens; the library makes a new one when the old one has run out.
+      const before = auth;
       auth = await authenticate(selected);
+      if (auth.cert !== before.cert || auth.key !== before.key) agent = newAgent();
       answer = await retried(() => once(method, path, body, options), method, selected, options.signal);
     }
     if (answer.status === 401) throw unauthorizedError(selected);
@@ -155,7 +162,7 @@ async function createTransport(selected: Selected): Promise<Transport> {
     return parsed as T;
   }
 
-  return { call, close: () => agent?.destroy() };
+  return { call, close: () => [agent, ...agents].forEach((one) => void one?.destroy()) };
 }
 
 type AuthOptions = RequestOptions & { agent?: Agent };
@@ -242,15 +249,14 @@ async function retried(
   }
 }
 
-function parse(answer: Answer): unknown {
-  if (answer.text === '') return undefined;
+function parse({ status, text }: Answer): unknown {
   try {
-    return JSON.parse(answer.text);
+    return JSON.parse(text);
   } catch {
-    if (answer.status >= 400) return undefined;
-    throw new DevloopError(
-      'cluster.rejected',
-      `The API server answered with something that is not JSON: ${answer.text.slice(0, 200)}`,
-    );
+    if (status >= 400) return undefined;
+    const what = text === '' ? 'an empty body' : `something that is not JSON: ${text.slice(0, 200)}`;
+    throw new DevloopError('cluster.rejected', `The API server answered with ${what}`, {
+      hint: 'Is there a proxy or a login page between? Check the server of the kubeconfig.',
+    });
   }
 }

@@ -40,6 +40,13 @@ export async function loadKubeconfig(
       },
     );
   }
+  if (!/^https?:\/\//.test(cluster.server) || !URL.canParse(cluster.server)) {
+    throw new DevloopError(
+      'kubeconfig.invalid',
+      `The server of context ${context} is no URL: ${cluster.server} (${files.join(', ')}).`,
+      { hint: 'It has to begin with https:// — kubectl config set-cluster <name> --server https://…' },
+    );
+  }
   const namespace = config.getContextObject(context)?.namespace ?? 'default';
   return { config, context, server: cluster.server, namespace, files };
 }
@@ -70,7 +77,7 @@ async function merge(files: string[]): Promise<KubeConfig> {
     const part = new KubeConfig();
     try {
       // Reading first tells a missing right from a broken file; loadFromFile resolves relative paths inside it.
-      readFileSync(file);
+      if (readFileSync(file, 'utf8').trim() === '') return part;
       part.loadFromFile(file);
     } catch (error) {
       throw new DevloopError(
@@ -81,9 +88,8 @@ async function merge(files: string[]): Promise<KubeConfig> {
     }
     return part;
   });
-  const firstOf = <T extends { name: string }>(all: T[]): T[] => [
-    ...new Map(all.reverse().map((one) => [one.name, one])).values(),
-  ];
+  const firstOf = <T extends { name: string }>(all: T[]): T[] =>
+    all.filter((one, index) => all.findIndex((other) => other.name === one.name) === index);
   const merged = new KubeConfig();
   merged.loadFromOptions({
     clusters: firstOf(parts.flatMap((part) => part.clusters ?? [])),

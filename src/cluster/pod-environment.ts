@@ -1,6 +1,6 @@
 import type { ClusterApi } from './api.ts';
 import type { TargetDeployment } from './discover-deployment.ts';
-import type { ConfigMap, EnvVar, Secret } from './objects.ts';
+import type { ConfigMap, Container, EnvVar, Secret } from './objects.ts';
 
 export interface PodEnvironment {
   values: Record<string, string>;
@@ -16,25 +16,28 @@ export async function readPodEnvironment(
   const namespace = object.metadata.namespace ?? 'default';
   const read = cachedReader(api, namespace);
   const result: PodEnvironment = { values: {}, unknown: [] };
-  for (const { prefix = '', configMapRef, secretRef } of container.envFrom ?? []) {
-    const data = configMapRef
-      ? await read('ConfigMap', configMapRef.name)
-      : secretRef
-        ? await read('Secret', secretRef.name)
-        : {};
-    if (data === undefined)
-      result.unknown.push({
-        name: `${prefix}*`,
-        why: `${configMapRef ? 'ConfigMap' : 'Secret'} ${configMapRef?.name ?? secretRef?.name} cannot be read`,
-      });
-    for (const [key, value] of Object.entries(data ?? {})) result.values[prefix + key] = value;
-  }
+  for (const source of container.envFrom ?? []) await addAll(source, read, result);
   for (const variable of container.env ?? []) {
-    const value = await valueOf(variable, object, namespace, read);
+    const value = await readValue(variable, object, namespace, read);
     if (value !== undefined) result.values[variable.name] = expand(value, result.values);
     else if (!isOptional(variable)) result.unknown.push({ name: variable.name, why: sourceName(variable) });
   }
   return result;
+}
+
+async function addAll(
+  { prefix = '', configMapRef, secretRef }: NonNullable<Container['envFrom']>[number],
+  read: Reader,
+  result: PodEnvironment,
+): Promise<void> {
+  const kind = configMapRef ? 'ConfigMap' : 'Secret';
+  const reference = configMapRef ?? secretRef;
+  if (reference === undefined) return;
+  const data = await read(kind, reference.name);
+  if (data === undefined && !reference.optional) {
+    result.unknown.push({ name: `${prefix}*`, why: `${kind} ${reference.name} cannot be read` });
+  }
+  for (const [key, value] of Object.entries(data ?? {})) result.values[prefix + key] = value;
 }
 
 type Reader = (kind: 'Secret' | 'ConfigMap', name: string) => Promise<Record<string, string> | undefined>;
@@ -67,7 +70,7 @@ async function readData(
   );
 }
 
-async function valueOf(
+async function readValue(
   variable: EnvVar,
   object: TargetDeployment['object'],
   namespace: string,

@@ -24,17 +24,25 @@ export type Built = BuildOutcome & { program: Program };
 
 /**
  * A build that names the program by `-o` gets a new file each time, so that it neither disturbs the running program nor
- * leaves half of one behind; any other build writes where it wants.
+ * leaves half of one behind; any other build writes where it wants. Without a build, every change is a new program.
  */
 export async function buildProgram(plan: ProgramPlan, build: number, signal: AbortSignal): Promise<Built> {
-  const command = plan.build ?? [];
+  const command = plan.build;
+  if (command === undefined)
+    return {
+      ok: true,
+      ms: 0,
+      content: undefined,
+      program: { run: plan.run, content: undefined, file: undefined },
+    };
   const output = command.indexOf('-o') + 1;
   const named = output > 0 && command[output] === plan.run[0];
   const binary = named
     ? join(dirname(plan.stateFile), `controller-${build}`)
     : resolve(plan.cwd, plan.run[0]!);
   const kept = named ? plan.keptProgram : undefined;
-  if (kept !== undefined && build === 0) await copyFile(kept, binary, constants.COPYFILE_FICLONE).catch(() => {});
+  if (kept !== undefined && build === 0)
+    await copyFile(kept, binary, constants.COPYFILE_FICLONE).catch(() => {});
   const outcome = await runBuild({
     command: named ? command.with(output, binary) : command,
     cwd: plan.cwd,

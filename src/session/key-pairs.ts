@@ -1,3 +1,4 @@
+import { rereadCalls } from '../cluster/reread-calls.ts';
 import { type FoundPair, findKeyPair, followKeyPair, layOut } from './certificate.ts';
 import type { Session } from './session.ts';
 
@@ -29,7 +30,10 @@ export async function followKeyPairs(
   await Promise.all(
     target.services.map((service, index) => {
       const { secret } = opened.config.certificates ?? {};
-      const find = (): Promise<FoundPair> => findKeyPair(opened.api, target, service, secret, () => {});
+      const find = async (): Promise<FoundPair> => {
+        const calls = await rereadCalls(opened.api, service);
+        return await findKeyPair(opened.api, target, { ...service, calls }, secret, () => {});
+      };
       const use = async (found: FoundPair): Promise<void> => {
         if (index === 0) await layOut(files.certificates, found, io.emit);
         present(service.serverName, found.pair);

@@ -1,0 +1,231 @@
+import { spawn } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect } from 'node:tls';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { startCluster, type TestCluster } from '../support/cluster/cluster.ts';
+import { runDevloop, startDevloop } from '../support/devloop.ts';
+import { eventually } from '../support/eventually.ts';
+import { deployHooks, FIRST, HOOK_NAMESPACE, putSecret } from '../support/hook-operator.ts';
+import { snapshot } from '../support/snapshot.ts';
+
+const SERVER = join(import.meta.dirname, '../fixtures/e2e/hook-server.mjs');
+const SERVICES = ['--service', `${HOOK_NAMESPACE}/first`, '--service', `${HOOK_NAMESPACE}/second`];
+
+describe('an operator in another language, with several Services, ports and a conversion', () => {
+  let cluster: TestCluster;
+  let directory: string;
+  let before: Awaited<ReturnType<typeof snapshot>>;
+  const options = (): { cwd: string; env: Record<string, string> } => ({
+    cwd: directory,
+    env: { KUBECONFIG: cluster.kubeconfig },
+  });
+  const ask = (name: string): Promise<string> =>
+    cluster.kubectl(['create', '--dry-run=server', '-f', '-'], {
+      input: `{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: default, labels: {ask: ${name}}}}`,
+    });
+
+  beforeAll(async () => {
+    cluster = await startCluster({ certManager: false, log: (line) => console.error(line) });
+    await deployHooks(cluster);
+    before = await snapshot(cluster, HOOK_NAMESPACE);
+  }, 1_800_000);
+
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'devloop-variant-'));
+    return () => rm(directory, { recursive: true, force: true });
+  });
+
+  afterAll(() => cluster?.[Symbol.asyncDispose]());
+
+  it('is served on every port by the command behind --, and put back', async () => {
+    await using up = startDevloop(
+      ['up', ...SERVICES, '--', process.execPath, SERVER, 'local', '9444', '9445'],
+      options(),
+    );
+    await up.waitFor('session.ready');
+    await expect(ask('first')).rejects.toThrow('local on 9444 says no');
+    await expect(ask('second')).rejects.toThrow('local on 9445 says no');
+    await expect(ask('third')).rejects.toThrow('local on 9445 says no');
+    const widget =
+      '{apiVersion: hooks.example.com/v2, kind: Widget, metadata: {name: w, namespace: default}}';
+    await cluster.kubectl(['apply', '-f', '-'], { input: widget });
+    expect(
+      await cluster.kubectl(['get', 'widgets.v2.hooks.example.com', 'w', '-o', 'jsonpath={.apiVersion}']),
+    ).toBe('hooks.example.com/v2');
+    await cluster.kubectl(['delete', 'widgets.v1.hooks.example.com', 'w']);
+    up.signal('SIGINT');
+    expect(await up.exited).toBe(130);
+    await cluster.kubectl(['-n', HOOK_NAMESPACE, 'rollout', 'status', 'deployment/hooks', '--timeout=60s']);
+    expect(await snapshot(cluster, HOOK_NAMESPACE)).toEqual(before);
+  });
+
+  it('takes its command and environment from devloop.yaml', async () => {
+    const copy = join(directory, 'server.mjs');
+    await writeFile(copy, await readFile(SERVER, 'utf8'));
+    const run = `[${process.execPath}, ${copy}, yaml, "9444", "9445"]`;
+    await writeFile(
+      join(directory, 'devloop.yaml'),
+      `service: [${HOOK_NAMESPACE}/first, ${HOOK_NAMESPACE}/second]\ncontroller:\n  run: ${run}\n  watch: ["."]\n`,
+    );
+    await using up = startDevloop(['up'], options());
+    await up.waitFor('session.ready');
+    await expect(ask('first')).rejects.toThrow('yaml on 9444 says no');
+    await writeFile(copy, (await readFile(SERVER, 'utf8')).replace('says no', 'says never'));
+    await up.waitFor('controller.replaced');
+    await expect(ask('first')).rejects.toThrow('yaml on 9444 says never');
+    const down = await runDevloop(['down'], { ...options(), cwd: tmpdir() });
+    expect(down.code, down.log).toBe(0);
+    expect(await up.exited).toBe(130);
+  });
+
+  it('--no-controller: reviews wait for the process that the user starts', async () => {
+    const temporary = join(directory, 'tmp');
+    await mkdir(temporary);
+    const { cwd, env } = options();
+    await using up = startDevloop(['up', '--no-controller', ...SERVICES], {
+      cwd,
+      env: { ...env, TMPDIR: temporary },
+    });
+    await up.waitFor('session.ready');
+    const asked = ask('first').then(String, (error: Error) => error.message);
+    const server = spawn(process.execPath, [SERVER, 'debugged', '9444', '9445'], {
+      env: { ...process.env, TMPDIR: temporary },
+      stdio: 'ignore',
+    });
+    try {
+      expect(await asked).toContain('debugged on 9444 says no');
+    } finally {
+      server.kill('SIGKILL');
+    }
+    up.signal('SIGINT');
+    expect(await up.exited).toBe(130);
+  });
+
+  it('follows a renewed certificate: the files, and what the gateway presents', async () => {
+    await using up = startDevloop(
+      ['up', ...SERVICES, '--', process.execPath, SERVER, 'renewed', '9444', '9445'],
+      options(),
+    );
+    const { value: address } = await up.waitFor('discovered', (event) => event.what === 'address');
+    await up.waitFor('session.ready');
+    const old = await presented(address, FIRST);
+    await putSecret(cluster, 'first-cert', FIRST);
+    // The caBundle no longer fits: devloop says so, and keeps the pair that kube-apiserver trusts.
+    await up.waitFor('warning', (event) => event.message.includes('certificate cannot be refreshed'), 30_000);
+    expect(await presented(address, FIRST)).toBe(old);
+    const fresh = Buffer.from(await putSecret(cluster, 'first-cert', FIRST)).toString('base64');
+    for (const index of [0, 1]) {
+      const patch = [{ op: 'replace', path: `/webhooks/${index}/clientConfig/caBundle`, value: fresh }];
+      await cluster.kubectl([
+        'patch',
+        'validatingwebhookconfiguration',
+        'hooks',
+        '--type',
+        'json',
+        '-p',
+        JSON.stringify(patch),
+      ]);
+    }
+    await up.waitFor(
+      'certificate.written',
+      (event) =>
+        event.source.includes('first-cert') &&
+        up.events.indexOf(event) > up.events.findIndex((one) => one.type === 'session.ready'),
+      30_000,
+    );
+    await eventually(async () => expect(await presented(address, FIRST)).not.toBe(old));
+    await expect(ask('first')).rejects.toThrow('renewed on 9444 says no');
+    up.signal('SIGINT');
+    expect(await up.exited).toBe(130);
+  });
+
+  it('certs writes the key pair with modes that keep it private', async () => {
+    const output = join(directory, 'certs');
+    const { code, log } = await runDevloop(
+      ['certs', '--service', `${HOOK_NAMESPACE}/second`, '--output', output],
+      options(),
+    );
+    expect(code, log).toBe(0);
+    expect(await readFile(join(output, 'tls.crt'), 'utf8')).toContain('BEGIN CERTIFICATE');
+    expect((await stat(join(output, 'tls.key'))).mode & 0o777).toBe(0o600);
+    expect((await stat(output)).mode & 0o777).toBe(0o700);
+  });
+
+  it('--dry-run says what would change, and changes nothing', async () => {
+    const now = await snapshot(cluster, HOOK_NAMESPACE);
+    const { code, events, log } = await runDevloop(
+      ['up', '--dry-run', '--no-controller', ...SERVICES],
+      options(),
+    );
+    expect(code, log).toBe(0);
+    const planned = events.flatMap((event) =>
+      event.type === 'change' && event.dryRun ? [event.object] : [],
+    );
+    expect(planned).toContain(`Service ${HOOK_NAMESPACE}/first`);
+    expect(planned).toContain(`Deployment ${HOOK_NAMESPACE}/hooks`);
+    expect(await snapshot(cluster, HOOK_NAMESPACE)).toEqual(now);
+  });
+
+  it('an operator without webhooks is quieted, run, and put back', async () => {
+    await using up = startDevloop(
+      [
+        'up',
+        '--deployment',
+        `${HOOK_NAMESPACE}/hooks`,
+        '--',
+        process.execPath,
+        '-e',
+        'console.log(process.env.GREETING, process.env.SPACE); setInterval(() => {}, 1000)',
+      ],
+      options(),
+    );
+    await up.waitFor('session.ready');
+    expect(up.events).toContainEqual(
+      expect.objectContaining({ type: 'controller.output', line: `hello ${HOOK_NAMESPACE}` }),
+    );
+    expect(
+      await cluster.kubectl([
+        '-n',
+        HOOK_NAMESPACE,
+        'get',
+        'deployment',
+        'hooks',
+        '-o',
+        'jsonpath={.spec.replicas}',
+      ]),
+    ).toBe('0');
+    up.signal('SIGINT');
+    expect(await up.exited).toBe(130);
+    expect(
+      await cluster.kubectl([
+        '-n',
+        HOOK_NAMESPACE,
+        'get',
+        'deployment',
+        'hooks',
+        '-o',
+        'jsonpath={.spec.replicas}',
+      ]),
+    ).toBe('2');
+  });
+});
+
+/** The serial number of the certificate that answers for a name. */
+function presented(address: string, servername: string): Promise<string> {
+  const at = address.lastIndexOf(':');
+  return new Promise((resolve, reject) => {
+    const socket = connect({
+      host: address.slice(0, at),
+      port: Number(address.slice(at + 1)),
+      servername,
+      rejectUnauthorized: false,
+    });
+    socket.once('error', reject);
+    socket.once('secureConnect', () => {
+      resolve(socket.getPeerCertificate().serialNumber);
+      socket.end();
+    });
+  });
+}

@@ -1,0 +1,120 @@
+import { selfSignedPair } from '../../src/certificates/self-signed.ts';
+import type { TestCluster } from './cluster/cluster.ts';
+
+/** A second kind of operator: two webhook Services on two ports, one of them shared with CRD conversion, certificates by hand. */
+export const HOOK_NAMESPACE = 'hooks';
+export const FIRST = `first.${HOOK_NAMESPACE}.svc`;
+export const SECOND = `second.${HOOK_NAMESPACE}.svc`;
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+/** Makes or replaces a TLS Secret; returns the PEM certificate, which is its own CA. */
+export async function putSecret(cluster: TestCluster, name: string, serverName: string): Promise<string> {
+  const pair = await selfSignedPair([serverName], { days: 10 });
+  const data = { 'tls.crt': base64(pair.certificate), 'tls.key': base64(pair.key) };
+  const secret = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    type: 'kubernetes.io/tls',
+    metadata: { name, namespace: HOOK_NAMESPACE },
+    data,
+  };
+  await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], {
+    input: JSON.stringify(secret),
+  });
+  return pair.certificate;
+}
+
+export async function deployHooks(cluster: TestCluster): Promise<void> {
+  await cluster.kubectl(['create', 'namespace', HOOK_NAMESPACE]);
+  const first = base64(await putSecret(cluster, 'first-cert', FIRST));
+  const second = base64(await putSecret(cluster, 'second-cert', SECOND));
+  await cluster.kubectl(['apply', '--server-side', '-f', '-'], { input: manifests(first, second) });
+  await cluster.kubectl(['-n', HOOK_NAMESPACE, 'rollout', 'status', 'deployment/hooks', '--timeout=60s']);
+  await cluster.kubectl([
+    'wait',
+    '--for=condition=Established',
+    'crd/widgets.hooks.example.com',
+    '--timeout=30s',
+  ]);
+}
+
+function manifests(first: string, second: string): string {
+  return `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: hooks, namespace: ${HOOK_NAMESPACE}}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: hooks}}
+  template:
+    metadata: {labels: {app: hooks}}
+    spec:
+      dnsPolicy: Default
+      containers:
+      - name: main
+        image: devloop.test/pause:1
+        ports: [{name: admission, containerPort: 9444}, {name: other, containerPort: 9445}]
+        env:
+        - {name: GREETING, value: hello}
+        - {name: SPACE, valueFrom: {fieldRef: {fieldPath: metadata.namespace}}}
+        volumeMounts:
+        - {name: second, mountPath: /second}
+        - {name: first, mountPath: /certs}
+      volumes:
+      - {name: first, secret: {secretName: first-cert}}
+      - {name: second, secret: {secretName: second-cert}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: first, namespace: ${HOOK_NAMESPACE}}
+spec:
+  selector: {app: hooks}
+  ports:
+  - {name: https, port: 443, targetPort: admission}
+  - {name: other, port: 8443, targetPort: other}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: second, namespace: ${HOOK_NAMESPACE}}
+spec:
+  selector: {app: hooks}
+  ports: [{port: 9000, targetPort: 9445}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: hooks}
+webhooks:
+${webhook('first', 443, 'first', first)}
+${webhook('first', 8443, 'third', first)}
+${webhook('second', 9000, 'second', second)}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.hooks.example.com}
+spec:
+  group: hooks.example.com
+  names: {kind: Widget, plural: widgets}
+  scope: Namespaced
+  conversion:
+    strategy: Webhook
+    webhook:
+      conversionReviewVersions: [v1]
+      clientConfig: {caBundle: ${first}, service: {namespace: ${HOOK_NAMESPACE}, name: first, path: /convert}}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+  - {name: v2, served: true, storage: false, schema: {openAPIV3Schema: {type: object}}}
+`;
+}
+
+/** Concerns ConfigMaps with the label \`ask: <name>\` only. */
+function webhook(service: string, port: number, name: string, caBundle: string): string {
+  return `- name: ${name}.hooks.example.com
+  admissionReviewVersions: [v1]
+  sideEffects: None
+  failurePolicy: Fail
+  timeoutSeconds: 10
+  objectSelector: {matchLabels: {ask: ${name}}}
+  rules: [{operations: [CREATE], apiGroups: [""], apiVersions: [v1], resources: [configmaps]}]
+  clientConfig: {caBundle: ${caBundle}, service: {namespace: ${HOOK_NAMESPACE}, name: ${service}, port: ${port}, path: /hooks-${name}}}`;
+}
