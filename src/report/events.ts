@@ -3,29 +3,43 @@
  * Times are milliseconds unless the name says seconds; objects are written `Kind namespace/name`.
  */
 export type DevloopEvent =
+  /** A value that was found out or chosen, and where it comes from. */
   | { type: 'discovered'; what: Discovered; value: string; source: string }
+  /** Something is not as it should be, but devloop goes on. */
   | { type: 'warning'; message: string; hint?: string }
+  /** Something worth knowing that needs no action. */
   | { type: 'note'; message: string }
   /** A wait that takes long enough to be noticed. */
   | { type: 'waiting'; for: string; seconds: number; limitSeconds: number }
   /** One write to the cluster (or, in a dry run, the write that would be made). */
   | { type: 'change'; action: ChangeAction; object: string; detail: string; dryRun?: boolean }
+  /** kube-apiserver was seen to reach this machine through the Service. */
   | { type: 'route.proven'; route: string; address: string; service: string; latencyMs: number }
+  /** The key pair of the webhook lies where the controller looks for it. */
   | { type: 'certificate.written'; directory: string; names: string[]; notAfter: string; source: string }
+  /** The controller is being built because of these changed files; none for the first build. */
   | { type: 'build.started'; reason: string[] }
   | { type: 'build.done'; ms: number }
+  /** `output` is what the compiler said. */
   | { type: 'build.failed'; ms: number; output: string }
   | { type: 'controller.started'; pid: number; command: string[] }
+  /** The controller answers on its webhook port; without webhooks, it runs. */
   | { type: 'controller.ready'; pid: number; ms: number }
+  /** `expected`: devloop ended it. */
   | { type: 'controller.exited'; pid: number; code: number | null; signal: string | null; expected: boolean }
   /** A new build serves: from the first changed file to the moment reviews flow again. */
   | { type: 'controller.replaced'; pid: number; ms: number; heldMs: number }
+  /** A line that the controller printed. */
   | { type: 'controller.output'; stream: 'stdout' | 'stderr'; line: string }
   | { type: 'session.started'; session: string; context: string; target: string }
+  /** The take-over is complete. */
   | { type: 'session.ready'; session: string; ms: number }
   | { type: 'session.stopping'; reason: string }
+  /** What the session changed is put back. */
   | { type: 'session.restored'; session: string; changes: number; ms: number }
+  /** The answer of `devloop status`. */
   | { type: 'status'; sessions: SessionStatus[] }
+  /** The command failed. `code` and `exitCode` are those of docs/errors.md; a bug of devloop has the code `bug` and exit code 1. */
   | { type: 'error'; code: string; message: string; hint?: string; exitCode: number };
 
 export type Discovered =

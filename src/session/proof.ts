@@ -23,7 +23,7 @@ export interface Proof {
 }
 
 /**
- * Probes until the gateway has answered (or, with `wanted: 'other'`, somebody else has) `inARow` times, or the time is up.
+ * Probes until the gateway has answered (or, with `wanted: 'other'`, has not been asked although it listens) `inARow` times, or the time is up.
  * In a row, because proxies and API servers follow a new endpoint each at their own time.
  */
 export async function probeUntil(
@@ -58,12 +58,7 @@ function latencyOf(answer: ProbeAnswer): number {
 }
 
 function isWanted(answer: ProbeAnswer, wanted: 'us' | 'other'): boolean {
-  return wanted === 'us' ? answer.reached : !answer.reached && isAnswer(answer.cause);
-}
-
-/** Somebody spoke TLS and HTTP: an in-cluster webhook server knows no such path, and says so. */
-function isAnswer(cause: string): boolean {
-  return !/connect:|dial tcp|EOF|reset by peer|timeout|deadline exceeded|no endpoints available/i.test(cause);
+  return wanted === 'us' ? answer.reached : !answer.reached && !answer.pending;
 }
 
 /** Proves the way to an address before anything of the user's is touched: by a Service of our own. */
