@@ -1,0 +1,75 @@
+import type { DevloopEvent } from '../../../src/report/events.ts';
+import { createHumanPrinter, type HumanPrinterOptions } from '../../../src/report/human.ts';
+
+export interface Captured {
+  stderr: string;
+  stdout: string;
+}
+
+interface Options {
+  verbosity?: HumanPrinterOptions['verbosity'];
+  env?: Record<string, string>;
+  terminal?: { columns: number };
+}
+
+/** What a person sees of the events. */
+export function printed(
+  events: DevloopEvent[],
+  { verbosity = 'normal', env = {}, terminal }: Options = {},
+): Captured {
+  const captured: Captured = { stderr: '', stdout: '' };
+  const printer = createHumanPrinter({
+    stderr: {
+      write: (text) => (captured.stderr += text),
+      isTTY: terminal !== undefined,
+      columns: terminal?.columns,
+    },
+    stdout: { write: (text) => (captured.stdout += text) },
+    env,
+    verbosity,
+  });
+  for (const event of events) printer.print(event);
+  printer.close();
+  return captured;
+}
+
+/** One event of every type, with the text wherever a text from outside may stand. */
+export function everyEvent(text: string): DevloopEvent[] {
+  return [
+    { type: 'discovered', what: 'service', value: text, source: text },
+    { type: 'warning', message: text, hint: text },
+    { type: 'note', message: text },
+    { type: 'waiting', for: text, seconds: 1, limitSeconds: 60 },
+    { type: 'change', action: 'change', object: text, detail: text },
+    { type: 'route.proven', route: text, address: text, service: text, latencyMs: 3 },
+    { type: 'certificate.written', directory: text, names: [text], notAfter: text, source: text },
+    { type: 'build.started', reason: [text] },
+    { type: 'build.done', ms: 5 },
+    { type: 'build.failed', ms: 5, output: text },
+    { type: 'controller.started', pid: 7, command: [text] },
+    { type: 'controller.ready', pid: 7, ms: 5 },
+    { type: 'controller.exited', pid: 7, code: null, signal: text, expected: false },
+    { type: 'controller.replaced', pid: 7, ms: 5, heldMs: 2 },
+    { type: 'controller.output', stream: 'stdout', line: text },
+    { type: 'session.started', session: text, context: text, target: text },
+    { type: 'session.ready', session: text, ms: 5 },
+    { type: 'session.stopping', reason: text },
+    { type: 'session.restored', session: text, changes: 2, ms: 5 },
+    {
+      type: 'status',
+      sessions: [
+        {
+          session: text,
+          holder: text,
+          since: text,
+          route: text,
+          target: text,
+          state: 'live',
+          health: text,
+          objects: [text],
+        },
+      ],
+    },
+    { type: 'error', code: 'usage.invalid', message: text, hint: text, exitCode: 2 },
+  ];
+}

@@ -1,0 +1,131 @@
+import { describe, expect, it } from 'vitest';
+import type { DevloopEvent } from '../../../src/report/events.ts';
+import { everyEvent, printed } from './capture.ts';
+
+const TERMINAL = { columns: 40 };
+const wait = (seconds: number, what = 'the Pod'): DevloopEvent => ({
+  type: 'waiting',
+  for: what,
+  seconds,
+  limitSeconds: 60,
+});
+const NOTE: DevloopEvent = { type: 'note', message: 'so it is' };
+
+describe('lines', () => {
+  it('stand in columns', () => {
+    const { stderr, stdout } = printed([
+      { type: 'discovered', what: 'service', value: 'shop/hook', source: 'webhook configuration shop' },
+      { type: 'discovered', what: 'main package', value: './cmd', source: 'the only one' },
+      { type: 'change', action: 'change', object: 'Service shop/hook', detail: 'selector removed' },
+      { type: 'change', action: 'restore', object: 'Service shop/hook', detail: '', dryRun: true },
+      { type: 'build.done', ms: 1234 },
+    ]);
+    expect(stdout).toBe('');
+    expect(stderr).toBe(
+      [
+        'service       shop/hook  (webhook configuration shop)',
+        'main package  ./cmd  (the only one)',
+        'changed       Service shop/hook  selector removed',
+        'would restore Service shop/hook',
+        'built         in 1.2 s',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('show all that the compiler says', () => {
+    const { stderr } = printed([
+      { type: 'build.failed', ms: 80, output: 'a.go:1:2: bad\nb.go:3:4: worse\n' },
+    ]);
+    expect(stderr).toBe('build failed  after 80 ms\n  a.go:1:2: bad\n  b.go:3:4: worse\n');
+  });
+
+  it('name the next step below an error', () => {
+    const error: DevloopEvent = {
+      type: 'error',
+      code: 'x',
+      message: 'No such file.',
+      hint: 'devloop up',
+      exitCode: 2,
+    };
+    expect(printed([error]).stderr).toBe('error: No such file.\n→ next: devloop up\n');
+  });
+
+  it('mark what the controller prints', () => {
+    expect(printed([{ type: 'controller.output', stream: 'stderr', line: 'hi' }]).stderr).toBe('│ hi\n');
+  });
+});
+
+describe('verbosity', () => {
+  const firstWords = (verbosity: 'quiet' | 'normal' | 'verbose'): number =>
+    printed(everyEvent('x'), { verbosity }).stderr.trim().split('\n').length;
+
+  it('quiet shows what went wrong, that it is ready, and that it is over', () => {
+    const { stderr, stdout } = printed(everyEvent('x'), { verbosity: 'quiet' });
+    expect(stderr.match(/^\S+/gm)).toEqual(['warning:', '→', 'ready', 'restored', 'error:', '→']);
+    expect(stdout).toContain('live');
+  });
+
+  it('each level shows more', () => {
+    expect(firstWords('quiet')).toBeLessThan(firstWords('normal'));
+    expect(firstWords('normal')).toBeLessThan(firstWords('verbose'));
+  });
+});
+
+describe('waiting', () => {
+  it('is one line of a terminal, cut to its width and cleared before the next line', () => {
+    const { stderr } = printed([wait(1), wait(2, 'p'.repeat(99)), NOTE], {
+      terminal: TERMINAL,
+      env: { NO_COLOR: '1' },
+    });
+    const [first, second, after] = stderr.split('\r\x1b[K').slice(1);
+    expect(first).toBe('waiting for the Pod (1 s, at most 60 s)');
+    expect(second).toHaveLength(39);
+    expect(after).toBe('note          so it is\n');
+  });
+
+  it('leaves no line behind on close', () => {
+    expect(printed([wait(1)], { terminal: TERMINAL }).stderr.endsWith('\r\x1b[K')).toBe(true);
+  });
+
+  it('is a line every five seconds elsewhere, and one at once for another wait', () => {
+    const { stderr } = printed([
+      ...[0, 1, 4, 5, 6, 10].map((s) => wait(s)),
+      wait(11, 'more'),
+      wait(1, 'more'),
+    ]);
+    expect(stderr.match(/\((\d+) s/g)).toEqual(['(0 s', '(5 s', '(10 s', '(11 s', '(1 s']);
+  });
+});
+
+describe('colours', () => {
+  const coloured = (env: Record<string, string>, terminal?: { columns: number }): boolean =>
+    printed([{ type: 'warning', message: 'm' }], { env, ...(terminal && { terminal }) }).stderr.includes(
+      '\x1b[',
+    );
+
+  it.each([
+    [{}, TERMINAL, true],
+    [{}, undefined, false],
+    [{ NO_COLOR: '1' }, TERMINAL, false],
+    [{ NO_COLOR: '' }, TERMINAL, true],
+    [{ TERM: 'dumb' }, TERMINAL, false],
+    [{ FORCE_COLOR: '1' }, undefined, true],
+    [{ FORCE_COLOR: '0' }, TERMINAL, false],
+  ])('%j on terminal %j: %s', (env, terminal, expected) => {
+    expect(coloured(env as Record<string, string>, terminal)).toBe(expected);
+  });
+});
+
+describe('status', () => {
+  it('goes to stdout, in blocks', () => {
+    const status = everyEvent('x').filter(({ type }) => type === 'status');
+    const { stdout, stderr } = printed(status);
+    expect(stderr).toBe('');
+    expect(stdout).toMatch(/^x\n {2}state {4}live\n {2}health {3}x\n/);
+  });
+
+  it('says so when there is nothing', () => {
+    expect(printed([{ type: 'status', sessions: [] }]).stdout).toBe('Nothing is taken over.\n');
+  });
+});

@@ -1,0 +1,92 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createJsonPrinter } from '../../../src/report/json.ts';
+import { safeText } from '../../../src/report/safe-text.ts';
+import { everyEvent, printed } from './capture.ts';
+
+const ATTACKS = {
+  'clears the screen': 'a\x1b[2Jb',
+  'sets the title': 'a\x1b]0;owned\x07b',
+  'writes the clipboard': 'a\x1b]52;c;ZXZpbA==\x1b\\b',
+  'asks for an answer': 'a\x1b[6nb\x1bP$q"p\x1b\\',
+  'uses eight-bit control': 'a\x9b2Jb\x9d0;t\x9c',
+  'resets the terminal': 'a\x1bcb',
+  'overwrites its line': 'a\rb\bc',
+  'has a sequence within a sequence': 'a\x1b\x1b[2J[2Jb\x1b[\x1b]0;x\x07[2Jb',
+  'never ends its sequence': 'a\x1b]0;b\x1b[3',
+  'turns the direction of writing': 'a\u202eb\u2066c',
+};
+
+const COLOUR = /\x1b\[[\d;:]*m/g;
+
+/** Whatever a terminal acts on, other than a line break and a tab. */
+const ACTIVE = /[^\P{Cc}\t\n]|\p{Bidi_Control}/u;
+
+describe.each(Object.entries(ATTACKS))('text that %s', (_, attack) => {
+  it('is harmless in every event', () => {
+    const { stderr, stdout } = printed(everyEvent(attack), { verbosity: 'verbose' });
+    expect(stderr + stdout).not.toMatch(ACTIVE);
+  });
+
+  it('is harmless and whole in JSON', () => {
+    const lines: string[] = [];
+    const printer = createJsonPrinter(
+      (text) => lines.push(text),
+      () => new Date(0),
+    );
+    for (const event of everyEvent(attack)) printer.print(event);
+    for (const [index, event] of everyEvent(attack).entries()) {
+      expect(lines[index]!.slice(0, -1)).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
+      expect(JSON.parse(lines[index]!)).toEqual({ v: 1, at: '1970-01-01T00:00:00.000Z', ...event });
+    }
+  });
+});
+
+it('leaves nothing active of any mixture of control characters', () => {
+  const unit = fc.constantFrom(
+    '\x1b',
+    '[',
+    ']',
+    'P',
+    '\\',
+    '\x07',
+    '\x9b',
+    '\x9c',
+    '\x9d',
+    '2',
+    'J',
+    'm',
+    ';',
+    '\r',
+    'a',
+  );
+  fc.assert(fc.property(fc.string({ unit }), (text) => !ACTIVE.test(safeText(text))));
+  fc.assert(
+    fc.property(fc.string({ unit }), (text) => !ACTIVE.test(safeText(text, true).replaceAll(COLOUR, ''))),
+  );
+});
+
+it('takes time in proportion to the text', () => {
+  for (const start of ['\x1b]', '\x9d', '\x1b[', '\x1b[1', '\x1b ', '\x1bP']) {
+    const began = performance.now();
+    safeText(start.repeat(200_000));
+    expect(performance.now() - began).toBeLessThan(2_000);
+  }
+});
+
+it('keeps the colours of the controller, and only these, where colours are shown', () => {
+  const line = '\x1b[31mred\x1b[2J';
+  const events = [
+    { type: 'controller.output', stream: 'stdout', line } as const,
+    { type: 'note', message: line } as const,
+  ];
+  const { stderr } = printed(events, { env: { FORCE_COLOR: '1' } });
+  expect(stderr).toContain(' \x1b[31mred\x1b[0m\n');
+  expect(stderr).toContain('note          red\n');
+  expect(printed(events).stderr).toBe('│ red\nnote          red\n');
+});
+
+it('lets no text pose as another event by a line break', () => {
+  const { stderr } = printed(everyEvent('x\nerror: y'), { verbosity: 'verbose' });
+  expect(stderr).not.toMatch(/^error: y/m);
+});
