@@ -1,9 +1,27 @@
 import { Agent } from 'node:https';
 import { expect, test } from 'vitest';
+import { createGate } from '../../../src/gateway/hold.ts';
 import { probePath, readProbe } from '../../../src/gateway/probe.ts';
 import { Controller, setUp, until } from './support.ts';
 
-test('held reviews wait, and go in the order in which they came', async () => {
+test('the gate lets the waiting ones go in the order in which they came', async () => {
+  const gate = createGate();
+  const never = new AbortController().signal;
+  const leaver = new AbortController();
+  gate.hold();
+  const passed: number[] = [];
+  const passes = [0, 1, 2, 3].map((number) =>
+    gate.pass(number === 1 ? leaver.signal : never).then(() => passed.push(number)),
+  );
+  expect(gate.held).toBe(4);
+  leaver.abort('gone');
+  await expect(passes[1]).rejects.toBe('gone');
+  gate.release();
+  await Promise.allSettled(passes);
+  expect(passed).toEqual([0, 2, 3]);
+});
+
+test('held reviews wait, however often hold is called, and one release lets all go', async () => {
   await using bench = await setUp();
   bench.gateway.hold();
   bench.gateway.hold();
@@ -16,7 +34,6 @@ test('held reviews wait, and go in the order in which they came', async () => {
   bench.gateway.release();
   expect(bench.gateway.held).toBe(0);
   for (const reply of await Promise.all(replies)) expect(reply.status).toBe(200);
-  // Ten connections to the controller at once: the last step of the order is the network's.
   expect([...bench.controller.seen].sort()).toEqual(Array.from({ length: 10 }, (_, index) => `/${index}`));
 });
 
