@@ -24,7 +24,8 @@ export async function openBox({ keep, checkout, logs, narrator, signal }: Wanted
   });
   const cluster = await within(40 * 60, 'starting the cluster', signal, starting).catch(
     async (error: unknown) => {
-      if (!signal.aborted) throw new Refusal(`${(error as Error).message}${OTHERWISE}`);
+      if (!signal.aborted)
+        throw new Refusal(`${(error as Error).message.replace('npm test', 'npm run demo')}${OTHERWISE}`);
       // Whoever leaves while it still starts leaves nothing behind. A build of the cluster is not waited for: it ends with us.
       const late = new AbortController().signal;
       await within(
