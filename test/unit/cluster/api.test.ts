@@ -1,0 +1,342 @@
+import { X509Certificate } from 'node:crypto';
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { KeyPair } from '../../../src/certificates/key-pair.ts';
+import { selfSignedPair } from '../../../src/certificates/self-signed.ts';
+import { type ClusterApi, connect } from '../../../src/cluster/api.ts';
+import { loadKubeconfig } from '../../../src/cluster/kubeconfig.ts';
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+let pair: KeyPair;
+let client: KeyPair;
+let directory: string;
+let server: Server;
+let handler: Handler;
+let connections: number;
+let requests: string[];
+const opened: ClusterApi[] = [];
+const ref = { kind: 'ConfigMap', namespace: 'shop', name: 'x' } as const;
+
+beforeAll(async () => {
+  pair = await selfSignedPair(['localhost'], { days: 1 });
+  client = await selfSignedPair(['someone'], { days: 1 });
+});
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'devloop-api-'));
+  connections = 0;
+  requests = [];
+  handler = (_request, response) => json(response, 200, { metadata: { name: 'x' } });
+  server = createServer(
+    { key: pair.key, cert: pair.certificate, requestCert: true, rejectUnauthorized: false },
+    (request, response) => {
+      requests.push(`${request.method} ${request.url}`);
+      handler(request, response);
+    },
+  );
+  server.on('secureConnection', () => connections++);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+});
+
+afterEach(async () => {
+  for (const api of opened.splice(0)) await api[Symbol.asyncDispose]();
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+  await rm(directory, { recursive: true, force: true });
+});
+
+function json(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+async function api(options: { user?: object; cluster?: object; port?: number } = {}): Promise<ClusterApi> {
+  const { port } = server.address() as AddressInfo;
+  const cluster = {
+    server: `https://localhost:${options.port ?? port}`,
+    'certificate-authority-data': base64(pair.certificate),
+    ...options.cluster,
+  };
+  const file = join(directory, 'config');
+  const text = {
+    'current-context': 'test',
+    contexts: [{ name: 'test', context: { cluster: 'c', user: 'u' } }],
+    clusters: [{ name: 'c', cluster }],
+    users: [{ name: 'u', user: options.user ?? { token: 'first' } }],
+  };
+  await writeFile(file, JSON.stringify(text));
+  const connected = await connect(await loadKubeconfig({ kubeconfig: file }, {}, directory));
+  opened.push(connected);
+  return connected;
+}
+
+/** A credential plugin that answers with the n-th credential at its n-th run, and the last one from then on. */
+async function plugin(...credentials: object[]): Promise<object> {
+  const command = join(directory, 'plugin');
+  const answers = credentials.map((status) =>
+    JSON.stringify({ apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential', status }),
+  );
+  for (const [index, answer] of answers.entries()) await writeFile(join(directory, `answer${index}`), answer);
+  await writeFile(
+    command,
+    `#!/bin/sh\ncd ${directory}\nn=$(cat count 2>/dev/null || echo 0)\necho $((n+1)) > count\n[ -f answer$n ] || n=${answers.length - 1}\ncat answer$n\n`,
+  );
+  await chmod(command, 0o755);
+  return { exec: { apiVersion: 'client.authentication.k8s.io/v1', command, interactiveMode: 'Never' } };
+}
+
+const past = '2020-01-01T00:00:00Z';
+
+describe('connections', () => {
+  it('are kept: many calls over one, a burst over no more than 16', async () => {
+    const cluster = await api();
+    for (let call = 0; call < 30; call++) await cluster.get(ref);
+    expect(connections).toBe(1);
+    await Promise.all(Array.from({ length: 60 }, () => cluster.get(ref)));
+    expect(connections).toBeLessThanOrEqual(16);
+  });
+
+  it('that the server closed while idle do not disturb the next call', async () => {
+    const cluster = await api();
+    await cluster.get(ref);
+    server.closeAllConnections();
+    await expect(cluster.get(ref)).resolves.toBeDefined();
+  });
+
+  it('that are reset under a read are tried again, a bounded number of times', async () => {
+    const cluster = await api();
+    let resets = 1;
+    handler = (request, response) =>
+      resets-- > 0 ? request.socket.destroy() : json(response, 200, { metadata: { name: 'x' } });
+    await expect(cluster.get(ref)).resolves.toBeDefined();
+    expect(requests).toHaveLength(2);
+    resets = 100;
+    await expect(cluster.get(ref)).rejects.toMatchObject({ code: 'cluster.unreachable' });
+    expect(requests.length).toBeLessThanOrEqual(5);
+  });
+
+  it('that are reset under a write are left to the caller: it may have happened', async () => {
+    const cluster = await api();
+    handler = (request) => request.socket.destroy();
+    await expect(cluster.patch(ref, 'json', [])).rejects.toMatchObject({ code: 'cluster.unreachable' });
+    await expect(cluster.create(ref, {})).rejects.toMatchObject({ code: 'cluster.unreachable' });
+    expect(requests).toHaveLength(2);
+  });
+
+  it('cut in the middle of an answer are a failure, not half an answer', async () => {
+    const cluster = await api();
+    handler = (_request, response) => {
+      response.writeHead(200, { 'content-length': 100 });
+      response.write('{"metadata":');
+      setTimeout(() => response.destroy(), 10);
+    };
+    await expect(cluster.get(ref)).rejects.toMatchObject({ code: 'cluster.unreachable' });
+  });
+});
+
+describe('credentials', () => {
+  it('of a plugin that have run out are asked for anew, once', async () => {
+    const cluster = await api({
+      user: await plugin(
+        { token: 'old', expirationTimestamp: past },
+        { token: 'new', expirationTimestamp: '2099-01-01T00:00:00Z' },
+      ),
+    });
+    handler = (request, response) =>
+      request.headers.authorization === 'Bearer new'
+        ? json(response, 200, { metadata: { name: 'x' } })
+        : json(response, 401, { message: 'Unauthorized' });
+    await expect(cluster.create(ref, {})).resolves.toBeDefined();
+    await cluster.get(ref);
+    expect(requests).toHaveLength(3);
+    expect((await readFile(join(directory, 'count'), 'utf8')).trim()).toBe('2');
+  });
+
+  it('that are a client certificate are used anew too, for which a new connection is needed', async () => {
+    const old = await selfSignedPair(['old'], { days: 1 });
+    const status = (one: KeyPair, expirationTimestamp: string) => ({
+      clientCertificateData: one.certificate,
+      clientKeyData: one.key,
+      expirationTimestamp,
+    });
+    const cluster = await api({
+      user: await plugin(status(old, past), status(client, '2099-01-01T00:00:00Z')),
+    });
+    const wanted = new X509Certificate(client.certificate).fingerprint256;
+    handler = (request, response) => {
+      const peer = (request.socket as import('node:tls').TLSSocket).getPeerCertificate();
+      json(response, peer.fingerprint256 === wanted ? 200 : 401, { metadata: { name: 'x' } });
+    };
+    await expect(cluster.get(ref)).resolves.toBeDefined();
+  });
+
+  it('that stay refused are cluster.unauthorized, with what to do', async () => {
+    const cluster = await api();
+    handler = (_request, response) => json(response, 401, { message: 'Unauthorized' });
+    await expect(cluster.get(ref)).rejects.toMatchObject({
+      code: 'cluster.unauthorized',
+      hint: expect.stringContaining('--context test'),
+    });
+    expect(requests).toHaveLength(2);
+  });
+
+  it('of a plugin that fails or is not there are cluster.unauthorized', async () => {
+    await expect(
+      api({
+        user: { exec: { apiVersion: 'client.authentication.k8s.io/v1', command: join(directory, 'absent') } },
+      }),
+    ).rejects.toMatchObject({ code: 'cluster.unauthorized' });
+  });
+
+  it('that are an expired client certificate are named as such', async () => {
+    const { key, certificate } = await selfSignedPair(['me'], { days: -1 });
+    await writeFile(join(directory, 'key.pem'), key);
+    await writeFile(join(directory, 'expired.pem'), certificate);
+    const cluster = await api({ user: { 'client-certificate': 'expired.pem', 'client-key': 'key.pem' } });
+    handler = (_request, response) => json(response, 401, { message: 'Unauthorized' });
+    await expect(cluster.get(ref)).rejects.toMatchObject({
+      code: 'cluster.unauthorized',
+      message: expect.stringContaining('The client certificate expired on 2'),
+    });
+  });
+});
+
+describe('a server that cannot be reached', () => {
+  it('says so with the next command: nothing listens', async () => {
+    const cluster = await api({ port: 1 });
+    await expect(cluster.get(ref)).rejects.toMatchObject({
+      code: 'cluster.unreachable',
+      hint: expect.stringContaining('kubectl --context test get --raw /version'),
+      message: expect.stringContaining('ECONNREFUSED'),
+    });
+  });
+
+  it('says so: the name is unknown', async () => {
+    const cluster = await api({ cluster: { server: 'https://no-such-host.invalid:6443' } });
+    await expect(cluster.get(ref)).rejects.toMatchObject({
+      code: 'cluster.unreachable',
+      message: expect.stringContaining('no-such-host.invalid'),
+    });
+  });
+
+  it('says so: its certificate is not trusted, or for another name', async () => {
+    const untrusted = await api({ cluster: { 'certificate-authority-data': base64(client.certificate) } });
+    await expect(untrusted.get(ref)).rejects.toMatchObject({
+      code: 'cluster.unreachable',
+      hint: expect.stringContaining('certificate'),
+    });
+    const { port } = server.address() as AddressInfo;
+    const misnamed = await api({ cluster: { server: `https://127.0.0.1:${port}` } });
+    await expect(misnamed.get(ref)).rejects.toMatchObject({
+      code: 'cluster.unreachable',
+      hint: expect.stringContaining('certificate'),
+    });
+  });
+
+  it('that the kubeconfig names without a scheme is a broken kubeconfig, not a bug', async () => {
+    await expect(api({ cluster: { server: 'localhost:6443' } })).rejects.toMatchObject({
+      code: 'kubeconfig.invalid',
+    });
+  });
+});
+
+describe('answers', () => {
+  it('404 is undefined for a read, false for a removal, and an error elsewhere', async () => {
+    const cluster = await api();
+    handler = (_request, response) =>
+      json(response, 404, { reason: 'NotFound', message: 'configmaps "x" not found' });
+    expect(await cluster.get(ref)).toBeUndefined();
+    expect(await cluster.remove(ref, 'uid')).toBe(false);
+    await expect(cluster.patch(ref, 'merge', {})).rejects.toMatchObject({
+      status: 404,
+      reason: 'NotFound',
+      message: 'configmaps "x" not found',
+    });
+  });
+
+  it('a removal that names another uid removes nothing', async () => {
+    const cluster = await api();
+    let body = '';
+    handler = (request, response) => {
+      request.on('data', (chunk) => (body += chunk));
+      request.on('end', () => json(response, 409, { reason: 'Conflict', message: 'uid' }));
+    };
+    expect(await cluster.remove(ref, 'u-1')).toBe(false);
+    expect(JSON.parse(body)).toMatchObject({ kind: 'DeleteOptions', preconditions: { uid: 'u-1' } });
+  });
+
+  it('refusals keep status and reason', async () => {
+    const cluster = await api();
+    handler = (_request, response) => json(response, 403, { reason: 'Forbidden', message: 'no' });
+    await expect(cluster.list('Secret', 'shop')).rejects.toMatchObject({ status: 403, isForbidden: true });
+  });
+
+  it('that are not JSON are told as they are, be it success or failure', async () => {
+    const cluster = await api();
+    handler = (_request, response) => response.writeHead(200).end('<html>Log in</html>');
+    await expect(cluster.get(ref)).rejects.toMatchObject({
+      code: 'cluster.rejected',
+      message: expect.stringContaining('<html>Log in'),
+    });
+    handler = (_request, response) => response.writeHead(502).end('Bad Gateway');
+    await expect(cluster.get(ref)).rejects.toMatchObject({
+      status: 502,
+      message: expect.stringContaining('Bad Gateway'),
+    });
+  });
+
+  it('that are empty are no object that is missing', async () => {
+    const cluster = await api();
+    handler = (_request, response) => response.writeHead(200).end();
+    await expect(cluster.get(ref)).rejects.toMatchObject({ code: 'cluster.rejected' });
+    await expect(cluster.list('Secret', 'shop')).rejects.toMatchObject({ code: 'cluster.rejected' });
+  });
+
+  it('may be big, with characters across chunks', async () => {
+    const cluster = await api();
+    const items = Array.from({ length: 20_000 }, (_, index) => ({
+      metadata: { name: `ä€𝄞-${index}` },
+      data: { text: 'x'.repeat(300) },
+    }));
+    handler = (_request, response) => json(response, 200, { items });
+    const listed = await cluster.list('ConfigMap', undefined);
+    expect(listed).toHaveLength(20_000);
+    expect(listed.at(-1)!.metadata.name).toBe('ä€𝄞-19999');
+  });
+});
+
+describe('requests', () => {
+  it('end with the signal that was given, with its reason', async () => {
+    const cluster = await api();
+    handler = () => {};
+    const ending = new AbortController();
+    const reading = cluster.get(ref, { signal: ending.signal });
+    setTimeout(() => ending.abort(new Error('enough')), 50);
+    await expect(reading).rejects.toThrow('enough');
+    await expect(cluster.get(ref, { signal: ending.signal })).rejects.toThrow('enough');
+  });
+
+  it('go to the path, below the path of a proxied server, with query and content type', async () => {
+    const { port } = server.address() as AddressInfo;
+    const cluster = await api({ cluster: { server: `https://localhost:${port}/k8s/clusters/c-1/` } });
+    let type: string | undefined;
+    handler = (request, response) => {
+      type = request.headers['content-type'];
+      json(response, 200, { items: [] });
+    };
+    await cluster.list('Service', 'a b', { query: { labelSelector: 'devloop.dev/session=s1' } });
+    await cluster.patch(ref, 'json', []);
+    expect(type).toBe('application/json-patch+json');
+    expect(requests).toEqual([
+      'GET /k8s/clusters/c-1/api/v1/namespaces/a%20b/services?labelSelector=devloop.dev%2Fsession%3Ds1',
+      'PATCH /k8s/clusters/c-1/api/v1/namespaces/shop/configmaps/x',
+    ]);
+  });
+});

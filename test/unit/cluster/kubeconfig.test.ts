@@ -1,0 +1,163 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { loadKubeconfig } from '../../../src/cluster/kubeconfig.ts';
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'devloop-kubeconfig-'));
+});
+afterEach(async () => await rm(directory, { recursive: true, force: true }));
+
+interface Parts {
+  current?: string;
+  /** context -> cluster */
+  contexts?: Record<string, string>;
+  /** cluster -> server */
+  clusters?: Record<string, string>;
+  namespace?: string;
+}
+
+async function write(
+  name: string,
+  { current, contexts = {}, clusters = {}, namespace }: Parts,
+): Promise<string> {
+  const file = join(directory, name);
+  const config = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    ...(current === undefined ? {} : { 'current-context': current }),
+    contexts: Object.entries(contexts).map(([context, cluster]) => ({
+      name: context,
+      context: { cluster, user: 'u', ...(namespace ? { namespace } : {}) },
+    })),
+    clusters: Object.entries(clusters).map(([cluster, server]) => ({
+      name: cluster,
+      cluster: { server, 'certificate-authority': 'ca.pem' },
+    })),
+    users: [{ name: 'u', user: { token: name } }],
+  };
+  await writeFile(file, stringify(config));
+  return file;
+}
+
+const load = (env: Record<string, string>, choice: { kubeconfig?: string; context?: string } = {}) =>
+  loadKubeconfig(choice, { HOME: directory, ...env }, directory);
+
+describe('which file', () => {
+  it('none is kubeconfig.missing, with every place that was looked at', async () => {
+    await expect(load({})).rejects.toMatchObject({
+      code: 'kubeconfig.missing',
+      message: expect.stringContaining(join(directory, '.kube', 'config')),
+    });
+    await expect(load({ KUBECONFIG: ['a', 'b'].join(delimiter) })).rejects.toMatchObject({
+      message: expect.stringMatching(/\/a or .*\/b/),
+    });
+    await expect(load({}, { kubeconfig: 'named' })).rejects.toMatchObject({
+      code: 'kubeconfig.missing',
+      message: expect.stringContaining('named'),
+    });
+  });
+
+  it('is the named one, before KUBECONFIG, before that of the home directory', async () => {
+    await mkdir(join(directory, '.kube'));
+    await write('.kube/config', {
+      current: 'home',
+      contexts: { home: 'c' },
+      clusters: { c: 'https://home' },
+    });
+    await write('env', { current: 'env', contexts: { env: 'c' }, clusters: { c: 'https://env' } });
+    await write('flag', { current: 'flag', contexts: { flag: 'c' }, clusters: { c: 'https://flag' } });
+    expect((await load({})).server).toBe('https://home');
+    expect((await load({ KUBECONFIG: '' })).server).toBe('https://home');
+    expect((await load({ KUBECONFIG: 'env' })).server).toBe('https://env');
+    expect(await load({ KUBECONFIG: 'env' }, { kubeconfig: 'flag' })).toMatchObject({
+      server: 'https://flag',
+      files: [join(directory, 'flag')],
+    });
+  });
+});
+
+describe('a list of files', () => {
+  it('merges: the first entry of a name and the first current context win, a missing file is passed over', async () => {
+    await write('a', { contexts: { one: 'c' }, clusters: { c: 'https://a' }, namespace: 'from-a' });
+    await write('b', {
+      current: 'two',
+      contexts: { one: 'd', two: 'd' },
+      clusters: { c: 'https://b', d: 'https://d' },
+    });
+    const env = { KUBECONFIG: ['a', 'missing', 'b'].join(delimiter) };
+    expect(await load(env)).toMatchObject({ context: 'two', server: 'https://d', namespace: 'default' });
+    const one = await load(env, { context: 'one' });
+    expect(one).toMatchObject({
+      server: 'https://a',
+      namespace: 'from-a',
+      files: [join(directory, 'a'), join(directory, 'b')],
+    });
+    expect(one.config.getCurrentUser()?.token).toBe('a');
+  });
+
+  it('may hold an empty file, as kubectl allows', async () => {
+    await writeFile(join(directory, 'empty'), '');
+    await write('b', { current: 'two', contexts: { two: 'd' }, clusters: { d: 'https://d' } });
+    expect((await load({ KUBECONFIG: ['empty', 'b'].join(delimiter) })).context).toBe('two');
+  });
+});
+
+describe('the context', () => {
+  it('that was asked for but is unknown is named, with those that there are in their order', async () => {
+    await write('a', { current: 'one', contexts: { one: 'c', two: 'c' }, clusters: { c: 'https://a' } });
+    await expect(load({ KUBECONFIG: 'a' }, { context: 'three' })).rejects.toMatchObject({
+      code: 'context.unknown',
+      message: expect.stringContaining('It has: one, two.'),
+    });
+  });
+
+  it('that nobody chose is kubeconfig.invalid', async () => {
+    await write('a', { contexts: { one: 'c' }, clusters: { c: 'https://a' } });
+    await expect(load({ KUBECONFIG: 'a' })).rejects.toMatchObject({
+      code: 'kubeconfig.invalid',
+      message: expect.stringContaining('no current context'),
+    });
+    await writeFile(join(directory, 'empty'), '');
+    await expect(load({ KUBECONFIG: 'empty' })).rejects.toMatchObject({
+      code: 'kubeconfig.invalid',
+      message: expect.stringContaining('no contexts at all'),
+    });
+  });
+
+  it('that names a cluster which is not there is kubeconfig.invalid', async () => {
+    await write('a', { current: 'one', contexts: { one: 'gone' }, clusters: { c: 'https://a' } });
+    await expect(load({ KUBECONFIG: 'a' })).rejects.toMatchObject({
+      code: 'kubeconfig.invalid',
+      message: expect.stringContaining('cluster'),
+    });
+  });
+});
+
+describe('the content', () => {
+  it.each([
+    ['broken YAML', 'contexts: [\n'],
+    ['not a map', '- a\n- b\n'],
+    ['entries that are none', 'contexts: 7\n'],
+  ])('%s is kubeconfig.invalid with the file named', async (_name, text) => {
+    await writeFile(join(directory, 'a'), text);
+    await expect(load({ KUBECONFIG: 'a' })).rejects.toMatchObject({
+      code: 'kubeconfig.invalid',
+      message: expect.stringContaining(join(directory, 'a')),
+    });
+  });
+
+  it('that is a directory is kubeconfig.invalid', async () => {
+    await expect(load({ KUBECONFIG: '.' })).rejects.toMatchObject({ code: 'kubeconfig.invalid' });
+  });
+
+  it('names files relative to its own directory, not to the working directory', async () => {
+    await mkdir(join(directory, 'sub'));
+    await write('sub/a', { current: 'one', contexts: { one: 'c' }, clusters: { c: 'https://a' } });
+    const { config } = await load({ KUBECONFIG: 'sub/a' });
+    expect(config.getCurrentCluster()?.caFile).toBe(join(directory, 'sub', 'ca.pem'));
+  });
+});
