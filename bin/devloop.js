@@ -11,6 +11,16 @@ if (Number(process.versions.node.split('.')[0]) < 24) {
 if (process.argv.length === 3 && (process.argv[2] === '--version' || process.argv[2] === '-V')) {
   // Not process.stdout, which would first have to be built.
   require('node:fs').writeSync(1, `${require('../package.json').version}\n`);
+} else if (
+  process.argv.length === 3 &&
+  /^(--help|-h)$/.test(process.argv[2]) &&
+  !/kubectl-/.test(process.argv[1])
+) {
+  // Written by the build, out of the same command tree.
+  require('node:fs').writeSync(
+    1,
+    require('node:fs').readFileSync(require('node:path').join(__dirname, '../dist/help.txt')),
+  );
 } else {
   require('node:module').enableCompileCache();
   import('../dist/main.js');
