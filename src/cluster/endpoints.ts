@@ -36,7 +36,7 @@ export function ourSlice(service: Service, session: string, to: Destination): En
 }
 
 export function sliceName(service: string, session: string): string {
-  return `${service.slice(0, 50)}-devloop-${session}`;
+  return `${service}-devloop-${session}`;
 }
 
 /** skip-mirror keeps the mirroring controller from making a second slice out of this object. */

@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import type { ClusterApi } from './api.ts';
 import type { Target } from './discover.ts';
 import type { ConfigMap, Secret } from './objects.ts';
@@ -30,7 +31,7 @@ async function readSecret(api: ClusterApi, namespace: string, mount: Mount): Pro
     namespace,
     name: mount.name,
     files: mountedFiles(mount, secret?.data ?? {}),
-    directory: mount.path,
+    directory: mount.file === undefined ? mount.path : posix.dirname(mount.path),
     exists: secret !== undefined,
   };
 }

@@ -74,7 +74,11 @@ export async function holdLease(
   const lost = Promise.withResolvers<string>();
   const renew = async (): Promise<void> => {
     const patch = {
-      metadata: { annotations: { [INFO_ANNOTATION]: JSON.stringify(holder) } },
+      // With its uid the API server refuses the patch where another session's Lease came in between.
+      metadata: {
+        ...(created.metadata.uid === undefined ? {} : { uid: created.metadata.uid }),
+        annotations: { [INFO_ANNOTATION]: JSON.stringify(holder) },
+      },
       spec: { renewTime: microTime() },
     };
     const now = await api.get<Lease>(ref);

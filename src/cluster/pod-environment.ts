@@ -19,7 +19,9 @@ export async function readPodEnvironment(
   for (const source of container.envFrom ?? []) await addAll(source, read, result);
   for (const variable of container.env ?? []) {
     const value = await readValue(variable, object, namespace, read);
-    if (value !== undefined) result.values[variable.name] = expand(value, result.values);
+    // As the kubelet does it: what came from elsewhere may hold dollar signs of its own.
+    const isLiteral = variable.valueFrom === undefined;
+    if (value !== undefined) result.values[variable.name] = isLiteral ? expand(value, result.values) : value;
     else if (!isOptional(variable)) result.unknown.push({ name: variable.name, why: sourceName(variable) });
   }
   return result;

@@ -87,7 +87,7 @@ export const DEFAULT_CERTIFICATE_DIRECTORY = 'k8s-webhook-server/serving-certs';
 /** Mounts of Secrets, the likeliest home of the webhook's key pair first. */
 export function certificateMounts(mounts: Mount[], container: Container): Mount[] {
   const words = [...(container.command ?? []), ...(container.args ?? [])].join('\n');
-  const named = /--?(?:webhook-)?cert(?:ificate)?s?-(?:path|dir)[= \n]([^\s]+)/
+  const named = /(?<![\w-])--?(?:webhook-)?cert(?:ificate)?s?-(?:path|dir)[= \n]([^\s]+)/
     .exec(words)?.[1]
     ?.replace(/\/+$/, '');
   const weight = (mount: Mount): number =>

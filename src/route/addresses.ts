@@ -4,8 +4,9 @@ import { isIP, isIPv6 } from 'node:net';
 /** Why kube-apiserver would refuse an address as an endpoint; undefined when it takes it. */
 export function refusal(address: string): string | undefined {
   if (isIP(address) === 0) return 'it is not an IP address';
-  const plain = address.toLowerCase();
-  if (/^127\./.test(plain) || plain === '::1' || plain.startsWith('::ffff:127.')) {
+  const plain = canonical(address);
+  if (plain.startsWith('::ffff:')) return 'it is an IPv4 address in the form of IPv6: write it as IPv4';
+  if (/^127\./.test(plain) || plain === '::1') {
     return 'it is a loopback address: for the cluster that would be the cluster itself, and kube-apiserver refuses it in an endpoint';
   }
   if (/^169\.254\./.test(plain) || /^fe[89ab][0-9a-f]:/.test(plain))
@@ -13,6 +14,12 @@ export function refusal(address: string): string | undefined {
   if (plain === '0.0.0.0' || plain === '::') return 'it is the unspecified address';
   if (/^(22[4-9]|23\d)\./.test(plain) || plain.startsWith('ff')) return 'it is a multicast address';
   return undefined;
+}
+
+/** The one way to write an address: 0:0:0:0:0:0:0:1 is ::1. */
+function canonical(address: string): string {
+  const bare = address.toLowerCase().replace(/%.*$/, '');
+  return isIPv6(bare) ? new URL(`http://[${bare}]`).hostname.slice(1, -1) : bare;
 }
 
 export function family(address: string): 'IPv4' | 'IPv6' {

@@ -1,0 +1,209 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import {
+  type HeldLease,
+  type Holder,
+  holderOf,
+  holdLease,
+  isAlive,
+  leaseRef,
+} from '../../../src/cluster/lease.ts';
+import type { Lease } from '../../../src/cluster/objects.ts';
+import { forbidden, missing, neededFor } from '../../../src/cluster/permissions.ts';
+import type { DevloopEvent } from '../../../src/report/events.ts';
+import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
+
+const ref = leaseRef('shop', 'webhook-service');
+const holder: Holder = {
+  user: 'ann',
+  host: 'here',
+  pid: 42,
+  processStart: '7',
+  since: '2026-01-01T00:00:00Z',
+  route: 'direct',
+  target: 'x',
+  health: 'starting',
+};
+const signal = new AbortController().signal;
+let cluster: FakeCluster;
+let events: DevloopEvent[];
+let held: HeldLease | undefined;
+const emit = (event: DevloopEvent): void => void events.push(event);
+const lease = (): Lease | undefined => cluster.read<Lease>('Lease', ref.name, 'shop');
+const at = (host: string, running: boolean) => ({ host, isRunning: async () => running });
+const hold = async (session = 's1'): Promise<HeldLease | undefined> =>
+  (held = await holdLease(cluster.api, ref, session, holder, emit));
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  cluster = fakeCluster();
+  events = [];
+});
+afterEach(async () => {
+  await held?.[Symbol.asyncDispose]();
+  held = undefined;
+  vi.useRealTimers();
+});
+
+describe('a held Lease', () => {
+  it('names its holder, and moves as long as it is held', async () => {
+    await hold();
+    expect(holderOf(lease()!)).toEqual(holder);
+    expect(lease()?.spec.renewTime).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
+    const first = lease()?.spec.renewTime;
+    await vi.advanceTimersByTimeAsync(6_000);
+    const second = lease()?.spec.renewTime;
+    expect(second).not.toBe(first);
+    await held![Symbol.asyncDispose]();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(lease()?.spec.renewTime).toBe(second);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('outlives renewals that fail', async () => {
+    await hold();
+    cluster.hook = {
+      before: () => {
+        throw refusal(500, 'InternalError');
+      },
+    };
+    await vi.advanceTimersByTimeAsync(11_000);
+    cluster.hook = {};
+    const before = lease()?.spec.renewTime;
+    await held!.update({ health: 'serving' });
+    expect(lease()?.spec.renewTime).not.toBe(before);
+    expect(holderOf(lease()!)?.health).toBe('serving');
+  });
+
+  it('is lost when another session has it, whose Lease is left alone', async () => {
+    await hold();
+    cluster.drop('Lease', ref.name, 'shop');
+    const other = cluster.put<Lease>('Lease', {
+      metadata: { name: ref.name, namespace: 'shop' },
+      spec: { holderIdentity: 'bob@there' },
+    });
+    await vi.advanceTimersByTimeAsync(6_000);
+    await expect(held!.lost).resolves.toBe('bob@there');
+    expect(lease()?.metadata.resourceVersion).toBe(other.metadata.resourceVersion);
+  });
+
+  it('is not written over when another session takes it between look and write', async () => {
+    await hold();
+    let other: Lease | undefined;
+    cluster.hook = {
+      before(verb) {
+        if (verb !== 'patch' || other) return;
+        cluster.drop('Lease', ref.name, 'shop');
+        other = cluster.put<Lease>('Lease', {
+          metadata: { name: ref.name, namespace: 'shop' },
+          spec: { holderIdentity: 'bob@there' },
+        });
+      },
+    };
+    await vi.advanceTimersByTimeAsync(6_000);
+    expect(lease()?.metadata.resourceVersion).toBe(other?.metadata.resourceVersion);
+    await vi.advanceTimersByTimeAsync(6_000);
+    await expect(held!.lost).resolves.toBe('bob@there');
+  });
+
+  it('that exists already is session.held; where Leases are forbidden it is done without, said once', async () => {
+    await hold();
+    await expect(holdLease(cluster.api, ref, 's2', holder, emit)).rejects.toMatchObject({
+      code: 'session.held',
+    });
+    cluster.hook = {
+      before: () => {
+        throw refusal(403, 'Forbidden', 'leases is forbidden');
+      },
+    };
+    expect(await holdLease(cluster.api, ref, 's2', holder, emit)).toBeUndefined();
+    expect(events.filter((event) => event.type === 'warning')).toHaveLength(1);
+  });
+});
+
+describe('a session is alive', () => {
+  it('never where there is no Lease', async () => {
+    expect(await isAlive(cluster.api, ref, at('here', true), emit, signal)).toBeUndefined();
+  });
+
+  it('on this machine when its very process runs', async () => {
+    await hold();
+    expect(await isAlive(cluster.api, ref, at('here', true), emit, signal)).toMatchObject({
+      session: 's1',
+      alive: true,
+      local: true,
+      identity: 'ann@here (pid 42)',
+    });
+  });
+
+  it('elsewhere when its Lease moves, whatever the clocks say', async () => {
+    await hold();
+    cluster.edit<Lease>(
+      'Lease',
+      ref.name,
+      'shop',
+      (object) => (object.spec.renewTime = '1999-01-01T00:00:00.000000Z'),
+    );
+    const looking = isAlive(cluster.api, ref, at('there', false), emit, signal);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(await looking).toMatchObject({ alive: true, local: false });
+  });
+
+  it('no more when it has stood still for its whole duration, though its time lies in the future', async () => {
+    await hold();
+    await held![Symbol.asyncDispose]();
+    cluster.edit<Lease>(
+      'Lease',
+      ref.name,
+      'shop',
+      (object) => (object.spec.renewTime = '2999-01-01T00:00:00.000000Z'),
+    );
+    const looking = isAlive(cluster.api, ref, at('there', false), emit, signal);
+    let done = false;
+    void looking.then(() => (done = true));
+    await vi.advanceTimersByTimeAsync(14_000);
+    expect(done).toBe(false);
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(await looking).toMatchObject({ alive: false });
+  });
+
+  it('no more when its Lease goes while it is watched', async () => {
+    await hold();
+    const looking = isAlive(cluster.api, ref, at('there', false), emit, signal);
+    await vi.advanceTimersByTimeAsync(100);
+    cluster.drop('Lease', ref.name, 'shop');
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(await looking).toMatchObject({ alive: false });
+  });
+});
+
+describe('permissions', () => {
+  it('that lack are told all at once, grouped, with what they are for and a command', async () => {
+    const denied = fakeCluster((_method, _path, body) => {
+      const { resource } = (body as { spec: { resourceAttributes: { resource: string } } }).spec
+        .resourceAttributes;
+      return { status: { allowed: !['endpointslices', 'mutatingwebhookconfigurations'].includes(resource) } };
+    });
+    const lacking = await missing(
+      denied.api,
+      neededFor(['shop'], { webhooks: true, deployment: true, secrets: true }),
+    );
+    const error = forbidden(denied.api, lacking);
+    expect(error.code).toBe('cluster.forbidden');
+    expect(error.message.split('\n')).toEqual([
+      'Your account lacks permissions; nothing was changed:',
+      expect.stringMatching(
+        /^ {2}list, create, delete {2}endpointslices\.discovery\.k8s\.io in namespace shop: to lead/,
+      ),
+      '  list  mutatingwebhookconfigurations.admissionregistration.k8s.io (cluster-wide): to find the webhooks',
+    ]);
+    expect(error.hint).toContain('kubectl --context fake auth can-i list endpointslices -n shop');
+  });
+
+  it('are asked for each namespace, and only for what is done', () => {
+    const parts = { webhooks: false, deployment: true, secrets: false };
+    const kinds = neededFor(['a', 'b'], parts).map((one) => `${one.verb} ${one.kind} ${one.namespace}`);
+    expect(kinds).toContain('patch Deployment a');
+    expect(kinds).toContain('patch Deployment b');
+    expect(kinds.some((one) => /Service|Secret/.test(one))).toBe(false);
+  });
+});

@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest';
+import { candidates, family, refusal } from '../../../src/route/addresses.ts';
+import { directAddresses, isOwn, ownAddresses } from '../../../src/route/direct.ts';
+
+describe('an endpoint may hold', () => {
+  it.each([
+    '10.0.0.7',
+    '192.168.1.2',
+    '172.17.0.1',
+    '100.64.0.1',
+    '8.8.8.8',
+    'fd00::7',
+    '2001:db8::1',
+    '2001:DB8:0:0:0:0:0:1',
+  ])('%s', (address) => {
+    expect(refusal(address)).toBeUndefined();
+  });
+});
+
+describe('an endpoint may not hold', () => {
+  it.each([
+    ['', 'not an IP address'],
+    ['localhost', 'not an IP address'],
+    ['10.0.0.256', 'not an IP address'],
+    ['10.0.0.7:443', 'not an IP address'],
+    ['127.0.0.1', 'loopback'],
+    ['127.9.9.9', 'loopback'],
+    ['::1', 'loopback'],
+    ['0:0:0:0:0:0:0:1', 'loopback'],
+    ['::ffff:127.0.0.1', 'write it as IPv4'],
+    ['::ffff:10.0.0.7', 'write it as IPv4'],
+    ['::ffff:7f00:1', 'write it as IPv4'],
+    ['169.254.169.254', 'link-local'],
+    ['fe80::1', 'link-local'],
+    ['fe80::1%eth0', 'link-local'],
+    ['FE80:0:0:0:0:0:0:1', 'link-local'],
+    ['febf::1', 'link-local'],
+    ['0.0.0.0', 'unspecified'],
+    ['::', 'unspecified'],
+    ['0:0:0:0:0:0:0:0', 'unspecified'],
+    ['224.0.0.1', 'multicast'],
+    ['239.255.255.255', 'multicast'],
+    ['ff02::1', 'multicast'],
+  ])('%s', (address, why) => {
+    expect(refusal(address)).toContain(why);
+  });
+});
+
+it('tells the families apart', () => {
+  expect(family('10.0.0.1')).toBe('IPv4');
+  expect(family('fd00::1')).toBe('IPv6');
+});
+
+describe('of several addresses', () => {
+  const found = (...addresses: string[]) => addresses.map((address) => ({ address, source: 'test' }));
+  const order = (families: string[], ...addresses: string[]): string[] =>
+    candidates(found(...addresses), families).map((one) => one.address);
+
+  it('those of the first family of the Service come first, each once, in the order they were found', () => {
+    expect(order(['IPv6', 'IPv4'], '10.0.0.1', 'fd00::1', '10.0.0.1', '10.0.0.2')).toEqual([
+      'fd00::1',
+      '10.0.0.1',
+      '10.0.0.2',
+    ]);
+    expect(order(['IPv4'], 'fd00::1', '10.0.0.1', '127.0.0.1')).toEqual(['10.0.0.1']);
+    expect(order([], 'fd00::1', '10.0.0.1')).toEqual(['fd00::1', '10.0.0.1']);
+  });
+});
+
+describe('direct addresses', () => {
+  const options = { server: 'https://127.0.0.1:6443', nodes: [], families: ['IPv4'] };
+
+  it('are none where only loopback faces the cluster, or its name is unknown', async () => {
+    expect(await directAddresses(options)).toEqual([]);
+    expect(await directAddresses({ ...options, server: 'https://no-such-host.invalid' })).toEqual([]);
+  });
+
+  it('are the one that the user named, unless no endpoint may hold it', async () => {
+    expect(await directAddresses({ ...options, address: '203.0.113.9' })).toEqual([
+      { address: '203.0.113.9', source: 'named by you' },
+    ]);
+    await expect(directAddresses({ ...options, address: '::1' })).rejects.toMatchObject({
+      code: 'route.address',
+      message: expect.stringContaining('loopback'),
+    });
+  });
+
+  it('of this machine are known as its own', () => {
+    expect(isOwn('127.0.0.1')).toBe(true);
+    expect(isOwn('203.0.113.9')).toBe(false);
+    expect(ownAddresses().every(isOwn)).toBe(true);
+  });
+});
