@@ -34,12 +34,11 @@ function read(text: string, lineCounter: LineCounter): { config: Config; found: 
       message: SYNTAX[code] ?? lowerFirst(message),
     }));
     const { config, problems } = readSettings(document.contents);
-    // Behind the first broken place the parser only guesses, so what it made of it says nothing about the settings.
-    const end = Math.min(...broken.map(({ offset }) => offset));
-    return {
-      config,
-      found: [...firstOfEachLine(broken, lineCounter), ...problems.filter(({ offset }) => offset < end)],
-    };
+    // From the first broken line on the parser only guesses, so what it made of it says nothing about the settings.
+    const lineOf = ({ offset }: Found): number => position(lineCounter, offset).line;
+    const end = Math.min(...broken.map(lineOf));
+    const trusted = problems.filter((problem) => lineOf(problem) < end);
+    return { config, found: [...firstOfEachLine(broken, lineCounter), ...trusted] };
   } catch (error) {
     return {
       config: {},

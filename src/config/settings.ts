@@ -28,7 +28,7 @@ function readSection(node: unknown, schema: Schema, path: string, complain: Comp
   const values: [string, unknown][] = [];
   for (const { key, name, pair } of namedPairs(node, complain)) {
     const field = Object.hasOwn(schema, name) ? schema[name] : undefined;
-    const inner = path === '' ? name : `${path}.${name}`;
+    const inner = below(path, name);
     if (field === undefined) complain(key, unknownKey(name, schema, path));
     // `key` without a colon has no value node, so the key's place is shown.
     else if (field.kind !== 'section')
@@ -43,10 +43,11 @@ function readSection(node: unknown, schema: Schema, path: string, complain: Comp
 function unknownKey(name: string, schema: Schema, path: string): string {
   const known = Object.keys(schema);
   const similar = mostSimilar(name, known);
-  const meant = similar === undefined ? elsewhere(name) : path === '' ? similar : `${path}.${similar}`;
+  const unknown = `unknown key \`${below(path, name)}\``;
+  const meant = similar === undefined ? elsewhere(name) : below(path, similar);
   return meant === undefined
-    ? `unknown key \`${name}\`; expected one of ${known.join(', ')}`
-    : `unknown key \`${name}\`; did you mean \`${meant}\`?`;
+    ? `${unknown}; expected one of ${known.join(', ')}`
+    : `${unknown}; did you mean \`${meant}\`?`;
 }
 
 /** The right name in the wrong place. */
@@ -56,4 +57,8 @@ function elsewhere(name: string): string | undefined {
   return Object.entries(top)
     .filter(([, field]) => field.kind === 'section' && Object.hasOwn(field.fields, name))
     .map(([section]) => `${section}.${name}`)[0];
+}
+
+function below(path: string, name: string): string {
+  return path === '' ? name : `${path}.${name}`;
 }

@@ -17,7 +17,8 @@ const ATTACKS = {
   'turns the direction of writing': 'a\u202eb\u2066c',
 };
 
-const COLOUR = /\x1b\[[\d;:]*m/g;
+const ESC = '\x1b';
+const COLOUR = new RegExp(`${ESC}\\[[\\d;:]*m`, 'g');
 
 /** Whatever a terminal acts on, other than a line break and a tab. */
 const ACTIVE = /[^\P{Cc}\t\n]|\p{Bidi_Control}/u;

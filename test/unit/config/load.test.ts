@@ -1,0 +1,73 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { loadConfig } from '../../../src/config/load.ts';
+import { DevloopError } from '../../../src/errors.ts';
+
+let root: string;
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'devloop-config-'));
+});
+
+afterEach(() => {
+  rmSync(root, { recursive: true });
+});
+
+function write(path: string, content: string | Uint8Array): void {
+  mkdirSync(dirname(join(root, path)), { recursive: true });
+  writeFileSync(join(root, path), content);
+}
+
+async function failure(): Promise<DevloopError> {
+  const error = await loadConfig(root).then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof DevloopError)) throw new Error(`expected a DevloopError, got ${error}`);
+  expect(error.code).toBe('config.invalid');
+  expect(error.message).toContain(join(root, 'devloop.yaml'));
+  expect(error.hint).toContain('docs/');
+  return error;
+}
+
+it('finds the nearest file upwards', async () => {
+  write('devloop.yaml', 'context: outer');
+  write('a/devloop.yaml', 'context: inner');
+  write('a/b/c/x', '');
+  const found = await loadConfig(join(root, 'a/b/c'));
+  expect(found).toEqual({ file: join(root, 'a/devloop.yaml'), config: { context: 'inner' } });
+});
+
+it('finds the file beside .git, and none outside the checkout', async () => {
+  write('devloop.yaml', 'context: outer');
+  write('repo/.git', 'gitdir: elsewhere');
+  write('repo/a/x', '');
+  expect(await loadConfig(join(root, 'repo/a'))).toBeUndefined();
+  write('repo/devloop.yaml', 'context: inner');
+  expect(await loadConfig(join(root, 'repo/a'))).toMatchObject({ config: { context: 'inner' } });
+});
+
+it('names the file and every problem in one error', async () => {
+  write('devloop.yaml', 'contxt: a\nport: 0\n');
+  const { message } = await failure();
+  expect(message).toMatch(/has 2 problems:\n {2}1:1 {2}unknown key `contxt`.*\n {2}2:7 {2}`port`/);
+});
+
+it('does not bury the user in problems', async () => {
+  write('devloop.yaml', Array.from({ length: 50 }, (_, i) => `key${i}: 1\n`).join(''));
+  const { message } = await failure();
+  expect(message.split('\n')).toHaveLength(22);
+  expect(message).toMatch(/and 30 more$/);
+});
+
+it('says why a file cannot be read', async () => {
+  write('devloop.yaml', Uint8Array.of(0xff, 0xfe, 0x00, 0xd8));
+  expect((await failure()).message).toContain('it is not UTF-8 text');
+  write('devloop.yaml', 'a'.repeat(70_000));
+  expect((await failure()).message).toContain('70000 bytes');
+  rmSync(join(root, 'devloop.yaml'));
+  mkdirSync(join(root, 'devloop.yaml'));
+  expect((await failure()).message).toContain('EISDIR');
+});

@@ -1,0 +1,130 @@
+import { describe, expect, it } from 'vitest';
+import { parseConfig } from '../../../src/config/parse.ts';
+
+/** `line:column message` of each problem. */
+function problemsOf(text: string): string[] {
+  const parsed = parseConfig(text);
+  return 'problems' in parsed
+    ? parsed.problems.map(({ line, column, message }) => `${line}:${column} ${message}`)
+    : [];
+}
+
+describe('settings', () => {
+  it('are all optional', () => {
+    for (const text of ['', '# only a comment\n', '---\n', '{}', 'controller:\n  # run: x\n']) {
+      expect(parseConfig(text)).toEqual({ config: {} });
+    }
+  });
+
+  it('are read as they are written', () => {
+    const text = `
+context: kind-dev
+namespace: shop
+service: [shop/a, b]
+deployment: shop/manager
+address: 192.168.1.20
+port: 9443
+certificates: { secret: shop/tls, directory: /tmp/certs }
+controller:
+  build: go build -o 'bin/the manager' ./cmd
+  run: [bin/the manager, --flag, "a && b"]
+  watch: [cmd, internal]
+  env: { PORT: 8080, WEBHOOKS: false, VERSION: 1.10, EMPTY: "", TEXT: a b }
+`;
+    expect(parseConfig(text)).toEqual({
+      config: {
+        context: 'kind-dev',
+        namespace: 'shop',
+        service: ['shop/a', 'b'],
+        deployment: 'shop/manager',
+        address: '192.168.1.20',
+        port: 9443,
+        certificates: { secret: 'shop/tls', directory: '/tmp/certs' },
+        controller: {
+          build: ['go', 'build', '-o', 'bin/the manager', './cmd'],
+          run: ['bin/the manager', '--flag', 'a && b'],
+          watch: ['cmd', 'internal'],
+          env: { PORT: '8080', WEBHOOKS: 'false', VERSION: '1.10', EMPTY: '', TEXT: 'a b' },
+        },
+      },
+    });
+  });
+
+  it('may be indented and ended as Windows does', () => {
+    expect(parseConfig('\ufeffcontext: a\r\ncontroller:\r\n    watch: [b]\r\n')).toEqual({
+      config: { context: 'a', controller: { watch: ['b'] } },
+    });
+  });
+});
+
+describe('problems', () => {
+  it('are listed all at once, each with its place', () => {
+    const text = `contxt: a
+context: 5
+port: 70000
+port: 1
+build: make
+controller:
+  run: go build && ./manager
+  wacth: [a]
+  env: { A: ~ }
+`;
+    expect(problemsOf(text)).toEqual([
+      '1:1 unknown key `contxt`; did you mean `context`?',
+      '2:10 `context`: expected text, got the number 5 (quote it to make it text)',
+      '3:7 `port`: expected a number from 1 to 65535, got the number 70000',
+      '4:1 `port` is given twice',
+      '5:1 unknown key `build`; did you mean `controller.build`?',
+      '7:8 `controller.run`: `&&` needs a shell, and devloop runs commands without one: write the words as a list, or call a script',
+      '8:3 unknown key `controller.wacth`; did you mean `controller.watch`?',
+      '9:13 `controller.env.A`: expected text, got nothing',
+    ]);
+  });
+
+  it.each([
+    ['nonsense', '1:1 the file: expected settings (`key: value`), got the text `nonsense`'],
+    ['- a', '1:1 the file: expected settings (`key: value`), got a list'],
+    ['context:', '1:9 `context`: expected text, got nothing'],
+    ['context: true', '1:10 `context`: expected text, got true (quote it to make it text)'],
+    ['context: ""', '1:10 `context`: expected text, got empty text'],
+    ['context: "a\\e[2J"', '1:10 `context`: expected text, got one with a control character'],
+    [
+      'service: 1',
+      '1:10 `service`: expected text, or a list of texts, got the number 1 (quote it to make it text)',
+    ],
+    ['service: [a, 1]', '1:14 `service[1]`: expected text, got the number 1 (quote it to make it text)'],
+    ['port: "9443"', '1:7 `port`: expected a number from 1 to 65535, got the text `9443`'],
+    ['port: 0', '1:7 `port`: expected a number from 1 to 65535, got the number 0'],
+    ['port: 1.5', '1:7 `port`: expected a number from 1 to 65535, got the number 1.5'],
+    ['port: .nan', '1:7 `port`: expected a number from 1 to 65535, got the number .nan'],
+    ['certificates: x', '1:15 `certificates`: expected settings (`key: value`), got the text `x`'],
+    ['controller: { run: [] }', '1:20 `controller.run`: expected a command, got an empty list'],
+    ['controller: { watch: a }', '1:22 `controller.watch`: expected a list of texts, got the text `a`'],
+    ['controller: { env: [A=1] }', '1:20 `controller.env`: expected variables (`NAME: value`), got a list'],
+    ['controller: { env: { "A=B": x } }', '1:22 `controller.env`: this cannot be the name of a variable'],
+    ['controller: { port: 1 }', '1:15 unknown key `controller.port`; did you mean `port`?'],
+    ['zzzzzz: 1', /^1:1 unknown key `zzzzzz`; expected one of context, namespace, /],
+    ['__proto__: 1', /^1:1 unknown key `__proto__`; expected one of /],
+    ['? [a]\n: b', '1:3 a key cannot be a list; expected a name'],
+    ['\tcontext: a', '1:1 a tab cannot indent YAML; use spaces'],
+    ['context: a\n---\ncontext: b', '2:1 expected one document, but `---` begins another one here'],
+    ['context: !secret a', '1:10 tags (`!…`) have no meaning here'],
+    [
+      'service: &a [x]\ncontroller: { watch: *a }',
+      /^2:22 `controller\.watch`: expected a list of texts, got an alias/,
+    ],
+    ['context: "a', /^1:\d+ missing closing "quote/],
+  ])('%j', (text, expected) => {
+    const problems = problemsOf(text);
+    expect(problems).toHaveLength(1);
+    if (typeof expected === 'string') expect(problems[0]).toBe(expected);
+    else expect(problems[0]).toMatch(expected);
+  });
+
+  it('of settings are not guessed behind a place that is no YAML', () => {
+    expect(problemsOf('port: 0\ncontext: a: b\nnonsense: 1')).toEqual([
+      '1:7 `port`: expected a number from 1 to 65535, got the number 0',
+      expect.stringMatching(/^2:\d+ nested mappings/),
+    ]);
+  });
+});
