@@ -57,12 +57,20 @@ function changesOf(marked: Marked[]): number {
 export function reportLeft({ left }: Restored, emit: Emit): void {
   for (const { ref, kept } of left) {
     for (const { path, now, before } of kept) {
-      const patch = path.reduceRight<unknown>((value, key) => ({ [key]: value }), before ?? null);
       emit({
         type: 'warning',
         message: `${describe(ref)}: ${path.join('.')} was changed by somebody else to ${JSON.stringify(now ?? null)} and is kept; before devloop it was ${JSON.stringify(before ?? null)}.`,
-        hint: `kubectl ${ref.namespace ? `-n ${ref.namespace} ` : ''}patch ${ref.kind.toLowerCase()} ${ref.name} --type merge -p '${JSON.stringify(patch)}'`,
+        hint: `kubectl ${ref.namespace ? `-n ${ref.namespace} ` : ''}patch ${ref.kind.toLowerCase()} ${ref.name} --type json -p '${settlingPatch(path, before)}'`,
       });
     }
   }
+}
+
+/** A JSON patch: a merge patch would mix the two values where they are maps. A quote in it would end the shell's. */
+function settlingPatch(path: string[], before: unknown): string {
+  const pointer = path.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+  const patch = [
+    before === undefined ? { op: 'remove', path: pointer } : { op: 'add', path: pointer, value: before },
+  ];
+  return JSON.stringify(patch).replaceAll("'", "'\\''");
 }
