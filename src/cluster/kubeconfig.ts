@@ -83,7 +83,7 @@ async function merge(files: string[]): Promise<KubeConfig> {
       throw new DevloopError(
         'kubeconfig.invalid',
         `The kubeconfig ${file} cannot be read: ${messageOf(error)}`,
-        { cause: error },
+        { hint: `Compare: kubectl --kubeconfig ${file} config view`, cause: error },
       );
     }
     return part;
