@@ -20,9 +20,10 @@ export function unusable(source: CertificateSource, problems: Problem[]): Devloo
   return new DevloopError('certificate.unusable', message, { hint: nextStep(source) });
 }
 
-function nextStep({ namespace, secret, certificate }: CertificateSource): string {
+/** What to do about a Secret whose key pair cannot be used. */
+export function nextStep({ namespace, secret, certificate }: CertificateSource): string {
   if (certificate === undefined) {
-    return `See who made it and have it made anew: kubectl -n ${namespace} get secret ${secret} -o yaml`;
+    return `See who made it and have it made anew: kubectl -n ${namespace} describe secret ${secret}`;
   }
   return [
     `See what cert-manager says: kubectl -n ${namespace} describe certificate ${certificate}`,

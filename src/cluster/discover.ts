@@ -1,6 +1,7 @@
 import { DevloopError } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
 import type { ClusterApi } from './api.ts';
+import { ApiError } from './api-errors.ts';
 import { type Candidate, type Ranked, rank, unique, webhookServices } from './candidates.ts';
 import type { Hints } from './checkout.ts';
 import { findDeployment, type TargetDeployment } from './discover-deployment.ts';
@@ -70,23 +71,33 @@ async function listCandidates(api: ClusterApi, hints: Hints): Promise<Candidate[
   );
 }
 
-/** CRDs of a big cluster are tens of megabytes: their names come as a Table, and only those of this checkout's groups are read. */
+/** Who may not read CRDs goes without their conversions: they share the Service of the webhooks nearly always. */
 async function convertedDefinitions(api: ClusterApi, hints: Hints): Promise<CustomResourceDefinition[]> {
   if (hints.groups.size === 0) return [];
+  try {
+    const names = (await definitionNames(api)).filter((name) =>
+      hints.groups.has(name.slice(name.indexOf('.') + 1)),
+    );
+    const read = await Promise.all(
+      names.map((name) => api.get<CustomResourceDefinition>({ kind: 'CustomResourceDefinition', name })),
+    );
+    return read
+      .filter((definition) => definition !== undefined)
+      .filter(({ spec }) => spec.conversion?.strategy === 'Webhook');
+  } catch (error) {
+    if (error instanceof ApiError && error.isForbidden) return [];
+    throw error;
+  }
+}
+
+/** CRDs of a big cluster are tens of megabytes: only their names come, as a Table. */
+async function definitionNames(api: ClusterApi): Promise<string[]> {
   const { root, plural } = kindInfo('CustomResourceDefinition');
   const table = await api.call<{ rows?: { cells: unknown[] }[] }>('GET', `${root}/${plural}`, undefined, {
     accept: 'application/json;as=Table;g=meta.k8s.io;v=v1',
     query: { includeObject: 'None' },
   });
-  const names = (table.rows ?? [])
-    .map((row) => String(row.cells[0]))
-    .filter((name) => hints.groups.has(name.slice(name.indexOf('.') + 1)));
-  const read = await Promise.all(
-    names.map((name) => api.get<CustomResourceDefinition>({ kind: 'CustomResourceDefinition', name })),
-  );
-  return read.filter(
-    (definition) => definition?.spec.conversion?.strategy === 'Webhook',
-  ) as CustomResourceDefinition[];
+  return (table.rows ?? []).map((row) => String(row.cells[0]));
 }
 
 type Chosen = Candidate & { evidence: string[] };
@@ -225,7 +236,10 @@ function ambiguous(rivals: Ranked[]): DevloopError {
     'target.ambiguous',
     `${rivals.length} operators of the cluster match this checkout equally well:${list}`,
     {
-      hint: `devloop up --service ${rivals[0]!.namespace}/${rivals[0]!.service}`,
+      hint: [
+        'Say which one:',
+        ...rivals.map((one) => `devloop up --service ${one.namespace}/${one.service}`),
+      ].join('\n'),
     },
   );
 }

@@ -14,6 +14,8 @@ export interface SecretCandidate {
   directory?: string;
   /** The Secret exists. */
   exists: boolean;
+  /** The Certificate of cert-manager that it belongs to, where there is one. */
+  certificate?: string;
 }
 
 /** Mounted Secrets in the order of likelihood; which one it is, its certificate decides. */
@@ -33,16 +35,24 @@ async function readSecret(api: ClusterApi, namespace: string, mount: Mount): Pro
     files: mountedFiles(mount, secret?.data ?? {}),
     directory: mount.file === undefined ? mount.path : posix.dirname(mount.path),
     exists: secret !== undefined,
+    ...issuedFor(secret),
   };
 }
 
+/** `secret` is `[namespace/]name`. */
 export async function namedSecret(
   api: ClusterApi,
-  namespace: string,
-  name: string,
+  defaultNamespace: string,
+  secretName: string,
 ): Promise<SecretCandidate> {
+  const [name, namespace = defaultNamespace] = secretName.split('/').reverse() as [string, string?];
   const secret = await api.get<Secret>({ kind: 'Secret', namespace, name });
-  return { namespace, name, files: secret?.data ?? {}, exists: secret !== undefined };
+  return { namespace, name, files: secret?.data ?? {}, exists: secret !== undefined, ...issuedFor(secret) };
+}
+
+function issuedFor(secret: Secret | undefined): { certificate?: string } {
+  const certificate = secret?.metadata.annotations?.['cert-manager.io/certificate-name'];
+  return certificate === undefined ? {} : { certificate };
 }
 
 /** Every TLS Secret of a namespace: for operators that read their Secret through the API instead of a volume. */
@@ -50,7 +60,13 @@ export async function unmountedCandidates(api: ClusterApi, namespace: string): P
   const secrets = await api.list<Secret>('Secret', namespace).catch(() => []);
   return secrets
     .filter((secret) => Object.values(secret.data ?? {}).some((value) => value.startsWith(PEM_BASE64)))
-    .map((secret) => ({ namespace, name: secret.metadata.name, files: secret.data ?? {}, exists: true }));
+    .map((secret) => ({
+      namespace,
+      name: secret.metadata.name,
+      files: secret.data ?? {},
+      exists: true,
+      ...issuedFor(secret),
+    }));
 }
 
 /** `-----BEGIN ` in base64. */

@@ -26,7 +26,7 @@ export function neededFor(
       'get list patch create delete',
       'lead the webhook Service here, and prove it first with one of our own',
     ),
-    ...here('Endpoints', 'get list create update', 'lead the webhook Service here'),
+    ...here('Endpoints', 'get list create update delete', 'lead the webhook Service here'),
     ...here('EndpointSlice', 'list create delete', 'lead the webhook Service here'),
     ...here('ConfigMap', 'create', 'probe the route with a dry run'),
     ...everywhere(

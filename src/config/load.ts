@@ -8,7 +8,7 @@ import type { Config } from './schema.ts';
 export type { Config } from './schema.ts';
 
 const NAME = 'devloop.yaml';
-const HINT = 'All settings are described in docs/configuration.md of devloop.';
+const HINT = 'All settings are described in docs/guide.md of devloop.';
 const LARGEST = 64 * 1024;
 const SHOWN = 20;
 

@@ -36,7 +36,8 @@ export async function follow(supervised: Supervised): Promise<void> {
         ports.gate.release();
         break;
       case 'say':
-        ports.emit(effect.event);
+        // The end that disposal brings about is no news.
+        if (!disposed.aborted) ports.emit(effect.event);
         break;
       case 'build':
         builder.build(effect.build);

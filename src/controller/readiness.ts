@@ -30,7 +30,9 @@ export function answersTls({ host, port }: Endpoint): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host, port, rejectUnauthorized: false });
     const settle = (answer: boolean) => {
-      socket.destroy();
+      // An orderly end: the controller would log a broken handshake.
+      if (answer) socket.end();
+      else socket.destroy();
       resolve(answer);
     };
     socket.setTimeout(HANDSHAKE_MS, () => settle(false));
@@ -84,6 +86,8 @@ async function pollTls(
   return 'ready';
 }
 
+const READ_ON = 'its last lines above say why; mend that, and run devloop up again';
+
 function notReady({ webhook, deadlineMs }: ReadinessOptions): DevloopError {
   return new DevloopError(
     'controller.not-ready',
@@ -99,5 +103,7 @@ async function exitedError(exit: Exit, lines: string[]): Promise<DevloopError> {
   const owner = cause?.port === undefined ? '' : `, held by ${describeOwner(await portOwner(cause.port))}`;
   const summary = `the controller ${describeExit(exit)}${cause ? `: ${cause.message}${owner}` : ''}`;
   const message = [summary, ...lines.map((line) => `  ${line}`)].join('\n');
-  return new DevloopError('controller.exited', message, cause ? { hint: cause.hint } : {});
+  const hint =
+    cause?.hint ?? (exit.failure === undefined ? READ_ON : 'see that the command exists and may be run');
+  return new DevloopError('controller.exited', message, { hint });
 }

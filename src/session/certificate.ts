@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { writeKeyPair } from '../certificates/files.ts';
 import { type CertificateFacts, inspect, type Problem } from '../certificates/inspect.ts';
 import { type KeyPair, keyPairFromSecret } from '../certificates/key-pair.ts';
-import { unusable } from '../certificates/unusable.ts';
+import { type CertificateSource, nextStep, unusable } from '../certificates/unusable.ts';
 import type { ClusterApi } from '../cluster/api.ts';
 import type { Target, TargetService } from '../cluster/discover.ts';
 import {
@@ -39,7 +39,7 @@ export async function findKeyPair(
   if (fitting === undefined) throw notFound(target, service);
   if ('failure' in fitting) throw fitting.failure;
   const { secret } = fitting.found;
-  const refusal = unusable({ namespace: secret.namespace, secret: secret.name }, fitting.errors);
+  const refusal = unusable(sourceOf(secret), fitting.errors);
   if (refusal) throw refusal;
   for (const { message } of fitting.warnings)
     emit({ type: 'warning', message: `Secret ${secret.namespace}/${secret.name}: ${message}` });
@@ -63,6 +63,10 @@ async function secretCandidates(
   return [...others, ...mounted];
 }
 
+function sourceOf({ namespace, name, certificate }: SecretCandidate): CertificateSource {
+  return { namespace, secret: name, ...(certificate === undefined ? {} : { certificate }) };
+}
+
 type Verdict =
   | { found: FoundPair; errors: Problem[]; warnings: Problem[]; coversName: boolean }
   | { failure: DevloopError };
@@ -83,12 +87,12 @@ function judge(secret: SecretCandidate, service: TargetService): Verdict {
   try {
     pair = keyPairFromSecret(secret.files, object);
   } catch (error) {
-    return {
-      failure:
-        error instanceof DevloopError
-          ? error
-          : new DevloopError('certificate.invalid', `${object}: ${messageOf(error)}`, { cause: error }),
-    };
+    const { code, message, hint } =
+      error instanceof DevloopError
+        ? error
+        : new DevloopError('certificate.invalid', `${object}: ${messageOf(error)}`);
+    const next = hint ?? nextStep(sourceOf(secret));
+    return { failure: new DevloopError(code, message, { hint: next, cause: error }) };
   }
   const { facts, problems } = inspect(pair, {
     serverNames: [service.serverName],

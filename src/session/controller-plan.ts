@@ -10,6 +10,7 @@ import { controllerEnvironment } from '../controller/environment.ts';
 import { findMainPackage } from '../controller/main-package.ts';
 import { isPortBusy } from '../controller/port.ts';
 import type { ControllerPlan } from '../controller/supervisor.ts';
+import { DevloopError } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
 import type { Opened } from './open.ts';
 import type { Io, UpOptions } from './options.ts';
@@ -107,17 +108,25 @@ async function howToBuild(
       takesArguments: false,
     };
   }
+  if (settings.build !== undefined) throw buildWithoutRun();
   const { container } = target.deployment ?? {};
   const main = await findMainPackage(root, { command: container?.command ?? [], signal });
   emit({ type: 'discovered', what: 'main package', value: main.package, source: main.source });
   const binary = join(files.directory, 'controller');
-  const build = settings.build ?? goBuildCommand(main.package, binary);
+  const build = goBuildCommand(main.package, binary);
   return {
     build,
     run: [binary],
     watch: watched ? { paths: watched } : { goPackage: main.package },
     takesArguments: true,
   };
+}
+
+function buildWithoutRun(): DevloopError {
+  const message = 'devloop.yaml has controller.build without controller.run: what it builds cannot be known.';
+  return new DevloopError('config.invalid', message, {
+    hint: 'Add controller.run, the command that starts what was built.',
+  });
 }
 
 /** The container's words behind its program: a subcommand in `command` counts as well. */

@@ -18,7 +18,8 @@ export interface Ending {
 
 const READY_SECONDS = 90;
 const LET_GO_MS = 10_000;
-const IN_A_ROW = 3;
+/** While proxies follow, either end may answer by chance: ten times in a row it is no chance any more. */
+const IN_A_ROW = 10;
 
 /**
  * The end of `up`: the cluster first, while the local controller still answers; then the connections; then what runs here.

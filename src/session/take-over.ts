@@ -7,7 +7,7 @@ import { quiet, runningPods, waitUntilGone } from '../cluster/quiet.ts';
 import { assertTakeable, takeService } from '../cluster/service.ts';
 import { DevloopError } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
-import { directAddresses, directRoute } from '../route/direct.ts';
+import { directAddresses, directRoute, isOwn } from '../route/direct.ts';
 import type { Route } from '../route/route.ts';
 import type { FoundPair } from './certificate.ts';
 import { type Gateways, startGateways } from './gateways.ts';
@@ -15,7 +15,8 @@ import { type Proof, probeUntil, proveAddress, serviceProber } from './proof.ts'
 
 const PROVE_MS = 15_000;
 const CUT_OVER_MS = 30_000;
-const IN_A_ROW = 3;
+/** While proxies follow, either end may answer by chance: ten times in a row it is no chance any more. */
+const IN_A_ROW = 10;
 
 export interface RouteOptions {
   address?: string | undefined;
@@ -71,7 +72,8 @@ export async function openRoute(
       const owned = stack.move();
       return { route: directRoute(address), gateways, [Symbol.asyncDispose]: () => owned.disposeAsync() };
     }
-    failures.push(`\n  ${address} (${source}): ${proof.cause}`);
+    const foreign = isOwn(address) ? '' : ', not an address of this machine';
+    failures.push(`\n  ${address} (${source}${foreign}): ${proof.cause}`);
   }
   throw noRoute(api, failures);
 }

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { allDone } from '../cluster/all-done.ts';
 import { type HeldLease, holdLease } from '../cluster/lease.ts';
 import { requireFreePort } from '../controller/port.ts';
@@ -12,7 +12,7 @@ import { findTarget } from './find-target.ts';
 import { healthAfter } from './health.ts';
 import { describeTarget, leasesOf } from './holders.ts';
 import { findKeyPairs } from './key-pairs.ts';
-import { open } from './open.ts';
+import { type Opened, open } from './open.ts';
 import type { Io, UpOptions } from './options.ts';
 import { claimDirectory, endOrphans } from './orphans.ts';
 import { holderHere, newSessionId, removeDirectory, sessionDirectory, thisPlace } from './place.ts';
@@ -36,7 +36,7 @@ export async function up(options: UpOptions, io: Io): Promise<void> {
   const id = newSessionId();
   const directory = await sessionDirectory(place, id);
   await claimDirectory(directory);
-  const files = await localFiles(directory, options);
+  const files = await localFiles(directory, opened, options);
   const { context } = opened.api;
   io.emit({ type: 'session.started', session: id, context, target: describeTarget(target) });
   try {
@@ -47,10 +47,16 @@ export async function up(options: UpOptions, io: Io): Promise<void> {
 }
 
 /** The controller's own files lie in the session's directory; a process of the user's looks in the user's temporary directory. */
-async function localFiles(directory: string, options: UpOptions): Promise<LocalFiles> {
+async function localFiles(
+  directory: string,
+  { config, root }: Opened,
+  options: UpOptions,
+): Promise<LocalFiles> {
   const temporary = options.controller ? join(directory, 'tmp') : tmpdir();
   await mkdir(temporary, { recursive: true, mode: 0o700 });
-  return { directory, certificates: defaultDirectory(temporary), mountedAt: [] };
+  const named = config.certificates?.directory;
+  const certificates = named === undefined ? defaultDirectory(temporary) : resolve(root, named);
+  return { directory, certificates, mountedAt: [] };
 }
 
 /** The order of these steps is explained in docs/architecture.md; each of them leaves marks by which `putBack` undoes it. */
