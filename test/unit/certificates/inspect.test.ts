@@ -137,7 +137,7 @@ test('all errors become one, with the next step; warnings alone become none', ()
   ]);
   expect(refusal?.hint).toContain('kubectl -n ns describe certificate serving-cert');
   expect(unusable({ namespace: 'ns', secret: 's' }, problems(made))?.hint).toContain(
-    'kubectl -n ns get secret s',
+    'kubectl -n ns describe secret s',
   );
   expect(unusable(source, problems(pair, ''))).toBeUndefined();
 });
