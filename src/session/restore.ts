@@ -20,6 +20,7 @@ export interface RestoreOptions {
 }
 
 export interface Restored {
+  context: string;
   changes: number;
   left: Left[];
   unseen: string[];
@@ -46,7 +47,12 @@ export async function restore(
   await removeCreated(context, marked);
   await options.afterServices?.();
   await removeLeases(context, marked);
-  return { changes: changesOf(marked), left: left.filter((one) => one.kept.length > 0), unseen };
+  return {
+    context: api.context,
+    changes: changesOf(marked),
+    left: left.filter((one) => one.kept.length > 0),
+    unseen,
+  };
 }
 
 function changesOf(marked: Marked[]): number {
@@ -54,13 +60,13 @@ function changesOf(marked: Marked[]): number {
 }
 
 /** What was kept because somebody else changed it, with the command that settles it. */
-export function reportLeft({ left }: Restored, emit: Emit): void {
+export function reportLeft({ context, left }: Restored, emit: Emit): void {
   for (const { ref, kept } of left) {
     for (const { path, now, before } of kept) {
       emit({
         type: 'warning',
         message: `${describe(ref)}: ${path.join('.')} was changed by somebody else to ${JSON.stringify(now ?? null)} and is kept; before devloop it was ${JSON.stringify(before ?? null)}.`,
-        hint: `kubectl ${ref.namespace ? `-n ${ref.namespace} ` : ''}patch ${ref.kind.toLowerCase()} ${ref.name} --type json -p '${settlingPatch(path, before)}'`,
+        hint: `kubectl --context ${context} ${ref.namespace ? `-n ${ref.namespace} ` : ''}patch ${ref.kind.toLowerCase()} ${ref.name} --type json -p '${settlingPatch(path, before)}'`,
       });
     }
   }
