@@ -54,17 +54,19 @@ const TLS_CODES = /^(CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_TLS)/;
 export function connectionError(selected: Selected, error: unknown): DevloopError {
   const code = (error as NodeJS.ErrnoException).code ?? '';
   const cause = messageOf(error) || code;
-  const hint = TLS_CODES.test(code)
-    ? `The server's certificate is not the one that the kubeconfig trusts. Compare: kubectl --context ${selected.context} get --raw /version`
-    : `Is the cluster up, and the VPN connected? Compare: kubectl --context ${selected.context} get --raw /version`;
-  return new DevloopError(
-    'cluster.unreachable',
-    `The API server of context ${selected.context} (${selected.server}) does not answer: ${cause}`,
-    {
-      hint,
-      cause: error,
-    },
-  );
+  const server = `The API server of context ${selected.context} (${selected.server})`;
+  const compare = `Compare: kubectl --context ${selected.context} get --raw /version`;
+  if (TLS_CODES.test(code)) {
+    // Node adds advice for people who run Node.
+    const message = `${server} shows a certificate that is not trusted: ${cause.split(';')[0]}`;
+    const hint = `Its certificate is not the one that the kubeconfig trusts. ${compare}`;
+    return new DevloopError('cluster.unreachable', message, { hint, cause: error });
+  }
+  const hint = `Is the cluster up, and the VPN connected? ${compare}`;
+  return new DevloopError('cluster.unreachable', `${server} does not answer: ${cause}`, {
+    hint,
+    cause: error,
+  });
 }
 
 export function unauthorizedError(selected: Selected, cause?: unknown): DevloopError {
