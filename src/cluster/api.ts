@@ -230,23 +230,37 @@ function exchange(
 
 const READS = new Set(['GET', 'HEAD']);
 
-/** A read whose pooled connection the server had just closed is sent again; writes are left to callers, who look before they repeat. */
+/**
+ * A read whose pooled connection the server had just closed is sent again; writes are left to callers, who look before they
+ * repeat. What the server turned away as too much (429, and 503 for reads) was not done, and is asked again after a while.
+ */
 async function retried(
   attempt: () => Promise<Answer>,
   method: string,
   selected: Selected,
   signal?: AbortSignal,
 ): Promise<Answer> {
-  for (let left = READS.has(method) ? 2 : 0; ; left--) {
+  for (let tries = 0; ; tries++) {
     try {
-      return await attempt();
+      const answer = await attempt();
+      if (!isTurnedAway(answer.status, method) || tries >= TURNED_AWAY_TRIES) return answer;
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
-      const code = (error as NodeJS.ErrnoException).code ?? '';
-      if (left > 0 && (code === 'ECONNRESET' || code === 'EPIPE')) continue;
-      throw connectionError(selected, error);
+      if (tries >= 2 || !READS.has(method) || !isReset(error)) throw connectionError(selected, error);
+      continue;
     }
+    await new Promise((resolve) => setTimeout(resolve, 250 * 2 ** tries));
   }
+}
+
+const TURNED_AWAY_TRIES = 5;
+
+function isTurnedAway(status: number, method: string): boolean {
+  return status === 429 || (status === 503 && READS.has(method));
+}
+
+function isReset(error: unknown): boolean {
+  return ['ECONNRESET', 'EPIPE'].includes((error as NodeJS.ErrnoException).code ?? '');
 }
 
 function parse({ status, text }: Answer): unknown {

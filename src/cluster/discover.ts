@@ -245,25 +245,32 @@ function ambiguous(rivals: Ranked[]): DevloopError {
 }
 
 function tell(target: Target, wanted: Wanted, emit: Emit): void {
-  for (const { service, calls } of target.services) {
-    const from = unique(calls.map((call) => call.from));
-    const source = wanted.services.length > 0 ? 'named by you' : (target.evidence[0] ?? from[0] ?? '');
-    emit({
-      type: 'discovered',
-      what: 'service',
-      value: `${service.metadata.namespace}/${service.metadata.name}`,
-      source,
-    });
-    if (from.length > 0)
-      emit({ type: 'discovered', what: 'webhooks', value: `${calls.length} calls`, source: from.join(', ') });
+  for (const taken of target.services) tellService(taken, target, wanted, emit);
+  if (target.deployment === undefined) return;
+  const { object, source } = target.deployment;
+  const value = `${object.metadata.namespace}/${object.metadata.name}`;
+  emit({ type: 'discovered', what: 'deployment', value, source });
+}
+
+function tellService(
+  { service, calls, ports }: TargetService,
+  target: Target,
+  wanted: Wanted,
+  emit: Emit,
+): void {
+  const value = `${service.metadata.namespace}/${service.metadata.name}`;
+  const from = unique(calls.map((call) => call.from));
+  const source = wanted.services.length > 0 ? 'named by you' : (target.evidence[0] ?? from[0] ?? '');
+  emit({ type: 'discovered', what: 'service', value, source });
+  if (from.length > 0) {
+    const count = calls.length === 1 ? '1 call' : `${calls.length} calls`;
+    emit({ type: 'discovered', what: 'webhooks', value: count, source: from.join(', ') });
   }
-  if (target.deployment) {
-    const { namespace, name } = target.deployment.object.metadata;
-    emit({
-      type: 'discovered',
-      what: 'deployment',
-      value: `${namespace}/${name}`,
-      source: target.deployment.source,
-    });
-  }
+  const others = (service.spec.ports ?? []).filter((port) => !ports.some((one) => one.port === port.port));
+  if (others.length === 0) return;
+  const list = others.map((port) => port.name ?? port.port).join(', ');
+  emit({
+    type: 'warning',
+    message: `Service ${value} has ports that no webhook calls (${list}); they lead nowhere while it is taken over.`,
+  });
 }

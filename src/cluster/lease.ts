@@ -2,7 +2,7 @@ import { DevloopError } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
 import type { ClusterApi } from './api.ts';
 import { ApiError } from './api-errors.ts';
-import { SESSION_LABEL, sessionOf } from './marks.ts';
+import { SESSION_LABEL } from './marks.ts';
 import type { Lease } from './objects.ts';
 import { describe, type ObjectRef } from './resources.ts';
 
@@ -15,7 +15,7 @@ export interface Holder {
   user: string;
   host: string;
   pid: number;
-  /** Identifies the process beyond its pid; empty where the system does not tell. */
+  /** Identifies the process beyond its pid, on Linux `<boot id>/<tick>`; empty where the system does not tell. */
   processStart: string;
   since: string;
   route: string;
@@ -29,8 +29,13 @@ export interface HeldLease extends AsyncDisposable {
   readonly lost: Promise<string>;
 }
 
-export function leaseRef(namespace: string, name: string): ObjectRef {
-  return { kind: 'Lease', namespace, name: `devloop.${name}`.slice(0, 253) };
+/** The Lease of a Service or Deployment that is taken over. */
+export function leaseRef({ kind, namespace, name }: ObjectRef): ObjectRef {
+  return {
+    ...(namespace === undefined ? {} : { namespace }),
+    kind: 'Lease',
+    name: `devloop.${kind.toLowerCase()}.${name}`.slice(0, 253),
+  };
 }
 
 export function holderOf(lease: Lease): Holder | undefined {
@@ -122,56 +127,4 @@ function leaseObject(ref: ObjectRef, session: string, holder: Holder): Lease {
 
 function microTime(): string {
   return new Date().toISOString().replace(/(\.\d{3})Z$/, '$1000Z');
-}
-
-/** Whether a Lease's session lives: known at once for processes of this machine, observed for its whole duration otherwise. */
-export async function isAlive(
-  api: ClusterApi,
-  ref: ObjectRef,
-  here: { host: string; isRunning(pid: number, processStart: string): Promise<boolean> },
-  emit: Emit,
-  signal: AbortSignal,
-): Promise<
-  | { session: string; holder: Holder | undefined; identity: string; alive: boolean; local: boolean }
-  | undefined
-> {
-  const lease = await api.get<Lease>(ref);
-  const session = lease && sessionOf(lease);
-  if (lease === undefined || session === undefined) return undefined;
-  const holder = holderOf(lease);
-  const result = {
-    session,
-    holder,
-    identity: lease.spec.holderIdentity ?? 'unknown',
-    local: holder?.host === here.host,
-  };
-  if (holder && result.local)
-    return { ...result, alive: await here.isRunning(holder.pid, holder.processStart) };
-  return { ...result, alive: await moves(api, ref, lease, emit, signal) };
-}
-
-/** Clocks of two machines are never compared: a Lease is dead when it stood still here for its whole duration. */
-async function moves(
-  api: ClusterApi,
-  ref: ObjectRef,
-  lease: Lease,
-  emit: Emit,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const limitSeconds = lease.spec.leaseDurationSeconds ?? LEASE_SECONDS;
-  const started = Date.now();
-  for (let seconds = 0; seconds <= limitSeconds; seconds = (Date.now() - started) / 1000) {
-    emit({
-      type: 'waiting',
-      for: `a sign of life from ${lease.spec.holderIdentity}`,
-      seconds: Math.round(seconds),
-      limitSeconds,
-    });
-    await new Promise((resolve) => setTimeout(resolve, 500));
-    signal.throwIfAborted();
-    const now = await api.get<Lease>(ref, { signal });
-    if (now === undefined) return false;
-    if (now.spec.renewTime !== lease.spec.renewTime || now.metadata.uid !== lease.metadata.uid) return true;
-  }
-  return false;
 }

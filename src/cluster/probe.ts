@@ -6,6 +6,7 @@ import type { WebhookConfiguration } from './objects.ts';
 import type { ObjectRef } from './resources.ts';
 
 const PROBE_LABEL = 'devloop.dev/probe';
+const WEBHOOK_NAME = 'probe.devloop.dev';
 
 /** What the gateway and the prober agree on; session/ passes the gateway's own functions in. */
 export interface ProbeLanguage {
@@ -53,6 +54,8 @@ export async function createProber(
     const latencyMs = performance.now() - started;
     if (answer === undefined)
       return { reached: false, pending: true, cause: 'kube-apiserver does not know the probe yet' };
+    // A refusal that does not name our webhook comes from somebody else, and says nothing of the way.
+    if (!answer.includes(WEBHOOK_NAME)) return { reached: false, pending: true, cause: answer };
     const read = language.read(answer);
     if (read?.nonce === nonce && read.session === session) return { reached: true, latencyMs };
     // kube-apiserver keeps connections to whoever answered; only a new path makes it dial anew.
@@ -80,7 +83,7 @@ function configuration(
   path: string,
 ): WebhookConfiguration & object {
   const webhook = {
-    name: 'probe.devloop.dev',
+    name: WEBHOOK_NAME,
     clientConfig: {
       service: { namespace: target.namespace, name: target.service, port: target.port, path },
       ...(target.caBundle ? { caBundle: target.caBundle } : {}),

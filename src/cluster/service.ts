@@ -39,6 +39,12 @@ export function assertTakeable(service: Service, address?: string): void {
       `kubectl -n ${service.metadata.namespace} get endpointslices -l ${SERVICE_NAME}=${service.metadata.name} shows where; put the selector back first.`,
     );
   }
+  if (service.spec.internalTrafficPolicy === 'Local') {
+    throw unsupported(
+      'has internalTrafficPolicy Local: proxies drop endpoints that are on no node, and this machine is on none.',
+      `kubectl -n ${service.metadata.namespace} patch service ${service.metadata.name} -p '{"spec":{"internalTrafficPolicy":"Cluster"}}'`,
+    );
+  }
   const families = service.spec.ipFamilies ?? [];
   if (address !== undefined && families.length > 0 && !families.includes(familyOf(address))) {
     throw new DevloopError(

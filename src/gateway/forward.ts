@@ -32,8 +32,7 @@ export interface Forwarder {
 const RETRY_MS = 15;
 
 export function createForwarder(target: Target): Forwarder {
-  // The controller is a process of this machine, whose certificate is for the name of a Service: there is nothing to verify.
-  const agent = new Agent({ keepAlive: true, maxSockets: 256, rejectUnauthorized: false });
+  const agent = new Agent({ keepAlive: true, maxSockets: 256 });
   return {
     forward: (review, waiting) => forward(agent, target, review, waiting),
     close: () => agent.destroy(),
@@ -42,12 +41,15 @@ export function createForwarder(target: Target): Forwarder {
 
 async function forward(agent: Agent, target: Target, review: ReviewRequest, waiting: Waiting) {
   let deaths = 0;
+  let over: Agent | false = agent;
   for (;;) {
-    const result = await attempt(agent, target, review, waiting);
+    const result = await attempt(over, target, review, waiting);
     if ('status' in result) return result;
     const next = afterFailure(result, deaths);
     if (next === 'give-up') return failed(result, deaths);
-    if (next === 'resend') deaths += 1;
+    // The pool may be full of connections that ended with the old process; one that ends first proves nothing.
+    if (next === 'resend' && over === false) deaths += 1;
+    if (next === 'resend') over = false;
     await sleep(RETRY_MS, undefined, { signal: waiting.signal }).catch(() => waiting.signal.throwIfAborted());
   }
 }
@@ -61,8 +63,8 @@ function failed(failure: Failure, deaths: number): Answer {
   );
 }
 
-/** One request over the pool. Rejects only when the waiting is over; then nothing of the request is left. */
-function attempt(agent: Agent, target: Target, review: ReviewRequest, waiting: Waiting) {
+/** One request, over the pool or (`false`) over a connection of its own. Rejects only when the waiting is over; then nothing of the request is left. */
+function attempt(agent: Agent | false, target: Target, review: ReviewRequest, waiting: Waiting) {
   const { signal } = waiting;
   signal.throwIfAborted();
   return new Promise<Answer | Failure>((resolve, reject) => {
@@ -88,7 +90,7 @@ function attempt(agent: Agent, target: Target, review: ReviewRequest, waiting: W
   });
 }
 
-function startRequest(agent: Agent, target: Target, review: ReviewRequest): ClientRequest {
+function startRequest(agent: Agent | false, target: Target, review: ReviewRequest): ClientRequest {
   const { method, url, body, serverName } = review;
   const bare = body.length === 0 && (method === 'GET' || method === 'HEAD');
   return httpsRequest({
@@ -99,6 +101,8 @@ function startRequest(agent: Agent, target: Target, review: ReviewRequest): Clie
     path: url,
     headers: bare ? review.headers : [...review.headers, 'Content-Length', String(body.length)],
     servername: serverName ?? '',
+    // The controller is a process of this machine, whose certificate is for the name of a Service: there is nothing to verify.
+    rejectUnauthorized: false,
   });
 }
 

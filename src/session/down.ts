@@ -1,8 +1,9 @@
 import type { ClusterApi } from '../cluster/api.ts';
+import type { Occupant } from '../cluster/liveness.ts';
 import { findMarked, type Marked } from '../cluster/marked.ts';
 import { describe } from '../cluster/resources.ts';
 import { DevloopError } from '../errors.ts';
-import { heldBy, type Occupant, occupantOf } from './holders.ts';
+import { heldBy, occupantOf } from './holders.ts';
 import { open } from './open.ts';
 import type { DownOptions, Io } from './options.ts';
 import { endOrphans } from './orphans.ts';

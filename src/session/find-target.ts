@@ -3,7 +3,7 @@ import { discover, type Target } from '../cluster/discover.ts';
 import { forbidden, missing, neededFor } from '../cluster/permissions.ts';
 import { assertTakeable } from '../cluster/service.ts';
 import type { Emit } from '../report/events.ts';
-import { deadSessions } from './holders.ts';
+import { deadSessions, namespacesOf } from './holders.ts';
 import { hintsOf, type Opened } from './open.ts';
 import type { Io, UpOptions } from './options.ts';
 import type { Place } from './place.ts';
@@ -29,13 +29,14 @@ export async function findTarget(opened: Opened, options: UpOptions, io: Io, pla
 async function recover({ api }: Opened, session: string, target: Target, io: Io): Promise<void> {
   const message = `Session ${session} is dead or taken over; what it changed is put back first.`;
   io.emit({ type: 'note', message });
-  const namespaces = [target.namespace];
-  reportLeft(await restore(api, session, namespaces, { readySeconds: 0 }, io.emit, io.signal), io.emit);
+  reportLeft(
+    await restore(api, session, namespacesOf(target), { readySeconds: 0 }, io.emit, io.signal),
+    io.emit,
+  );
 }
 
 function permissionsFor(target: Target): ReturnType<typeof neededFor> {
-  const spaces = target.services.map((one) => one.service.metadata.namespace!);
-  return neededFor([...new Set([target.namespace, ...spaces])], {
+  return neededFor(namespacesOf(target), {
     webhooks: target.services.length > 0,
     deployment: target.deployment !== undefined,
     secrets: target.services.length > 0,

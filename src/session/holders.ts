@@ -1,30 +1,25 @@
 import type { ClusterApi } from '../cluster/api.ts';
+import { ApiError } from '../cluster/api-errors.ts';
 import type { Target } from '../cluster/discover.ts';
-import { type Holder, isAlive, leaseRef } from '../cluster/lease.ts';
+import { leaseRef } from '../cluster/lease.ts';
+import { isAlive, type Occupant } from '../cluster/liveness.ts';
 import { sessionOf } from '../cluster/marks.ts';
-import type { ObjectRef } from '../cluster/resources.ts';
+import { type ObjectRef, refOf } from '../cluster/resources.ts';
 import { DevloopError } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
-import { isRunning, type Place } from './place.ts';
+import { isKnownDead } from './orphans.ts';
+import { here, type Place } from './place.ts';
 
-/** Somebody who holds, or held, an operator. */
-export interface Occupant {
-  session: string;
-  identity: string;
-  holder: Holder | undefined;
-  alive: boolean;
-  /** On this machine. */
-  local: boolean;
+/** One Lease for each Service and for the Deployment: whatever two sessions may share. */
+export function leasesOf(target: Target): ObjectRef[] {
+  const services = target.services.map(({ service }) => refOf('Service', service.metadata));
+  const deployment = target.deployment ? [refOf('Deployment', target.deployment.object.metadata)] : [];
+  return [...services, ...deployment].map(leaseRef);
 }
 
-/** One Lease for each webhook Service; for an operator without one, one for its Deployment. */
-export function leasesOf(target: Target): ObjectRef[] {
-  const services = target.services.map(({ service }) =>
-    leaseRef(service.metadata.namespace!, service.metadata.name),
-  );
-  if (services.length > 0 || target.deployment === undefined) return services;
-  const { namespace = target.namespace, name } = target.deployment.object.metadata;
-  return [leaseRef(namespace, name)];
+/** Where a session on this target leaves marks. */
+export function namespacesOf(target: Target): string[] {
+  return [...new Set([target.namespace, ...target.services.map((one) => one.service.metadata.namespace!)])];
 }
 
 export function describeTarget(target: Target): string {
@@ -37,7 +32,7 @@ export function describeTarget(target: Target): string {
   return [...named, ...(deployment ? [deployment] : [])].join(', ') || 'no object of the cluster';
 }
 
-/** Asks a Lease about its holder; a session of this machine is judged by its process, any other by whether the Lease moves. */
+/** Asks a Lease about its holder; undefined where there is none, or it may not be read. */
 export async function occupantOf(
   api: ClusterApi,
   ref: ObjectRef,
@@ -45,13 +40,15 @@ export async function occupantOf(
   emit: Emit,
   signal: AbortSignal,
 ): Promise<Occupant | undefined> {
-  return await isAlive(api, ref, { host: place.host, isRunning }, emit, signal).catch((error: unknown) => {
-    if ((error as { isForbidden?: boolean }).isForbidden) return undefined;
+  try {
+    return await isAlive(api, ref, await here(place), emit, signal);
+  } catch (error) {
+    if (error instanceof ApiError && error.isForbidden) return undefined;
     throw error;
-  });
+  }
 }
 
-/** The dead sessions whose marks stand in the way; a live one is refused unless it is to be taken over. */
+/** The dead sessions whose marks stand in the way; one that lives, or may live, is refused unless it is to be taken over. */
 export async function deadSessions(
   api: ClusterApi,
   target: Target,
@@ -60,17 +57,31 @@ export async function deadSessions(
   emit: Emit,
   signal: AbortSignal,
 ): Promise<string[]> {
-  const occupants = (
-    await Promise.all(leasesOf(target).map((ref) => occupantOf(api, ref, place, emit, signal)))
-  ).filter((one) => one !== undefined);
+  const asked = leasesOf(target).map((ref) => occupantOf(api, ref, place, emit, signal));
+  const occupants = (await Promise.all(asked)).filter((one) => one !== undefined);
   const live = occupants.find((one) => one.alive);
   if (live && !takeOver) throw heldBy(live, target);
-  const objects = [
-    ...target.services.map((one) => one.service),
-    ...(target.deployment ? [target.deployment.object] : []),
-  ];
-  const marked = objects.map((object) => sessionOf(object)).filter((session) => session !== undefined);
-  return [...new Set([...occupants.map((one) => one.session), ...marked])];
+  const known = occupants.map((one) => one.session);
+  for (const session of markedSessions(target).filter((one) => !known.includes(one))) {
+    // Where Leases are forbidden, a mark alone does not say whether somebody is at work.
+    if (!takeOver && !(await isKnownDead(place, session))) throw maybeHeld(session, target);
+    known.push(session);
+  }
+  return [...new Set(known)];
+}
+
+function markedSessions(target: Target): string[] {
+  const deployment = target.deployment ? [target.deployment.object] : [];
+  const objects = [...target.services.map((one) => one.service), ...deployment];
+  return [...new Set(objects.map((object) => sessionOf(object)).filter((session) => session !== undefined))];
+}
+
+function maybeHeld(session: string, target: Target): DevloopError {
+  return new DevloopError(
+    'session.held',
+    `${describeTarget(target)} carries the mark of session ${session}, which has no Lease: whether it is still at work cannot be seen from here.`,
+    { hint: 'If nobody works on it, put it back with: devloop down' },
+  );
 }
 
 export function heldBy(live: Occupant, target: Target | undefined): DevloopError {

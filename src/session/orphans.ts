@@ -28,13 +28,20 @@ export async function endOrphans(place: Place, emit: Emit): Promise<void> {
 }
 
 async function hasLivingOwner(directory: string): Promise<boolean> {
+  const owner = await ownerOf(directory);
+  return owner !== undefined && (await isRunning(owner.pid, owner.processStart));
+}
+
+/** Whether a session ran on this machine and its process is gone; false also where nothing is known of it. */
+export async function isKnownDead(place: Place, session: string): Promise<boolean> {
+  const owner = await ownerOf(join(place.stateDirectory, session));
+  return owner !== undefined && !(await isRunning(owner.pid, owner.processStart));
+}
+
+async function ownerOf(directory: string): Promise<{ pid: number; processStart: string } | undefined> {
   try {
-    const { pid, processStart } = JSON.parse(await readFile(join(directory, OWNER), 'utf8')) as {
-      pid: number;
-      processStart: string;
-    };
-    return await isRunning(pid, processStart);
+    return JSON.parse(await readFile(join(directory, OWNER), 'utf8'));
   } catch {
-    return false;
+    return undefined;
   }
 }

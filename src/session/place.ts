@@ -3,6 +3,7 @@ import { mkdir, readdir, rm } from 'node:fs/promises';
 import { homedir, hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
 import type { Holder } from '../cluster/lease.ts';
+import type { Here } from '../cluster/liveness.ts';
 import { startTimeOf } from '../controller/process-identity.ts';
 
 /** This user on this machine: who holds a session, and where its local files lie. */
@@ -36,7 +37,20 @@ export async function holderHere(place: Place, target: string, route: string): P
   };
 }
 
-/** Runs the very process that a Lease names? A pid alone may have gone to somebody else. */
+/** How Leases of this machine's sessions are recognised: two machines may share a name, but not a boot. */
+export async function here(place: Place): Promise<Here> {
+  const boot = bootOf((await startTimeOf(process.pid)) ?? '');
+  return {
+    isHere: (holder) => holder.host === place.host && bootOf(holder.processStart) === boot,
+    isRunning: (holder) => isRunning(holder.pid, holder.processStart),
+  };
+}
+
+function bootOf(processStart: string): string {
+  return processStart.includes('/') ? processStart.slice(0, processStart.indexOf('/')) : '';
+}
+
+/** Runs the very process that was named? A pid alone may have gone to somebody else. */
 export async function isRunning(pid: number, processStart: string): Promise<boolean> {
   const start = await startTimeOf(pid);
   return start !== undefined && (processStart === '' || start === processStart);

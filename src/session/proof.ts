@@ -39,10 +39,8 @@ export async function probeUntil(
   while (Date.now() < deadline) {
     signal.throwIfAborted();
     const answer = await prober.once();
-    if (!isPending(answer)) {
-      row = isWanted(answer, wanted) ? row + 1 : 0;
-      cause = answer.reached ? '' : answer.cause;
-    }
+    if (!isPending(answer)) row = isWanted(answer, wanted) ? row + 1 : 0;
+    cause = answer.reached ? '' : answer.cause;
     if (row >= inARow) return { reached: answer.reached, latencyMs: latencyOf(answer), cause };
     if (!isWanted(answer, wanted)) await pause(PAUSE_MS);
   }

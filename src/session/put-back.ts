@@ -2,6 +2,7 @@ import type { ClusterApi } from '../cluster/api.ts';
 import type { Target } from '../cluster/discover.ts';
 import type { Supervisor } from '../controller/supervisor.ts';
 import { DevloopError, messageOf } from '../errors.ts';
+import { namespacesOf } from './holders.ts';
 import type { Io } from './options.ts';
 import { probeUntil, serviceProber } from './proof.ts';
 import { reportLeft, restore } from './restore.ts';
@@ -38,7 +39,7 @@ export async function putBack({ api, session, target, route, supervisor, io }: E
   if (route) local.use(route);
   if (supervisor) local.use(supervisor);
   if (route) local.defer(() => route.gateways.drain());
-  const namespaces = [target.namespace];
+  const namespaces = namespacesOf(target);
   const afterServices = route && (() => waitUntilLetGo(api, session, target, emit, never));
   const restored = await restore(
     api,

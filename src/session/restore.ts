@@ -6,6 +6,7 @@ import {
   type Left,
   removeCreated,
   removeLeases,
+  removeTraces,
   type UndoContext,
   waitForControllerSlices,
   wake,
@@ -41,11 +42,21 @@ export async function restore(
 ): Promise<Restored> {
   const { marked, unseen } = await findMarked(api, namespaces, session);
   const context: UndoContext = { api, emit, signal, readySeconds: options.readySeconds };
-  const left = [...(await wake(context, marked)), ...(await giveBackServices(context, marked))];
   const services = marked.filter((one) => one.ref.kind === 'Service').map((one) => one.ref);
-  if (options.readySeconds > 0) await waitForControllerSlices(context, services, 3_000);
-  await removeCreated(context, marked);
-  await options.afterServices?.();
+  const left: Left[] = [];
+  const failures: unknown[] = [];
+  // A step that fails must not keep the later ones from being tried: each of them leaves less behind.
+  const attempt = async (step: () => Promise<unknown>): Promise<void> => {
+    await step().catch((error) => failures.push(error));
+  };
+  await attempt(async () => left.push(...(await wake(context, marked))));
+  await attempt(async () => left.push(...(await giveBackServices(context, marked))));
+  if (options.readySeconds > 0) await attempt(() => waitForControllerSlices(context, services, 3_000));
+  await attempt(() => removeCreated(context, marked));
+  await attempt(async () => options.afterServices?.());
+  await attempt(() => removeTraces(context, marked));
+  // While something is left to be put back, the Lease goes on saying whose it is.
+  if (failures.length > 0) throw failures[0];
   await removeLeases(context, marked);
   return {
     context: api.context,

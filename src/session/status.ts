@@ -7,7 +7,7 @@ import { describe } from '../cluster/resources.ts';
 import type { SessionStatus } from '../report/events.ts';
 import { open } from './open.ts';
 import type { Io, StatusOptions } from './options.ts';
-import { isRunning, type Place, thisPlace } from './place.ts';
+import { here, type Place, thisPlace } from './place.ts';
 
 const LOOK_EVERY_MS = 2_000;
 
@@ -73,7 +73,8 @@ async function sessionStatus(session: string, marked: Marked[], place: Place): P
 /** One look cannot observe a Lease standing still: on this machine the process decides, elsewhere the age of the last renewal is all there is. */
 async function isLive(lease: Lease, place: Place): Promise<boolean> {
   const holder = holderOf(lease);
-  if (holder?.host === place.host) return await isRunning(holder.pid, holder.processStart);
+  const { isHere, isRunning } = await here(place);
+  if (holder && isHere(holder)) return await isRunning(holder);
   const age = Date.now() - Date.parse(lease.spec.renewTime ?? '');
   return age < (lease.spec.leaseDurationSeconds ?? 15) * 1000;
 }

@@ -5,6 +5,7 @@ import { allDone } from '../cluster/all-done.ts';
 import { type HeldLease, holdLease } from '../cluster/lease.ts';
 import { requireFreePort } from '../controller/port.ts';
 import { createSupervisor, type Gate, type Supervisor } from '../controller/supervisor.ts';
+import { messageOf } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
 import { defaultDirectory } from './certificate.ts';
 import { controllerPlan, type LocalFiles } from './controller-plan.ts';
@@ -69,11 +70,12 @@ async function run(session: Session): Promise<void> {
   const emit = withHealth(io.emit, held);
   let route: OpenRoute | undefined;
   let supervisor: Supervisor | undefined;
+  let failure: unknown;
   await using leases = new AsyncDisposableStack();
   try {
     const pairs = await findKeyPairs(session);
     supervisor = await prepareController(session, emit, signal, () => route);
-    for (const lease of await holdLeases(session)) held.push(leases.use(lease));
+    await holdLeases(session, (lease) => held.push(leases.use(lease)));
     const openingRoute = async (): Promise<void> => {
       if (target.services.length > 0)
         route = await openRoute(api, id, target, routeOptions(session), emit, signal);
@@ -92,10 +94,20 @@ async function run(session: Session): Promise<void> {
     if (!(await gone)) emit({ type: 'warning', message: STUBBORN_POD });
     route?.gateways.release();
     await serve({ ...session, io: { ...io, emit } }, { held, pairs, route, supervisor }, signal);
-  } finally {
-    ending.abort();
-    await putBack({ api, session: id, target, route, supervisor, io: { ...io, emit } });
+  } catch (error) {
+    failure = error;
   }
+  ending.abort();
+  await putBack({ api, session: id, target, route, supervisor, io: { ...io, emit } }).catch((error) => {
+    if (failure === undefined) throw error;
+    // What went wrong first is what the user has to know; this comes on top.
+    emit({
+      type: 'warning',
+      message: `Not everything could be put back: ${messageOf(error)}`,
+      hint: 'devloop down',
+    });
+  });
+  if (failure !== undefined) throw failure;
 }
 
 const STUBBORN_POD =
@@ -127,13 +139,17 @@ async function prepareController(
   return createSupervisor(plan, { gate, emit, signal });
 }
 
-async function holdLeases({ opened, target, id, place, io }: Session): Promise<HeldLease[]> {
+async function holdLeases(
+  { opened, target, id, place, io }: Session,
+  keep: (lease: HeldLease) => void,
+): Promise<void> {
   const route = target.services.length > 0 ? 'direct' : 'none';
   const holder = await holderHere(place, describeTarget(target), route);
-  const leases = await allDone(
-    leasesOf(target).map((ref) => holdLease(opened.api, ref, id, holder, io.emit)),
-  );
-  return leases.filter((lease) => lease !== undefined);
+  for (const ref of leasesOf(target)) {
+    const lease = await holdLease(opened.api, ref, id, holder, io.emit);
+    if (lease === undefined) return;
+    keep(lease);
+  }
 }
 
 function routeOptions({ options, opened }: Session): {

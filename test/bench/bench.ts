@@ -184,7 +184,7 @@ async function downFigure(bench: Bench): Promise<void> {
 
 async function statusFigure({ cluster, env }: Bench): Promise<void> {
   const { cluster: binary } = await ensureClusterBinaries({ log });
-  const path = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/devloop.application-operator-webhook-service`;
+  const path = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/devloop.service.application-operator-webhook-service`;
   const kubectl = [binary, 'kubectl', '--kubeconfig', cluster.kubeconfig, 'get', '--raw', path];
   const times = timeCommands({ status: [node, BIN, 'status'], kubectl }, 20, env as NodeJS.ProcessEnv);
   print({

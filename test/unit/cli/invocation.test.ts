@@ -101,3 +101,9 @@ it('does not crash when the reader of its output goes away', () => {
   const line = `'${process.execPath}' '${BIN}' up --port x --json | true; echo "\${PIPESTATUS[0]}"`;
   expect(spawnSync('bash', ['-c', line], { encoding: 'utf8' })).toMatchObject({ stdout: '2\n', stderr: '' });
 });
+
+it.each(['--help', '--version'])('says nothing when nobody reads its %s', (flag) => {
+  const line = `{ sleep 0.2; '${process.execPath}' '${BIN}' ${flag}; echo "code $?" >&2; } | true`;
+  const { stderr } = spawnSync('bash', ['-c', line], { encoding: 'utf8' });
+  expect(stderr).toBe('code 0\n');
+});

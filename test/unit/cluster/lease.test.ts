@@ -1,18 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import {
-  type HeldLease,
-  type Holder,
-  holderOf,
-  holdLease,
-  isAlive,
-  leaseRef,
-} from '../../../src/cluster/lease.ts';
+import { type HeldLease, type Holder, holderOf, holdLease, leaseRef } from '../../../src/cluster/lease.ts';
+import { type Here, isAlive } from '../../../src/cluster/liveness.ts';
 import type { Lease } from '../../../src/cluster/objects.ts';
 import { forbidden, missing, neededFor } from '../../../src/cluster/permissions.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
 
-const ref = leaseRef('shop', 'webhook-service');
+const ref = leaseRef({ kind: 'Service', namespace: 'shop', name: 'webhook-service' });
 const holder: Holder = {
   user: 'ann',
   host: 'here',
@@ -29,7 +23,10 @@ let events: DevloopEvent[];
 let held: HeldLease | undefined;
 const emit = (event: DevloopEvent): void => void events.push(event);
 const lease = (): Lease | undefined => cluster.read<Lease>('Lease', ref.name, 'shop');
-const at = (host: string, running: boolean) => ({ host, isRunning: async () => running });
+const at = (host: string, running: boolean): Here => ({
+  isHere: (one) => one.host === host,
+  isRunning: async () => running,
+});
 const hold = async (session = 's1'): Promise<HeldLease | undefined> =>
   (held = await holdLease(cluster.api, ref, session, holder, emit));
 

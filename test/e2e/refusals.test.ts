@@ -1,0 +1,676 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parseAllDocuments, stringify } from 'yaml';
+import { selfSignedPair } from '../../src/certificates/self-signed.ts';
+import { CATALOGUE, type ErrorCode } from '../../src/errors.ts';
+import { startCluster, type TestCluster } from '../support/cluster/cluster.ts';
+import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
+import { eventually } from '../support/eventually.ts';
+import {
+  checkoutSample,
+  DEPLOYMENT,
+  deploySample,
+  NAMESPACE,
+  SAMPLE,
+  SERVICE,
+} from '../support/sample-operator.ts';
+import { snapshot } from '../support/snapshot.ts';
+
+/** The operator once more: nothing runs there, and no cert-manager keeps its certificate. */
+const SECOND = 'second-operator-system';
+const SECOND_SERVICE = 'second-operator-webhook-service';
+const SECOND_DEPLOYMENT = 'second-operator-controller-manager';
+const SECOND_NAME = `${SECOND_SERVICE}.${SECOND}.svc`;
+const SECRET = 'webhook-server-cert';
+
+const SERVER = [
+  '--',
+  process.execPath,
+  join(import.meta.dirname, '../fixtures/e2e/hook-server.mjs'),
+  'local',
+  '9443',
+];
+const AT_ONCE = join(import.meta.dirname, '../fixtures/controller/exits-at-once.mjs');
+
+const OFFLINE = new Set<ErrorCode>([
+  'usage.invalid',
+  'config.invalid',
+  'kubeconfig.missing',
+  'kubeconfig.invalid',
+]);
+
+interface Kubeconfig {
+  users: { user: object }[];
+  clusters: { cluster: Record<string, string> }[];
+}
+
+interface Refusal {
+  code: ErrorCode;
+  message: RegExp | string;
+  hint: RegExp | string;
+}
+
+describe('devloop refuses', () => {
+  let cluster: TestCluster;
+  let checkout: string;
+  let scratch: string;
+  const own: AsyncDisposable[] = [];
+  const env = (): Record<string, string> => ({ KUBECONFIG: cluster.kubeconfig, CGO_ENABLED: '0' });
+  const snapshots = async (): Promise<unknown[]> =>
+    await Promise.all([NAMESPACE, SECOND, 'default'].map((one) => snapshot(cluster, one)));
+
+  beforeAll(async () => {
+    cluster = await startCluster({ log: (line) => console.error(line) });
+    await deploySample(cluster);
+    const sample = await checkoutSample();
+    own.push(sample);
+    checkout = sample.directory;
+    scratch = await mkdtemp(join(tmpdir(), 'devloop-refusals-'));
+  }, 1_800_000);
+
+  afterAll(async () => {
+    await rm(scratch, { recursive: true, force: true });
+    for (const one of own) await one[Symbol.asyncDispose]();
+    await cluster?.[Symbol.asyncDispose]();
+  });
+
+  /** Runs devloop to its end: one clear error, the documented exit code, no trace of a crash, and a cluster as it was. */
+  async function refuses(
+    args: string[],
+    { code, message, hint }: Refusal,
+    options: { cwd?: string; env?: Record<string, string> } = {},
+  ): Promise<string> {
+    // Who has not even read the kubeconfig cannot have changed anything.
+    const look = OFFLINE.has(code) ? async () => {} : snapshots;
+    const before = await look();
+    const run = await runDevloop(args, { cwd: options.cwd ?? checkout, env: { ...env(), ...options.env } });
+    const errors = run.events.filter((event) => event.type === 'error');
+    expect(errors, run.log).toMatchObject([
+      {
+        type: 'error',
+        code,
+        message:
+          typeof message === 'string' ? expect.stringContaining(message) : expect.stringMatching(message),
+        hint: typeof hint === 'string' ? expect.stringContaining(hint) : expect.stringMatching(hint),
+        exitCode: CATALOGUE[code].exit,
+      },
+    ]);
+    expect(run.code).toBe(CATALOGUE[code].exit);
+    expect(run.log).not.toMatch(/^\s+at .+:\d+:\d+\)?$|This is a bug/m);
+    expect(await look()).toEqual(before);
+    return errors[0]!.message;
+  }
+
+  async function copy(change: (directory: string) => Promise<void>): Promise<string> {
+    const sample = await checkoutSample();
+    own.push(sample);
+    await change(sample.directory);
+    return sample.directory;
+  }
+
+  async function scratchFile(name: string, content: string): Promise<string> {
+    await writeFile(join(scratch, name), content);
+    return join(scratch, name);
+  }
+
+  async function editedKubeconfig(name: string, edit: (config: Kubeconfig) => void): Promise<string> {
+    const config = parseAllDocuments(await readFile(cluster.kubeconfig, 'utf8'))[0]!.toJS();
+    edit(config);
+    return await scratchFile(name, JSON.stringify(config));
+  }
+
+  describe('a kubeconfig', () => {
+    it('that is not there', async () => {
+      const KUBECONFIG = join(scratch, 'nowhere');
+      await refuses(
+        ['up'],
+        { code: 'kubeconfig.missing', message: KUBECONFIG, hint: '--kubeconfig' },
+        { env: { KUBECONFIG } },
+      );
+    });
+
+    it('without the context that was asked for', async () => {
+      const message = `Context nope is not in the kubeconfig ${cluster.kubeconfig}. It has: ${cluster.name}.`;
+      await refuses(['up', '--context', 'nope'], { code: 'context.unknown', message, hint: 'get-contexts' });
+    });
+
+    it('that is no YAML', async () => {
+      const file = await scratchFile('broken', 'clusters: [\n  - x: {');
+      const hint = `kubectl --kubeconfig ${file} config view`;
+      await refuses(['up', '--kubeconfig', file], { code: 'kubeconfig.invalid', message: file, hint });
+    });
+
+    it('without a current context', async () => {
+      const file = await scratchFile('empty', 'apiVersion: v1\nkind: Config\n');
+      await refuses(['down', '--kubeconfig', file], {
+        code: 'kubeconfig.invalid',
+        message: /no current context/,
+        hint: '--context',
+      });
+    });
+
+    it('whose token is not accepted', async () => {
+      const file = await editedKubeconfig('token', (config) => {
+        config.users[0]!.user = { token: 'made-up' };
+      });
+      const message = `context ${cluster.name} does not accept the credentials`;
+      await refuses(['up', '--kubeconfig', file], {
+        code: 'cluster.unauthorized',
+        message,
+        hint: 'auth whoami',
+      });
+    });
+
+    it('whose client certificate has expired', async () => {
+      const file = await cluster.kubeconfigFor('somebody', ['system:masters'], { expiresInSeconds: 1 });
+      await new Promise((resolve) => setTimeout(resolve, 2500));
+      const message = /The client certificate expired on 2\d{3}-/;
+      await refuses(['up', '--kubeconfig', file], {
+        code: 'cluster.unauthorized',
+        message,
+        hint: 'Log in again',
+      });
+    });
+
+    it('whose server does not answer', async () => {
+      const server = `https://${cluster.nodeIp}:1`;
+      const file = await editedKubeconfig('port', (config) => {
+        config.clusters[0]!.cluster.server = server;
+      });
+      const message = new RegExp(`${server}.* does not answer: connect ECONNREFUSED`);
+      await refuses(['status', '--kubeconfig', file], {
+        code: 'cluster.unreachable',
+        message,
+        hint: 'Is the cluster up',
+      });
+    });
+
+    it('whose server has another certificate', async () => {
+      const { certificate } = await selfSignedPair(['other'], { days: 1 });
+      const file = await editedKubeconfig('ca', (config) => {
+        config.clusters[0]!.cluster['certificate-authority-data'] = base64(certificate);
+      });
+      await refuses(['up', '--kubeconfig', file], {
+        code: 'cluster.unreachable',
+        message: /shows a certificate that is not trusted: [^;]*$/,
+        hint: 'the kubeconfig trusts',
+      });
+    });
+  });
+
+  describe('an account', () => {
+    async function account(
+      name: string,
+      rules: { apiGroups: string[]; resources: string[]; verbs: string[] }[],
+    ): Promise<string> {
+      const role = {
+        apiVersion: 'rbac.authorization.k8s.io/v1',
+        kind: 'ClusterRole',
+        metadata: { name },
+        rules,
+      };
+      await cluster.kubectl(['apply', '-f', '-'], { input: JSON.stringify(role) });
+      await cluster.kubectl([
+        'create',
+        'clusterrolebinding',
+        name,
+        `--clusterrole=${name}`,
+        `--user=${name}`,
+      ]);
+      return await cluster.kubeconfigFor(name);
+    }
+
+    it('that may only look: all missing permissions at once', async () => {
+      const KUBECONFIG = await account('onlooker', [
+        { apiGroups: ['admissionregistration.k8s.io'], resources: ['*'], verbs: ['get', 'list'] },
+        { apiGroups: ['apiextensions.k8s.io'], resources: ['*'], verbs: ['get', 'list'] },
+        { apiGroups: ['', 'apps'], resources: ['services', 'deployments', 'pods'], verbs: ['get', 'list'] },
+      ]);
+      const message = await refuses(
+        ['up'],
+        { code: 'cluster.forbidden', message: 'nothing was changed', hint: 'auth can-i patch services' },
+        { env: { KUBECONFIG } },
+      );
+      const here = `in namespace ${NAMESPACE}`;
+      for (const line of [
+        `patch, create, delete  services ${here}`,
+        `get, list, create, update, delete  endpoints ${here}`,
+        `list, create, delete  endpointslices.discovery.k8s.io ${here}`,
+        `create  configmaps ${here}`,
+        'create, patch, delete  validatingwebhookconfigurations.admissionregistration.k8s.io (cluster-wide)',
+        `patch  deployments.apps ${here}`,
+        `get  secrets ${here}`,
+      ])
+        expect(message).toContain(line);
+      expect(message).not.toContain('pods');
+    });
+
+    it('that may do nothing at all', async () => {
+      const KUBECONFIG = await cluster.kubeconfigFor('nobody');
+      const message = await refuses(
+        ['up', '-n', NAMESPACE],
+        { code: 'cluster.forbidden', message: 'nothing was changed', hint: 'auth can-i' },
+        { env: { KUBECONFIG } },
+      );
+      expect(message).toContain('mutatingwebhookconfigurations');
+      expect(message).toContain(`deployments.apps in namespace ${NAMESPACE}`);
+    });
+  });
+
+  describe('a target', () => {
+    it('without a webhook in the namespace that was named', async () => {
+      const message = /API groups: apps\.example\.com.*namespace default/;
+      await refuses(['up', '-n', 'default'], {
+        code: 'target.no-webhook',
+        message,
+        hint: 'Deploy the operator first',
+      });
+    });
+
+    it('whose Service does not exist', async () => {
+      const message = `Service ${NAMESPACE}/nope does not exist`;
+      await refuses(['up', '--service', `${NAMESPACE}/nope`], {
+        code: 'target.not-found',
+        message,
+        hint: 'get services',
+      });
+    });
+
+    it('whose Deployment does not exist', async () => {
+      const message = `Deployment ${NAMESPACE}/nope does not exist`;
+      await refuses(['up', '--deployment', `${NAMESPACE}/nope`], {
+        code: 'target.not-found',
+        message,
+        hint: 'get deployments',
+      });
+    });
+  });
+
+  describe('this machine', () => {
+    it('when port 9443 is held, and names the holder', async () => {
+      const server = createServer();
+      await new Promise<void>((resolve) => void server.listen(9443, '127.0.0.1', resolve));
+      try {
+        const message = new RegExp(`port 9443.* process ${process.pid} \\(`);
+        await refuses(['up'], { code: 'port.in-use', message, hint: `kill ${process.pid}` });
+      } finally {
+        await new Promise((resolve) => server.close(resolve));
+      }
+    });
+
+    it('without Go', async () => {
+      const message = /no go on the PATH/;
+      await refuses(
+        ['up'],
+        { code: 'controller.no-toolchain', message, hint: 'go.dev/dl' },
+        { env: { PATH: scratch } },
+      );
+    });
+
+    it.each([
+      ['127.0.0.1', 'loopback'],
+      ['169.254.7.7', 'link-local'],
+      ['::1', 'loopback'],
+    ])('with the address %s', async (address, why) => {
+      const message = new RegExp(`${address} cannot be used: it is .*${why}`);
+      await refuses(['up', '--no-controller', '--address', address], {
+        code: 'route.address',
+        message,
+        hint: cluster.hostIp,
+      });
+    });
+
+    it('with an address that is another machine, with the cause of kube-apiserver', async () => {
+      const refusal = {
+        code: 'route.none',
+        message: /203\.0\.113\.7 \(.*not an address of this machine\): .*(deadline|time|route|refused)/,
+        hint: '--address',
+      } as const;
+      await refuses(['up', '--no-controller', '--address', '203.0.113.7'], refusal);
+    });
+
+    it('with an address of the wrong family', async () => {
+      const refusal = { code: 'route.address', message: 'is IPv4 only', hint: '--address' } as const;
+      await refuses(['up', '--no-controller', '--address', '2001:db8::1'], refusal);
+    });
+  });
+
+  describe('a controller', () => {
+    it('without a main package', async () => {
+      const cwd = await copy((directory) => rm(join(directory, 'cmd'), { recursive: true }));
+      await refuses(
+        ['up'],
+        { code: 'controller.no-main', message: /no main package/, hint: 'devloop up --' },
+        { cwd },
+      );
+    });
+
+    it('of which there are several', async () => {
+      const cwd = await copy(async (directory) => {
+        execFileSync(
+          'sh',
+          [
+            '-c',
+            'mkdir cmd/a cmd/b && cp cmd/main.go cmd/a && cp cmd/main.go cmd/b && rm cmd/main.go Dockerfile Makefile',
+          ],
+          { cwd: directory },
+        );
+      });
+      await refuses(
+        ['up'],
+        { code: 'controller.no-main', message: './cmd/a, ./cmd/b', hint: 'devloop.yaml' },
+        { cwd },
+      );
+    });
+
+    it('that does not build', async () => {
+      const cwd = await copy(async (directory) => {
+        const file = join(directory, 'cmd/main.go');
+        await writeFile(file, `${await readFile(file, 'utf8')}\nfunc broken() { return 1 }\n`);
+      });
+      const message = /does not build[\s\S]*main\.go:\d+:\d+: too many return values/;
+      await refuses(['up'], { code: 'controller.build-failed', message, hint: 'devloop up' }, { cwd });
+    });
+
+    it('that ends at once', async () => {
+      const message = /ended with exit code 3\n {2}no settings/;
+      const command = ['--', process.execPath, AT_ONCE, '3', 'no settings'];
+      await refuses(['up', ...command], { code: 'controller.exited', message, hint: /./ });
+    });
+
+    it('that is not there', async () => {
+      const message = /could not be started: spawn \.\/nope ENOENT/;
+      await refuses(['up', '--', './nope'], { code: 'controller.exited', message, hint: /./ });
+    });
+  });
+
+  describe('devloop.yaml', () => {
+    it('with all its problems at once', async () => {
+      const text = 'contxt: a\nport: eighty\ncontroller:\n  runn: x\n  build: 3\nservice: {a: b}\n';
+      const cwd = await copy((directory) => writeFile(join(directory, 'devloop.yaml'), text));
+      const message = await refuses(
+        ['up'],
+        { code: 'config.invalid', message: 'devloop.yaml has 5 problems', hint: 'configuration' },
+        { cwd },
+      );
+      const places = [...message.matchAll(/^ {2}(\d+:\d+) {2}/gm)].map((match) => match[1]);
+      expect(places).toEqual(['1:1', '2:7', '4:3', '5:10', '6:10']);
+    });
+  });
+
+  it.each([
+    [['up', '--port', '99999'], /99999.*1 to 65535/, 'devloop up --help'],
+    [['up', '--adress', '1.2.3.4'], /--adress/, '--address'],
+    [['up', '--address', 'localhost'], /IP address/, 'devloop up --help'],
+    [['up', '-n', 'No_Such'], /namespace/, 'devloop up --help'],
+    [['upp'], /'upp'/, 'up'],
+    [['up', 'extra'], /extra/, 'devloop up --help'],
+    [['up', '--quiet', '--verbose'], /cannot be used with/, 'devloop up --help'],
+    [['down', '--', 'x'], /Only `up`/, 'devloop up --'],
+    [['up', '--no-controller', '--', 'x'], /--no-controller/, '--no-controller'],
+    [['up', '--'], /no command/, 'devloop up --help'],
+  ])('%j', async (args, message, hint) => {
+    await refuses(args, { code: 'usage.invalid', message, hint });
+  });
+
+  describe('what somebody else changed while up runs', () => {
+    let before: unknown;
+    beforeAll(async () => {
+      before = await snapshots();
+    });
+
+    /** Types what a hint says. */
+    async function follow(hint: string | undefined): Promise<void> {
+      const words = [...(hint ?? '').matchAll(/'([^']*)'|(\S+)/g)].map((match) => match[1] ?? match[2]!);
+      expect(words.slice(0, 3), hint).toEqual(['kubectl', '--context', cluster.name]);
+      await cluster.kubectl(words.slice(1));
+    }
+
+    const meddle = async (): Promise<void> => {
+      await cluster.kubectl(['-n', NAMESPACE, 'scale', `deployment/${DEPLOYMENT}`, '--replicas=2']);
+      const selector = [{ op: 'add', path: '/spec/selector', value: { app: 'theirs' } }];
+      await cluster.kubectl([
+        '-n',
+        NAMESPACE,
+        'patch',
+        'service',
+        SERVICE,
+        '--type=json',
+        '-p',
+        JSON.stringify(selector),
+      ]);
+    };
+
+    async function settle(events: DevloopRun['events']): Promise<void> {
+      const kept = events.filter((event) => event.type === 'warning' && event.message.includes('is kept'));
+      expect(kept.map((event) => event.type === 'warning' && event.message)).toEqual([
+        expect.stringMatching(
+          `Deployment ${NAMESPACE}/${DEPLOYMENT}: spec.replicas was changed by somebody else to 2`,
+        ),
+        expect.stringMatching(
+          `Service ${NAMESPACE}/${SERVICE}: spec.selector was changed by somebody else to \\{"app":"theirs"\\}`,
+        ),
+      ]);
+      const error = events.at(-1);
+      expect(error).toMatchObject({
+        type: 'error',
+        code: 'undo.incomplete',
+        exitCode: 4,
+        hint: expect.any(String),
+      });
+      for (const event of kept) await follow(event.type === 'warning' ? event.hint : undefined);
+      await cluster.kubectl([
+        '-n',
+        NAMESPACE,
+        'rollout',
+        'status',
+        `deployment/${DEPLOYMENT}`,
+        '--timeout=60s',
+      ]);
+      await eventually(async () => expect(await snapshots()).toEqual(before));
+    }
+
+    it('to overwrite it on Ctrl-C', async () => {
+      await using up = startDevloop(['up', '-n', NAMESPACE, ...SERVER], { cwd: checkout, env: env() });
+      await up.waitFor('session.ready');
+      await meddle();
+      up.signal('SIGINT');
+      expect(await up.exited, up.log()).toBe(4);
+      await settle(up.events);
+    });
+
+    it('to overwrite it on down', async () => {
+      await using up = startDevloop(['up', '-n', NAMESPACE, ...SERVER], { cwd: checkout, env: env() });
+      const { pid } = await up.waitFor('controller.started');
+      await up.waitFor('session.ready');
+      await meddle();
+      up.signal('SIGKILL');
+      await up.exited;
+      const { code, events, log } = await runDevloop(['down'], { cwd: scratch, env: env() });
+      expect(code, log).toBe(4);
+      await settle(events);
+      expect(() => process.kill(pid, 0), 'the controller has been ended').toThrow();
+      expect((await runDevloop(['down'], { cwd: scratch, env: env() })).code).toBe(0);
+    });
+  });
+
+  describe('a second operator', () => {
+    beforeAll(async () => {
+      const text = (await cluster.kubectl(['kustomize', join(SAMPLE, 'config/default')]))
+        .replaceAll('application-operator', 'second-operator')
+        .replace('replicas: 1', 'replicas: 0');
+      const documents = parseAllDocuments(text).map((one) => one.toJS());
+      const wanted = documents.filter(
+        ({ kind, apiVersion }) =>
+          kind !== 'CustomResourceDefinition' && !apiVersion.startsWith('cert-manager.io'),
+      );
+      for (const one of wanted) delete one.metadata.annotations?.['cert-manager.io/inject-ca-from'];
+      const input = wanted.map((one) => stringify(one, { aliasDuplicateObjects: false })).join('---\n');
+      await cluster.kubectl(['apply', '--server-side', '-f', '-'], { input });
+    });
+
+    const inSecond = (...args: string[]): Promise<string> => cluster.kubectl(['-n', SECOND, ...args]);
+
+    it('that matches equally well; --namespace and --service cure it', async () => {
+      const hint = `devloop up --service ${NAMESPACE}/${SERVICE}\ndevloop up --service ${SECOND}/${SECOND_SERVICE}`;
+      const message = await refuses(['up'], { code: 'target.ambiguous', message: /equally well/, hint });
+      expect(message).toContain(`${NAMESPACE}/${SERVICE}`);
+      expect(message).toContain(`${SECOND}/${SECOND_SERVICE}`);
+      for (const cure of [
+        ['-n', SECOND],
+        ['--service', `${SECOND}/${SECOND_SERVICE}`],
+      ]) {
+        const { code, events, log } = await runDevloop(['up', '--dry-run', ...cure], {
+          cwd: checkout,
+          env: env(),
+        });
+        expect(code, log).toBe(0);
+        const found = events.filter((event) => event.type === 'discovered' && event.what === 'deployment');
+        expect(found).toMatchObject([{ value: `${SECOND}/${SECOND_DEPLOYMENT}` }]);
+      }
+    });
+
+    describe('whose Secret', () => {
+      const object = `Secret ${SECOND}/${SECRET}`;
+      let good: { certificate: string; key: string };
+      const secret = async (data: Record<string, string>): Promise<void> => {
+        const manifest = {
+          apiVersion: 'v1',
+          kind: 'Secret',
+          metadata: { name: SECRET, namespace: SECOND },
+          data,
+        };
+        await cluster.kubectl(['apply', '-f', '-'], { input: JSON.stringify(manifest) });
+      };
+      const pair = (certificate: string, key: string): Promise<void> =>
+        secret({ 'tls.crt': base64(certificate), 'tls.key': base64(key) });
+      const trust = async (ca: string): Promise<void> => {
+        for (const kind of ['validating', 'mutating']) {
+          const patch = [{ op: 'add', path: '/webhooks/0/clientConfig/caBundle', value: base64(ca) }];
+          const name = `second-operator-${kind}-webhook-configuration`;
+          await cluster.kubectl([
+            'patch',
+            `${kind}webhookconfiguration`,
+            name,
+            '--type=json',
+            '-p',
+            JSON.stringify(patch),
+          ]);
+        }
+      };
+      const up = (refusal: Refusal): Promise<string> => refuses(['up', '-n', SECOND, ...SERVER], refusal);
+
+      beforeAll(async () => {
+        good = await selfSignedPair([SECOND_NAME], { days: 10 });
+        await trust(good.certificate);
+      });
+
+      it('is missing', async () => {
+        const message = `${object} does not exist, though the Deployment mounts it`;
+        await up({ code: 'certificate.not-found', message, hint: `kubectl -n ${SECOND} get` });
+      });
+
+      it('is empty', async () => {
+        await secret({});
+        await up({ code: 'certificate.invalid', message: `${object} is empty`, hint: /./ });
+      });
+
+      it('holds a key of another certificate', async () => {
+        await pair(good.certificate, (await selfSignedPair([SECOND_NAME], { days: 10 })).key);
+        await up({ code: 'certificate.invalid', message: `${object} does not fit together`, hint: /./ });
+      });
+
+      it('holds no PEM', async () => {
+        await pair('nothing', 'at all');
+        await up({
+          code: 'certificate.invalid',
+          message: `${object} holds no PEM certificate in tls.crt`,
+          hint: /./,
+        });
+      });
+
+      it('has expired', async () => {
+        const { certificate, key } = await selfSignedPair([SECOND_NAME], { days: 0 });
+        await trust(certificate);
+        await pair(certificate, key);
+        await up({
+          code: 'certificate.unusable',
+          message: /it expired at 2\d{3}-/,
+          hint: `kubectl -n ${SECOND}`,
+        });
+      });
+
+      it('is for other names', async () => {
+        const { certificate, key } = await selfSignedPair(['other.example.svc'], { days: 10 });
+        await trust(certificate);
+        await pair(certificate, key);
+        const message = `it is not for ${SECOND_NAME}; it names only other.example.svc`;
+        await up({ code: 'certificate.unusable', message, hint: `kubectl -n ${SECOND}` });
+      });
+
+      it('is named in devloop.yaml, and what cert-manager made it from is named in the hint', async () => {
+        const text = `certificates: {secret: ${NAMESPACE}/${SECRET}}\n`;
+        const cwd = await copy((directory) => writeFile(join(directory, 'devloop.yaml'), text));
+        const message = `The certificate in Secret ${NAMESPACE}/${SECRET} cannot be used`;
+        const hint = `kubectl -n ${NAMESPACE} describe certificate application-operator-serving-cert`;
+        await refuses(
+          ['up', '-n', SECOND, ...SERVER],
+          { code: 'certificate.unusable', message, hint },
+          { cwd },
+        );
+      });
+
+      it('does not chain to the caBundle', async () => {
+        await trust(await readFile(join(cluster.dir, 'pki/ca.crt'), 'utf8'));
+        await pair(good.certificate, good.key);
+        const message = /does not chain to the caBundle: its issuer is CN=devloop/;
+        await up({ code: 'certificate.unusable', message, hint: `kubectl -n ${SECOND}` });
+      });
+    });
+
+    describe('whose Service', () => {
+      async function service(spec: object): Promise<void> {
+        await inSecond('delete', 'service', SECOND_SERVICE);
+        const manifest = {
+          apiVersion: 'v1',
+          kind: 'Service',
+          metadata: { name: SECOND_SERVICE, namespace: SECOND },
+          spec,
+        };
+        await cluster.kubectl(['apply', '-f', '-'], { input: JSON.stringify(manifest) });
+      }
+      const ports = [{ port: 443, targetPort: 9443 }];
+      const selector = { 'control-plane': 'controller-manager', 'app.kubernetes.io/name': 'second-operator' };
+      const object = `Service ${SECOND}/${SECOND_SERVICE}`;
+
+      it.each([
+        ['is headless', { clusterIP: 'None', selector, ports }, 'cluster IP'],
+        [
+          'is of type ExternalName',
+          { type: 'ExternalName', externalName: 'example.com', ports },
+          'ordinary Service',
+        ],
+        ['has no selector', { ports }, 'endpointslices'],
+        ['has no port 443', { selector, ports: [{ port: 8443 }] }, 'get service'],
+      ])('%s', async (what, spec, hint) => {
+        await service(spec);
+        const refusal = { code: 'service.unsupported', message: `${object} ${what}`, hint } as const;
+        await refuses(['up', '--service', `${SECOND}/${SECOND_SERVICE}`], refusal);
+      });
+
+      it('does not exist, though a webhook configuration calls it', async () => {
+        await inSecond('delete', 'service', SECOND_SERVICE);
+        const message = /does not exist, though ValidatingWebhookConfiguration second-operator-/;
+        await refuses(['up', '-n', SECOND], { code: 'target.not-found', message, hint: 'get services' });
+      });
+    });
+  });
+});
+
+function base64(text: string): string {
+  return Buffer.from(text).toString('base64');
+}
