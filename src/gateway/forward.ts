@@ -48,7 +48,7 @@ async function forward(agent: Agent, target: Target, review: ReviewRequest, wait
     const next = afterFailure(result, deaths);
     if (next === 'give-up') return failed(result, deaths);
     // The pool may be full of connections that ended with the old process; one that ends first proves nothing.
-    if (next === 'resend' && over === false) deaths += 1;
+    if (next === 'resend' && !result.reused) deaths += 1;
     if (next === 'resend') over = false;
     await sleep(RETRY_MS, undefined, { signal: waiting.signal }).catch(() => waiting.signal.throwIfAborted());
   }
@@ -83,7 +83,12 @@ function attempt(agent: Agent | false, target: Target, review: ReviewRequest, wa
       waiting.for = 'answer';
     });
     outgoing.on('error', (error: NodeJS.ErrnoException) =>
-      settle({ code: error.code, message: error.message, connected: waiting.for === 'answer' }),
+      settle({
+        code: error.code,
+        message: error.message,
+        connected: waiting.for === 'answer',
+        reused: outgoing.reusedSocket,
+      }),
     );
     outgoing.on('response', (incoming) => void readAnswer(incoming).then(settle));
     outgoing.end(review.body);

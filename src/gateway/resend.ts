@@ -4,6 +4,8 @@ export interface Failure {
   message: string;
   /** The TLS connection stood, so the controller may have seen the review. */
   connected: boolean;
+  /** The connection had been open before: it may have ended before the review was even sent. */
+  reused: boolean;
 }
 
 const CONNECTION_ENDED = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED']);
