@@ -394,7 +394,11 @@ describe('devloop refuses', () => {
       const cwd = await copy((directory) => writeFile(join(directory, 'devloop.yaml'), text));
       const message = await refuses(
         ['up'],
-        { code: 'config.invalid', message: 'devloop.yaml has 5 problems', hint: 'All settings are described in' },
+        {
+          code: 'config.invalid',
+          message: 'devloop.yaml has 5 problems',
+          hint: 'All settings are described in',
+        },
         { cwd },
       );
       const places = [...message.matchAll(/^ {2}(\d+:\d+) {2}/gm)].map((match) => match[1]);
