@@ -104,9 +104,8 @@ function followSignals(): void {
 function leave(reason: string): void {
   if (leaving.signal.aborted) return;
   if (output.putsBack) {
-    process.stderr.write(
-      `${reason}: everything is being put back. A second Ctrl-C leaves at once; \`devloop down\` then puts back what is left.\n`,
-    );
+    const message = `${reason}. A second Ctrl-C leaves at once; \`devloop down\` then puts back what is left.`;
+    printer?.print({ type: 'note', message });
   }
   leaving.abort(reason);
 }

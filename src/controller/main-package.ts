@@ -37,7 +37,7 @@ async function requireGoModule(directory: string, signal: AbortSignal | undefine
   if (!(await exists(join(directory, 'go.mod')))) {
     throw new DevloopError(
       'controller.no-main',
-      `no go.mod in ${directory}, so there is no Go operator to build`,
+      `There is no go.mod in ${directory}, so there is no Go operator to build.`,
       {
         hint: 'devloop up -- <command> runs an operator in any language',
       },
@@ -47,9 +47,9 @@ async function requireGoModule(directory: string, signal: AbortSignal | undefine
   if (missing) {
     throw new DevloopError(
       'controller.no-toolchain',
-      'the operator is written in Go, but there is no go on the PATH',
+      'The operator is written in Go, but there is no go on the PATH.',
       {
-        hint: 'install Go from https://go.dev/dl, or run a built operator: devloop up -- <command>',
+        hint: 'Install Go from https://go.dev/dl, or run a built operator: devloop up -- <command>',
       },
     );
   }
@@ -106,13 +106,13 @@ async function mainsOfModule(directory: string, signal: AbortSignal | undefined)
 
 function noMain(candidates: string[]): DevloopError {
   if (candidates.length === 0) {
-    return new DevloopError('controller.no-main', 'this Go module holds no main package', {
+    return new DevloopError('controller.no-main', 'This Go module holds no main package.', {
       hint: 'devloop up -- <command> runs a program that is built elsewhere',
     });
   }
   return new DevloopError(
     'controller.no-main',
-    `several main packages could be the manager: ${candidates.join(', ')}`,
+    `Several main packages could be the manager: ${candidates.join(', ')}.`,
     { hint: NAME_IT },
   );
 }

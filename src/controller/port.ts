@@ -27,9 +27,11 @@ export async function requireFreePort(port: number): Promise<void> {
   const owner = await portOwner(port);
   throw new DevloopError(
     'port.in-use',
-    `port ${port}, which the controller needs, is held by ${describeOwner(owner)}`,
+    `Port ${port}, which the controller needs, is held by ${describeOwner(owner)}.`,
     {
-      hint: `${owner ? `kill ${owner.pid}` : 'end that process'}, or give the controller another port`,
+      hint: owner
+        ? `If it is another session of devloop, end that with devloop down; otherwise: kill ${owner.pid}`
+        : 'End that process first.',
     },
   );
 }

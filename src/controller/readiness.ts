@@ -86,14 +86,14 @@ async function pollTls(
   return 'ready';
 }
 
-const READ_ON = 'its last lines above say why; mend that, and run devloop up again';
+const READ_ON = 'Its last lines above say why; mend that, and run devloop up again.';
 
 function notReady({ webhook, deadlineMs }: ReadinessOptions): DevloopError {
   return new DevloopError(
     'controller.not-ready',
-    `the controller runs, but did not answer TLS on ${webhook?.host}:${webhook?.port} within ${deadlineMs / 1000} s`,
+    `The controller runs, but did not answer TLS on ${webhook?.host}:${webhook?.port} within ${deadlineMs / 1000} s.`,
     {
-      hint: 'look at its output: it may listen on another port, wait for its certificate, or serve no webhooks (ENABLE_WEBHOOKS=false)',
+      hint: 'Look at its output: it may listen on another port, wait for its certificate, or serve no webhooks (ENABLE_WEBHOOKS=false)',
     },
   );
 }
@@ -101,9 +101,9 @@ function notReady({ webhook, deadlineMs }: ReadinessOptions): DevloopError {
 async function exitedError(exit: Exit, lines: string[]): Promise<DevloopError> {
   const cause = exitCause(lines);
   const owner = cause?.port === undefined ? '' : `, held by ${describeOwner(await portOwner(cause.port))}`;
-  const summary = `the controller ${describeExit(exit)}${cause ? `: ${cause.message}${owner}` : ''}`;
+  const summary = `The controller ${describeExit(exit)}${cause ? `: ${cause.message}${owner}` : ''}`;
   const message = [summary, ...lines.map((line) => `  ${line}`)].join('\n');
   const hint =
-    cause?.hint ?? (exit.failure === undefined ? READ_ON : 'see that the command exists and may be run');
+    cause?.hint ?? (exit.failure === undefined ? READ_ON : 'See that the command exists and may be run.');
   return new DevloopError('controller.exited', message, { hint });
 }

@@ -54,8 +54,8 @@ async function firstBuild(supervised: Supervised): Promise<void> {
   const built = await buildProgram(plan, 0, AbortSignal.any([ports.signal, disposed]));
   supervised.buildSpan.toMs = Date.now();
   if (!built.ok) {
-    const hint = goAdvice(built.output) ?? 'mend what it says, and run devloop up again';
-    const message = `the controller does not build (${plan.build.join(' ')}):\n${built.output}`;
+    const hint = goAdvice(built.output) ?? 'Mend what it says, and run devloop up again.';
+    const message = `The controller does not build (${plan.build.join(' ')}):\n${built.output}`;
     throw new DevloopError('controller.build-failed', message, { hint });
   }
   ports.emit({ type: 'build.done', ms: built.ms });

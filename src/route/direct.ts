@@ -19,7 +19,8 @@ export interface DirectOptions {
 
 /** Addresses of this machine that may face the cluster, the likeliest first. */
 export async function directAddresses(options: DirectOptions): Promise<FoundAddress[]> {
-  if (options.address !== undefined) return [{ address: checked(options.address), source: 'named by you' }];
+  if (options.address !== undefined)
+    return [{ address: usableAddress(options.address), source: 'named by you' }];
   const towards = [
     ...options.nodes.slice(0, 3).map((node) => ({ host: node, source: `faces node ${node}` })),
     { host: new URL(options.server).hostname.replace(/^\[|\]$/g, ''), source: 'faces the API server' },
@@ -33,7 +34,8 @@ export async function directAddresses(options: DirectOptions): Promise<FoundAddr
   );
 }
 
-function checked(address: string): string {
+/** The address, if an endpoint may hold it. */
+export function usableAddress(address: string): string {
   const why = refusal(address);
   if (why === undefined) return address;
   throw new DevloopError('route.address', `${address} cannot be used: ${why}.`, {

@@ -3,6 +3,7 @@ import { discover, type Target } from '../cluster/discover.ts';
 import { forbidden, missing, neededFor } from '../cluster/permissions.ts';
 import { assertTakeable } from '../cluster/service.ts';
 import type { Emit } from '../report/events.ts';
+import { usableAddress } from '../route/direct.ts';
 import { deadSessions, namespacesOf } from './holders.ts';
 import { hintsOf, type Opened } from './open.ts';
 import type { Io, UpOptions } from './options.ts';
@@ -16,7 +17,9 @@ export async function findTarget(opened: Opened, options: UpOptions, io: Io, pla
   const look = (emit: Emit): Promise<Target> =>
     withPermissionList(opened, () => discover(api, opened.wanted, hints, emit));
   const target = await look(io.emit);
-  for (const { service } of target.services) assertTakeable(service);
+  const address = options.address ?? opened.config.address;
+  if (address !== undefined) usableAddress(address);
+  for (const { service } of target.services) assertTakeable(service, address);
   const lacking = await missing(api, permissionsFor(target));
   if (lacking.length > 0) throw forbidden(api, lacking);
   const dead = await deadSessions(api, target, place, options.takeOver, io.emit, io.signal);

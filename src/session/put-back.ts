@@ -14,6 +14,9 @@ export interface Ending {
   target: Target;
   route: OpenRoute | undefined;
   supervisor: Supervisor | undefined;
+  /** Something may have been written to the cluster. */
+  begun: boolean;
+  failed: boolean;
   io: Io;
 }
 
@@ -26,29 +29,25 @@ const IN_A_ROW = 10;
  * The end of `up`: the cluster first, while the local controller still answers; then the connections; then what runs here.
  * Never interrupted: a second Ctrl-C ends the process, and the marks make that safe.
  */
-export async function putBack({ api, session, target, route, supervisor, io }: Ending): Promise<void> {
-  const started = performance.now();
-  const { emit } = io;
-  const never = new AbortController().signal;
-  emit({
-    type: 'session.stopping',
-    reason: io.signal.aborted ? String(io.signal.reason ?? 'interrupted') : 'ended',
-  });
-  route?.gateways.release();
+export async function putBack(ending: Ending): Promise<void> {
+  const { route, supervisor } = ending;
   await using local = new AsyncDisposableStack();
   if (route) local.use(route);
   if (supervisor) local.use(supervisor);
   if (route) local.defer(() => route.gateways.drain());
-  const namespaces = namespacesOf(target);
+  if (ending.begun) await restoreCluster(ending);
+}
+
+async function restoreCluster({ api, session, target, route, failed, io }: Ending): Promise<void> {
+  const started = performance.now();
+  const { emit, signal } = io;
+  const never = new AbortController().signal;
+  const reason = signal.aborted ? String(signal.reason ?? 'interrupted') : failed ? 'it failed' : 'ended';
+  emit({ type: 'session.stopping', reason });
+  route?.gateways.release();
   const afterServices = route && (() => waitUntilLetGo(api, session, target, emit, never));
-  const restored = await restore(
-    api,
-    session,
-    namespaces,
-    { readySeconds: READY_SECONDS, afterServices },
-    emit,
-    never,
-  );
+  const options = { readySeconds: READY_SECONDS, afterServices };
+  const restored = await restore(api, session, namespacesOf(target), options, emit, never);
   reportLeft(restored, emit);
   emit({ type: 'session.restored', session, changes: restored.changes, ms: performance.now() - started });
   if (restored.left.length > 0) throw incomplete(restored.left.length);

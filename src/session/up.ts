@@ -71,10 +71,12 @@ async function run(session: Session): Promise<void> {
   let route: OpenRoute | undefined;
   let supervisor: Supervisor | undefined;
   let failure: unknown;
+  let begun = false;
   await using leases = new AsyncDisposableStack();
   try {
     const pairs = await findKeyPairs(session);
     supervisor = await prepareController(session, emit, signal, () => route);
+    begun = true;
     await holdLeases(session, (lease) => held.push(leases.use(lease)));
     const openingRoute = async (): Promise<void> => {
       if (target.services.length > 0)
@@ -98,15 +100,18 @@ async function run(session: Session): Promise<void> {
     failure = error;
   }
   ending.abort();
-  await putBack({ api, session: id, target, route, supervisor, io: { ...io, emit } }).catch((error) => {
-    if (failure === undefined) throw error;
-    // What went wrong first is what the user has to know; this comes on top.
-    emit({
-      type: 'warning',
-      message: `Not everything could be put back: ${messageOf(error)}`,
-      hint: 'devloop down',
-    });
-  });
+  const failed = failure !== undefined;
+  await putBack({ api, session: id, target, route, supervisor, begun, failed, io: { ...io, emit } }).catch(
+    (error) => {
+      if (failure === undefined) throw error;
+      // What went wrong first is what the user has to know; this comes on top.
+      emit({
+        type: 'warning',
+        message: `Not everything could be put back: ${messageOf(error)}`,
+        hint: 'devloop down',
+      });
+    },
+  );
   if (failure !== undefined) throw failure;
 }
 

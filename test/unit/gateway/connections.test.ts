@@ -133,7 +133,7 @@ test('the gateway closes within its bound, whatever is open, and answers what is
   expect((await held).status).toBe(503);
   await again;
   await ended;
-  expect(performance.now() - began).toBeLessThan(2500);
+  expect(performance.now() - began).toBeLessThan(10_000);
   await until(() => bench.controller.connections === 0);
 });
 
@@ -150,7 +150,7 @@ test('with nothing under way the gateway closes at once', async () => {
   await once(unused, 'secureConnect');
   const began = performance.now();
   await bench.gateway[Symbol.asyncDispose]();
-  expect(performance.now() - began).toBeLessThan(500);
+  expect(performance.now() - began).toBeLessThan(1800);
 });
 
 test('hostile bytes on the socket and inside TLS do no harm', async () => {

@@ -48,10 +48,14 @@ test('headers of one connection stay there, also those that Connection names', (
 });
 
 test('a controller that does not listen is waited for without end, one that dies under the review is not', () => {
-  expect(afterFailure({ code: 'ECONNREFUSED', message: '', connected: false, reused: false }, 99)).toBe('wait');
+  expect(afterFailure({ code: 'ECONNREFUSED', message: '', connected: false, reused: false }, 99)).toBe(
+    'wait',
+  );
   expect(afterFailure({ code: 'ECONNRESET', message: '', connected: false, reused: false }, 99)).toBe('wait');
   expect(afterFailure({ code: 'ECONNRESET', message: '', connected: true, reused: false }, 0)).toBe('resend');
-  expect(afterFailure({ code: 'ECONNRESET', message: '', connected: true, reused: false }, 4)).toBe('give-up');
+  expect(afterFailure({ code: 'ECONNRESET', message: '', connected: true, reused: false }, 4)).toBe(
+    'give-up',
+  );
   expect(afterFailure({ code: 'EPROTO', message: '', connected: false, reused: false }, 0)).toBe('give-up');
   expect(afterFailure({ code: undefined, message: '', connected: false, reused: false }, 0)).toBe('give-up');
 });
