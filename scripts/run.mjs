@@ -47,7 +47,12 @@ async function install() {
   const hash = hashOf(ROOT, ['package-lock.json'], process.platform, process.arch);
   if (hasStamp(stamp, hash)) return;
   // The tools are devDependencies, which NODE_ENV=production would leave out.
-  await must('install packages', 'npm', ['ci', '--include=dev', '--no-audit', '--no-fund'], { cwd: ROOT });
+  await must(
+    'install packages',
+    'npm',
+    ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'],
+    { cwd: ROOT },
+  );
   if (!existsSync(NODE))
     giveUp(
       'npm did not install Node 24 into node_modules: are install scripts switched off (npm config get ignore-scripts)?',

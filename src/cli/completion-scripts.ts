@@ -1,4 +1,19 @@
-import type { Described, DescribedFlag } from './completion.ts';
+/** What can be typed, as far as a shell has to know it. */
+export interface Described {
+  name: string;
+  about: string;
+  words: string[];
+  /** Whether a command of the user's own follows `--`. */
+  takesCommand: boolean;
+  flags: DescribedFlag[];
+}
+
+export interface DescribedFlag {
+  long: string;
+  short: string | undefined;
+  about: string;
+  takes: 'nothing' | 'value' | 'file';
+}
 
 export function bash(commands: Described[]): string {
   const flags = commands.flatMap((command) => command.flags);

@@ -1,22 +1,6 @@
 import { Argument, Command, type Option } from 'commander';
+import type { Described, DescribedFlag } from './completion-scripts.ts';
 import type { Shell } from './shell.ts';
-
-/** What can be typed, as far as a shell has to know it. */
-export interface Described {
-  name: string;
-  about: string;
-  words: string[];
-  /** Whether a command of the user's own follows `--`. */
-  takesCommand: boolean;
-  flags: DescribedFlag[];
-}
-
-export interface DescribedFlag {
-  long: string;
-  short: string | undefined;
-  about: string;
-  takes: 'nothing' | 'value' | 'file';
-}
 
 export function completionCommand(shell: Shell, program: Command): Command {
   return new Command('completion')

@@ -1,20 +1,10 @@
-import type { IncomingMessage } from 'node:http';
-import { request as httpRequest } from 'node:http';
-import { Agent, type AgentOptions, request as httpsRequest, type RequestOptions } from 'node:https';
-import { DevloopError } from '../errors.ts';
-import { ApiError, connectionError, unauthorizedError } from './api-errors.ts';
+import { ApiError } from './api-errors.ts';
 import type { Selected } from './kubeconfig.ts';
 import type { KubeObject, List } from './objects.ts';
 import { collectionPath, type Kind, type ObjectRef, objectPath } from './resources.ts';
+import { type CallOptions, createTransport } from './transport.ts';
 
 export type PatchType = 'json' | 'merge';
-
-export interface CallOptions {
-  /** Only for reads and waits: a write that was sent is never cut off, since nobody could tell whether it happened. */
-  signal?: AbortSignal;
-  query?: Record<string, string>;
-  accept?: string;
-}
 
 /** One cluster over one keep-alive pool. Methods reject with ApiError (the server's refusal) or DevloopError (no answer). */
 export interface ClusterApi extends AsyncDisposable {
@@ -42,8 +32,6 @@ export interface ClusterApi extends AsyncDisposable {
     options?: CallOptions & { contentType?: string },
   ): Promise<T>;
 }
-
-const CALL_TIMEOUT_MS = 30_000;
 
 const PATCH_TYPES = { json: 'application/json-patch+json', merge: 'application/merge-patch+json' } as const;
 
@@ -93,184 +81,4 @@ export async function connect(selected: Selected): Promise<ClusterApi> {
       transport.close();
     },
   };
-}
-
-interface Transport {
-  call<T>(
-    method: string,
-    path: string,
-    body: unknown,
-    options: CallOptions & { contentType?: string },
-  ): Promise<T>;
-  close(): void;
-}
-
-async function createTransport(selected: Selected): Promise<Transport> {
-  const base = new URL(selected.server);
-  const send = base.protocol === 'http:' ? httpRequest : httpsRequest;
-  let auth = await authenticate(selected);
-  const agents: Agent[] = [];
-  /** An agent stands for one client certificate; an old one ends its calls, and is closed with the others. */
-  const newAgent = (): Agent | undefined => {
-    if (selected.config.getCurrentCluster()?.proxyUrl) return auth.agent;
-    agents.push(new Agent({ ...tlsOf(auth), keepAlive: true, maxSockets: 16, scheduling: 'lifo' }));
-    return agents.at(-1);
-  };
-  let agent = newAgent();
-
-  async function once(
-    method: string,
-    path: string,
-    body: unknown,
-    options: CallOptions & { contentType?: string },
-  ): Promise<Answer> {
-    const payload = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
-    const url = new URL(base.pathname.replace(/\/$/, '') + path, base);
-    for (const [key, value] of Object.entries(options.query ?? {})) url.searchParams.set(key, value);
-    return await exchange(send, url, payload, {
-      method,
-      agent: base.protocol === 'http:' ? undefined : agent,
-      headers: {
-        ...auth.headers,
-        accept: options.accept ?? 'application/json',
-        'user-agent': 'devloop',
-        ...(payload
-          ? { 'content-type': options.contentType ?? 'application/json', 'content-length': payload.length }
-          : {}),
-      },
-      ...(options.signal ? { signal: options.signal } : {}),
-    });
-  }
-
-  async function call<T>(
-    method: string,
-    path: string,
-    body: unknown,
-    options: CallOptions & { contentType?: string },
-  ): Promise<T> {
-    let answer = await retried(() => once(method, path, body, options), method, selected, options.signal);
-    if (answer.status === 401) {
-      // Exec plugins and OIDC hand out short-lived tokens; the library makes a new one when the old one has run out.
-      const before = auth;
-      auth = await authenticate(selected);
-      if (auth.cert !== before.cert || auth.key !== before.key) agent = newAgent();
-      answer = await retried(() => once(method, path, body, options), method, selected, options.signal);
-    }
-    if (answer.status === 401) throw unauthorizedError(selected);
-    const parsed = parse(answer);
-    if (answer.status >= 400) throw ApiError.from(method, path, answer.status, parsed, answer.text);
-    return parsed as T;
-  }
-
-  return { call, close: () => [agent, ...agents].forEach((one) => void one?.destroy()) };
-}
-
-type AuthOptions = RequestOptions & { agent?: Agent };
-
-async function authenticate(selected: Selected): Promise<AuthOptions> {
-  const options: AuthOptions = {};
-  try {
-    await selected.config.applyToHTTPSOptions(options);
-  } catch (error) {
-    throw unauthorizedError(selected, error);
-  }
-  if (options.auth) {
-    const basic = Buffer.from(String(options.auth)).toString('base64');
-    options.headers = { ...(options.headers as Record<string, string>), authorization: `Basic ${basic}` };
-  }
-  return options;
-}
-
-function tlsOf({
-  ca,
-  cert,
-  key,
-  pfx,
-  passphrase,
-  rejectUnauthorized,
-  servername,
-}: RequestOptions): AgentOptions {
-  const all = { ca, cert, key, pfx, passphrase, rejectUnauthorized, servername };
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
-}
-
-interface Answer {
-  status: number;
-  text: string;
-}
-
-function exchange(
-  send: typeof httpsRequest | typeof httpRequest,
-  url: URL,
-  payload: Buffer | undefined,
-  options: RequestOptions & { agent?: Agent | undefined },
-): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const request = send(
-      url,
-      { ...options, timeout: CALL_TIMEOUT_MS } as RequestOptions,
-      (response: IncomingMessage) => {
-        const chunks: Buffer[] = [];
-        response.on('data', (chunk: Buffer) => chunks.push(chunk));
-        response.on('error', reject);
-        response.on('end', () =>
-          resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') }),
-        );
-      },
-    );
-    request.on('timeout', () =>
-      request.destroy(
-        Object.assign(new Error(`no answer in ${CALL_TIMEOUT_MS / 1000} s`), { code: 'ETIMEDOUT' }),
-      ),
-    );
-    request.on('error', reject);
-    request.end(payload);
-  });
-}
-
-const READS = new Set(['GET', 'HEAD']);
-
-/**
- * A read whose pooled connection the server had just closed is sent again; writes are left to callers, who look before they
- * repeat. What the server turned away as too much (429, and 503 for reads) was not done, and is asked again after a while.
- */
-async function retried(
-  attempt: () => Promise<Answer>,
-  method: string,
-  selected: Selected,
-  signal?: AbortSignal,
-): Promise<Answer> {
-  for (let tries = 0; ; tries++) {
-    try {
-      const answer = await attempt();
-      if (!isTurnedAway(answer.status, method) || tries >= TURNED_AWAY_TRIES) return answer;
-    } catch (error) {
-      if (signal?.aborted) throw signal.reason;
-      if (tries >= 2 || !READS.has(method) || !isReset(error)) throw connectionError(selected, error);
-      continue;
-    }
-    await new Promise((resolve) => setTimeout(resolve, 250 * 2 ** tries));
-  }
-}
-
-const TURNED_AWAY_TRIES = 5;
-
-function isTurnedAway(status: number, method: string): boolean {
-  return status === 429 || (status === 503 && READS.has(method));
-}
-
-function isReset(error: unknown): boolean {
-  return ['ECONNRESET', 'EPIPE'].includes((error as NodeJS.ErrnoException).code ?? '');
-}
-
-function parse({ status, text }: Answer): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    if (status >= 400) return undefined;
-    const what = text === '' ? 'an empty body' : `something that is not JSON: ${text.slice(0, 200)}`;
-    throw new DevloopError('cluster.rejected', `The API server answered with ${what}`, {
-      hint: 'Is there a proxy or a login page between? Check the server of the kubeconfig.',
-    });
-  }
 }

@@ -2,9 +2,9 @@ import { DevloopError } from '../errors.ts';
 import type { ClusterApi } from './api.ts';
 import { type Candidate, unique } from './candidates.ts';
 import type { Hints } from './checkout.ts';
-import { originalSelector, type Wanted } from './discover.ts';
+import type { Wanted } from './discover.ts';
 import type { Container, Deployment, Service } from './objects.ts';
-import { isSelectedBy, managerContainer, mountsOf } from './workload.ts';
+import { isSelectedBy, managerContainer, mountsOf, originalSelector } from './workload.ts';
 
 /** The in-cluster manager: what is quieted while the controller runs here, and whose arguments and environment it gets. */
 export interface TargetDeployment {

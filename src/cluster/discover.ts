@@ -1,14 +1,13 @@
 import { DevloopError } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
 import type { ClusterApi } from './api.ts';
-import { ApiError } from './api-errors.ts';
-import { type Candidate, type Ranked, rank, unique, webhookServices } from './candidates.ts';
+import { type Candidate, type Ranked, rank, unique } from './candidates.ts';
 import type { Hints } from './checkout.ts';
 import { findDeployment, type TargetDeployment } from './discover-deployment.ts';
-import { undoOf, valueAt } from './marks.ts';
-import type { CustomResourceDefinition, Service, WebhookConfiguration } from './objects.ts';
-import { kindInfo, type ObjectRef } from './resources.ts';
-import { isSelectedBy, servicePort, targetPortOf } from './workload.ts';
+import type { Service } from './objects.ts';
+import type { ObjectRef } from './resources.ts';
+import { listCandidates } from './webhook-calls.ts';
+import { isSelectedBy, originalSelector, servicePort, targetPortOf } from './workload.ts';
 
 /** A webhook Service of the operator, with what calls it and where its ports lead in the Pod. */
 export interface TargetService {
@@ -54,50 +53,6 @@ export async function discover(api: ClusterApi, wanted: Wanted, hints: Hints, em
   };
   tell(target, wanted, emit);
   return target;
-}
-
-async function listCandidates(api: ClusterApi, hints: Hints): Promise<Candidate[]> {
-  const [validating, mutating, definitions] = await Promise.all([
-    api.list<WebhookConfiguration>('ValidatingWebhookConfiguration', undefined),
-    api.list<WebhookConfiguration>('MutatingWebhookConfiguration', undefined),
-    convertedDefinitions(api, hints),
-  ]);
-  return webhookServices(
-    [
-      ...validating.map((object) => ({ kind: 'ValidatingWebhookConfiguration', object })),
-      ...mutating.map((object) => ({ kind: 'MutatingWebhookConfiguration', object })),
-    ],
-    definitions,
-  );
-}
-
-/** Who may not read CRDs goes without their conversions: they share the Service of the webhooks nearly always. */
-async function convertedDefinitions(api: ClusterApi, hints: Hints): Promise<CustomResourceDefinition[]> {
-  if (hints.groups.size === 0) return [];
-  try {
-    const names = (await definitionNames(api)).filter((name) =>
-      hints.groups.has(name.slice(name.indexOf('.') + 1)),
-    );
-    const read = await Promise.all(
-      names.map((name) => api.get<CustomResourceDefinition>({ kind: 'CustomResourceDefinition', name })),
-    );
-    return read
-      .filter((definition) => definition !== undefined)
-      .filter(({ spec }) => spec.conversion?.strategy === 'Webhook');
-  } catch (error) {
-    if (error instanceof ApiError && error.isForbidden) return [];
-    throw error;
-  }
-}
-
-/** CRDs of a big cluster are tens of megabytes: only their names come, as a Table. */
-async function definitionNames(api: ClusterApi): Promise<string[]> {
-  const { root, plural } = kindInfo('CustomResourceDefinition');
-  const table = await api.call<{ rows?: { cells: unknown[] }[] }>('GET', `${root}/${plural}`, undefined, {
-    accept: 'application/json;as=Table;g=meta.k8s.io;v=v1',
-    query: { includeObject: 'None' },
-  });
-  return (table.rows ?? []).map((row) => String(row.cells[0]));
 }
 
 type Chosen = Candidate & { evidence: string[] };
@@ -168,12 +123,6 @@ function leadsTo(service: Service, deployment: TargetDeployment | undefined, emi
   const message = `Service ${namespace}/${name} is of this checkout too, but does not lead to Deployment ${deployment.object.metadata.name}; it is left alone.`;
   emit({ type: 'note', message });
   return false;
-}
-
-/** The selector that a Service has, or had before a session that died took it away. */
-export function originalSelector(service: Service): Record<string, string> {
-  const before = undoOf(service)?.fields.find((field) => field.path.join('.') === 'spec.selector')?.before;
-  return (valueAt(service, ['spec', 'selector']) ?? before ?? {}) as Record<string, string>;
 }
 
 function targetService(

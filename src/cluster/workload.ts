@@ -1,4 +1,5 @@
 /** Which Deployment stands behind a Service, and what its Pods are given. Pure. */
+import { undoOf, valueAt } from './marks.ts';
 import type { Container, Deployment, Secret, Service, ServicePort, Volume } from './objects.ts';
 
 export function isSelectedBy(deployment: Deployment, selector: Record<string, string>): boolean {
@@ -110,4 +111,10 @@ export function mountedFiles(mount: Mount, data: Record<string, string>): Record
 
 export function secretData(secret: Secret): Record<string, string> {
   return secret.data ?? {};
+}
+
+/** The selector that a Service has, or had before a session that died took it away. */
+export function originalSelector(service: Service): Record<string, string> {
+  const before = undoOf(service)?.fields.find((field) => field.path.join('.') === 'spec.selector')?.before;
+  return (valueAt(service, ['spec', 'selector']) ?? before ?? {}) as Record<string, string>;
 }

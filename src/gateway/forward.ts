@@ -59,7 +59,7 @@ function failed(failure: Failure, deaths: number): Answer {
     502,
     deaths === 0
       ? `the controller could not be asked: ${failure.message}`
-      : `the controller closed the connection without an answer ${deaths + 1} times; see whether its output shows a panic`,
+      : `the controller closed the connection without a whole answer ${deaths + 1} times; see whether its output shows a panic`,
   );
 }
 
@@ -90,7 +90,7 @@ function attempt(agent: Agent | false, target: Target, review: ReviewRequest, wa
         reused: outgoing.reusedSocket,
       }),
     );
-    outgoing.on('response', (incoming) => void readAnswer(incoming).then(settle));
+    outgoing.on('response', (incoming) => void readAnswer(incoming, outgoing.reusedSocket).then(settle));
     outgoing.end(review.body);
   });
 }
@@ -118,7 +118,8 @@ function onConnected(outgoing: ClientRequest, connected: () => void): void {
   });
 }
 
-async function readAnswer(incoming: IncomingMessage): Promise<Answer> {
+/** An answer that breaks off never reached the client, so it is worth no more than none. */
+async function readAnswer(incoming: IncomingMessage, reused: boolean): Promise<Answer | Failure> {
   try {
     const body = await readBody(incoming, Number.POSITIVE_INFINITY);
     return {
@@ -127,6 +128,6 @@ async function readAnswer(incoming: IncomingMessage): Promise<Answer> {
       body: body ?? '',
     };
   } catch (error) {
-    return statusAnswer(502, `the controller broke off in the middle of its answer: ${messageOf(error)}`);
+    return { code: 'ECONNRESET', message: messageOf(error), connected: true, reused };
   }
 }

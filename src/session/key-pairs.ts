@@ -1,4 +1,4 @@
-import { rereadCalls } from '../cluster/reread-calls.ts';
+import { rereadCalls } from '../cluster/webhook-calls.ts';
 import { type FoundPair, findKeyPair, followKeyPair, layOut } from './certificate.ts';
 import type { Session } from './session.ts';
 
