@@ -81,12 +81,12 @@ export async function undoChange(
   return kept;
 }
 
-/** Without its annotation nobody knows how the object was. The mark stays, so that the next look still finds it. */
+/** Without the undo nobody knows how the object was. The mark stays, so that the next look still finds it. */
 function unreadable(ref: ObjectRef, object: KubeObject, emit: Emit): Kept {
   const where = `${ref.kind.toLowerCase()} ${ref.name}${ref.namespace ? ` -n ${ref.namespace}` : ''}`;
   emit({
     type: 'warning',
-    message: `${describe(ref)} was changed by devloop, but its annotation ${UNDO_ANNOTATION}, which says how it was, is gone or broken. It is left as it is.`,
+    message: `${describe(ref)} was changed by devloop, but its mark, which says how it was (${UNDO_ANNOTATION}), is gone or broken. It is left as it is.`,
     hint: `Put it back by hand (deploy the operator again), then: kubectl label ${where} ${SESSION_LABEL}-`,
   });
   const path = ['metadata', 'annotations', UNDO_ANNOTATION];

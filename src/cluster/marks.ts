@@ -7,6 +7,11 @@ import type { Json, KubeObject } from './objects.ts';
 
 export const SESSION_LABEL = 'devloop.dev/session';
 export const UNDO_ANNOTATION = 'devloop.dev/undo';
+/**
+ * What a quieted Deployment had. A label, because its controller copies annotations to the ReplicaSets and never takes them away
+ * there again.
+ */
+export const REPLICAS_LABEL = 'devloop.dev/replicas';
 
 /** One field that a change owns. `undefined` stands for absent. */
 export interface FieldChange {
@@ -39,6 +44,8 @@ export function sessionOf(object: KubeObject): string | undefined {
 }
 
 export function undoOf(object: KubeObject): Undo | undefined {
+  const replicas = object.metadata.labels?.[REPLICAS_LABEL];
+  if (replicas !== undefined) return /^\d+$/.test(replicas) ? quieted(Number(replicas)) : undefined;
   const text = object.metadata.annotations?.[UNDO_ANNOTATION];
   if (text === undefined) return undefined;
   try {
@@ -47,6 +54,19 @@ export function undoOf(object: KubeObject): Undo | undefined {
   } catch {
     return undefined;
   }
+}
+
+const REPLICAS = ['spec', 'replicas'];
+
+function quieted(before: number): Undo {
+  return { v: 1, fields: [{ path: REPLICAS, before, after: 0 }] };
+}
+
+/** Set when the change does nothing but quiet a workload; then it is undone by a label. */
+function replicasBefore(fields: FieldChange[]): number | undefined {
+  const [field] = fields;
+  const isQuieting = fields.length === 1 && field?.path.join('.') === REPLICAS.join('.') && field.after === 0;
+  return isQuieting && Number.isInteger(field.before) ? (field.before as number) : undefined;
 }
 
 /** The patch that makes a change and marks it. It only applies to the very version of the object that was looked at. */
@@ -63,12 +83,15 @@ export function changePatch(
       ...(value === undefined ? {} : { after: value }),
     };
   });
+  const replicas = replicasBefore(fields);
+  const label = replicas === undefined ? {} : { [REPLICAS_LABEL]: String(replicas) };
   const undo: Undo = { v: 1, fields };
+  const annotation = replicas === undefined ? { [UNDO_ANNOTATION]: JSON.stringify(undo) } : {};
   return [
     ...guard(object),
     ...fields.flatMap((field) => write(field.path, field.before, field.after)),
-    ...setEntry(object.metadata.labels, 'labels', SESSION_LABEL, session),
-    ...setEntry(object.metadata.annotations, 'annotations', UNDO_ANNOTATION, JSON.stringify(undo)),
+    ...setEntries(object.metadata.labels, 'labels', { [SESSION_LABEL]: session, ...label }),
+    ...setEntries(object.metadata.annotations, 'annotations', annotation),
   ];
 }
 
@@ -85,17 +108,10 @@ export function undoPatch(object: KubeObject): { patch: PatchOperation[]; kept: 
   }
   const unmark = [
     ...removeEntry(object.metadata.labels, 'labels', SESSION_LABEL),
+    ...removeEntry(object.metadata.labels, 'labels', REPLICAS_LABEL),
     ...removeEntry(object.metadata.annotations, 'annotations', UNDO_ANNOTATION),
   ];
   return { patch: [...guard(object), ...restores, ...unmark], kept };
-}
-
-/** Fields of a marked object that no longer hold what the change wrote. */
-export function drift(object: KubeObject): Kept[] {
-  return (undoOf(object)?.fields ?? []).flatMap(({ path, before, after }) => {
-    const now = valueAt(object, path);
-    return same(now, after) ? [] : [{ path, now, before }];
-  });
 }
 
 export function valueAt(object: unknown, path: string[]): Json | undefined {
@@ -136,15 +152,16 @@ function write(path: string[], now: Json | undefined, value: Json | undefined): 
 
 type StringMap = Record<string, string> | undefined;
 
-function setEntry(
+function setEntries(
   map: StringMap,
   field: 'labels' | 'annotations',
-  key: string,
-  value: string,
+  entries: Record<string, string>,
 ): PatchOperation[] {
-  const create: PatchOperation[] =
-    map === undefined ? [{ op: 'add', path: `/metadata/${field}`, value: {} }] : [];
-  return [...create, { op: 'add', path: `/metadata/${field}/${escapeToken(key)}`, value }];
+  const set = Object.entries(entries).map(
+    ([key, value]): PatchOperation => ({ op: 'add', path: `/metadata/${field}/${escapeToken(key)}`, value }),
+  );
+  const create: PatchOperation = { op: 'add', path: `/metadata/${field}`, value: {} };
+  return map === undefined && set.length > 0 ? [create, ...set] : set;
 }
 
 function removeEntry(map: StringMap, field: 'labels' | 'annotations', key: string): PatchOperation[] {

@@ -9,7 +9,6 @@ const KINDS = {
   Pod: { root: '/api/v1', apiVersion: 'v1', plural: 'pods', namespaced: true },
   Node: { root: '/api/v1', apiVersion: 'v1', plural: 'nodes', namespaced: false },
   Deployment: { root: '/apis/apps/v1', apiVersion: 'apps/v1', plural: 'deployments', namespaced: true },
-  ReplicaSet: { root: '/apis/apps/v1', apiVersion: 'apps/v1', plural: 'replicasets', namespaced: true },
   EndpointSlice: {
     root: '/apis/discovery.k8s.io/v1',
     apiVersion: 'discovery.k8s.io/v1',

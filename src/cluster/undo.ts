@@ -4,10 +4,10 @@ import type { ClusterApi } from './api.ts';
 import { undoChange } from './change.ts';
 import { isControllerSlice, isReadySlice } from './endpoints.ts';
 import type { Marked } from './marked.ts';
-import { type Kept, sessionOf, UNDO_ANNOTATION } from './marks.ts';
-import type { Endpoints, KubeObject, Service } from './objects.ts';
+import { type Kept, sessionOf } from './marks.ts';
+import type { Endpoints, Service } from './objects.ts';
 import { waitUntilReady } from './quiet.ts';
-import { describe, type Kind, type ObjectRef, refOf } from './resources.ts';
+import { describe, type Kind, type ObjectRef } from './resources.ts';
 import { slicesOf } from './service.ts';
 
 export interface UndoContext {
@@ -115,27 +115,6 @@ async function releaseEndpoints({ api, emit }: UndoContext, { ref, object, sessi
   // Nobody overwrote them: the Service has no selector, or is gone. Ours must not stay.
   if (await api.remove(ref, object.metadata.uid))
     emit({ type: 'change', action: 'delete', object: describe(ref), detail: 'not made again by Kubernetes' });
-}
-
-/** The Deployment's controller copies annotations to the ReplicaSet, and never takes them away there. */
-export async function removeTraces({ api }: UndoContext, marked: Marked[]): Promise<void> {
-  await allDone(
-    of(marked, 'Deployment').map(async ({ ref, object }) => {
-      const sets = await api.list<KubeObject>('ReplicaSet', ref.namespace).catch(() => []);
-      const traced = sets.filter(
-        ({ metadata }) =>
-          metadata.annotations?.[UNDO_ANNOTATION] !== undefined &&
-          metadata.ownerReferences?.some((owner) => owner.uid === object.metadata.uid),
-      );
-      const patch = { metadata: { annotations: { [UNDO_ANNOTATION]: null } } };
-      // It is of no consequence there, so whoever may not write ReplicaSets leaves it.
-      await allDone(
-        traced.map(({ metadata }) =>
-          api.patch(refOf('ReplicaSet', metadata), 'merge', patch).catch(() => undefined),
-        ),
-      );
-    }),
-  );
 }
 
 export async function removeLeases({ api }: UndoContext, marked: Marked[]): Promise<void> {

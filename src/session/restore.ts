@@ -6,7 +6,6 @@ import {
   type Left,
   removeCreated,
   removeLeases,
-  removeTraces,
   type UndoContext,
   waitForControllerSlices,
   wake,
@@ -54,7 +53,6 @@ export async function restore(
   if (options.readySeconds > 0) await attempt(() => waitForControllerSlices(context, services, 3_000));
   await attempt(() => removeCreated(context, marked));
   await attempt(async () => options.afterServices?.());
-  await attempt(() => removeTraces(context, marked));
   // While something is left to be put back, the Lease goes on saying whose it is.
   if (failures.length > 0) throw failures[0];
   await removeLeases(context, marked);

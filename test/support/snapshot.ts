@@ -14,24 +14,28 @@ export async function snapshot(cluster: TestCluster, namespace: string): Promise
   const get = async (kind: string, ...args: string[]): Promise<Json[]> =>
     JSON.parse(await cluster.kubectl(['get', kind, ...args, '-o', 'json'])).items;
   const own = (kind: string): Promise<Json[]> => get(kind, '-n', namespace);
-  const [services, deployments, validating, mutating, slices, endpoints, leases, all] = await Promise.all([
-    own('services'),
-    own('deployments'),
-    get('validatingwebhookconfigurations'),
-    get('mutatingwebhookconfigurations'),
-    own('endpointslices'),
-    own('endpoints'),
-    own('leases'),
-    get(
-      'services,deployments,endpoints,endpointslices,leases,pods,configmaps,secrets',
-      '-A',
-      '-l',
-      'devloop.dev/session',
-    ),
-  ]);
+  const [services, deployments, sets, validating, mutating, slices, endpoints, leases, all] =
+    await Promise.all([
+      own('services'),
+      own('deployments'),
+      own('replicasets'),
+      get('validatingwebhookconfigurations'),
+      get('mutatingwebhookconfigurations'),
+      own('endpointslices'),
+      own('endpoints'),
+      own('leases'),
+      get(
+        'services,deployments,endpoints,endpointslices,leases,pods,configmaps,secrets',
+        '-A',
+        '-l',
+        'devloop.dev/session',
+      ),
+    ]);
   return {
     services: services.map(steady),
     deployments: deployments.map((one) => steady({ ...one, status: undefined })),
+    // The Deployment's controller copies annotations here.
+    replicaSets: sets.map((one) => steady({ ...one, status: undefined })),
     configurations: [...validating, ...mutating].map(steady),
     slices: slices.map(sliceFacts).sort(byText),
     endpoints: endpoints.map(endpointFacts).sort(byText),

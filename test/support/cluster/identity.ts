@@ -22,7 +22,12 @@ export async function isAlive({ pid, startedAt }: ProcessIdentity): Promise<bool
 /** Kills a process unless its number means another one by now, and waits for its end. */
 export async function killAndWait(target: ProcessIdentity, timeoutMs = 10_000): Promise<void> {
   const deadline = Date.now() + timeoutMs;
-  if (await isAlive(target)) process.kill(target.pid, 'SIGKILL');
+  try {
+    if (await isAlive(target)) process.kill(target.pid, 'SIGKILL');
+  } catch (error) {
+    // It ended by itself between the look and the signal.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
   while (await isAlive(target)) {
     if (Date.now() > deadline) throw new Error(`process ${target.pid} survived SIGKILL for ${timeoutMs} ms`);
     await sleep(10);

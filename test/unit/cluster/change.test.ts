@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { applyChange, createMarked, settle, undoChange } from '../../../src/cluster/change.ts';
-import { SESSION_LABEL, sessionOf } from '../../../src/cluster/marks.ts';
+import { REPLICAS_LABEL, SESSION_LABEL, sessionOf } from '../../../src/cluster/marks.ts';
 import type { ConfigMap, Deployment } from '../../../src/cluster/objects.ts';
 import type { ObjectRef } from '../../../src/cluster/resources.ts';
 import { DevloopError } from '../../../src/errors.ts';
@@ -176,7 +176,9 @@ describe('undoChange', () => {
 
   it('does not drop the mark of a change whose undo can no longer be read', async () => {
     await applyChange(cluster.api, 's1', quiet, emit);
-    cluster.edit<Deployment>('Deployment', 'manager', 'shop', (object) => delete object.metadata.annotations);
+    cluster.edit<Deployment>('Deployment', 'manager', 'shop', (object) => {
+      object.metadata.labels![REPLICAS_LABEL] = 'many';
+    });
     expect(await undoChange(cluster.api, ref, 's1', emit)).toHaveLength(1);
     expect(events.at(-1)).toMatchObject({
       type: 'warning',
