@@ -214,12 +214,13 @@ async function saveFigure(bench: Bench, start: number, run: DevloopRun): Promise
     beside.edits = 1000 + round;
     await edit(beside);
     builds.push(await build());
+    const from = run.events.length;
     const text = await edit(bench);
     const saved = performance.now();
     // Asking all the time would take the processor away from the compiler, on one side of the comparison only.
-    await run.waitFor('build.done');
+    await run.waitFor('build.done', (event) => run.events.indexOf(event) >= from);
     ours.push(await untilAnswered(bench.reviewer, text, saved));
-    await run.waitFor('controller.replaced');
+    await run.waitFor('controller.replaced', (event) => run.events.indexOf(event) >= from);
   }
   await rm(scratch, { recursive: true });
   const anchor = median(builds) + start;
