@@ -295,7 +295,7 @@ describe('devloop refuses', () => {
       const server = createServer();
       await new Promise<void>((resolve) => void server.listen(9443, '127.0.0.1', resolve));
       try {
-        const message = new RegExp(`port 9443.* process ${process.pid} \\(`);
+        const message = new RegExp(`Port 9443.* process ${process.pid} \\(`);
         await refuses(['up'], { code: 'port.in-use', message, hint: `kill ${process.pid}` });
       } finally {
         await new Promise((resolve) => server.close(resolve));
