@@ -35,7 +35,10 @@ export const CATALOGUE = {
     exit: 2,
     about: 'This checkout declares webhooks, but no webhook configuration of the cluster calls them.',
   },
-  'target.no-operator': { exit: 2, about: 'No Deployment of the cluster could be matched to this checkout.' },
+  'target.no-operator': {
+    exit: 2,
+    about: 'This directory is no checkout of an operator, and none was named.',
+  },
   'target.ambiguous': {
     exit: 2,
     about: 'Several operators of the cluster match this checkout equally well.',

@@ -37,7 +37,7 @@ export async function runProgram(args: string[], shell: Shell): Promise<void> {
 export function createProgram(shell: Shell, own?: string[]): Command {
   const program = new Command(shell.name)
     .description(
-      'Runs a Kubernetes operator on your machine, admission webhooks included, as if it ran in the cluster, and puts the cluster back exactly as it was.',
+      'Runs a Kubernetes operator on your machine, admission webhooks included, as if it ran in the cluster, and puts the cluster back as it was.',
     )
     .usage('<command> [options]')
     .version(shell.version, '-V, --version', 'show the version')

@@ -86,7 +86,7 @@ async function pollTls(
   return 'ready';
 }
 
-const READ_ON = 'Its last lines above say why; mend that, and run devloop up again.';
+const READ_ON = 'Its last lines above say why.';
 
 function notReady({ webhook, deadlineMs }: ReadinessOptions): DevloopError {
   return new DevloopError(

@@ -129,15 +129,20 @@ function restart(state: State, event: Extract<RestartEvent, { is: 'exited' }>, f
   return {
     state: { ...state, run: { is: 'backing-off', failures: failures + 1 } },
     effects: [
-      warn({ hint: `it is started again in ${ms / 1000} s, or at the next change`, ...event.problem }),
+      warn(advised(event.problem, `It is started again in ${ms / 1000} s, or at the next change.`)),
       { do: 'back-off', ms },
     ],
   };
 }
 
 function goDown(state: State, problem: Problem): Step {
-  const hint = state.build.is === 'closed' ? {} : { hint: 'it is started again at the next change' };
-  return { state: { ...state, run: { is: 'down' } }, effects: [warn({ ...hint, ...problem })] };
+  const told =
+    state.build.is === 'closed' ? problem : advised(problem, 'It is started again at the next change.');
+  return { state: { ...state, run: { is: 'down' } }, effects: [warn(told)] };
+}
+
+function advised(problem: Problem, advice: string): Problem {
+  return { ...problem, hint: problem.hint === undefined ? advice : `${problem.hint} ${advice}` };
 }
 
 /** No more builds; a replacement that has begun is brought to its end, as requests wait for it. */

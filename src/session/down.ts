@@ -1,7 +1,7 @@
 import type { ClusterApi } from '../cluster/api.ts';
 import type { Occupant } from '../cluster/liveness.ts';
 import { findMarked, type Marked } from '../cluster/marked.ts';
-import { describe } from '../cluster/resources.ts';
+import { describe, type ObjectRef } from '../cluster/resources.ts';
 import { DevloopError } from '../errors.ts';
 import { heldBy, occupantOf } from './holders.ts';
 import { open } from './open.ts';
@@ -74,7 +74,7 @@ async function endSession(
     for (const { ref } of objects)
       io.emit({
         type: 'change',
-        action: 'restore',
+        action: isBorn(ref) ? 'delete' : 'restore',
         object: describe(ref),
         detail: `session ${session}`,
         dryRun: true,
@@ -104,6 +104,11 @@ async function endSession(
   reportLeft(restored, io.emit);
   io.emit({ type: 'session.restored', session, changes: restored.changes, ms: performance.now() - started });
   return restored.left.length;
+}
+
+/** Kinds of which devloop only ever has its own. */
+function isBorn({ kind }: ObjectRef): boolean {
+  return kind === 'EndpointSlice' || kind === 'ValidatingWebhookConfiguration' || kind === 'Lease';
 }
 
 async function livingOccupant(

@@ -13,13 +13,15 @@ import { reportLeft, restore } from './restore.ts';
 /** Discovers, checks all that can be checked without a write, and repairs what a dead session left. */
 export async function findTarget(opened: Opened, options: UpOptions, io: Io, place: Place): Promise<Target> {
   const { api } = opened;
-  const hints = await hintsOf(opened, options.command);
+  const hints = await hintsOf(opened);
   const look = (emit: Emit): Promise<Target> =>
     withPermissionList(opened, () => discover(api, opened.wanted, hints, emit));
   const target = await look(io.emit);
   const address = options.address ?? opened.config.address;
   if (address !== undefined) usableAddress(address);
   for (const { service } of target.services) assertTakeable(service, address);
+  if (target.services.length === 0 && target.deployment === undefined)
+    io.emit({ type: 'note', message: NOTHING_THERE });
   const lacking = await missing(api, permissionsFor(target));
   if (lacking.length > 0) throw forbidden(api, lacking);
   const dead = await deadSessions(api, target, place, options.takeOver, io.emit, io.signal);
@@ -27,6 +29,9 @@ export async function findTarget(opened: Opened, options: UpOptions, io: Io, pla
   for (const session of dead) await recover(opened, session, target, io);
   return await look(() => {});
 }
+
+const NOTHING_THERE =
+  'Nothing in the cluster was matched to this checkout: no webhook is routed here, and no Deployment is quieted. If it is deployed, name it with --deployment.';
 
 /** Nobody answers for a dead session, so there is nothing to wait for: its Services go back at once. */
 async function recover({ api }: Opened, session: string, target: Target, io: Io): Promise<void> {

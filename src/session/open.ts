@@ -4,6 +4,7 @@ import { type ClusterApi, connect } from '../cluster/api.ts';
 import { type Hints, readHints } from '../cluster/checkout.ts';
 import { loadKubeconfig } from '../cluster/kubeconfig.ts';
 import { type Config, loadConfig } from '../config/load.ts';
+import { DevloopError } from '../errors.ts';
 import type { CommonOptions, Io } from './options.ts';
 
 /** What a command stands on: the settings after flags, environment and file are merged, and the cluster. */
@@ -76,24 +77,25 @@ function checkoutRoot(cwd: string): string {
   return cwd;
 }
 
-/** Nothing of a checkout is read where the target is named and the directory is no checkout. */
-export async function hintsOf(
-  { root, config, wanted }: Opened,
-  command: string[] | undefined,
-): Promise<Hints> {
-  const isCheckout =
-    existsSync(join(root, 'go.mod')) ||
-    existsSync(join(root, '.git')) ||
-    existsSync(join(root, 'devloop.yaml'));
-  const named = wanted.services.length > 0 || wanted.deployment !== undefined;
-  if (!isCheckout && named && command === undefined && config.controller === undefined) {
-    return {
-      groups: new Set(),
-      paths: new Set(),
-      manifestPaths: new Set(),
-      names: new Set(),
-      declaresWebhooks: false,
-    };
-  }
-  return await readHints(root);
+/** What the checkout tells. A directory that is none is never searched: it may hold anybody's sources. */
+export async function hintsOf({ root, wanted }: Opened): Promise<Hints> {
+  if (SIGNS_OF_A_CHECKOUT.some((sign) => existsSync(join(root, sign)))) return await readHints(root);
+  if (wanted.services.length === 0 && wanted.deployment === undefined) throw noCheckout(root);
+  return {
+    groups: new Set(),
+    paths: new Set(),
+    manifestPaths: new Set(),
+    names: new Set(),
+    declaresWebhooks: false,
+  };
+}
+
+const SIGNS_OF_A_CHECKOUT = ['go.mod', '.git', 'devloop.yaml'];
+
+function noCheckout(root: string): DevloopError {
+  return new DevloopError(
+    'target.no-operator',
+    `${root} is no checkout of an operator: it has no ${SIGNS_OF_A_CHECKOUT.join(', ')}, and no Service or Deployment is named.`,
+    { hint: 'Change to your checkout, or name the operator: devloop up --service namespace/name' },
+  );
 }

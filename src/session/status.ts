@@ -54,18 +54,22 @@ async function readSessions(
   );
 }
 
+/** What the holder last said of itself is no longer true. */
+const GONE = 'its devloop is gone; devloop down puts everything back';
+
 async function sessionStatus(session: string, marked: Marked[], place: Place): Promise<SessionStatus> {
   const lease = marked.find((one) => one.ref.kind === 'Lease')?.object as Lease | undefined;
   const holder = lease && holderOf(lease);
   const objects = marked.filter((one) => one.ref.kind !== 'Lease').map((one) => describe(one.ref));
+  const state = lease === undefined ? 'unknown' : (await isLive(lease, place)) ? 'live' : 'stale';
   return {
     session,
     holder: lease?.spec.holderIdentity ?? 'unknown',
     since: holder?.since ?? lease?.spec.acquireTime ?? '',
     route: holder?.route ?? 'unknown',
     target: holder?.target ?? objects.join(', '),
-    state: lease === undefined ? 'unknown' : (await isLive(lease, place)) ? 'live' : 'stale',
-    health: holder?.health ?? 'unknown',
+    state,
+    health: state === 'stale' ? GONE : (holder?.health ?? 'unknown'),
     objects,
   };
 }

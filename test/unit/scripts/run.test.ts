@@ -66,7 +66,7 @@ function run(...args: string[]): { status: number | null; stderr: string; calls:
   return { status, stderr, calls };
 }
 
-const INSTALL = 'npm ci --include=dev --no-audit --no-fund';
+const INSTALL = 'npm ci --include=dev --no-audit --no-fund --loglevel=error';
 
 it('installs and builds the first time, and neither the second time', () => {
   expect(run('demo')).toMatchObject({ status: 0, calls: [INSTALL, 'build'] });
