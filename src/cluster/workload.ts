@@ -1,6 +1,6 @@
 /** Which Deployment stands behind a Service, and what its Pods are given. Pure. */
 import { undoOf, valueAt } from './marks.ts';
-import type { Container, Deployment, Secret, Service, ServicePort, Volume } from './objects.ts';
+import type { Container, Deployment, Service, ServicePort, Volume } from './objects.ts';
 
 export function isSelectedBy(deployment: Deployment, selector: Record<string, string>): boolean {
   const labels = deployment.spec.template.metadata?.labels ?? {};
@@ -107,10 +107,6 @@ export function mountedFiles(mount: Mount, data: Record<string, string>): Record
     return path === undefined ? [] : [[path, value]];
   });
   return Object.fromEntries(entries);
-}
-
-export function secretData(secret: Secret): Record<string, string> {
-  return secret.data ?? {};
 }
 
 /** The selector that a Service has, or had before a session that died took it away. */

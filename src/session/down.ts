@@ -7,7 +7,7 @@ import { heldBy, occupantOf } from './holders.ts';
 import { open } from './open.ts';
 import type { DownOptions, Io } from './options.ts';
 import { endOrphans } from './orphans.ts';
-import { type Place, thisPlace } from './place.ts';
+import { isRunning, type Place, thisPlace } from './place.ts';
 import { incomplete } from './put-back.ts';
 import { reportLeft, restore } from './restore.ts';
 
@@ -133,7 +133,7 @@ async function endLocal(
   occupant: Occupant,
   io: Io,
 ): Promise<boolean> {
-  const { pid } = occupant.holder!;
+  const { pid, processStart } = occupant.holder!;
   io.emit({
     type: 'note',
     message: `Session ${session} runs here (pid ${pid}); it is told to put everything back.`,
@@ -154,7 +154,7 @@ async function endLocal(
     });
     await new Promise((resolve) => setTimeout(resolve, 250));
     io.signal.throwIfAborted();
-    if (!isThere(pid)) return true;
+    if (!(await isRunning(pid, processStart))) return true;
   }
   throw new DevloopError(
     'session.held',
@@ -163,15 +163,6 @@ async function endLocal(
       hint: `End it with: kill -9 ${pid}; then run devloop down again`,
     },
   );
-}
-
-function isThere(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** With a selection, only sessions that touch what was selected. A selected object brings its whole session along. */

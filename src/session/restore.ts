@@ -23,7 +23,6 @@ export interface Restored {
   context: string;
   changes: number;
   left: Left[];
-  unseen: string[];
 }
 
 /**
@@ -39,7 +38,7 @@ export async function restore(
   emit: Emit,
   signal: AbortSignal,
 ): Promise<Restored> {
-  const { marked, unseen } = await findMarked(api, namespaces, session);
+  const { marked } = await findMarked(api, namespaces, session);
   const context: UndoContext = { api, emit, signal, readySeconds: options.readySeconds };
   const services = marked.filter((one) => one.ref.kind === 'Service').map((one) => one.ref);
   const left: Left[] = [];
@@ -60,7 +59,6 @@ export async function restore(
     context: api.context,
     changes: changesOf(marked),
     left: left.filter((one) => one.kept.length > 0),
-    unseen,
   };
 }
 
