@@ -67,6 +67,20 @@ export const CATALOGUE = {
     exit: 2,
     about: 'The address cannot be used as an endpoint (loopback, link-local, or of the wrong IP family).',
   },
+  'ssh.unreachable': {
+    exit: 5,
+    about: 'The SSH host is unknown, refuses the connection, or does not answer.',
+  },
+  'ssh.host-key': {
+    exit: 5,
+    about: 'The SSH host shows a key that known_hosts does not hold, or another one than it holds.',
+  },
+  'ssh.auth': { exit: 5, about: 'The SSH host accepts none of the keys, or a passphrase is wrong.' },
+  'ssh.forwarding': {
+    exit: 5,
+    about: 'The SSH host refuses the port, or listens where the cluster cannot reach it.',
+  },
+  'relay.failed': { exit: 5, about: 'The relay Pod cannot be created, does not start, or is not reachable.' },
   'port.in-use': { exit: 6, about: 'A port that the controller needs is held by another process.' },
   'controller.no-toolchain': {
     exit: 6,

@@ -15,6 +15,10 @@ export type DevloopEvent =
   | { type: 'change'; action: ChangeAction; object: string; detail: string; dryRun?: boolean }
   /** kube-apiserver was seen to reach this machine through the Service. */
   | { type: 'route.proven'; route: string; address: string; service: string; latencyMs: number }
+  /** The way here has broken off and is being mended; reviews that arrive meanwhile wait within their budget, or fail. */
+  | { type: 'route.lost'; route: string; cause: string }
+  /** The way here stands again, `ms` after it was lost. */
+  | { type: 'route.mended'; route: string; via: string; ms: number }
   /** The key pair of the webhook lies where the controller looks for it. */
   | { type: 'certificate.written'; directory: string; names: string[]; notAfter: string; source: string }
   /** The controller is being built because of these changed files; none for the first build. */

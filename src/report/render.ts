@@ -21,6 +21,10 @@ export function render(event: LineEvent, paint: Paint): string {
         'proven',
         oneLine(`${event.service} reaches ${event.address} (${event.route}) in ${duration(event.latencyMs)}`),
       );
+    case 'route.lost':
+      return row(paint('yellow', 'route lost'.padEnd(13)), oneLine(`${event.route}: ${event.cause}`));
+    case 'route.mended':
+      return row('route back', oneLine(`${event.route} by ${event.via} after ${duration(event.ms)}`));
     case 'certificate.written':
       return row('certificate', `${event.directory}  ${paint('dim', certificateFacts(event))}`);
     case 'error':

@@ -10,6 +10,8 @@ const SHOWN_FROM: Record<DevloopEvent['type'], Verbosity> = {
   waiting: 'normal',
   change: 'normal',
   'route.proven': 'normal',
+  'route.lost': 'quiet',
+  'route.mended': 'quiet',
   'certificate.written': 'normal',
   'build.started': 'normal',
   'build.done': 'normal',

@@ -72,5 +72,13 @@ export function isOwn(address: string): boolean {
 }
 
 export function directRoute(address: string): Route {
-  return { name: 'direct', address, portFor: (gatewayPort) => gatewayPort, async [Symbol.asyncDispose]() {} };
+  return {
+    name: 'direct',
+    via: address,
+    reach: { address },
+    portFor: (gatewayPort) => gatewayPort,
+    onMoved() {},
+    explain: async () => undefined,
+    async [Symbol.asyncDispose]() {},
+  };
 }

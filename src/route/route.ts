@@ -1,8 +1,21 @@
-/** A way from the cluster to a gateway on this machine. */
+/** Where the cluster has to send what shall arrive here: to an address, or to the Pods with these labels. */
+export type Reach = { address: string } | { pods: Record<string, string> };
+
+/** A way from the cluster to the gateways on this machine. It mends itself after a drop, and says so with events. */
 export interface Route extends AsyncDisposable {
-  readonly name: string;
-  /** What the Service's endpoints shall say. */
-  readonly address: string;
-  /** The port that the cluster has to call to reach this port of the gateway. */
+  readonly name: 'direct' | 'ssh' | 'relay';
+  /** The other end, for people: `10.0.0.5`, `dev@bastion.example.com`, `Pod shop/devloop-relay-4f2a`. */
+  readonly via: string;
+  readonly reach: Reach;
+  /** The port that the cluster has to call to reach this port of a gateway. */
   portFor(gatewayPort: number): number;
+  /** The listener is called whenever `portFor` has begun to answer otherwise. */
+  onMoved(listener: () => void): void;
+  /** What this end can tell about why the cluster does not get through, and what cures it. */
+  explain(): Promise<Explanation | undefined>;
+}
+
+export interface Explanation {
+  cause: string;
+  cure: string;
 }

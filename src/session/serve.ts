@@ -32,7 +32,7 @@ export async function serve(session: Session, serving: Serving, signal: AbortSig
 }
 
 async function announceRoute(held: HeldLease[], { route }: OpenRoute): Promise<void> {
-  await Promise.all(held.map((lease) => lease.update({ route: `${route.name} ${route.address}` })));
+  await Promise.all(held.map((lease) => lease.update({ route: `${route.name} ${route.via}` })));
 }
 
 function invitation({ target, files }: Session): string {

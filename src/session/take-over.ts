@@ -120,7 +120,7 @@ async function takeOne(
   }));
   // The prober's configuration reaches kube-apiserver while the Service is being changed.
   await using prober: Prober = await serviceProber(api, session, service);
-  await takeService(api, session, service.service, { address: route.address, ports }, emit);
+  await takeService(api, session, service.service, { address: addressOf(route), ports }, emit);
   const proof: Proof = await probeUntil(prober, 'us', IN_A_ROW, CUT_OVER_MS, signal);
   const name = `${service.service.metadata.namespace}/${service.service.metadata.name}`;
   if (!proof.reached) {
@@ -132,8 +132,13 @@ async function takeOne(
       },
     );
   }
-  const address = `${route.address}:${ports[0]!.port}`;
+  const address = `${route.via}:${ports[0]!.port}`;
   emit({ type: 'route.proven', route: route.name, address, service: name, latencyMs: proof.latencyMs });
+}
+
+function addressOf({ reach }: Route): string {
+  if ('address' in reach) return reach.address;
+  throw new Error('a route over Pods cannot be cut over to yet');
 }
 
 /** Scales the in-cluster manager down. Resolves when its Pods have been told to end; `gone` when they have. */
