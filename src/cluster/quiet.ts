@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { DevloopError } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
 import type { ClusterApi } from './api.ts';
@@ -5,7 +6,7 @@ import { applyChange } from './change.ts';
 import type { Deployment, Pod } from './objects.ts';
 import { describe, type ObjectRef, refOf } from './resources.ts';
 
-const POLL_MS = 100;
+const POLL_MS = 50;
 
 /** Scales the in-cluster manager to nothing, so that two managers never work on the same objects. */
 export async function quiet(
@@ -46,6 +47,21 @@ export async function runningPods(
       !['Succeeded', 'Failed'].includes(pod.status?.phase ?? '') &&
       (options.terminating || pod.metadata.deletionTimestamp === undefined),
   );
+}
+
+/** Waits until every Pod has been told to end; one that has not within the limit is waited for by `waitUntilGone`. */
+export async function waitUntilTold(
+  api: ClusterApi,
+  deployment: Deployment,
+  limitSeconds: number,
+  emit: Emit,
+  signal: AbortSignal,
+): Promise<void> {
+  const what = `the Pods of ${describe(refOf('Deployment', deployment.metadata))} to be told to end`;
+  await waitFor(what, limitSeconds, emit, signal, async () => {
+    const running = await runningPods(api, deployment, { terminating: false });
+    return running.length === 0;
+  });
 }
 
 /** Open connections of kube-apiserver to the old Pod end only with the Pod, so the cut-over is complete when it has gone. */
@@ -117,7 +133,7 @@ async function waitFor(
     if (seconds >= limitSeconds) return false;
     if (seconds > told) emit({ type: 'waiting', for: what, seconds, limitSeconds });
     told = seconds;
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    await pause(POLL_MS);
     if (signal.aborted)
       throw new DevloopError('interrupted', `Interrupted while waiting for ${what}.`, {
         hint: 'devloop down puts everything back',

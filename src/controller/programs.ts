@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { copyFile, link, mkdir, rename, rm } from 'node:fs/promises';
+import { copyFile, link, mkdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { type BuildOutcome, runBuild } from './build.ts';
 
@@ -41,8 +41,7 @@ export async function buildProgram(plan: ProgramPlan, build: number, signal: Abo
     ? join(dirname(plan.stateFile), `controller-${build}`)
     : resolve(plan.cwd, plan.run[0]!);
   const kept = named ? plan.keptProgram : undefined;
-  if (kept !== undefined && build === 0)
-    await copyFile(kept, binary, constants.COPYFILE_FICLONE).catch(() => {});
+  if (kept !== undefined && build === 0) await layOutKept(kept, binary);
   const outcome = await runBuild({
     command: named ? command.with(output, binary) : command,
     cwd: plan.cwd,
@@ -53,6 +52,20 @@ export async function buildProgram(plan: ProgramPlan, build: number, signal: Abo
   const run = named ? plan.run.with(0, binary) : plan.run;
   const content = outcome.ok ? outcome.content : undefined;
   return { ...outcome, program: { run, content, file: named ? binary : undefined } };
+}
+
+/**
+ * A second name for the file costs nothing, a copy of a manager a tenth of a second. The go tool may write into the file that it
+ * finds, so a program that has further names, which a session may be running, is copied all the same.
+ */
+async function layOutKept(kept: string, binary: string): Promise<void> {
+  try {
+    const { nlink } = await stat(kept);
+    if (nlink === 1) await link(kept, binary);
+    else await copyFile(kept, binary, constants.COPYFILE_FICLONE);
+  } catch {
+    // The build makes it.
+  }
 }
 
 /** A second name for the file: programs are never written to again once they are built. It only saves time, so it may fail. */

@@ -3,7 +3,7 @@ import type { ClusterApi } from '../cluster/api.ts';
 import type { Target, TargetService } from '../cluster/discover.ts';
 import type { Node } from '../cluster/objects.ts';
 import type { Prober } from '../cluster/probe.ts';
-import { quiet, runningPods, waitUntilGone } from '../cluster/quiet.ts';
+import { quiet, waitUntilGone, waitUntilTold } from '../cluster/quiet.ts';
 import { assertTakeable, takeService } from '../cluster/service.ts';
 import { DevloopError } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
@@ -141,24 +141,30 @@ function addressOf({ reach }: Route): string {
   throw new Error('a route over Pods cannot be cut over to yet');
 }
 
-/** Scales the in-cluster manager down. Resolves when its Pods have been told to end; `gone` when they have. */
+/** The in-cluster manager on its way out. */
+export interface Leaving {
+  /** Its Pods have been told to end. */
+  told: Promise<void>;
+  /** They have ended; false when they have not within a minute. */
+  gone: Promise<boolean>;
+}
+
+/** Scales the in-cluster manager down. */
 export async function quietManager(
   api: ClusterApi,
   session: string,
   target: Target,
   emit: Emit,
   signal: AbortSignal,
-): Promise<{ gone: Promise<boolean> }> {
+): Promise<Leaving> {
   const deployment = target.deployment?.object;
-  if (deployment === undefined) return { gone: Promise.resolve(true) };
+  if (deployment === undefined) return { told: Promise.resolve(), gone: Promise.resolve(true) };
   await quiet(api, session, deployment, emit);
-  const deadline = Date.now() + 10_000;
-  while (Date.now() < deadline && (await runningPods(api, deployment, { terminating: false })).length > 0) {
-    signal.throwIfAborted();
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
-  const gone = waitUntilGone(api, deployment, 60, emit, signal);
+  const leaving = {
+    told: waitUntilTold(api, deployment, 10, emit, signal),
+    gone: waitUntilGone(api, deployment, 60, emit, signal),
+  };
   // Whoever waits hears of a failure; while nobody does yet, it must not count as unhandled.
-  gone.catch(() => {});
-  return { gone };
+  for (const step of Object.values(leaving)) step.catch(() => {});
+  return leaving;
 }

@@ -91,10 +91,11 @@ async function run(session: Session): Promise<void> {
     await allDone([openingRoute(), building].map((step) => step.catch(endOnFailure)));
     signal.throwIfAborted();
     if (route) await cutOver(api, id, target, route, pairs, emit, signal);
-    const { gone } = await quietManager(api, id, target, emit, signal);
-    await supervisor?.start();
-    if (!(await gone)) emit({ type: 'warning', message: STUBBORN_POD });
+    const leaving = await quietManager(api, id, target, emit, signal);
+    // A manager needs longer to come up than the other one to hear that it has to go.
+    await allDone([leaving.told, supervisor?.start() ?? leaving.told]);
     route?.gateways.release();
+    if (!(await leaving.gone)) emit({ type: 'warning', message: STUBBORN_POD });
     await serve({ ...session, io: { ...io, emit } }, { held, pairs, route, supervisor }, signal);
   } catch (error) {
     failure = error;
