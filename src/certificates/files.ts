@@ -68,9 +68,31 @@ export async function removeKeyPair(directory: string): Promise<void> {
 }
 
 async function makeDirectory(directory: string): Promise<void> {
-  const made = await mkdir(directory, { recursive: true, mode: 0o700 });
+  const made = await makePath(directory);
   if (made !== undefined) await writeFile(join(directory, MADE), made, { mode: 0o600 });
   else if ((await stat(directory)).mode & 0o077) await chmod(directory, 0o700);
+}
+
+/** Returns the topmost directory that had to be made. Node's own recursive mkdir does not end where the kernel refuses any entry (/proc). */
+async function makePath(directory: string): Promise<string | undefined> {
+  try {
+    await mkdir(directory, { mode: 0o700 });
+    return directory;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST' && (await stat(directory)).isDirectory()) return undefined;
+    if (code !== 'ENOENT' || (await exists(dirname(directory)))) throw error;
+  }
+  const top = await makePath(dirname(directory));
+  await mkdir(directory, { mode: 0o700 });
+  return top ?? directory;
+}
+
+function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 async function isWritten(directory: string, files: Map<string, string>): Promise<boolean> {

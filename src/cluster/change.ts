@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { DevloopError } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
 import type { ClusterApi } from './api.ts';
@@ -133,7 +134,7 @@ export async function settle<T>(ref: ObjectRef, round: () => Promise<T>): Promis
       if (!(conflict || lostAnswer) || attempt >= ATTEMPTS || (lostAnswer && attempt >= 3)) {
         throw error instanceof ApiError ? rejected(error, `Changing ${describe(ref)}`) : error;
       }
-      await new Promise((resolve) => setTimeout(resolve, Math.min(20 * attempt, 200)));
+      await pause(Math.min(20 * attempt, 200));
     }
   }
 }

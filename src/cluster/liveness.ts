@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Emit } from '../report/events.ts';
 import type { ClusterApi } from './api.ts';
 import { type Holder, holderOf, LEASE_SECONDS } from './lease.ts';
@@ -60,7 +61,7 @@ async function moves(
       seconds: Math.round(seconds),
       limitSeconds,
     });
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await pause(500);
     signal.throwIfAborted();
     const now = await api.get<Lease>(ref, { signal });
     if (now === undefined) return false;

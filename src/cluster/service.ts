@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { DevloopError } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
 import { allDone } from './all-done.ts';
@@ -155,7 +156,7 @@ async function removeControllerSlices(api: ClusterApi, service: Service, emit: E
         `Something keeps making EndpointSlices for ${describe(refOf('Service', service.metadata))}: ${leftovers.map((one) => one.metadata.name).join(', ')}`,
       );
     }
-    await new Promise((resolve) => setTimeout(resolve, 25));
+    await pause(25);
   }
 }
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { request as httpRequest } from 'node:http';
 import { Agent, type AgentOptions, request as httpsRequest, type RequestOptions } from 'node:https';
+import { setTimeout as pause } from 'node:timers/promises';
 import { DevloopError } from '../errors.ts';
 import { ApiError, connectionError, unauthorizedError } from './api-errors.ts';
 import type { Selected } from './kubeconfig.ts';
@@ -169,7 +170,7 @@ async function retried(
       if (tries >= 2 || !READS.has(method) || !isReset(error)) throw connectionError(selected, error);
       continue;
     }
-    await new Promise((resolve) => setTimeout(resolve, 250 * 2 ** tries));
+    await pause(250 * 2 ** tries);
   }
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Emit } from '../report/events.ts';
 import { allDone } from './all-done.ts';
 import type { ClusterApi } from './api.ts';
@@ -119,8 +120,4 @@ async function releaseEndpoints({ api, emit }: UndoContext, { ref, object, sessi
 
 export async function removeLeases({ api }: UndoContext, marked: Marked[]): Promise<void> {
   await allDone(of(marked, 'Lease').map(({ ref, object }) => api.remove(ref, object.metadata.uid)));
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

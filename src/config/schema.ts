@@ -7,10 +7,16 @@ export interface Config {
   address?: string;
   port?: number;
   certificates?: { secret?: string; directory?: string };
-  controller?: { build?: string[]; run?: string[]; watch?: string[]; env?: Record<string, string> };
+  controller?: {
+    build?: string[];
+    run?: string[];
+    watch?: string[];
+    env?: Record<string, string>;
+    readySeconds?: number;
+  };
 }
 
-export type FieldKind = 'text' | 'texts' | 'text or texts' | 'port' | 'command' | 'variables';
+export type FieldKind = 'text' | 'texts' | 'text or texts' | 'port' | 'seconds' | 'command' | 'variables';
 
 export interface Field {
   kind: FieldKind;
@@ -56,6 +62,10 @@ export const SCHEMA = {
       run: { kind: 'command', about: 'Command that runs it.' },
       watch: { kind: 'texts', about: 'Files and directories that are watched, relative to devloop.yaml.' },
       env: { kind: 'variables', about: 'Environment variables, in addition to those of the Deployment.' },
+      readySeconds: {
+        kind: 'seconds',
+        about: 'How long it may take to answer on its webhook port; 120 where absent.',
+      },
     },
   },
 } as const satisfies SchemaOf<Config>;

@@ -13,7 +13,8 @@ export const READERS: Record<FieldKind, Read> = {
     isSeq(node)
       ? readTexts(node, path, complain)
       : readText(node, path, complain, 'text, or a list of texts'),
-  port: readPort,
+  port: (node, path, complain) => readNumber(node, path, complain, 65_535),
+  seconds: (node, path, complain) => readNumber(node, path, complain, 3600),
   command: readCommand,
   variables: readVariables,
 };
@@ -46,10 +47,10 @@ function readTexts(
   return texts.every((text) => text !== undefined) ? texts : undefined;
 }
 
-function readPort(node: unknown, path: string, complain: Complain): number | undefined {
+function readNumber(node: unknown, path: string, complain: Complain, most: number): number | undefined {
   const value = isScalar(node) ? node.value : undefined;
-  if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= 65_535) return value;
-  complain(node, `\`${path}\`: expected a number from 1 to 65535, got ${kindOf(node)}`);
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= most) return value;
+  complain(node, `\`${path}\`: expected a number from 1 to ${most}, got ${kindOf(node)}`);
   return undefined;
 }
 

@@ -35,6 +35,9 @@ export async function follow(supervised: Supervised): Promise<void> {
       case 'release':
         ports.gate.release();
         break;
+      case 'give-notice':
+        ports.gate.giveNotice(effect.why, effect.ms);
+        break;
       case 'say':
         // The end that disposal brings about is no news.
         if (!disposed.aborted) ports.emit(effect.event);

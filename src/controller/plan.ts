@@ -6,6 +6,8 @@ import type { Running } from './runner.ts';
 export interface Gate {
   hold(): void;
   release(): void;
+  /** Nobody will answer for so many milliseconds: what cannot wait that long fails at once. Ends with the next `hold`. */
+  giveNotice(why: string, ms: number): void;
 }
 
 export interface ControllerPlan {

@@ -48,6 +48,8 @@ export interface Problem {
 export type Effect =
   | { do: 'hold' }
   | { do: 'release' }
+  /** Nobody will answer for so long; `Infinity` until the next change. */
+  | { do: 'give-notice'; why: string; ms: number }
   | { do: 'build'; build: number }
   | { do: 'abort-build' }
   | { do: 'stop' }

@@ -130,6 +130,7 @@ function restart(state: State, event: Extract<RestartEvent, { is: 'exited' }>, f
     state: { ...state, run: { is: 'backing-off', failures: failures + 1 } },
     effects: [
       warn(advised(event.problem, `It is started again in ${ms / 1000} s, or at the next change.`)),
+      notice(event.problem, `it is started again in ${ms / 1000} s, or at the next change`, ms),
       { do: 'back-off', ms },
     ],
   };
@@ -138,7 +139,17 @@ function restart(state: State, event: Extract<RestartEvent, { is: 'exited' }>, f
 function goDown(state: State, problem: Problem): Step {
   const told =
     state.build.is === 'closed' ? problem : advised(problem, 'It is started again at the next change.');
-  return { state: { ...state, run: { is: 'down' } }, effects: [warn(told)] };
+  const absent = notice(problem, 'it is started again at the next change', Number.POSITIVE_INFINITY);
+  return {
+    state: { ...state, run: { is: 'down' } },
+    effects: state.build.is === 'closed' ? [warn(told)] : [warn(told), absent],
+  };
+}
+
+/** For the answer to a review, which is one line. */
+function notice({ message }: Problem, next: string, ms: number): Effect {
+  const what = message.split('\n', 1)[0]!.replace(/^The/, 'the');
+  return { do: 'give-notice', why: `${what}; ${next}`, ms };
 }
 
 function advised(problem: Problem, advice: string): Problem {

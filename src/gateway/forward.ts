@@ -47,6 +47,8 @@ async function forward(agent: Agent, target: Target, review: ReviewRequest, wait
     if ('status' in result) return result;
     const next = afterFailure(result, deaths);
     if (next === 'give-up') return failed(result, deaths);
+    const hopeless = next === 'wait' ? waiting.hopeless() : undefined;
+    if (hopeless !== undefined) return statusAnswer(503, hopeless);
     // The pool may be full of connections that ended with the old process; one that ends first proves nothing.
     if (next === 'resend' && !result.reused) deaths += 1;
     if (next === 'resend') over = false;

@@ -28,6 +28,8 @@ export interface Gateway extends AsyncDisposable {
   hold(): void;
   /** Lets the waiting ones go, in order. */
   release(): void;
+  /** Nobody will answer for so many milliseconds: reviews whose budget ends earlier are refused at once. Ends with the next `hold`. */
+  giveNotice(why: string, ms: number): void;
   readonly held: number;
   /**
    * Lets go of the clients: idle connections are closed at once, busy ones after their answer, later ones after their first.
@@ -65,6 +67,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     },
     hold: gate.hold,
     release: gate.release,
+    giveNotice: gate.giveNotice,
     get held() {
       return gate.held;
     },

@@ -2,6 +2,10 @@
 export interface Gate {
   hold(): void;
   release(): void;
+  /** Nobody answers for the next `ms`. Ends with the next `hold`. */
+  giveNotice(why: string, ms: number): void;
+  /** Why nobody will answer before `deadline` (in the clock of `performance.now()`); undefined where somebody may. */
+  hopeless(deadline: number): string | undefined;
   readonly held: number;
   /** Resolves when the gate is open; rejects with the signal's reason. */
   pass(signal: AbortSignal): Promise<void>;
@@ -10,10 +14,16 @@ export interface Gate {
 export function createGate(): Gate {
   const waiting = new Set<() => void>();
   let closed = false;
+  let notice: { why: string; until: number } | undefined;
   return {
     hold() {
       closed = true;
+      notice = undefined;
     },
+    giveNotice(why, ms) {
+      notice = { why, until: performance.now() + ms };
+    },
+    hopeless: (deadline) => (notice !== undefined && notice.until > deadline ? notice.why : undefined),
     release() {
       closed = false;
       for (const go of waiting) go();

@@ -31,7 +31,9 @@ export async function serve(
   const url = request.url ?? '/';
   const patienceMs = patienceFor(budgetOf(url));
   const end = new AbortController();
-  const waiting: Waiting = { for: 'body', signal: end.signal };
+  const deadline = performance.now() + patienceMs;
+  const hopeless = () => serving.gate.hopeless(deadline);
+  const waiting: Waiting = { for: 'body', signal: end.signal, hopeless };
   const finish = (why: End) => end.abort(why);
   const timer = setTimeout(finish, patienceMs, 'budget-used');
   const onGone = () => finish('client-gone');

@@ -4,6 +4,8 @@ import { type Answer, statusAnswer } from './answer.ts';
 export interface Waiting {
   for: 'body' | 'release' | 'connection' | 'answer';
   readonly signal: AbortSignal;
+  /** Why it is of no use to wait for a controller; undefined while it is. */
+  hopeless(): string | undefined;
 }
 
 /** Why the waiting of a review ended. */

@@ -25,7 +25,7 @@ export interface LocalFiles {
 }
 
 const GRACE_MS = 10_000;
-const READY_MS = 120_000;
+const READY_SECONDS = 120;
 
 /** How the controller is built and run here, as much as possible as the Deployment runs it in the cluster. */
 export async function controllerPlan(
@@ -68,7 +68,7 @@ export async function controllerPlan(
     webhook: port === undefined ? undefined : { host: '127.0.0.1', port },
     watch: program.watch,
     graceMs: GRACE_MS,
-    readyMs: READY_MS,
+    readyMs: (config.controller?.readySeconds ?? READY_SECONDS) * 1000,
     stateFile: controllerRecord(files.directory),
     keptProgram: keptProgram(io.env, root),
   };

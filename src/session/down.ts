@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { ClusterApi } from '../cluster/api.ts';
 import type { Occupant } from '../cluster/liveness.ts';
 import { findMarked, type Marked } from '../cluster/marked.ts';
@@ -152,7 +153,7 @@ async function endLocal(
       seconds,
       limitSeconds: END_LIMIT_SECONDS,
     });
-    await new Promise((resolve) => setTimeout(resolve, 250));
+    await pause(250);
     io.signal.throwIfAborted();
     if (!(await isRunning(pid, processStart))) return true;
   }

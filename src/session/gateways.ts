@@ -10,6 +10,7 @@ export interface Gateways extends AsyncDisposable {
   present(serverName: string, pair: { certificate: string; key: string }): void;
   hold(): void;
   release(): void;
+  giveNotice(why: string, ms: number): void;
   drain(): Promise<void>;
 }
 
@@ -39,6 +40,7 @@ export async function startGateways(
     present: (serverName, pair) => all.forEach((gateway) => void gateway.present(serverName, pair)),
     hold: () => all.forEach((gateway) => void gateway.hold()),
     release: () => all.forEach((gateway) => void gateway.release()),
+    giveNotice: (why, ms) => all.forEach((gateway) => void gateway.giveNotice(why, ms)),
     async drain() {
       await Promise.all(all.map((gateway) => gateway.drain()));
     },

@@ -13,7 +13,7 @@ export function healthAfter(event: DevloopEvent): string | undefined {
     case 'controller.exited':
       return event.expected
         ? undefined
-        : `the controller ended (${event.signal ?? `exit code ${event.code}`}); reviews wait for it`;
+        : `the controller ended (${event.signal ?? `exit code ${event.code}`}); reviews fail until it serves again`;
     case 'session.stopping':
       return 'putting everything back';
     default:

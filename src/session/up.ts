@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { removeKeyPair } from '../certificates/files.ts';
 import { allDone } from '../cluster/all-done.ts';
 import { type HeldLease, holdLease } from '../cluster/lease.ts';
 import { requireFreePort } from '../controller/port.ts';
@@ -44,6 +45,9 @@ export async function up(options: UpOptions, io: Io): Promise<void> {
     await run({ id, started, place, opened, target, files, options, io });
   } finally {
     await removeDirectory(directory);
+    // Where the user's own process looked; what a user's setting names may be wanted afterwards.
+    if (!options.controller && opened.config.certificates?.directory === undefined)
+      await removeKeyPair(files.certificates);
   }
 }
 
@@ -141,7 +145,11 @@ async function prepareController(
   const plan = await controllerPlan(opened, target, files, options, io);
   // The supervisor looks again when it starts; here it can still be said before anything is changed.
   if (plan.webhook) await requireFreePort(plan.webhook.port);
-  const gate: Gate = { hold: () => route()?.gateways.hold(), release: () => route()?.gateways.release() };
+  const gate: Gate = {
+    hold: () => route()?.gateways.hold(),
+    release: () => route()?.gateways.release(),
+    giveNotice: (why, ms) => route()?.gateways.giveNotice(why, ms),
+  };
   return createSupervisor(plan, { gate, emit, signal });
 }
 

@@ -7,7 +7,13 @@ import { connect as tlsConnect } from 'node:tls';
 import { ensureClusterBinaries } from '../support/cluster/build.ts';
 import { startCluster, type TestCluster } from '../support/cluster/cluster.ts';
 import { BIN, type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
-import { checkoutSample, DEPLOYMENT, deploySample, NAMESPACE } from '../support/sample-operator.ts';
+import {
+  checkoutSample,
+  DEPLOYMENT,
+  deploySample,
+  NAMESPACE,
+  rolledOut,
+} from '../support/sample-operator.ts';
 import { median, print, timeCommands, timeOne } from './measure.ts';
 import { createReviewer, load, type Reviewer, untilAnswered } from './reviews.ts';
 
@@ -160,14 +166,7 @@ async function downFigure(bench: Bench): Promise<void> {
     run.signal('SIGKILL');
     await run.exited;
     await cluster.kubectl(['-n', NAMESPACE, 'scale', `deployment/${DEPLOYMENT}`, '--replicas=1']);
-    await cluster.kubectl([
-      '-n',
-      NAMESPACE,
-      'rollout',
-      'status',
-      `deployment/${DEPLOYMENT}`,
-      '--timeout=60s',
-    ]);
+    await rolledOut(cluster);
     times.push(await timeOne([node, BIN, 'down'], { cwd: tmpdir(), env: env as NodeJS.ProcessEnv }));
     const answer = await bench.reviewer.ask();
     if (!answer.includes(IN_CLUSTER)) await untilAnswered(bench.reviewer, IN_CLUSTER, performance.now());

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DevloopEvent } from '../../src/report/events.ts';
 import { startCluster, type TestCluster } from '../support/cluster/cluster.ts';
 import { runDevloop, startDevloop } from '../support/devloop.ts';
-import { checkoutSample, DEPLOYMENT, deploySample, NAMESPACE } from '../support/sample-operator.ts';
+import { checkoutSample, deploySample, NAMESPACE, rolledOut } from '../support/sample-operator.ts';
 import { snapshot } from '../support/snapshot.ts';
 
 type Moment = [name: string, is: (event: DevloopEvent) => boolean];
@@ -68,14 +68,7 @@ describe('kill -9', () => {
 
   async function expectRestored(): Promise<void> {
     // Whether a Pod is ready again is the Deployment's own time; a `down` has waited for it already.
-    await cluster.kubectl([
-      '-n',
-      NAMESPACE,
-      'rollout',
-      'status',
-      `deployment/${DEPLOYMENT}`,
-      '--timeout=60s',
-    ]);
+    await rolledOut(cluster);
     expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
   }
 

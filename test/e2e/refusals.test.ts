@@ -15,6 +15,7 @@ import {
   DEPLOYMENT,
   deploySample,
   NAMESPACE,
+  rolledOut,
   SAMPLE,
   SERVICE,
 } from '../support/sample-operator.ts';
@@ -124,6 +125,15 @@ describe('devloop refuses', () => {
   }
 
   describe('a kubeconfig', () => {
+    it('that never listens', async () => {
+      const cwd = await copy(async (directory) => {
+        await writeFile(join(directory, 'devloop.yaml'), 'controller: { readySeconds: 2 }\n');
+      });
+      const message = /did not answer TLS on 127\.0\.0\.1:9443 within 2 s/;
+      const command = ['--', process.execPath, '-e', 'setInterval(() => {}, 1000)'];
+      await refuses(['up', ...command], { code: 'controller.not-ready', message, hint: /webhooks/ }, { cwd });
+    });
+
     it('that is not there', async () => {
       const KUBECONFIG = join(scratch, 'nowhere');
       await refuses(
@@ -467,14 +477,7 @@ describe('devloop refuses', () => {
         hint: expect.any(String),
       });
       for (const event of kept) await follow(event.type === 'warning' ? event.hint : undefined);
-      await cluster.kubectl([
-        '-n',
-        NAMESPACE,
-        'rollout',
-        'status',
-        `deployment/${DEPLOYMENT}`,
-        '--timeout=60s',
-      ]);
+      await rolledOut(cluster);
       await eventually(async () => expect(await snapshots()).toEqual(before));
     }
 

@@ -38,7 +38,7 @@ export async function deploySample(cluster: TestCluster): Promise<void> {
     'certificate/application-operator-serving-cert',
     '--timeout=60s',
   ]);
-  await cluster.kubectl(['-n', NAMESPACE, 'rollout', 'status', `deployment/${DEPLOYMENT}`, '--timeout=120s']);
+  await rolledOut(cluster);
 }
 
 /** A checkout of its own, free to edit. */
@@ -54,4 +54,9 @@ kind: Application
 metadata: {name: ${name}, namespace: default}
 spec: {image: "${image}"${extra}}
 `;
+}
+
+/** Resolves when the operator's own Pod in the cluster is ready. */
+export async function rolledOut(cluster: Pick<TestCluster, 'kubectl'>): Promise<void> {
+  await cluster.kubectl(['-n', NAMESPACE, 'rollout', 'status', `deployment/${DEPLOYMENT}`, '--timeout=120s']);
 }

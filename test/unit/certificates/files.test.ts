@@ -95,6 +95,12 @@ test('what a kubelet or a person keeps there is not removed', async () => {
   expect(readdirSync(directory)).toEqual(before);
 });
 
+test.skipIf(process.platform !== 'linux')('a directory in which nothing can be made is refused', async () => {
+  await expect(writeKeyPair('/proc/nothing/certs', generation(1), NAMES)).rejects.toMatchObject({
+    code: 'certificate.not-written',
+  });
+});
+
 test('a file in place of the directory, or a directory in place of a file, is refused and stays', async () => {
   const file = join(root, 'file');
   writeFileSync(file, 'mine');

@@ -97,6 +97,10 @@ controller:
     ['port: 0', '1:7 `port`: expected a number from 1 to 65535, got the number 0'],
     ['port: 1.5', '1:7 `port`: expected a number from 1 to 65535, got the number 1.5'],
     ['port: .nan', '1:7 `port`: expected a number from 1 to 65535, got the number .nan'],
+    [
+      'controller: { readySeconds: 1h }',
+      '1:29 `controller.readySeconds`: expected a number from 1 to 3600, got the text `1h`',
+    ],
     ['certificates: x', '1:15 `certificates`: expected settings (`key: value`), got the text `x`'],
     ['controller: { run: [] }', '1:20 `controller.run`: expected a command, got an empty list'],
     ['controller: { watch: a }', '1:22 `controller.watch`: expected a list of texts, got the text `a`'],

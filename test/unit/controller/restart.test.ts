@@ -69,10 +69,16 @@ test.each<[string, Run, RestartEvent, string, string]>([
   ['a failed build leaves the old process', RUNS[4]!, EVENTS[4]!, 'serving', 'say build.failed'],
   ['after the end of the old comes the new', RUNS[5]!, EVENTS[7]!, 'starting', 'start'],
   ['a new one that is ready releases', RUNS[2]!, EVENTS[5]!, 'serving', 'say controller.replaced, release'],
-  ['a new one that crashes releases and waits', RUNS[2]!, EVENTS[8]!, 'down', 'say warning, release'],
+  [
+    'a new one that crashes releases and waits',
+    RUNS[2]!,
+    EVENTS[8]!,
+    'down',
+    'say warning, give-notice, release',
+  ],
   ['a new one that is late releases', RUNS[2]!, EVENTS[6]!, 'serving', 'say warning, release'],
   ['an exit with 0 restarts at once', RUNS[4]!, EVENTS[7]!, 'starting', 'hold, say note, start'],
-  ['a crash backs off', RUNS[4]!, EVENTS[8]!, 'backing-off', 'say warning, back-off'],
+  ['a crash backs off', RUNS[4]!, EVENTS[8]!, 'backing-off', 'say warning, give-notice, back-off'],
   [
     'a build ends the back-off, even with the same program',
     RUNS[1]!,
@@ -112,6 +118,32 @@ test('the back-off doubles up to 30 s and begins anew after a minute of service'
   expect(waits).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]);
   const late = step(state, { is: 'exited', run: state.lastRun, code: 1, problem: PROBLEM, at: 70_000 });
   expect(late.effects.at(-1)).toEqual({ do: 'back-off', ms: 1000 });
+});
+
+test('while nobody will answer, it is said in one line why, and for how long', () => {
+  const exited = (code: number): RestartEvent => ({
+    is: 'exited',
+    run: 3,
+    code,
+    problem: { message: `The controller ended with exit code ${code}\n  panic: oh no` },
+    at: 10,
+  });
+  const noticed = (run: Run) =>
+    step(stateWith(run, { is: 'idle' }), exited(2)).effects.filter((effect) => effect.do === 'give-notice');
+  expect(noticed(RUNS[4]!)).toEqual([
+    {
+      do: 'give-notice',
+      why: 'the controller ended with exit code 2; it is started again in 1 s, or at the next change',
+      ms: 1000,
+    },
+  ]);
+  expect(noticed(RUNS[2]!)).toEqual([
+    {
+      do: 'give-notice',
+      why: 'the controller ended with exit code 2; it is started again at the next change',
+      ms: Number.POSITIVE_INFINITY,
+    },
+  ]);
 });
 
 test('whatever happens: one process, one build, a timer only while backing off, and a gate that is released', () => {

@@ -47,7 +47,7 @@ function supervise(plan: ControllerPlan): Subject {
   const gate: string[] = [];
   const end = new AbortController();
   const supervisor = createSupervisor(plan, {
-    gate: { hold: () => gate.push('hold'), release: () => gate.push('release') },
+    gate: { hold: () => gate.push('hold'), release: () => gate.push('release'), giveNotice: () => {} },
     emit: recorder.emit,
     signal: end.signal,
   });

@@ -121,3 +121,26 @@ test.each([
   expect(new Set(controller.seen).size).toBe(500);
   expect(bench.events).toEqual([]);
 });
+
+test('where nobody will answer in time, a review is refused at once and told why; one that can wait waits', async () => {
+  await using bench = await setUp(new Controller(), { start: false });
+  bench.gateway.giveNotice('the controller ended (exit code 2); it is started again in 5 s', 5000);
+  const patient = bench.ask('/convert');
+  const reply = await bench.ask('/validate?timeout=4s');
+  expect(reply.status).toBe(503);
+  expect(reply.ms).toBeLessThan(2000);
+  expect(reply.text).toContain('devloop: the controller ended (exit code 2); it is started again in 5 s');
+  await bench.controller.start();
+  expect((await patient).status).toBe(200);
+});
+
+test('a notice ends when the controller is started again', async () => {
+  await using bench = await setUp(new Controller(), { start: false });
+  bench.gateway.giveNotice('the controller ended', Number.POSITIVE_INFINITY);
+  bench.gateway.hold();
+  const reply = bench.ask('/');
+  await until(() => bench.gateway.held === 1);
+  bench.gateway.release();
+  await bench.controller.start();
+  expect((await reply).status).toBe(200);
+});
