@@ -125,15 +125,6 @@ describe('devloop refuses', () => {
   }
 
   describe('a kubeconfig', () => {
-    it('that never listens', async () => {
-      const cwd = await copy(async (directory) => {
-        await writeFile(join(directory, 'devloop.yaml'), 'controller: { readySeconds: 2 }\n');
-      });
-      const message = /did not answer TLS on 127\.0\.0\.1:9443 within 2 s/;
-      const command = ['--', process.execPath, '-e', 'setInterval(() => {}, 1000)'];
-      await refuses(['up', ...command], { code: 'controller.not-ready', message, hint: /webhooks/ }, { cwd });
-    });
-
     it('that is not there', async () => {
       const KUBECONFIG = join(scratch, 'nowhere');
       await refuses(
@@ -384,6 +375,15 @@ describe('devloop refuses', () => {
       });
       const message = /does not build[\s\S]*main\.go:\d+:\d+: too many return values/;
       await refuses(['up'], { code: 'controller.build-failed', message, hint: 'devloop up' }, { cwd });
+    });
+
+    it('that never listens', async () => {
+      const cwd = await copy(async (directory) => {
+        await writeFile(join(directory, 'devloop.yaml'), 'controller: { readySeconds: 2 }\n');
+      });
+      const message = /did not answer TLS on 127\.0\.0\.1:9443 within 2 s/;
+      const command = ['--', process.execPath, '-e', 'setInterval(() => {}, 1000)'];
+      await refuses(['up', ...command], { code: 'controller.not-ready', message, hint: /webhooks/ }, { cwd });
     });
 
     it('that ends at once', async () => {
