@@ -10,9 +10,12 @@ join_network() {
   ip link set lo up
   # The other end belongs to the machine outside, which pushes this one in. (/sys still shows the machine's own links.)
   for _ in $(seq 200); do ! ip link show eth0 &> /dev/null || break; sleep 0.02; done
-  ip addr add "$NODE_IP/24" dev eth0
+  for address in $NODE_ADDRESSES; do
+    # An IPv6 address is of no use to listeners until the kernel has seen that nobody else has it, unless told not to look.
+    if [[ $address == *:* ]]; then ip addr add "$address" dev eth0 nodad; else ip addr add "$address" dev eth0; fi
+  done
   ip link set eth0 up
-  ip route add default via "$HOST_IP"
+  for gateway in $GATEWAYS; do ip route add default via "$gateway"; done
 }
 
 # Two kubelets or container runtimes that share these damage each other.

@@ -4,6 +4,7 @@ import { open, readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { identify, type ProcessIdentity } from './identity.ts';
+import type { Network } from './network.ts';
 import { run } from './run.ts';
 import type { Slot } from './slot.ts';
 
@@ -29,6 +30,7 @@ const enterTimeoutMs = 5_000;
 /** Starts box.sh as process 1 of new namespaces. Unless detached, the kernel kills the box when this process dies. */
 export async function startBox(
   slot: Slot,
+  network: Network,
   settings: Record<string, string>,
   detached: boolean,
 ): Promise<Box> {
@@ -38,8 +40,8 @@ export async function startBox(
   const env = {
     PATH: process.env.PATH,
     BOX: slot.dir,
-    NODE_IP: slot.nodeIp,
-    HOST_IP: slot.hostIp,
+    NODE_ADDRESSES: withPrefixes(network, network.nodes).join(' '),
+    GATEWAYS: network.hosts.join(' '),
     ...settings,
   };
   // A process group of its own, so that Ctrl-C reaches the test alone, which then ends the box in order.
@@ -57,17 +59,25 @@ export async function startBox(
 }
 
 /** Joins the box to this machine by a virtual cable. */
-export async function connectBox(slot: Slot, box: Box): Promise<void> {
+export async function connectBox(slot: Slot, network: Network, box: Box): Promise<void> {
   box.ended.throwIfAborted();
   const peer = ['peer', 'name', 'eth0', 'netns', String(box.process.pid)];
   await run('ip', ['link', 'add', slot.link, 'type', 'veth', ...peer]);
-  await run('ip', ['address', 'add', `${slot.hostIp}/24`, 'dev', slot.link]);
+  for (const address of withPrefixes(network, network.hosts)) {
+    // Without nodad nothing could listen on an IPv6 address in its first second.
+    const flags = address.includes(':') ? ['nodad'] : [];
+    await run('ip', ['address', 'add', address, 'dev', slot.link, ...flags]);
+  }
   await run('ip', ['link', 'set', slot.link, 'up']);
 }
 
 /** Runs a program of the machine with the files of the box. */
 export function runInBox(box: ProcessIdentity, program: string, args: string[]): Promise<string> {
   return run('nsenter', ['--target', String(box.pid), '--mount', program, ...args]);
+}
+
+function withPrefixes({ prefixLengths }: Network, addresses: string[]): string[] {
+  return addresses.map((address, index) => `${address}/${prefixLengths[index]}`);
 }
 
 async function entered(pid: number, ended: AbortSignal): Promise<void> {

@@ -6,6 +6,7 @@ import { type Box, connectBox, runInBox, startBox } from './box.ts';
 import { type ClusterBinaries, ensureClusterBinaries } from './build.ts';
 import { createCgroup } from './cgroups.ts';
 import { RUNTIME_SOCKET, writeNodeConfig } from './config.ts';
+import { type Families, type Network, network } from './network.ts';
 import { ensurePrerequisites, type Log } from './prerequisites.ts';
 import { awaitMilestones, milestones } from './readiness.ts';
 import { run } from './run.ts';
@@ -18,6 +19,8 @@ export interface ClusterOptions {
   certManager?: boolean;
   /** Everything that runs Pods: containerd, kubelet, kube-proxy, scheduler. Default: true. */
   pods?: boolean;
+  /** IP families of the box, its Pods and Services. Default: ipv4. */
+  families?: Families;
   /** Leave the cluster up when this process ends; `stopCluster(dir)` ends it. Default: false. */
   detached?: boolean;
   /** Of the context in the kubeconfig. */
@@ -33,8 +36,10 @@ export interface TestCluster extends AsyncDisposable {
   readonly name: string;
   /** A file, for the cluster's administrator. */
   readonly kubeconfig: string;
+  /** Of the first family. */
   readonly nodeIp: string;
-  /** This machine, as the API server sees it. */
+  /** This machine, as the API server sees it: one address of each family, and the first of them. */
+  readonly hostIps: readonly string[];
   readonly hostIp: string;
   /** Logs are below logs/. Gone with the cluster. */
   readonly dir: string;
@@ -75,42 +80,48 @@ async function startIn(
 ): Promise<TestCluster> {
   const { aggregatorRouting = false, certManager = true, pods = true, detached = false } = options;
   const { dir } = slot;
+  const net = network(slot.number, options.families ?? 'ipv4');
   const name = options.name ?? `devloop-test-${slot.number}`;
   await Promise.all(['logs', 'pki', 'users'].map((sub) => mkdir(join(dir, sub))));
-  await run(binaries.kit, ['pki', join(dir, 'pki'), name, slot.nodeIp, apiPort]);
-  if (pods) await Promise.all([writeNodeConfig(dir, slot.cgroup, cniPlugins), createCgroup(slot.cgroup)]);
+  await run(binaries.kit, ['pki', join(dir, 'pki'), name, net.nodes[0]!, apiPort]);
+  if (pods)
+    await Promise.all([writeNodeConfig(dir, slot.cgroup, cniPlugins, net), createCgroup(slot.cgroup)]);
   const settings = {
     CLUSTER: binaries.cluster,
     KIT: binaries.kit,
     PAUSE_IMAGE: binaries.pauseImage,
     CERT_MANAGER_CRDS: binaries.certManagerCrds,
     API_PORT: apiPort,
+    ANY_ADDRESS: net.any,
+    NODE_IPS: net.nodes.join(','),
+    SERVICE_RANGES: net.serviceRanges.join(','),
     AGGREGATOR_ROUTING: String(aggregatorRouting),
     CERT_MANAGER: String(certManager),
     PODS: String(pods),
   };
-  const box = await startBox(slot, settings, detached);
+  const box = await startBox(slot, net, settings, detached);
   await recordBox(dir, box.process, detached);
-  await connectBox(slot, box);
+  await connectBox(slot, net, box);
   const kubeconfig = join(dir, 'pki/admin.kubeconfig');
   using api = await openApi(kubeconfig);
   const signal = AbortSignal.any([box.ended, AbortSignal.timeout(startSeconds * 1000)]);
   await awaitMilestones(milestones({ certManager, pods }), api.get, signal);
-  return handle(slot, box, binaries, { name, kubeconfig });
+  return handle(slot, net, box, binaries, { name, kubeconfig });
 }
 
 function handle(
-  slot: Slot,
+  { dir }: Slot,
+  { nodes, hosts }: Network,
   box: Box,
   binaries: ClusterBinaries,
   own: { name: string; kubeconfig: string },
 ): TestCluster {
-  const { dir, nodeIp, hostIp } = slot;
   let released: Promise<void> | undefined;
   return {
     ...own,
-    nodeIp,
-    hostIp,
+    nodeIp: nodes[0]!,
+    hostIps: hosts,
+    hostIp: hosts[0]!,
     dir,
     kubectl: (args, { input = '', kubeconfig = own.kubeconfig } = {}) =>
       // The cache of a person's own kubectl is by address, and these addresses come back with other clusters behind them.

@@ -10,10 +10,10 @@ start_control_plane() {
     --listen-client-urls http://127.0.0.1:2379 --advertise-client-urls http://127.0.0.1:2379 \
     --listen-peer-urls http://127.0.0.1:2380
   daemon kube-apiserver "$CLUSTER" kube-apiserver --etcd-servers=http://127.0.0.1:2379 \
-    --bind-address=0.0.0.0 --secure-port="$API_PORT" --advertise-address="$NODE_IP" \
+    --bind-address="$ANY_ADDRESS" --secure-port="$API_PORT" --advertise-address="${NODE_IPS%%,*}" \
     --tls-cert-file="$pki/apiserver.crt" --tls-private-key-file="$pki/apiserver.key" --client-ca-file="$pki/ca.crt" \
     --service-account-key-file="$pki/service-account.key" --service-account-signing-key-file="$pki/service-account.key" \
-    --service-account-issuer=https://kubernetes.default.svc --service-cluster-ip-range=10.96.0.0/16 \
+    --service-account-issuer=https://kubernetes.default.svc --service-cluster-ip-range="$SERVICE_RANGES" \
     --authorization-mode=Node,RBAC --enable-admission-plugins=NodeRestriction --allow-privileged=true \
     --kubelet-client-certificate="$pki/kubelet-client.crt" --kubelet-client-key="$pki/kubelet-client.key" \
     --kubelet-preferred-address-types=InternalIP --enable-aggregator-routing="$AGGREGATOR_ROUTING"
@@ -42,7 +42,7 @@ import_image() {
 
 start_node() {
   daemon kubelet "$CLUSTER" kubelet --config="$BOX/kubelet.json" --kubeconfig="$pki/kubelet.kubeconfig" \
-    --root-dir="$BOX/kubelet" --cert-dir="$BOX/kubelet/pki" --hostname-override=node --node-ip="$NODE_IP"
+    --root-dir="$BOX/kubelet" --cert-dir="$BOX/kubelet/pki" --hostname-override=node --node-ip="$NODE_IPS"
   daemon kube-proxy "$CLUSTER" kube-proxy --config="$BOX/kube-proxy.json"
   daemon kube-scheduler "$CLUSTER" kube-scheduler --kubeconfig="$pki/scheduler.kubeconfig" \
     --authentication-kubeconfig="$pki/scheduler.kubeconfig" --authorization-kubeconfig="$pki/scheduler.kubeconfig" \

@@ -1,22 +1,26 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PAUSE_IMAGE } from './build.ts';
+import type { Network } from './network.ts';
 
 /** Where the container runtime listens inside the box, whose /run is its own. */
 export const RUNTIME_SOCKET = '/run/containerd.sock';
 
-const podNetwork = '10.88.0.0/16';
-
 /** Writes the configuration files of what runs Pods. */
-export async function writeNodeConfig(dir: string, cgroup: string, cniPlugins: string): Promise<void> {
+export async function writeNodeConfig(
+  dir: string,
+  cgroup: string,
+  cniPlugins: string,
+  network: Network,
+): Promise<void> {
   await mkdir(join(dir, 'cni'), { recursive: true });
   await Promise.all([
     writeFile(join(dir, 'containerd.toml'), containerd(dir, cniPlugins)),
-    writeFile(join(dir, 'cni/bridge.conflist'), JSON.stringify(bridge())),
+    writeFile(join(dir, 'cni/bridge.conflist'), JSON.stringify(bridge(network))),
     // Nobody answers there: Pods of the tests speak to Services by address, or not at all.
     writeFile(join(dir, 'resolv.conf'), 'nameserver 192.0.2.53\n'),
-    writeFile(join(dir, 'kubelet.json'), JSON.stringify(kubelet(dir, cgroup))),
-    writeFile(join(dir, 'kube-proxy.json'), JSON.stringify(kubeProxy(dir))),
+    writeFile(join(dir, 'kubelet.json'), JSON.stringify(kubelet(dir, cgroup, network))),
+    writeFile(join(dir, 'kube-proxy.json'), JSON.stringify(kubeProxy(dir, network))),
   ]);
 }
 
@@ -47,8 +51,9 @@ disabled_plugins = ["io.containerd.snapshotter.v1.aufs", "io.containerd.snapshot
 `;
 }
 
-function bridge(): object {
-  const ipam = { type: 'host-local', dataDir: '/run/cni-addresses', ranges: [[{ subnet: podNetwork }]] };
+function bridge({ podRanges }: Network): object {
+  const ranges = podRanges.map((subnet) => [{ subnet }]);
+  const ipam = { type: 'host-local', dataDir: '/run/cni-addresses', ranges };
   return {
     cniVersion: '0.4.0',
     name: 'devloop',
@@ -58,7 +63,7 @@ function bridge(): object {
   };
 }
 
-function kubelet(dir: string, cgroup: string): object {
+function kubelet(dir: string, cgroup: string, { dns }: Network): object {
   return {
     apiVersion: 'kubelet.config.k8s.io/v1beta1',
     kind: 'KubeletConfiguration',
@@ -74,7 +79,7 @@ function kubelet(dir: string, cgroup: string): object {
     podLogsDir: `${dir}/logs/pods`,
     resolvConf: `${dir}/resolv.conf`,
     // Without one, each Pod is given a MissingClusterDNS warning.
-    clusterDNS: ['10.96.0.10'],
+    clusterDNS: dns,
     clusterDomain: 'cluster.local',
     // Images cannot be pulled again, and the disk is the developer's.
     imageGCHighThresholdPercent: 100,
@@ -89,7 +94,7 @@ function kubelet(dir: string, cgroup: string): object {
   };
 }
 
-function kubeProxy(dir: string): object {
+function kubeProxy(dir: string, { any, podRanges }: Network): object {
   return {
     apiVersion: 'kubeproxy.config.k8s.io/v1alpha1',
     kind: 'KubeProxyConfiguration',
@@ -97,7 +102,8 @@ function kubeProxy(dir: string): object {
     nftables: { minSyncPeriod: '0s' },
     clientConnection: { kubeconfig: `${dir}/pki/proxy.kubeconfig` },
     hostnameOverride: 'node',
-    clusterCIDR: podNetwork,
+    bindAddress: any,
+    clusterCIDR: podRanges.join(','),
     // Connection tracking has limits for the whole machine: zero leaves them alone.
     conntrack: { maxPerCore: 0, min: 0, tcpEstablishedTimeout: '0s', tcpCloseWaitTimeout: '0s' },
     nodePortAddresses: ['127.0.0.0/8'],

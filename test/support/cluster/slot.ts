@@ -13,8 +13,6 @@ export interface Slot {
   dir: string;
   link: string;
   cgroup: string;
-  hostIp: string;
-  nodeIp: string;
 }
 
 /** Kept in the slot's directory: whose the box is, and the process to kill. */
@@ -32,7 +30,7 @@ const lockSlots = () => lock('slots', 60_000);
 function slot(number: number): Slot {
   const name = `dlbox${number}`;
   const dir = join(slots, String(number));
-  return { number, dir, link: name, cgroup: name, hostIp: `10.99.${number}.1`, nodeIp: `10.99.${number}.2` };
+  return { number, dir, link: name, cgroup: name };
 }
 
 /** Clears away boxes whose owner is dead, then takes the first free number. */

@@ -1,0 +1,54 @@
+/** IP families of a box. The first of `dual` is IPv4, for the node as for the Services that do not ask otherwise. */
+export type Families = 'ipv4' | 'dual' | 'ipv6';
+
+/** The addresses of one box, family by family, the first family first. Pure. */
+export interface Network {
+  /** This machine and the box on the cable between them. */
+  hosts: string[];
+  nodes: string[];
+  prefixLengths: string[];
+  podRanges: string[];
+  serviceRanges: string[];
+  /** Where a DNS server of the cluster would be. */
+  dns: string[];
+  /** All addresses of these families. */
+  any: string;
+}
+
+type OfFamily = Record<'host' | 'node' | 'prefixLength' | 'pods' | 'services' | 'dns' | 'any', string>;
+
+export function network(number: number, families: Families): Network {
+  const list = of(number, families);
+  return {
+    hosts: list.map(({ host }) => host),
+    nodes: list.map(({ node }) => node),
+    prefixLengths: list.map(({ prefixLength }) => prefixLength),
+    podRanges: list.map(({ pods }) => pods),
+    serviceRanges: list.map(({ services }) => services),
+    dns: list.map(({ dns }) => dns),
+    any: list.at(-1)!.any,
+  };
+}
+
+function of(number: number, families: Families): OfFamily[] {
+  const ipv4 = {
+    host: `10.99.${number}.1`,
+    node: `10.99.${number}.2`,
+    prefixLength: '24',
+    pods: '10.88.0.0/16',
+    services: '10.96.0.0/16',
+    dns: '10.96.0.10',
+    any: '0.0.0.0',
+  };
+  // The same numbers, so that a person knows one by the other: decimal digits are hexadecimal ones too.
+  const ipv6 = {
+    host: `fd10:99:${number}::1`,
+    node: `fd10:99:${number}::2`,
+    prefixLength: '64',
+    pods: 'fd10:88::/64',
+    services: 'fd10:96::/112',
+    dns: 'fd10:96::10',
+    any: '::',
+  };
+  return { ipv4: [ipv4], dual: [ipv4, ipv6], ipv6: [ipv6] }[families];
+}
