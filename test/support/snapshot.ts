@@ -70,6 +70,7 @@ function sliceFacts(slice: Json): Json {
   return {
     service: labels['kubernetes.io/service-name'],
     manager: labels['endpointslice.kubernetes.io/managed-by'],
+    family: slice.addressType,
     owners: ownerReferences.map((owner) => `${owner.kind} ${owner.name}`),
     ports: steady(slice.ports),
     endpoints: endpoints.map((endpoint) => ({

@@ -1,0 +1,163 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type ClusterOptions, startCluster, type TestCluster } from '../support/cluster/cluster.ts';
+import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
+import { deployHooks, HOOK_NAMESPACE } from '../support/hook-operator.ts';
+import { snapshot } from '../support/snapshot.ts';
+
+const SERVER = join(import.meta.dirname, '../fixtures/e2e/hook-server.mjs');
+const SERVICES = ['--service', `${HOOK_NAMESPACE}/first`, '--service', `${HOOK_NAMESPACE}/second`];
+
+type Family = 'IPv4' | 'IPv6';
+
+interface Box extends AsyncDisposable {
+  cluster: TestCluster;
+  cwd: string;
+  env: Record<string, string>;
+}
+
+async function startBox(options: ClusterOptions): Promise<Box> {
+  await using stack = new AsyncDisposableStack();
+  const cluster = stack.use(
+    await startCluster({ ...options, certManager: false, log: (line) => console.error(line) }),
+  );
+  await deployHooks(cluster);
+  const cwd = await mkdtemp(join(tmpdir(), 'devloop-families-'));
+  stack.defer(() => rm(cwd, { recursive: true, force: true }));
+  const owned = stack.move();
+  const env = { KUBECONFIG: cluster.kubeconfig };
+  return { cluster, cwd, env, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** The first family of a Service cannot be changed, so the Services are made anew. */
+async function remakeServices(cluster: TestCluster, first: Family[], second = first): Promise<void> {
+  const service = (name: string, ipFamilies: Family[], ports: object[]): object => ({
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name, namespace: HOOK_NAMESPACE },
+    spec: {
+      selector: { app: 'hooks' },
+      ipFamilies,
+      ipFamilyPolicy: ipFamilies.length > 1 ? 'RequireDualStack' : 'SingleStack',
+      ports,
+    },
+  });
+  const items = [
+    service('first', first, [
+      { name: 'https', port: 443, targetPort: 'admission' },
+      { name: 'other', port: 8443, targetPort: 'other' },
+    ]),
+    service('second', second, [{ port: 9000, targetPort: 9445 }]),
+  ];
+  await cluster.kubectl(['replace', '--force', '-f', '-'], {
+    input: JSON.stringify({ apiVersion: 'v1', kind: 'List', items }),
+  });
+  const slices = [
+    '-n',
+    HOOK_NAMESPACE,
+    'get',
+    'endpointslices',
+    '-o',
+    'jsonpath={.items[*].endpoints[*].addresses}',
+  ];
+  const addresses = 2 * (first.length + second.length);
+  await expect
+    .poll(async () => (await cluster.kubectl(slices)).split(' ').length, { timeout: 30_000 })
+    .toBe(addresses);
+}
+
+function ask(cluster: TestCluster, name: string): Promise<string> {
+  return cluster.kubectl(['create', '--dry-run=server', '-f', '-'], {
+    input: `{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: default, labels: {ask: ${name}}}}`,
+  });
+}
+
+function startUp({ cwd, env }: Box, ...args: string[]): DevloopRun {
+  return startDevloop(['up', ...SERVICES, ...args, '--', process.execPath, SERVER, 'local', '9444', '9445'], {
+    cwd,
+    env,
+  });
+}
+
+/** Family and addresses of every slice of a Service, and the addresses of its Endpoints. */
+async function leadsTo(cluster: TestCluster, service: string): Promise<unknown> {
+  const get = async (...args: string[]): Promise<any> =>
+    JSON.parse(await cluster.kubectl(['-n', HOOK_NAMESPACE, 'get', '-o', 'json', ...args]));
+  const slices = await get('endpointslices', '-l', `kubernetes.io/service-name=${service}`);
+  const endpoints = await get('endpoints', service);
+  return {
+    slices: slices.items.map((one: any) => [
+      one.addressType,
+      ...one.endpoints.flatMap((end: any) => end.addresses),
+    ]),
+    endpoints: endpoints.subsets.flatMap((one: any) => one.addresses.map((address: any) => address.ip)),
+  };
+}
+
+/** Takes over, asks every webhook, and puts back; the Services have to lead to this one address meanwhile. */
+async function expectServed(box: Box, family: Family, address: string, ...args: string[]): Promise<void> {
+  const { cluster } = box;
+  const before = await snapshot(cluster, HOOK_NAMESPACE);
+  await using up = startUp(box, ...args);
+  await up.waitFor('session.ready');
+  await expect(ask(cluster, 'first')).rejects.toThrow('local on 9444 says no');
+  await expect(ask(cluster, 'second')).rejects.toThrow('local on 9445 says no');
+  await expect(ask(cluster, 'third')).rejects.toThrow('local on 9445 says no');
+  const here = { slices: [[family, address]], endpoints: [address] };
+  expect(await leadsTo(cluster, 'first')).toEqual(here);
+  expect(await leadsTo(cluster, 'second')).toEqual(here);
+  const down = await runDevloop(['down'], { cwd: tmpdir(), env: box.env });
+  expect(down.code, down.log).toBe(0);
+  expect(await up.exited).toBe(130);
+  await cluster.kubectl(['-n', HOOK_NAMESPACE, 'rollout', 'status', 'deployment/hooks', '--timeout=60s']);
+  expect(await snapshot(cluster, HOOK_NAMESPACE)).toEqual(before);
+}
+
+describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
+  'a dual-stack cluster, endpoint routing $aggregatorRouting',
+  (mode) => {
+    let box: Box;
+    let ipv4: string;
+    let ipv6: string;
+
+    beforeAll(async () => {
+      box = await startBox({ ...mode, families: 'dual' });
+      [ipv4, ipv6] = box.cluster.hostIps as [string, string];
+    }, 1_800_000);
+
+    afterAll(() => box?.[Symbol.asyncDispose]());
+
+    it('a dual-stack Service, IPv4 first, leads to an IPv4 address', async () => {
+      await remakeServices(box.cluster, ['IPv4', 'IPv6']);
+      await expectServed(box, 'IPv4', ipv4);
+    });
+
+    it('a dual-stack Service, IPv6 first, leads to an IPv6 address', async () => {
+      await remakeServices(box.cluster, ['IPv6', 'IPv4']);
+      await expectServed(box, 'IPv6', ipv6);
+    });
+
+    it('an IPv6 Service leads to an IPv6 address', async () => {
+      await remakeServices(box.cluster, ['IPv6']);
+      await expectServed(box, 'IPv6', ipv6);
+    });
+
+    it('--address may be an IPv6 address', async () => {
+      await remakeServices(box.cluster, ['IPv6', 'IPv4']);
+      await expectServed(box, 'IPv6', ipv6, '--address', ipv6);
+    });
+
+    it('of Services with different families, all lead to the family that they share', async () => {
+      await remakeServices(box.cluster, ['IPv6', 'IPv4'], ['IPv6']);
+      await expectServed(box, 'IPv6', ipv6);
+    });
+  },
+);
+
+it('a cluster with IPv6 alone', async () => {
+  await using box = await startBox({ families: 'ipv6' });
+  await remakeServices(box.cluster, ['IPv6']);
+  await expectServed(box, 'IPv6', box.cluster.hostIp);
+}, 1_800_000);
