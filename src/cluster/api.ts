@@ -1,3 +1,4 @@
+import type { WebSocket } from 'ws';
 import { ApiError } from './api-errors.ts';
 import type { Selected } from './kubeconfig.ts';
 import type { KubeObject, List } from './objects.ts';
@@ -31,6 +32,8 @@ export interface ClusterApi extends AsyncDisposable {
     body?: unknown,
     options?: CallOptions & { contentType?: string },
   ): Promise<T>;
+  /** A GET that becomes a WebSocket with that subprotocol, paused until `resume()`. */
+  upgrade(path: string, protocol: string, options?: CallOptions): Promise<WebSocket>;
 }
 
 const PATCH_TYPES = { json: 'application/json-patch+json', merge: 'application/merge-patch+json' } as const;
@@ -49,6 +52,7 @@ export async function connect(selected: Selected): Promise<ClusterApi> {
     namespace: selected.namespace,
     kubeconfigFiles: selected.files,
     call,
+    upgrade: (path, protocol, options = {}) => transport.upgrade(path, protocol, options),
     async get<T>(ref: ObjectRef, options: CallOptions = {}) {
       try {
         return await call<T>('GET', objectPath(ref), undefined, options);

@@ -2,6 +2,7 @@ import type { ClusterApi } from './api.ts';
 import { ApiError } from './api-errors.ts';
 import { SESSION_LABEL, sessionOf } from './marks.ts';
 import type { KubeObject } from './objects.ts';
+import { isRelayObject } from './relay-manifest.ts';
 import { type Kind, kindInfo, type ObjectRef, refOf } from './resources.ts';
 
 /** Kinds that can carry a mark. */
@@ -10,9 +11,16 @@ const MARKED_KINDS: Kind[] = [
   'Service',
   'Endpoints',
   'EndpointSlice',
+  'Pod',
   'ValidatingWebhookConfiguration',
   'Lease',
 ];
+
+/** Kinds of which only the relay's own objects count: others may have been given the label by chance, and must not be deleted. */
+const RELAY_KINDS = new Set<Kind>(['Pod', 'Secret']);
+
+/** Names and labels without the contents, which nobody needs to see here. */
+const METADATA_ONLY = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io';
 
 export interface Marked {
   ref: ObjectRef;
@@ -32,12 +40,16 @@ export async function findMarked(
   const selector = session === undefined ? SESSION_LABEL : `${SESSION_LABEL}=${session}`;
   const unseen: string[] = [];
   const list = async (kind: Kind, namespace: string | undefined): Promise<Marked[]> => {
-    const objects = await api.list<KubeObject>(kind, namespace, { query: { labelSelector: selector } });
-    return objects.map((object) => ({
+    const objects = await api.list<KubeObject>(kind, namespace, {
+      query: { labelSelector: selector },
+      ...(RELAY_KINDS.has(kind) ? { accept: METADATA_ONLY } : {}),
+    });
+    const found = objects.map((object) => ({
       ref: refOf(kind, object.metadata),
       session: sessionOf(object)!,
       object,
     }));
+    return RELAY_KINDS.has(kind) ? found.filter(isLivingRelay) : found;
   };
   const everywhere = async (kind: Kind): Promise<Marked[]> => {
     try {
@@ -61,5 +73,30 @@ export async function findMarked(
     }
   };
   const marked = (await Promise.all(MARKED_KINDS.map(everywhere))).flat();
-  return { marked, unseen };
+  return { marked: [...marked, ...(await relaySecrets(list, marked, namespaces))], unseen };
+}
+
+/** A Pod that is told to end needs seconds for it, and nobody has to do anything about it any more. */
+function isLivingRelay({ ref, session, object }: Marked): boolean {
+  return isRelayObject(ref, session) && object.metadata.deletionTimestamp === undefined;
+}
+
+/**
+ * A relay's Secret lies beside its Pod, its Service and its Lease, so that nobody has to be allowed to read the Secrets of the
+ * whole cluster. Where even that is forbidden, the Pod tells its name (see `removeRelays`).
+ */
+async function relaySecrets(
+  list: (kind: Kind, namespace: string) => Promise<Marked[]>,
+  marked: Marked[],
+  namespaces: string[],
+): Promise<Marked[]> {
+  const beside = marked.flatMap(({ ref }) => ref.namespace ?? []);
+  const places = [...new Set([...namespaces, ...beside])];
+  const found = places.map((namespace) =>
+    list('Secret', namespace).catch((error): Marked[] => {
+      if (error instanceof ApiError && error.isForbidden) return [];
+      throw error;
+    }),
+  );
+  return (await Promise.all(found)).flat();
 }

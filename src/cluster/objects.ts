@@ -91,7 +91,14 @@ export interface Volume {
 
 export interface PodTemplate {
   metadata?: { labels?: Record<string, string>; annotations?: Record<string, string> };
-  spec: { containers: Container[]; volumes?: Volume[]; serviceAccountName?: string };
+  spec: { containers: Container[]; volumes?: Volume[]; serviceAccountName?: string } & Placement;
+}
+
+/** What decides on which nodes a Pod may run, and with which credentials its image is pulled. */
+export interface Placement {
+  nodeSelector?: Record<string, string>;
+  tolerations?: { key?: string; operator?: string; value?: string; effect?: string }[];
+  imagePullSecrets?: { name?: string }[];
 }
 
 export interface Deployment extends KubeObject {
@@ -106,8 +113,23 @@ export interface Deployment extends KubeObject {
 }
 
 export interface Pod extends KubeObject {
-  spec?: { nodeName?: string };
-  status?: { phase?: string; conditions?: { type: string; status: string }[] };
+  spec?: { nodeName?: string; volumes?: Volume[] };
+  status?: {
+    phase?: string;
+    reason?: string;
+    message?: string;
+    conditions?: { type: string; status: string; reason?: string; message?: string }[];
+    containerStatuses?: ContainerStatus[];
+  };
+}
+
+export interface ContainerStatus {
+  name: string;
+  state?: {
+    waiting?: { reason?: string; message?: string };
+    running?: object;
+    terminated?: { exitCode: number; reason?: string; message?: string };
+  };
 }
 
 export interface Secret extends KubeObject {
@@ -130,7 +152,9 @@ export interface Endpoints extends KubeObject {
 
 export interface EndpointSlice extends KubeObject {
   addressType: 'IPv4' | 'IPv6' | 'FQDN';
-  endpoints: { addresses: string[]; conditions?: { ready?: boolean } }[] | null;
+  endpoints:
+    | { addresses: string[]; conditions?: { ready?: boolean }; targetRef?: { kind?: string; name: string } }[]
+    | null;
   ports?: { name?: string; port?: number; protocol?: string }[];
 }
 
@@ -166,4 +190,24 @@ export interface Lease extends KubeObject {
 
 export interface Node extends KubeObject {
   status?: { addresses?: { type: string; address: string }[] };
+}
+
+export interface LabelSelector {
+  matchLabels?: Record<string, string>;
+  matchExpressions?: { key: string; operator: string; values?: string[] }[];
+}
+
+export interface NetworkPolicy extends KubeObject {
+  spec: {
+    podSelector?: LabelSelector;
+    policyTypes?: string[];
+    ingress?: {
+      from?: {
+        ipBlock?: { cidr: string; except?: string[] };
+        podSelector?: object;
+        namespaceSelector?: object;
+      }[];
+      ports?: { port?: number | string; endPort?: number; protocol?: string }[];
+    }[];
+  };
 }

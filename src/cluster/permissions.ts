@@ -4,6 +4,8 @@ import { apiGroupOf, type Kind, kindInfo } from './resources.ts';
 
 export interface Permission {
   kind: Kind;
+  /** `portforward` of a Pod. */
+  subresource?: string;
   verb: string;
   /** Absent: asked for the whole cluster. */
   namespace?: string;
@@ -48,6 +50,21 @@ export function neededFor(
   ];
 }
 
+/** What the relay route writes or reads besides, in the namespaces of the webhook Services. Pure. */
+export function relayPermissions(namespaces: string[]): Permission[] {
+  const all: Omit<Permission, 'namespace'>[] = [
+    ...each('Pod', 'get list create delete', 'run the relay'),
+    ...each('Secret', 'get create delete', 'give the relay its program and its key'),
+    // A WebSocket is a GET; since Kubernetes 1.35 `create` is asked for as well.
+    ...each('Pod', 'get create', 'reach the relay', 'portforward'),
+  ];
+  return namespaces.flatMap((namespace) => all.map((one) => ({ ...one, namespace })));
+}
+
+function each(kind: Kind, verbs: string, why: string, subresource?: string): Omit<Permission, 'namespace'>[] {
+  return verbs.split(' ').map((verb) => ({ kind, verb, why, ...(subresource ? { subresource } : {}) }));
+}
+
 /** Asks the API server about all of them at once. */
 export async function missing(api: ClusterApi, permissions: Permission[]): Promise<Permission[]> {
   const answers = await Promise.all(
@@ -56,7 +73,10 @@ export async function missing(api: ClusterApi, permissions: Permission[]): Promi
   return answers.filter((one) => !one.allowed).map((one) => one.permission);
 }
 
-async function isAllowed(api: ClusterApi, { kind, verb, namespace }: Permission): Promise<boolean> {
+async function isAllowed(
+  api: ClusterApi,
+  { kind, subresource, verb, namespace }: Permission,
+): Promise<boolean> {
   const review = {
     apiVersion: 'authorization.k8s.io/v1',
     kind: 'SelfSubjectAccessReview',
@@ -65,6 +85,7 @@ async function isAllowed(api: ClusterApi, { kind, verb, namespace }: Permission)
         verb,
         group: apiGroupOf(kind),
         resource: kindInfo(kind).plural,
+        ...(subresource === undefined ? {} : { subresource }),
         ...(namespace === undefined ? {} : { namespace }),
       },
     },
@@ -79,16 +100,17 @@ async function isAllowed(api: ClusterApi, { kind, verb, namespace }: Permission)
 
 export function forbidden(api: Pick<ClusterApi, 'context'>, lacking: Permission[]): DevloopError {
   const grouped = new Map<string, { verbs: string[]; why: string }>();
-  for (const { kind, verb, namespace, why } of lacking) {
+  for (const permission of lacking) {
+    const { kind, verb, namespace, why } = permission;
     const group = apiGroupOf(kind);
-    const key = `${kindInfo(kind).plural}${group ? `.${group}` : ''} ${namespace === undefined ? '(cluster-wide)' : `in namespace ${namespace}`}`;
+    const key = `${resourceOf(permission)}${group ? `.${group}` : ''} ${namespace === undefined ? '(cluster-wide)' : `in namespace ${namespace}`}`;
     const entry = grouped.get(key) ?? { verbs: [], why };
     if (!entry.verbs.includes(verb)) entry.verbs.push(verb);
     grouped.set(key, entry);
   }
   const lines = [...grouped].map(([what, { verbs, why }]) => `\n  ${verbs.join(', ')}  ${what}: to ${why}`);
-  const { kind, verb, namespace } = lacking[0]!;
-  const check = `kubectl --context ${api.context} auth can-i ${verb} ${kindInfo(kind).plural}${namespace === undefined ? '' : ` -n ${namespace}`}`;
+  const { verb, namespace } = lacking[0]!;
+  const check = `kubectl --context ${api.context} auth can-i ${verb} ${resourceOf(lacking[0]!)}${namespace === undefined ? '' : ` -n ${namespace}`}`;
   return new DevloopError(
     'cluster.forbidden',
     `Your account lacks permissions; nothing was changed:${lines.join('')}`,
@@ -96,4 +118,9 @@ export function forbidden(api: Pick<ClusterApi, 'context'>, lacking: Permission[
       hint: `Ask for them, or use another context. To check one: ${check}`,
     },
   );
+}
+
+function resourceOf({ kind, subresource }: Permission): string {
+  const { plural } = kindInfo(kind);
+  return subresource === undefined ? plural : `${plural}/${subresource}`;
 }

@@ -7,12 +7,19 @@ const KINDS = {
   Secret: { root: '/api/v1', apiVersion: 'v1', plural: 'secrets', namespaced: true },
   ConfigMap: { root: '/api/v1', apiVersion: 'v1', plural: 'configmaps', namespaced: true },
   Pod: { root: '/api/v1', apiVersion: 'v1', plural: 'pods', namespaced: true },
+  Namespace: { root: '/api/v1', apiVersion: 'v1', plural: 'namespaces', namespaced: false },
   Node: { root: '/api/v1', apiVersion: 'v1', plural: 'nodes', namespaced: false },
   Deployment: { root: '/apis/apps/v1', apiVersion: 'apps/v1', plural: 'deployments', namespaced: true },
   EndpointSlice: {
     root: '/apis/discovery.k8s.io/v1',
     apiVersion: 'discovery.k8s.io/v1',
     plural: 'endpointslices',
+    namespaced: true,
+  },
+  NetworkPolicy: {
+    root: '/apis/networking.k8s.io/v1',
+    apiVersion: 'networking.k8s.io/v1',
+    plural: 'networkpolicies',
     namespaced: true,
   },
   Lease: {

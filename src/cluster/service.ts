@@ -69,17 +69,34 @@ export async function takeService(
   to: Destination,
   emit: Emit,
 ): Promise<void> {
+  await swapSelector(api, session, service, undefined, emit);
+  await leadTo(api, session, service, to, emit);
+  await removeControllerSlices(api, service, emit);
+}
+
+/**
+ * Leads a Service to Pods with these labels, or to none, in one patch that carries its own undo. To Pods, Kubernetes' own
+ * controllers make the endpoints on the way here and back, so no permission on those is needed.
+ */
+export async function swapSelector(
+  api: ClusterApi,
+  session: string,
+  service: Service,
+  labels: Record<string, string> | undefined,
+  emit: Emit,
+): Promise<void> {
   const ref = refOf('Service', service.metadata);
-  const selector = service.spec.selector;
+  const path = ['spec', 'selector'];
+  const terms = Object.entries(labels ?? {}).map(([key, value]) => `${key}=${value}`);
   await applyChange(
     api,
     session,
     {
       ref,
-      fields: [{ path: ['spec', 'selector'] }],
-      detail: 'selector removed',
+      fields: [labels === undefined ? { path } : { path, value: labels }],
+      detail: labels === undefined ? 'selector removed' : `selector -> ${terms.join(',')}`,
       check: (now) => {
-        if (same((now as Service).spec.selector, selector)) return;
+        if (same((now as Service).spec.selector, service.spec.selector)) return;
         throw new DevloopError(
           'change.conflict',
           `The selector of ${describe(ref)} was changed by somebody else just now.`,
@@ -91,8 +108,6 @@ export async function takeService(
     },
     emit,
   );
-  await leadTo(api, session, service, to, emit);
-  await removeControllerSlices(api, service, emit);
 }
 
 /** Our slice and our Endpoints for a Service without selector. */

@@ -2,9 +2,11 @@ import type { IncomingMessage } from 'node:http';
 import { request as httpRequest } from 'node:http';
 import { Agent, type AgentOptions, request as httpsRequest, type RequestOptions } from 'node:https';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { WebSocket } from 'ws';
 import { DevloopError } from '../errors.ts';
 import { ApiError, connectionError, unauthorizedError } from './api-errors.ts';
 import type { Selected } from './kubeconfig.ts';
+import { openWebSocket, type Refusal } from './upgrade.ts';
 
 export interface CallOptions {
   /** Only for reads and waits: a write that was sent is never cut off, since nobody could tell whether it happened. */
@@ -23,6 +25,8 @@ export interface Transport {
     body: unknown,
     options: CallOptions & { contentType?: string },
   ): Promise<T>;
+  /** A GET that becomes a WebSocket over a connection of its own, handed over paused. Rejects as `call` does. */
+  upgrade(path: string, protocol: string, options: CallOptions): Promise<WebSocket>;
   close(): void;
 }
 
@@ -38,6 +42,17 @@ export async function createTransport(selected: Selected): Promise<Transport> {
     return agents.at(-1);
   };
   let agent = newAgent();
+  const urlOf = (path: string, query: Record<string, string> = {}): URL => {
+    const url = new URL(base.pathname.replace(/\/$/, '') + path, base);
+    for (const [key, value] of Object.entries(query)) url.searchParams.set(key, value);
+    return url;
+  };
+  /** Exec plugins and OIDC hand out short-lived tokens; the library makes a new one when the old one has run out. */
+  const renew = async (): Promise<void> => {
+    const before = auth;
+    auth = await authenticate(selected);
+    if (auth.cert !== before.cert || auth.key !== before.key) agent = newAgent();
+  };
 
   async function once(
     method: string,
@@ -46,9 +61,7 @@ export async function createTransport(selected: Selected): Promise<Transport> {
     options: CallOptions & { contentType?: string },
   ): Promise<Answer> {
     const payload = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
-    const url = new URL(base.pathname.replace(/\/$/, '') + path, base);
-    for (const [key, value] of Object.entries(options.query ?? {})) url.searchParams.set(key, value);
-    return await exchange(send, url, payload, {
+    return await exchange(send, urlOf(path, options.query), payload, {
       method,
       agent: base.protocol === 'http:' ? undefined : agent,
       headers: {
@@ -71,10 +84,7 @@ export async function createTransport(selected: Selected): Promise<Transport> {
   ): Promise<T> {
     let answer = await retried(() => once(method, path, body, options), method, selected, options.signal);
     if (answer.status === 401) {
-      // Exec plugins and OIDC hand out short-lived tokens; the library makes a new one when the old one has run out.
-      const before = auth;
-      auth = await authenticate(selected);
-      if (auth.cert !== before.cert || auth.key !== before.key) agent = newAgent();
+      await renew();
       answer = await retried(() => once(method, path, body, options), method, selected, options.signal);
     }
     if (answer.status === 401) throw unauthorizedError(selected);
@@ -83,7 +93,34 @@ export async function createTransport(selected: Selected): Promise<Transport> {
     return parsed as T;
   }
 
-  return { call, close: () => [agent, ...agents].forEach((one) => void one?.destroy()) };
+  function webSocket(
+    path: string,
+    protocol: string,
+    { query, signal }: CallOptions,
+  ): Promise<WebSocket | Refusal> {
+    const proxied = selected.config.getCurrentCluster()?.proxyUrl !== undefined;
+    const options = {
+      ...tlsOf(auth),
+      ...(proxied ? { agent: auth.agent! } : {}),
+      headers: { ...auth.headers, 'user-agent': 'devloop' } as Record<string, string>,
+    };
+    return openWebSocket(urlOf(path, query), protocol, options, CALL_TIMEOUT_MS, signal).catch((error) => {
+      throw signal?.aborted ? error : connectionError(selected, error);
+    });
+  }
+
+  async function upgrade(path: string, protocol: string, options: CallOptions): Promise<WebSocket> {
+    let answer = await webSocket(path, protocol, options);
+    if ('status' in answer && answer.status === 401) {
+      await renew();
+      answer = await webSocket(path, protocol, options);
+    }
+    if (!('status' in answer)) return answer;
+    if (answer.status === 401) throw unauthorizedError(selected);
+    throw ApiError.from('GET', path, answer.status, jsonOf(answer.text), answer.text);
+  }
+
+  return { call, upgrade, close: () => [agent, ...agents].forEach((one) => void one?.destroy()) };
 }
 
 type AuthOptions = RequestOptions & { agent?: Agent };
@@ -185,13 +222,18 @@ function isReset(error: unknown): boolean {
 }
 
 function parse({ status, text }: Answer): unknown {
+  const parsed = jsonOf(text);
+  if (parsed !== undefined || status >= 400) return parsed;
+  const what = text === '' ? 'an empty body' : `something that is not JSON: ${text.slice(0, 200)}`;
+  throw new DevloopError('cluster.rejected', `The API server answered with ${what}`, {
+    hint: 'Is there a proxy or a login page between? Check the server of the kubeconfig.',
+  });
+}
+
+function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    if (status >= 400) return undefined;
-    const what = text === '' ? 'an empty body' : `something that is not JSON: ${text.slice(0, 200)}`;
-    throw new DevloopError('cluster.rejected', `The API server answered with ${what}`, {
-      hint: 'Is there a proxy or a login page between? Check the server of the kubeconfig.',
-    });
+    return undefined;
   }
 }

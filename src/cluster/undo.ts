@@ -6,8 +6,9 @@ import { undoChange } from './change.ts';
 import { isControllerSlice, isReadySlice } from './endpoints.ts';
 import type { Marked } from './marked.ts';
 import { type Kept, sessionOf } from './marks.ts';
-import type { Endpoints, Service } from './objects.ts';
+import type { EndpointSlice, Endpoints, Service } from './objects.ts';
 import { waitUntilReady } from './quiet.ts';
+import { relaySecretRef } from './relay-manifest.ts';
 import { describe, type Kind, type ObjectRef } from './resources.ts';
 import { slicesOf } from './service.ts';
 
@@ -70,20 +71,27 @@ function isOwnService(ref: ObjectRef, session: string): boolean {
   return ref.name.startsWith('devloop-') && ref.name.endsWith(`-${session}`);
 }
 
-/** A Service that leads to its Pods again has a slice of the controller's; ours may go then. Bounded: with no ready Pod there is none. */
+/**
+ * A Service that leads to its Pods again has a slice of the controller's that holds no relay Pod of ours; ours may go then.
+ * Bounded: with no ready Pod there is none.
+ */
 export async function waitForControllerSlices(
   context: UndoContext,
   services: ObjectRef[],
+  marked: Marked[],
   limitMs: number,
 ): Promise<void> {
+  const relays = new Set(of(marked, 'Pod').map(({ ref }) => `${ref.namespace}/${ref.name}`));
+  const leadsToRelay = ({ endpoints, metadata }: EndpointSlice): boolean =>
+    (endpoints ?? []).some(({ targetRef }) => relays.has(`${metadata.namespace}/${targetRef?.name}`));
   const deadline = Date.now() + limitMs;
   await allDone(
     services.map(async (ref) => {
       while (Date.now() < deadline) {
         const service = await context.api.get<Service>(ref);
         if (service === undefined) return;
-        const slices = await slicesOf(context.api, service);
-        if (slices.some((slice) => isControllerSlice(slice) && isReadySlice(slice))) return;
+        const slices = (await slicesOf(context.api, service)).filter(isControllerSlice);
+        if (slices.some(isReadySlice) && !slices.some(leadsToRelay)) return;
         await pause(20);
       }
     }),
@@ -116,6 +124,23 @@ async function releaseEndpoints({ api, emit }: UndoContext, { ref, object, sessi
   // Nobody overwrote them: the Service has no selector, or is gone. Ours must not stay.
   if (await api.remove(ref, object.metadata.uid))
     emit({ type: 'change', action: 'delete', object: describe(ref), detail: 'not made again by Kubernetes' });
+}
+
+/** After everything else: a relay carries reviews until its Service is seen to lead elsewhere. */
+export async function removeRelays({ api, emit }: UndoContext, marked: Marked[]): Promise<void> {
+  const pods = of(marked, 'Pod');
+  // Where Secrets may not be listed, they are known by the session all the same.
+  const secrets = new Map(of(marked, 'Secret').map((one) => [describe(one.ref), one.ref]));
+  for (const { ref, session } of pods) {
+    const secret = relaySecretRef({ session, namespace: ref.namespace! });
+    secrets.set(describe(secret), secret);
+  }
+  const remove = async (ref: ObjectRef): Promise<void> => {
+    if (await api.remove(ref)) emit({ type: 'change', action: 'delete', object: describe(ref), detail: '' });
+  };
+  // While it has its Secret, a session that still runs would replace a Pod that is gone.
+  await allDone([...secrets.values()].map(remove));
+  await allDone(pods.map(({ ref }) => remove(ref)));
 }
 
 export async function removeLeases({ api }: UndoContext, marked: Marked[]): Promise<void> {

@@ -6,6 +6,7 @@ import {
   type Left,
   removeCreated,
   removeLeases,
+  removeRelays,
   type UndoContext,
   waitForControllerSlices,
   wake,
@@ -49,9 +50,11 @@ export async function restore(
   };
   await attempt(async () => left.push(...(await wake(context, marked))));
   await attempt(async () => left.push(...(await giveBackServices(context, marked))));
-  if (options.readySeconds > 0) await attempt(() => waitForControllerSlices(context, services, 3_000));
+  if (options.readySeconds > 0)
+    await attempt(() => waitForControllerSlices(context, services, marked, 3_000));
   await attempt(() => removeCreated(context, marked));
   await attempt(async () => options.afterServices?.());
+  await attempt(() => removeRelays(context, marked));
   // While something is left to be put back, the Lease goes on saying whose it is.
   if (failures.length > 0) throw failures[0];
   await removeLeases(context, marked);

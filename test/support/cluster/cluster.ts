@@ -47,6 +47,8 @@ export interface TestCluster extends AsyncDisposable {
   kubectl(args: string[], options?: { input?: string; kubeconfig?: string }): Promise<string>;
   /** Makes an image whose entrypoint is the static binary, as /<its name>, and gives it to the node. */
   loadImage(ref: string, binaryPath: string): Promise<void>;
+  /** Gives the node the images of an OCI layout tar. */
+  importImage(archive: string): Promise<void>;
   /** A kubeconfig file with a client certificate for that user. */
   kubeconfigFor(user: string, groups?: string[], options?: UserOptions): Promise<string>;
 }
@@ -117,6 +119,10 @@ function handle(
   own: { name: string; kubeconfig: string },
 ): TestCluster {
   let released: Promise<void> | undefined;
+  const importImage = async (archive: string): Promise<void> => {
+    const ctr = ['--address', RUNTIME_SOCKET, '--namespace', 'k8s.io'];
+    await runInBox(box.process, 'ctr', [...ctr, 'images', 'import', archive]);
+  };
   return {
     ...own,
     nodeIp: nodes[0]!,
@@ -132,10 +138,10 @@ function handle(
     async loadImage(ref, binaryPath) {
       const archive = join(dir, `${randomUUID()}.tar`);
       await run(binaries.kit, ['image', ref, binaryPath, archive]);
-      const ctr = ['--address', RUNTIME_SOCKET, '--namespace', 'k8s.io'];
-      await runInBox(box.process, 'ctr', [...ctr, 'images', 'import', archive]);
+      await importImage(archive);
       await rm(archive);
     },
+    importImage,
     async kubeconfigFor(user, groups = [], { expiresInSeconds = defaultLifetimeSeconds } = {}) {
       const file = join(dir, 'users', `${randomUUID()}.kubeconfig`);
       await run(binaries.kit, [

@@ -1,0 +1,184 @@
+/** The objects of the relay: a Pod that any namespace admits, and a Secret with the program that it runs. Pure. */
+import { SESSION_LABEL } from './marks.ts';
+import type { Deployment, KubeObject, Placement, Pod, Secret, Service } from './objects.ts';
+import type { ObjectRef } from './resources.ts';
+
+/** A stock image with Node in it, fully written: some container runtimes know no short names. */
+export const RELAY_IMAGE = 'docker.io/library/node:24-alpine';
+export const RELAY_LABEL = 'devloop.dev/relay';
+export const RELAY_CONTAINER = 'relay';
+
+const DIRECTORY = '/relay';
+/** Of nobody: `nonroot` in distroless images. The program needs no entry in /etc/passwd. */
+const UID = 65_532;
+/** Nothing is left to relay after a day without a look at the Pod: the last resort against forgotten ones. */
+const DAY_SECONDS = 24 * 3600;
+const LAST_UNPRIVILEGED_PORT = 1024;
+
+/** A port on which kube-apiserver calls the relay. */
+export interface RelayPort {
+  /** What a Service calls its targetPort, where it has a name. */
+  name?: string;
+  port: number;
+}
+
+export interface RelaySpec {
+  session: string;
+  namespace: string;
+  image: string;
+  /** One CommonJS file for Node 20 or later; run with the path of the configuration as its argument. */
+  program: string;
+  /** JSON. Holds the relay's private key, so it lies in a Secret, and the program beside it. */
+  config: string;
+  /** On 127.0.0.1 in the Pod. The Pod is ready when something listens there. */
+  controlPort: number;
+  ports: RelayPort[];
+  placement?: Placement | undefined;
+}
+
+/** What the Service's selector is swapped to: never the operator's own labels, so that nothing else adopts the Pod. */
+export function relayLabels(session: string): Record<string, string> {
+  return { [RELAY_LABEL]: session };
+}
+
+export function relaySecretRef({ session, namespace }: Pick<RelaySpec, 'session' | 'namespace'>): ObjectRef {
+  return { kind: 'Secret', namespace, name: `devloop-relay-${session}` };
+}
+
+/** By its name too: an object of the user's that was given our label by chance must never be deleted. */
+export function isRelayObject({ kind, name }: ObjectRef, session: string): boolean {
+  const stem = `devloop-relay-${session}`;
+  return kind === 'Secret' ? name === stem : kind === 'Pod' && name.startsWith(`${stem}-`);
+}
+
+/**
+ * One Secret instead of a ConfigMap and a Secret: the configuration has to be secret, and one object is one permission and one
+ * write less.
+ */
+export function relaySecret(spec: RelaySpec): Secret & object {
+  const { namespace, name } = relaySecretRef(spec);
+  const encode = (text: string): string => Buffer.from(text).toString('base64');
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    type: 'Opaque',
+    metadata: { name, namespace: namespace!, labels: ourLabels(spec.session) },
+    data: { 'relay.cjs': encode(spec.program), 'relay.json': encode(spec.config) },
+  };
+}
+
+/**
+ * Passes Pod Security `restricted`. Never restarted by the kubelet: the program ends when nobody uses it, and has to stay ended;
+ * while somebody does, the session replaces a Pod that is gone. `uid` is left to OpenShift, which gives each namespace its own.
+ */
+export function relayPod(spec: RelaySpec, suffix: string, options: { uid: boolean }): Pod & object {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name: `devloop-relay-${spec.session}-${suffix}`,
+      namespace: spec.namespace,
+      labels: { ...ourLabels(spec.session), ...relayLabels(spec.session) },
+    },
+    spec: {
+      ...spec.placement,
+      restartPolicy: 'Never',
+      activeDeadlineSeconds: DAY_SECONDS,
+      terminationGracePeriodSeconds: 5,
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      // It looks up no names.
+      dnsPolicy: 'Default',
+      securityContext: {
+        runAsNonRoot: true,
+        ...(options.uid ? { runAsUser: UID, runAsGroup: UID } : {}),
+        seccompProfile: { type: 'RuntimeDefault' },
+        ...sysctls(spec.ports),
+      },
+      containers: [container(spec)],
+      volumes: [{ name: 'program', secret: { secretName: relaySecretRef(spec).name } }],
+    } as Pod['spec'] & object,
+  };
+}
+
+function container({ image, ports, controlPort }: RelaySpec): object {
+  return {
+    name: RELAY_CONTAINER,
+    image,
+    imagePullPolicy: 'IfNotPresent',
+    command: ['node', `${DIRECTORY}/relay.cjs`, `${DIRECTORY}/relay.json`],
+    ports: ports.map(({ name, port }) => ({
+      ...(name ? { name } : {}),
+      containerPort: port,
+      protocol: 'TCP',
+    })),
+    // Limits as well as requests, since quotas may demand both.
+    resources: { requests: { cpu: '10m', memory: '64Mi' }, limits: { cpu: '500m', memory: '256Mi' } },
+    startupProbe: startupProbe(controlPort),
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    },
+    volumeMounts: [{ name: 'program', mountPath: DIRECTORY, readOnly: true }],
+    terminationMessagePolicy: 'FallbackToLogsOnError',
+  };
+}
+
+/**
+ * Asked once, and not again when it has held: a readiness probe on a webhook port would send us a connection every second.
+ * It waits inside, since the kubelet asks at most once a second.
+ */
+function startupProbe(port: number): object {
+  const script = `const go=()=>require('node:net').connect(${port},'127.0.0.1',()=>process.exit(0)).on('error',()=>setTimeout(go,20));go()`;
+  return {
+    exec: { command: ['node', '-e', script] },
+    periodSeconds: 1,
+    timeoutSeconds: 10,
+    failureThreshold: 6,
+  };
+}
+
+/** Without a capability, which a user other than root would not get, low ports need this one of the sysctls called safe. */
+function sysctls(ports: RelayPort[]): object {
+  if (!ports.some(({ port }) => port < LAST_UNPRIVILEGED_PORT)) return {};
+  return { sysctls: [{ name: 'net.ipv4.ip_unprivileged_port_start', value: '0' }] };
+}
+
+function ourLabels(session: string): Record<string, string> {
+  return { [SESSION_LABEL]: session, 'app.kubernetes.io/name': 'devloop-relay' };
+}
+
+/** OpenShift gives each namespace its own range of user ids, and refuses a Pod that names another. */
+export function givesUids(namespace: KubeObject | undefined): boolean {
+  return namespace?.metadata.annotations?.['openshift.io/sa.scc.uid-range'] !== undefined;
+}
+
+/**
+ * What the relay needs of the manager's Pods to run where they do: nodes whose firewall lets kube-apiserver in, taints of all
+ * nodes that this namespace gets, and the pull secrets of a registry that a `--relay-image` is likely to share. Affinities,
+ * priorities and accounts are the manager's own business.
+ */
+export function placementOf(deployment: Deployment | undefined): Placement {
+  const { nodeSelector, tolerations, imagePullSecrets } = deployment?.spec.template.spec ?? {};
+  return {
+    ...(nodeSelector ? { nodeSelector } : {}),
+    ...(tolerations ? { tolerations } : {}),
+    ...(imagePullSecrets ? { imagePullSecrets } : {}),
+  };
+}
+
+/** The ports of these Services in the Pod: the number of each, and the name by which a Service looks it up. */
+export function relayPorts(
+  services: { service: Service; ports: { port: number; targetPort: number }[] }[],
+): RelayPort[] {
+  const found = new Map<string, RelayPort>();
+  for (const { service, ports } of services) {
+    for (const { port, targetPort } of ports) {
+      const target = service.spec.ports?.find((one) => one.port === port)?.targetPort;
+      const name = typeof target === 'string' ? target : undefined;
+      found.set(name ?? String(targetPort), { ...(name === undefined ? {} : { name }), port: targetPort });
+    }
+  }
+  return [...found.values()];
+}

@@ -1,0 +1,77 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { copyFile, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { RELAY_IMAGE } from '../../src/cluster/relay-manifest.ts';
+import type { TestCluster } from './cluster/cluster.ts';
+
+const execute = promisify(execFile);
+const MEDIA = 'application/vnd.oci.image.';
+
+/**
+ * Gives the node an image by the name that the relay's Pod asks for: this project's own Node with the shared libraries that it
+ * names, where they lie on this machine. Nothing else is in it, no shell, so that the Pod cannot come to need more.
+ */
+export async function loadRelayImage(cluster: TestCluster, ref = RELAY_IMAGE): Promise<void> {
+  const directory = await mkdtemp(join(tmpdir(), 'devloop-relay-image-'));
+  try {
+    const layer = join(directory, 'layer.tar');
+    await packLayer(join(directory, 'root'), layer);
+    const archive = join(directory, 'image.tar');
+    await packImage(join(directory, 'layout'), layer, ref, archive);
+    await cluster.importImage(archive);
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+async function packLayer(root: string, out: string): Promise<void> {
+  const node = await realpath(join(import.meta.dirname, '../../node_modules/node/bin/node'));
+  const put = async (from: string, to: string): Promise<void> => {
+    await mkdir(dirname(join(root, to)), { recursive: true });
+    await copyFile(from, join(root, to));
+  };
+  await put(node, '/usr/local/bin/node');
+  for (const library of await librariesOf(node)) await put(await realpath(library), library);
+  await mkdir(join(root, 'tmp'), { mode: 0o1777 });
+  await execute('tar', ['--owner=0', '--group=0', '-C', root, '-cf', out, '.']);
+}
+
+/** The loader too, which the program names by its path. */
+async function librariesOf(binary: string): Promise<string[]> {
+  const { stdout } = await execute('ldd', [binary]);
+  return [...stdout.matchAll(/(\/\S+) \(0x/g)].map(([, path]) => path!);
+}
+
+/** An OCI layout with one layer, not compressed: it is read once, on this machine. */
+async function packImage(layout: string, layerFile: string, ref: string, out: string): Promise<void> {
+  const blobs = join(layout, 'blobs/sha256');
+  await mkdir(blobs, { recursive: true });
+  const put = async (kind: string, content: Buffer): Promise<object> => {
+    const digest = createHash('sha256').update(content).digest('hex');
+    await writeFile(join(blobs, digest), content);
+    return { mediaType: MEDIA + kind, digest: `sha256:${digest}`, size: content.length };
+  };
+  const json = (value: object): Buffer => Buffer.from(JSON.stringify(value));
+  const layer = (await put('layer.v1.tar', await readFile(layerFile))) as { digest: string };
+  const config = await put(
+    'config.v1+json',
+    json({
+      architecture: process.arch === 'x64' ? 'amd64' : process.arch,
+      os: 'linux',
+      config: { Env: ['PATH=/usr/local/bin:/usr/bin:/bin'], Cmd: ['node'] },
+      rootfs: { type: 'layers', diff_ids: [layer.digest] },
+    }),
+  );
+  const manifest = { schemaVersion: 2, mediaType: `${MEDIA}manifest.v1+json`, config, layers: [layer] };
+  const listed = {
+    ...(await put('manifest.v1+json', json(manifest))),
+    annotations: { 'io.containerd.image.name': ref, 'org.opencontainers.image.ref.name': ref },
+  };
+  const index = { schemaVersion: 2, mediaType: `${MEDIA}index.v1+json`, manifests: [listed] };
+  await writeFile(join(layout, 'index.json'), json(index));
+  await writeFile(join(layout, 'oci-layout'), json({ imageLayoutVersion: '1.0.0' }));
+  await execute('tar', ['-C', layout, '-cf', out, 'oci-layout', 'index.json', 'blobs']);
+}
