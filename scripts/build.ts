@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { build } from 'esbuild';
 import { assertSlim, slimCommander, slimKubernetesClient } from './build-plugin.ts';
+import { NATIVE, relayProgram } from './build-relay.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const DIST = join(ROOT, 'dist');
@@ -21,13 +22,15 @@ const { metafile } = await build({
   define: { DEVLOOP_VERSION: JSON.stringify(version) },
   // Bundled CommonJS packages call require() for Node's own modules, which an ES module does not have.
   banner: {
-    js: "import { createRequire as createRequire_ } from 'node:module'; const require = createRequire_(import.meta.url);",
+    js: "import { createRequire as createRequire_ } from 'node:module'; const require = createRequire_(import.meta.url); const __dirname = import.meta.dirname;",
   },
+  external: NATIVE,
   plugins: [slimCommander(), slimKubernetesClient()],
   metafile: true,
   logLevel: 'warning',
 });
 assertSlim(metafile);
+await build(relayProgram(join(DIST, 'relay.cjs')));
 // Chunks are named by content, so the ones of earlier builds would pile up and be published.
 const current = new Set(Object.keys(metafile.outputs).map((file) => basename(file)));
 for (const file of readdirSync(DIST)) {

@@ -1,0 +1,75 @@
+import type { Socket } from 'node:net';
+import type { Channel } from 'ssh2';
+
+/** Bytes that wait for the window of a channel before its socket is no longer read. */
+const MOST_WAITING = 256 * 1024;
+
+export interface Joined {
+  /** What came last went into the channel: somebody waits for an answer. */
+  readonly waiting: boolean;
+}
+
+/**
+ * Carries a TCP connection over an SSH channel as if there were nothing in between: back-pressure, half-close, and reset. SSH
+ * knows no reset, but an orderly end says EOF before it closes; so a channel that closes without is one. The socket must
+ * be paused and allow half-open.
+ */
+export function join(socket: Socket, channel: Channel): Joined {
+  const joined = { waiting: false };
+  intoChannel(socket, channel, joined);
+  outOfChannel(socket, channel, joined);
+  socket.resume();
+  return joined;
+}
+
+function intoChannel(socket: Socket, channel: Channel, joined: { waiting: boolean }): void {
+  let ended = false;
+  const resume = (): void => {
+    if (channel.writableLength < MOST_WAITING) socket.resume();
+  };
+  socket.on('data', (chunk) => {
+    joined.waiting = true;
+    channel.write(chunk, resume);
+    if (channel.writableLength >= MOST_WAITING) socket.pause();
+  });
+  // Not channel.end(): at the serving end ssh2 would close the whole channel, and no answer could come back.
+  socket.on('end', () => {
+    ended = true;
+    whenWritten(channel, () => channel.eof());
+  });
+  socket.on('error', () => channel.close());
+  // After both sides have ended, or broken off in the middle.
+  socket.on('close', () => (ended ? whenWritten(channel, () => channel.close()) : channel.close()));
+}
+
+function whenWritten(channel: Channel, then: () => void): void {
+  if (channel.writable) channel.write('', then);
+  else then();
+}
+
+function outOfChannel(socket: Socket, channel: Channel, joined: { waiting: boolean }): void {
+  channel.on('data', (chunk: Buffer) => {
+    joined.waiting = false;
+    if (socket.write(chunk)) return;
+    channel.pause();
+    socket.once('drain', () => channel.resume());
+  });
+  channel.on('error', () => socket.resetAndDestroy());
+  channel.on('end', () => socket.end());
+  // The other end has gone although this one had more to say.
+  channel.on('close', () => socket.readableEnded || socket.resetAndDestroy());
+  onBrokenOff(channel, () => socket.resetAndDestroy());
+}
+
+/** ssh2 tells nobody whether an end was an EOF or the closing of the channel; only its own state does, at this moment. */
+function onBrokenOff(channel: Channel, brokenOff: () => void): void {
+  const push = channel.push.bind(channel);
+  let ended = false;
+  channel.push = (chunk: unknown) => {
+    if (chunk !== null || ended) return push(chunk);
+    ended = true;
+    if ((channel.incoming as { state: string }).state === 'eof') return push(chunk);
+    brokenOff();
+    return push(chunk);
+  };
+}

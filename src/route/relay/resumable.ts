@@ -1,0 +1,157 @@
+import { Duplex } from 'node:stream';
+import { BadFrame, type ByeReason, type Frame, MAX_DATA } from './frames.ts';
+import type { Link } from './link.ts';
+import { Outbox, unseen } from './outbox.ts';
+
+/** How often an end gives a sign of life, and after which silence the other one counts as dead; in ms. */
+export interface Pace {
+  beat: number;
+  silence: number;
+}
+
+export const PACE: Pace = { beat: 5000, silence: 10_000 };
+
+/** So many unacknowledged bytes are held; who writes more has to wait. */
+const MOST_HELD = 4 * 1024 * 1024;
+/** The other end learns that its bytes have come after so many; enough to keep MOST_HELD from filling up. */
+const ACK_AFTER = 64 * 1024;
+
+/**
+ * A byte stream that outlives the connections that carry it: a cut is not seen above it. Each end keeps what the other has
+ * not acknowledged. On a new link both say how far they got, and the rest is sent again: every byte arrives once, in order.
+ */
+export class ResumableStream extends Duplex {
+  readonly token: Buffer;
+  /** Why the other end ended it; undefined while it has not. */
+  ended: ByeReason | undefined;
+  #pace: Pace;
+  #link: Link | undefined;
+  #outbox = new Outbox();
+  #received = 0;
+  #acknowledged = 0;
+  #beat: NodeJS.Timeout | undefined;
+  #release: (() => void) | undefined;
+
+  constructor(token: Buffer, pace: Pace = PACE) {
+    super({ allowHalfOpen: false });
+    this.token = token;
+    this.#pace = pace;
+  }
+
+  /** Bytes that have come from the other end. */
+  get received(): number {
+    return this.#received;
+  }
+
+  get attached(): boolean {
+    return this.#link !== undefined;
+  }
+
+  canResume(peerReceived: number): boolean {
+    return !this.destroyed && this.#outbox.reaches(peerReceived);
+  }
+
+  /**
+   * Goes on over this link, instead of the one before, where the other end got to. To be called while the handshake's last
+   * frame is handled, so that no frame behind it is missed. Resolves with the cause when the link is gone.
+   */
+  async attach(link: Link, peerReceived: number): Promise<string> {
+    this.#link?.close('a newer connection took its place');
+    this.#link = link;
+    link.onFrame = (frame) => this.#take(frame);
+    this.#progress(peerReceived);
+    const { offset, chunks } = this.#outbox.held();
+    this.#send(offset, chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
+    clearInterval(this.#beat);
+    this.#beat = setInterval(() => this.#live(link), this.#pace.beat);
+    const cause = await link.closed;
+    if (this.#link === link) this.#detach();
+    return cause;
+  }
+
+  /** Ends the stream for good and lets the other end know. */
+  leave(reason: ByeReason): void {
+    this.#link?.bye(reason);
+    this.destroy();
+  }
+
+  #detach(): void {
+    this.#link = undefined;
+    clearInterval(this.#beat);
+  }
+
+  #live(link: Link): void {
+    if (link.silentFor > this.#pace.silence) {
+      link.close(`nothing was heard from the other end for ${Math.round(link.silentFor / 1000)} s`);
+    } else this.#acknowledge();
+  }
+
+  #take(frame: Frame): void {
+    if (frame.type === 'data') this.#arrived(frame.offset, frame.bytes);
+    else if (frame.type === 'ack') this.#progress(frame.received);
+    else if (frame.type === 'bye') {
+      this.ended = frame.reason;
+      this.destroy();
+    } else throw new BadFrame(`${frame.type} in the middle of a stream`);
+  }
+
+  #arrived(offset: number, bytes: Buffer): void {
+    const fresh = unseen(this.#received, offset, bytes);
+    if (fresh === undefined) throw new BadFrame(`bytes before ${offset} are missing`);
+    this.#received += fresh.length;
+    if (this.#received - this.#acknowledged >= ACK_AFTER) this.#acknowledge();
+    if (fresh.length > 0 && !this.push(fresh)) this.#link?.pause();
+  }
+
+  #acknowledge(): void {
+    this.#acknowledged = this.#received;
+    this.#link?.send({ type: 'ack', received: this.#received });
+  }
+
+  #progress(peerReceived: number): void {
+    if (peerReceived > this.#outbox.end) throw new BadFrame('acknowledges what was never sent');
+    this.#outbox.acknowledge(peerReceived);
+    if (this.#release === undefined || this.#outbox.size >= MOST_HELD) return;
+    const release = this.#release;
+    this.#release = undefined;
+    release();
+  }
+
+  #send(offset: number, bytes: Buffer): void {
+    for (let at = 0; at < bytes.length; at += MAX_DATA) {
+      this.#link?.send({ type: 'data', offset: offset + at, bytes: bytes.subarray(at, at + MAX_DATA) });
+    }
+  }
+
+  #write(bytes: Buffer, done: () => void): void {
+    const offset = this.#outbox.end;
+    this.#outbox.add(bytes);
+    this.#send(offset, bytes);
+    if (this.#outbox.size >= MOST_HELD) this.#release = done;
+    // Not at once: what SSH writes in the same turn then comes together, in one frame.
+    else process.nextTick(done);
+  }
+
+  override _write(bytes: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    this.#write(bytes, done);
+  }
+
+  override _writev(writes: { chunk: Buffer }[], done: () => void): void {
+    this.#write(Buffer.concat(writes.map(({ chunk }) => chunk)), done);
+  }
+
+  override _read(): void {
+    this.#link?.resume();
+  }
+
+  override _final(done: () => void): void {
+    done();
+    this.leave('ended');
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.#link?.bye('ended');
+    this.#detach();
+    done(error);
+  }
+}

@@ -1,0 +1,73 @@
+import type { Socket } from 'node:net';
+import type { AuthContext, Channel, Connection, ParsedKey } from 'ssh2';
+import ssh2 from 'ssh2';
+import type { ResumableStream } from './resumable.ts';
+import type { Carrier, WebhookPort } from './webhook-port.ts';
+
+/** ssh2 has keep-alives of its own that cannot be switched off. The stream below knows when the other end is gone. */
+const NEVER = 2 ** 31 - 1;
+
+export interface SshOptions {
+  hostKey: string;
+  clientKey: string;
+  ports: Map<number, WebhookPort>;
+  /** The client has proved who it is. */
+  onReady(): void;
+}
+
+/** Speaks SSH over the stream, as the server: the client may ask for the ports of the webhook Service, and nothing else. */
+export function serveSsh(stream: ResumableStream, options: SshOptions): void {
+  const key = ssh2.utils.parseKey(options.clientKey);
+  if (key instanceof Error) throw key;
+  const server = new ssh2.Server({ hostKeys: [options.hostKey], keepaliveInterval: NEVER }, (client) => {
+    client.on('error', () => stream.leave('ended'));
+    client.on('authentication', (attempt) => {
+      if (isClient(attempt, key)) attempt.accept();
+      else attempt.reject(['publickey']);
+    });
+    client.once('ready', () => {
+      options.onReady();
+      forwardPorts(client, options.ports);
+    });
+  });
+  server.injectSocket(stream as unknown as Socket);
+}
+
+function isClient(attempt: AuthContext, key: ParsedKey): boolean {
+  if (attempt.method !== 'publickey' || attempt.key.algo !== key.type) return false;
+  if (!attempt.key.data.equals(key.getPublicSSH())) return false;
+  // Without a signature it only asks whether this key would do.
+  if (attempt.signature === undefined || attempt.blob === undefined) return true;
+  return key.verify(attempt.blob, attempt.signature, attempt.hashAlgo) === true;
+}
+
+function forwardPorts(client: Connection, ports: Map<number, WebhookPort>): void {
+  const carriers = new Map<WebhookPort, Carrier>();
+  client.on('request', (accept, reject, name, info) => {
+    const port = 'bindPort' in info ? ports.get(info.bindPort) : undefined;
+    if (port === undefined || name !== 'tcpip-forward' || !('bindAddr' in info)) return reject?.();
+    const carrier: Carrier = (socket) => openChannel(client, info.bindAddr, info.bindPort, socket);
+    carriers.set(port, carrier);
+    port.serve(carrier).then(
+      () => accept?.(),
+      () => reject?.(),
+    );
+  });
+  client.once('close', () => {
+    for (const [port, carrier] of carriers) port.release(carrier);
+  });
+}
+
+async function openChannel(
+  client: Connection,
+  address: string,
+  port: number,
+  socket: Socket,
+): Promise<Channel> {
+  return await new Promise((resolve, reject) => {
+    const from = socket.remoteAddress ?? '';
+    client.forwardOut(address, port, from, socket.remotePort ?? 0, (error, channel) =>
+      error === undefined ? resolve(channel) : reject(error),
+    );
+  });
+}

@@ -1,0 +1,68 @@
+import type { Server } from 'node:net';
+import type { RelayConfig } from './config.ts';
+import { Control } from './control.ts';
+import { PACE } from './resumable.ts';
+import { serveSsh } from './serve-ssh.ts';
+import { listen, WebhookPort } from './webhook-port.ts';
+
+/** How long running reviews may take to finish when the Pod is stopped, and how often to look; in ms. */
+const LAST_REVIEWS = 10_000;
+const LOOK_AGAIN = 50;
+
+/** The relay program without its process: serves until the signal, or until no client was there for the heartbeat. Says why it ended. */
+export async function serveRelay(
+  config: RelayConfig,
+  signal: AbortSignal,
+  log: (line: string) => void,
+): Promise<string> {
+  const ports = new Map(config.ports.map((port) => [port, new WebhookPort(port)]));
+  const presence = watchPresence(config.heartbeatSeconds, log);
+  const control = new Control({
+    pace: PACE,
+    begin: (stream, proven) => serveSsh(stream, { ...config, ports, onReady: proven }),
+    onReplaced: () => {
+      for (const port of ports.values()) port.hold();
+    },
+    onPresence: presence.set,
+  });
+  const server = await listen(config.controlPort, '127.0.0.1', (socket) => control.accept(socket));
+  log(`listens for its client on 127.0.0.1:${config.controlPort}`);
+  const why = await Promise.race([presence.lost, aborted(signal)]);
+  await end(server, [...ports.values()]);
+  control.end();
+  return why;
+}
+
+function watchPresence(seconds: number, log: (line: string) => void) {
+  let present = false;
+  let timer: NodeJS.Timeout;
+  let lose: (why: string) => void;
+  const lost = new Promise<string>((resolve) => {
+    lose = resolve;
+  });
+  const arm = (): NodeJS.Timeout => setTimeout(() => lose(`no client for ${seconds} s`), seconds * 1000);
+  timer = arm();
+  const set = (now: boolean): void => {
+    if (now === present) return;
+    present = now;
+    clearTimeout(timer);
+    if (!now) timer = arm();
+    log(now ? 'the client is here' : `the client has gone; waits ${seconds} s for it`);
+  };
+  return { set, lost };
+}
+
+async function aborted(signal: AbortSignal): Promise<string> {
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve));
+  return String(signal.reason);
+}
+
+/** Takes no more connections, ends the idle ones at once, and the busy ones after their answer. */
+async function end(server: Server, ports: WebhookPort[]): Promise<void> {
+  server.close();
+  for (const port of ports) port.close();
+  const deadline = Date.now() + LAST_REVIEWS;
+  while (Date.now() < deadline && ports.map((port) => port.endIdle()).some((busy) => busy > 0)) {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN));
+  }
+}

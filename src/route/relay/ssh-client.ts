@@ -1,0 +1,73 @@
+import { timingSafeEqual } from 'node:crypto';
+import { connect } from 'node:net';
+import type { AcceptConnection, Client, RejectConnection } from 'ssh2';
+import { join } from './join.ts';
+import type { RelayKeys } from './keys.ts';
+import type { ResumableStream } from './resumable.ts';
+
+const LOCALHOST = '127.0.0.1';
+
+/**
+ * Speaks SSH over the stream, as the client: asks the program to listen on its ports and connects what comes to the gateways
+ * on this machine. Resolves when all ports are taken; rejects with the cause, and the stream is then over.
+ */
+export async function forwardPorts(
+  stream: ResumableStream,
+  keys: RelayKeys,
+  ports: Map<number, number>,
+): Promise<void> {
+  const { default: ssh2 } = await import('ssh2');
+  const expected = ssh2.utils.parseKey(keys.host.public);
+  if (expected instanceof Error) throw expected;
+  const hostKey = expected.getPublicSSH();
+  const client = new ssh2.Client();
+  await new Promise<void>((resolve, reject) => {
+    client.on('error', (error) => {
+      reject(error);
+      stream.destroy();
+    });
+    client.once('close', () => reject(new Error('the relay program ended the session')));
+    client.once('ready', () => resolve());
+    client.connect({
+      sock: stream,
+      username: 'devloop',
+      privateKey: keys.client.private,
+      hostVerifier: (key: Buffer) => key.length === hostKey.length && timingSafeEqual(key, hostKey),
+      // The stream waits for as long as it takes; the program gives up on a client that proves nothing.
+      readyTimeout: 0,
+    });
+  });
+  const gatewayPorts = new Map([...ports].map(([gateway, pod]) => [pod, gateway]));
+  client.on('tcp connection', ({ destPort }, accept, reject) => {
+    const port = gatewayPorts.get(destPort);
+    if (port === undefined) reject();
+    else connectGateway(port, accept, reject);
+  });
+  await Promise.all([...gatewayPorts.keys()].map((port) => listenInPod(client, port)));
+}
+
+function connectGateway(
+  port: number,
+  accept: AcceptConnection<import('ssh2').ClientChannel>,
+  reject: RejectConnection,
+): void {
+  const socket = connect({ host: LOCALHOST, port, allowHalfOpen: true, noDelay: true });
+  const refused = (): void => reject();
+  socket.once('error', refused);
+  socket.once('connect', () => {
+    socket.off('error', refused).pause();
+    join(socket, accept());
+  });
+}
+
+async function listenInPod(client: Client, port: number): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    const gone = (): void => reject(new Error('the relay program ended the session'));
+    client.once('close', gone);
+    client.forwardIn('', port, (error) => {
+      client.off('close', gone);
+      if (error === undefined) resolve();
+      else reject(new Error(`the relay program cannot listen on port ${port}`, { cause: error }));
+    });
+  });
+}

@@ -1,0 +1,50 @@
+import { Duplex } from 'node:stream';
+
+export interface Faults {
+  /** Sizes of the pieces that bytes arrive in, over and over. */
+  pieces: number[];
+  /** Both directions together carry so many bytes, and then the connection breaks. */
+  cutAfter: number;
+}
+
+/** Two ends of one connection in memory, which tears what is written into pieces and breaks when told. */
+export function faultyPair(faults: Faults): [Duplex, Duplex] {
+  let carried = 0;
+  let turn = 0;
+  const ends: [Duplex, Duplex] = [end(1), end(0)];
+  return ends;
+
+  function end(other: 0 | 1): Duplex {
+    return new Duplex({
+      read() {},
+      write(bytes: Buffer, _encoding, done) {
+        void carry(bytes, other).then(() => done());
+      },
+      final(done) {
+        ends[other].push(null);
+        done();
+      },
+      destroy(error, done) {
+        setImmediate(() => ends[other].destroy());
+        done(error);
+      },
+    });
+  }
+
+  async function carry(bytes: Buffer, other: 0 | 1): Promise<void> {
+    for (let rest = bytes; rest.length > 0; ) {
+      const piece = rest.subarray(0, faults.pieces[turn++ % faults.pieces.length]);
+      rest = rest.subarray(piece.length);
+      const room = faults.cutAfter - carried;
+      carried += piece.length;
+      // Copied: what is in flight is not changed by what the sender does to its buffer.
+      if (!ends[other].destroyed) ends[other].push(Buffer.from(piece.subarray(0, Math.max(0, room))));
+      if (carried >= faults.cutAfter) {
+        await new Promise(setImmediate);
+        ends[0].destroy();
+        return;
+      }
+      if (turn % 16 === 0) await new Promise(setImmediate);
+    }
+  }
+}

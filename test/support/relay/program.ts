@@ -1,0 +1,87 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
+import { makeRelayKeys, type RelayKeys, relayConfig } from '../../../src/route/relay/keys.ts';
+
+const SOURCE = join(import.meta.dirname, '../../../src/route/relay/program.ts');
+
+export interface RelayProgram extends AsyncDisposable {
+  readonly child: ChildProcess;
+  readonly keys: RelayKeys;
+  readonly controlPort: number;
+  /** The port that stands for the webhook Service's target port. */
+  readonly port: number;
+  /** Everything that it printed. */
+  output(): string;
+  /** Resolves with the exit code. */
+  readonly ended: Promise<number | null>;
+  /** A connection to the control port, as a port-forward would make one. */
+  dial(): Promise<Duplex>;
+}
+
+export interface RelayProgramOptions {
+  keys?: RelayKeys;
+  controlPort?: number;
+  port?: number;
+  heartbeatSeconds?: number;
+  /** How to run it; the sources, unless a bundle is tried. */
+  command?: string[];
+}
+
+/** Runs the real relay program, and waits until its control port listens. */
+export async function startRelayProgram(options: RelayProgramOptions = {}): Promise<RelayProgram> {
+  const keys = options.keys ?? (await makeRelayKeys());
+  const controlPort = options.controlPort ?? (await freePort());
+  const port = options.port ?? (await freePort());
+  const directory = await mkdtemp(join(tmpdir(), 'relay-'));
+  const file = join(directory, 'relay.json');
+  const { heartbeatSeconds = 60 } = options;
+  await writeFile(file, JSON.stringify(relayConfig({ controlPort, ports: [port], keys, heartbeatSeconds })));
+  const [program, ...args] = options.command ?? [process.execPath, SOURCE];
+  const child = spawn(program!, [...args, file], { cwd: directory, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  const listening = new Promise<void>((resolve, reject) => {
+    const read = (chunk: Buffer): void => {
+      output += chunk;
+      if (output.includes('listens for its client')) resolve();
+    };
+    child.stdout.on('data', read);
+    child.stderr.on('data', read);
+    child.once('close', () => reject(new Error(`the relay program ended: ${output}`)));
+  });
+  const ended = once(child, 'close').then(([code]) => code as number | null);
+  await listening;
+  return {
+    child,
+    keys,
+    controlPort,
+    port,
+    output: () => output,
+    ended,
+    dial: () => dialTcp(controlPort),
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL');
+      await ended;
+      await rm(directory, { recursive: true });
+    },
+  };
+}
+
+export async function dialTcp(port: number, host = '127.0.0.1'): Promise<Duplex> {
+  const socket = connect({ host, port, noDelay: true });
+  await once(socket, 'connect');
+  return socket;
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return (address as { port: number }).port;
+}

@@ -1,0 +1,73 @@
+import { once } from 'node:events';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import type { DevloopEvent } from '../../../src/report/events.ts';
+import { relayRoute } from '../../../src/route/relay/relay.ts';
+import type { Route } from '../../../src/route/route.ts';
+import { type Cutter, startCutter } from './cutter.ts';
+import { dialTcp, type RelayProgram, type RelayProgramOptions, startRelayProgram } from './program.ts';
+
+export interface Relayed extends AsyncDisposable {
+  program: RelayProgram;
+  cutter: Cutter;
+  route: Route;
+  events: DevloopEvent[];
+  /** A connection as kube-apiserver would make it, to the Pod's port. */
+  call(): Promise<Socket>;
+}
+
+/** A gateway's listener, the real relay program, and the route between them, over a connection that can be cut. */
+export async function startRelayed(gateway: Server, options: RelayProgramOptions = {}): Promise<Relayed> {
+  await using stack = new AsyncDisposableStack();
+  const program = stack.use(await startRelayProgram(options));
+  const cutter = stack.use(await startCutter(program.controlPort));
+  const events: DevloopEvent[] = [];
+  const route = stack.use(
+    await relayRoute({
+      via: 'Pod shop/devloop-relay-4f2a',
+      pods: { app: 'relay' },
+      ports: new Map([[portOf(gateway), program.port]]),
+      dial: () => dialTcp(cutter.port),
+      keys: program.keys,
+      emit: (event) => events.push(event),
+      signal: new AbortController().signal,
+    }),
+  );
+  const all = stack.move();
+  return {
+    program,
+    cutter,
+    route,
+    events,
+    call: () => callPort(program.port),
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
+}
+
+export async function callPort(port: number): Promise<Socket> {
+  const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true, noDelay: true });
+  await once(socket, 'connect');
+  return socket;
+}
+
+/** Listens as a gateway does, on any free port of 127.0.0.1; ends with what it has open. */
+export async function listenAsGateway(serve: (socket: Socket) => void): Promise<Server & AsyncDisposable> {
+  const open = new Set<Socket>();
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+    serve(socket);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return Object.assign(server, {
+    async [Symbol.asyncDispose]() {
+      for (const socket of open) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  });
+}
+
+export function portOf(server: Server): number {
+  return (server.address() as { port: number }).port;
+}

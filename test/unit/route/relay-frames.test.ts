@@ -1,0 +1,114 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import {
+  BadFrame,
+  encode,
+  type Frame,
+  FrameReader,
+  MAX_DATA,
+  TOKEN_BYTES,
+} from '../../../src/route/relay/frames.ts';
+import { Outbox, unseen } from '../../../src/route/relay/outbox.ts';
+
+const offset = fc.nat({ max: 2 ** 48 - 1 });
+const bytes = (options: { minLength: number; maxLength: number }) =>
+  fc.uint8Array(options).map((array) => Buffer.from(array));
+const frame: fc.Arbitrary<Frame> = fc.oneof(
+  fc.record({
+    type: fc.constant('hello' as const),
+    token: bytes({ minLength: TOKEN_BYTES, maxLength: TOKEN_BYTES }),
+    fresh: fc.boolean(),
+    received: offset,
+  }),
+  fc.record({ type: fc.constant('welcome' as const), resumed: fc.boolean(), received: offset }),
+  fc.record({ type: fc.constant('data' as const), offset, bytes: bytes({ minLength: 1, maxLength: 300 }) }),
+  fc.record({ type: fc.constant('ack' as const), received: offset }),
+  fc.record({
+    type: fc.constant('bye' as const),
+    reason: fc.constantFrom('ended' as const, 'replaced' as const),
+  }),
+);
+
+it('reads the frames that were written, however the bytes are torn', () => {
+  fc.assert(
+    fc.property(
+      fc.array(frame, { maxLength: 12 }),
+      fc.array(fc.integer({ min: 1, max: 90 }), { minLength: 1 }),
+      (frames, sizes) => {
+        expect(readTorn(Buffer.concat(frames.map(encode)), sizes)).toEqual(frames);
+      },
+    ),
+  );
+});
+
+it('refuses a length that no frame has before it takes the body', () => {
+  const reader = new FrameReader();
+  const header = Buffer.from([3, 0xff, 0xff, 0xff]);
+  expect(() => reader.read(header, () => {})).toThrow(BadFrame);
+  expect(() => new FrameReader().read(Buffer.from('GET / HTTP/1.1\r\n'), () => {})).toThrow(BadFrame);
+  const largest: Frame = { type: 'data', offset: 0, bytes: Buffer.alloc(MAX_DATA, 1) };
+  expect(readTorn(encode(largest), [70_000])).toEqual([largest]);
+});
+
+it('throws nothing but BadFrame at hostile bytes', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 400 }), (hostile) => {
+      try {
+        new FrameReader().read(Buffer.from(hostile), () => {});
+      } catch (error) {
+        expect(error).toBeInstanceOf(BadFrame);
+      }
+    }),
+    { numRuns: 500 },
+  );
+});
+
+it('holds in the outbox just what is not acknowledged', () => {
+  const step = fc.oneof(
+    bytes({ minLength: 1, maxLength: 40 }).map((add) => ({ add })),
+    fc.nat({ max: 60 }).map((acknowledge) => ({ acknowledge })),
+  );
+  fc.assert(
+    fc.property(fc.array(step), (steps) => {
+      const outbox = new Outbox();
+      let all = Buffer.alloc(0);
+      let acknowledged = 0;
+      for (const one of steps) {
+        if ('add' in one) {
+          outbox.add(one.add);
+          all = Buffer.concat([all, one.add]);
+        } else {
+          acknowledged = Math.min(acknowledged + one.acknowledge, all.length);
+          outbox.acknowledge(acknowledged);
+        }
+        const held = outbox.held();
+        expect(held.offset).toBe(acknowledged);
+        expect(Buffer.concat(held.chunks)).toEqual(all.subarray(acknowledged));
+        expect(outbox.size).toBe(all.length - acknowledged);
+        expect(
+          [acknowledged - 1, acknowledged, all.length, all.length + 1].map((at) => outbox.reaches(at)),
+        ).toEqual([false, true, true, false]);
+      }
+    }),
+  );
+});
+
+it('takes only what is new of bytes that come again, and sees where some are missing', () => {
+  const sent = Buffer.from('abcdef');
+  expect(unseen(10, 10, sent)?.toString()).toBe('abcdef');
+  expect(unseen(12, 10, sent)?.toString()).toBe('cdef');
+  expect(unseen(16, 10, sent)?.toString()).toBe('');
+  expect(unseen(99, 10, sent)?.toString()).toBe('');
+  expect(unseen(9, 10, sent)).toBeUndefined();
+});
+
+function readTorn(all: Buffer, sizes: number[]): Frame[] {
+  const reader = new FrameReader();
+  const found: Frame[] = [];
+  for (let at = 0, turn = 0; at < all.length; turn++) {
+    const size = sizes[turn % sizes.length]!;
+    reader.read(all.subarray(at, at + size), (one) => found.push(one));
+    at += size;
+  }
+  return found;
+}
