@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { certsCommand } from './certs.ts';
 import { completionCommand } from './completion.ts';
+import { doctorCommand } from './doctor.ts';
 import { downCommand } from './down.ts';
 import type { Shell } from './shell.ts';
 import { statusCommand } from './status.ts';
@@ -48,6 +49,7 @@ export function createProgram(shell: Shell, own?: string[]): Command {
     .addCommand(downCommand(shell))
     .commandsGroup('Look:')
     .addCommand(statusCommand(shell))
+    .addCommand(doctorCommand(shell))
     .commandsGroup('Help yourself:')
     .addCommand(certsCommand(shell));
   program.addCommand(completionCommand(shell, program)).addHelpText('after', EXIT_CODES);

@@ -4,7 +4,7 @@ import type { ClusterApi } from './api.ts';
 import { type Candidate, type Ranked, rank, unique } from './candidates.ts';
 import type { Hints } from './checkout.ts';
 import { findDeployment, type TargetDeployment } from './discover-deployment.ts';
-import type { Service } from './objects.ts';
+import type { Service, ServicePort } from './objects.ts';
 import type { ObjectRef } from './resources.ts';
 import { listCandidates } from './webhook-calls.ts';
 import { isSelectedBy, originalSelector, servicePort, targetPortOf } from './workload.ts';
@@ -34,7 +34,20 @@ export interface Wanted {
   namespace?: string | undefined;
 }
 
-export async function discover(api: ClusterApi, wanted: Wanted, hints: Hints, emit: Emit): Promise<Target> {
+/** Takes a Service whose ports cannot be right; one that returns leaves those ports out. */
+export type Refuse = (error: DevloopError, service: Service) => void;
+
+const atOnce: Refuse = (error) => {
+  throw error;
+};
+
+export async function discover(
+  api: ClusterApi,
+  wanted: Wanted,
+  hints: Hints,
+  emit: Emit,
+  refuse: Refuse = atOnce,
+): Promise<Target> {
   const candidates = await listCandidates(api, hints);
   const chosen = await chooseCandidates(api, candidates, wanted, hints);
   const raw = await Promise.all(
@@ -44,7 +57,9 @@ export async function discover(api: ClusterApi, wanted: Wanted, hints: Hints, em
   const deployment = await findDeployment(api, raw, wanted, hints);
   const kept =
     wanted.services.length > 0 ? raw : raw.filter(({ service }) => leadsTo(service, deployment, emit));
-  const services = kept.map(({ candidate, service }) => targetService(candidate, service, deployment));
+  const services = kept.map(({ candidate, service }) =>
+    targetService(candidate, service, deployment, refuse),
+  );
   const target: Target = {
     services,
     ...(deployment ? { deployment } : {}),
@@ -129,35 +144,45 @@ function targetService(
   candidate: Candidate,
   service: Service,
   deployment: TargetDeployment | undefined,
+  refuse: Refuse,
 ): TargetService {
   const called = unique(candidate.calls.map((call) => call.port));
   const numbers =
     called.length > 0 ? called : (service.spec.ports ?? []).slice(0, 1).map((port) => port.port);
   const { namespace = '', name } = service.metadata;
-  const ports = numbers.map((number) => {
+  const ports = numbers.flatMap((number) => {
     const port = servicePort(service, number);
-    if (port === undefined) {
-      throw new DevloopError(
-        'service.unsupported',
-        `Service ${namespace}/${name} has no port ${number}, though ${candidate.calls.find((call) => call.port === number)?.from} calls it.`,
-        {
-          hint: `kubectl -n ${namespace} get service ${name} -o yaml`,
-        },
-      );
-    }
-    const targetPort = targetPortOf(port, deployment?.object);
-    if (targetPort === undefined) {
-      throw new DevloopError(
-        'service.unsupported',
-        `Port ${number} of Service ${namespace}/${name} leads to "${port.targetPort}", a name that no container of ${deployment ? `Deployment ${deployment.object.metadata.name}` : 'any Deployment'} declares.`,
-        {
-          hint: 'Declare the port in the Deployment, or name the Deployment with --deployment.',
-        },
-      );
-    }
-    return { name: port.name ?? '', port: number, targetPort };
+    const targetPort = port && targetPortOf(port, deployment?.object);
+    if (port !== undefined && targetPort !== undefined)
+      return [{ name: port.name ?? '', port: number, targetPort }];
+    const error = port ? unresolved(service, port, deployment) : noSuchPort(candidate, service, number);
+    refuse(error, service);
+    return [];
   });
   return { service, serverName: `${name}.${namespace}.svc`, calls: candidate.calls, ports };
+}
+
+function noSuchPort({ calls }: Candidate, { metadata }: Service, number: number): DevloopError {
+  const { namespace, name } = metadata;
+  const caller = calls.find((call) => call.port === number)?.from;
+  return new DevloopError(
+    'service.unsupported',
+    `Service ${namespace}/${name} has no port ${number}, though ${caller} calls it.`,
+    { hint: `kubectl -n ${namespace} get service ${name} -o yaml` },
+  );
+}
+
+function unresolved(
+  { metadata }: Service,
+  port: ServicePort,
+  deployment: TargetDeployment | undefined,
+): DevloopError {
+  const where = deployment ? `Deployment ${deployment.object.metadata.name}` : 'any Deployment';
+  return new DevloopError(
+    'service.unsupported',
+    `Port ${port.port} of Service ${metadata.namespace}/${metadata.name} leads to "${port.targetPort}", a name that no container of ${where} declares.`,
+    { hint: 'Declare the port in the Deployment, or name the Deployment with --deployment.' },
+  );
 }
 
 function noWebhook(candidates: Candidate[], hints: Hints, wanted: Wanted): DevloopError {

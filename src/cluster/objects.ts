@@ -8,6 +8,7 @@ export interface Metadata {
   resourceVersion?: string;
   creationTimestamp?: string;
   deletionTimestamp?: string;
+  finalizers?: string[];
   labels?: Record<string, string>;
   annotations?: Record<string, string>;
   ownerReferences?: { kind: string; name: string; uid: string; controller?: boolean }[];
@@ -116,6 +117,7 @@ export interface Pod extends KubeObject {
   spec?: { nodeName?: string; volumes?: Volume[] };
   status?: {
     phase?: string;
+    startTime?: string;
     reason?: string;
     message?: string;
     conditions?: { type: string; status: string; reason?: string; message?: string }[];
@@ -125,6 +127,8 @@ export interface Pod extends KubeObject {
 
 export interface ContainerStatus {
   name: string;
+  image: string;
+  imageID: string;
   state?: {
     waiting?: { reason?: string; message?: string };
     running?: object;

@@ -41,7 +41,7 @@ async function convertedDefinitions(api: ClusterApi, hints: Hints): Promise<Cust
 }
 
 /** CRDs of a big cluster are tens of megabytes: only their names come, as a Table. */
-async function definitionNames(api: ClusterApi): Promise<string[]> {
+export async function definitionNames(api: ClusterApi): Promise<string[]> {
   const { root, plural } = kindInfo('CustomResourceDefinition');
   const table = await api.call<{ rows?: { cells: unknown[] }[] }>('GET', `${root}/${plural}`, undefined, {
     accept: 'application/json;as=Table;g=meta.k8s.io;v=v1',

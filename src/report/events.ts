@@ -43,6 +43,16 @@ export type DevloopEvent =
   | { type: 'session.restored'; session: string; changes: number; ms: number }
   /** The answer of `devloop status`. */
   | { type: 'status'; sessions: SessionStatus[] }
+  /** One answer of `devloop doctor`. `answer` is what is so, `proof` how that is known, `cure` the next thing to do about it. */
+  | {
+      type: 'finding';
+      check: string;
+      verdict: Verdict;
+      answer: string;
+      proof?: string;
+      latencyMs?: number;
+      cure?: string;
+    }
   /** The command failed. `code` and `exitCode` are those of docs/errors.md; a bug of devloop has the code `bug` and exit code 1. */
   | { type: 'error'; code: string; message: string; hint?: string; exitCode: number };
 
@@ -60,6 +70,9 @@ export type Discovered =
   | 'setting';
 
 export type ChangeAction = 'create' | 'change' | 'delete' | 'restore' | 'keep';
+
+/** good: as it should be; bad: stands in the way of `up`; doubtful: works, but may bite; unknown: could not be checked. */
+export type Verdict = 'good' | 'bad' | 'doubtful' | 'unknown';
 
 export interface SessionStatus {
   session: string;

@@ -1,6 +1,7 @@
 import { createPaint, wantsColours } from './paint.ts';
 import type { Printer } from './printer.ts';
 import { render } from './render.ts';
+import { renderFinding } from './render-finding.ts';
 import { renderStatus } from './render-status.ts';
 import { safeEvent } from './safe-text.ts';
 import { isShown, type Verbosity } from './visibility.ts';
@@ -13,7 +14,7 @@ export interface HumanPrinterOptions {
   verbosity: Verbosity;
 }
 
-/** For people: all on stderr, but for what was asked for (the status), which goes to stdout. */
+/** For people: all on stderr, but for what was asked for (status, findings), which goes to stdout. */
 export function createHumanPrinter({ stderr, stdout, env, verbosity }: HumanPrinterOptions): Printer {
   const colours = wantsColours(env, stderr.isTTY ?? false);
   const paint = createPaint(colours);
@@ -29,6 +30,7 @@ export function createHumanPrinter({ stderr, stdout, env, verbosity }: HumanPrin
       }
       waiting.clear();
       if (event.type === 'status') stdout.write(`${renderStatus(event.sessions, resultPaint)}\n`);
+      else if (event.type === 'finding') stdout.write(`${renderFinding(event, resultPaint)}\n`);
       else stderr.write(`${render(event, paint)}\n`);
     },
     close() {

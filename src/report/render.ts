@@ -2,7 +2,7 @@ import type { ChangeAction, DevloopEvent } from './events.ts';
 import { counted, duration, indented, oneLine, row } from './layout.ts';
 import type { Paint } from './paint.ts';
 
-export type LineEvent = Exclude<DevloopEvent, { type: 'status' | 'waiting' }>;
+export type LineEvent = Exclude<DevloopEvent, { type: 'status' | 'finding' | 'waiting' }>;
 type Of<T extends DevloopEvent['type']> = Extract<DevloopEvent, { type: T }>;
 
 /** The lines of an event, whose texts are safe already. */

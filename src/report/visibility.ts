@@ -26,6 +26,7 @@ const SHOWN_FROM: Record<DevloopEvent['type'], Verbosity> = {
   'session.stopping': 'normal',
   'session.restored': 'quiet',
   status: 'quiet',
+  finding: 'quiet',
   error: 'quiet',
 };
 

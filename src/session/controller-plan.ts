@@ -122,7 +122,7 @@ async function howToBuild(
   };
 }
 
-function buildWithoutRun(): DevloopError {
+export function buildWithoutRun(): DevloopError {
   const message = 'devloop.yaml has controller.build without controller.run: what it builds cannot be known.';
   return new DevloopError('config.invalid', message, {
     hint: 'Add controller.run, the command that starts what was built.',

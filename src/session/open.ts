@@ -67,7 +67,7 @@ function contextSource(options: CommonOptions, io: Io, config: Config): string {
 }
 
 /** The nearest directory upwards with a go.mod, else with a .git, else where we are. */
-function checkoutRoot(cwd: string): string {
+export function checkoutRoot(cwd: string): string {
   for (const sign of ['go.mod', '.git']) {
     for (let directory = cwd; ; directory = dirname(directory)) {
       if (existsSync(join(directory, sign))) return directory;

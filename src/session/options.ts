@@ -34,6 +34,12 @@ export interface StatusOptions extends CommonOptions {
   watch: boolean;
 }
 
+export interface DoctorOptions extends CommonOptions {
+  /** As for `up`: the address and port that shall be proven. */
+  address?: string;
+  port?: number;
+}
+
 export interface CertsOptions extends CommonOptions {
   watch: boolean;
   /** The directory to write to; where the controller looks by default. */

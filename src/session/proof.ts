@@ -12,7 +12,8 @@ import { probePath, readProbe } from '../gateway/probe.ts';
 import type { Emit } from '../report/events.ts';
 import type { Gateways } from './gateways.ts';
 
-const LANGUAGE = { path: probePath, read: readProbe };
+/** What gateways and probers agree on. */
+export const LANGUAGE = { path: probePath, read: readProbe };
 const PAUSE_MS = 25;
 
 export interface Proof {

@@ -1,5 +1,5 @@
 /** Repeats an assertion until it holds, or fails with its last failure when the time is up. */
-export async function eventually(assertion: () => Promise<void>, limitMs = 30_000): Promise<void> {
+export async function eventually<T>(assertion: () => Promise<T>, limitMs = 30_000): Promise<T> {
   const deadline = Date.now() + limitMs;
   for (;;) {
     try {

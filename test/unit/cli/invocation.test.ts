@@ -34,7 +34,7 @@ describe('completion', () => {
   it.each(['bash', 'zsh', 'fish'])('for %s knows every command and flag', (shell) => {
     const { code, stdout } = runBin(['completion', shell]);
     expect(code).toBe(0);
-    for (const word of ['up', 'down', 'status', 'certs', 'take-over', 'kubeconfig', 'dry-run'])
+    for (const word of ['up', 'down', 'status', 'doctor', 'certs', 'take-over', 'kubeconfig', 'dry-run'])
       expect(stdout).toContain(word);
   });
 

@@ -70,6 +70,7 @@ export function everyEvent(text: string): DevloopEvent[] {
         },
       ],
     },
+    { type: 'finding', check: text, verdict: 'bad', answer: text, proof: text, latencyMs: 3, cure: text },
     { type: 'error', code: 'usage.invalid', message: text, hint: text, exitCode: 2 },
   ];
 }

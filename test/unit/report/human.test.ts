@@ -56,6 +56,33 @@ describe('lines', () => {
   });
 });
 
+describe('findings', () => {
+  it('go to stdout, with verdict, check and answer in columns, proof and cure below', () => {
+    const { stdout, stderr } = printed([
+      { type: 'finding', check: 'cluster', verdict: 'good', answer: 'Kubernetes v1.36.3', latencyMs: 12 },
+      {
+        type: 'finding',
+        check: 'endpoint routing',
+        verdict: 'doubtful',
+        answer: 'one\ntwo',
+        proof: 'seen',
+        cure: 'devloop down',
+      },
+    ]);
+    expect(stderr).toBe('');
+    expect(stdout).toBe(
+      [
+        'good     cluster          Kubernetes v1.36.3  (12 ms)',
+        'doubtful endpoint routing one',
+        '                          two',
+        '                          seen',
+        '                          → next: devloop down',
+        '',
+      ].join('\n'),
+    );
+  });
+});
+
 describe('verbosity', () => {
   const firstWords = (verbosity: 'quiet' | 'normal' | 'verbose'): number =>
     printed(everyEvent('x'), { verbosity }).stderr.trim().split('\n').length;

@@ -1,0 +1,25 @@
+import type { DevloopEvent, Verdict } from './events.ts';
+import { duration, indented } from './layout.ts';
+import type { Colour, Paint } from './paint.ts';
+
+type Finding = Extract<DevloopEvent, { type: 'finding' }>;
+
+const COLOURS: Record<Verdict, Colour> = { good: 'green', bad: 'red', doubtful: 'yellow', unknown: 'dim' };
+const VERDICT_COLUMN = 8;
+const CHECK_COLUMN = 16;
+const TEXT_AT = VERDICT_COLUMN + CHECK_COLUMN + 2;
+
+/** Verdict, check and answer in columns; proof and cure below the answer. The verdict is a word, so it reads without colours. */
+export function renderFinding(
+  { verdict, check, answer, proof, latencyMs, cure }: Finding,
+  paint: Paint,
+): string {
+  const took = latencyMs === undefined ? '' : `  ${paint('dim', `(${duration(latencyMs)})`)}`;
+  const mark = paint(COLOURS[verdict], verdict.padEnd(VERDICT_COLUMN));
+  const below = ' '.repeat(TEXT_AT);
+  return [
+    `${mark} ${check.padEnd(CHECK_COLUMN)} ${indented(answer, TEXT_AT)}${took}`,
+    ...(proof === undefined ? [] : [`${below}${paint('dim', indented(proof, TEXT_AT))}`]),
+    ...(cure === undefined ? [] : [`${below}${paint('bold', '→ next:')} ${indented(cure, TEXT_AT)}`]),
+  ].join('\n');
+}

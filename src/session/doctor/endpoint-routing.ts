@@ -1,0 +1,100 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { ClusterApi } from '../../cluster/api.ts';
+import { createMarked } from '../../cluster/change.ts';
+import { SESSION_LABEL } from '../../cluster/marks.ts';
+import type { Service } from '../../cluster/objects.ts';
+import { createProber } from '../../cluster/probe.ts';
+import { refOf } from '../../cluster/resources.ts';
+import { LANGUAGE } from '../proof.ts';
+import type { Check, Finding } from './check.ts';
+import type { Case, Patient } from './patient.ts';
+import type { Rights } from './rights.ts';
+import { probeTarget } from './routes.ts';
+
+const PAUSE_MS = 50;
+const OBSERVE_MS = 20_000;
+
+/** Does kube-apiserver call webhooks at their endpoints (`--enable-aggregator-routing`), or at the Service's ClusterIP? */
+export function endpointRoutingCheck(
+  { opened, session }: Case,
+  patient: Promise<Patient>,
+  rights: Promise<Rights>,
+): Check {
+  return {
+    name: 'endpoint routing',
+    limitSeconds: 60,
+    aside: true,
+    async run(signal) {
+      const target = await probeTarget(patient, rights);
+      const namespace = target.services[0]!.service.metadata.namespace!;
+      return endpointRoutingFinding(await observe(opened.api, session, namespace, signal));
+    },
+  };
+}
+
+/**
+ * What kube-apiserver says of a webhook behind a headless Service without endpoints. It never dials: the resolver for ClusterIPs
+ * refuses the Service, and the one for endpoints misses the endpoints. So its words tell which of the two it uses.
+ */
+async function observe(
+  api: ClusterApi,
+  session: string,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<string> {
+  const service = headless(session, namespace);
+  const ref = refOf('Service', service.metadata);
+  await using stack = new AsyncDisposableStack();
+  stack.defer(async () => void (await api.remove(ref)));
+  await createMarked<Service>(api, ref, service, () => {});
+  const target = { namespace, service: ref.name, port: 443, caBundle: '' };
+  const prober = stack.use(await createProber(api, session, target, LANGUAGE));
+  const deadline = Date.now() + OBSERVE_MS;
+  let cause = '';
+  while (Date.now() < deadline) {
+    signal.throwIfAborted();
+    const answer = await prober.once();
+    cause = answer.reached ? 'something answered' : answer.cause;
+    if (routingOf(cause) !== undefined) return cause;
+    await pause(PAUSE_MS);
+  }
+  return cause;
+}
+
+function headless(session: string, namespace: string): Service {
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: `devloop-routing-${session}`, namespace, labels: { [SESSION_LABEL]: session } },
+    spec: { clusterIP: 'None', ports: [{ port: 443, targetPort: 443, protocol: 'TCP' }] },
+  };
+}
+
+/** Pure. Older versions look for the Endpoints object first. */
+export function routingOf(cause: string): 'endpoints' | 'clusterIP' | undefined {
+  if (cause.includes('cannot route to service with ClusterIP "None"')) return 'clusterIP';
+  if (/no endpoints available for service|endpoints "[^"]*" not found/.test(cause)) return 'endpoints';
+  return undefined;
+}
+
+/** Pure. */
+export function endpointRoutingFinding(cause: string): Finding {
+  const proof = `kube-apiserver on a temporary headless Service without endpoints: ${cause}`;
+  switch (routingOf(cause)) {
+    case 'clusterIP':
+      return {
+        verdict: 'good',
+        answer: 'off: kube-apiserver calls the ClusterIP, and the proxy of its node leads on to this machine',
+        proof,
+      };
+    case 'endpoints':
+      return {
+        verdict: 'good',
+        answer:
+          'on: kube-apiserver dials this machine itself, so a firewall around the control plane has to let it out to the port of the gateway',
+        proof,
+      };
+    default:
+      return { verdict: 'unknown', answer: 'cannot tell: kube-apiserver says neither', proof };
+  }
+}

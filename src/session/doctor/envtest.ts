@@ -1,0 +1,83 @@
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { runTool } from '../../controller/tool.ts';
+import type { Check, Finding } from './check.ts';
+import type { Version } from './cluster.ts';
+
+type Env = Record<string, string | undefined>;
+
+/** What the operator's own tests will run against: no matter of `up`, but of the same desk. */
+export function envtestCheck(root: string, env: Env, version: Promise<Version>): Check {
+  return {
+    name: 'envtest',
+    limitSeconds: 20,
+    aside: true,
+    async run(signal) {
+      const makefile = await readFile(join(root, 'Makefile'), 'utf8').catch(() => '');
+      const assets = env.KUBEBUILDER_ASSETS;
+      return envtestFinding({
+        assets: assets ? { path: assets, ...(await lookInto(assets, signal)) } : undefined,
+        existingCluster: env.USE_EXISTING_CLUSTER,
+        wanted: /^\s*ENVTEST_K8S_VERSION\s*[:?]?=\s*v?(\d+\.\d+\S*)/m.exec(makefile)?.[1],
+        cluster: await version.then(({ gitVersion }) => gitVersion).catch(() => undefined),
+      });
+    },
+  };
+}
+
+async function lookInto(path: string, signal: AbortSignal): Promise<{ missing: string[]; version: string }> {
+  const programs = ['etcd', 'kube-apiserver'];
+  const files = await Promise.all(programs.map((name) => stat(join(path, name)).catch(() => undefined)));
+  const missing = programs.filter((_, index) => files[index]?.isFile() !== true);
+  if (missing.includes('kube-apiserver')) return { missing, version: '' };
+  const { stdout } = await runTool([join(path, 'kube-apiserver'), '--version'], { signal });
+  return { missing, version: /v\d+\.\d+\S*/.exec(stdout)?.[0] ?? '' };
+}
+
+export interface Envtest {
+  assets: { path: string; missing: string[]; version: string } | undefined;
+  /** USE_EXISTING_CLUSTER */
+  existingCluster: string | undefined;
+  /** ENVTEST_K8S_VERSION of the Makefile. */
+  wanted: string | undefined;
+  /** Undefined where the cluster does not answer. */
+  cluster: string | undefined;
+}
+
+/** Pure. */
+export function envtestFinding({ assets, existingCluster, wanted, cluster }: Envtest): Finding {
+  const proof = [
+    `KUBEBUILDER_ASSETS=${assets?.path ?? '(not set)'}`,
+    ...(assets?.version ? [`kube-apiserver there is ${assets.version}`] : []),
+    `USE_EXISTING_CLUSTER=${existingCluster ?? '(not set)'}`,
+    ...(wanted ? [`Makefile: ENVTEST_K8S_VERSION ${wanted}`] : []),
+    ...(cluster ? [`cluster ${cluster}`] : []),
+  ].join('; ');
+  if (existingCluster?.toLowerCase() === 'true') {
+    const answer =
+      'USE_EXISTING_CLUSTER=true: tests run against the cluster of the kubeconfig, not against envtest';
+    return { verdict: 'doubtful', answer, proof, cure: 'unset USE_EXISTING_CLUSTER' };
+  }
+  if (assets && assets.missing.length > 0) {
+    const answer = `KUBEBUILDER_ASSETS has no ${assets.missing.join(' and no ')}: tests with envtest will not start`;
+    return { verdict: 'doubtful', answer, proof, cure: 'make setup-envtest, or: setup-envtest use -p path' };
+  }
+  const tested = minorOf(assets?.version || wanted);
+  const running = minorOf(cluster);
+  if (tested !== undefined && running !== undefined && tested !== running) {
+    const answer = `tests run against Kubernetes ${tested}, the cluster is ${running}`;
+    return { verdict: 'doubtful', answer, proof, cure: `setup-envtest use ${running}.x -p path` };
+  }
+  if (tested === undefined)
+    return { verdict: 'unknown', answer: 'nothing says against which Kubernetes the tests run', proof };
+  return {
+    verdict: 'good',
+    answer: `tests run against Kubernetes ${tested}${running ? ', as the cluster' : ''}`,
+    proof,
+  };
+}
+
+/** `1.36` of `v1.36.3`. */
+function minorOf(version: string | undefined): string | undefined {
+  return /(\d+\.\d+)/.exec(version ?? '')?.[1];
+}

@@ -1,0 +1,76 @@
+import type { Io } from '../options.ts';
+import { type Check, type Finding, findingOf, lateFinding } from './check.ts';
+
+export interface Answered extends Finding {
+  check: string;
+}
+
+const TELL_EVERY_MS = 1_000;
+
+/**
+ * Runs all checks at once, each within its deadline, and tells their findings in the order of the list as soon as they are
+ * known. Returns when all have come to rest, so that none leaves something behind in the cluster. Throws when interrupted.
+ */
+export async function examine(checks: Check[], io: Io): Promise<Answered[]> {
+  const running = checks.map((check) => start(check, io.signal));
+  const answered: Answered[] = [];
+  try {
+    for (const { check, findings } of running) {
+      for (const finding of await withProgress(check, findings, io)) {
+        answered.push({ check: check.name, ...finding });
+        const { code: _, ...shown } = finding;
+        io.emit({ type: 'finding', check: check.name, ...shown });
+      }
+    }
+    return answered;
+  } finally {
+    await Promise.allSettled(running.map(({ ended }) => ended));
+  }
+}
+
+interface Running {
+  check: Check;
+  findings: Promise<Finding[]>;
+  /** Also when the deadline has passed, what was begun comes to its end. */
+  ended: Promise<unknown>;
+}
+
+function start(check: Check, leaving: AbortSignal): Running {
+  const deadline = AbortSignal.timeout(check.limitSeconds * 1000);
+  const signal = AbortSignal.any([leaving, deadline]);
+  const ended = check.run(signal);
+  const findings = Promise.race([ended, aborted(signal)]).then(
+    (found) => [found].flat(),
+    (error) => {
+      leaving.throwIfAborted();
+      return [deadline.aborted ? lateFinding(check) : findingOf(error, check.aside ?? false)];
+    },
+  );
+  // Both are awaited in their turn; until then a failure must not count as unhandled.
+  for (const one of [ended, findings]) one.catch(() => {});
+  return { check, findings, ended };
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+}
+
+async function withProgress(
+  { name, limitSeconds }: Check,
+  findings: Promise<Finding[]>,
+  io: Io,
+): Promise<Finding[]> {
+  const started = Date.now();
+  const timer = setInterval(() => {
+    const seconds = Math.round((Date.now() - started) / 1000);
+    io.emit({ type: 'waiting', for: `an answer: ${name}`, seconds, limitSeconds });
+  }, TELL_EVERY_MS);
+  try {
+    return await findings;
+  } finally {
+    clearInterval(timer);
+  }
+}

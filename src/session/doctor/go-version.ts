@@ -1,0 +1,69 @@
+/** Does the Go of this machine fit what go.mod asks for? Pure. */
+import type { Finding } from './check.ts';
+
+export interface LocalGo {
+  /** `go1.26.8` */
+  version: string;
+  /** GOTOOLCHAIN: `auto`, `local`, `path`, `go1.27.1`, `go1.26.0+auto`. */
+  toolchain: string;
+  /** Toolchains that were fetched before, as `go1.27.1`. */
+  fetched: string[];
+}
+
+export interface GoMod {
+  /** The least version that builds it, as `1.26.0`; empty where go.mod does not say. */
+  go: string;
+  /** What go.mod suggests, as `go1.27.1`; empty for none. */
+  toolchain: string;
+}
+
+export function readGoMod(text: string): GoMod {
+  return {
+    go: /^go\s+(\S+)/m.exec(text)?.[1] ?? '',
+    toolchain: /^toolchain\s+(\S+)/m.exec(text)?.[1]?.replace(/^default$/, '') ?? '',
+  };
+}
+
+export function goFinding(local: LocalGo, mod: GoMod): Finding {
+  const asks = `go.mod asks for go ${mod.go || '(nothing)'}${mod.toolchain ? `, and suggests ${mod.toolchain}` : ''}`;
+  const proof = `go version: ${local.version}; ${asks}; GOTOOLCHAIN=${local.toolchain}`;
+  const mayFetch = /^auto$|\+auto$/.test(local.toolchain);
+  const suggested = mayFetch ? mod.toolchain.replace(/^go/, '') : '';
+  const wanted = isOlder(mod.go, suggested) ? suggested : mod.go;
+  const version = local.version.replace(/^go/, '');
+  if (!isOlder(version, wanted))
+    return { verdict: 'good', answer: `${local.version} builds this checkout`, proof };
+  if (local.fetched.includes(`go${wanted}`))
+    return { verdict: 'good', answer: `go${wanted} builds this checkout; it was fetched before`, proof };
+  const install = `Install Go ${wanted} from https://go.dev/dl`;
+  if (mayFetch) {
+    const answer = `${local.version} is older than go.mod asks for: the first build fetches go${wanted} first`;
+    return { verdict: 'doubtful', answer, proof, cure: `${install}, or have it fetched now: go version` };
+  }
+  if (local.toolchain.includes('path')) {
+    const answer = `${local.version} is older than go.mod asks for: go looks for a program go${wanted} on the PATH`;
+    return { verdict: 'doubtful', answer, proof, cure: install };
+  }
+  return {
+    verdict: 'bad',
+    answer: `${local.version} cannot build this checkout, which asks for go ${wanted}`,
+    proof,
+    cure: `${install}, or let go fetch it: go env -w GOTOOLCHAIN=auto`,
+    code: 'controller.no-toolchain',
+  };
+}
+
+/** 1.26rc1 < 1.26.0 < 1.26.8; a version without a patch (1.21 as a language) counts as its first one. */
+export function isOlder(version: string, wanted: string): boolean {
+  const [left, right] = [numbers(version), numbers(wanted)];
+  const differs = left.findIndex((part, index) => part !== right[index]);
+  return differs >= 0 && left[differs]! < right[differs]!;
+}
+
+function numbers(version: string): number[] {
+  const match = /^(\d+)(?:\.(\d+))?(?:\.(\d+)|(beta|rc)(\d+))?/.exec(version);
+  if (match === null) return [0, 0, 0];
+  const [, major, minor = '0', patch = '0', stage, number = '0'] = match;
+  const before = stage === undefined ? 0 : (stage === 'rc' ? -100 : -200) + Number(number);
+  return [Number(major), Number(minor), stage === undefined ? Number(patch) : before];
+}

@@ -1,0 +1,28 @@
+import { deadSessions } from '../holders.ts';
+import { type Check, type Finding, standingOn } from './check.ts';
+import type { Case, Patient } from './patient.ts';
+
+/** The dead sessions whose marks the target carries; throws 'session.held' while one lives. Looks for up to 15 s. */
+export async function askHolders({ opened, place, io }: Case, patient: Promise<Patient>): Promise<string[]> {
+  const { target } = await standingOn(patient, 'there is no target');
+  // The waiting has a line already, as every check has.
+  return await deadSessions(opened.api, target, place, false, () => {}, io.signal);
+}
+
+export function heldCheck(dead: Promise<string[]>): Check {
+  return { name: 'session', limitSeconds: 60, run: async () => heldFinding(await dead) };
+}
+
+/** Pure. */
+export function heldFinding(dead: string[]): Finding {
+  if (dead.length === 0) {
+    const proof = 'no living Lease and no mark on its objects';
+    return { verdict: 'good', answer: 'nobody holds the operator', proof };
+  }
+  return {
+    verdict: 'doubtful',
+    answer: `session ${dead.join(', ')} is dead, but what it changed is not put back`,
+    proof: 'its mark stands on the objects, and its process or Lease does not move any more',
+    cure: 'devloop down (the next `devloop up` does it first, too)',
+  };
+}

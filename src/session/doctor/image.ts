@@ -1,0 +1,108 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ClusterApi } from '../../cluster/api.ts';
+import type { Pod } from '../../cluster/objects.ts';
+import { runningPods } from '../../cluster/quiet.ts';
+import { runTool } from '../../controller/tool.ts';
+import { type Check, type Finding, NotChecked, standingOn } from './check.ts';
+import type { Patient } from './patient.ts';
+
+/** Is what runs in the cluster older than this checkout? */
+export function imageCheck(api: ClusterApi, root: string, patient: Promise<Patient>): Check {
+  return {
+    name: 'image',
+    limitSeconds: 30,
+    aside: true,
+    async run(signal) {
+      const { target } = await standingOn(patient, 'there is no target');
+      if (target.deployment === undefined) throw new NotChecked('the target has no Deployment');
+      const { object, container } = target.deployment;
+      const pods = await runningPods(api, object, { terminating: false });
+      return imageFinding(runningImage(pods, container.name), await newestSource(root, signal));
+    },
+  };
+}
+
+interface Running {
+  image: string;
+  pod: string;
+  /** When the oldest of the Pods started: its image was built before that. */
+  started: Date;
+}
+
+function runningImage(pods: Pod[], container: string): Running | undefined {
+  const started = pods.flatMap(({ metadata, status }) => {
+    const image = status?.containerStatuses?.find(({ name }) => name === container)?.image;
+    if (image === undefined || status?.startTime === undefined) return [];
+    return [{ image, pod: metadata.name, started: new Date(status.startTime) }];
+  });
+  return started.sort((a, b) => a.started.getTime() - b.started.getTime())[0];
+}
+
+export interface NewestSource {
+  at: Date;
+  /** `commit 1a2b3c4`, or a file that is not committed. */
+  what: string;
+  /** The commit that is checked out; empty without git. */
+  head: string;
+}
+
+/** Of the Go sources: the last commit, or a later edit. Times of files that git has written say nothing. */
+async function newestSource(root: string, signal: AbortSignal): Promise<NewestSource | undefined> {
+  const sources = ['--', '*.go', 'go.mod', 'go.sum'];
+  const options = { cwd: root, signal };
+  const [log, status] = await Promise.all([
+    runTool(['git', 'log', '-1', '--format=%H %cI', ...sources], options),
+    runTool(
+      ['git', 'status', '--porcelain', '-z', '--no-renames', '--untracked-files=all', ...sources],
+      options,
+    ),
+  ]);
+  const head = (await runTool(['git', 'rev-parse', 'HEAD'], options)).stdout.trim();
+  if (log.code !== 0 || status.code !== 0) return undefined;
+  const [commit = '', time = ''] = log.stdout.trim().split(' ');
+  const committed = time === '' ? [] : [{ at: new Date(time), what: `commit ${commit.slice(0, 9)}`, head }];
+  const top = (await runTool(['git', 'rev-parse', '--show-toplevel'], options)).stdout.trim();
+  const changed = status.stdout
+    .split('\0')
+    .filter((line) => line !== '')
+    .map((line) => line.slice(3));
+  const edited = await Promise.all(
+    changed.map(async (what) => {
+      const times = await stat(join(top, what)).catch(() => undefined);
+      return times ? [{ at: times.mtime, what, head }] : [];
+    }),
+  );
+  return [...committed, ...edited.flat()].sort((a, b) => b.at.getTime() - a.at.getTime())[0];
+}
+
+/** Only what is sure is said: an image is older than the start of its Pod, so an edit after that start is not in it. Pure. */
+export function imageFinding(running: Running | undefined, source: NewestSource | undefined): Finding {
+  if (running === undefined)
+    return { verdict: 'unknown', answer: 'no Pod of the manager runs, so there is no image to compare' };
+  const { image, pod, started } = running;
+  const runs = `Pod ${pod} runs ${image} since ${started.toISOString()}`;
+  if (source === undefined)
+    return { verdict: 'unknown', answer: 'the checkout is not in git, so its age is not known', proof: runs };
+  const proof = `${runs}; the newest Go source is ${source.what}, of ${source.at.toISOString()}`;
+  if (source.at > started) {
+    return {
+      verdict: 'doubtful',
+      answer: 'the image in the cluster is older than this checkout; its CRDs and RBAC may be, too',
+      proof,
+      cure: 'devloop runs your code, but applies no manifests: make install, where they have changed',
+    };
+  }
+  if (source.head !== '' && tagIsCommit(image, source.head))
+    return { verdict: 'good', answer: 'the tag of the image names the commit that is checked out', proof };
+  return {
+    verdict: 'unknown',
+    answer: 'nothing was edited since the Pod started, but when its image was built is not known',
+    proof,
+  };
+}
+
+function tagIsCommit(image: string, head: string): boolean {
+  const tag = /:([\w.-]+)(?:@|$)/.exec(image)?.[1] ?? '';
+  return (tag.match(/[0-9a-f]{7,40}/g) ?? []).some((word) => head.startsWith(word));
+}

@@ -1,0 +1,96 @@
+import type { ClusterApi } from '../../cluster/api.ts';
+import type { Target } from '../../cluster/discover.ts';
+import { describe, refOf } from '../../cluster/resources.ts';
+import { DevloopError } from '../../errors.ts';
+import { type Check, type Finding, standingOn } from './check.ts';
+import { ownerFinding, type Policy } from './owner-policy.ts';
+import { type Owner, ownersOf } from './owner-signs.ts';
+import type { Patient } from './patient.ts';
+
+/** Who else writes the Service and the Deployment, and will they fight? */
+export function ownersCheck(api: ClusterApi, patient: Promise<Patient>): Check {
+  return {
+    name: 'owners',
+    limitSeconds: 30,
+    aside: true,
+    async run() {
+      const { target } = await standingOn(patient, 'there is no target');
+      const owned = groupByOwner(target);
+      if (owned.length === 0) return nobody(target);
+      return await Promise.all(
+        owned.map(async ({ owner, objects }) => ownerFinding(owner, objects, await policyOf(api, owner))),
+      );
+    },
+  };
+}
+
+interface Owned {
+  owner: Owner;
+  objects: string[];
+}
+
+/** One entry for each owner, with the objects that name it. Pure. */
+export function groupByOwner({ services, deployment }: Target): Owned[] {
+  const all = [
+    ...services.map(({ service }) => ({ kind: 'Service' as const, object: service })),
+    ...(deployment ? [{ kind: 'Deployment' as const, object: deployment.object }] : []),
+  ];
+  const groups = new Map<string, Owned>();
+  for (const { kind, object } of all) {
+    for (const owner of ownersOf(object)) {
+      const key = `${owner.kind} ${owner.name}`;
+      const group = groups.get(key) ?? { owner, objects: [] };
+      group.objects.push(describe(refOf(kind, object.metadata)));
+      groups.set(key, group);
+    }
+  }
+  return [...groups.values()];
+}
+
+function nobody({ services, deployment }: Target): Finding {
+  const objects = [...services.map((one) => one.service), ...(deployment ? [deployment.object] : [])];
+  const managers = objects.flatMap(({ metadata }) => metadata.managedFields ?? []).map((one) => one.manager);
+  return {
+    verdict: 'good',
+    answer: 'no Argo CD, Flux, Helm or OLM owns the objects that up changes',
+    proof: `labels, annotations, owners; fields written by ${[...new Set(managers)].join(', ') || 'nobody'}`,
+  };
+}
+
+async function policyOf(api: ClusterApi, owner: Owner): Promise<Policy | undefined> {
+  try {
+    switch (owner.kind) {
+      case 'Argo CD':
+        return await argoApplication(api, owner.name);
+      case 'Flux Kustomization':
+        return await read(api, owner, '/apis/kustomize.toolkit.fluxcd.io/v1', 'kustomizations');
+      case 'Flux HelmRelease':
+        return await read(api, owner, '/apis/helm.toolkit.fluxcd.io/v2', 'helmreleases');
+      default:
+        return undefined;
+    }
+  } catch (error) {
+    // Forbidden, not installed, gone: then it is not known.
+    if (error instanceof DevloopError) return undefined;
+    throw error;
+  }
+}
+
+/** The tracking id names an Application outside of Argo CD's own namespace as `namespace_name`. */
+async function argoApplication(api: ClusterApi, tracked: string): Promise<Policy | undefined> {
+  if (tracked === '') return undefined;
+  const { items } = await api.call<{ items: Policy[] }>('GET', '/apis/argoproj.io/v1alpha1/applications');
+  return items.find(
+    ({ metadata }) => metadata.name === tracked || `${metadata.namespace}_${metadata.name}` === tracked,
+  );
+}
+
+async function read(
+  api: ClusterApi,
+  owner: Owner,
+  root: string,
+  plural: string,
+): Promise<Policy | undefined> {
+  if (owner.name === '' || owner.namespace === '') return undefined;
+  return await api.call<Policy>('GET', `${root}/namespaces/${owner.namespace}/${plural}/${owner.name}`);
+}

@@ -1,0 +1,41 @@
+import { discover, type Target } from '../../cluster/discover.ts';
+import type { DevloopError } from '../../errors.ts';
+import type { DevloopEvent } from '../../report/events.ts';
+import { hintsOf, type Opened } from '../open.ts';
+import type { DoctorOptions, Io } from '../options.ts';
+import type { Place } from '../place.ts';
+
+/** What all checks are about. */
+export interface Case {
+  opened: Opened;
+  options: DoctorOptions;
+  io: Io;
+  place: Place;
+  /** The mark of the temporary objects. */
+  session: string;
+}
+
+/** The operator that `up` would take over, and what discovery said of it. */
+export interface Patient {
+  target: Target;
+  /** API groups that the checkout defines. */
+  groups: Set<string>;
+  told: DevloopEvent[];
+  /** Services whose ports cannot be right; they are in the target without those ports. */
+  refusals: DevloopError[];
+}
+
+/** Discovers as `up` does, but goes on where a Service has wrong ports: all the rest can still be checked. */
+export async function findPatient({ opened }: Case): Promise<Patient> {
+  const told: DevloopEvent[] = [];
+  const refusals: DevloopError[] = [];
+  const hints = await hintsOf(opened);
+  const target = await discover(
+    opened.api,
+    opened.wanted,
+    hints,
+    (event) => told.push(event),
+    (error) => refusals.push(error),
+  );
+  return { target, groups: hints.groups, told, refusals };
+}

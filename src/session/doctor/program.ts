@@ -1,0 +1,34 @@
+import { findMainPackage } from '../../controller/main-package.ts';
+import { buildWithoutRun } from '../controller-plan.ts';
+import { type Check, type Finding, NotChecked, standingOn } from './check.ts';
+import type { Case, Patient } from './patient.ts';
+
+/** What would be built and run here? */
+export function programCheck(
+  { opened }: Case,
+  patient: Promise<Patient>,
+  toolchain: Promise<Finding>,
+): Check {
+  return {
+    name: 'program',
+    limitSeconds: 60,
+    late: 'controller.no-main',
+    async run(signal) {
+      const { build, run } = opened.config.controller ?? {};
+      if (run !== undefined)
+        return { verdict: 'good', answer: `runs ${run.join(' ')}`, proof: 'devloop.yaml: controller.run' };
+      if (build !== undefined) throw buildWithoutRun();
+      // go in a module that it is too old for would fetch a newer one.
+      const judged = await toolchain.catch(() => undefined);
+      if (judged?.verdict === 'bad' || judged?.verdict === 'doubtful')
+        throw new NotChecked('Go does not fit the checkout yet');
+      const target = await standingOn(patient, 'there is no target').then(
+        (one) => one.target,
+        () => undefined,
+      );
+      const command = target?.deployment?.container.command ?? [];
+      const main = await findMainPackage(opened.root, { command, signal });
+      return { verdict: 'good', answer: `builds main package ${main.package}`, proof: main.source };
+    },
+  };
+}

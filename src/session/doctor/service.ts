@@ -1,0 +1,46 @@
+import type { TargetService } from '../../cluster/discover.ts';
+import { sessionOf } from '../../cluster/marks.ts';
+import { assertTakeable } from '../../cluster/service.ts';
+import { servicePort } from '../../cluster/workload.ts';
+import { DevloopError } from '../../errors.ts';
+import { type Check, type Finding, findingOf, NotChecked, standingOn } from './check.ts';
+import type { Patient } from './patient.ts';
+
+/** Can each webhook Service be led elsewhere, and do its ports fit those who call it and those who listen? */
+export function serviceCheck(patient: Promise<Patient>): Check {
+  return {
+    name: 'service',
+    limitSeconds: 60,
+    async run() {
+      const { target, refusals } = await standingOn(patient, 'there is no target');
+      if (target.services.length === 0) throw new NotChecked('the target has no webhook Service');
+      const wrong = refusals.map((error) => findingOf(error, false));
+      return [...wrong, ...target.services.flatMap((service) => serviceFinding(service))];
+    },
+  };
+}
+
+/** Nothing for a Service whose ports were refused already. Pure. */
+export function serviceFinding(service: TargetService): Finding[] {
+  const { namespace, name } = service.service.metadata;
+  try {
+    assertTakeable(service.service);
+  } catch (error) {
+    if (!(error instanceof DevloopError)) throw error;
+    return [findingOf(error, false)];
+  }
+  if (service.ports.length === 0) return [];
+  const ways = service.ports.map(({ port, targetPort }) => {
+    const declared = servicePort(service.service, port)?.targetPort;
+    return `${port} -> ${typeof declared === 'string' ? `${declared} (${targetPort})` : targetPort}`;
+  });
+  const callers = [...new Set(service.calls.map((call) => call.from))].join(', ') || 'nobody yet';
+  const taken = sessionOf(service.service) === undefined ? '' : '; it is taken over just now';
+  return [
+    {
+      verdict: 'good',
+      answer: `Service ${namespace}/${name} can be led here${taken}: ports ${ways.join(', ')}`,
+      proof: `called by ${callers}`,
+    },
+  ];
+}

@@ -1,0 +1,538 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { selfSignedPair } from '../../src/certificates/self-signed.ts';
+import type { DevloopEvent } from '../../src/report/events.ts';
+import { startCluster, type TestCluster } from '../support/cluster/cluster.ts';
+import { runDevloop, startDevloop } from '../support/devloop.ts';
+import { eventually } from '../support/eventually.ts';
+import {
+  application,
+  checkoutSample,
+  DEPLOYMENT,
+  deploySample,
+  NAMESPACE,
+  SERVICE,
+} from '../support/sample-operator.ts';
+import { snapshot } from '../support/snapshot.ts';
+
+type Finding = Extract<DevloopEvent, { type: 'finding' }>;
+type Json = Record<string, unknown>;
+
+/** In TEST-NET-3: nothing answers there. */
+const BLACK_HOLE = '203.0.113.7';
+const CONFIGURATION = 'application-operator-validating-webhook-configuration';
+
+let cluster: TestCluster;
+let checkout: string;
+let scratch: string;
+const own: AsyncDisposable[] = [];
+
+beforeAll(async () => {
+  cluster = await startCluster({ log: (line) => console.error(line) });
+  await deploySample(cluster);
+  const sample = await checkoutSample();
+  own.push(sample);
+  checkout = sample.directory;
+  scratch = await mkdtemp(join(tmpdir(), 'devloop-doctor-'));
+  // cert-manager would put the caBundles right again that these tests break.
+  for (const kind of ['validating', 'mutating']) {
+    const name = `application-operator-${kind}-webhook-configuration`;
+    await cluster.kubectl([
+      'annotate',
+      `${kind}webhookconfiguration`,
+      name,
+      'cert-manager.io/inject-ca-from-',
+    ]);
+  }
+}, 1_800_000);
+
+afterAll(async () => {
+  await rm(scratch, { recursive: true, force: true });
+  for (const one of own) await one[Symbol.asyncDispose]();
+  await cluster?.[Symbol.asyncDispose]();
+});
+
+const env = (): Record<string, string> => ({
+  KUBECONFIG: cluster.kubeconfig,
+  CGO_ENABLED: '0',
+  KUBEBUILDER_ASSETS: '',
+});
+
+interface Diagnosis {
+  code: number;
+  of(check: string): Finding[];
+  log: string;
+  events: DevloopEvent[];
+}
+
+async function doctor(
+  args: string[] = [],
+  options: { cwd?: string; env?: Record<string, string> } = {},
+): Promise<Diagnosis> {
+  const { code, events, log } = await runDevloop(['doctor', ...args], {
+    cwd: options.cwd ?? checkout,
+    env: { ...env(), ...options.env },
+  });
+  const findings = events.filter((event) => event.type === 'finding');
+  expect(log).not.toMatch(/^\s+at .+:\d+:\d+\)?$|This is a bug/m);
+  return { code, log, events, of: (check) => findings.filter((one) => one.check === check) };
+}
+
+const inNamespace = (...args: string[]): Promise<string> => cluster.kubectl(['-n', NAMESPACE, ...args]);
+
+/** Everything that the doctor could touch, and at which version it stands. */
+async function versions(): Promise<unknown> {
+  const read = async (...args: string[]): Promise<Json[]> =>
+    JSON.parse(await cluster.kubectl(['get', ...args, '-o', 'json'])).items;
+  const kinds = 'services,deployments,replicasets,endpoints,endpointslices,secrets,configmaps';
+  const all = [
+    ...(await read(kinds, '-n', NAMESPACE)),
+    ...(await read(
+      'validatingwebhookconfigurations,mutatingwebhookconfigurations,customresourcedefinitions',
+    )),
+  ];
+  const lines = all.map((one) => {
+    const { name, resourceVersion } = one.metadata as Json;
+    return `${one.kind} ${name} ${resourceVersion}`;
+  });
+  return lines.sort();
+}
+
+async function patched(args: string[], patch: object[]): Promise<void> {
+  await cluster.kubectl(['patch', ...args, '--type=json', '-p', JSON.stringify(patch)]);
+}
+
+it('finds all in order, changes nothing of the operator, and leaves nothing behind', async () => {
+  const before = { versions: await versions(), snapshot: await snapshot(cluster, NAMESPACE) };
+  const { code, log, of, events } = await doctor();
+  expect(code, log).toBe(0);
+  const verdicts = events.flatMap((one) => (one.type === 'finding' ? [`${one.check}: ${one.verdict}`] : []));
+  expect(verdicts, log).toEqual([
+    'cluster: good',
+    'account: good',
+    'target: good',
+    'service: good',
+    'rights: good',
+    'session: good',
+    'certificate: good',
+    'toolchain: good',
+    'program: good',
+    'port: good',
+    'route direct: good',
+    'endpoint routing: good',
+    'pods: good',
+    'owners: good',
+    'finalizers: good',
+    'image: unknown',
+    'envtest: unknown',
+  ]);
+  expect(of('cluster')[0]).toMatchObject({
+    answer: expect.stringMatching(/^Kubernetes v1\./),
+    latencyMs: expect.any(Number),
+  });
+  expect(of('target')[0]!.answer).toContain(
+    `Service ${NAMESPACE}/${SERVICE}, Deployment ${NAMESPACE}/${DEPLOYMENT}`,
+  );
+  expect(of('route direct')[0]).toMatchObject({
+    answer: expect.stringContaining(cluster.hostIp),
+    latencyMs: expect.any(Number),
+  });
+  expect(of('endpoint routing')[0]!.answer).toMatch(/^off/);
+  expect(of('certificate')[0]!.proof).toContain('cert-manager renews it at');
+  expect(events.at(-1)).toMatchObject({ type: 'note', message: '`devloop up` would work.' });
+  expect(await snapshot(cluster, NAMESPACE)).toEqual(before.snapshot);
+  expect(await versions()).toEqual(before.versions);
+});
+
+it('tells people in columns, in words, without colours where there is no terminal', async () => {
+  const out = execFileSync(process.execPath, [join(import.meta.dirname, '../../bin/devloop.js'), 'doctor'], {
+    cwd: checkout,
+    env: { ...process.env, ...env() },
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  console.error(out);
+  expect(out).toMatch(/^good {5}cluster {10}Kubernetes v1\./);
+  expect(out).toMatch(/^unknown {2}image /m);
+  expect(out).not.toContain('\x1b');
+});
+
+describe('one broken thing', () => {
+  it('a right is missing: 3, and the way is not probed', async () => {
+    const rules = [
+      { apiGroups: ['*'], resources: ['*'], verbs: ['get', 'list'] },
+      { apiGroups: [''], resources: ['services'], verbs: ['*'] },
+      {
+        apiGroups: ['coordination.k8s.io'],
+        resources: ['leases'],
+        verbs: ['get', 'create', 'patch', 'delete'],
+      },
+    ];
+    const role = {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRole',
+      metadata: { name: 'half' },
+      rules,
+    };
+    await cluster.kubectl(['apply', '-f', '-'], { input: JSON.stringify(role) });
+    await cluster.kubectl(['create', 'clusterrolebinding', 'half', '--clusterrole=half', '--user=half']);
+    const { code, log, of } = await doctor([], { env: { KUBECONFIG: await cluster.kubeconfigFor('half') } });
+    expect(code, log).toBe(3);
+    expect(of('account')[0]!.answer).toBe('half');
+    expect(of('rights')[0]).toMatchObject({ verdict: 'bad', cure: expect.stringContaining('auth can-i') });
+    expect(of('rights')[0]!.answer).toContain(`create, update, delete  endpoints in namespace ${NAMESPACE}`);
+    expect(of('rights')[0]!.answer).toContain(`patch  deployments.apps in namespace ${NAMESPACE}`);
+    for (const check of ['route direct', 'endpoint routing'])
+      expect(of(check)).toMatchObject([
+        { verdict: 'unknown', answer: 'not checked: the rights to probe it are missing' },
+      ]);
+    expect(of('certificate')[0]!.verdict).toBe('good');
+  });
+
+  it('the certificate is for other names: 7', async () => {
+    const { certificate, key } = await selfSignedPair(['other.example.svc'], { days: 10 });
+    const files = { 'tls.crt': certificate, 'tls.key': key };
+    for (const [name, text] of Object.entries(files)) await writeFile(join(scratch, name), text);
+    const from = ['tls.crt', 'tls.key'].map((name) => `--from-file=${join(scratch, name)}`);
+    await inNamespace('create', 'secret', 'generic', 'wrong-names', ...from);
+    await writeFile(join(checkout, 'devloop.yaml'), 'certificates: {secret: wrong-names}\n');
+    try {
+      const { code, log, of } = await doctor();
+      expect(code, log).toBe(7);
+      expect(of('certificate')[0]).toMatchObject({
+        verdict: 'bad',
+        answer: expect.stringContaining('it names only other.example.svc'),
+        cure: expect.stringContaining(`kubectl -n ${NAMESPACE} describe secret wrong-names`),
+      });
+      expect(of('route direct')[0]!.verdict).toBe('good');
+    } finally {
+      await rm(join(checkout, 'devloop.yaml'));
+      await inNamespace('delete', 'secret', 'wrong-names');
+    }
+  });
+
+  /** Changes the validating webhook's client configuration for the time of a look. */
+  async function whileCalledWith(path: string, value: unknown, look: () => Promise<void>): Promise<void> {
+    const kind = 'validatingwebhookconfiguration';
+    const full = `/webhooks/0/clientConfig${path}`;
+    const now = JSON.parse(await cluster.kubectl(['get', kind, CONFIGURATION, '-o', 'json']));
+    const client = now.webhooks[0].clientConfig;
+    const before = path === '/caBundle' ? client.caBundle : client.service.port;
+    await patched([kind, CONFIGURATION], [{ op: 'add', path: full, value }]);
+    try {
+      await look();
+    } finally {
+      await patched([kind, CONFIGURATION], [{ op: 'add', path: full, value: before }]);
+    }
+  }
+
+  it('the caBundle holds another CA: 7', async () => {
+    const { certificate } = await selfSignedPair(['another.svc'], { days: 10 });
+    await whileCalledWith('/caBundle', Buffer.from(certificate).toString('base64'), async () => {
+      const { code, log, of } = await doctor();
+      expect(code, log).toBe(7);
+      expect(of('certificate')[0]).toMatchObject({
+        verdict: 'bad',
+        answer: expect.stringContaining('it does not chain to the caBundle'),
+        cure: expect.stringContaining('describe certificate application-operator-serving-cert'),
+      });
+    });
+  });
+
+  it('a webhook calls a port that the Service does not have: 2', async () => {
+    await whileCalledWith('/service/port', 8443, async () => {
+      const { code, log, of } = await doctor();
+      expect(code, log).toBe(2);
+      expect(of('service')).toMatchObject([
+        { verdict: 'bad', answer: expect.stringMatching(/has no port 8443, though Validating.* calls it/) },
+      ]);
+      expect(of('target')[0]!.verdict).toBe('good');
+      expect(of('route direct')[0]!.verdict).toBe('good');
+    });
+  });
+
+  it('the name of the targetPort is declared nowhere: 2', async () => {
+    const path = '/spec/ports/0/targetPort';
+    const { spec } = JSON.parse(await inNamespace('get', 'service', SERVICE, '-o', 'json'));
+    await patched(['-n', NAMESPACE, 'service', SERVICE], [{ op: 'replace', path, value: 'nope' }]);
+    try {
+      const { code, log, of } = await doctor();
+      expect(code, log).toBe(2);
+      expect(of('service')).toMatchObject([{ verdict: 'bad', answer: expect.stringContaining('"nope"') }]);
+      expect(of('port')[0]).toMatchObject({ verdict: 'unknown' });
+      expect(of('certificate')[0]!.verdict).toBe('good');
+    } finally {
+      const value = spec.ports[0].targetPort;
+      await patched(['-n', NAMESPACE, 'service', SERVICE], [{ op: 'replace', path, value }]);
+    }
+  });
+
+  it('port 9443 is held: 6, with the holder', async () => {
+    const server = createServer();
+    await new Promise<void>((resolve) => void server.listen(9443, '127.0.0.1', resolve));
+    try {
+      const { code, log, of } = await doctor();
+      expect(code, log).toBe(6);
+      expect(of('port')[0]).toMatchObject({
+        verdict: 'bad',
+        answer: expect.stringContaining(`process ${process.pid}`),
+        cure: expect.stringContaining(`kill ${process.pid}`),
+      });
+    } finally {
+      await new Promise((resolve) => server.close(resolve));
+    }
+  });
+
+  it('a live session holds the operator: 4; a dead one is doubtful, and its cure cures', async () => {
+    await using up = startDevloop(['up', '--no-controller'], { cwd: checkout, env: env() });
+    await up.waitFor('session.ready');
+    const live = await doctor();
+    expect(live.code, live.log).toBe(4);
+    expect(live.of('session')[0]).toMatchObject({
+      verdict: 'bad',
+      answer: expect.stringContaining(`(pid ${up.pid})`),
+    });
+    expect(live.of('pods')[0]!.answer).toContain('taken over by session');
+    up.signal('SIGKILL');
+    await up.exited;
+    const dead = await doctor();
+    expect(dead.code, dead.log).toBe(0);
+    expect(dead.of('session')[0]).toMatchObject({
+      verdict: 'doubtful',
+      cure: expect.stringMatching(/^devloop down/),
+    });
+    expect((await runDevloop(['down'], { cwd: checkout, env: env() })).code).toBe(0);
+    await eventually(async () => expect((await doctor()).of('pods')[0]!.verdict).toBe('good'));
+    expect((await doctor()).of('session')[0]!.verdict).toBe('good');
+  }, 300_000);
+
+  it('an object waits on a finalizer while the Deployment is at 0: a doubt', async () => {
+    const kind = 'applications.apps.example.com';
+    const manifest = application('leaving', 'nginx:1.27').replace(
+      'namespace: default',
+      'namespace: default, finalizers: [example.com/held]',
+    );
+    await cluster.kubectl(['apply', '-f', '-'], { input: manifest });
+    await cluster.kubectl(['delete', kind, 'leaving', '--wait=false']);
+    expect((await doctor()).of('finalizers')[0]).toMatchObject({
+      verdict: 'good',
+      answer: expect.stringContaining('can take'),
+    });
+    await inNamespace('scale', `deployment/${DEPLOYMENT}`, '--replicas=0');
+    try {
+      const quiet = await eventually(async () => {
+        const found = await doctor();
+        expect(found.of('pods')[0]).toMatchObject({
+          verdict: 'doubtful',
+          answer: expect.stringContaining('no ready endpoint'),
+        });
+        return found;
+      });
+      expect(quiet.code, quiet.log).toBe(0);
+      expect(quiet.of('finalizers')[0]).toMatchObject({
+        verdict: 'doubtful',
+        answer: expect.stringMatching(/Application default\/leaving \(.*example\.com\/held/),
+        cure: expect.stringContaining(`scale deployment ${DEPLOYMENT} --replicas=1`),
+      });
+      expect(quiet.of('image')[0]!.answer).toContain('no Pod of the manager runs');
+    } finally {
+      await inNamespace('scale', `deployment/${DEPLOYMENT}`, '--replicas=1');
+      await inNamespace('rollout', 'status', `deployment/${DEPLOYMENT}`, '--timeout=60s');
+      const patch = JSON.stringify({ metadata: { finalizers: null } });
+      await eventually(() => cluster.kubectl(['patch', kind, 'leaving', '--type=merge', '-p', patch]));
+    }
+  }, 300_000);
+
+  it('the address is a black hole: 5, with the cause of kube-apiserver', async () => {
+    const before = await snapshot(cluster, NAMESPACE);
+    const { code, log, of, events } = await doctor(['--address', BLACK_HOLE]);
+    expect(code, log).toBe(5);
+    expect(of('route direct')[0]).toMatchObject({
+      verdict: 'bad',
+      answer: expect.stringMatching(/203\.0\.113\.7 \(.*\): .*(deadline|time|route|refused)/),
+      cure: expect.stringContaining('--address'),
+    });
+    expect(events.filter((one) => one.type === 'waiting').length).toBeGreaterThan(0);
+    expect(events.at(-1)).toMatchObject({ type: 'error', code: 'route.none', exitCode: 5 });
+    expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
+  });
+
+  it('Ctrl-C while it probes: 130, and nothing is left behind', async () => {
+    const before = { snapshot: await snapshot(cluster, NAMESPACE), versions: await versions() };
+    await using run = startDevloop(['doctor', '--address', BLACK_HOLE], { cwd: checkout, env: env() });
+    await run.waitFor('waiting');
+    expect(await cluster.kubectl(['get', 'validatingwebhookconfigurations'])).toContain('devloop-probe-');
+    run.signal('SIGINT');
+    expect(await run.exited, run.log()).toBe(130);
+    expect(await snapshot(cluster, NAMESPACE)).toEqual(before.snapshot);
+    expect(await versions()).toEqual(before.versions);
+  });
+
+  it('go.mod asks for a newer Go: 6 when none may be fetched, else a doubt', async () => {
+    await using sample = await checkoutSample();
+    const file = join(sample.directory, 'go.mod');
+    await writeFile(file, (await readFile(file, 'utf8')).replace(/^go .*$/m, 'go 1.99.0'));
+    const local = await doctor([], { cwd: sample.directory, env: { GOTOOLCHAIN: 'local' } });
+    expect(local.code, local.log).toBe(6);
+    expect(local.of('toolchain')[0]).toMatchObject({
+      verdict: 'bad',
+      answer: expect.stringContaining('go 1.99.0'),
+    });
+    const auto = await doctor([], { cwd: sample.directory, env: { GOTOOLCHAIN: 'auto' } });
+    expect(auto.code, auto.log).toBe(0);
+    expect(auto.of('toolchain')[0]).toMatchObject({
+      verdict: 'doubtful',
+      cure: expect.stringContaining('go.dev/dl'),
+    });
+    expect(auto.of('program')[0]!.answer).toMatch(/^not checked: Go/);
+  });
+
+  it('the cluster does not answer: 3, and this machine is judged all the same', async () => {
+    const text = (await readFile(cluster.kubeconfig, 'utf8')).replace(':6443', ':1');
+    await writeFile(join(scratch, 'config'), text);
+    const { code, log, of } = await doctor([], { env: { KUBECONFIG: join(scratch, 'config') } });
+    expect(code, log).toBe(3);
+    expect(of('cluster')[0]!.verdict).toBe('bad');
+    expect(of('target')[0]!.answer).toBe('not checked: the cluster does not answer');
+    expect(of('toolchain')[0]!.verdict).toBe('good');
+  });
+
+  it('the image is older than an edit: a doubt', async () => {
+    await using sample = await checkoutSample();
+    const git = (...args: string[]): string =>
+      execFileSync('git', ['-c', 'user.name=x', '-c', 'user.email=x@example.com', ...args], {
+        cwd: sample.directory,
+        encoding: 'utf8',
+      });
+    git('init', '-q');
+    git('add', '.');
+    git('commit', '-q', '-m', 'all');
+    expect((await doctor([], { cwd: sample.directory })).of('image')[0]).toMatchObject({
+      verdict: 'doubtful',
+      proof: expect.stringMatching(
+        /runs docker.io\/library\/application-operator:dev since .* is commit [0-9a-f]{9}/,
+      ),
+    });
+  });
+});
+
+describe('an owner that may fight', () => {
+  const label = (...words: string[]): Promise<string> => inNamespace('label', 'service', SERVICE, ...words);
+  const annotate = (...words: string[]): Promise<string> =>
+    inNamespace('annotate', 'service', SERVICE, ...words);
+
+  async function owners(): Promise<Finding> {
+    const { code, log, of } = await doctor();
+    expect(code, log).toBe(0);
+    expect(of('owners'), log).toHaveLength(1);
+    return of('owners')[0]!;
+  }
+
+  it('Argo CD, whose Application tells whether it does', async () => {
+    const tracking = `shop:/Service:${NAMESPACE}/${SERVICE}`;
+    await annotate(`argocd.argoproj.io/tracking-id=${tracking}`);
+    try {
+      expect(await owners()).toMatchObject({
+        verdict: 'doubtful',
+        answer: expect.stringMatching(/^Argo CD shop owns .* may write/),
+        cure: expect.stringContaining('kubectl -n argocd patch application shop'),
+      });
+      await cluster.kubectl(['apply', '-f', '-'], { input: ARGO_CRD });
+      await cluster.kubectl([
+        'wait',
+        '--for=condition=Established',
+        'crd/applications.argoproj.io',
+        '--timeout=30s',
+      ]);
+      await cluster.kubectl(['apply', '-f', '-'], { input: ARGO_APPLICATION });
+      expect((await owners()).answer).toMatch(/will write them again.*selfHeal: true/);
+      const pause = { spec: { syncPolicy: { automated: { enabled: false } } } };
+      const words = [
+        'patch',
+        'applications.argoproj.io',
+        'shop',
+        '--type=merge',
+        '-p',
+        JSON.stringify(pause),
+      ];
+      await cluster.kubectl(['-n', 'default', ...words]);
+      expect(await owners()).toMatchObject({
+        verdict: 'good',
+        answer: expect.stringContaining('leaves them alone'),
+      });
+    } finally {
+      await annotate('argocd.argoproj.io/tracking-id-');
+    }
+  });
+
+  it.each([
+    ['Flux', 'kustomize.toolkit.fluxcd.io/name=shop', 'patch kustomization shop', 'doubtful'],
+    ['OLM', 'olm.owner=shop.v1.0.0', 'installPlanApproval', 'doubtful'],
+  ])('%s', async (who, sign, cure, verdict) => {
+    await label(sign);
+    try {
+      expect(await owners()).toMatchObject({
+        verdict,
+        answer: expect.stringContaining(who),
+        cure: expect.stringContaining(cure),
+      });
+    } finally {
+      await label(`${sign.split('=')[0]}-`);
+    }
+  });
+
+  it('Helm, which does not', async () => {
+    await annotate('meta.helm.sh/release-name=shop');
+    try {
+      expect(await owners()).toMatchObject({
+        verdict: 'good',
+        answer: expect.stringMatching(/Helm .*shop .*upgrade/),
+      });
+    } finally {
+      await annotate('meta.helm.sh/release-name-');
+    }
+  });
+});
+
+it('sees that kube-apiserver dials endpoints itself', async () => {
+  await using other = await startCluster({ aggregatorRouting: true, certManager: false, pods: false });
+  const manifest = {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'hook', namespace: 'default' },
+    spec: { selector: { app: 'hook' }, ports: [{ port: 443, targetPort: 9443 }] },
+  };
+  await other.kubectl(['apply', '-f', '-'], { input: JSON.stringify(manifest) });
+  const { of, log } = await doctor(['--service', 'default/hook'], { env: { KUBECONFIG: other.kubeconfig } });
+  expect(of('endpoint routing')[0], log).toMatchObject({
+    verdict: 'good',
+    answer: expect.stringMatching(/^on:/),
+  });
+  expect(of('route direct')[0]!.verdict, log).toBe('good');
+}, 600_000);
+
+const ARGO_CRD = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: applications.argoproj.io}
+spec:
+  group: argoproj.io
+  names: {kind: Application, plural: applications}
+  scope: Namespaced
+  versions:
+  - name: v1alpha1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+`;
+
+const ARGO_APPLICATION = `
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: shop, namespace: default}
+spec: {syncPolicy: {automated: {selfHeal: true}}}
+`;

@@ -1,0 +1,168 @@
+import { describe, expect, it } from 'vitest';
+import { DevloopError } from '../../../../src/errors.ts';
+import type { DevloopEvent } from '../../../../src/report/events.ts';
+import { type Check, NotChecked, standingOn } from '../../../../src/session/doctor/check.ts';
+import { conclude } from '../../../../src/session/doctor/conclude.ts';
+import { type Answered, examine } from '../../../../src/session/doctor/examine.ts';
+
+function run(checks: Check[], signal = new AbortController().signal) {
+  const events: DevloopEvent[] = [];
+  const io = { emit: (event: DevloopEvent) => void events.push(event), signal, env: {}, cwd: '/' };
+  return { events, answered: examine(checks, io) };
+}
+
+const good = (name: string): Check => ({
+  name,
+  limitSeconds: 5,
+  run: async () => ({ verdict: 'good', answer: 'so it is' }),
+});
+const failing = (name: string, error: unknown, rest: Partial<Check> = {}): Check => ({
+  name,
+  limitSeconds: 5,
+  run: () => Promise.reject(error),
+  ...rest,
+});
+const silent = (name: string, rest: Partial<Check> = {}): Check => ({
+  name,
+  limitSeconds: 0.05,
+  run: (signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+  ...rest,
+});
+const refusal = new DevloopError('certificate.not-found', 'There is none.', { hint: 'make one' });
+
+describe('checks', () => {
+  it('tell in the order of the list, whichever is known first', async () => {
+    const second = Promise.withResolvers<void>();
+    const first: Check = {
+      ...good('first'),
+      async run() {
+        await second.promise;
+        return { verdict: 'good', answer: 'later' };
+      },
+    };
+    const { events, answered } = run([
+      first,
+      {
+        ...good('second'),
+        async run() {
+          second.resolve();
+          return [
+            { verdict: 'good', answer: 'a' },
+            { verdict: 'doubtful', answer: 'b' },
+          ];
+        },
+      },
+    ]);
+    expect((await answered).map(({ check, answer }) => [check, answer])).toEqual([
+      ['first', 'later'],
+      ['second', 'a'],
+      ['second', 'b'],
+    ]);
+    expect(events.map((event) => event.type)).toEqual(['finding', 'finding', 'finding']);
+  });
+
+  it('go on when one fails: bad with its cure, or unknown where up does not need it', async () => {
+    const { answered, events } = run([
+      failing('a', refusal),
+      failing('b', refusal, { aside: true }),
+      good('c'),
+    ]);
+    expect(await answered).toEqual([
+      {
+        check: 'a',
+        verdict: 'bad',
+        answer: 'There is none.',
+        cure: 'make one',
+        code: 'certificate.not-found',
+      },
+      { check: 'b', verdict: 'unknown', answer: 'There is none.', cure: 'make one' },
+      { check: 'c', verdict: 'good', answer: 'so it is' },
+    ]);
+    expect(events[0]).toEqual({
+      type: 'finding',
+      check: 'a',
+      verdict: 'bad',
+      answer: 'There is none.',
+      cure: 'make one',
+    });
+  });
+
+  it('say what they were not checked for', async () => {
+    const earlier = Promise.reject(refusal);
+    const later: Check = {
+      ...good('later'),
+      run: async () => await standingOn(earlier, 'there is no target'),
+    };
+    expect(await run([later, failing('b', new NotChecked('it rains'))]).answered).toMatchObject([
+      { verdict: 'unknown', answer: 'not checked: there is no target' },
+      { verdict: 'unknown', answer: 'not checked: it rains' },
+    ]);
+  });
+
+  it('do not wait beyond their deadline', async () => {
+    const { answered } = run([
+      silent('a'),
+      silent('b', { late: 'route.none' }),
+      silent('c', { aside: true }),
+    ]);
+    expect(await answered).toMatchObject([
+      { verdict: 'bad', answer: 'no answer within 0.05 s', code: 'cluster.unreachable' },
+      { verdict: 'bad', code: 'route.none' },
+      { verdict: 'unknown' },
+    ]);
+  });
+
+  it('have put away what they made before an interrupted look ends', async () => {
+    const leaving = new AbortController();
+    let left = 1;
+    const probing: Check = {
+      ...good('probing'),
+      limitSeconds: 60,
+      async run(signal) {
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        left = 0;
+        throw signal.reason;
+      },
+    };
+    const { answered, events } = run([silent('slow', { limitSeconds: 60 }), probing], leaving.signal);
+    leaving.abort(new Error('Ctrl-C'));
+    await expect(answered).rejects.toThrow('Ctrl-C');
+    expect({ left, events }).toEqual({ left: 0, events: [] });
+  });
+
+  it('do not hide a bug', async () => {
+    await expect(run([failing('a', new TypeError('oops'))]).answered).rejects.toThrow('oops');
+  });
+});
+
+describe('the conclusion', () => {
+  const finding = (check: string, verdict: Answered['verdict'], rest: Partial<Answered> = {}): Answered => ({
+    check,
+    verdict,
+    answer: '',
+    ...rest,
+  });
+
+  it('is that up would work, and how much is doubtful', () => {
+    expect(conclude([finding('a', 'good'), finding('b', 'unknown')])).toBe('`devloop up` would work.');
+    expect(conclude([finding('a', 'doubtful')])).toMatch(/would work; 1 thing is doubtful/);
+    expect(conclude([finding('a', 'doubtful'), finding('b', 'doubtful')])).toMatch(/2 things are/);
+  });
+
+  it('is the first thing in the way, with its exit code and cure', () => {
+    const findings = [
+      finding('port', 'bad', { code: 'port.in-use', cure: 'kill 7' }),
+      finding('route direct', 'bad', { code: 'route.none' }),
+      finding('owners', 'doubtful'),
+    ];
+    expect(() => conclude(findings)).toThrow(
+      expect.objectContaining({
+        code: 'port.in-use',
+        exitCode: 6,
+        hint: 'kill 7',
+        message: '2 things stand in the way of `devloop up`: port, route direct.',
+      }),
+    );
+  });
+});

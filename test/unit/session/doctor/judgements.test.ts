@@ -1,0 +1,264 @@
+import { describe, expect, it } from 'vitest';
+import type { TargetService } from '../../../../src/cluster/discover.ts';
+import type { Deployment, EndpointSlice, Pod, Service } from '../../../../src/cluster/objects.ts';
+import type { DevloopEvent } from '../../../../src/report/events.ts';
+import { certificateFinding } from '../../../../src/session/doctor/certificate.ts';
+import { endpointRoutingFinding, routingOf } from '../../../../src/session/doctor/endpoint-routing.ts';
+import { type Envtest, envtestFinding } from '../../../../src/session/doctor/envtest.ts';
+import { finalizersFinding } from '../../../../src/session/doctor/finalizers.ts';
+import { heldFinding } from '../../../../src/session/doctor/held.ts';
+import { imageFinding } from '../../../../src/session/doctor/image.ts';
+import { podsFinding } from '../../../../src/session/doctor/pods.ts';
+import { rightsFinding } from '../../../../src/session/doctor/rights.ts';
+import { routeFinding } from '../../../../src/session/doctor/routes.ts';
+import { serviceFinding } from '../../../../src/session/doctor/service.ts';
+import { targetFinding } from '../../../../src/session/doctor/target.ts';
+import { issue, NAME } from '../../certificates/openssl.ts';
+
+const service = (spec: Service['spec'] = {}, labels: Record<string, string> = {}): Service => ({
+  metadata: { name: 'hook', namespace: 'shop', labels },
+  spec: { selector: { app: 'shop' }, ports: [{ port: 443, targetPort: 'webhook' }], ...spec },
+});
+const called = (rest: Partial<TargetService> = {}): TargetService => ({
+  service: service(),
+  serverName: NAME,
+  calls: [],
+  ports: [{ name: '', port: 443, targetPort: 9443 }],
+  ...rest,
+});
+
+describe('the target', () => {
+  const nothing = { services: [], namespace: 'shop', evidence: [] };
+  const patient = (told: DevloopEvent[], services = [called()]) =>
+    targetFinding({ target: { ...nothing, services }, groups: new Set(), told, refusals: [] });
+
+  it('is named with where it was found', () => {
+    const told: DevloopEvent[] = [
+      { type: 'discovered', what: 'service', value: 'shop/hook', source: 'a path' },
+    ];
+    expect(patient(told)).toEqual({
+      verdict: 'good',
+      answer: 'Service shop/hook',
+      proof: 'service shop/hook: a path',
+    });
+  });
+
+  it('is doubtful with what discovery warns of, and when there is none', () => {
+    expect(patient([{ type: 'warning', message: 'Other ports.' }])).toMatchObject({
+      verdict: 'doubtful',
+      answer: 'Service shop/hook\nOther ports.',
+    });
+    expect(patient([], []).verdict).toBe('doubtful');
+  });
+});
+
+describe('the Service', () => {
+  it('can be led here, and shows its ports', () => {
+    expect(serviceFinding(called())).toMatchObject([
+      { verdict: 'good', answer: expect.stringContaining('ports 443 -> webhook (9443)') },
+    ]);
+  });
+
+  it('cannot', () => {
+    expect(serviceFinding(called({ service: service({ clusterIP: 'None' }) }))).toMatchObject([
+      { verdict: 'bad', code: 'service.unsupported', cure: 'Give the Service a cluster IP.' },
+    ]);
+  });
+
+  it('is left to the refusal of its ports', () => {
+    expect(serviceFinding(called({ ports: [] }))).toEqual([]);
+  });
+});
+
+describe('the Pods behind it', () => {
+  const deployment: Deployment = {
+    metadata: { name: 'manager', namespace: 'shop' },
+    spec: { selector: {}, template: { spec: { containers: [] } } },
+  };
+  const pod = (owner: string, hash: string): Pod => ({
+    metadata: {
+      name: `${owner}-${hash}-x`,
+      labels: { 'pod-template-hash': hash },
+      ownerReferences: [{ kind: 'ReplicaSet', name: `${owner}-${hash}`, uid: '1' }],
+    },
+  });
+  const slice = (ready: boolean, manager = 'endpointslice-controller.k8s.io'): EndpointSlice => ({
+    metadata: { name: 's', labels: { 'endpointslice.kubernetes.io/managed-by': manager } },
+    addressType: 'IPv4',
+    endpoints: [{ addresses: ['10.0.0.1'], conditions: { ready } }],
+  });
+  const judge = (pods: Pod[], slices: EndpointSlice[], labels = {}) =>
+    podsFinding({ service: service({}, labels), deployment, pods, slices }).verdict;
+
+  it('are all of the Deployment, and ready', () => {
+    expect(judge([pod('manager', 'abc')], [slice(true)])).toBe('good');
+  });
+
+  it("are another operator's too, also of one that is named alike", () => {
+    expect(judge([pod('manager', 'abc'), pod('other', 'def')], [slice(true)])).toBe('doubtful');
+    expect(judge([pod('manager-two', 'abc')], [slice(true)])).toBe('doubtful');
+  });
+
+  it('are not ready, or not there', () => {
+    expect(judge([pod('manager', 'abc')], [slice(false)])).toBe('doubtful');
+    expect(judge([], [])).toBe('doubtful');
+    expect(judge([pod('manager', 'abc')], [slice(true, 'somebody')])).toBe('doubtful');
+  });
+
+  it('cannot be judged while somebody holds the Service', () => {
+    expect(judge([], [], { 'devloop.dev/session': 'a' })).toBe('unknown');
+  });
+});
+
+describe('the certificate', () => {
+  const now = new Date('2026-06-01T00:00:00Z');
+  const ca = issue({ ca: true, subject: '/CN=ca' });
+  const other = issue({ ca: true, subject: '/CN=other' });
+  const pair = issue({ issuer: ca, names: [NAME] });
+  const bundle = (one: { certificate: string }) => Buffer.from(one.certificate).toString('base64');
+  const call = (from: string, caBundle: string) => ({ from, caBundle, path: '/', port: 443, groups: [] });
+  const facts = {
+    names: [NAME],
+    notBefore: now,
+    notAfter: new Date('2027-01-01T00:00:00Z'),
+    issuer: 'CN=ca',
+  };
+  const secret = { namespace: 'shop', name: 'cert', files: {}, exists: true, certificate: 'serving' };
+  const judge = (calls: TargetService['calls'], renewal?: Date, told: DevloopEvent[] = []) =>
+    certificateFinding(called({ calls }), { pair, facts, secret }, { renewal, told, now });
+
+  it('is good where every caBundle fits', () => {
+    const found = judge([call('Validating a', bundle(ca)), call('Mutating b', bundle(ca))]);
+    expect(found).toMatchObject({
+      verdict: 'good',
+      answer: expect.stringContaining('Validating a, Mutating b'),
+    });
+  });
+
+  it('is doubtful where one caBundle does not', () => {
+    const found = judge([call('Validating a', bundle(ca)), call('Mutating b', bundle(other))]);
+    expect(found).toMatchObject({
+      verdict: 'doubtful',
+      answer: expect.stringMatching(/^Mutating b will not accept it: it does not chain/),
+      cure: 'kubectl -n shop describe certificate serving',
+    });
+  });
+
+  it('is doubtful where its renewal is overdue, or something was warned of', () => {
+    const calls = [call('Validating a', bundle(ca))];
+    expect(judge(calls, new Date('2026-05-31T00:00:00Z')).answer).toContain('should have renewed it');
+    expect(judge(calls, new Date('2026-06-02T00:00:00Z')).verdict).toBe('good');
+    expect(judge(calls, undefined, [{ type: 'warning', message: 'soon' }]).verdict).toBe('doubtful');
+  });
+});
+
+describe('endpoint routing', () => {
+  it('is told by the words of the resolver that kube-apiserver uses', () => {
+    expect(routingOf('cannot route to service with ClusterIP "None"')).toBe('clusterIP');
+    expect(routingOf('no endpoints available for service "x"')).toBe('endpoints');
+    expect(routingOf('endpoints "x" not found')).toBe('endpoints');
+    expect(routingOf('service "x" not found')).toBeUndefined();
+  });
+
+  it('is unknown where they say neither', () => {
+    expect(endpointRoutingFinding('context deadline exceeded').verdict).toBe('unknown');
+  });
+});
+
+describe('objects on a finalizer', () => {
+  const base = {
+    kinds: ['a.example.com'],
+    waiting: ['A x/y (f)'],
+    cut: false,
+    runs: undefined,
+    wake: 'kubectl scale',
+  };
+
+  it('are doubtful only while no controller runs', () => {
+    expect(finalizersFinding(base)).toMatchObject({
+      verdict: 'doubtful',
+      cure: expect.stringContaining('kubectl scale'),
+    });
+    expect(finalizersFinding({ ...base, runs: 'the manager' }).verdict).toBe('good');
+    expect(finalizersFinding({ ...base, waiting: [] }).verdict).toBe('good');
+    expect(finalizersFinding({ ...base, kinds: [], waiting: [] }).verdict).toBe('unknown');
+  });
+
+  it('are counted beyond the fifth', () => {
+    const waiting = Array.from({ length: 7 }, (_, index) => `A ${index} (f)`);
+    expect(finalizersFinding({ ...base, waiting, cut: true })).toMatchObject({
+      answer: expect.stringMatching(/A 4 \(f\) and 2 more$/),
+      proof: expect.stringContaining('the first 500 objects'),
+    });
+  });
+});
+
+describe('the image', () => {
+  const started = new Date('2026-06-01T00:00:00Z');
+  const running = (image: string) => ({ image, pod: 'p', started });
+  const source = (at: string) => ({ at: new Date(at), what: 'main.go', head: '0123456789abcdef' });
+
+  it('is older than an edit after the start of its Pod', () => {
+    expect(imageFinding(running('shop:dev'), source('2026-06-01T00:00:01Z')).verdict).toBe('doubtful');
+  });
+
+  it('is the one of this commit when its tag says so', () => {
+    const before = source('2026-05-31T00:00:00Z');
+    expect(imageFinding(running('host:5000/shop:v1-0123456'), before).verdict).toBe('good');
+    expect(imageFinding(running('host:5000/shop:v1-7654321'), before).verdict).toBe('unknown');
+    expect(imageFinding(running('shop:dev'), before).verdict).toBe('unknown');
+  });
+
+  it('cannot be compared without a Pod or without git', () => {
+    expect(imageFinding(undefined, source('2026-06-01T00:00:01Z')).verdict).toBe('unknown');
+    expect(imageFinding(running('shop:dev'), undefined).verdict).toBe('unknown');
+  });
+});
+
+describe('envtest', () => {
+  const base: Envtest = {
+    assets: undefined,
+    existingCluster: undefined,
+    wanted: undefined,
+    cluster: 'v1.36.3',
+  };
+  const assets = { path: '/k8s', missing: [] as string[], version: 'v1.36.0' };
+
+  it.each<[string, Partial<Envtest>, string]>([
+    ['nothing set', {}, 'unknown'],
+    ['the cluster version', { assets }, 'good'],
+    ['a program missing', { assets: { ...assets, missing: ['etcd'] } }, 'doubtful'],
+    ['another version', { assets: { ...assets, version: 'v1.31.0' } }, 'doubtful'],
+    ['another version in the Makefile', { wanted: '1.31.0' }, 'doubtful'],
+    ['the existing cluster', { assets, existingCluster: 'true' }, 'doubtful'],
+    ['no cluster to compare with', { assets, cluster: undefined }, 'good'],
+  ])('with %s', (_, rest, verdict) => {
+    expect(envtestFinding({ ...base, ...rest }).verdict).toBe(verdict);
+  });
+});
+
+it('a dead session is doubtful, and named', () => {
+  expect(heldFinding([]).verdict).toBe('good');
+  expect(heldFinding(['a1'])).toMatchObject({ verdict: 'doubtful', answer: expect.stringContaining('a1') });
+});
+
+it('rights without Leases are doubtful', () => {
+  const lease = { kind: 'Lease' as const, verb: 'create', namespace: 'shop', why: '' };
+  expect(rightsFinding([], []).verdict).toBe('good');
+  expect(rightsFinding([], [lease])).toMatchObject({
+    verdict: 'doubtful',
+    proof: expect.stringContaining('create leases'),
+  });
+});
+
+it('a route is told with its address, proof and latency', () => {
+  const told: DevloopEvent[] = [
+    { type: 'route.proven', route: 'direct', address: '10.0.0.1:1', service: 's', latencyMs: 7 },
+    { type: 'discovered', what: 'address', value: '10.0.0.1:1', source: 'faces node 10.0.0.2' },
+  ];
+  expect(routeFinding(told)).toMatchObject({
+    verdict: 'good',
+    answer: expect.stringContaining('10.0.0.1:1'),
+    latencyMs: 7,
+  });
+});

@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest';
+import type { Deployment, Metadata, Service } from '../../../../src/cluster/objects.ts';
+import { ownerFinding, type Policy } from '../../../../src/session/doctor/owner-policy.ts';
+import { type Owner, type OwnerKind, ownersOf } from '../../../../src/session/doctor/owner-signs.ts';
+import { groupByOwner } from '../../../../src/session/doctor/owners.ts';
+
+const of = (metadata: Partial<Metadata>) =>
+  ownersOf({ metadata: { name: 'hook', namespace: 'shop', ...metadata } }).map(
+    ({ kind, name, namespace }) => `${kind} ${namespace}/${name}`,
+  );
+
+describe('who owns an object is seen', () => {
+  it.each<[string, Partial<Metadata>, string[]]>([
+    ['nothing', { labels: { 'app.kubernetes.io/managed-by': 'kustomize' } }, []],
+    [
+      'an annotation of Argo CD',
+      { annotations: { 'argocd.argoproj.io/tracking-id': 'a:/Service:shop/hook' } },
+      ['Argo CD /a'],
+    ],
+    ['a label of Argo CD', { labels: { 'argocd.argoproj.io/instance': 'a' } }, ['Argo CD /a']],
+    [
+      'labels of kustomize-controller',
+      {
+        labels: { 'kustomize.toolkit.fluxcd.io/name': 'a', 'kustomize.toolkit.fluxcd.io/namespace': 'flux' },
+      },
+      ['Flux Kustomization flux/a'],
+    ],
+    [
+      'labels of helm-controller, not as Helm once more',
+      {
+        labels: {
+          'helm.toolkit.fluxcd.io/name': 'a',
+          'helm.toolkit.fluxcd.io/namespace': 'flux',
+          'app.kubernetes.io/managed-by': 'Helm',
+        },
+        annotations: { 'meta.helm.sh/release-name': 'a' },
+      },
+      ['Flux HelmRelease flux/a'],
+    ],
+    ['an annotation of Helm', { annotations: { 'meta.helm.sh/release-name': 'a' } }, ['Helm shop/a']],
+    ['a label of Helm', { labels: { 'app.kubernetes.io/managed-by': 'Helm' } }, ['Helm shop/']],
+    ['labels of OLM', { labels: { 'olm.managed': 'true', 'olm.owner': 'a.v1' } }, ['OLM shop/a.v1']],
+    [
+      'an owner of OLM',
+      { ownerReferences: [{ kind: 'ClusterServiceVersion', name: 'a.v1', uid: '1' }] },
+      ['OLM shop/a.v1'],
+    ],
+    [
+      'who wrote fields',
+      { managedFields: [{ manager: 'argocd-controller', operation: 'Apply' }] },
+      ['Argo CD /'],
+    ],
+    [
+      'no owner in a person',
+      { managedFields: [{ manager: 'kubectl-client-side-apply', operation: 'Update' }] },
+      [],
+    ],
+  ])('by %s', (_, metadata, owners) => {
+    expect(of(metadata)).toEqual(owners);
+  });
+
+  it('once for several objects', () => {
+    const metadata = { namespace: 'shop', annotations: { 'meta.helm.sh/release-name': 'a' } };
+    const service = { metadata: { ...metadata, name: 'hook' }, spec: {} } as Service;
+    const object: Deployment = {
+      metadata: { ...metadata, name: 'manager' },
+      spec: { selector: {}, template: { spec: { containers: [] } } },
+    };
+    const target = {
+      services: [{ service, serverName: '', calls: [], ports: [] }],
+      deployment: { object, container: { name: 'm' }, source: '' },
+      namespace: 'shop',
+      evidence: [],
+    };
+    expect(groupByOwner(target)).toMatchObject([
+      { objects: ['Service shop/hook', 'Deployment shop/manager'] },
+    ]);
+  });
+});
+
+describe('whether it will fight', () => {
+  const owner = (kind: OwnerKind): Owner => ({ kind, name: 'a', namespace: 'flux', sign: 'a label' });
+  const policy = (spec: Policy['spec']): Policy => ({
+    metadata: { name: 'a', namespace: 'team' },
+    ...(spec ? { spec } : {}),
+  });
+  const judged = (kind: OwnerKind, spec?: Policy['spec']) =>
+    ownerFinding(owner(kind), ['Service shop/hook'], spec && policy(spec));
+
+  it.each<[OwnerKind, Policy['spec'], string, RegExp]>([
+    ['Argo CD', undefined, 'doubtful', /may write/],
+    ['Argo CD', {}, 'good', /does not sync by itself/],
+    ['Argo CD', { syncPolicy: { automated: null } }, 'good', /does not sync by itself/],
+    ['Argo CD', { syncPolicy: { automated: {} } }, 'doubtful', /next commit/],
+    ['Argo CD', { syncPolicy: { automated: { selfHeal: true } } }, 'doubtful', /will write/],
+    ['Argo CD', { syncPolicy: { automated: { selfHeal: true, enabled: false } } }, 'good', /./],
+    ['Flux Kustomization', undefined, 'doubtful', /may write/],
+    ['Flux Kustomization', {}, 'doubtful', /will write/],
+    ['Flux Kustomization', { suspend: true }, 'good', /suspended/],
+    ['Flux HelmRelease', {}, 'good', /next upgrade only/],
+    ['Flux HelmRelease', { driftDetection: { mode: 'warn' } }, 'good', /next upgrade only/],
+    ['Flux HelmRelease', { driftDetection: { mode: 'enabled' } }, 'doubtful', /will write/],
+    ['Flux HelmRelease', { driftDetection: { mode: 'enabled' }, suspend: true }, 'good', /suspended/],
+    ['Flux HelmRelease', undefined, 'doubtful', /could not be read/],
+    ['Helm', undefined, 'good', /next upgrade only/],
+    ['OLM', undefined, 'doubtful', /rotates the certificate/],
+  ])('%s with %j: %s', (kind, spec, verdict, answer) => {
+    expect(judged(kind, spec)).toMatchObject({ verdict, answer: expect.stringMatching(answer) });
+  });
+
+  it('comes with what pauses it', () => {
+    expect(judged('Argo CD', { syncPolicy: { automated: { selfHeal: true } } }).cure).toContain(
+      `kubectl -n team patch application a --type merge -p '{"spec":{"syncPolicy":{"automated":{"enabled":false}}}}'`,
+    );
+    expect(judged('Flux Kustomization', {}).cure).toBe(
+      `kubectl -n flux patch kustomization a --type merge -p '{"spec":{"suspend":true}}'`,
+    );
+  });
+});
