@@ -49,7 +49,7 @@ function allChecks(theCase: Case): Check[] {
   return [
     clusterCheck(api, version),
     accountCheck(api, reached),
-    targetCheck(patient),
+    targetCheck(patient, rights),
     serviceCheck(patient),
     rightsCheck(api, rights),
     heldCheck(dead),

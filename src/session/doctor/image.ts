@@ -83,7 +83,7 @@ export function imageFinding(running: Running | undefined, source: NewestSource 
   const { image, pod, started } = running;
   const runs = `Pod ${pod} runs ${image} since ${started.toISOString()}`;
   if (source === undefined)
-    return { verdict: 'unknown', answer: 'the checkout is not in git, so its age is not known', proof: runs };
+    return { verdict: 'unknown', answer: 'git does not tell how old this checkout is', proof: runs };
   const proof = `${runs}; the newest Go source is ${source.what}, of ${source.at.toISOString()}`;
   if (source.at > started) {
     return {

@@ -1,9 +1,24 @@
+import { ApiError } from '../../cluster/api-errors.ts';
 import { describeTarget } from '../holders.ts';
-import type { Check, Finding } from './check.ts';
+import { type Check, type Finding, NotChecked } from './check.ts';
 import type { Patient } from './patient.ts';
+import type { Rights } from './rights.ts';
 
-export function targetCheck(patient: Promise<Patient>): Check {
-  return { name: 'target', limitSeconds: 60, run: async () => targetFinding(await patient) };
+export function targetCheck(patient: Promise<Patient>, rights: Promise<Rights>): Check {
+  return {
+    name: 'target',
+    limitSeconds: 60,
+    async run() {
+      try {
+        return targetFinding(await patient);
+      } catch (error) {
+        // The list of all that is missing says more than the first refusal.
+        if (error instanceof ApiError && error.isForbidden && (await rights).lacking.length > 0)
+          throw new NotChecked('the rights to find it are missing');
+        throw error;
+      }
+    },
+  };
 }
 
 /** What would be taken over, and where each object was found. Pure. */
