@@ -1,0 +1,34 @@
+/** What a user writes after `ssh:`. Pure. */
+import { DevloopError } from '../../errors.ts';
+
+export interface Destination {
+  user?: string;
+  /** A name, an alias of ssh_config or an address, without brackets. */
+  host: string;
+  port?: number;
+}
+
+/** Reads `[user@]host[:port]`; an IPv6 address stands in brackets. */
+export function parseDestination(text: string): Destination {
+  const at = text.lastIndexOf('@');
+  const user = at < 0 ? undefined : text.slice(0, at);
+  const [, bracketed, plain, port] =
+    /^(?:\[([^\]]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(text.slice(at + 1)) ?? [];
+  const host = bracketed ?? plain;
+  if (host === undefined || !isName(host) || (user !== undefined && !isName(user)) || Number(port) > 65_535) {
+    throw new DevloopError('usage.invalid', `"${text}" is no SSH destination.`, {
+      hint: 'Write [user@]host[:port], an IPv6 address in brackets: ssh:dev@bastion.example.com, ssh:[2001:db8::1]:2222.',
+    });
+  }
+  return { ...(user && { user }), host, ...(port && { port: Number(port) }) };
+}
+
+/** The far end for people and for known_hosts: `dev@host`, `dev@host:2222`, `dev@[2001:db8::1]:2222`. */
+export function formatDestination(user: string, host: string, port: number): string {
+  return `${user}@${port === 22 ? host : `${host.includes(':') ? `[${host}]` : host}:${port}`}`;
+}
+
+/** A leading dash would be an option of ssh, white space and control characters are never part of a name. */
+function isName(text: string): boolean {
+  return text !== '' && !text.startsWith('-') && !/[\s\p{Cc}]/u.test(text);
+}

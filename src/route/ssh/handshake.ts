@@ -1,0 +1,111 @@
+import type { Duplex } from 'node:stream';
+import type { Client } from 'ssh2';
+import { DevloopError } from '../../errors.ts';
+import type { Emit } from '../../report/events.ts';
+import { createAuthentication } from './authentication.ts';
+import { formatDestination } from './destination.ts';
+import { type Ask, loadHostKeys } from './host-key.ts';
+import { gatherIdentities, type Keyring } from './identities.ts';
+import { Patience } from './patience.ts';
+import type { HostSettings } from './settings.ts';
+
+/** sshd may look up our name and ask PAM before it answers. */
+const LIMIT_MS = 12_000;
+/** Our own watch ends a dead connection: ssh2 counts only answers to its own questions, not the data that arrives. */
+const NEVER = 1e9;
+
+export interface Signing {
+  ask: Ask | undefined;
+  unlocked: Keyring['unlocked'];
+  emit: Emit;
+  signal: AbortSignal;
+}
+
+/** Makes an SSH connection of a stream: the host proves who it is, then we do. The stream ends with a failure. */
+export async function shakeHands(stream: Duplex, host: HostSettings, signing: Signing): Promise<Client> {
+  try {
+    return await attempt(stream, host, signing);
+  } catch (error) {
+    stream.destroy();
+    signing.signal.throwIfAborted();
+    throw error;
+  }
+}
+
+async function attempt(
+  stream: Duplex,
+  host: HostSettings,
+  { ask, unlocked, emit, signal }: Signing,
+): Promise<Client> {
+  const ssh2 = (await import('ssh2')).default;
+  const client = new ssh2.Client();
+  const ended = Promise.withResolvers<never>();
+  ended.promise.catch(() => undefined);
+  const fail = (error: Error): void => ended.reject(error);
+  stream.on('error', fail);
+  using patience = new Patience(LIMIT_MS, () => fail(silent(host)));
+  const patientAsk: Ask | undefined = ask && ((...question) => patience.pauseFor(() => ask(...question)));
+  const onAbort = (): void => fail(signal.reason as Error);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    const hostKeys = await loadHostKeys(host, patientAsk, emit);
+    const found = await gatherIdentities(host, { ask: patientAsk, unlocked, signal });
+    const authentication = createAuthentication(ssh2, client, host, found);
+    client.on('error', (error: Error & { level?: string; code?: unknown }) => {
+      // A key that cannot sign is passed over.
+      if (error.level === 'agent') return;
+      const tooMany = error.level === 'client-authentication' || /too many auth/i.test(error.message);
+      fail(tooMany ? authentication.refusal() : unusable(host, error));
+    });
+    client.once('close', () => fail(unusable(host, new Error('it ended the connection'))));
+    const ready = new Promise<void>((resolve) => client.once('ready', resolve));
+    client.connect({
+      sock: stream,
+      username: host.user,
+      readyTimeout: 0,
+      keepaliveInterval: host.aliveSeconds * 1000,
+      keepaliveCountMax: NEVER,
+      algorithms: { serverHostKey: hostKeys.algorithms as never },
+      hostVerifier: (key: Buffer, verify: (valid: boolean) => void) => {
+        hostKeys.verify(key).then(
+          () => verify(true),
+          (error: Error) => {
+            fail(error);
+            verify(false);
+          },
+        );
+      },
+      agent: authentication.agent,
+      authHandler: authentication.handler,
+    });
+    await Promise.race([ready, ended.promise]);
+    return client;
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+function silent(host: HostSettings): DevloopError {
+  return new DevloopError(
+    'ssh.unreachable',
+    `SSH host ${nameOf(host)} does not finish the handshake within ${LIMIT_MS / 1000} s.`,
+    {
+      hint: `Check with: ssh -v ${host.alias} true`,
+    },
+  );
+}
+
+function unusable(host: HostSettings, error: Error): DevloopError {
+  return new DevloopError(
+    'ssh.unreachable',
+    `SSH host ${nameOf(host)} answers, but no SSH connection came about: ${error.message}.`,
+    {
+      hint: `Is port ${host.port} that of sshd? Check with: ssh -v ${host.alias} true`,
+      cause: error,
+    },
+  );
+}
+
+function nameOf({ user, host, port }: HostSettings): string {
+  return formatDestination(user, host, port);
+}

@@ -1,0 +1,108 @@
+/** What files in the format of known_hosts say about a host's key. Pure. */
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { typeOf } from './wire.ts';
+
+/** A line of a known_hosts file, with where it stands. */
+export interface KnownLine {
+  file: string;
+  line: number;
+  marker?: '@revoked' | '@cert-authority';
+  /** Comma-separated patterns, or one hashed name. */
+  hosts: string;
+  type: string;
+  /** base64 */
+  key: string;
+}
+
+export type Verdict =
+  | { kind: 'known' }
+  /** `others`: the host's keys of other types; `authority`: a CA that would vouch for it, which we cannot check. */
+  | { kind: 'unknown'; others: KnownLine[]; authority?: KnownLine }
+  | { kind: 'changed'; line: KnownLine }
+  | { kind: 'revoked'; line: KnownLine };
+
+/** Lines that are no entries are left out, as OpenSSH does. */
+export function parseKnownHosts(text: string, file: string): KnownLine[] {
+  return text.split('\n').flatMap((content, index): KnownLine[] => {
+    const fields = content.trim().split(/\s+/);
+    const marker = fields[0]?.startsWith('@') ? fields.shift() : undefined;
+    const [hosts, type, key] = fields;
+    if (hosts === undefined || hosts.startsWith('#') || type === undefined || key === undefined) return [];
+    if (marker !== undefined && marker !== '@revoked' && marker !== '@cert-authority') return [];
+    return [{ file, line: index + 1, ...(marker && { marker }), hosts, type, key }];
+  });
+}
+
+/** The name that known_hosts keeps a host under. */
+export function knownName(host: string, port: number): string {
+  return port === 22 ? host.toLowerCase() : `[${host.toLowerCase()}]:${port}`;
+}
+
+/** `names`: the name to look for first, then others under which a matching key is as good (the host without its port). */
+export function judge(lines: KnownLine[], names: string[], key: Buffer): Verdict {
+  const base64 = key.toString('base64');
+  const [first] = names;
+  const about = lines.filter(({ hosts }) => matchesHost(hosts, first!));
+  const anywhere = lines.filter(({ hosts }) => names.some((name) => matchesHost(hosts, name)));
+  const revoked = anywhere.find((line) => line.marker === '@revoked' && line.key === base64);
+  if (revoked) return { kind: 'revoked', line: revoked };
+  if (anywhere.some((line) => line.marker === undefined && line.key === base64)) return { kind: 'known' };
+  const plain = about.filter(({ marker }) => marker === undefined);
+  const changed = plain.find(({ type }) => type === typeOf(key));
+  if (changed) return { kind: 'changed', line: changed };
+  const authority = about.find(({ marker }) => marker === '@cert-authority');
+  return { kind: 'unknown', others: plain, ...(authority && { authority }) };
+}
+
+/** Signature algorithms for the host key, those first whose keys known_hosts holds: else a host with several would look unknown. */
+export function preferredAlgorithms(lines: KnownLine[], names: string[]): string[] {
+  const held = new Set(
+    lines
+      .filter(({ marker, hosts }) => marker === undefined && names.some((name) => matchesHost(hosts, name)))
+      .map(({ type }) => type),
+  );
+  const known = ALGORITHMS.filter(([, type]) => held.has(type));
+  return [...known, ...ALGORITHMS.filter((one) => !known.includes(one))].map(([algorithm]) => algorithm);
+}
+
+const ALGORITHMS = [
+  ['ssh-ed25519', 'ssh-ed25519'],
+  ['ecdsa-sha2-nistp256', 'ecdsa-sha2-nistp256'],
+  ['ecdsa-sha2-nistp384', 'ecdsa-sha2-nistp384'],
+  ['ecdsa-sha2-nistp521', 'ecdsa-sha2-nistp521'],
+  ['rsa-sha2-512', 'ssh-rsa'],
+  ['rsa-sha2-256', 'ssh-rsa'],
+] as const;
+
+export function matchesHost(hosts: string, name: string): boolean {
+  if (hosts.startsWith('|1|')) return matchesHashed(hosts, name);
+  const patterns = hosts.toLowerCase().split(',');
+  if (patterns.some((pattern) => pattern.startsWith('!') && matchesPattern(pattern.slice(1), name)))
+    return false;
+  return patterns.some((pattern) => matchesPattern(pattern, name));
+}
+
+function matchesHashed(hosts: string, name: string): boolean {
+  const [, , salt = '', hash = ''] = hosts.split('|');
+  const expected = Buffer.from(hash, 'base64');
+  const actual = createHmac('sha1', Buffer.from(salt, 'base64')).update(name).digest();
+  return expected.length === actual.length && timingSafeEqual(expected, actual);
+}
+
+function matchesPattern(pattern: string, name: string): boolean {
+  const escaped = pattern.replaceAll(/[.+^${}()|[\]\\]/g, '\\$&');
+  return new RegExp(`^${escaped.replaceAll('*', '.*').replaceAll('?', '.')}$`).test(name);
+}
+
+/** A line to append. `salt` (20 random bytes) makes it a hashed one. */
+export function knownLine(name: string, key: Buffer, salt?: Buffer): string {
+  const host = salt
+    ? `|1|${salt.toString('base64')}|${createHmac('sha1', salt).update(name).digest('base64')}`
+    : name;
+  return `${host} ${typeOf(key)} ${key.toString('base64')}\n`;
+}
+
+/** `SHA256:…`, as ssh and ssh-keygen -l show it. */
+export function fingerprint(key: Buffer): string {
+  return `SHA256:${createHash('sha256').update(key).digest('base64').replace(/=+$/, '')}`;
+}
