@@ -173,9 +173,10 @@ describe('connections', () => {
     client.on('error', () => undefined).resume();
     await expect.poll(() => silent.sockets.size).toBe(1);
     const errors = [...silent.sockets].map((socket) => once(socket, 'error').then(([error]) => error.code));
+    const closed = once(client, 'close');
     await sshd.killSessions();
     expect(await Promise.all(errors)).toEqual(['ECONNRESET']);
-    await once(client, 'close');
+    await closed;
   });
 });
 
