@@ -16,14 +16,30 @@ export function refusal(address: string): string | undefined {
   return undefined;
 }
 
-/** The one way to write an address: 0:0:0:0:0:0:0:1 is ::1. */
-function canonical(address: string): string {
+/** The one way to write an address, as the kernel and Kubernetes do: 0:0:0:0:0:0:0:1 is ::1. */
+export function canonical(address: string): string {
   const bare = address.toLowerCase().replace(/%.*$/, '');
   return isIPv6(bare) ? new URL(`http://[${bare}]`).hostname.slice(1, -1) : bare;
 }
 
 export function family(address: string): 'IPv4' | 'IPv6' {
   return isIPv6(address) ? 'IPv6' : 'IPv4';
+}
+
+/** `10.0.0.7:443`, `[fd00::7]:443`, and as it is what is no IP address. */
+export function hostPort(host: string, port: number): string {
+  return isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/**
+ * The families that every Service has, in the order of the first one; undefined when they share none. Of Services that name
+ * none (clusters before dual stack) any will do, which is an empty list.
+ */
+export function sharedFamilies<Family extends string>(services: Family[][]): Family[] | undefined {
+  const named = services.filter((families) => families.length > 0);
+  if (named.length === 0) return [];
+  const shared = named[0]!.filter((one) => named.every((families) => families.includes(one)));
+  return shared.length > 0 ? shared : undefined;
 }
 
 export interface FoundAddress {

@@ -3,7 +3,7 @@ import { lookup } from 'node:dns/promises';
 import { isIP, isIPv6 } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { DevloopError } from '../errors.ts';
-import { candidates, type FoundAddress, refusal } from './addresses.ts';
+import { candidates, canonical, type FoundAddress, refusal } from './addresses.ts';
 import type { Route } from './route.ts';
 
 export interface DirectOptions {
@@ -13,7 +13,7 @@ export interface DirectOptions {
   server: string;
   /** Addresses of the cluster's nodes: the way to them is the way back from them. */
   nodes: string[];
-  /** IP families of the Services, the preferred one first. */
+  /** IP families that all Services have, the preferred one first; any when empty. */
   families: string[];
 }
 
@@ -34,10 +34,10 @@ export async function directAddresses(options: DirectOptions): Promise<FoundAddr
   );
 }
 
-/** The address, if an endpoint may hold it. */
+/** The address in its canonical form, if an endpoint may hold it. */
 export function usableAddress(address: string): string {
   const why = refusal(address);
-  if (why === undefined) return address;
+  if (why === undefined) return canonical(address);
   throw new DevloopError('route.address', `${address} cannot be used: ${why}.`, {
     hint: `Addresses of this machine: ${ownAddresses().join(', ') || 'none that the cluster could use'}`,
   });

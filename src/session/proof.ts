@@ -3,6 +3,7 @@ import { selfSignedPair } from '../certificates/self-signed.ts';
 import type { ClusterApi } from '../cluster/api.ts';
 import { createMarked } from '../cluster/change.ts';
 import type { TargetService } from '../cluster/discover.ts';
+import { familyOf } from '../cluster/endpoints.ts';
 import { SESSION_LABEL } from '../cluster/marks.ts';
 import type { Service } from '../cluster/objects.ts';
 import { createProber, type ProbeAnswer, type Prober, type ProbeTarget } from '../cluster/probe.ts';
@@ -10,6 +11,7 @@ import { type ObjectRef, refOf } from '../cluster/resources.ts';
 import { leadTo, ourSliceRef } from '../cluster/service.ts';
 import { probePath, readProbe } from '../gateway/probe.ts';
 import type { Emit } from '../report/events.ts';
+import { hostPort } from '../route/addresses.ts';
 import type { Gateways } from './gateways.ts';
 
 /** What gateways and probers agree on. */
@@ -60,11 +62,14 @@ function isWanted(answer: ProbeAnswer, wanted: 'us' | 'other'): boolean {
   return wanted === 'us' ? answer.reached : !answer.reached && !answer.pending;
 }
 
-/** Proves the way to an address before anything of the user's is touched: by a Service of our own. */
+/**
+ * Proves the way to an address before anything of the user's is touched: by a Service of our own for each combination of IP
+ * families among the user's, since the families decide where kube-apiserver calls. The first one that it does not reach decides.
+ */
 export async function proveAddress(
   api: ClusterApi,
   session: string,
-  namespace: string,
+  services: Service[],
   address: string,
   port: number,
   gateways: Gateways,
@@ -72,7 +77,36 @@ export async function proveAddress(
   signal: AbortSignal,
   limitMs: number,
 ): Promise<Proof> {
-  const service = probeService(session, namespace, address);
+  const kinds = new Map(services.map((service) => [service.spec.ipFamilies?.join('-') ?? '', service]));
+  let proof: Proof = { reached: false, latencyMs: 0, cause: 'no Service to prove it by' };
+  for (const like of kinds.values()) {
+    proof = await proveLike(like, api, session, address, port, gateways, signal, limitMs);
+    if (!proof.reached) return { ...proof, cause: withFamily(proof.cause, like, address) };
+  }
+  const shown = { address: hostPort(address, port), service: 'a Service of devloop' };
+  emit({ type: 'route.proven', route: 'direct', ...shown, latencyMs: proof.latencyMs });
+  return proof;
+}
+
+/** kube-apiserver without endpoint routing calls the cluster IP of the first family, behind which kube-proxy puts that family alone. */
+function withFamily(cause: string, { metadata, spec }: Service, address: string): string {
+  const first = spec.ipFamilies?.[0];
+  if (first === undefined || first === familyOf(address) || cause.includes(address)) return cause;
+  return `${cause}; it calls the ${first} cluster IP of ${metadata.namespace}/${metadata.name}, which leads to ${first} addresses only`;
+}
+
+async function proveLike(
+  like: Service,
+  api: ClusterApi,
+  session: string,
+  address: string,
+  port: number,
+  gateways: Gateways,
+  signal: AbortSignal,
+  limitMs: number,
+): Promise<Proof> {
+  const service = probeService(session, like);
+  const namespace = like.metadata.namespace!;
   const ref = refOf('Service', service.metadata);
   const serverName = `${service.metadata.name}.${namespace}.svc`;
   const silent: Emit = () => {};
@@ -86,26 +120,25 @@ export async function proveAddress(
   const prober = stack.use(
     await createProber(api, session, { namespace, service: ref.name, port: 443, caBundle }, LANGUAGE),
   );
-  const proof = await probeUntil(prober, 'us', 1, limitMs, signal);
-  if (proof.reached)
-    emit({
-      type: 'route.proven',
-      route: 'direct',
-      address: `${address}:${port}`,
-      service: 'a Service of devloop',
-      latencyMs: proof.latencyMs,
-    });
-  return proof;
+  return await probeUntil(prober, 'us', 1, limitMs, signal);
 }
 
-function probeService(session: string, namespace: string, address: string): Service {
+/** Named by its families, so that what Kubernetes takes away after one is not the next one's. */
+function probeService(session: string, { metadata: { namespace }, spec }: Service): Service {
+  const { ipFamilies, ipFamilyPolicy } = spec;
+  const name = ['devloop-probe', session, ...(ipFamilies ?? [])].join('-').toLowerCase();
   return {
     apiVersion: 'v1',
     kind: 'Service',
-    metadata: { name: `devloop-probe-${session}`, namespace, labels: { [SESSION_LABEL]: session } },
+    metadata: {
+      name,
+      ...(namespace === undefined ? {} : { namespace }),
+      labels: { [SESSION_LABEL]: session },
+    },
     spec: {
       ports: [{ port: 443, targetPort: 443, protocol: 'TCP' }],
-      ...(address.includes(':') ? { ipFamilies: ['IPv6'] } : {}),
+      ...(ipFamilies === undefined ? {} : { ipFamilies }),
+      ...(ipFamilyPolicy === undefined ? {} : { ipFamilyPolicy }),
     },
   };
 }

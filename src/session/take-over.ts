@@ -1,12 +1,13 @@
 import { allDone } from '../cluster/all-done.ts';
 import type { ClusterApi } from '../cluster/api.ts';
 import type { Target, TargetService } from '../cluster/discover.ts';
-import type { Node } from '../cluster/objects.ts';
+import type { Node, Service } from '../cluster/objects.ts';
 import type { Prober } from '../cluster/probe.ts';
 import { quiet, waitUntilGone, waitUntilTold } from '../cluster/quiet.ts';
-import { assertTakeable, takeService } from '../cluster/service.ts';
+import { takeService } from '../cluster/service.ts';
 import { DevloopError } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
+import { hostPort, sharedFamilies } from '../route/addresses.ts';
 import { directAddresses, directRoute, isOwn } from '../route/direct.ts';
 import type { Route } from '../route/route.ts';
 import type { FoundPair } from './certificate.ts';
@@ -37,7 +38,9 @@ export async function openRoute(
   emit: Emit,
   signal: AbortSignal,
 ): Promise<OpenRoute> {
-  const first = target.services[0]!.service;
+  const services = target.services.map(({ service }) => service);
+  const families = sharedFamilies(services.map(({ spec }) => spec.ipFamilies ?? []));
+  if (families === undefined) throw noSharedFamily(services);
   const nodes = await api.list<Node>('Node', undefined).catch(() => []);
   const addresses = await directAddresses({
     address: options.address,
@@ -45,44 +48,49 @@ export async function openRoute(
     nodes: nodes.flatMap((node) =>
       (node.status?.addresses ?? []).filter((one) => one.type === 'InternalIP').map((one) => one.address),
     ),
-    families: first.spec.ipFamilies ?? [],
+    families,
   });
   const failures: string[] = [];
   for (const { address, source } of addresses) {
-    for (const { service } of target.services) assertTakeable(service, address);
     await using stack = new AsyncDisposableStack();
     const gateways = stack.use(
       await startGateways(target.services, { address, port: options.port, session, emit }),
     );
     gateways.hold();
     const port = gateways.portFor(target.services[0]!.ports[0]!.targetPort);
-    const proof = await proveAddress(
-      api,
-      session,
-      first.metadata.namespace!,
-      address,
-      port,
-      gateways,
-      emit,
-      signal,
-      PROVE_MS,
-    );
+    const proof = await proveAddress(api, session, services, address, port, gateways, emit, signal, PROVE_MS);
     if (proof.reached) {
-      emit({ type: 'discovered', what: 'address', value: `${address}:${port}`, source });
+      emit({ type: 'discovered', what: 'address', value: hostPort(address, port), source });
       const owned = stack.move();
       return { route: directRoute(address), gateways, [Symbol.asyncDispose]: () => owned.disposeAsync() };
     }
     const foreign = isOwn(address) ? '' : ', not an address of this machine';
     failures.push(`\n  ${address} (${source}${foreign}): ${proof.cause}`);
   }
-  throw noRoute(api, failures);
+  throw noRoute(api, families, failures);
 }
 
-function noRoute(api: ClusterApi, failures: string[]): DevloopError {
+/** All Services lead to one address: docs/architecture.md says why not to one of each family. */
+function noSharedFamily(services: Service[]): DevloopError {
+  const familiesOf = ({ spec }: Service): string[] => spec.ipFamilies ?? [];
+  const nameOf = ({ metadata }: Service): string => `${metadata.namespace}/${metadata.name}`;
+  const list = services.map((one) => `${nameOf(one)} is ${familiesOf(one).join(' and ')}`).join(', ');
+  const { metadata } = services.find((one) => familiesOf(one).length === 1)!;
+  return new DevloopError(
+    'route.none',
+    `The webhook Services share no IP family, and one address has to serve them all: ${list}.`,
+    {
+      hint: `kubectl -n ${metadata.namespace} patch service ${metadata.name} -p '{"spec":{"ipFamilyPolicy":"RequireDualStack"}}'`,
+    },
+  );
+}
+
+function noRoute(api: ClusterApi, families: string[], failures: string[]): DevloopError {
+  const kind = families.length === 1 ? `${families[0]} address` : 'address';
   const tried =
     failures.length > 0
       ? `The cluster does not reach this machine. kube-apiserver says:${failures.join('')}`
-      : `This machine has no address that the cluster at ${api.server} could use: only loopback or link-local ones face it.`;
+      : `This machine has no ${kind} that the cluster at ${api.server} could use: none but loopback or link-local ones faces it.`;
   return new DevloopError('route.none', tried, {
     hint: 'Is there a firewall or VPN between? Name the address that the cluster sees with --address (and --port for a fixed port).',
   });
@@ -132,7 +140,7 @@ async function takeOne(
       },
     );
   }
-  const address = `${route.via}:${ports[0]!.port}`;
+  const address = hostPort(route.via, ports[0]!.port);
   emit({ type: 'route.proven', route: route.name, address, service: name, latencyMs: proof.latencyMs });
 }
 

@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { EndpointSlice, Endpoints } from '../../src/cluster/objects.ts';
 import { type ClusterOptions, startCluster, type TestCluster } from '../support/cluster/cluster.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { deployHooks, HOOK_NAMESPACE } from '../support/hook-operator.ts';
@@ -83,16 +84,20 @@ function startUp({ cwd, env }: Box, ...args: string[]): DevloopRun {
 
 /** Family and addresses of every slice of a Service, and the addresses of its Endpoints. */
 async function leadsTo(cluster: TestCluster, service: string): Promise<unknown> {
-  const get = async (...args: string[]): Promise<any> =>
+  const get = async <T>(...args: string[]): Promise<T> =>
     JSON.parse(await cluster.kubectl(['-n', HOOK_NAMESPACE, 'get', '-o', 'json', ...args]));
-  const slices = await get('endpointslices', '-l', `kubernetes.io/service-name=${service}`);
-  const endpoints = await get('endpoints', service);
+  const slices = await get<{ items: EndpointSlice[] }>(
+    'endpointslices',
+    '-l',
+    `kubernetes.io/service-name=${service}`,
+  );
+  const endpoints = await get<Endpoints>('endpoints', service);
   return {
-    slices: slices.items.map((one: any) => [
+    slices: slices.items.map((one) => [
       one.addressType,
-      ...one.endpoints.flatMap((end: any) => end.addresses),
+      ...(one.endpoints ?? []).flatMap((end) => end.addresses),
     ]),
-    endpoints: endpoints.subsets.flatMap((one: any) => one.addresses.map((address: any) => address.ip)),
+    endpoints: (endpoints.subsets ?? []).flatMap((one) => (one.addresses ?? []).map(({ ip }) => ip)),
   };
 }
 
@@ -105,6 +110,9 @@ async function expectServed(box: Box, family: Family, address: string, ...args: 
   await expect(ask(cluster, 'first')).rejects.toThrow('local on 9444 says no');
   await expect(ask(cluster, 'second')).rejects.toThrow('local on 9445 says no');
   await expect(ask(cluster, 'third')).rejects.toThrow('local on 9445 says no');
+  const named = family === 'IPv6' ? `[${address}]:` : `${address}:`;
+  const proven = up.events.flatMap((event) => (event.type === 'route.proven' ? [event.address] : []));
+  expect(proven.filter((one) => !one.startsWith(named))).toEqual([]);
   const here = { slices: [[family, address]], endpoints: [address] };
   expect(await leadsTo(cluster, 'first')).toEqual(here);
   expect(await leadsTo(cluster, 'second')).toEqual(here);
@@ -113,6 +121,17 @@ async function expectServed(box: Box, family: Family, address: string, ...args: 
   expect(await up.exited).toBe(130);
   await cluster.kubectl(['-n', HOOK_NAMESPACE, 'rollout', 'status', 'deployment/hooks', '--timeout=60s']);
   expect(await snapshot(cluster, HOOK_NAMESPACE)).toEqual(before);
+}
+
+/** Refused with these words, before anything of the operator was touched. */
+async function expectRefused(box: Box, message: RegExp, ...args: string[]): Promise<void> {
+  const before = await snapshot(box.cluster, HOOK_NAMESPACE);
+  await using up = startUp(box, ...args);
+  expect(await up.exited, up.log()).toBe(5);
+  const refusal = { type: 'error', code: 'route.none', message: expect.stringMatching(message) };
+  expect(up.events.at(-1)).toMatchObject(refusal);
+  expect(up.events.filter((event) => event.type === 'change')).toEqual([]);
+  expect(await snapshot(box.cluster, HOOK_NAMESPACE)).toEqual(before);
 }
 
 describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
@@ -129,6 +148,11 @@ describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
 
     afterAll(() => box?.[Symbol.asyncDispose]());
 
+    // What a failed test left would fail the next ones too.
+    afterEach(async ({ task }) => {
+      if (task.result?.state === 'fail') await runDevloop(['down'], box);
+    });
+
     it('a dual-stack Service, IPv4 first, leads to an IPv4 address', async () => {
       await remakeServices(box.cluster, ['IPv4', 'IPv6']);
       await expectServed(box, 'IPv4', ipv4);
@@ -144,15 +168,37 @@ describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
       await expectServed(box, 'IPv6', ipv6);
     });
 
-    it('--address may be an IPv6 address', async () => {
+    it('--address may be an IPv6 address in any spelling', async () => {
       await remakeServices(box.cluster, ['IPv6', 'IPv4']);
-      await expectServed(box, 'IPv6', ipv6, '--address', ipv6);
+      await expectServed(box, 'IPv6', ipv6, '--address', ipv6.toUpperCase().replace('::', ':0:0::0:'));
     });
 
-    it('of Services with different families, all lead to the family that they share', async () => {
-      await remakeServices(box.cluster, ['IPv6', 'IPv4'], ['IPv6']);
+    it('Services with different families lead to the family that they share', async () => {
+      await remakeServices(box.cluster, ['IPv4', 'IPv6'], ['IPv6']);
       await expectServed(box, 'IPv6', ipv6);
     });
+
+    it('Services without a shared family are refused', async () => {
+      await remakeServices(box.cluster, ['IPv4'], ['IPv6']);
+      await expectRefused(box, /hooks\/first is IPv4, hooks\/second is IPv6/);
+    });
+
+    if (mode.aggregatorRouting) {
+      it('an address of the second family serves: kube-apiserver calls whatever endpoint there is', async () => {
+        await remakeServices(box.cluster, ['IPv6', 'IPv4']);
+        await expectServed(box, 'IPv4', ipv4, '--address', ipv4);
+      });
+    } else {
+      it('an address of the second family is refused: kube-apiserver calls the cluster IP of the first', async () => {
+        await remakeServices(box.cluster, ['IPv6', 'IPv4']);
+        await expectRefused(box, /\[fd10:96:.*refused.*IPv6 cluster IP of hooks\/first/, '--address', ipv4);
+      });
+
+      it('Services that begin with different families are refused: one address cannot stand behind both', async () => {
+        await remakeServices(box.cluster, ['IPv4', 'IPv6'], ['IPv6', 'IPv4']);
+        await expectRefused(box, /cluster IP of hooks\/second.*cluster IP of hooks\/first/s);
+      });
+    }
   },
 );
 

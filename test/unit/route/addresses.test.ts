@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { candidates, family, refusal } from '../../../src/route/addresses.ts';
+import { candidates, family, hostPort, refusal, sharedFamilies } from '../../../src/route/addresses.ts';
 import { directAddresses, isOwn, ownAddresses } from '../../../src/route/direct.ts';
 
 describe('an endpoint may hold', () => {
@@ -51,6 +51,27 @@ it('tells the families apart', () => {
   expect(family('fd00::1')).toBe('IPv6');
 });
 
+it('puts an IPv6 address in brackets before a port, and nothing else', () => {
+  expect(hostPort('10.0.0.1', 443)).toBe('10.0.0.1:443');
+  expect(hostPort('fd00::1', 443)).toBe('[fd00::1]:443');
+  expect(hostPort('dev@bastion.example.com', 443)).toBe('dev@bastion.example.com:443');
+});
+
+describe('the families of several Services', () => {
+  it.each([
+    [[['IPv6', 'IPv4']], ['IPv6', 'IPv4']],
+    [[['IPv4', 'IPv6'], ['IPv6']], ['IPv6']],
+    [
+      [['IPv4', 'IPv6'], [], ['IPv6', 'IPv4']],
+      ['IPv4', 'IPv6'],
+    ],
+    [[[], []], []],
+    [[['IPv4'], ['IPv6']], undefined],
+  ])('%j: shared are %j', (services, shared) => {
+    expect(sharedFamilies(services)).toEqual(shared);
+  });
+});
+
 describe('of several addresses', () => {
   const found = (...addresses: string[]) => addresses.map((address) => ({ address, source: 'test' }));
   const order = (families: string[], ...addresses: string[]): string[] =>
@@ -78,6 +99,9 @@ describe('direct addresses', () => {
   it('are the one that the user named, unless no endpoint may hold it', async () => {
     expect(await directAddresses({ ...options, address: '203.0.113.9' })).toEqual([
       { address: '203.0.113.9', source: 'named by you' },
+    ]);
+    expect(await directAddresses({ ...options, address: 'FD00:0:0::7%eth0' })).toEqual([
+      { address: 'fd00::7', source: 'named by you' },
     ]);
     await expect(directAddresses({ ...options, address: '::1' })).rejects.toMatchObject({
       code: 'route.address',
