@@ -77,11 +77,11 @@ export async function proveAddress(
   signal: AbortSignal,
   limitMs: number,
 ): Promise<Proof> {
-  const kinds = new Map(services.map((service) => [service.spec.ipFamilies?.join('-') ?? '', service]));
+  const kinds = Map.groupBy(services, ({ spec }) => spec.ipFamilies?.join());
   let proof: Proof = { reached: false, latencyMs: 0, cause: 'no Service to prove it by' };
-  for (const like of kinds.values()) {
-    proof = await proveLike(like, api, session, address, port, gateways, signal, limitMs);
-    if (!proof.reached) return { ...proof, cause: withFamily(proof.cause, like, address) };
+  for (const [like] of kinds.values()) {
+    proof = await proveLike(like!, api, session, address, port, gateways, signal, limitMs);
+    if (!proof.reached) return { ...proof, cause: withFamily(proof.cause, like!, address) };
   }
   const shown = { address: hostPort(address, port), service: 'a Service of devloop' };
   emit({ type: 'route.proven', route: 'direct', ...shown, latencyMs: proof.latencyMs });

@@ -173,17 +173,17 @@ describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
       await expectServed(box, 'IPv6', ipv6, '--address', ipv6.toUpperCase().replace('::', ':0:0::0:'));
     });
 
-    it('Services with different families lead to the family that they share', async () => {
-      await remakeServices(box.cluster, ['IPv4', 'IPv6'], ['IPv6']);
-      await expectServed(box, 'IPv6', ipv6);
-    });
-
     it('Services without a shared family are refused', async () => {
       await remakeServices(box.cluster, ['IPv4'], ['IPv6']);
       await expectRefused(box, /hooks\/first is IPv4, hooks\/second is IPv6/);
     });
 
     if (mode.aggregatorRouting) {
+      it('Services with different families lead to the family that they share', async () => {
+        await remakeServices(box.cluster, ['IPv4', 'IPv6'], ['IPv6']);
+        await expectServed(box, 'IPv6', ipv6);
+      });
+
       it('an address of the second family serves: kube-apiserver calls whatever endpoint there is', async () => {
         await remakeServices(box.cluster, ['IPv6', 'IPv4']);
         await expectServed(box, 'IPv4', ipv4, '--address', ipv4);
@@ -195,8 +195,8 @@ describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
       });
 
       it('Services that begin with different families are refused: one address cannot stand behind both', async () => {
-        await remakeServices(box.cluster, ['IPv4', 'IPv6'], ['IPv6', 'IPv4']);
-        await expectRefused(box, /cluster IP of hooks\/second.*cluster IP of hooks\/first/s);
+        await remakeServices(box.cluster, ['IPv4', 'IPv6'], ['IPv6']);
+        await expectRefused(box, /10\.96\..*refused.*IPv4 cluster IP of hooks\/first/);
       });
     }
   },
