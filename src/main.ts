@@ -38,7 +38,20 @@ async function main(): Promise<number> {
 async function run(chosen: OutputOptions, task: Task): Promise<void> {
   output = chosen;
   const { print } = await openPrinter();
-  await task({ emit: print, signal: leaving.signal, env: process.env, cwd: process.cwd() });
+  const { env, stdin, stderr } = process;
+  const io = { emit: print, signal: leaving.signal, env, cwd: process.cwd() };
+  await task(stdin.isTTY && stderr.isTTY ? { ...io, ask } : io);
+}
+
+async function ask(question: string, options: { hidden: boolean }): Promise<string> {
+  const { askAtTerminal } = await import('./report/ask.ts');
+  const { stdin, stderr } = process;
+  return await askAtTerminal(question, options, {
+    stdin,
+    stderr,
+    signal: leaving.signal,
+    interrupt: () => leave('SIGINT'),
+  });
 }
 
 async function openPrinter(): Promise<Printer> {

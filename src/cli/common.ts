@@ -1,7 +1,16 @@
 import { type Command, Option } from 'commander';
-import type { CommonOptions } from '../session/options.ts';
+import type { RouteChoice } from '../config/route-choice.ts';
+import type { CommonOptions, RouteOptions } from '../session/options.ts';
 import type { OutputOptions } from './shell.ts';
-import { collectNames, parseName, parseNamespace } from './values.ts';
+import {
+  collectNames,
+  parseAddress,
+  parseImage,
+  parseName,
+  parseNamespace,
+  parsePort,
+  parseRoute,
+} from './values.ts';
 
 export interface CommonFlags {
   kubeconfig?: string;
@@ -12,6 +21,30 @@ export interface CommonFlags {
   json?: true;
   quiet?: true;
   verbose?: true;
+}
+
+export interface RouteFlags {
+  route?: RouteChoice;
+  address?: string;
+  port?: number;
+  relayImage?: string;
+}
+
+/** How the reviews come here. */
+export function addRouteFlags(command: Command): Command {
+  return command
+    .option('--route <way>', 'auto, direct, relay, or ssh:[user@]host[:port] (default: auto)', parseRoute)
+    .option(
+      '--address <ip>',
+      'address that the cluster shall call: of this machine, or of the SSH host',
+      parseAddress,
+    )
+    .option('--port <n>', 'port of that address (default: any free one)', parsePort)
+    .option('--relay-image <image>', 'image with Node for the relay Pod', parseImage);
+}
+
+export function routeOptions({ route, address, port, relayImage }: RouteFlags): RouteOptions {
+  return present({ route, address, port, relayImage });
 }
 
 /** The flags that every command has that talks to a cluster. */

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { InvalidArgumentError } from 'commander';
+import { EXPECTED_ROUTE, type RouteChoice, routeChoice } from '../config/route-choice.ts';
 
 const LABEL = '[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?';
 const NAMESPACE = new RegExp(`^${LABEL}$`);
@@ -29,4 +30,16 @@ export function parseName(value: string): string {
 
 export function collectNames(value: string, earlier: string[] = []): string[] {
   return [...earlier, parseName(value)];
+}
+
+export function parseRoute(value: string): RouteChoice {
+  const choice = routeChoice(value);
+  if (choice === undefined) throw new InvalidArgumentError(`Expected ${EXPECTED_ROUTE}.`);
+  return choice;
+}
+
+export function parseImage(value: string): string {
+  if (!/^[\w.-]+(?::\d+)?(?:\/[\w.-]+)*(?::[\w.-]+)?(?:@sha256:[0-9a-f]{64})?$/.test(value))
+    throw new InvalidArgumentError('Expected an image, such as registry.example.com/node:24-alpine.');
+  return value;
 }

@@ -13,7 +13,7 @@ export interface Permission {
   why: string;
 }
 
-/** Everything that `up` writes or reads in one namespace, and for the whole cluster. Pure. */
+/** What `up` writes or reads whichever way the reviews take. Pure. */
 export function neededFor(
   namespaces: string[],
   parts: { webhooks: boolean; deployment: boolean; secrets: boolean },
@@ -28,8 +28,6 @@ export function neededFor(
       'get list patch create delete',
       'lead the webhook Service here, and prove it first with one of our own',
     ),
-    ...here('Endpoints', 'get list create update delete', 'lead the webhook Service here'),
-    ...here('EndpointSlice', 'list create delete', 'lead the webhook Service here'),
     ...here('ConfigMap', 'create', 'probe the route with a dry run'),
     ...everywhere(
       'ValidatingWebhookConfiguration',
@@ -48,6 +46,15 @@ export function neededFor(
       : []),
     ...(parts.secrets ? here('Secret', 'get', 'fetch the certificate') : []),
   ];
+}
+
+/** What a route to an address writes or reads besides, in the namespaces of the webhook Services. Pure. */
+export function endpointPermissions(namespaces: string[]): Permission[] {
+  const all = [
+    ...each('Endpoints', 'get list create update delete', 'lead the webhook Service here'),
+    ...each('EndpointSlice', 'get list create update delete', 'lead the webhook Service here'),
+  ];
+  return namespaces.flatMap((namespace) => all.map((one) => ({ ...one, namespace })));
 }
 
 /** What the relay route writes or reads besides, in the namespaces of the webhook Services. Pure. */

@@ -130,7 +130,7 @@ function container({ image, ports, controlPort }: RelaySpec): object {
  * It waits inside, since the kubelet asks at most once a second.
  */
 function startupProbe(port: number): object {
-  const script = `const go=()=>require('node:net').connect(${port},'127.0.0.1',()=>process.exit(0)).on('error',()=>setTimeout(go,20));go()`;
+  const script = `const go=()=>require('node:net').connect(${port},'127.0.0.1',function(){this.destroy()}).on('error',()=>setTimeout(go,20));go()`;
   return {
     exec: { command: ['node', '-e', script] },
     periodSeconds: 1,

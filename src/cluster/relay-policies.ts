@@ -113,5 +113,6 @@ function opens({ from = [], ports = [] }: Ingress, { name, port }: RelayPort): b
 }
 
 function isEverywhere(block: { cidr: string; except?: string[] } | undefined): boolean {
-  return block !== undefined && block.cidr.endsWith('/0') && (block.except ?? []).length === 0;
+  if (block === undefined) return false;
+  return block.cidr.endsWith('/0') && (block.except ?? []).length === 0;
 }

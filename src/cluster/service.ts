@@ -147,6 +147,42 @@ async function putEndpoints(
   });
 }
 
+/** Other ports than before, on the same address; nothing where the endpoints are not this session's any more. */
+export async function moveEndpoints(
+  api: ClusterApi,
+  session: string,
+  service: Service,
+  to: Destination,
+  emit: Emit,
+): Promise<void> {
+  const slice = ourSliceRef(refOf('Service', service.metadata), session);
+  const endpoints: ObjectRef = { ...slice, kind: 'Endpoints', name: service.metadata.name };
+  await allDone([
+    moveOne<EndpointSlice>(api, slice, session, to, emit, (now) => ({
+      ...now,
+      ports: ourSlice(service, session, to).ports ?? [],
+    })),
+    moveOne<Endpoints>(api, endpoints, session, to, emit, (now) => ourEndpoints(service, session, to, now)),
+  ]);
+}
+
+async function moveOne<T extends KubeObject>(
+  api: ClusterApi,
+  ref: ObjectRef,
+  session: string,
+  to: Destination,
+  emit: Emit,
+  moved: (now: T) => T,
+): Promise<void> {
+  await settle(ref, async () => {
+    const now = await api.get<T>(ref);
+    if (now === undefined || sessionOf(now) !== session) return;
+    await api.replace(ref, moved(now));
+    const detail = `to ${to.address}:${to.ports.map(({ port }) => port).join(', ')}`;
+    emit({ type: 'change', action: 'change', object: describe(ref), detail });
+  });
+}
+
 /** The controllers' slices stay when a selector goes, and the mirroring controller adds one; all of them have to go, and stay gone. */
 async function removeControllerSlices(api: ClusterApi, service: Service, emit: Emit): Promise<void> {
   const deadline = Date.now() + 10_000;

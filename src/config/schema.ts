@@ -1,11 +1,15 @@
+import type { RouteChoice } from './route-choice.ts';
+
 /** What devloop.yaml can say. Everything is optional: what is absent is discovered. */
 export interface Config {
   context?: string;
   namespace?: string;
   service?: string | string[];
   deployment?: string;
+  route?: RouteChoice;
   address?: string;
   port?: number;
+  relayImage?: string;
   certificates?: { secret?: string; directory?: string };
   controller?: {
     build?: string[];
@@ -16,7 +20,15 @@ export interface Config {
   };
 }
 
-export type FieldKind = 'text' | 'texts' | 'text or texts' | 'port' | 'seconds' | 'command' | 'variables';
+export type FieldKind =
+  | 'text'
+  | 'texts'
+  | 'text or texts'
+  | 'port'
+  | 'route'
+  | 'seconds'
+  | 'command'
+  | 'variables';
 
 export interface Field {
   kind: FieldKind;
@@ -44,8 +56,13 @@ export const SCHEMA = {
   namespace: { kind: 'text', about: 'Namespace of the operator.' },
   service: { kind: 'text or texts', about: 'Webhook Service, or several, as `[namespace/]name`.' },
   deployment: { kind: 'text', about: 'Deployment of the operator, as `[namespace/]name`.' },
-  address: { kind: 'text', about: 'Address of this machine that the cluster shall use.' },
+  route: { kind: 'route', about: 'Way from the cluster to this machine; the first that works where absent.' },
+  address: {
+    kind: 'text',
+    about: 'Address of this machine, or of the SSH host, that the cluster shall use.',
+  },
   port: { kind: 'port', about: 'Port that takes the reviews; any free one where absent.' },
+  relayImage: { kind: 'text', about: 'Image of the relay Pod, with Node in it.' },
   certificates: {
     kind: 'section',
     about: "The webhook's key pair.",

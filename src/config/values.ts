@@ -1,5 +1,6 @@
 import { isMap, isScalar, isSeq } from 'yaml';
 import { type Complain, kindOf, namedPairs } from './nodes.ts';
+import { EXPECTED_ROUTE, type RouteChoice, routeChoice } from './route-choice.ts';
 import type { FieldKind } from './schema.ts';
 import { splitWords } from './words.ts';
 
@@ -13,6 +14,7 @@ export const READERS: Record<FieldKind, Read> = {
     isSeq(node)
       ? readTexts(node, path, complain)
       : readText(node, path, complain, 'text, or a list of texts'),
+  route: readRoute,
   port: (node, path, complain) => readNumber(node, path, complain, 65_535),
   seconds: (node, path, complain) => readNumber(node, path, complain, 3600),
   command: readCommand,
@@ -52,6 +54,13 @@ function readNumber(node: unknown, path: string, complain: Complain, most: numbe
   if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= most) return value;
   complain(node, `\`${path}\`: expected a number from 1 to ${most}, got ${kindOf(node)}`);
   return undefined;
+}
+
+function readRoute(node: unknown, path: string, complain: Complain): RouteChoice | undefined {
+  const value = isScalar(node) ? node.value : undefined;
+  const choice = typeof value === 'string' ? routeChoice(value) : undefined;
+  if (choice === undefined) complain(node, `\`${path}\`: expected ${EXPECTED_ROUTE}, got ${kindOf(node)}`);
+  return choice;
 }
 
 function readCommand(node: unknown, path: string, complain: Complain): string[] | undefined {

@@ -14,7 +14,7 @@ import { type Case, findPatient } from './doctor/patient.ts';
 import { podsCheck } from './doctor/pods.ts';
 import { portCheck } from './doctor/port.ts';
 import { programCheck } from './doctor/program.ts';
-import { askRights, rightsCheck } from './doctor/rights.ts';
+import { rightsCheck, rightsOf } from './doctor/rights.ts';
 import { routeChecks } from './doctor/routes.ts';
 import { serviceCheck } from './doctor/service.ts';
 import { targetCheck } from './doctor/target.ts';
@@ -43,7 +43,7 @@ function allChecks(theCase: Case): Check[] {
   const version = shared(readVersion(api));
   const reached = shared(standingOn(version, 'the cluster does not answer'));
   const patient = shared(reached.then(() => findPatient(theCase)));
-  const rights = shared(reached.then(() => askRights(opened, patient)));
+  const rights = shared(reached.then(() => rightsOf(theCase, patient)));
   const dead = shared(askHolders(theCase, patient));
   const toolchain = shared(judgeToolchain(root, io.env, ownCommand, io.signal));
   return [

@@ -1,7 +1,7 @@
 import { ApiError } from '../cluster/api-errors.ts';
 import { discover, type Target } from '../cluster/discover.ts';
-import { forbidden, missing, neededFor } from '../cluster/permissions.ts';
 import { assertTakeable } from '../cluster/service.ts';
+import type { RouteChoice } from '../config/route-choice.ts';
 import type { Emit } from '../report/events.ts';
 import { usableAddress } from '../route/direct.ts';
 import { deadSessions, namespacesOf } from './holders.ts';
@@ -9,25 +9,33 @@ import { hintsOf, type Opened } from './open.ts';
 import type { Io, UpOptions } from './options.ts';
 import type { Place } from './place.ts';
 import { reportLeft, restore } from './restore.ts';
+import { routeSettings, type Way } from './route/routing.ts';
+import { askRights, permittedWays, rightsFor, untried } from './route/ways.ts';
 
 /** Discovers, checks all that can be checked without a write, and repairs what a dead session left. */
-export async function findTarget(opened: Opened, options: UpOptions, io: Io, place: Place): Promise<Target> {
+export async function findTarget(
+  opened: Opened,
+  options: UpOptions,
+  io: Io,
+  place: Place,
+): Promise<{ target: Target; ways: Way[] }> {
   const { api } = opened;
+  const { choice, address } = routeSettings(options, opened);
   const hints = await hintsOf(opened);
   const look = (emit: Emit): Promise<Target> =>
-    withPermissionList(opened, () => discover(api, opened.wanted, hints, emit));
+    withPermissionList(opened, choice, () => discover(api, opened.wanted, hints, emit));
   const target = await look(io.emit);
-  const address = options.address ?? opened.config.address;
   if (address !== undefined) usableAddress(address);
   for (const { service } of target.services) assertTakeable(service, address);
   if (target.services.length === 0 && target.deployment === undefined)
     io.emit({ type: 'note', message: NOTHING_THERE });
-  const lacking = await missing(api, permissionsFor(target));
-  if (lacking.length > 0) throw forbidden(api, lacking);
+  const rights = await rightsFor(api, target, choice);
+  const ways = permittedWays(api, rights);
+  for (const note of untried(rights)) io.emit({ type: 'note', message: note });
   const dead = await deadSessions(api, target, place, options.takeOver, io.emit, io.signal);
-  if (dead.length === 0 || options.dryRun) return target;
+  if (dead.length === 0 || options.dryRun) return { target, ways };
   for (const session of dead) await recover(opened, session, target, io);
-  return await look(() => {});
+  return { target: await look(() => {}), ways };
 }
 
 const NOTHING_THERE =
@@ -43,23 +51,19 @@ async function recover({ api }: Opened, session: string, target: Target, io: Io)
   );
 }
 
-function permissionsFor(target: Target): ReturnType<typeof neededFor> {
-  return neededFor(namespacesOf(target), {
-    webhooks: target.services.length > 0,
-    deployment: target.deployment !== undefined,
-    secrets: target.services.length > 0,
-  });
-}
-
 /** A refusal during discovery is answered with the whole list of what is missing, not just with the first. */
-async function withPermissionList(opened: Opened, look: () => Promise<Target>): Promise<Target> {
+async function withPermissionList(
+  opened: Opened,
+  choice: RouteChoice,
+  look: () => Promise<Target>,
+): Promise<Target> {
   try {
     return await look();
   } catch (error) {
     if (!(error instanceof ApiError && error.isForbidden)) throw error;
     const namespace = opened.wanted.namespace ?? opened.api.namespace;
-    const all = neededFor([namespace], { webhooks: true, deployment: true, secrets: true });
-    const lacking = await missing(opened.api, all);
-    throw lacking.length > 0 ? forbidden(opened.api, lacking) : error;
+    const parts = { webhooks: true, deployment: true };
+    permittedWays(opened.api, await askRights(opened.api, [namespace], parts, choice));
+    throw error;
   }
 }

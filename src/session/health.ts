@@ -8,6 +8,10 @@ export function healthAfter(event: DevloopEvent): string | undefined {
     case 'controller.replaced':
     case 'session.ready':
       return 'serving';
+    case 'route.mended':
+      return 'serving';
+    case 'route.lost':
+      return `the ${event.route} route is lost (${event.cause}) and is being mended`;
     case 'build.failed':
       return 'serving the last program that was built; the newest source does not build';
     case 'controller.exited':

@@ -1,30 +1,34 @@
 import type { Target } from '../cluster/discover.ts';
 import type { ChangeAction } from '../report/events.ts';
+import type { Way } from './route/routing.ts';
 
-/** Every change that `up` makes to objects that are not its own, for `--dry-run`. */
-export function plannedChanges({
-  services,
-  deployment,
-}: Target): { action: ChangeAction; object: string; detail: string }[] {
+interface Planned {
+  action: ChangeAction;
+  object: string;
+  detail: string;
+}
+
+/** Every change that `up` makes to objects that are not its own, for `--dry-run`. `way`: the one that is tried first. */
+export function plannedChanges({ services, deployment }: Target, way: Way | undefined): Planned[] {
   const routed = services.flatMap(({ service }) => {
     const name = `${service.metadata.namespace}/${service.metadata.name}`;
-    return [
-      { action: 'change', object: `Service ${name}`, detail: 'selector removed' },
-      { action: 'change', object: `Endpoints ${name}`, detail: 'to this machine' },
-      { action: 'create', object: `EndpointSlice ${name}-devloop-<session>`, detail: 'to this machine' },
-      {
-        action: 'delete',
-        object: `EndpointSlice ${name}-*`,
-        detail: 'those of Kubernetes, made again later',
-      },
-    ] as const;
+    return way === 'relay' ? [swapped(name)] : led(name);
   });
-  if (deployment === undefined) return [...routed];
+  if (deployment === undefined) return routed;
   const { metadata, spec } = deployment.object;
-  const quieted = {
-    action: 'change',
-    object: `Deployment ${metadata.namespace}/${metadata.name}`,
-    detail: `replicas ${spec.replicas ?? 1} -> 0`,
-  } as const;
-  return [...routed, quieted];
+  const object = `Deployment ${metadata.namespace}/${metadata.name}`;
+  return [...routed, { action: 'change', object, detail: `replicas ${spec.replicas ?? 1} -> 0` }];
+}
+
+function swapped(name: string): Planned {
+  return { action: 'change', object: `Service ${name}`, detail: 'selector -> the relay Pod' };
+}
+
+function led(name: string): Planned[] {
+  return [
+    { action: 'change', object: `Service ${name}`, detail: 'selector removed' },
+    { action: 'change', object: `Endpoints ${name}`, detail: 'to this machine' },
+    { action: 'create', object: `EndpointSlice ${name}-devloop-<session>`, detail: 'to this machine' },
+    { action: 'delete', object: `EndpointSlice ${name}-*`, detail: 'those of Kubernetes, made again later' },
+  ];
 }

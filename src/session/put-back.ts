@@ -4,9 +4,9 @@ import type { Supervisor } from '../controller/supervisor.ts';
 import { DevloopError, messageOf } from '../errors.ts';
 import { namespacesOf } from './holders.ts';
 import type { Io } from './options.ts';
-import { probeUntil, serviceProber } from './proof.ts';
 import { reportLeft, restore } from './restore.ts';
-import type { OpenRoute } from './take-over.ts';
+import { probeUntil, serviceProber } from './route/proof.ts';
+import type { OpenRoute } from './route/routing.ts';
 
 export interface Ending {
   api: ClusterApi;
@@ -34,7 +34,6 @@ export async function putBack(ending: Ending): Promise<void> {
   await using local = new AsyncDisposableStack();
   if (route) local.use(route);
   if (supervisor) local.use(supervisor);
-  if (route) local.defer(() => route.gateways.drain());
   if (ending.begun) await restoreCluster(ending);
 }
 
@@ -45,7 +44,13 @@ async function restoreCluster({ api, session, target, route, failed, io }: Endin
   const reason = signal.aborted ? String(signal.reason ?? 'interrupted') : failed ? 'it failed' : 'ended';
   emit({ type: 'session.stopping', reason });
   route?.gateways.release();
-  const afterServices = route && (() => waitUntilLetGo(api, session, target, emit, never));
+  const afterServices =
+    route &&
+    (async () => {
+      await waitUntilLetGo(api, session, target, emit, never);
+      // While the way still stands, so that the last answers get through.
+      await route.gateways.drain();
+    });
   const options = { readySeconds: READY_SECONDS, afterServices };
   const restored = await restore(api, session, namespacesOf(target), options, emit, never);
   reportLeft(restored, emit);

@@ -3,8 +3,8 @@ import type { Supervisor } from '../controller/supervisor.ts';
 import { DevloopError } from '../errors.ts';
 import { describeTarget } from './holders.ts';
 import { followKeyPairs, type KeyPairs } from './key-pairs.ts';
+import type { OpenRoute } from './route/routing.ts';
 import type { Session } from './session.ts';
-import type { OpenRoute } from './take-over.ts';
 
 /** What runs while reviews flow. */
 export interface Serving {

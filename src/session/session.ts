@@ -3,6 +3,7 @@ import type { LocalFiles } from './controller-plan.ts';
 import type { Opened } from './open.ts';
 import type { Io, UpOptions } from './options.ts';
 import type { Place } from './place.ts';
+import type { Way } from './route/routing.ts';
 
 /** One `up`: what all its steps share. */
 export interface Session {
@@ -12,6 +13,8 @@ export interface Session {
   place: Place;
   opened: Opened;
   target: Target;
+  /** By which the reviews may come here, in the order in which they are tried; none without webhooks. */
+  ways: Way[];
   files: LocalFiles;
   options: UpOptions;
   io: Io;

@@ -20,18 +20,22 @@ import { claimDirectory, endOrphans } from './orphans.ts';
 import { holderHere, newSessionId, removeDirectory, sessionDirectory, thisPlace } from './place.ts';
 import { plannedChanges } from './planned-changes.ts';
 import { putBack } from './put-back.ts';
+import { quietManager } from './quiet-manager.ts';
+import { cutOver } from './route/cut-over.ts';
+import { openRoute } from './route/open-route.ts';
+import { nameOf, type OpenRoute, type Routing, routeSettings } from './route/routing.ts';
 import { serve } from './serve.ts';
 import type { Session } from './session.ts';
-import { cutOver, type OpenRoute, openRoute, quietManager } from './take-over.ts';
 
 /** Takes the operator over, serves it from here until the signal aborts, and puts everything back. */
 export async function up(options: UpOptions, io: Io): Promise<void> {
   const started = performance.now();
   await using opened = await open(options, io);
   const place = thisPlace(io.env);
-  const target = await findTarget(opened, options, io, place);
+  const { target, ways } = await findTarget(opened, options, io, place);
   if (options.dryRun) {
-    for (const change of plannedChanges(target)) io.emit({ type: 'change', dryRun: true, ...change });
+    for (const change of plannedChanges(target, ways[0]))
+      io.emit({ type: 'change', dryRun: true, ...change });
     return;
   }
   await endOrphans(place, io.emit);
@@ -42,7 +46,7 @@ export async function up(options: UpOptions, io: Io): Promise<void> {
   const { context } = opened.api;
   io.emit({ type: 'session.started', session: id, context, target: describeTarget(target) });
   try {
-    await run({ id, started, place, opened, target, files, options, io });
+    await run({ id, started, place, opened, target, ways, files, options, io });
   } finally {
     await removeDirectory(directory);
     // Where the user's own process looked; what a user's setting names may be wanted afterwards.
@@ -72,6 +76,7 @@ async function run(session: Session): Promise<void> {
   const signal = AbortSignal.any([io.signal, ending.signal]);
   const held: HeldLease[] = [];
   const emit = withHealth(io.emit, held);
+  const routing = routingOf(session, emit, signal);
   let route: OpenRoute | undefined;
   let supervisor: Supervisor | undefined;
   let failure: unknown;
@@ -83,8 +88,7 @@ async function run(session: Session): Promise<void> {
     begun = true;
     await holdLeases(session, (lease) => held.push(leases.use(lease)));
     const openingRoute = async (): Promise<void> => {
-      if (target.services.length > 0)
-        route = await openRoute(api, id, target, routeOptions(session), emit, signal);
+      if (target.services.length > 0) route = await openRoute(routing, session.ways);
     };
     const endOnFailure = (error: unknown): never => {
       ending.abort(error);
@@ -94,7 +98,7 @@ async function run(session: Session): Promise<void> {
     // Whichever fails first, the other one has no purpose any more.
     await allDone([openingRoute(), building].map((step) => step.catch(endOnFailure)));
     signal.throwIfAborted();
-    if (route) await cutOver(api, id, target, route, pairs, emit, signal);
+    if (route) await cutOver(routing, route, pairs);
     const leaving = await quietManager(api, id, target, emit, signal);
     // A manager needs longer to come up than the other one to hear that it has to go.
     await allDone([leaving.told, supervisor?.start() ?? leaving.told]);
@@ -154,11 +158,11 @@ async function prepareController(
 }
 
 async function holdLeases(
-  { opened, target, id, place, io }: Session,
+  { opened, target, ways, id, place, io }: Session,
   keep: (lease: HeldLease) => void,
 ): Promise<void> {
-  const route = target.services.length > 0 ? 'direct' : 'none';
-  const holder = await holderHere(place, describeTarget(target), route);
+  const [way] = ways;
+  const holder = await holderHere(place, describeTarget(target), way === undefined ? 'none' : nameOf(way));
   for (const ref of leasesOf(target)) {
     const lease = await holdLease(opened.api, ref, id, holder, io.emit);
     if (lease === undefined) return;
@@ -166,10 +170,7 @@ async function holdLeases(
   }
 }
 
-function routeOptions({ options, opened }: Session): {
-  address?: string | undefined;
-  port?: number | undefined;
-} {
-  const { config } = opened;
-  return { address: options.address ?? config.address, port: options.port ?? config.port };
+function routingOf({ id, opened, target, options, io }: Session, emit: Emit, signal: AbortSignal): Routing {
+  const settings = routeSettings(options, opened);
+  return { api: opened.api, session: id, target, settings, env: io.env, ask: io.ask, emit, signal };
 }

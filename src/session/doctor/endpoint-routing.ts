@@ -5,10 +5,10 @@ import { SESSION_LABEL } from '../../cluster/marks.ts';
 import type { Service } from '../../cluster/objects.ts';
 import { createProber } from '../../cluster/probe.ts';
 import { refOf } from '../../cluster/resources.ts';
-import { LANGUAGE } from '../proof.ts';
+import { LANGUAGE } from '../route/proof.ts';
+import type { Rights } from '../route/ways.ts';
 import type { Check, Finding } from './check.ts';
 import type { Case, Patient } from './patient.ts';
-import type { Rights } from './rights.ts';
 import { probeTarget } from './routes.ts';
 
 const PAUSE_MS = 50;

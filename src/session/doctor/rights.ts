@@ -1,24 +1,22 @@
 import type { ClusterApi } from '../../cluster/api.ts';
-import { forbidden, missing, neededFor, type Permission } from '../../cluster/permissions.ts';
-import { namespacesOf } from '../holders.ts';
-import type { Opened } from '../open.ts';
+import { missing, type Permission } from '../../cluster/permissions.ts';
+import { nameOf, routeSettings } from '../route/routing.ts';
+import { askRights, permittedWays, type Rights, rightsFor } from '../route/ways.ts';
 import type { Check, Finding } from './check.ts';
-import type { Patient } from './patient.ts';
-
-/** What of these permissions the account lacks. */
-export interface Rights {
-  asked: Permission[];
-  lacking: Permission[];
-}
+import type { Case, Patient } from './patient.ts';
 
 /** Everything that `up` needs; where no target was found, for the namespace that the user is in. */
-export async function askRights({ api, wanted }: Opened, patient: Promise<Patient>): Promise<Rights> {
+export async function rightsOf({ opened, options }: Case, patient: Promise<Patient>): Promise<Rights> {
+  const { api, wanted } = opened;
   const target = await patient.then(({ target }) => target).catch(() => undefined);
-  const namespaces = target ? namespacesOf(target) : [wanted.namespace ?? api.namespace];
-  const webhooks = target === undefined || target.services.length > 0;
-  const deployment = target === undefined || target.deployment !== undefined;
-  const asked = neededFor(namespaces, { webhooks, deployment, secrets: webhooks });
-  return { asked, lacking: await missing(api, asked) };
+  const { choice } = routeSettings(options, opened);
+  if (target !== undefined) return await rightsFor(api, target, choice);
+  return await askRights(
+    api,
+    [wanted.namespace ?? api.namespace],
+    { webhooks: true, deployment: true },
+    choice,
+  );
 }
 
 export function rightsCheck(api: ClusterApi, rights: Promise<Rights>): Check {
@@ -26,10 +24,12 @@ export function rightsCheck(api: ClusterApi, rights: Promise<Rights>): Check {
     name: 'rights',
     limitSeconds: 60,
     async run() {
-      const { asked, lacking } = await rights;
-      if (lacking.length > 0) throw forbidden(api, lacking);
+      const answered = await rights;
+      permittedWays(api, answered);
+      const { asked, ways } = answered;
       const namespaces = [...new Set(asked.flatMap(({ namespace }) => namespace ?? []))];
-      return rightsFinding(asked, await missing(api, leaseRights(namespaces)));
+      const closed = ways.filter((one) => one.lacking.length > 0).map((one) => nameOf(one.way));
+      return rightsFinding(asked, closed, await missing(api, leaseRights(namespaces)));
     },
   };
 }
@@ -41,17 +41,18 @@ function leaseRights(namespaces: string[]): Permission[] {
   );
 }
 
-/** Pure. */
-export function rightsFinding(asked: Permission[], withoutLeases: Permission[]): Finding {
-  const proof = `${asked.length} SelfSubjectAccessReviews, all allowed`;
+/** Pure. `closed`: ways that are not needed, since another one may be taken. */
+export function rightsFinding(asked: Permission[], closed: string[], withoutLeases: Permission[]): Finding {
+  const all = closed.length === 0 ? 'all allowed' : `all allowed but for the ${closed.join(' and ')} route`;
+  const proof = `${asked.length} SelfSubjectAccessReviews, ${all}`;
   if (withoutLeases.length === 0)
     return { verdict: 'good', answer: 'the account may do all that `up` needs', proof };
-  const verbs = withoutLeases.map(({ verb }) => verb);
+  const verbs = [...new Set(withoutLeases.map(({ verb }) => verb))].join(', ');
   return {
     verdict: 'doubtful',
     answer:
       'the account may do all that `up` needs, but not hold Leases: nobody is warned who takes the same operator over',
-    proof: `${proof}; not allowed: ${[...new Set(verbs)].join(', ')} leases.coordination.k8s.io`,
-    cure: `Ask for the verbs ${[...new Set(verbs)].join(', ')} on leases in namespace ${withoutLeases[0]!.namespace}.`,
+    proof: `${proof}; not allowed: ${verbs} leases.coordination.k8s.io`,
+    cure: `Ask for the verbs ${verbs} on leases in namespace ${withoutLeases[0]!.namespace}.`,
   };
 }

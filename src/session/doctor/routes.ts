@@ -3,31 +3,49 @@ import { neededFor } from '../../cluster/permissions.ts';
 import { DevloopError } from '../../errors.ts';
 import type { DevloopEvent } from '../../report/events.ts';
 import { namespacesOf } from '../holders.ts';
-import { openRoute } from '../take-over.ts';
+import { openRoute } from '../route/open-route.ts';
+import { nameOf, type RouteSettings, routeSettings, type Way } from '../route/routing.ts';
+import { type Rights, waysOf } from '../route/ways.ts';
 import { type Check, type Finding, findingOf, NotChecked, standingOn } from './check.ts';
 import type { Case, Patient } from './patient.ts';
-import type { Rights } from './rights.ts';
-
-/** One way from the cluster to this machine, and the proof of it. */
-export interface RouteCheck {
-  name: string;
-  /** Temporary objects that it makes carry the mark of the case, and are gone when it returns or throws. */
-  prove(target: Target, signal: AbortSignal): Promise<Finding>;
-}
 
 /** Each address may take 15 s until the probe gives it up. */
 const LIMIT_SECONDS = 120;
 
 export function routeChecks(theCase: Case, patient: Promise<Patient>, rights: Promise<Rights>): Check[] {
-  return [directCheck(theCase)].map(({ name, prove }) => ({
-    name: `route ${name}`,
+  const ways = waysOf(settingsOf(theCase).choice);
+  const proofs = ways.map(() => Promise.withResolvers<Finding>());
+  for (const { promise } of proofs) promise.catch(() => {});
+  return ways.map((way, index) => ({
+    name: `route ${nameOf(way)}`,
     limitSeconds: LIMIT_SECONDS,
     late: 'route.none' as const,
     async run(signal: AbortSignal) {
-      const target = await probeTarget(patient, rights);
-      return await prove(target, signal);
+      const { promise, resolve, reject } = proofs[index]!;
+      await proveWay(theCase, patient, rights, way, signal).then(resolve, reject);
+      return asOneOfSeveral(await promise, await Promise.allSettled(proofs.map((one) => one.promise)));
     },
   }));
+}
+
+/** A way that does not lead here stands in nobody's way while another one does. Pure. */
+export function asOneOfSeveral(finding: Finding, all: PromiseSettledResult<Finding>[]): Finding {
+  const works = all.some((one) => one.status === 'fulfilled' && one.value.verdict === 'good');
+  return finding.verdict === 'bad' && works ? { ...finding, verdict: 'doubtful' } : finding;
+}
+
+async function proveWay(
+  theCase: Case,
+  patient: Promise<Patient>,
+  rights: Promise<Rights>,
+  way: Way,
+  signal: AbortSignal,
+): Promise<Finding> {
+  const target = await probeTarget(patient, rights);
+  const asked = (await rights).ways.find((one) => nameOf(one.way) === nameOf(way));
+  if (asked !== undefined && asked.lacking.length > 0)
+    throw new NotChecked('the rights to take it are missing');
+  return await prove(theCase, target, way, signal);
 }
 
 /** What probes need: a namespace for their temporary objects, and the rights to make them. */
@@ -51,35 +69,48 @@ function withSomePort(service: TargetService): TargetService {
     : { ...service, ports: [{ name: '', port: 443, targetPort: 443 }] };
 }
 
-function directCheck({ opened, options, session }: Case): RouteCheck {
-  const { api, config } = opened;
-  const wanted = { address: options.address ?? config.address, port: options.port ?? config.port };
-  return {
-    name: 'direct',
-    async prove(target, signal) {
-      const told: DevloopEvent[] = [];
-      try {
-        await using _ = await openRoute(api, session, target, wanted, (event) => told.push(event), signal);
-        return routeFinding(told);
-      } catch (error) {
-        if (error instanceof DevloopError && error.code === 'service.unsupported')
-          throw new NotChecked('the Service cannot be led here by any way');
-        if (error instanceof DevloopError) return findingOf(error, false);
-        throw error;
-      }
-    },
-  };
+function settingsOf({ opened, options }: Case): RouteSettings {
+  return routeSettings(options, opened);
+}
+
+/** Temporary objects that it makes carry the mark of the case, and are gone when it returns or throws. */
+async function prove(theCase: Case, target: Target, way: Way, signal: AbortSignal): Promise<Finding> {
+  const { opened, io, session } = theCase;
+  const told: DevloopEvent[] = [];
+  try {
+    await using _ = await openRoute(
+      {
+        api: opened.api,
+        // Two ways are proven side by side, and each has a Service of its own for that.
+        session: `${session}-${nameOf(way)}`,
+        target,
+        settings: settingsOf(theCase),
+        env: io.env,
+        ask: io.ask,
+        emit: (event) => told.push(event),
+        signal,
+      },
+      [way],
+    );
+    return routeFinding(told);
+  } catch (error) {
+    if (error instanceof DevloopError && error.code === 'service.unsupported')
+      throw new NotChecked('the Service cannot be led here by any way');
+    if (error instanceof DevloopError) return findingOf(error, false);
+    throw error;
+  }
 }
 
 /** Pure. */
 export function routeFinding(told: DevloopEvent[]): Finding {
   const proven = told.find((event) => event.type === 'route.proven');
-  const address = told.find((event) => event.type === 'discovered' && event.what === 'address');
-  if (proven === undefined || address?.type !== 'discovered') throw new Error('a route without its proof');
+  if (proven === undefined) throw new Error('a route without its proof');
+  const found = told.find((event) => event.type === 'discovered' && event.what === 'address');
+  const source = found?.type === 'discovered' ? `; the address ${found.source}` : '';
   return {
     verdict: 'good',
-    answer: `kube-apiserver reaches this machine at ${address.value}`,
-    proof: `it asked a gateway here through a temporary Service, and got its nonce back; the address ${address.source}`,
+    answer: `kube-apiserver reaches this machine by ${proven.address}`,
+    proof: `it asked a gateway here through a temporary Service, and got its nonce back${source}`,
     latencyMs: proven.latencyMs,
   };
 }

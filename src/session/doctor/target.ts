@@ -1,8 +1,8 @@
 import { ApiError } from '../../cluster/api-errors.ts';
 import { describeTarget } from '../holders.ts';
+import type { Rights } from '../route/ways.ts';
 import { type Check, type Finding, NotChecked } from './check.ts';
 import type { Patient } from './patient.ts';
-import type { Rights } from './rights.ts';
 
 export function targetCheck(patient: Promise<Patient>, rights: Promise<Rights>): Check {
   return {

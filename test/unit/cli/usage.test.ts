@@ -58,7 +58,7 @@ describe('help', () => {
     expect(code).toBe(0);
     const examples = stdout.slice(stdout.indexOf('Examples:')).match(/^ {2}(?!#).*devloop/gm) ?? [];
     expect(examples.length).toBeGreaterThanOrEqual(2);
-    expect(examples.length).toBeLessThanOrEqual(4);
+    expect(examples.length).toBeLessThanOrEqual(5);
   });
 
   it('names commands and exit codes, and loads no code of a session', () => {

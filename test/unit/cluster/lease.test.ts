@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type HeldLease, type Holder, holderOf, holdLease, leaseRef } from '../../../src/cluster/lease.ts';
 import { type Here, isAlive } from '../../../src/cluster/liveness.ts';
 import type { Lease } from '../../../src/cluster/objects.ts';
-import { forbidden, missing, neededFor } from '../../../src/cluster/permissions.ts';
+import { endpointPermissions, forbidden, missing, neededFor } from '../../../src/cluster/permissions.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
 
@@ -180,20 +180,20 @@ describe('permissions', () => {
         .resourceAttributes;
       return { status: { allowed: !['endpointslices', 'mutatingwebhookconfigurations'].includes(resource) } };
     });
-    const lacking = await missing(
-      denied.api,
-      neededFor(['shop'], { webhooks: true, deployment: true, secrets: true }),
-    );
+    const lacking = await missing(denied.api, [
+      ...endpointPermissions(['shop']),
+      ...neededFor(['shop'], { webhooks: true, deployment: true, secrets: true }),
+    ]);
     const error = forbidden(denied.api, lacking);
     expect(error.code).toBe('cluster.forbidden');
     expect(error.message.split('\n')).toEqual([
       'Your account lacks permissions; nothing was changed:',
       expect.stringMatching(
-        /^ {2}list, create, delete {2}endpointslices\.discovery\.k8s\.io in namespace shop: to lead/,
+        /^ {2}get, list, create, update, delete {2}endpointslices\.discovery\.k8s\.io in namespace shop: to lead/,
       ),
       '  list  mutatingwebhookconfigurations.admissionregistration.k8s.io (cluster-wide): to find the webhooks',
     ]);
-    expect(error.hint).toContain('kubectl --context fake auth can-i list endpointslices -n shop');
+    expect(error.hint).toContain('kubectl --context fake auth can-i get endpointslices -n shop');
   });
 
   it('are asked for each namespace, and only for what is done', () => {

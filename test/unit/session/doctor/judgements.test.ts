@@ -244,8 +244,8 @@ it('a dead session is doubtful, and named', () => {
 
 it('rights without Leases are doubtful', () => {
   const lease = { kind: 'Lease' as const, verb: 'create', namespace: 'shop', why: '' };
-  expect(rightsFinding([], []).verdict).toBe('good');
-  expect(rightsFinding([], [lease])).toMatchObject({
+  expect(rightsFinding([], [], []).verdict).toBe('good');
+  expect(rightsFinding([], [], [lease])).toMatchObject({
     verdict: 'doubtful',
     proof: expect.stringContaining('create leases'),
   });

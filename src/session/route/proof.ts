@@ -1,18 +1,19 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { selfSignedPair } from '../certificates/self-signed.ts';
-import type { ClusterApi } from '../cluster/api.ts';
-import { createMarked } from '../cluster/change.ts';
-import type { TargetService } from '../cluster/discover.ts';
-import { familyOf } from '../cluster/endpoints.ts';
-import { SESSION_LABEL } from '../cluster/marks.ts';
-import type { Service } from '../cluster/objects.ts';
-import { createProber, type ProbeAnswer, type Prober, type ProbeTarget } from '../cluster/probe.ts';
-import { type ObjectRef, refOf } from '../cluster/resources.ts';
-import { leadTo, ourSliceRef } from '../cluster/service.ts';
-import { probePath, readProbe } from '../gateway/probe.ts';
-import type { Emit } from '../report/events.ts';
-import { hostPort } from '../route/addresses.ts';
-import type { Gateways } from './gateways.ts';
+import { selfSignedPair } from '../../certificates/self-signed.ts';
+import type { ClusterApi } from '../../cluster/api.ts';
+import { createMarked } from '../../cluster/change.ts';
+import type { TargetService } from '../../cluster/discover.ts';
+import { familyOf } from '../../cluster/endpoints.ts';
+import { SESSION_LABEL } from '../../cluster/marks.ts';
+import type { Service } from '../../cluster/objects.ts';
+import { createProber, type ProbeAnswer, type Prober, type ProbeTarget } from '../../cluster/probe.ts';
+import { type ObjectRef, refOf } from '../../cluster/resources.ts';
+import { leadTo, ourSliceRef } from '../../cluster/service.ts';
+import { probePath, readProbe } from '../../gateway/probe.ts';
+import type { Emit } from '../../report/events.ts';
+import { hostPort } from '../../route/addresses.ts';
+import type { Reach } from '../../route/route.ts';
+import type { OpenRoute, Routing } from './routing.ts';
 
 /** What gateways and probers agree on. */
 export const LANGUAGE = { path: probePath, read: readProbe };
@@ -63,50 +64,47 @@ function isWanted(answer: ProbeAnswer, wanted: 'us' | 'other'): boolean {
 }
 
 /**
- * Proves the way to an address before anything of the user's is touched: by a Service of our own for each combination of IP
- * families among the user's, since the families decide where kube-apiserver calls. The first one that it does not reach decides.
+ * Proves a route before anything of the user's is touched: by a Service of our own in each namespace of theirs and for each
+ * combination of IP families among them, since the families decide where kube-apiserver calls. The first one that it does not
+ * reach decides.
  */
-export async function proveAddress(
-  api: ClusterApi,
-  session: string,
-  services: Service[],
-  address: string,
-  port: number,
-  gateways: Gateways,
-  emit: Emit,
-  signal: AbortSignal,
-  limitMs: number,
-): Promise<Proof> {
-  const kinds = Map.groupBy(services, ({ spec }) => spec.ipFamilies?.join());
+export async function proveRoute(routing: Routing, open: ProvenEnds, limitMs: number): Promise<Proof> {
+  const { target, emit } = routing;
+  const kinds = Map.groupBy(target.services, ({ service: { metadata, spec } }) =>
+    [metadata.namespace, ...(spec.ipFamilies ?? [])].join(),
+  );
   let proof: Proof = { reached: false, latencyMs: 0, cause: 'no Service to prove it by' };
   for (const [like] of kinds.values()) {
-    proof = await proveLike(like!, api, session, address, port, gateways, signal, limitMs);
-    if (!proof.reached) return { ...proof, cause: withFamily(proof.cause, like!, address) };
+    proof = await proveLike(like!, routing, open, limitMs);
+    if (!proof.reached) return { ...proof, cause: withFamily(proof.cause, like!.service, open.route.reach) };
   }
-  const shown = { address: hostPort(address, port), service: 'a Service of devloop' };
-  emit({ type: 'route.proven', route: 'direct', ...shown, latencyMs: proof.latencyMs });
+  const { name, via } = open.route;
+  const address = hostPort(via, open.route.portFor(open.gateways.firstPort));
+  const service = 'a Service of devloop';
+  emit({ type: 'route.proven', route: name, address, service, latencyMs: proof.latencyMs });
   return proof;
 }
 
+type ProvenEnds = Pick<OpenRoute, 'route' | 'gateways'>;
+
 /** kube-apiserver without endpoint routing calls the cluster IP of the first family, behind which kube-proxy puts that family alone. */
-function withFamily(cause: string, { metadata, spec }: Service, address: string): string {
+function withFamily(cause: string, { metadata, spec }: Service, reach: Reach): string {
   const first = spec.ipFamilies?.[0];
-  if (first === undefined || first === familyOf(address) || cause.includes(address)) return cause;
+  if (first === undefined || !('address' in reach)) return cause;
+  if (first === familyOf(reach.address) || cause.includes(reach.address)) return cause;
   return `${cause}; it calls the ${first} cluster IP of ${metadata.namespace}/${metadata.name}, which leads to ${first} addresses only`;
 }
 
 async function proveLike(
-  like: Service,
-  api: ClusterApi,
-  session: string,
-  address: string,
-  port: number,
-  gateways: Gateways,
-  signal: AbortSignal,
+  { service: like, ports }: TargetService,
+  { api, session, signal }: Routing,
+  { route, gateways }: ProvenEnds,
   limitMs: number,
 ): Promise<Proof> {
-  const service = probeService(session, like);
   const namespace = like.metadata.namespace!;
+  const { reach } = route;
+  const port = route.portFor(gateways.portFor(ports[0]!.targetPort));
+  const service = probeService(session, like, reach, port);
   const ref = refOf('Service', service.metadata);
   const serverName = `${service.metadata.name}.${namespace}.svc`;
   const silent: Emit = () => {};
@@ -115,7 +113,8 @@ async function proveLike(
   gateways.present(serverName, pair);
   stack.defer(() => removeProbeService(api, session, ref));
   const created = await createMarked<Service>(api, ref, service, silent);
-  await leadTo(api, session, created, { address, ports: [{ name: '', port }] }, silent);
+  if ('address' in reach)
+    await leadTo(api, session, created, { address: reach.address, ports: [{ name: '', port }] }, silent);
   const caBundle = Buffer.from(pair.certificate).toString('base64');
   const prober = stack.use(
     await createProber(api, session, { namespace, service: ref.name, port: 443, caBundle }, LANGUAGE),
@@ -123,10 +122,16 @@ async function proveLike(
   return await probeUntil(prober, 'us', 1, limitMs, signal);
 }
 
-/** Named by its families, so that what Kubernetes takes away after one is not the next one's. */
-function probeService(session: string, { metadata: { namespace }, spec }: Service): Service {
+/** Led to Pods by a selector, as the user's Service will be; to an address by endpoints of ours. */
+function probeService(
+  session: string,
+  { metadata: { namespace }, spec }: Service,
+  reach: Reach,
+  port: number,
+): Service {
   const { ipFamilies, ipFamilyPolicy } = spec;
-  const name = ['devloop-probe', session, ...(ipFamilies ?? [])].join('-').toLowerCase();
+  // Named by its families, so that what Kubernetes takes away after one is not the next one's.
+  const name = ['devloop-probe', ...(ipFamilies ?? []), session].join('-').toLowerCase();
   return {
     apiVersion: 'v1',
     kind: 'Service',
@@ -136,7 +141,8 @@ function probeService(session: string, { metadata: { namespace }, spec }: Servic
       labels: { [SESSION_LABEL]: session },
     },
     spec: {
-      ports: [{ port: 443, targetPort: 443, protocol: 'TCP' }],
+      ports: [{ port: 443, targetPort: port, protocol: 'TCP' }],
+      ...('pods' in reach ? { selector: reach.pods } : {}),
       ...(ipFamilies === undefined ? {} : { ipFamilies }),
       ...(ipFamilyPolicy === undefined ? {} : { ipFamilyPolicy }),
     },

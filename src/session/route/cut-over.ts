@@ -1,0 +1,78 @@
+import { allDone } from '../../cluster/all-done.ts';
+import type { TargetService } from '../../cluster/discover.ts';
+import type { Destination } from '../../cluster/endpoints.ts';
+import { moveEndpoints, swapSelector, takeService } from '../../cluster/service.ts';
+import { DevloopError, messageOf } from '../../errors.ts';
+import { hostPort } from '../../route/addresses.ts';
+import type { FoundPair } from '../certificate.ts';
+import { probeUntil, serviceProber } from './proof.ts';
+import type { OpenRoute, Routing } from './routing.ts';
+
+const CUT_OVER_MS = 30_000;
+/** While proxies follow, either end may answer by chance: ten times in a row it is no chance any more. */
+const IN_A_ROW = 10;
+
+/** Leads every webhook Service here, and returns when kube-apiserver has been seen to follow, several times in a row. */
+export async function cutOver(
+  routing: Routing,
+  open: OpenRoute,
+  pairs: Map<string, FoundPair>,
+): Promise<void> {
+  const { services } = routing.target;
+  for (const { serverName } of services) open.gateways.present(serverName, pairs.get(serverName)!.pair);
+  followMoves(routing, open);
+  await allDone(services.map((service) => takeOne(routing, open, service)));
+}
+
+async function takeOne(routing: Routing, open: OpenRoute, service: TargetService): Promise<void> {
+  const { api, session, emit, signal } = routing;
+  const { reach, name: route, via } = open.route;
+  // The prober's configuration reaches kube-apiserver while the Service is being changed.
+  await using prober = await serviceProber(api, session, service);
+  if ('pods' in reach) await swapSelector(api, session, service.service, reach.pods, emit);
+  else await takeService(api, session, service.service, destination(open, reach.address, service), emit);
+  const proof = await probeUntil(prober, 'us', IN_A_ROW, CUT_OVER_MS, signal);
+  const name = `${service.service.metadata.namespace}/${service.service.metadata.name}`;
+  if (!proof.reached) {
+    throw new DevloopError(
+      'route.none',
+      `Service ${name} leads here, but kube-apiserver does not get through within ${CUT_OVER_MS / 1000} s: ${proof.cause}`,
+      {
+        hint: 'Everything is put back. If the cause is x509, compare the caBundle of the webhook configuration with the Secret.',
+      },
+    );
+  }
+  const address = hostPort(via, portsOf(open, service)[0]!.port);
+  emit({ type: 'route.proven', route, address, service: name, latencyMs: proof.latencyMs });
+}
+
+/** A tunnel that broke off comes back with other ports. One move after the other, each to the ports of its moment. */
+function followMoves(routing: Routing, open: OpenRoute): void {
+  let moving = Promise.resolve();
+  open.route.onMoved(() => {
+    moving = moving.then(() => moveAll(routing, open));
+  });
+}
+
+async function moveAll({ api, session, target, emit }: Routing, open: OpenRoute): Promise<void> {
+  const { reach } = open.route;
+  if (!('address' in reach)) return;
+  const moves = target.services.map(async (service) => {
+    await moveEndpoints(api, session, service.service, destination(open, reach.address, service), emit);
+  });
+  await allDone(moves).catch((error) =>
+    emit({
+      type: 'warning',
+      message: `The endpoints of the webhook Service could not follow the route to its new port: ${messageOf(error)}`,
+      hint: 'End this session with Ctrl-C, and start it again.',
+    }),
+  );
+}
+
+function destination(open: OpenRoute, address: string, service: TargetService): Destination {
+  return { address, ports: portsOf(open, service) };
+}
+
+function portsOf({ route, gateways }: OpenRoute, { ports }: TargetService): { name: string; port: number }[] {
+  return ports.map(({ name, targetPort }) => ({ name, port: route.portFor(gateways.portFor(targetPort)) }));
+}

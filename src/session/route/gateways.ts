@@ -1,0 +1,59 @@
+import { type Gateway, startGateway } from '../../gateway/gateway.ts';
+import { isOwn } from '../../route/direct.ts';
+import type { Routing } from './routing.ts';
+
+/** The gateways of one session: one for each port that the webhook Services lead to in the Pod. */
+export interface Gateways extends AsyncDisposable {
+  /** Their own ports on this machine. */
+  readonly ports: number[];
+  /** Of the first port of the first Service. */
+  readonly firstPort: number;
+  /** The gateway's port for a port of the Pod. */
+  portFor(targetPort: number): number;
+  /** The port of the Pod for a gateway's port. */
+  targetFor(port: number): number | undefined;
+  present(serverName: string, pair: { certificate: string; key: string }): void;
+  hold(): void;
+  release(): void;
+  giveNotice(why: string, ms: number): void;
+  drain(): Promise<void>;
+}
+
+/** Listens, holding, on the address that the route leads to; on all of them where that is not this machine's own (NAT). */
+export async function startGateways(routing: Routing, address: string): Promise<Gateways> {
+  const { target, session, settings, emit } = routing;
+  const targetPorts = [
+    ...new Set(target.services.flatMap(({ ports }) => ports.map((one) => one.targetPort))),
+  ];
+  const host = isOwn(address) ? address : address.includes(':') ? '::' : '0.0.0.0';
+  // Behind a tunnel or a relay nobody calls the gateway's own port, so it can be any.
+  const fixed = address === LOOPBACK ? undefined : settings.port;
+  await using stack = new AsyncDisposableStack();
+  const gateways = new Map<number, Gateway>();
+  for (const [index, targetPort] of targetPorts.entries()) {
+    const port = fixed === undefined ? 0 : fixed + index;
+    const controller = { host: LOOPBACK, port: targetPort };
+    const gateway = stack.use(await startGateway({ host, port, session, target: controller, emit }));
+    gateway.hold();
+    gateways.set(targetPort, gateway);
+  }
+  const owned = stack.move();
+  const all = [...gateways.values()];
+  const portFor = (targetPort: number): number => gateways.get(targetPort)!.port;
+  return {
+    ports: all.map(({ port }) => port),
+    firstPort: portFor(target.services[0]!.ports[0]!.targetPort),
+    portFor,
+    targetFor: (port) => targetPorts.find((targetPort) => portFor(targetPort) === port),
+    present: (serverName, pair) => all.forEach((gateway) => void gateway.present(serverName, pair)),
+    hold: () => all.forEach((gateway) => void gateway.hold()),
+    release: () => all.forEach((gateway) => void gateway.release()),
+    giveNotice: (why, ms) => all.forEach((gateway) => void gateway.giveNotice(why, ms)),
+    async drain() {
+      await Promise.all(all.map((gateway) => gateway.drain()));
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+const LOOPBACK = '127.0.0.1';

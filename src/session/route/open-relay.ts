@@ -1,0 +1,121 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { TargetService } from '../../cluster/discover.ts';
+import { findMarked } from '../../cluster/marked.ts';
+import { placementOf, RELAY_IMAGE, relayLabels, relayPorts } from '../../cluster/relay-manifest.ts';
+import { networkPolicyNotices } from '../../cluster/relay-policies.ts';
+import { keepRelay, type Relay } from '../../cluster/relay-watch.ts';
+import { removeRelays } from '../../cluster/undo.ts';
+import { DevloopError } from '../../errors.ts';
+import type { Route } from '../../route/route.ts';
+import { type Gateways, startGateways } from './gateways.ts';
+import { proveRoute } from './proof.ts';
+import type { OpenRoute, Routing } from './routing.ts';
+
+const PROVE_MS = 20_000;
+/** On loopback in the Pod; moves out of the way where the operator itself has it. */
+const CONTROL_PORT = 17_717;
+
+/** Over a Pod beside the webhook Service, one for each namespace; needs nothing but the kubeconfig. */
+export async function openRelay(routing: Routing): Promise<OpenRoute> {
+  await using stack = new AsyncDisposableStack();
+  const gateways = stack.use(await startGateways(routing, '127.0.0.1'));
+  const routes = await Promise.all(
+    groupsOf(routing.target.services).map((group) => openIn(routing, group, gateways, stack)),
+  );
+  const route = together(routes, gateways);
+  const proof = await proveRoute(routing, { route, gateways }, PROVE_MS);
+  if (!proof.reached) throw await notReached(route, proof.cause);
+  const owned = stack.move();
+  return { route, gateways, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+interface Group {
+  namespace: string;
+  services: TargetService[];
+}
+
+function groupsOf(services: TargetService[]): Group[] {
+  const namespaces = new Set(services.map(({ service }) => service.metadata.namespace!));
+  return [...namespaces].map((namespace) => ({
+    namespace,
+    services: services.filter(({ service }) => service.metadata.namespace === namespace),
+  }));
+}
+
+async function openIn(
+  { api, session, target, settings, emit, signal }: Routing,
+  { namespace, services }: Group,
+  gateways: Gateways,
+  stack: AsyncDisposableStack,
+): Promise<Route> {
+  const { makeRelayKeys, relayConfig } = await import('../../route/relay/keys.ts');
+  const { relayRoute } = await import('../../route/relay/relay.ts');
+  const keys = await makeRelayKeys();
+  // Where the session's end was here before, there is nothing left to do.
+  stack.defer(async () => {
+    const { marked } = await findMarked(api, [namespace], session);
+    await removeRelays({ api, emit, signal, readySeconds: 0 }, marked);
+  });
+  const ports = relayPorts(services);
+  const numbers = [...new Set(ports.map(({ port }) => port))];
+  const controlPort = numbers.includes(CONTROL_PORT) ? CONTROL_PORT + 1 : CONTROL_PORT;
+  const manager = target.deployment?.object;
+  const relay: Relay = stack.use(
+    await keepRelay(api, {
+      session,
+      namespace,
+      image: settings.relayImage ?? RELAY_IMAGE,
+      program: await readFile(join(import.meta.dirname, 'relay.cjs'), 'utf8'),
+      config: JSON.stringify(relayConfig({ controlPort, ports: numbers, keys })),
+      controlPort,
+      ports,
+      placement: placementOf(manager),
+      emit,
+      signal,
+    }),
+  );
+  const labels = { manager: manager?.spec.template.metadata?.labels, relay: relayLabels(session) };
+  for (const notice of await networkPolicyNotices(api, { namespace, ports, ...labels })) emit(notice);
+  return stack.use(
+    await relayRoute({
+      via: `Pod ${namespace}/${relay.pod}`,
+      pods: relay.labels,
+      ports: new Map(numbers.map((port) => [gateways.portFor(port), port])),
+      dial: relay.dial,
+      keys,
+      emit,
+      signal,
+    }),
+  );
+}
+
+/** The same labels in every namespace, and ports as in the manager's Pods: one route with several ends. */
+function together(routes: Route[], gateways: Gateways): Route {
+  return {
+    ...routes[0]!,
+    via: routes.map(({ via }) => via).join(', '),
+    portFor: (gatewayPort) => gateways.targetFor(gatewayPort)!,
+    async explain() {
+      const explained = await Promise.all(routes.map((route) => route.explain()));
+      return explained.find((one) => one !== undefined);
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(routes.map((route) => route[Symbol.asyncDispose]()));
+    },
+  };
+}
+
+async function notReached(route: Route, cause: string): Promise<DevloopError> {
+  const explained = await route.explain();
+  const why = explained === undefined ? '' : `\n  ${explained.cause}`;
+  return new DevloopError(
+    'route.none',
+    `kube-apiserver does not reach ${route.via}, which carries reviews here. It says: ${cause}${why}`,
+    {
+      hint:
+        explained?.cure ??
+        'Does a NetworkPolicy or firewall keep the control plane from Pods of this namespace?',
+    },
+  );
+}

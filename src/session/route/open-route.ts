@@ -1,0 +1,55 @@
+import { DevloopError } from '../../errors.ts';
+import { openDirect } from './open-direct.ts';
+import { openRelay } from './open-relay.ts';
+import { openSsh } from './open-ssh.ts';
+import { nameOf, type OpenRoute, type Routing, type Way } from './routing.ts';
+
+/** Failures of a way, after which the next one is worth a try; whatever else fails would fail on every way. */
+const OF_THE_WAY = new Set(['route.none', 'route.address', 'relay.failed', 'cluster.forbidden']);
+
+/** Opens the first way over which kube-apiserver is seen to reach a gateway here. Nothing of the user's is touched. */
+export async function openRoute(routing: Routing, ways: Way[]): Promise<OpenRoute> {
+  const [only, ...others] = ways;
+  if (only === undefined) throw new Error('no way to try');
+  if (others.length === 0) return await openWay(routing, only);
+  const failures: { way: Way; error: DevloopError }[] = [];
+  for (const way of ways) {
+    try {
+      const opened = await openWay(routing, way);
+      if (failures.length > 0) routing.emit({ type: 'note', message: chosen(way, failures) });
+      return opened;
+    } catch (error) {
+      if (!(error instanceof DevloopError && OF_THE_WAY.has(error.code))) throw error;
+      failures.push({ way, error });
+    }
+  }
+  throw none(failures);
+}
+
+async function openWay(routing: Routing, way: Way): Promise<OpenRoute> {
+  if (way === 'direct') return await openDirect(routing);
+  return way === 'relay' ? await openRelay(routing) : await openSsh(routing, way.ssh);
+}
+
+interface Failed {
+  way: Way;
+  error: DevloopError;
+}
+
+/** A choice that was made for the user is told, and how to save the tries the next time. */
+function chosen(way: Way, failures: Failed[]): string {
+  const tried = failures.map((one) => `${nameOf(one.way)}: ${one.error.message}`).join('\n');
+  const name = nameOf(way);
+  return `The reviews come by the ${name} route (\`route: ${name}\` in devloop.yaml pins it), because there is no other:\n${tried}`;
+}
+
+function none(failures: Failed[]): DevloopError {
+  const tried = failures.map(
+    ({ way, error }) => `\n  ${nameOf(way)}: ${error.message.replaceAll('\n', '\n  ')}`,
+  );
+  const hints = failures.flatMap(({ error }) => error.hint ?? []);
+  return new DevloopError('route.none', `No way leads from the cluster to this machine:${tried.join('')}`, {
+    hint: [...hints, 'Over a host that both can reach: devloop up --route ssh:user@host'].join('\n'),
+    cause: failures.at(-1)?.error,
+  });
+}

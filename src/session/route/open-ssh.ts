@@ -1,0 +1,50 @@
+import { assertTakeable } from '../../cluster/service.ts';
+import { DevloopError } from '../../errors.ts';
+import type { Route } from '../../route/route.ts';
+import { startGateways } from './gateways.ts';
+import { proveRoute } from './proof.ts';
+import type { OpenRoute, Routing } from './routing.ts';
+
+const PROVE_MS = 20_000;
+
+/** Over an SSH host that the cluster reaches: its ports are forwarded to gateways here. */
+export async function openSsh(routing: Routing, to: string): Promise<OpenRoute> {
+  const { settings, target, env, ask, emit, signal } = routing;
+  const { sshRoute } = await import('../../route/ssh/route.ts');
+  await using stack = new AsyncDisposableStack();
+  const gateways = stack.use(await startGateways(routing, '127.0.0.1'));
+  const { address, port } = settings;
+  const { ports: gatewayPorts } = gateways;
+  const route = stack.use(
+    await sshRoute({
+      to,
+      gatewayPorts,
+      env,
+      emit,
+      signal,
+      ...(address === undefined ? {} : { address }),
+      ...(port === undefined ? {} : { port }),
+      ...(ask === undefined ? {} : { ask }),
+    }),
+  );
+  if ('address' in route.reach)
+    for (const { service } of target.services) assertTakeable(service, route.reach.address);
+  const proof = await proveRoute(routing, { route, gateways }, PROVE_MS);
+  if (!proof.reached) throw await notReached(route, route.portFor(gateways.firstPort), proof.cause);
+  const owned = stack.move();
+  return { route, gateways, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+async function notReached(route: Route, port: number, cause: string): Promise<DevloopError> {
+  const explained = await route.explain();
+  const why = explained === undefined ? '' : `\n  ${explained.cause}`;
+  return new DevloopError(
+    'route.none',
+    `The cluster does not reach port ${port} of ${route.via}. kube-apiserver says: ${cause}${why}`,
+    {
+      hint:
+        explained?.cure ??
+        'Is there a firewall between the cluster and that host? Name the address that the cluster sees with --address, and an open port with --port.',
+    },
+  );
+}

@@ -1,0 +1,53 @@
+import type { ClusterApi } from '../../cluster/api.ts';
+import type { Target } from '../../cluster/discover.ts';
+import type { RouteChoice } from '../../config/route-choice.ts';
+import type { Emit } from '../../report/events.ts';
+import type { Route } from '../../route/route.ts';
+import type { Opened } from '../open.ts';
+import type { Ask, RouteOptions } from '../options.ts';
+import type { Gateways } from './gateways.ts';
+
+/** A way of which it is known that the account may take it. */
+export type Way = Exclude<RouteChoice, 'auto'>;
+
+/** What every way needs to be opened and proven. */
+export interface Routing {
+  api: ClusterApi;
+  /** The mark of everything that is made on the way. */
+  session: string;
+  target: Target;
+  settings: RouteSettings;
+  env: Record<string, string | undefined>;
+  /** Absent without a terminal. */
+  ask?: Ask | undefined;
+  emit: Emit;
+  signal: AbortSignal;
+}
+
+export interface RouteSettings {
+  choice: RouteChoice;
+  /** What the cluster shall call. */
+  address?: string | undefined;
+  port?: number | undefined;
+  relayImage?: string | undefined;
+}
+
+/** A way that was proven, with the gateways at its end. Disposing closes both. */
+export interface OpenRoute extends AsyncDisposable {
+  route: Route;
+  gateways: Gateways;
+}
+
+/** Flags beat the file. */
+export function routeSettings(options: RouteOptions, { config }: Opened): RouteSettings {
+  return {
+    choice: options.route ?? config.route ?? 'auto',
+    address: options.address ?? config.address,
+    port: options.port ?? config.port,
+    relayImage: options.relayImage ?? config.relayImage,
+  };
+}
+
+export function nameOf(way: Way): 'direct' | 'relay' | 'ssh' {
+  return typeof way === 'string' ? way : 'ssh';
+}
