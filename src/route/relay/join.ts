@@ -4,9 +4,24 @@ import type { Channel } from 'ssh2';
 /** Bytes that wait for the window of a channel before its socket is no longer read. */
 const MOST_WAITING = 256 * 1024;
 
-export interface Joined {
-  /** What came last went into the channel: somebody waits for an answer. */
-  readonly waiting: boolean;
+/** An answer is complete when nothing followed for so long, in ms: we do not read what we carry. */
+const ANSWERED = 250;
+
+/** What of a connection tells whether somebody waits for an answer. */
+export class Traffic {
+  #answeredAt: number | undefined = Number.NEGATIVE_INFINITY;
+
+  asked(): void {
+    this.#answeredAt = undefined;
+  }
+
+  answered(): void {
+    this.#answeredAt = performance.now();
+  }
+
+  get busy(): boolean {
+    return this.#answeredAt === undefined || performance.now() - this.#answeredAt < ANSWERED;
+  }
 }
 
 /**
@@ -14,21 +29,21 @@ export interface Joined {
  * knows no reset, but an orderly end says EOF before it closes; so a channel that closes without is one. The socket must
  * be paused and allow half-open.
  */
-export function join(socket: Socket, channel: Channel): Joined {
-  const joined = { waiting: false };
-  intoChannel(socket, channel, joined);
-  outOfChannel(socket, channel, joined);
+export function join(socket: Socket, channel: Channel): Traffic {
+  const traffic = new Traffic();
+  intoChannel(socket, channel, traffic);
+  outOfChannel(socket, channel, traffic);
   socket.resume();
-  return joined;
+  return traffic;
 }
 
-function intoChannel(socket: Socket, channel: Channel, joined: { waiting: boolean }): void {
+function intoChannel(socket: Socket, channel: Channel, traffic: Traffic): void {
   let ended = false;
   const resume = (): void => {
     if (channel.writableLength < MOST_WAITING) socket.resume();
   };
   socket.on('data', (chunk) => {
-    joined.waiting = true;
+    traffic.asked();
     channel.write(chunk, resume);
     if (channel.writableLength >= MOST_WAITING) socket.pause();
   });
@@ -47,9 +62,9 @@ function whenWritten(channel: Channel, then: () => void): void {
   else then();
 }
 
-function outOfChannel(socket: Socket, channel: Channel, joined: { waiting: boolean }): void {
+function outOfChannel(socket: Socket, channel: Channel, traffic: Traffic): void {
   channel.on('data', (chunk: Buffer) => {
-    joined.waiting = false;
+    traffic.answered();
     if (socket.write(chunk)) return;
     channel.pause();
     socket.once('drain', () => channel.resume());

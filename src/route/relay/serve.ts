@@ -28,6 +28,7 @@ export async function serveRelay(
   const server = await listen(config.controlPort, '127.0.0.1', (socket) => control.accept(socket));
   log(`listens for its client on 127.0.0.1:${config.controlPort}`);
   const why = await Promise.race([presence.lost, aborted(signal)]);
+  presence.end();
   await end(server, [...ports.values()]);
   control.end();
   return why;
@@ -35,6 +36,7 @@ export async function serveRelay(
 
 function watchPresence(seconds: number, log: (line: string) => void) {
   let present = false;
+  let ended = false;
   let timer: NodeJS.Timeout;
   let lose: (why: string) => void;
   const lost = new Promise<string>((resolve) => {
@@ -43,13 +45,17 @@ function watchPresence(seconds: number, log: (line: string) => void) {
   const arm = (): NodeJS.Timeout => setTimeout(() => lose(`no client for ${seconds} s`), seconds * 1000);
   timer = arm();
   const set = (now: boolean): void => {
-    if (now === present) return;
+    if (now === present || ended) return;
     present = now;
     clearTimeout(timer);
     if (!now) timer = arm();
     log(now ? 'the client is here' : `the client has gone; waits ${seconds} s for it`);
   };
-  return { set, lost };
+  const end = (): void => {
+    ended = true;
+    clearTimeout(timer);
+  };
+  return { set, end, lost };
 }
 
 async function aborted(signal: AbortSignal): Promise<string> {

@@ -1,6 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import type { Channel } from 'ssh2';
-import { type Joined, join } from './join.ts';
+import { join, type Traffic } from './join.ts';
 
 /** Opens a channel to the developer's machine for a connection that came in; rejects where it is not taken. */
 export type Carrier = (socket: Socket) => Promise<Channel>;
@@ -19,7 +19,7 @@ export class WebhookPort {
   #server: Server | undefined;
   #carrier: Carrier | undefined;
   #waiting = new Set<() => void>();
-  #open = new Map<Socket, Joined | undefined>();
+  #open = new Map<Socket, Traffic | undefined>();
 
   constructor(port: number) {
     this.#port = port;
@@ -52,8 +52,8 @@ export class WebhookPort {
   /** Ends what is idle, and says how many connections wait for an answer. */
   endIdle(): number {
     let busy = 0;
-    for (const [socket, joined] of this.#open) {
-      if (joined === undefined || joined.waiting) busy += 1;
+    for (const [socket, traffic] of this.#open) {
+      if (traffic === undefined || traffic.busy || socket.writableLength > 0) busy += 1;
       else socket.destroy();
     }
     return busy;
@@ -71,16 +71,16 @@ export class WebhookPort {
     const unused = (): void => void socket.end();
     socket.once('end', unused);
     socket.once('data', (first) => {
-      socket.off('end', unused).pause();
-      void this.#carry(socket, first).finally(() => clearTimeout(patience));
+      // Back at once: a stream that is empty when the caller ends would say so now, to nobody.
+      socket.off('end', unused).pause().unshift(first);
+      void this.#carry(socket).finally(() => clearTimeout(patience));
     });
   }
 
-  async #carry(socket: Socket, first: Buffer): Promise<void> {
+  async #carry(socket: Socket): Promise<void> {
     const channel = await this.#channel(socket);
     if (channel === undefined) return void socket.resetAndDestroy();
     if (socket.destroyed) return channel.close();
-    socket.unshift(first);
     this.#open.set(socket, join(socket, channel));
   }
 

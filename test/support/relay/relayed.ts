@@ -49,12 +49,21 @@ export async function callPort(port: number): Promise<Socket> {
   return socket;
 }
 
+/** Says something and takes the answer; ends the connection then, unless it is to stay open. */
+export async function echo(socket: Socket, words: string, then: 'open' | 'end' = 'end'): Promise<string> {
+  socket.write(words);
+  const [answer] = await once(socket, 'data');
+  if (then === 'end') socket.destroy();
+  return String(answer);
+}
+
 /** Listens as a gateway does, on any free port of 127.0.0.1; ends with what it has open. */
 export async function listenAsGateway(serve: (socket: Socket) => void): Promise<Server & AsyncDisposable> {
   const open = new Set<Socket>();
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     open.add(socket);
-    socket.once('close', () => open.delete(socket));
+    // Connections that are still open when a test ends are reset.
+    socket.on('error', () => {}).once('close', () => open.delete(socket));
     serve(socket);
   });
   server.listen(0, '127.0.0.1');

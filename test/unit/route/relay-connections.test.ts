@@ -1,0 +1,143 @@
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { expect, it } from 'vitest';
+import { callPort, listenAsGateway, startRelayed } from '../../support/relay/relayed.ts';
+
+it('carries half-closes both ways: an end is no end of the answer', async () => {
+  await using gateway = await listenAsGateway((socket) => {
+    socket.on('end', () => socket.end('all of the answer'));
+    socket.resume();
+  });
+  await using relayed = await startRelayed(gateway);
+  const caller = await relayed.call();
+  caller.end('a question');
+  expect(await text(caller)).toBe('all of the answer');
+  await closed(caller);
+
+  await using second = await listenAsGateway((socket) => {
+    socket.end('said first');
+    socket.on('data', (chunk) => heard.push(String(chunk)));
+    socket.on('end', () => heard.push('end'));
+  });
+  const heard: string[] = [];
+  await using other = await startRelayed(second);
+  const slow = await other.call();
+  slow.write('a');
+  expect(await text(slow)).toBe('said first');
+  slow.end('b');
+  await expect.poll(() => heard.join('')).toBe('abend');
+});
+
+it('carries a reset of the caller to the gateway', async () => {
+  const arrived = Promise.withResolvers<Socket>();
+  await using gateway = await listenAsGateway((socket) => arrived.resolve(socket));
+  await using relayed = await startRelayed(gateway);
+  const caller = await relayed.call();
+  caller.write('half a quest');
+  const socket = (await arrived.promise).resume();
+  const failed = once(socket, 'error');
+  await once(socket, 'data').then(() => caller.resetAndDestroy());
+  expect((await failed)[0]).toMatchObject({ code: 'ECONNRESET' });
+});
+
+it('carries a reset of the gateway to the caller, in the middle of an answer too', async () => {
+  await using gateway = await listenAsGateway((socket) => {
+    socket.once('data', () =>
+      socket.write('half an ans', () => setImmediate(() => socket.resetAndDestroy())),
+    );
+  });
+  await using relayed = await startRelayed(gateway);
+  const caller = await relayed.call();
+  caller.write('a question');
+  caller.resume();
+  expect((await once(caller, 'error'))[0]).toMatchObject({ code: 'ECONNRESET' });
+});
+
+it('resets a caller whose half-open connection the gateway gives up', async () => {
+  await using gateway = await listenAsGateway((socket) => {
+    socket.end('the answer');
+    socket.once('data', () => socket.once('data', () => socket.resetAndDestroy()));
+  });
+  await using relayed = await startRelayed(gateway);
+  const caller = await relayed.call();
+  caller.write('a');
+  expect(await text(caller)).toBe('the answer');
+  const failed = once(caller, 'error');
+  // A reset behind an end is noticed, as everywhere in TCP, by who writes.
+  await expect.poll(() => caller.destroyed || caller.write('more') === undefined).toBe(true);
+  expect((await failed)[0]).toMatchObject({ code: expect.stringMatching(/ECONNRESET|EPIPE/) });
+});
+
+it('resets the caller where no gateway listens', async () => {
+  const gateway = await listenAsGateway(() => {});
+  await using relayed = await startRelayed(gateway);
+  await gateway[Symbol.asyncDispose]();
+  const caller = await relayed.call();
+  caller.resume().write('hello?');
+  expect((await once(caller, 'error'))[0]).toMatchObject({ code: 'ECONNRESET' });
+});
+
+it('does not carry what only looks whether the port is open', async () => {
+  let arrived = 0;
+  await using gateway = await listenAsGateway((socket) => {
+    arrived += 1;
+    socket.pipe(socket);
+  });
+  await using relayed = await startRelayed(gateway);
+  for (let probe = 0; probe < 3; probe++) {
+    const prober = await relayed.call();
+    prober.resume().end();
+    await closed(prober);
+  }
+  const caller = await relayed.call();
+  caller.end('echo');
+  expect(await text(caller)).toBe('echo');
+  expect(arrived).toBe(1);
+});
+
+it('holds back who sends more than the other side reads', async () => {
+  const arrived = Promise.withResolvers<Socket>();
+  await using gateway = await listenAsGateway((socket) => arrived.resolve(socket.pause()));
+  await using relayed = await startRelayed(gateway);
+  const caller = await relayed.call();
+  const total = 64 * 1024 * 1024;
+  caller.end(Buffer.alloc(total, 1));
+  const reader = await arrived.promise;
+  // As long as nobody reads, less and less is taken: what is under way fits windows and kernel buffers.
+  await expect.poll(() => stillWaiting(caller), { timeout: 10_000 }).toBe(true);
+  expect(caller.bytesWritten - caller.writableLength).toBeLessThan(total / 2);
+  let read = 0;
+  for await (const chunk of reader) read += chunk.length;
+  expect(read).toBe(total);
+  reader.end();
+});
+
+it('lets callers wait while the way here is cut, and serves them then', async () => {
+  await using gateway = await listenAsGateway((socket) => socket.pipe(socket));
+  await using relayed = await startRelayed(gateway);
+  relayed.cutter.refuse(true);
+  relayed.cutter.cut('reset');
+  const callers = await Promise.all(Array.from({ length: 20 }, () => callPort(relayed.program.port)));
+  for (const caller of callers) caller.end('patience');
+  relayed.cutter.refuse(false);
+  expect(await Promise.all(callers.map(text))).toEqual(callers.map(() => 'patience'));
+});
+
+/** Everything that comes until the end. */
+async function text(socket: Socket): Promise<string> {
+  let all = '';
+  socket.on('data', (chunk) => (all += chunk));
+  await once(socket, 'end');
+  return all;
+}
+
+async function closed(socket: Socket): Promise<void> {
+  if (!socket.closed) await once(socket, 'close');
+}
+
+/** Was nothing taken for a while? */
+async function stillWaiting(socket: Socket): Promise<boolean> {
+  const before = socket.writableLength;
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  return socket.writableLength === before && before > 0;
+}

@@ -1,0 +1,179 @@
+import { once } from 'node:events';
+import { expect, it } from 'vitest';
+import { encode, type Frame, TOKEN_BYTES } from '../../../src/route/relay/frames.ts';
+import { makeRelayKeys } from '../../../src/route/relay/keys.ts';
+import { relayRoute } from '../../../src/route/relay/relay.ts';
+import { startRelayProgram } from '../../support/relay/program.ts';
+import { callPort, echo, listenAsGateway, portOf, startRelayed } from '../../support/relay/relayed.ts';
+
+it('ends by itself, with code 0, when no client comes', async () => {
+  await using program = await startRelayProgram({ heartbeatSeconds: 0.2 });
+  expect(await program.ended).toBe(0);
+  expect(program.output().trimEnd().split('\n').at(-1)).toBe('devloop relay: no client for 0.2 s; ends.');
+});
+
+it('ends by itself when its client has gone, and not before', async () => {
+  await using gateway = await listenAsGateway((socket) => socket.pipe(socket));
+  await using relayed = await startRelayed(gateway, { heartbeatSeconds: 2 });
+  expect(await echo(await relayed.call(), 'here')).toBe('here');
+  await relayed.route[Symbol.asyncDispose]();
+  expect(await relayed.program.ended).toBe(0);
+  expect(relayed.program.output()).toContain('no client for 2 s; ends.');
+});
+
+it('does not count strangers at its control port as clients', async () => {
+  await using program = await startRelayProgram({ heartbeatSeconds: 1 });
+  const stranger = await program.dial();
+  stranger.on('error', () => {});
+  stranger.resume().write(encode(hello(Buffer.alloc(TOKEN_BYTES))));
+  expect(await program.ended).toBe(0);
+});
+
+it('listens for the Service only while there is somebody to carry to', async () => {
+  await using gateway = await listenAsGateway((socket) => socket.pipe(socket));
+  await using program = await startRelayProgram();
+  await expect(callPort(program.port)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  const options = { via: 'Pod a/b', pods: {}, dial: program.dial, keys: program.keys, emit() {} };
+  const ports = new Map([[portOf(gateway), program.port]]);
+  const route = await relayRoute({ ...options, ports, signal: new AbortController().signal });
+  expect(await echo(await callPort(program.port), 'x')).toBe('x');
+  await route[Symbol.asyncDispose]();
+  await expect.poll(() => callPort(program.port).catch((error) => error.code)).toBe('ECONNREFUSED');
+});
+
+it('lets a client with the key take over from the one before, who is told so', async () => {
+  await using gateway = await listenAsGateway((socket) => socket.pipe(socket));
+  await using other = await listenAsGateway((socket) => socket.end('the other one'));
+  await using relayed = await startRelayed(gateway);
+  const { program, events } = relayed;
+  expect(await echo(await relayed.call(), 'the first')).toBe('the first');
+  await using _second = await relayRoute({
+    via: 'Pod a/b',
+    pods: {},
+    dial: program.dial,
+    keys: program.keys,
+    emit() {},
+    ports: new Map([[portOf(other), program.port]]),
+    signal: new AbortController().signal,
+  });
+  expect(await echo(await relayed.call(), 'who?')).toBe('the other one');
+  await expect
+    .poll(() => events)
+    .toMatchObject([{ type: 'route.lost', cause: expect.stringContaining('another client') }]);
+  expect(await relayed.route.explain()).toMatchObject({ cause: expect.stringContaining('another client') });
+});
+
+it('takes nobody without the key, and lets nobody replace its client', async () => {
+  await using gateway = await listenAsGateway((socket) => socket.pipe(socket));
+  await using relayed = await startRelayed(gateway);
+  const strange = await makeRelayKeys();
+  const stop = new AbortController();
+  const causes: string[] = [];
+  const intruder = relayRoute({
+    via: 'Pod a/b',
+    pods: {},
+    ports: new Map([[1, relayed.program.port]]),
+    dial: async () => {
+      causes.push('dialled');
+      return await relayed.program.dial();
+    },
+    keys: { host: relayed.program.keys.host, client: strange.client },
+    emit() {},
+    signal: stop.signal,
+  });
+  intruder.catch(() => {});
+  await expect.poll(() => causes.length).toBeGreaterThan(2);
+  expect(await echo(await relayed.call(), 'still here')).toBe('still here');
+  stop.abort(new Error('enough'));
+  await expect(intruder).rejects.toThrow('enough');
+  expect(relayed.events).toEqual([]);
+});
+
+it('does not trust a program with another host key', async () => {
+  await using program = await startRelayProgram();
+  const strange = await makeRelayKeys();
+  const stop = new AbortController();
+  let dials = 0;
+  const route = relayRoute({
+    via: 'Pod a/b',
+    pods: {},
+    ports: new Map([[1, program.port]]),
+    dial: async () => {
+      dials += 1;
+      return await program.dial();
+    },
+    keys: { host: strange.host, client: program.keys.client },
+    emit() {},
+    signal: stop.signal,
+  });
+  route.catch(() => {});
+  await expect.poll(() => dials).toBeGreaterThan(1);
+  await expect(callPort(program.port)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  stop.abort(new Error('enough'));
+  await expect(route).rejects.toThrow('enough');
+});
+
+it('is not harmed by hostile bytes, long lengths, silence, and half a hello', async () => {
+  await using gateway = await listenAsGateway((socket) => socket.pipe(socket));
+  await using relayed = await startRelayed(gateway);
+  const open = await relayed.call();
+  expect(await echo(open, 'before', 'open')).toBe('before');
+  const token = Buffer.alloc(TOKEN_BYTES, 7);
+  const ownHello = encode(hello(token));
+  const attacks = [
+    Buffer.from('GET / HTTP/1.1\r\n\r\n'),
+    Buffer.from([3, 0xff, 0xff, 0xff]),
+    Buffer.alloc(100_000, 1),
+    ownHello.subarray(0, 20),
+    encode({ type: 'bye', reason: 'ended' }),
+    encode({ type: 'data', offset: 5, bytes: token }),
+    Buffer.concat([ownHello, encode({ type: 'data', offset: 5, bytes: token })]),
+    Buffer.concat([ownHello, encode({ type: 'data', offset: 0, bytes: Buffer.alloc(60_000, 65) })]),
+    Buffer.concat([ownHello, encode({ type: 'ack', received: 1_000_000 })]),
+    encode({ type: 'hello', token, fresh: false, received: 99 }),
+    Buffer.alloc(0),
+  ];
+  for (let round = 0; round < 5; round++) {
+    for (const bytes of attacks) {
+      const attacker = await relayed.program.dial();
+      attacker.on('error', () => {});
+      attacker.resume().write(bytes);
+    }
+  }
+  expect(await echo(open, 'after', 'open')).toBe('after');
+  expect(await echo(await relayed.call(), 'new')).toBe('new');
+  relayed.cutter.cut('reset');
+  expect(await echo(open, 'after a cut', 'open')).toBe('after a cut');
+  open.destroy();
+  expect(relayed.events).toEqual([]);
+});
+
+it('on SIGTERM ends idle connections at once and busy ones after their answer', async () => {
+  const asked = Promise.withResolvers<() => void>();
+  await using gateway = await listenAsGateway((socket) => {
+    socket.on('data', (chunk) => {
+      if (String(chunk) === 'slow') asked.resolve(() => socket.write('the late answer'));
+      else socket.write(chunk);
+    });
+    socket.on('end', () => socket.end());
+  });
+  await using relayed = await startRelayed(gateway);
+  const idle = await relayed.call();
+  const busy = await relayed.call();
+  expect(await echo(idle, 'quick', 'open')).toBe('quick');
+  busy.write('slow');
+  const answer = await asked.promise;
+  relayed.program.child.kill('SIGTERM');
+  await once(idle.resume(), 'end');
+  await expect(callPort(relayed.program.port)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  answer();
+  expect(String((await once(busy, 'data'))[0])).toBe('the late answer');
+  expect(await relayed.program.ended).toBe(0);
+  expect(relayed.program.output().trimEnd().split('\n').at(-1)).toBe(
+    'devloop relay: asked to stop (SIGTERM); ends.',
+  );
+});
+
+function hello(token: Buffer): Frame {
+  return { type: 'hello', token, fresh: true, received: 0 };
+}
