@@ -38,7 +38,7 @@ export function join(socket: Socket, channel: Channel): Traffic {
 }
 
 function intoChannel(socket: Socket, channel: Channel, traffic: Traffic): void {
-  let ended = false;
+  let state: 'open' | 'ending' | 'ended' = 'open';
   const resume = (): void => {
     if (channel.writableLength < MOST_WAITING) socket.resume();
   };
@@ -49,17 +49,19 @@ function intoChannel(socket: Socket, channel: Channel, traffic: Traffic): void {
   });
   // Not channel.end(): at the serving end ssh2 would close the whole channel, and no answer could come back.
   socket.on('end', () => {
-    ended = true;
-    whenWritten(channel, () => channel.eof());
+    state = 'ending';
+    if (!channel.writable) return;
+    channel.write('', () => {
+      channel.eof();
+      state = 'ended';
+      if (socket.closed) channel.close();
+    });
   });
   socket.on('error', () => channel.close());
-  // After both sides have ended, or broken off in the middle.
-  socket.on('close', () => (ended ? whenWritten(channel, () => channel.close()) : channel.close()));
-}
-
-function whenWritten(channel: Channel, then: () => void): void {
-  if (channel.writable) channel.write('', then);
-  else then();
+  // After both sides have ended, or broken off in the middle. What is still to be said is said first.
+  socket.on('close', () => {
+    if (state !== 'ending' || !channel.writable) channel.close();
+  });
 }
 
 function outOfChannel(socket: Socket, channel: Channel, traffic: Traffic): void {

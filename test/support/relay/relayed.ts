@@ -46,7 +46,7 @@ export async function startRelayed(gateway: Server, options: RelayProgramOptions
 export async function callPort(port: number): Promise<Socket> {
   const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true, noDelay: true });
   await once(socket, 'connect');
-  return socket;
+  return socket.on('error', () => {});
 }
 
 /** Says something and takes the answer; ends the connection then, unless it is to stay open. */
@@ -57,8 +57,12 @@ export async function echo(socket: Socket, words: string, then: 'open' | 'end' =
   return String(answer);
 }
 
+export interface TestGateway extends Server {
+  readonly open: ReadonlySet<Socket>;
+}
+
 /** Listens as a gateway does, on any free port of 127.0.0.1; ends with what it has open. */
-export async function listenAsGateway(serve: (socket: Socket) => void): Promise<Server & AsyncDisposable> {
+export async function listenAsGateway(serve: (socket: Socket) => void): Promise<TestGateway> {
   const open = new Set<Socket>();
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     open.add(socket);
@@ -69,6 +73,7 @@ export async function listenAsGateway(serve: (socket: Socket) => void): Promise<
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return Object.assign(server, {
+    open,
     async [Symbol.asyncDispose]() {
       for (const socket of open) socket.destroy();
       server.close();

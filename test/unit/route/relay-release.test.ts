@@ -1,0 +1,73 @@
+import { once } from 'node:events';
+import { createRequire } from 'node:module';
+import { queryObjects } from 'node:v8';
+import { expect, it } from 'vitest';
+import { DevloopError } from '../../../src/errors.ts';
+import { makeRelayKeys } from '../../../src/route/relay/keys.ts';
+import { relayRoute } from '../../../src/route/relay/relay.ts';
+import { dialTcp, startRelayProgram } from '../../support/relay/program.ts';
+import { echo, listenAsGateway, portOf, startRelayed } from '../../support/relay/relayed.ts';
+
+// The class is not in what the package exports.
+const { Channel } = createRequire(import.meta.url)('ssh2/lib/Channel.js');
+
+it('gives up at the signal, and leaves no timer', async () => {
+  const keys = await makeRelayKeys();
+  const timers = (): number => process.getActiveResourcesInfo().filter((one) => one === 'Timeout').length;
+  const before = timers();
+  const stop = new AbortController();
+  const refused = new DevloopError('relay.failed', 'no such Pod', { hint: 'kubectl get pods' });
+  let dials = 0;
+  const route = relayRoute({
+    via: 'Pod a/b',
+    pods: {},
+    ports: new Map([[1, 2]]),
+    dial: async () => {
+      dials += 1;
+      if (dials === 3) stop.abort(new Error('interrupted'));
+      throw refused;
+    },
+    keys,
+    emit() {},
+    signal: stop.signal,
+  });
+  await expect(route).rejects.toThrow('interrupted');
+  expect(timers()).toBeLessThanOrEqual(before);
+});
+
+it('leaves neither timer nor connection when it is disposed of', async () => {
+  await using gateway = await listenAsGateway((socket) => socket.pipe(socket));
+  await using program = await startRelayProgram();
+  const held = (): string[] =>
+    process.getActiveResourcesInfo().filter((one) => one === 'Timeout' || one === 'TCPSocketWrap');
+  const before = held();
+  const route = await relayRoute({
+    via: 'Pod a/b',
+    pods: {},
+    ports: new Map([[portOf(gateway), program.port]]),
+    dial: () => dialTcp(program.controlPort),
+    keys: program.keys,
+    emit() {},
+    signal: new AbortController().signal,
+  });
+  expect(held().length).toBeGreaterThan(before.length);
+  await route[Symbol.asyncDispose]();
+  expect(held()).toEqual(before);
+});
+
+it('keeps nothing of connections that have ended', async () => {
+  await using gateway = await listenAsGateway((socket) => socket.pipe(socket));
+  await using relayed = await startRelayed(gateway);
+  for (let count = 0; count < 50; count++) {
+    const caller = await relayed.call();
+    if (count % 2 === 0) {
+      caller.resume().end('in order');
+      await once(caller, 'close');
+    } else {
+      expect(await echo(caller, 'in a hurry', 'open')).toBe('in a hurry');
+      caller.resetAndDestroy();
+    }
+  }
+  await expect.poll(() => gateway.open.size).toBe(0);
+  await expect.poll(() => queryObjects(Channel, { format: 'count' })).toBeLessThan(10);
+});

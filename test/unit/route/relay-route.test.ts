@@ -1,0 +1,83 @@
+import { once } from 'node:events';
+import { expect, it } from 'vitest';
+import { startRelayProgram } from '../../support/relay/program.ts';
+import {
+  echo,
+  listenAsGateway,
+  portOf,
+  startRelayed,
+  type TestGateway,
+} from '../../support/relay/relayed.ts';
+
+it('says where it leads', async () => {
+  await using gateway = await echoGateway();
+  await using relayed = await startRelayed(gateway);
+  const { route, program } = relayed;
+  expect(route).toMatchObject({
+    name: 'relay',
+    via: 'Pod shop/devloop-relay-4f2a',
+    reach: { pods: { app: 'relay' } },
+  });
+  expect(route.portFor(portOf(gateway))).toBe(program.port);
+  expect(await route.explain()).toBeUndefined();
+});
+
+it('keeps quiet about a short cut, and open connections through it', async () => {
+  await using gateway = await echoGateway();
+  await using relayed = await startRelayed(gateway);
+  const open = await relayed.call();
+  expect(await echo(open, 'one', 'open')).toBe('one');
+  relayed.cutter.cut('reset');
+  expect(await echo(open, 'two', 'open')).toBe('two');
+  expect(relayed.cutter.count).toBe(2);
+  expect(relayed.events).toEqual([]);
+});
+
+it('says when a cut lasts, why, and when it is mended; open connections outlive it', async () => {
+  await using gateway = await echoGateway();
+  await using relayed = await startRelayed(gateway);
+  const { route, events, cutter } = relayed;
+  const open = await relayed.call();
+  expect(await echo(open, 'one', 'open')).toBe('one');
+  cutter.refuse(true);
+  cutter.cut('end');
+  await expect.poll(() => events, { timeout: 5000 }).toMatchObject([{ type: 'route.lost', route: 'relay' }]);
+  expect(await route.explain()).toMatchObject({
+    cause: expect.stringContaining('Pod shop/devloop-relay-4f2a'),
+    cure: expect.stringContaining('kubectl logs --namespace shop devloop-relay-4f2a'),
+  });
+  cutter.refuse(false);
+  expect(await echo(open, 'two', 'open')).toBe('two');
+  await expect
+    .poll(() => events)
+    .toMatchObject([{ type: 'route.lost' }, { type: 'route.mended', route: 'relay' }]);
+  const { ms } = events[1] as { ms: number };
+  expect(ms).toBeGreaterThanOrEqual(1000);
+  expect(await route.explain()).toBeUndefined();
+});
+
+it('begins anew with a program that took the place of the one before, and resets what was open', async () => {
+  await using gateway = await echoGateway();
+  await using relayed = await startRelayed(gateway);
+  const { program, events } = relayed;
+  const open = await relayed.call();
+  expect(await echo(open, 'one', 'open')).toBe('one');
+  const [atGateway] = gateway.open;
+  const broken = once(atGateway!, 'error');
+  program.child.kill('SIGKILL');
+  await program.ended;
+  const { keys, controlPort, port } = program;
+  await using _next = await startRelayProgram({ keys, controlPort, port });
+  expect((await broken)[0]).toMatchObject({ code: 'ECONNRESET' });
+  await expect
+    .poll(() => events, { timeout: 10_000 })
+    .toMatchObject([
+      { type: 'route.lost', cause: expect.any(String) },
+      { type: 'route.mended', via: 'Pod shop/devloop-relay-4f2a' },
+    ]);
+  expect(await echo(await relayed.call(), 'again')).toBe('again');
+});
+
+async function echoGateway(): Promise<TestGateway> {
+  return await listenAsGateway((socket) => socket.pipe(socket));
+}
