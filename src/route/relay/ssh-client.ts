@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { connect } from 'node:net';
-import type { AcceptConnection, Client, RejectConnection } from 'ssh2';
+import type { AcceptConnection, Client, ClientChannel, RejectConnection } from 'ssh2';
 import { join } from './join.ts';
 import type { RelayKeys } from './keys.ts';
 import type { ResumableStream } from './resumable.ts';
@@ -41,20 +41,23 @@ export async function forwardPorts(
   client.on('tcp connection', ({ destPort }, accept, reject) => {
     const port = gatewayPorts.get(destPort);
     if (port === undefined) reject();
-    else connectGateway(port, accept, reject);
+    else connectGateway(port, stream, accept, reject);
   });
   await Promise.all([...gatewayPorts.keys()].map((port) => listenInPod(client, port)));
 }
 
 function connectGateway(
   port: number,
-  accept: AcceptConnection<import('ssh2').ClientChannel>,
+  stream: ResumableStream,
+  accept: AcceptConnection<ClientChannel>,
   reject: RejectConnection,
 ): void {
   const socket = connect({ host: LOCALHOST, port, allowHalfOpen: true, noDelay: true });
   const refused = (): void => reject();
   socket.once('error', refused);
   socket.once('connect', () => {
+    // A channel of a session that is over would never be closed.
+    if (stream.destroyed) return void socket.destroy();
     socket.off('error', refused).pause();
     join(socket, accept());
   });

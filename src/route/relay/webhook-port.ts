@@ -16,7 +16,7 @@ const MOST_WAITING = 256;
  */
 export class WebhookPort {
   #port: number;
-  #server: Server | undefined;
+  #server: Promise<Server> | undefined;
   #carrier: Carrier | undefined;
   #waiting = new Set<() => void>();
   #open = new Map<Socket, Traffic | undefined>();
@@ -25,10 +25,16 @@ export class WebhookPort {
     this.#port = port;
   }
 
-  /** Listens, if it does not yet, and carries what comes, and what waits, this way. */
+  /** Listens, if it does not yet, and carries what comes, and what waits, this way. Rejects where the port is not free. */
   async serve(carrier: Carrier): Promise<void> {
-    this.#server ??= await listenOnAll(this.#port, (socket) => this.#arrived(socket));
     this.#carrier = carrier;
+    this.#server ??= listenOnAll(this.#port, (socket) => this.#arrived(socket));
+    try {
+      await this.#server;
+    } catch (error) {
+      this.close();
+      throw error;
+    }
     for (const go of this.#waiting) go();
     this.#waiting.clear();
   }
@@ -45,7 +51,10 @@ export class WebhookPort {
 
   close(): void {
     this.#carrier = undefined;
-    this.#server?.close();
+    this.#server?.then(
+      (server) => server.close(),
+      () => {},
+    );
     this.#server = undefined;
   }
 
