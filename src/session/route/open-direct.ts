@@ -1,5 +1,6 @@
 import type { ClusterApi } from '../../cluster/api.ts';
 import type { Node, Service } from '../../cluster/objects.ts';
+import { assertTakeable } from '../../cluster/service.ts';
 import { DevloopError } from '../../errors.ts';
 import { hostPort, sharedFamilies } from '../../route/addresses.ts';
 import { directAddresses, directRoute, isOwn } from '../../route/direct.ts';
@@ -23,6 +24,7 @@ export async function openDirect(routing: Routing): Promise<OpenRoute> {
   });
   const failures: string[] = [];
   for (const { address, source } of addresses) {
+    for (const service of services) assertTakeable(service, address);
     await using stack = new AsyncDisposableStack();
     const gateways = stack.use(await startGateways(routing, address));
     const route = directRoute(address);

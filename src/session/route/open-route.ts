@@ -1,3 +1,4 @@
+import { assertTakeable } from '../../cluster/service.ts';
 import { DevloopError } from '../../errors.ts';
 import { openDirect } from './open-direct.ts';
 import { openRelay } from './open-relay.ts';
@@ -9,6 +10,7 @@ const OF_THE_WAY = new Set(['route.none', 'route.address', 'relay.failed', 'clus
 
 /** Opens the first way over which kube-apiserver is seen to reach a gateway here. Nothing of the user's is touched. */
 export async function openRoute(routing: Routing, ways: Way[]): Promise<OpenRoute> {
+  for (const { service } of routing.target.services) assertTakeable(service);
   const [only, ...others] = ways;
   if (only === undefined) throw new Error('no way to try');
   if (others.length === 0) return await openWay(routing, only);
