@@ -69,7 +69,7 @@ async function waitingOf(
 ): Promise<{ waiting: string[]; cut: boolean }> {
   const stored = spec.versions.find((version) => version.storage && version.served) ?? spec.versions[0]!;
   const path = `/apis/${spec.group}/${stored.name}/${spec.names.plural}`;
-  const list = await api.call<{ items: KubeObject[]; metadata?: { continue?: string } }>(
+  const list = await api.call<{ items: KubeObject[] | null; metadata?: { continue?: string } }>(
     'GET',
     path,
     undefined,
@@ -79,7 +79,7 @@ async function waitingOf(
       signal,
     },
   );
-  const waiting = list.items
+  const waiting = (list.items ?? [])
     .filter(
       ({ metadata }) => metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).length > 0,
     )

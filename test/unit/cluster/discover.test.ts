@@ -475,6 +475,17 @@ describe('ports', () => {
   });
 });
 
+it('goes on without the ports that cannot be right, for whoever takes the refusal', async () => {
+  const ports = [{ port: 8443, targetPort: 9443 }];
+  install(cluster, { namespace: 's', service: 'x', deployment: 'x', webhooks: shopWebhooks, ports });
+  const refused: string[] = [];
+  const refuse = (error: Error): void => void refused.push(error.message);
+  const target = await discover(cluster.api, { services: [] }, shop, () => {}, refuse);
+  expect(refused).toEqual([expect.stringContaining('no port 443')]);
+  expect(names(target)).toEqual({ services: ['s/x'], deployment: 'x' });
+  expect(target.services[0]!.ports).toEqual([]);
+});
+
 it('ignores the webhook configuration of a probe, and webhooks at a URL', async () => {
   cluster.put<WebhookConfiguration>('ValidatingWebhookConfiguration', {
     metadata: { name: 'devloop-probe-1', labels: { 'devloop.dev/session': 's1' } },

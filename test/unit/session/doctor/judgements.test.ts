@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { ApiError } from '../../../../src/cluster/api-errors.ts';
 import type { TargetService } from '../../../../src/cluster/discover.ts';
 import type { Deployment, EndpointSlice, Pod, Service } from '../../../../src/cluster/objects.ts';
+import type { Permission } from '../../../../src/cluster/permissions.ts';
 import type { DevloopEvent } from '../../../../src/report/events.ts';
 import { certificateFinding } from '../../../../src/session/doctor/certificate.ts';
+import { NotChecked } from '../../../../src/session/doctor/check.ts';
 import { endpointRoutingFinding, routingOf } from '../../../../src/session/doctor/endpoint-routing.ts';
 import { type Envtest, envtestFinding } from '../../../../src/session/doctor/envtest.ts';
 import { finalizersFinding } from '../../../../src/session/doctor/finalizers.ts';
@@ -12,7 +15,7 @@ import { podsFinding } from '../../../../src/session/doctor/pods.ts';
 import { rightsFinding } from '../../../../src/session/doctor/rights.ts';
 import { routeFinding } from '../../../../src/session/doctor/routes.ts';
 import { serviceFinding } from '../../../../src/session/doctor/service.ts';
-import { targetFinding } from '../../../../src/session/doctor/target.ts';
+import { targetCheck, targetFinding } from '../../../../src/session/doctor/target.ts';
 import { issue, NAME } from '../../certificates/openssl.ts';
 
 const service = (spec: Service['spec'] = {}, labels: Record<string, string> = {}): Service => ({
@@ -41,6 +44,16 @@ describe('the target', () => {
       answer: 'Service shop/hook',
       proof: 'service shop/hook: a path',
     });
+  });
+
+  it('is not checked where the list of missing rights says more than the first refusal', async () => {
+    const look = (lacking: Permission[]) =>
+      targetCheck(
+        Promise.reject(new ApiError('services is forbidden', 403, 'Forbidden')),
+        Promise.resolve({ asked: lacking, lacking }),
+      ).run(AbortSignal.timeout(1000));
+    await expect(look([{ kind: 'Service', verb: 'list', why: '' }])).rejects.toThrow(NotChecked);
+    await expect(look([])).rejects.toThrow(ApiError);
   });
 
   it('is doubtful with what discovery warns of, and when there is none', () => {
