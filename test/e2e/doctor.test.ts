@@ -155,7 +155,6 @@ it('tells people in columns, in words, without colours where there is no termina
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'ignore'],
   });
-  console.error(out);
   expect(out).toMatch(/^good {5}cluster {10}Kubernetes v1\./);
   expect(out).toMatch(/^unknown {2}image /m);
   expect(out).not.toContain('\x1b');
@@ -369,6 +368,18 @@ describe('one broken thing', () => {
     run.signal('SIGINT');
     expect(await run.exited, run.log()).toBe(130);
     expect(await snapshot(cluster, NAMESPACE)).toEqual(before.snapshot);
+    expect(await versions()).toEqual(before.versions);
+  });
+
+  it('kill -9 while it probes: devloop down removes what is left', async () => {
+    const before = { snapshot: await snapshot(cluster, NAMESPACE), versions: await versions() };
+    await using run = startDevloop(['doctor', '--address', BLACK_HOLE], { cwd: checkout, env: env() });
+    await run.waitFor('waiting');
+    run.signal('SIGKILL');
+    await run.exited;
+    expect(await snapshot(cluster, NAMESPACE)).not.toEqual(before.snapshot);
+    expect((await runDevloop(['down'], { cwd: checkout, env: env() })).code).toBe(0);
+    await eventually(async () => expect(await snapshot(cluster, NAMESPACE)).toEqual(before.snapshot));
     expect(await versions()).toEqual(before.versions);
   });
 

@@ -1,4 +1,5 @@
 import { discover, type Target } from '../../cluster/discover.ts';
+import type { Service } from '../../cluster/objects.ts';
 import type { DevloopError } from '../../errors.ts';
 import type { DevloopEvent } from '../../report/events.ts';
 import { hintsOf, type Opened } from '../open.ts';
@@ -22,20 +23,25 @@ export interface Patient {
   groups: Set<string>;
   told: DevloopEvent[];
   /** Services whose ports cannot be right; they are in the target without those ports. */
-  refusals: DevloopError[];
+  refusals: Refused[];
+}
+
+export interface Refused {
+  service: Service;
+  error: DevloopError;
 }
 
 /** Discovers as `up` does, but goes on where a Service has wrong ports: all the rest can still be checked. */
 export async function findPatient({ opened }: Case): Promise<Patient> {
   const told: DevloopEvent[] = [];
-  const refusals: DevloopError[] = [];
+  const refusals: Refused[] = [];
   const hints = await hintsOf(opened);
   const target = await discover(
     opened.api,
     opened.wanted,
     hints,
     (event) => told.push(event),
-    (error) => refusals.push(error),
+    (error, service) => refusals.push({ error, service }),
   );
   return { target, groups: hints.groups, told, refusals };
 }

@@ -19,7 +19,7 @@ export function portCheck(patient: Promise<Patient>): Check {
       for (const port of ports) await requireFreePort(port);
       return {
         verdict: 'good',
-        answer: `${ports.length === 1 ? 'port' : 'ports'} ${ports.join(', ')} of this machine free for the controller`,
+        answer: `the controller can listen on this machine: ${ports.join(', ')} free`,
         proof: 'listened there for a moment, on each kind of address',
       };
     },

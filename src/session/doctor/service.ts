@@ -14,33 +14,33 @@ export function serviceCheck(patient: Promise<Patient>): Check {
     async run() {
       const { target, refusals } = await standingOn(patient, 'there is no target');
       if (target.services.length === 0) throw new NotChecked('the target has no webhook Service');
-      const wrong = refusals.map((error) => findingOf(error, false));
-      return [...wrong, ...target.services.flatMap((service) => serviceFinding(service))];
+      const wrong = refusals.map(({ error }) => findingOf(error, false));
+      const others = target.services.filter(
+        (one) => !refusals.some(({ service }) => service === one.service),
+      );
+      return [...wrong, ...others.map((one) => serviceFinding(one))];
     },
   };
 }
 
-/** Nothing for a Service whose ports were refused already. Pure. */
-export function serviceFinding(service: TargetService): Finding[] {
+/** Pure. */
+export function serviceFinding(service: TargetService): Finding {
   const { namespace, name } = service.service.metadata;
   try {
     assertTakeable(service.service);
   } catch (error) {
     if (!(error instanceof DevloopError)) throw error;
-    return [findingOf(error, false)];
+    return findingOf(error, false);
   }
-  if (service.ports.length === 0) return [];
   const ways = service.ports.map(({ port, targetPort }) => {
     const declared = servicePort(service.service, port)?.targetPort;
     return `${port} -> ${typeof declared === 'string' ? `${declared} (${targetPort})` : targetPort}`;
   });
   const callers = [...new Set(service.calls.map((call) => call.from))].join(', ') || 'nobody yet';
   const taken = sessionOf(service.service) === undefined ? '' : '; it is taken over just now';
-  return [
-    {
-      verdict: 'good',
-      answer: `Service ${namespace}/${name} can be led here${taken}: ports ${ways.join(', ')}`,
-      proof: `called by ${callers}`,
-    },
-  ];
+  return {
+    verdict: 'good',
+    answer: `Service ${namespace}/${name} can be led here${taken}: port ${ways.join(', ')}`,
+    proof: `called by ${callers}`,
+  };
 }

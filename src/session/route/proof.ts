@@ -97,7 +97,7 @@ function withFamily(cause: string, { metadata, spec }: Service, reach: Reach): s
 
 async function proveLike(
   { service: like, ports }: TargetService,
-  { api, session, signal }: Routing,
+  { api, session, signal, inARow = 1 }: Routing,
   { route, gateways }: ProvenEnds,
   limitMs: number,
 ): Promise<Proof> {
@@ -119,7 +119,7 @@ async function proveLike(
   const prober = stack.use(
     await createProber(api, session, { namespace, service: ref.name, port: 443, caBundle }, LANGUAGE),
   );
-  return await probeUntil(prober, 'us', 1, limitMs, signal);
+  return await probeUntil(prober, 'us', inARow, limitMs, signal);
 }
 
 /** Led to Pods by a selector, as the user's Service will be; to an address by endpoints of ours. */

@@ -22,6 +22,8 @@ export interface Routing {
   ask?: Ask | undefined;
   emit: Emit;
   signal: AbortSignal;
+  /** How many probes in a row prove a way; one where absent. */
+  inARow?: number;
 }
 
 export interface RouteSettings {
