@@ -50,7 +50,7 @@ describe('the target', () => {
     const look = (lacking: Permission[]) =>
       targetCheck(
         Promise.reject(new ApiError('services is forbidden', 403, 'Forbidden')),
-        Promise.resolve({ asked: lacking, lacking }),
+        Promise.resolve({ asked: lacking, lacking, ways: [] }),
       ).run(AbortSignal.timeout(1000));
     await expect(look([{ kind: 'Service', verb: 'list', why: '' }])).rejects.toThrow(NotChecked);
     await expect(look([])).rejects.toThrow(ApiError);

@@ -1,0 +1,166 @@
+import { execFileSync } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startCluster, type TestCluster } from '../support/cluster/cluster.ts';
+import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
+import { eventually } from '../support/eventually.ts';
+import { loadRelayImage } from '../support/relay-image.ts';
+import { application, checkoutSample, deploySample, NAMESPACE, SERVICE } from '../support/sample-operator.ts';
+import { snapshot } from '../support/snapshot.ts';
+import { startSshd, type TestSshd } from '../support/sshd/sshd.ts';
+
+const WEBHOOK = 'internal/webhook/v1/application_webhook.go';
+const MESSAGE = 'an Application needs an image';
+/** Nobody has it: documentation addresses lead nowhere. */
+const NOWHERE = '192.0.2.7';
+
+describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
+  'routes, endpoint routing $aggregatorRouting',
+  (mode) => {
+    let cluster: TestCluster;
+    let sshd: TestSshd;
+    let checkout: Awaited<ReturnType<typeof checkoutSample>>;
+    let before: Awaited<ReturnType<typeof snapshot>>;
+    let edits = 0;
+
+    beforeAll(async () => {
+      cluster = await startCluster({ ...mode, log: (line) => console.error(line) });
+      await loadRelayImage(cluster);
+      await deploySample(cluster);
+      sshd = await startSshd(['GatewayPorts clientspecified']);
+      checkout = await checkoutSample();
+      before = await snapshot(cluster, NAMESPACE);
+    }, 1_800_000);
+
+    afterAll(async () => {
+      await checkout?.[Symbol.asyncDispose]();
+      await sshd?.[Symbol.asyncDispose]();
+      await cluster?.[Symbol.asyncDispose]();
+    });
+
+    const env = (): Record<string, string> => ({ KUBECONFIG: cluster.kubeconfig, CGO_ENABLED: '0' });
+    const goEnv = (name: string): string => execFileSync('go', ['env', name], { encoding: 'utf8' }).trim();
+    /** The home directory whose key sshd takes; Go's caches stay where they are. */
+    const sshEnv = (): Record<string, string> => ({
+      ...env(),
+      ...sshd.env,
+      GOCACHE: goEnv('GOCACHE'),
+      GOMODCACHE: goEnv('GOMODCACHE'),
+    });
+    const start = (args: string[], variables = env()): DevloopRun =>
+      startDevloop(['up', ...args], { cwd: checkout.directory, env: variables });
+    const answer = (): Promise<string> =>
+      cluster
+        .kubectl(['apply', '--dry-run=server', '-f', '-'], { input: application('bad', '') })
+        .then(String, (error: Error) => error.message);
+
+    /** Changes what the local webhook says; returns the new text. */
+    async function edit(): Promise<string> {
+      const file = join(checkout.directory, WEBHOOK);
+      const text = `answered here, ${++edits}.`;
+      const source = await readFile(file, 'utf8');
+      await writeFile(file, source.replace(/imageRequired = ".*"/, `imageRequired = "${text}"`));
+      return text;
+    }
+
+    async function expectSaved(up: DevloopRun): Promise<void> {
+      const outcomes: string[] = [];
+      let going = true;
+      const load = (async () => {
+        while (going) outcomes.push(await answer());
+      })();
+      const text = await edit();
+      await up.waitFor('controller.replaced', undefined, 120_000);
+      await eventually(async () => expect(outcomes.at(-1)).toContain(text));
+      going = false;
+      await load;
+      expect(outcomes.filter((one) => !one.includes('answered here'))).toEqual([]);
+    }
+
+    async function expectPutBack(up: DevloopRun): Promise<void> {
+      up.signal('SIGINT');
+      expect(await up.exited, up.log()).toBe(130);
+      expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
+      expect(await answer()).toContain(MESSAGE);
+    }
+
+    it('ssh: a review, a save under load, a tunnel that breaks, and everything back', async () => {
+      const text = await edit();
+      await using up = start(['--route', `ssh:${sshd.to}`], sshEnv());
+      await up.waitFor('session.ready', undefined, 300_000);
+      const proven = await up.waitFor('route.proven', (event) => event.service.includes(SERVICE));
+      expect(proven).toMatchObject({ route: 'ssh', address: expect.stringContaining(sshd.address) });
+      expect(await answer()).toContain(text);
+      await expectSaved(up);
+      expect(await sshd.killSessions()).toBeGreaterThan(0);
+      await up.waitFor('route.mended');
+      await eventually(async () => expect(await answer()).toContain('answered here'));
+      await expectPutBack(up);
+    });
+
+    it('relay: a review, a save under load, a Pod that is deleted, and everything back', async () => {
+      const text = await edit();
+      await using up = start(['--route', 'relay']);
+      await up.waitFor('session.ready', undefined, 300_000);
+      expect(await answer()).toContain(text);
+      await expectSaved(up);
+      await cluster.kubectl(['-n', NAMESPACE, 'delete', 'pod', '-l', 'devloop.dev/relay', '--wait=false']);
+      await up.waitFor('route.mended');
+      await eventually(async () => expect(await answer()).toContain('answered here'));
+      await expectPutBack(up);
+    });
+
+    it('relay: killed, and put back by down from another directory', async () => {
+      await edit();
+      await using up = start(['--route', 'relay']);
+      await up.waitFor('session.ready', undefined, 300_000);
+      up.signal('SIGKILL');
+      await up.exited;
+      const { code, log } = await runDevloop(['down'], { cwd: tmpdir(), env: env() });
+      expect(code, log).toBe(0);
+      expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
+      expect(
+        await cluster.kubectl([
+          '-n',
+          NAMESPACE,
+          'get',
+          'pods,secrets',
+          '-l',
+          'devloop.dev/session',
+          '-o',
+          'name',
+        ]),
+      ).toBe('');
+    });
+
+    it('auto: takes the relay where the machine is not reached, and says why', async () => {
+      const text = await edit();
+      await using up = start(['--address', NOWHERE, '--port', '17443']);
+      await up.waitFor('session.ready', undefined, 300_000);
+      const note = await up.waitFor('note', (event) => event.message.includes('relay route'));
+      expect(note.message).toContain(`direct: The cluster does not reach this machine`);
+      expect(note.message).toContain(NOWHERE);
+      expect(await answer()).toContain(text);
+      await expectPutBack(up);
+    });
+
+    it('ssh: a host that listens on loopback only is refused with the line that cures it', async () => {
+      await sshd.restart(['GatewayPorts no']);
+      const { code, events } = await runDevloop(['up', '--route', `ssh:${sshd.to}`], {
+        cwd: checkout.directory,
+        env: sshEnv(),
+      });
+      expect(code).toBe(5);
+      expect(events.at(-1)).toMatchObject({
+        type: 'error',
+        code: 'route.none',
+        message: expect.stringMatching(/kube-apiserver says: .*refused[\s\S]*loopback/),
+        hint: expect.stringContaining('GatewayPorts clientspecified'),
+      });
+      expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
+      await sshd.restart();
+    });
+  },
+);
