@@ -1,6 +1,6 @@
 /** The objects that lead a Service to an address of ours. Pure: see docs/architecture.md for why all of them are needed. */
 import { SESSION_LABEL } from './marks.ts';
-import type { EndpointSlice, Endpoints, Service } from './objects.ts';
+import type { EndpointSlice, Endpoints, KubeObject, Service } from './objects.ts';
 
 /** Where reviews for one Service shall go: this address, and a gateway's port for each Service port (by the port's name). */
 export interface Destination {
@@ -65,6 +65,15 @@ export function ourEndpoints(
       },
     ],
   };
+}
+
+/** The session's label alone says nothing: the controllers copy a Service's labels to the endpoints that they make for it. */
+export function isOurSlice({ metadata }: KubeObject): boolean {
+  return metadata.labels?.[MANAGED_BY] === OUR_MANAGER;
+}
+
+export function isOurEndpoints({ metadata }: KubeObject): boolean {
+  return metadata.labels?.[SKIP_MIRROR] !== undefined;
 }
 
 /** Slices that Kubernetes' own controllers made and will make again when the selector is back. */

@@ -1,5 +1,6 @@
 import type { ClusterApi } from './api.ts';
 import { ApiError } from './api-errors.ts';
+import { isOurEndpoints, isOurSlice } from './endpoints.ts';
 import { SESSION_LABEL, sessionOf } from './marks.ts';
 import type { KubeObject } from './objects.ts';
 import { isRelayObject } from './relay-manifest.ts';
@@ -16,7 +17,6 @@ const MARKED_KINDS: Kind[] = [
   'Lease',
 ];
 
-/** Kinds of which only the relay's own objects count: others may have been given the label by chance, and must not be deleted. */
 const RELAY_KINDS = new Set<Kind>(['Pod', 'Secret']);
 
 /** Names and labels without the contents, which nobody needs to see here. */
@@ -49,7 +49,7 @@ export async function findMarked(
       session: sessionOf(object)!,
       object,
     }));
-    return RELAY_KINDS.has(kind) ? found.filter(isLivingRelay) : found;
+    return found.filter(isOurs);
   };
   const everywhere = async (kind: Kind): Promise<Marked[]> => {
     try {
@@ -76,9 +76,14 @@ export async function findMarked(
   return { marked: [...marked, ...(await relaySecrets(list, marked, namespaces))], unseen };
 }
 
-/** A Pod that is told to end needs seconds for it, and nobody has to do anything about it any more. */
-function isLivingRelay({ ref, session, object }: Marked): boolean {
-  return isRelayObject(ref, session) && object.metadata.deletionTimestamp === undefined;
+/** Whether it carries the label because of the session, and not because a controller copied it. */
+function isOurs({ ref, session, object }: Marked): boolean {
+  if (ref.kind === 'EndpointSlice') return isOurSlice(object);
+  if (ref.kind === 'Endpoints') return isOurEndpoints(object);
+  // A Pod that is told to end needs seconds for it, and nobody has to do anything about it any more.
+  if (RELAY_KINDS.has(ref.kind))
+    return isRelayObject(ref, session) && object.metadata.deletionTimestamp === undefined;
+  return true;
 }
 
 /**

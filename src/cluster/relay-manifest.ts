@@ -13,7 +13,10 @@ const DIRECTORY = '/relay';
 const UID = 65_532;
 /** Nothing is left to relay after a day without a look at the Pod: the last resort against forgotten ones. */
 const DAY_SECONDS = 24 * 3600;
-const LAST_UNPRIVILEGED_PORT = 1024;
+const LISTEN_LIMIT_MS = 20_000;
+/** Longer than the program lets reviews under way take when it is told to end. */
+const GRACE_SECONDS = 15;
+const FIRST_UNPRIVILEGED_PORT = 1024;
 
 /** A port on which kube-apiserver calls the relay. */
 export interface RelayPort {
@@ -84,7 +87,7 @@ export function relayPod(spec: RelaySpec, suffix: string, options: { uid: boolea
       ...spec.placement,
       restartPolicy: 'Never',
       activeDeadlineSeconds: DAY_SECONDS,
-      terminationGracePeriodSeconds: 5,
+      terminationGracePeriodSeconds: GRACE_SECONDS,
       automountServiceAccountToken: false,
       enableServiceLinks: false,
       // It looks up no names.
@@ -114,7 +117,7 @@ function container({ image, ports, controlPort }: RelaySpec): object {
     })),
     // Limits as well as requests, since quotas may demand both.
     resources: { requests: { cpu: '10m', memory: '64Mi' }, limits: { cpu: '500m', memory: '256Mi' } },
-    startupProbe: startupProbe(controlPort),
+    lifecycle: { postStart: untilListening(controlPort) },
     securityContext: {
       allowPrivilegeEscalation: false,
       readOnlyRootFilesystem: true,
@@ -126,22 +129,25 @@ function container({ image, ports, controlPort }: RelaySpec): object {
 }
 
 /**
- * Asked once, and not again when it has held: a readiness probe on a webhook port would send us a connection every second.
- * It waits inside, since the kubelet asks at most once a second.
+ * Keeps the Pod from counting as started before the program listens, and so as ready: once, half a second sooner than a probe,
+ * which the kubelet runs by the second, and without the connection a second that a readiness probe on a webhook port would send
+ * us. Not on a webhook port, since the program opens those for its client.
  */
-function startupProbe(port: number): object {
-  const script = `const go=()=>require('node:net').connect(${port},'127.0.0.1',function(){this.destroy()}).on('error',()=>setTimeout(go,20));go()`;
-  return {
-    exec: { command: ['node', '-e', script] },
-    periodSeconds: 1,
-    timeoutSeconds: 10,
-    failureThreshold: 6,
-  };
+function untilListening(port: number): object {
+  const script = `
+    const late = setTimeout(() => { throw new Error('nothing listens on 127.0.0.1:${port}') }, ${LISTEN_LIMIT_MS});
+    const call = () => {
+      const socket = require('node:net').connect(${port}, '127.0.0.1');
+      socket.on('connect', () => { clearTimeout(late); socket.destroy(); });
+      socket.on('error', () => setTimeout(call, 20));
+    };
+    call();`;
+  return { exec: { command: ['node', '-e', script] } };
 }
 
 /** Without a capability, which a user other than root would not get, low ports need this one of the sysctls called safe. */
 function sysctls(ports: RelayPort[]): object {
-  if (!ports.some(({ port }) => port < LAST_UNPRIVILEGED_PORT)) return {};
+  if (!ports.some(({ port }) => port < FIRST_UNPRIVILEGED_PORT)) return {};
   return { sysctls: [{ name: 'net.ipv4.ip_unprivileged_port_start', value: '0' }] };
 }
 

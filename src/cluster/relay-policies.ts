@@ -113,6 +113,5 @@ function opens({ from = [], ports = [] }: Ingress, { name, port }: RelayPort): b
 }
 
 function isEverywhere(block: { cidr: string; except?: string[] } | undefined): boolean {
-  if (block === undefined) return false;
-  return block.cidr.endsWith('/0') && (block.except ?? []).length === 0;
+  return block?.cidr.endsWith('/0') === true && (block.except ?? []).length === 0;
 }

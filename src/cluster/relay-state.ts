@@ -78,8 +78,7 @@ function readiness({ spec, status }: Pod): RelayState {
   // A Pod that once ran and is not ready any more: its node does not answer.
   if (ready?.reason === 'NodeNotReady' || ready?.status === 'Unknown')
     return { is: 'gone', cause: `its node ${spec?.nodeName ?? ''} does not answer` };
-  const running = status?.containerStatuses?.some(({ state }) => state?.running !== undefined);
-  return { is: 'starting', for: running ? 'its program to listen' : 'its image and its start' };
+  return { is: 'starting', for: 'its image and its program' };
 }
 
 /** The kubelet copies the end of the log into the status: see terminationMessagePolicy. */

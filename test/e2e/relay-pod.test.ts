@@ -382,7 +382,15 @@ describe('the relay Pod', () => {
   });
 
   it('is replaced by one with the same labels when it is deleted, and not when its session was put back', async () => {
-    await using relay = await keepRelay(api, { ...spec('kept'), emit, signal });
+    let looks = 0;
+    const watched: ClusterApi = {
+      ...api,
+      get(ref, options) {
+        if (ref.kind === 'Secret') looks++;
+        return api.get(ref, options);
+      },
+    };
+    await using relay = await keepRelay(watched, { ...spec('kept'), emit, signal });
     const first = relay.pod;
     await cluster.kubectl(['delete', 'pod', first, '-n', STRICT, '--wait=false']);
     await eventually(async () => expect(relay.pod).not.toBe(first));
@@ -393,14 +401,21 @@ describe('the relay Pod', () => {
     expect(events).toContainEqual(
       expect.objectContaining({
         type: 'warning',
-        message: `Pod strict/${first} is lost: it is being deleted. Pod strict/${relay.pod} takes its place.`,
+        message: expect.stringMatching(
+          new RegExp(
+            `^Pod strict/${first} is lost: it .* deleted. Pod strict/${relay.pod} takes its place.$`,
+          ),
+        ),
       }),
     );
     const second = relay.pod;
+    looks = 0;
     await restore(api, 'kept', [], { readySeconds: 0 }, emit, signal);
+    await eventually(async () => expect(looks).toBeGreaterThan(0));
     await relay[Symbol.asyncDispose]();
     expect(relay.pod).toBe(second);
     expect((await findMarked(api, [STRICT], 'kept')).marked).toEqual([]);
+    await eventually(async () => expect(await podOf(relay)).toBeUndefined());
   });
 });
 

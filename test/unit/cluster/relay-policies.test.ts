@@ -1,0 +1,106 @@
+import { describe, expect, it } from 'vitest';
+import type { NetworkPolicy } from '../../../src/cluster/objects.ts';
+import { judgePolicies, networkPolicyNotices, selects } from '../../../src/cluster/relay-policies.ts';
+import { fakeCluster, refusal } from '../../support/fake-cluster.ts';
+
+const question = {
+  namespace: 'shop',
+  manager: { 'control-plane': 'controller-manager' },
+  relay: { 'devloop.dev/relay': 's1' },
+  ports: [{ name: 'webhook-server', port: 9443 }],
+};
+const policy = (name: string, spec: NetworkPolicy['spec']): NetworkPolicy => ({
+  metadata: { name, namespace: 'shop' },
+  spec,
+});
+const denyAll = policy('default-deny', { podSelector: {}, policyTypes: ['Ingress', 'Egress'] });
+/** As kubebuilder's config/network-policy has it. */
+const allowWebhooks = policy('allow-webhook-traffic', {
+  podSelector: { matchLabels: { 'control-plane': 'controller-manager' } },
+  policyTypes: ['Ingress'],
+  ingress: [
+    {
+      from: [{ namespaceSelector: { matchLabels: { webhook: 'enabled' } } }],
+      ports: [{ port: 443, protocol: 'TCP' }],
+    },
+  ],
+});
+type Rules = NonNullable<NetworkPolicy['spec']['ingress']>;
+const warned = (...ingress: Rules): boolean =>
+  judgePolicies([denyAll, policy('rules', { podSelector: {}, ingress })], question).length > 0;
+
+describe('network policies', () => {
+  it('are no word worth where there are none, or none may be listed', async () => {
+    expect(judgePolicies([], question)).toEqual([]);
+    const cluster = fakeCluster();
+    cluster.put('NetworkPolicy', denyAll);
+    expect(await networkPolicyNotices(cluster.api, question)).toHaveLength(1);
+    cluster.hook.before = () => {
+      throw refusal(403, 'Forbidden');
+    };
+    expect(await networkPolicyNotices(cluster.api, question)).toEqual([]);
+  });
+
+  it('that close the whole namespace are named, with the policy that opens the port again', () => {
+    const [event] = judgePolicies([denyAll], question);
+    expect(event).toMatchObject({
+      type: 'warning',
+      message: 'NetworkPolicy shop/default-deny may keep kube-apiserver from port 9443 of the relay.',
+    });
+    const { hint } = event as { hint: string };
+    const cure = JSON.parse(/'(.*)'/.exec(hint)![1]!) as NetworkPolicy;
+    expect(judgePolicies([denyAll, cure], question)).toEqual([]);
+  });
+
+  it('that guard the manager alone do not concern the relay, which is said', () => {
+    expect(judgePolicies([allowWebhooks], question)).toEqual([
+      { type: 'note', message: expect.stringContaining('shop/allow-webhook-traffic guards') },
+    ]);
+    expect(judgePolicies([allowWebhooks], { ...question, manager: undefined })).toEqual([]);
+  });
+
+  it('about what goes out do not matter', () => {
+    expect(judgePolicies([policy('out', { podSelector: {}, policyTypes: ['Egress'] })], question)).toEqual(
+      [],
+    );
+  });
+
+  it.each<[string, Rules]>([
+    ['everything', [{}]],
+    ['the port by number', [{ ports: [{ port: 9443 }] }]],
+    ['the port by name', [{ ports: [{ port: 'webhook-server' }] }]],
+    ['a range', [{ ports: [{ port: 9000, endPort: 9999 }] }]],
+    ['TCP', [{ ports: [{ protocol: 'TCP' }] }]],
+    ['every address', [{ from: [{ ipBlock: { cidr: '0.0.0.0/0' } }], ports: [{ port: 9443 }] }]],
+    ['it in the second rule', [{ ports: [{ port: 1 }] }, { ports: [{ port: 9443 }] }]],
+  ])('open it to everybody: %s', (_name, rules) => {
+    expect(warned(...rules)).toBe(false);
+  });
+
+  it.each<[string, Rules]>([
+    ['another port', [{ ports: [{ port: 443 }] }]],
+    ['another name', [{ ports: [{ port: 'metrics' }] }]],
+    ['a range below', [{ ports: [{ port: 9000, endPort: 9442 }] }]],
+    ['UDP', [{ ports: [{ port: 9443, protocol: 'UDP' }] }]],
+    ['Pods only', [{ from: [{ podSelector: {} }] }]],
+    ['some addresses', [{ from: [{ ipBlock: { cidr: '10.0.0.0/8' } }] }]],
+    ['all but some', [{ from: [{ ipBlock: { cidr: '0.0.0.0/0', except: ['10.0.0.0/8'] } }] }]],
+  ])('do not open it to everybody: %s', (_name, rules) => {
+    expect(warned(...rules)).toBe(true);
+  });
+
+  it('select as Kubernetes does', () => {
+    const by = (operator: string, values?: string[]) => ({
+      matchExpressions: [{ key: 'app', operator, ...(values ? { values } : {}) }],
+    });
+    expect(selects(undefined, {})).toBe(true);
+    expect(selects({ matchLabels: { app: 'a' } }, { app: 'b' })).toBe(false);
+    expect(selects(by('Exists'), { app: 'a' })).toBe(true);
+    expect(selects(by('Exists'), {})).toBe(false);
+    expect(selects(by('DoesNotExist'), {})).toBe(true);
+    expect(selects(by('In', ['a']), { app: 'a' })).toBe(true);
+    expect(selects(by('In', ['a']), {})).toBe(false);
+    expect(selects(by('NotIn', ['a']), { app: 'a' })).toBe(false);
+    expect(selects(by('NotIn', ['a']), {})).toBe(true);
+  });
+});

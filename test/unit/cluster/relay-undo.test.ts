@@ -1,0 +1,119 @@
+import { beforeEach, expect, it } from 'vitest';
+import { findMarked } from '../../../src/cluster/marked.ts';
+import { SESSION_LABEL } from '../../../src/cluster/marks.ts';
+import type { EndpointSlice, Endpoints, KubeObject, Service } from '../../../src/cluster/objects.ts';
+import { relayLabels } from '../../../src/cluster/relay-manifest.ts';
+import type { Kind } from '../../../src/cluster/resources.ts';
+import { swapSelector } from '../../../src/cluster/service.ts';
+import { giveBackServices, removeRelays, waitForControllerSlices } from '../../../src/cluster/undo.ts';
+import { restore } from '../../../src/session/restore.ts';
+import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
+
+const labels = { [SESSION_LABEL]: 's1' };
+const CONTROLLER = 'endpointslice-controller.k8s.io';
+const signal = new AbortController().signal;
+const emit = (): void => {};
+let cluster: FakeCluster;
+const context = () => ({ api: cluster.api, emit, signal, readySeconds: 0 });
+const put = (kind: Kind, name: string, rest: object = {}): KubeObject =>
+  cluster.put(kind, { metadata: { name, namespace: 'shop', labels }, ...rest } as KubeObject);
+const service = (): Service => cluster.read<Service>('Service', 'webhook', 'shop')!;
+const kinds = (marked: { ref: { kind: string } }[]): string[] => marked.map((one) => one.ref.kind).sort();
+
+function slice(pod: string): EndpointSlice & object {
+  return {
+    metadata: {
+      name: 'webhook-x',
+      namespace: 'shop',
+      labels: {
+        ...labels,
+        'kubernetes.io/service-name': 'webhook',
+        'endpointslice.kubernetes.io/managed-by': CONTROLLER,
+      },
+    },
+    addressType: 'IPv4',
+    endpoints: [{ addresses: ['10.1.1.1'], targetRef: { kind: 'Pod', name: pod } }],
+  };
+}
+
+beforeEach(async () => {
+  cluster = fakeCluster();
+  cluster.put<Service>('Service', {
+    metadata: { name: 'webhook', namespace: 'shop' },
+    spec: { selector: { app: 'shop' }, ports: [{ port: 443 }] },
+  });
+  await swapSelector(cluster.api, 's1', service(), relayLabels('s1'), emit);
+  put('Pod', 'devloop-relay-s1-ab12');
+  put('Secret', 'devloop-relay-s1');
+});
+
+it('a swapped selector comes back with the rest of the Service', async () => {
+  expect(service().spec.selector).toEqual({ 'devloop.dev/relay': 's1' });
+  await restore(cluster.api, 's1', [], { readySeconds: 0 }, emit, signal);
+  expect(service()).toMatchObject({ spec: { selector: { app: 'shop' } } });
+  expect((await findMarked(cluster.api, [])).marked).toEqual([]);
+});
+
+it('the relay goes after its Service leads elsewhere, and its Secret before its Pod', async () => {
+  cluster.calls.length = 0;
+  await restore(cluster.api, 's1', [], { readySeconds: 0 }, emit, signal);
+  const writes = cluster.calls.filter((call) => /^(patch|remove)/.test(call));
+  expect(writes).toEqual([
+    'patch Service shop/webhook',
+    'remove Secret shop/devloop-relay-s1',
+    'remove Pod shop/devloop-relay-s1-ab12',
+  ]);
+});
+
+it('what the controllers made for the relay and gave our label is theirs', async () => {
+  cluster.put<EndpointSlice>('EndpointSlice', slice('devloop-relay-s1-ab12'));
+  put('Endpoints', 'webhook');
+  expect(kinds((await findMarked(cluster.api, [], 's1')).marked)).toEqual(['Pod', 'Secret', 'Service']);
+  await restore(cluster.api, 's1', [], { readySeconds: 0 }, emit, signal);
+  expect(cluster.read<Endpoints>('Endpoints', 'webhook', 'shop')).toBeDefined();
+  expect(cluster.read<EndpointSlice>('EndpointSlice', 'webhook-x', 'shop')).toBeDefined();
+});
+
+it('Pods and Secrets of others that were given the label are left alone', async () => {
+  put('Pod', 'manager-1');
+  put('Secret', 'webhook-server-cert');
+  const { marked } = await findMarked(cluster.api, [], 's1');
+  await removeRelays(context(), marked);
+  expect(cluster.names('Pod')).toEqual(['manager-1']);
+  expect(cluster.names('Secret')).toEqual(['webhook-server-cert']);
+});
+
+it('the Secret goes too where Secrets may not be listed, which is no word worth', async () => {
+  cluster.hook.before = (verb, what) => {
+    if (verb === 'list' && what.startsWith('Secret')) throw refusal(403, 'Forbidden');
+  };
+  const { marked, unseen } = await findMarked(cluster.api, [], 's1');
+  expect(unseen).toEqual([]);
+  await removeRelays(context(), marked);
+  expect(cluster.names('Secret')).toEqual([]);
+});
+
+it('Secrets are looked for beside other marks only, never in the whole cluster', async () => {
+  cluster.calls.length = 0;
+  await findMarked(cluster.api, ['default']);
+  expect(cluster.calls.filter((call) => call.startsWith('list Secret')).sort()).toEqual([
+    'list Secret default',
+    'list Secret shop',
+  ]);
+});
+
+it("a slice that still leads to the relay is not the Service's old way", async () => {
+  cluster.put<EndpointSlice>('EndpointSlice', slice('devloop-relay-s1-ab12'));
+  const { marked } = await findMarked(cluster.api, [], 's1');
+  await giveBackServices(context(), marked);
+  const services = [{ kind: 'Service', namespace: 'shop', name: 'webhook' }] as const;
+  let looks = 0;
+  cluster.hook.before = (verb, what) => {
+    if (verb !== 'list' || what !== 'EndpointSlice shop' || ++looks < 5) return;
+    cluster.edit<EndpointSlice>('EndpointSlice', 'webhook-x', 'shop', (now) => {
+      now.endpoints = slice('manager-1').endpoints;
+    });
+  };
+  await waitForControllerSlices(context(), [...services], marked, 10_000);
+  expect(looks).toBe(5);
+});

@@ -1,0 +1,212 @@
+import { describe, expect, it } from 'vitest';
+import { ApiError } from '../../../src/cluster/api-errors.ts';
+import type { ContainerStatus, Deployment, Pod, Service } from '../../../src/cluster/objects.ts';
+import { forbidden, missing, relayPermissions } from '../../../src/cluster/permissions.ts';
+import {
+  givesUids,
+  isRelayObject,
+  placementOf,
+  type RelaySpec,
+  relayLabels,
+  relayPod,
+  relayPorts,
+  relaySecret,
+} from '../../../src/cluster/relay-manifest.ts';
+import { refusalHint, relayState } from '../../../src/cluster/relay-state.ts';
+import { fakeCluster } from '../../support/fake-cluster.ts';
+
+const spec: RelaySpec = {
+  session: 's1',
+  namespace: 'shop',
+  image: 'registry.example.com/node:24',
+  program: 'require("node:net")',
+  config: '{"hostKey":"secret"}',
+  controlPort: 7000,
+  ports: [{ name: 'webhook-server', port: 9443 }, { port: 9444 }],
+};
+
+describe("the relay's objects", () => {
+  it('are marked from birth, and the Pod is found by the labels that a Service is swapped to', () => {
+    const pod = relayPod(spec, 'ab12', { uid: true });
+    expect(pod.metadata.name).toBe('devloop-relay-s1-ab12');
+    expect(pod.metadata.labels).toMatchObject({ 'devloop.dev/session': 's1', ...relayLabels('s1') });
+    expect(relaySecret(spec).metadata.labels).toMatchObject({ 'devloop.dev/session': 's1' });
+    expect(relaySecret(spec).metadata.labels).not.toHaveProperty('devloop.dev/relay');
+  });
+
+  it('keep the key out of the Pod', () => {
+    const { data } = relaySecret(spec);
+    expect(Buffer.from(data!['relay.json']!, 'base64').toString()).toBe(spec.config);
+    expect(JSON.stringify(relayPod(spec, 'a', { uid: true }))).not.toContain('hostKey');
+  });
+
+  it('give the ports the names by which Services look them up', () => {
+    expect(relayPod(spec, 'a', { uid: true }).spec).toMatchObject({
+      containers: [
+        {
+          ports: [
+            { name: 'webhook-server', containerPort: 9443 },
+            { containerPort: 9444, protocol: 'TCP' },
+          ],
+        },
+      ],
+    });
+  });
+
+  it('name a user but on OpenShift, and open low ports only where they are asked for', () => {
+    const context = (one: RelaySpec, uid: boolean): object =>
+      (relayPod(one, 'a', { uid }).spec as { securityContext: object } & object).securityContext;
+    expect(context(spec, true)).toMatchObject({ runAsNonRoot: true, runAsUser: 65_532 });
+    expect(context(spec, false)).not.toHaveProperty('runAsUser');
+    expect(context(spec, true)).not.toHaveProperty('sysctls');
+    expect(context({ ...spec, ports: [{ port: 443 }] }, true)).toHaveProperty('sysctls');
+    const annotations = { 'openshift.io/sa.scc.uid-range': '1000680000/10000' };
+    expect(givesUids({ metadata: { name: 'shop', annotations } })).toBe(true);
+    expect(givesUids({ metadata: { name: 'shop' } })).toBe(false);
+    expect(givesUids(undefined)).toBe(false);
+  });
+
+  it('run where the manager may run', () => {
+    const placement = {
+      nodeSelector: { pool: 'system' },
+      tolerations: [{ key: 'system', operator: 'Exists' }],
+      imagePullSecrets: [{ name: 'registry' }],
+    };
+    const deployment = {
+      metadata: { name: 'm' },
+      spec: { selector: {}, template: { spec: { containers: [], serviceAccountName: 'm', ...placement } } },
+    } as Deployment;
+    expect(placementOf(deployment)).toEqual(placement);
+    expect(relayPod({ ...spec, placement }, 'a', { uid: true }).spec).toMatchObject(placement);
+    expect(placementOf(undefined)).toEqual({});
+  });
+
+  it('are known by their names, so that nobody else loses what was given the label', () => {
+    const at = (kind: 'Pod' | 'Secret' | 'ConfigMap', name: string) => ({ kind, namespace: 'shop', name });
+    expect(isRelayObject(at('Pod', 'devloop-relay-s1-ab12'), 's1')).toBe(true);
+    expect(isRelayObject(at('Secret', 'devloop-relay-s1'), 's1')).toBe(true);
+    expect(isRelayObject(at('Pod', 'manager-1'), 's1')).toBe(false);
+    expect(isRelayObject(at('Pod', 'devloop-relay-s2-ab12'), 's1')).toBe(false);
+    expect(isRelayObject(at('Secret', 'devloop-relay-s1-tls'), 's1')).toBe(false);
+    expect(isRelayObject(at('ConfigMap', 'devloop-relay-s1'), 's1')).toBe(false);
+  });
+
+  it('have each port of the Services once, by its name', () => {
+    const service = (ports: Service['spec']['ports']): Service =>
+      ({ metadata: { name: 'w' }, spec: { ports } }) as Service;
+    const named = service([{ port: 443, targetPort: 'webhook-server' }]);
+    const numbered = service([{ port: 443, targetPort: 9443 }, { port: 8443 }]);
+    expect(
+      relayPorts([
+        { service: named, ports: [{ port: 443, targetPort: 9443 }] },
+        {
+          service: numbered,
+          ports: [
+            { port: 443, targetPort: 9443 },
+            { port: 8443, targetPort: 8443 },
+          ],
+        },
+        { service: numbered, ports: [{ port: 443, targetPort: 9443 }] },
+      ]),
+    ).toEqual([{ name: 'webhook-server', port: 9443 }, { port: 9443 }, { port: 8443 }]);
+  });
+});
+
+describe("the state of the relay's Pod", () => {
+  const pod = (status: Pod['status'], metadata: Partial<Pod['metadata']> = {}): Pod => ({
+    metadata: { name: 'p', ...metadata },
+    spec: { nodeName: 'n1' },
+    status: status!,
+  });
+  const relay = (state: ContainerStatus['state']): Pod =>
+    pod({ phase: 'Pending', containerStatuses: [{ name: 'relay', state: state! }] });
+  const condition = (type: string, status: string, rest: object = {}): Pod =>
+    pod({ phase: 'Running', conditions: [{ type, status, ...rest }] });
+  const unschedulable = condition('PodScheduled', 'False', { message: '0/3 nodes are available' });
+
+  it.each([
+    ['no Pod', undefined, { is: 'gone', cause: 'it was deleted' }],
+    ['told to end', pod({}, { deletionTimestamp: 't' }), { is: 'gone', cause: 'it is being deleted' }],
+    ['ready', condition('Ready', 'True'), { is: 'ready' }],
+    ['just made', pod({ phase: 'Pending' }), { is: 'starting' }],
+    ['image on its way', relay({ waiting: { reason: 'ContainerCreating' } }), { is: 'starting' }],
+    [
+      'evicted',
+      pod({ phase: 'Failed', reason: 'Evicted', message: 'low on memory' }),
+      { is: 'gone', cause: 'Evicted: low on memory' },
+    ],
+    [
+      'a lost node',
+      condition('Ready', 'False', { reason: 'NodeNotReady' }),
+      { is: 'gone', cause: 'its node n1 does not answer' },
+    ],
+    ['ended in peace', relay({ terminated: { exitCode: 0, reason: 'Completed' } }), { is: 'gone' }],
+    [
+      'out of memory',
+      relay({ terminated: { exitCode: 137, reason: 'OOMKilled' } }),
+      { is: 'failed', cause: 'its program ended with code 137 (OOMKilled)' },
+    ],
+    [
+      'crashed',
+      relay({ terminated: { exitCode: 1, reason: 'Error', message: 'a\n\nb\n' } }),
+      { is: 'failed', cause: 'its program ended with code 1; its last lines:\n  a\n  b' },
+    ],
+    [
+      'back-off',
+      relay({ waiting: { reason: 'ImagePullBackOff', message: 'not found' } }),
+      { is: 'failed', cause: 'its image cannot be used: ImagePullBackOff: not found' },
+    ],
+    [
+      'a container that cannot be made',
+      relay({ waiting: { reason: 'CreateContainerConfigError', message: 'runs as root' } }),
+      { is: 'failed', cause: 'CreateContainerConfigError: runs as root' },
+    ],
+  ])('%s', (_name, now, state) => {
+    expect(relayState(now, 0)).toMatchObject(state);
+  });
+
+  it('waits a little for a node, and no longer', () => {
+    expect(relayState(unschedulable, 9_999)).toMatchObject({ is: 'starting' });
+    expect(relayState(unschedulable, 10_000)).toMatchObject({
+      is: 'failed',
+      cause: 'no node takes it: 0/3 nodes are available',
+    });
+  });
+
+  it('looks at its own container alone: meshes put theirs beside it', () => {
+    const sidecar = { name: 'proxy', state: { terminated: { exitCode: 1 } } };
+    expect(relayState(pod({ phase: 'Pending', containerStatuses: [sidecar] }), 0)).toMatchObject({
+      is: 'starting',
+    });
+  });
+
+  it('has a hint for what refuses it', () => {
+    const hint = (message: string): string =>
+      refusalHint(new ApiError(message, 403, 'Forbidden'), { kind: 'Pod', namespace: 'shop', name: 'p' });
+    expect(hint('exceeded quota: q')).toContain('resourcequota');
+    expect(hint('failed quota: q: must specify limits.cpu')).toContain('resourcequota');
+    expect(hint('maximum memory usage per Container is 1Mi')).toContain('limitrange');
+    expect(hint('violates PodSecurity "restricted:latest"')).toContain('--show-labels');
+    expect(hint('admission webhook "x" denied the request')).toContain('exception');
+    expect(hint('pods is forbidden: User "u" cannot create')).toBe('kubectl auth can-i create pods -n shop');
+  });
+});
+
+describe('permissions for the relay', () => {
+  it('are asked for with their subresource, and named with it', async () => {
+    const asked: string[] = [];
+    const { api } = fakeCluster((_method, _path, body) => {
+      const { verb, resource, subresource } = (
+        body as { spec: { resourceAttributes: Record<string, string> } }
+      ).spec.resourceAttributes;
+      asked.push(`${verb} ${resource}${subresource ? `/${subresource}` : ''}`);
+      return { status: { allowed: subresource !== 'portforward' || verb === 'get' } };
+    });
+    const lacking = await missing(api, relayPermissions(['shop']));
+    expect(asked).toContain('get pods/portforward');
+    expect(lacking).toMatchObject([{ kind: 'Pod', subresource: 'portforward', verb: 'create' }]);
+    const error = forbidden(api, lacking);
+    expect(error.message).toContain('create  pods/portforward in namespace shop: to reach the relay');
+    expect(error.hint).toContain('auth can-i create pods/portforward -n shop');
+  });
+});
