@@ -43,8 +43,11 @@ beforeEach(async () => {
   server.on('upgrade', (request, socket, head) => {
     urls.push(request.url!);
     const status = admit(request.headers.authorization);
-    if (status === 101) sockets.handleUpgrade(request, socket, head, (one) => kubelet(one));
-    else socket.end(refusal(status));
+    if (status !== 101) return socket.end(refusal(status));
+    // The answer and the first frames in one packet, as a fast kubelet may send them.
+    socket.cork();
+    sockets.handleUpgrade(request, socket, head, (one) => kubelet(one));
+    return socket.uncork();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 });
@@ -156,6 +159,17 @@ describe('a port-forward', () => {
     const gone = once(stream, 'close');
     stream.resume().end('last');
     expect(await closed.promise).toBe(1000);
+    await gone;
+  });
+
+  it('ends without complaint when the server just hangs up on its end', async () => {
+    kubelet = (socket) => {
+      begin(socket);
+      socket.on('message', () => socket.terminate());
+    };
+    const stream = await forward(await api());
+    const gone = once(stream, 'close');
+    stream.resume().end('last');
     await gone;
   });
 
