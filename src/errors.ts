@@ -131,6 +131,11 @@ export class DevloopError extends Error {
   }
 }
 
+/** What failed first: where the release of something fails after it (the API server is gone, say), the language wraps both. */
+export function originOf(error: unknown): unknown {
+  return error instanceof SuppressedError ? originOf(error.suppressed) : error;
+}
+
 /** The message of anything that was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { runProgram } from './cli/program.ts';
 import type { OutputOptions, Task } from './cli/shell.ts';
-import { CATALOGUE, DevloopError, messageOf } from './errors.ts';
+import { CATALOGUE, DevloopError, messageOf, originOf } from './errors.ts';
 import type { Printer } from './report/printer.ts';
 
 declare const DEVLOOP_VERSION: string;
@@ -71,7 +71,8 @@ async function openPrinter(): Promise<Printer> {
 }
 
 /** Says what failed; the answer is the exit code. */
-async function report(error: unknown): Promise<number> {
+async function report(thrown: unknown): Promise<number> {
+  const error = originOf(thrown);
   if (error instanceof DevloopError) {
     const { code, message, hint, exitCode } = error;
     (await openPrinter()).print({
@@ -86,7 +87,7 @@ async function report(error: unknown): Promise<number> {
   const { signal } = leaving;
   if (signal.aborted && (error === signal.reason || (error as Error).name === 'AbortError'))
     return INTERRUPTED;
-  await reportBug(error);
+  await reportBug(thrown);
   return 1;
 }
 
