@@ -127,8 +127,8 @@ export interface Pod extends KubeObject {
 
 export interface ContainerStatus {
   name: string;
-  image: string;
-  imageID: string;
+  image?: string;
+  imageID?: string;
   state?: {
     waiting?: { reason?: string; message?: string };
     running?: object;

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { open, readFile, readlink } from 'node:fs/promises';
+import { open, readFile, readlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { identify, type ProcessIdentity } from './identity.ts';
@@ -69,6 +69,8 @@ export async function connectBox(slot: Slot, network: Network, box: Box): Promis
     await run('ip', ['address', 'add', address, 'dev', slot.link, ...flags]);
   }
   await run('ip', ['link', 'set', slot.link, 'up']);
+  // Other networks of the tests, such as that of an SSH host, are reached through the machine.
+  await writeFile(`/proc/sys/net/ipv4/conf/${slot.link}/forwarding`, '1');
 }
 
 /** Runs a program of the machine with the files of the box. */
