@@ -12,7 +12,9 @@ const AT_ONCE = 16;
 const QUESTION = Buffer.alloc(2048, 1);
 const ANSWER = Buffer.alloc(1024, 2);
 
-const command = [process.execPath, join(import.meta.dirname, '../../dist/relay.cjs')];
+// As in a Pod with little memory: without limits, V8 takes three times as much before it collects.
+const limits = ['--max-semi-space-size=2', '--max-old-space-size=64'];
+const command = [process.execPath, ...limits, join(import.meta.dirname, '../../dist/relay.cjs')];
 await using gateway = await listenAsGateway((socket) => {
   let missing = QUESTION.length;
   socket.on('data', (chunk) => {

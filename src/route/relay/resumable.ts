@@ -9,7 +9,7 @@ export interface Pace {
   silence: number;
 }
 
-export const PACE: Pace = { beat: 5000, silence: 10_000 };
+export const PACE: Pace = { beat: 3000, silence: 10_000 };
 
 /** So many unacknowledged bytes are held; who writes more has to wait. */
 const MOST_HELD = 4 * 1024 * 1024;
