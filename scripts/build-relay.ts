@@ -4,7 +4,7 @@ import type { BuildOptions } from 'esbuild';
 /** ssh2 works without its native parts, and looks for them where it can do without. */
 export const NATIVE = ['*.node', 'cpu-features'];
 
-/** The relay Pod's program: one file that a stock image with Node 20 runs from a ConfigMap, which holds 1 MiB. */
+/** The relay Pod's program: one file that a stock image with Node 20 runs from a Secret, which holds 1 MiB. */
 export function relayProgram(outfile: string): BuildOptions {
   return {
     absWorkingDir: join(import.meta.dirname, '..'),

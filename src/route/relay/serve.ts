@@ -5,8 +5,8 @@ import { PACE } from './resumable.ts';
 import { serveSsh } from './serve-ssh.ts';
 import { listen, WebhookPort } from './webhook-port.ts';
 
-/** How long running reviews may take to finish when the Pod is stopped, and how often to look; in ms. */
-const LAST_REVIEWS = 10_000;
+/** How long running reviews may take to finish when the Pod is stopped (it has 5 s), and how often to look; in ms. */
+const LAST_REVIEWS = 4000;
 const LOOK_AGAIN = 50;
 
 /** The relay program without its process: serves until the signal, or until no client was there for the heartbeat. Says why it ended. */

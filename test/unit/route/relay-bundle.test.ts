@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { relayProgram } from '../../../scripts/build-relay.ts';
 import { echo, listenAsGateway, startRelayed } from '../../support/relay/relayed.ts';
 
-it('is one file that a ConfigMap holds and that runs where nothing is installed', async () => {
+it('is one file that a Secret holds and that runs where nothing is installed', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'relay-bundle-'));
   await using _cleanUp = { [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
   const file = join(directory, 'relay.cjs');
