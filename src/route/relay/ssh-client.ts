@@ -6,6 +6,7 @@ import type { RelayKeys } from './keys.ts';
 import type { ResumableStream } from './resumable.ts';
 
 const LOCALHOST = '127.0.0.1';
+const GONE = 'the relay program ended the session';
 
 /**
  * Speaks SSH over the stream, as the client: asks the program to listen on its ports and connects what comes to the gateways
@@ -17,6 +18,8 @@ export async function forwardPorts(
   ports: Map<number, number>,
 ): Promise<void> {
   const { default: ssh2 } = await import('ssh2');
+  // ssh2 waits for ever for a stream that has closed before.
+  if (stream.destroyed) throw new Error(GONE);
   const expected = ssh2.utils.parseKey(keys.host.public);
   if (expected instanceof Error) throw expected;
   const hostKey = expected.getPublicSSH();
@@ -26,7 +29,7 @@ export async function forwardPorts(
       reject(error);
       stream.destroy();
     });
-    client.once('close', () => reject(new Error('the relay program ended the session')));
+    client.once('close', () => reject(new Error(GONE)));
     client.once('ready', () => resolve());
     client.connect({
       sock: stream,
@@ -65,7 +68,7 @@ function connectGateway(
 
 async function listenInPod(client: Client, port: number): Promise<void> {
   await new Promise<void>((resolve, reject) => {
-    const gone = (): void => reject(new Error('the relay program ended the session'));
+    const gone = (): void => reject(new Error(GONE));
     client.once('close', gone);
     client.forwardIn('', port, (error) => {
       client.off('close', gone);

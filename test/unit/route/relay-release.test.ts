@@ -3,8 +3,11 @@ import { createRequire } from 'node:module';
 import { queryObjects } from 'node:v8';
 import { expect, it } from 'vitest';
 import { DevloopError } from '../../../src/errors.ts';
+import { TOKEN_BYTES } from '../../../src/route/relay/frames.ts';
 import { makeRelayKeys } from '../../../src/route/relay/keys.ts';
 import { relayRoute } from '../../../src/route/relay/relay.ts';
+import { ResumableStream } from '../../../src/route/relay/resumable.ts';
+import { forwardPorts } from '../../../src/route/relay/ssh-client.ts';
 import { dialTcp, startRelayProgram } from '../../support/relay/program.ts';
 import { echo, listenAsGateway, portOf, startRelayed } from '../../support/relay/relayed.ts';
 
@@ -33,6 +36,13 @@ it('gives up at the signal, and leaves no timer', async () => {
   });
   await expect(route).rejects.toThrow('interrupted');
   expect(timers()).toBeLessThanOrEqual(before);
+});
+
+it('does not wait for a stream that has closed before SSH began', async () => {
+  const stream = new ResumableStream(Buffer.alloc(TOKEN_BYTES));
+  stream.destroy();
+  await once(stream, 'close');
+  await expect(forwardPorts(stream, await makeRelayKeys(), new Map([[1, 2]]))).rejects.toThrow('ended');
 });
 
 it('leaves neither timer nor connection when it is disposed of', async () => {
