@@ -13,6 +13,7 @@ export interface SshOptions {
   ports: Map<number, WebhookPort>;
   /** The client has proved who it is. */
   onReady(): void;
+  log(line: string): void;
 }
 
 /** Speaks SSH over the stream, as the server: the client may ask for the ports of the webhook Service, and nothing else. */
@@ -27,7 +28,7 @@ export function serveSsh(stream: ResumableStream, options: SshOptions): void {
     });
     client.once('ready', () => {
       options.onReady();
-      forwardPorts(client, options.ports);
+      forwardPorts(client, options);
     });
   });
   server.injectSocket(stream as unknown as Socket);
@@ -41,7 +42,7 @@ function isClient(attempt: AuthContext, key: ParsedKey): boolean {
   return key.verify(attempt.blob, attempt.signature, attempt.hashAlgo) === true;
 }
 
-function forwardPorts(client: Connection, ports: Map<number, WebhookPort>): void {
+function forwardPorts(client: Connection, { ports, log }: SshOptions): void {
   const carriers = new Map<WebhookPort, Carrier>();
   client.on('request', (accept, reject, name, info) => {
     const port = 'bindPort' in info ? ports.get(info.bindPort) : undefined;
@@ -50,7 +51,10 @@ function forwardPorts(client: Connection, ports: Map<number, WebhookPort>): void
     carriers.set(port, carrier);
     port.serve(carrier).then(
       () => accept?.(),
-      () => reject?.(),
+      (error: Error) => {
+        log(`cannot listen on port ${info.bindPort}: ${error.message}`);
+        reject?.();
+      },
     );
   });
   client.once('close', () => {

@@ -19,7 +19,7 @@ export async function serveRelay(
   const presence = watchPresence(config.heartbeatSeconds, log);
   const control = new Control({
     pace: PACE,
-    begin: (stream, proven) => serveSsh(stream, { ...config, ports, onReady: proven }),
+    begin: (stream, proven) => serveSsh(stream, { ...config, ports, onReady: proven, log }),
     onReplaced: () => {
       for (const port of ports.values()) port.hold();
     },

@@ -77,11 +77,18 @@ export async function dialTcp(port: number, host = '127.0.0.1'): Promise<Duplex>
   return socket;
 }
 
+/** A port that nobody else gets meanwhile: below those that the kernel hands out for outgoing connections. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return (address as { port: number }).port;
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    const server = createServer();
+    const free = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false));
+      server.listen(port, '::', () => resolve(true));
+    });
+    if (!free) continue;
+    server.close();
+    await once(server, 'close');
+    return port;
+  }
 }

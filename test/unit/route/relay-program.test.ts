@@ -1,8 +1,11 @@
 import { once } from 'node:events';
 import { expect, it } from 'vitest';
+import { connect } from '../../../src/route/relay/dial.ts';
 import { encode, type Frame, TOKEN_BYTES } from '../../../src/route/relay/frames.ts';
 import { makeRelayKeys } from '../../../src/route/relay/keys.ts';
 import { relayRoute } from '../../../src/route/relay/relay.ts';
+import { ResumableStream } from '../../../src/route/relay/resumable.ts';
+import { forwardPorts } from '../../../src/route/relay/ssh-client.ts';
 import { startRelayProgram } from '../../support/relay/program.ts';
 import { callPort, echo, listenAsGateway, portOf, startRelayed } from '../../support/relay/relayed.ts';
 
@@ -39,6 +42,17 @@ it('listens for the Service only while there is somebody to carry to', async () 
   expect(await echo(await callPort(program.port), 'x')).toBe('x');
   await route[Symbol.asyncDispose]();
   await expect.poll(() => callPort(program.port).catch((error) => error.code)).toBe('ECONNREFUSED');
+});
+
+it('says why it cannot listen on a port, to the client and in its log', async () => {
+  await using gateway = await listenAsGateway(() => {});
+  await using program = await startRelayProgram({ port: portOf(gateway) });
+  const stream = new ResumableStream(Buffer.alloc(TOKEN_BYTES, 3));
+  await connect(stream, program.dial, true, new AbortController().signal);
+  const asked = forwardPorts(stream, program.keys, new Map([[1, program.port]]));
+  await expect(asked).rejects.toThrow(`cannot listen on port ${program.port}`);
+  await expect.poll(program.output).toContain(`cannot listen on port ${program.port}: listen EADDRINUSE`);
+  stream.leave('ended');
 });
 
 it('lets a client with the key take over from the one before, who is told so', async () => {
