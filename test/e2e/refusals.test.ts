@@ -240,7 +240,7 @@ describe('devloop refuses', () => {
       for (const line of [
         `patch, create, delete  services ${here}`,
         `get, list, create, update, delete  endpoints ${here}`,
-        `list, create, delete  endpointslices.discovery.k8s.io ${here}`,
+        `get, list, create, update, delete  endpointslices.discovery.k8s.io ${here}`,
         `create  configmaps ${here}`,
         'create, patch, delete  validatingwebhookconfigurations.admissionregistration.k8s.io (cluster-wide)',
         `patch  deployments.apps ${here}`,

@@ -1,0 +1,218 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CATALOGUE, type ErrorCode } from '../../src/errors.ts';
+import { startCluster, type TestCluster } from '../support/cluster/cluster.ts';
+import { run } from '../support/cluster/run.ts';
+import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
+import { eventually } from '../support/eventually.ts';
+import { loadRelayImage } from '../support/relay-image.ts';
+import { application, checkoutSample, deploySample, NAMESPACE } from '../support/sample-operator.ts';
+import { snapshot } from '../support/snapshot.ts';
+import { makeKey, startSshd, type TestSshd } from '../support/sshd/sshd.ts';
+
+/** Nothing is built: what the controller is does not matter here. */
+const SERVER = [
+  '--',
+  process.execPath,
+  join(import.meta.dirname, '../fixtures/e2e/hook-server.mjs'),
+  'local',
+  '9443',
+];
+
+describe('a route that cannot be taken is one clear error, and leaves the cluster as it was:', () => {
+  let cluster: TestCluster;
+  let sshd: TestSshd;
+  let checkout: Awaited<ReturnType<typeof checkoutSample>>;
+  let before: unknown;
+
+  beforeAll(async () => {
+    cluster = await startCluster({ log: (line) => console.error(line) });
+    await loadRelayImage(cluster);
+    await deploySample(cluster);
+    sshd = await startSshd(['GatewayPorts yes']);
+    checkout = await checkoutSample();
+    before = await snapshot(cluster, NAMESPACE);
+  }, 1_800_000);
+
+  afterAll(async () => {
+    await checkout?.[Symbol.asyncDispose]();
+    await sshd?.[Symbol.asyncDispose]();
+    await cluster?.[Symbol.asyncDispose]();
+  });
+
+  const env = (): Record<string, string> => ({ KUBECONFIG: cluster.kubeconfig, ...sshd.env });
+
+  interface Refusal {
+    code: ErrorCode;
+    message: RegExp;
+    hint: RegExp;
+  }
+
+  async function refuses(
+    args: string[],
+    refusal: Refusal,
+    variables: Record<string, string> = {},
+  ): Promise<void> {
+    const { code, events, log } = await runDevloop(['up', ...args, ...SERVER], {
+      cwd: checkout.directory,
+      env: { ...env(), ...variables },
+    });
+    const errors = events.filter((event) => event.type === 'error');
+    expect(errors, log).toMatchObject([
+      {
+        code: refusal.code,
+        message: expect.stringMatching(refusal.message),
+        hint: expect.stringMatching(refusal.hint),
+      },
+    ]);
+    expect(code).toBe(CATALOGUE[refusal.code].exit);
+    // A Pod that was told to end lingers for some seconds.
+    await eventually(async () => expect(await snapshot(cluster, NAMESPACE)).toEqual(before));
+  }
+
+  describe('ssh', () => {
+    const viaSsh = (...more: string[]): string[] => ['--route', `ssh:${sshd.to}`, ...more];
+
+    it('to a host that nobody knows', async () => {
+      await refuses(['--route', 'ssh:dev@no-such-host.invalid'], {
+        code: 'ssh.unreachable',
+        message: /no-such-host\.invalid/,
+        hint: /./,
+      });
+    });
+
+    it('to a host where nothing listens', async () => {
+      await refuses(['--route', `ssh:${sshd.to}:2`], {
+        code: 'ssh.unreachable',
+        message: new RegExp(`${sshd.address}.*refuse`),
+        hint: /./,
+      });
+    });
+
+    it('with a key that the host does not take', async () => {
+      const key = join(sshd.dir, 'other');
+      await makeKey(key);
+      const config = join(sshd.dir, 'home/.ssh/config');
+      await writeFile(config, `IdentityFile ${key}\nIdentitiesOnly yes\n`, { mode: 0o600 });
+      await refuses(viaSsh(), { code: 'ssh.auth', message: /other/, hint: /./ });
+      await rm(config);
+    });
+
+    it('with a key whose passphrase nobody can be asked for', async () => {
+      const key = join(sshd.dir, 'locked');
+      await makeKey(key, ['-t', 'ed25519', '-N', 'secret']);
+      const config = join(sshd.dir, 'home/.ssh/config');
+      await writeFile(config, `IdentityFile ${key}\nIdentitiesOnly yes\n`, { mode: 0o600 });
+      await refuses(viaSsh(), { code: 'ssh.auth', message: /locked/, hint: /./ });
+      await rm(config);
+    });
+
+    it('to a host that shows another key than known_hosts holds', async () => {
+      const known = join(sshd.dir, 'home/.ssh/known_hosts');
+      const own = await run('cat', [known]);
+      await makeKey(join(sshd.dir, 'stranger'));
+      const [type, key] = (await run('cat', [join(sshd.dir, 'stranger.pub')])).split(' ');
+      await writeFile(known, `${sshd.address} ${type} ${key}\n`);
+      await refuses(viaSsh(), {
+        code: 'ssh.host-key',
+        message: /another|changed/,
+        hint: new RegExp(`ssh-keygen .*-R.*${sshd.address.replaceAll('.', '\\.')}`),
+      });
+      await writeFile(known, own);
+    });
+
+    it('to a host that forwards nothing', async () => {
+      await sshd.restart(['AllowTcpForwarding no']);
+      await refuses(viaSsh(), { code: 'ssh.forwarding', message: /./, hint: /AllowTcpForwarding/ });
+      await sshd.restart();
+    });
+
+    it('at a port that is taken', async () => {
+      await refuses(viaSsh('--port', '22'), { code: 'ssh.forwarding', message: /22/, hint: /./ });
+    });
+
+    it('whose sshd goes in the middle: reviews fail in their time, and Ctrl-C still puts everything back', async () => {
+      await using up: DevloopRun = startDevloop(['up', ...viaSsh(), ...SERVER], {
+        cwd: checkout.directory,
+        env: env(),
+      });
+      await up.waitFor('session.ready', undefined, 120_000);
+      await sshd.stop();
+      await up.waitFor('route.lost');
+      const asked = cluster.kubectl(['apply', '--dry-run=server', '-f', '-'], {
+        input: application('bad', ''),
+      });
+      await expect(asked).rejects.toThrow(/failed calling webhook/);
+      up.signal('SIGINT');
+      expect(await up.exited, up.log()).toBe(130);
+      expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
+      await sshd.restart();
+    });
+  });
+
+  describe('relay', () => {
+    it('with an image that cannot be pulled', async () => {
+      await refuses(['--route', 'relay', '--relay-image', 'registry.invalid/node:1'], {
+        code: 'relay.failed',
+        message: /ErrImagePull|ImagePullBackOff/,
+        hint: /--relay-image/,
+      });
+    });
+
+    it('where a quota has no room for its Pod', async () => {
+      const quota = (verb: string): string[] => [verb, 'quota', 'full', '-n', NAMESPACE];
+      await cluster.kubectl([...quota('create'), '--hard=pods=0']);
+      await refuses(['--route', 'relay'], {
+        code: 'relay.failed',
+        message: /exceeded quota/,
+        hint: /resourcequota/,
+      });
+      await cluster.kubectl(quota('delete'));
+    });
+
+    it('for an account that may not forward ports', async () => {
+      const name = 'no-forward';
+      const rules = [
+        { apiGroups: ['*'], resources: ['*'], verbs: ['get', 'list'] },
+        { apiGroups: [''], resources: ['services', 'configmaps', 'pods', 'secrets'], verbs: ['*'] },
+        {
+          apiGroups: ['apps', 'admissionregistration.k8s.io', 'coordination.k8s.io'],
+          resources: ['*'],
+          verbs: ['*'],
+        },
+      ];
+      const role = {
+        apiVersion: 'rbac.authorization.k8s.io/v1',
+        kind: 'ClusterRole',
+        metadata: { name },
+        rules,
+      };
+      await cluster.kubectl(['apply', '-f', '-'], { input: JSON.stringify(role) });
+      await cluster.kubectl([
+        'create',
+        'clusterrolebinding',
+        name,
+        `--clusterrole=${name}`,
+        `--user=${name}`,
+      ]);
+      await refuses(
+        ['--route', 'relay'],
+        {
+          code: 'cluster.forbidden',
+          message: /create {2}pods\/portforward/,
+          hint: /auth can-i create pods\/portforward/,
+        },
+        { KUBECONFIG: await cluster.kubeconfigFor(name) },
+      );
+    });
+  });
+
+  it('any way: what was tried is told, each with its cause', async () => {
+    await refuses(['--address', '192.0.2.7', '--port', '17443', '--relay-image', 'registry.invalid/node:1'], {
+      code: 'route.none',
+      message: /direct: .*192\.0\.2\.7[\s\S]*relay: .*ErrImagePull|ImagePullBackOff/,
+      hint: /--route ssh:/,
+    });
+  });
+});
