@@ -414,6 +414,12 @@ describe('the relay Pod', () => {
     await eventually(async () => expect(looks).toBeGreaterThan(0));
     await relay[Symbol.asyncDispose]();
     expect(relay.pod).toBe(second);
+    const made = events.filter((event) => event.type === 'change' && event.action === 'create');
+    expect(made.map((event) => 'object' in event && event.object)).toEqual([
+      'Secret strict/devloop-relay-kept',
+      `Pod strict/${first}`,
+      `Pod strict/${second}`,
+    ]);
     expect((await findMarked(api, [STRICT], 'kept')).marked).toEqual([]);
     await eventually(async () => expect(await podOf(relay)).toBeUndefined());
   });
