@@ -119,7 +119,7 @@ describe("the state of the relay's Pod", () => {
     status: status!,
   });
   const relay = (state: ContainerStatus['state']): Pod =>
-    pod({ phase: 'Pending', containerStatuses: [{ name: 'relay', state: state! }] });
+    pod({ phase: 'Pending', containerStatuses: [{ name: 'relay', image: 'i', imageID: '', state: state! }] });
   const condition = (type: string, status: string, rest: object = {}): Pod =>
     pod({ phase: 'Running', conditions: [{ type, status, ...rest }] });
   const unschedulable = condition('PodScheduled', 'False', { message: '0/3 nodes are available' });
@@ -174,7 +174,7 @@ describe("the state of the relay's Pod", () => {
   });
 
   it('looks at its own container alone: meshes put theirs beside it', () => {
-    const sidecar = { name: 'proxy', state: { terminated: { exitCode: 1 } } };
+    const sidecar = { name: 'proxy', image: 'i', imageID: '', state: { terminated: { exitCode: 1 } } };
     expect(relayState(pod({ phase: 'Pending', containerStatuses: [sidecar] }), 0)).toMatchObject({
       is: 'starting',
     });
