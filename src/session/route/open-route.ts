@@ -13,11 +13,11 @@ export async function openRoute(routing: Routing, ways: Way[]): Promise<OpenRout
   for (const { service } of routing.target.services) assertTakeable(service);
   const [only, ...others] = ways;
   if (only === undefined) throw new Error('no way to try');
-  if (others.length === 0) return await openWay(routing, only);
+  if (others.length === 0) return await openWay(routing, only, true);
   const failures: { way: Way; error: DevloopError }[] = [];
   for (const way of ways) {
     try {
-      const opened = await openWay(routing, way);
+      const opened = await openWay(routing, way, way === ways.at(-1));
       if (failures.length > 0) routing.emit({ type: 'note', message: chosen(way, failures) });
       return opened;
     } catch (error) {
@@ -28,8 +28,8 @@ export async function openRoute(routing: Routing, ways: Way[]): Promise<OpenRout
   throw none(failures);
 }
 
-async function openWay(routing: Routing, way: Way): Promise<OpenRoute> {
-  if (way === 'direct') return await openDirect(routing);
+async function openWay(routing: Routing, way: Way, isLast: boolean): Promise<OpenRoute> {
+  if (way === 'direct') return await openDirect(routing, isLast);
   return way === 'relay' ? await openRelay(routing) : await openSsh(routing, way.ssh);
 }
 
