@@ -1,0 +1,69 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { run } from '../../support/cluster/run.ts';
+import { end } from '../../support/sshd/network.ts';
+
+export interface Measured {
+  p50Ms: number;
+  p99Ms: number;
+  perSecond: number;
+  /** Requests that took 38 to 48 ms. */
+  delayed: number;
+  failed: number;
+}
+
+/** Both ends of the load, built from main.go. */
+export interface Load extends AsyncDisposable {
+  /** Ports here of the TLS server and of the one for bulk. */
+  here: [number, number];
+  requests(
+    kind: 'new' | 'keep',
+    address: string,
+    port: number,
+    concurrency: number,
+    ms: number,
+  ): Promise<Measured>;
+  /** MB/s; `up` is towards this machine. */
+  bulk(direction: 'up' | 'down', address: string, port: number, megabytes: number): Promise<number>;
+}
+
+export async function buildLoad(): Promise<Load> {
+  const dir = await mkdtemp(join(tmpdir(), 'devloop-tunnel-bench-'));
+  const program = join(dir, 'tunnel-bench');
+  await run('go', ['build', '-o', program, '.'], { cwd: import.meta.dirname, env: { CGO_ENABLED: '0' } });
+  const server = spawn(program, ['serve'], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const [line] = (await once(server.stdout, 'data')) as [Buffer];
+  const [tls, bulk] = String(line).trim().split(' ').map(Number);
+  return {
+    here: [tls!, bulk!],
+    async requests(kind, address, port, concurrency, ms) {
+      const args = ['load', kind, `${address}:${port}`, String(concurrency), String(ms)];
+      return JSON.parse(await run(program, args)) as Measured;
+    },
+    async bulk(direction, address, port, megabytes) {
+      return Number(await run(program, ['bulk', direction, `${address}:${port}`, String(megabytes)]));
+    },
+    async [Symbol.asyncDispose]() {
+      await end(server);
+      await rm(dir, { recursive: true });
+    },
+  };
+}
+
+/** Asks the bulk server for one byte: only an answer from the far end counts, sshd itself accepts every connection. */
+export function answers(address: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: address, port, timeout: 1_000 });
+    const done = (result: boolean): void => {
+      socket.destroy();
+      resolve(result);
+    };
+    socket.once('connect', () => socket.write(Buffer.of(0, 0, 0, 0, 0, 0, 0, 1)));
+    socket.once('data', () => done(true));
+    for (const event of ['error', 'end', 'timeout']) socket.once(event, () => done(false));
+  });
+}

@@ -1,0 +1,232 @@
+// Command tunnel-bench is both ends of the load for test/bench/tunnel.ts, so that the tunnel is what is measured.
+//
+//	tunnel-bench serve                      prints the ports of a TLS and a bulk server on 127.0.0.1, serves until killed
+//	tunnel-bench load new|keep ADDR C SEC   C connections at once: 2 KB there, 1 KB back; "keep" keeps them, "new" makes new ones
+//	tunnel-bench bulk up|down ADDR MB       one connection, one direction
+package main
+
+import (
+	"bufio"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"math/big"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+const (
+	requestBytes  = 2048
+	responseBytes = 1024
+	chunkBytes    = 64 * 1024
+	// kube-apiserver's transport hands a new connection over to other goroutines before the request goes out.
+	handOver = 200 * time.Microsecond
+)
+
+func main() {
+	log.SetFlags(0)
+	switch args := os.Args[1:]; args[0] {
+	case "serve":
+		serve()
+	case "load":
+		load(args[1] == "keep", args[2], number(args[3]), time.Duration(number(args[4]))*time.Millisecond)
+	case "bulk":
+		bulk(args[1] == "up", args[2], int64(number(args[3]))*1_000_000)
+	default:
+		log.Fatalf("unknown command %q", args[0])
+	}
+}
+
+func number(text string) int {
+	value, err := strconv.Atoi(text)
+	check(err)
+	return value
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+func serve() {
+	secure, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{certificate()}})
+	check(err)
+	plain, err := net.Listen("tcp", "127.0.0.1:0")
+	check(err)
+	go accept(secure, answer)
+	go accept(plain, answerBulk)
+	fmt.Println(secure.Addr().(*net.TCPAddr).Port, plain.Addr().(*net.TCPAddr).Port)
+	// Whoever started us holds the other end.
+	_, _ = io.Copy(io.Discard, os.Stdin)
+}
+
+func accept(listener net.Listener, handle func(net.Conn)) {
+	for {
+		connection, err := listener.Accept()
+		check(err)
+		go handle(connection)
+	}
+}
+
+func answer(connection net.Conn) {
+	defer connection.Close()
+	request, response := make([]byte, requestBytes), make([]byte, responseBytes)
+	for {
+		if _, err := io.ReadFull(connection, request); err != nil {
+			return
+		}
+		if _, err := connection.Write(response); err != nil {
+			return
+		}
+	}
+}
+
+// answerBulk reads how many bytes to send back, sends them, and otherwise swallows all and confirms the end.
+func answerBulk(connection net.Conn) {
+	defer connection.Close()
+	var wanted int64
+	if err := binary.Read(connection, binary.BigEndian, &wanted); err != nil {
+		return
+	}
+	if wanted > 0 {
+		send(connection, wanted)
+		return
+	}
+	_, _ = io.CopyBuffer(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{connection}, make([]byte, chunkBytes))
+	_, _ = connection.Write([]byte{1})
+}
+
+func send(connection net.Conn, count int64) {
+	chunk := make([]byte, chunkBytes)
+	for count > 0 {
+		size := min(count, chunkBytes)
+		if _, err := connection.Write(chunk[:size]); err != nil {
+			return
+		}
+		count -= size
+	}
+}
+
+// RSA-2048 is cert-manager's default.
+func certificate() tls.Certificate {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	check(err)
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(24 * time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	check(err)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+type result struct {
+	P50Ms     float64 `json:"p50Ms"`
+	P99Ms     float64 `json:"p99Ms"`
+	PerSecond float64 `json:"perSecond"`
+	// Requests that took 38 to 48 ms: those that waited for a delayed acknowledgement.
+	Delayed int `json:"delayed"`
+	Failed  int `json:"failed"`
+}
+
+func load(keep bool, address string, concurrency int, duration time.Duration) {
+	var (
+		mutex  sync.Mutex
+		times  []time.Duration
+		failed int
+		group  sync.WaitGroup
+	)
+	started := time.Now()
+	for range concurrency {
+		group.Go(func() {
+			own, lost := worker(keep, address, started.Add(duration))
+			mutex.Lock()
+			defer mutex.Unlock()
+			times = append(times, own...)
+			failed += lost
+		})
+	}
+	group.Wait()
+	elapsed := time.Since(started)
+	if len(times) == 0 {
+		log.Fatalf("no request of %d succeeded", failed)
+	}
+	slices.Sort(times)
+	ms := func(one time.Duration) float64 { return float64(one.Microseconds()) / 1000 }
+	delayed := 0
+	for _, one := range times {
+		if one >= 38*time.Millisecond && one <= 48*time.Millisecond {
+			delayed++
+		}
+	}
+	check(json.NewEncoder(os.Stdout).Encode(result{
+		P50Ms:     ms(times[len(times)/2]),
+		P99Ms:     ms(times[len(times)*99/100]),
+		PerSecond: float64(len(times)) / elapsed.Seconds(),
+		Delayed:   delayed,
+		Failed:    failed,
+	}))
+}
+
+func worker(keep bool, address string, until time.Time) (times []time.Duration, failed int) {
+	var connection net.Conn
+	for first := true; time.Now().Before(until); first = false {
+		started := time.Now()
+		if connection == nil {
+			var err error
+			connection, err = tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true})
+			if err != nil {
+				failed++
+				continue
+			}
+			time.Sleep(handOver)
+		}
+		err := ask(connection)
+		if err != nil {
+			failed++
+		} else if !keep || !first {
+			times = append(times, time.Since(started))
+		}
+		if !keep || err != nil {
+			connection.Close()
+			connection = nil
+		}
+	}
+	return times, failed
+}
+
+func ask(connection net.Conn) error {
+	if _, err := connection.Write(make([]byte, requestBytes)); err != nil {
+		return err
+	}
+	_, err := io.ReadFull(bufio.NewReaderSize(connection, responseBytes), make([]byte, responseBytes))
+	return err
+}
+
+func bulk(up bool, address string, count int64) {
+	connection, err := net.Dial("tcp", address)
+	check(err)
+	started := time.Now()
+	wanted := count
+	if up {
+		wanted = 0
+	}
+	check(binary.Write(connection, binary.BigEndian, wanted))
+	if up {
+		send(connection, count)
+		check(connection.(*net.TCPConn).CloseWrite())
+		_, err = io.ReadFull(connection, make([]byte, 1))
+	} else {
+		_, err = io.CopyN(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{connection}, count)
+	}
+	check(err)
+	fmt.Println(float64(count) / 1e6 / time.Since(started).Seconds())
+}

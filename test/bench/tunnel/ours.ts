@@ -1,0 +1,15 @@
+/** The SSH route as a process of its own: prints `ports <first> <second>` whenever they are known or have moved. */
+import { sshRoute } from '../../../src/route/ssh/route.ts';
+
+const [to, ...gatewayPorts] = process.argv.slice(2);
+const ports = gatewayPorts.map(Number);
+const route = await sshRoute({
+  to: to!,
+  gatewayPorts: ports,
+  env: process.env,
+  emit() {},
+  signal: new AbortController().signal,
+});
+const tell = (): void => console.log(['ports', ...ports.map((port) => route.portFor(port))].join(' '));
+route.onMoved(tell);
+tell();

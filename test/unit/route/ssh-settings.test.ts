@@ -1,0 +1,85 @@
+import { expect, it } from 'vitest';
+import { readSettings } from '../../../src/route/ssh/settings.ts';
+
+const local = {
+  home: '/home/dev',
+  accountHome: '/home/dev',
+  user: 'dev',
+  uid: 1000,
+  hostname: 'laptop.example.com',
+  env: { SSH_AUTH_SOCK: '/run/agent', OTHER_SOCK: '/run/other' },
+};
+const read = (lines: string[], to = { host: 'box' }, here = local) =>
+  readSettings(lines.join('\n'), to, here);
+
+it('has the defaults of OpenSSH where OpenSSH is not installed', () => {
+  expect(read([])).toMatchObject({
+    alias: 'box',
+    host: 'box',
+    user: 'dev',
+    port: 22,
+    agent: '/run/agent',
+    jumps: [],
+    unknownHosts: 'ask',
+    identitiesOnly: false,
+    userKnownHosts: ['/home/dev/.ssh/known_hosts', '/home/dev/.ssh/known_hosts2'],
+    aliveSeconds: 2,
+    aliveCount: 2,
+  });
+  expect(read([]).identityFiles).toContain('/home/dev/.ssh/id_ed25519');
+});
+
+it('takes what ssh -G says, and what the user wrote before it', () => {
+  const lines = ['hostname 10.0.0.1', 'user root', 'port 2222', 'hostkeyalias name', 'serveraliveinterval 5'];
+  expect(read(lines)).toMatchObject({ host: '10.0.0.1', user: 'root', port: 2222, hostKeyAlias: 'name' });
+  expect(read(lines)).toMatchObject({ aliveSeconds: 5, aliveCount: 3 });
+  expect(read(lines, { host: 'box', user: 'me', port: 22 } as never)).toMatchObject({ user: 'me', port: 22 });
+});
+
+it('fills in what stands for the host, the user and the home', () => {
+  const lines = ['hostname h', 'identityfile ~/k-%h-%n-%r-%p', 'identityfile %d/%%/%L/${OTHER_SOCK}/${NONE}'];
+  expect(read(lines).identityFiles).toEqual([
+    '/home/dev/k-h-box-dev-22',
+    '/home/dev/%/laptop//run/other/${NONE}',
+  ]);
+  expect(read(['hostname h', 'proxycommand nc %h %p --user %r']).proxyCommand).toBe('nc h 22 --user dev');
+});
+
+it('follows HOME where OpenSSH goes by the account', () => {
+  const elsewhere = { ...local, home: '/tmp/home' };
+  const lines = ['userknownhostsfile /home/dev/.ssh/known_hosts /etc/known'];
+  expect(read(lines, undefined, elsewhere).userKnownHosts).toEqual([
+    '/tmp/home/.ssh/known_hosts',
+    '/etc/known',
+  ]);
+});
+
+it.each([
+  ['identityagent none', undefined],
+  ['identityagent SSH_AUTH_SOCK', '/run/agent'],
+  ['identityagent $OTHER_SOCK', '/run/other'],
+  ['identityagent ${OTHER_SOCK}', '/run/other'],
+  ['identityagent $NONE', undefined],
+  ['identityagent ~/agent', '/home/dev/agent'],
+])('%s', (line, agent) => {
+  expect(read([line]).agent).toBe(agent);
+});
+
+it('reads a chain of jumps', () => {
+  expect(read(['proxyjump a@one:2222,ssh://two,[::1]:22']).jumps).toEqual([
+    { user: 'a', host: 'one', port: 2222 },
+    { host: 'two' },
+    { host: '::1', port: 22 },
+  ]);
+  expect(read(['proxyjump none', 'proxycommand none'])).toMatchObject({ jumps: [], proxyCommand: undefined });
+});
+
+it.each([
+  ['true', 'refuse'],
+  ['yes', 'refuse'],
+  ['ask', 'ask'],
+  ['accept-new', 'accept'],
+  ['false', 'accept'],
+])('StrictHostKeyChecking %s: %s', (value, expected) => {
+  expect(read([`stricthostkeychecking ${value}`]).unknownHosts).toBe(expected);
+});
