@@ -50,6 +50,9 @@ function unusable(named: string | undefined, host: HostSettings, all: string[]):
       { hint },
     );
   }
-  const what = named === undefined ? `SSH host ${host.alias} is ${first} for this machine, which` : first;
+  const what =
+    named === undefined && first !== host.alias
+      ? `SSH host ${host.alias} is ${first} for this machine, which`
+      : first;
   return new DevloopError('route.address', `${what} cannot be used: ${refusal(first)}.`, { hint });
 }

@@ -43,6 +43,8 @@ async function attempt(
   ended.promise.catch(() => undefined);
   const fail = (error: Error): void => ended.reject(error);
   stream.on('error', fail);
+  // Also before ssh2 listens: a host that ends the connection at once is not one that keeps silent.
+  stream.once('close', () => fail(unusable(host, new Error('it ended the connection'))));
   using patience = new Patience(LIMIT_MS, () => fail(silent(host)));
   const patientAsk: Ask | undefined = ask && ((...question) => patience.pauseFor(() => ask(...question)));
   const onAbort = (): void => fail(signal.reason as Error);
@@ -57,7 +59,6 @@ async function attempt(
       const tooMany = error.level === 'client-authentication' || /too many auth/i.test(error.message);
       fail(tooMany ? authentication.refusal() : unusable(host, error));
     });
-    client.once('close', () => fail(unusable(host, new Error('it ended the connection'))));
     const ready = new Promise<void>((resolve) => client.once('ready', resolve));
     client.connect({
       sock: stream,

@@ -105,14 +105,15 @@ function refused(host: HostSettings, port: number, error: Error): DevloopError {
     );
   }
   const what = port === 0 ? 'any port' : `port ${port}`;
-  const permit = port === 0 ? 'PermitListen any (or fix a port that it names)' : `PermitListen ${port}`;
+  const permit =
+    port === 0 ? '"PermitListen any" (or ask for a port that it names)' : `"PermitListen ${port}"`;
   const taken =
     port === 0
       ? ''
       : `Either the port is taken (see there: ss -ltnp 'sport = ${port}'), or sshd forbids it: `;
   const root = port > 0 && port < 1024 ? ' Ports below 1024 are for root.' : '';
   return new DevloopError('ssh.forwarding', `SSH host ${nameOf(host)} does not listen on ${what} for us.`, {
-    hint: `${taken}${taken ? 'its' : "The host's"} sshd_config needs "AllowTcpForwarding yes" and "${permit}".${root}`,
+    hint: `${taken}${taken ? 'its' : "The host's"} sshd_config needs "AllowTcpForwarding yes" and ${permit}.${root}`,
   });
 }
 

@@ -9,6 +9,8 @@ const local = {
   hostname: 'laptop.example.com',
   env: { SSH_AUTH_SOCK: '/run/agent', OTHER_SOCK: '/run/other' },
 };
+/** As in ssh_config; written out it would look like a mistake in a template. */
+const variable = (name: string): string => ['$', '{', name, '}'].join('');
 const read = (lines: string[], to = { host: 'box' }, here = local) =>
   readSettings(lines.join('\n'), to, here);
 
@@ -37,10 +39,14 @@ it('takes what ssh -G says, and what the user wrote before it', () => {
 });
 
 it('fills in what stands for the host, the user and the home', () => {
-  const lines = ['hostname h', 'identityfile ~/k-%h-%n-%r-%p', 'identityfile %d/%%/%L/${OTHER_SOCK}/${NONE}'];
+  const lines = [
+    'hostname h',
+    'identityfile ~/k-%h-%n-%r-%p',
+    `identityfile %d/%%/%L/${variable('OTHER_SOCK')}/${variable('NONE')}`,
+  ];
   expect(read(lines).identityFiles).toEqual([
     '/home/dev/k-h-box-dev-22',
-    '/home/dev/%/laptop//run/other/${NONE}',
+    `/home/dev/%/laptop//run/other/${variable('NONE')}`,
   ]);
   expect(read(['hostname h', 'proxycommand nc %h %p --user %r']).proxyCommand).toBe('nc h 22 --user dev');
 });
@@ -58,7 +64,7 @@ it.each([
   ['identityagent none', undefined],
   ['identityagent SSH_AUTH_SOCK', '/run/agent'],
   ['identityagent $OTHER_SOCK', '/run/other'],
-  ['identityagent ${OTHER_SOCK}', '/run/other'],
+  [`identityagent ${variable('OTHER_SOCK')}`, '/run/other'],
   ['identityagent $NONE', undefined],
   ['identityagent ~/agent', '/home/dev/agent'],
 ])('%s', (line, agent) => {
