@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -209,18 +210,31 @@ describe('after a drop', () => {
     expect(await ask(opened.route.portFor(target.port))).toBe('hello');
   });
 
-  it('comes back after a black hole, and waits for a fixed port that the old session holds', async () => {
+  it('comes back after a black hole at a fixed port', async () => {
     await using opened = await open({ port: 7443 });
+    let moves = 0;
+    opened.route.onMoved(() => moves++);
     await sshd.network.cut();
     await opened.next('route.lost');
     await sshd.network.mend();
+    await opened.next('route.mended');
+    expect(await ask(7443)).toBe('hello');
+    expect(moves).toBe(0);
+  });
+
+  it('says that it waits for a fixed port that is taken, and takes it when it is free', async () => {
+    await using opened = await open({ port: 7443 });
+    await sshd.stop();
+    const [program, ...enter] = sshd.network.enter;
+    const script = 'require("node:net").createServer().listen(7443, () => console.log("listening"))';
+    const holder = spawn(program!, [...enter, process.execPath, '-e', script]);
+    await once(holder.stdout, 'data');
+    await sshd.restart();
     await expect
       .poll(() => JSON.stringify(opened.events), { timeout: 20_000 })
       .toContain('waiting until it is free');
-    // The broken session holds the port until sshd finds out: here it is ended by hand.
-    await sshd.restart();
-    await opened.next('route.mended', opened.events.length);
-    expect(opened.route.portFor(target.port)).toBe(7443);
+    holder.kill('SIGKILL');
+    await opened.next('route.mended');
     expect(await ask(7443)).toBe('hello');
   });
 

@@ -7,6 +7,7 @@ import { formatDestination } from './destination.ts';
 import { type Ask, loadHostKeys } from './host-key.ts';
 import { gatherIdentities, type Keyring } from './identities.ts';
 import { Patience } from './patience.ts';
+import { quickenCiphers } from './quick-ciphers.ts';
 import type { HostSettings } from './settings.ts';
 
 /** sshd may look up our name and ask PAM before it answers. */
@@ -59,6 +60,7 @@ async function attempt(
       const tooMany = error.level === 'client-authentication' || /too many auth/i.test(error.message);
       fail(tooMany ? authentication.refusal() : unusable(host, error));
     });
+    client.on('handshake', () => quickenCiphers(client));
     const ready = new Promise<void>((resolve) => client.once('ready', resolve));
     client.connect({
       sock: stream,

@@ -15,23 +15,39 @@ export async function openStream(host: HostSettings, limitMs: number, signal: Ab
     : openCommand(host, host.proxyCommand);
 }
 
+/** Up to this size it is cheaper to copy the pieces together than to hand them over one by one. */
+const COPIED_BYTES = 32 * 1024;
+
 /**
- * What is written within one turn of the event loop leaves in one piece: with many connections in one tunnel this is worth
- * up to a fifth of the throughput, and it costs no waiting.
+ * What is written within one turn of the event loop leaves in one piece, and ssh2 writes each packet in three: with many
+ * connections in one tunnel this is worth a fifth of the throughput and more, and it costs no waiting.
  */
 class CoalescingSocket extends Socket {
-  #held = false;
+  #pieces: Buffer[] = [];
 
-  override write(...args: unknown[]): boolean {
-    if (!this.#held) {
-      this.#held = true;
-      this.cork();
-      setImmediate(() => {
-        this.#held = false;
-        this.uncork();
-      });
+  override write(piece: Buffer | string): boolean {
+    if (this.#pieces.length === 0) setImmediate(() => this.#flush());
+    this.#pieces.push(typeof piece === 'string' ? Buffer.from(piece) : piece);
+    return !this.writableNeedDrain;
+  }
+
+  override end(...args: []): this {
+    this.#flush();
+    return super.end(...args);
+  }
+
+  #flush(): void {
+    const pieces = this.#pieces;
+    this.#pieces = [];
+    if (pieces.length === 0 || !this.writable) return;
+    const size = pieces.reduce((sum, { length }) => sum + length, 0);
+    if (size <= COPIED_BYTES) {
+      super.write(Buffer.concat(pieces, size));
+      return;
     }
-    return super.write(...(args as [Buffer]));
+    this.cork();
+    for (const piece of pieces) super.write(piece);
+    this.uncork();
   }
 }
 

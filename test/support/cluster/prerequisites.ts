@@ -16,6 +16,8 @@ const packages: Record<string, string> = {
   unshare: 'util-linux',
   nsenter: 'util-linux',
   setpriv: 'util-linux',
+  sshd: 'openssh-server',
+  ssh: 'openssh-client',
 };
 const pluginPackage = 'containernetworking-plugins';
 const pluginDirs = ['/usr/lib/cni', '/opt/cni/bin'];
