@@ -150,6 +150,18 @@ describe('connections', () => {
     await expect.poll(() => target.sockets.size).toBe(0);
   });
 
+  it('ends a local side that speaks on to a client that is gone', async () => {
+    await using talker = await listenHere((socket) => {
+      const timer = setInterval(() => socket.write('more'), 20);
+      socket.once('close', () => clearInterval(timer));
+    });
+    await using opened = await openRoute(sshd, [talker.port]);
+    const client = connect({ host: sshd.address, port: opened.route.portFor(talker.port) });
+    await once(client, 'data');
+    client.resetAndDestroy();
+    await expect.poll(() => talker.sockets.size, { timeout: 5_000 }).toBe(0);
+  });
+
   it('ends the client when the local side resets, or when nothing listens here', async () => {
     await using broken = await listenHere(
       (socket) => void socket.once('data', () => socket.resetAndDestroy()),
@@ -264,6 +276,30 @@ describe('after a drop', () => {
     await opened[Symbol.asyncDispose]();
     expect(performance.now() - started).toBeLessThan(5_000);
     expect(opened.events.map(({ type }) => type)).not.toContain('route.mended');
+  });
+});
+
+describe('the end', () => {
+  beforeEach(() => sshd.restart(OPEN));
+
+  it('leaves nothing behind that keeps the process alive', async () => {
+    const script = join(import.meta.dirname, '../fixtures/route/opens-and-closes-ssh.mjs');
+    const child = spawn(process.execPath, [script, sshd.to], { env: sshd.env, timeout: 10_000 });
+    const [code, signal] = await once(child, 'exit');
+    expect({ code, signal }).toEqual({ code: 0, signal: null });
+    await expect.poll(() => sshd.log()).toContain('Received disconnect');
+  });
+
+  it.each(['cut', 'stop'])('comes at once when it is asked for while the route opens: %s', async (how) => {
+    const abort = new AbortController();
+    await (how === 'cut' ? sshd.network.cut() : sshd.stop());
+    const opening = refusal({ signal: abort.signal, to: `root@${sshd.address}:22` });
+    if (how === 'cut') setTimeout(() => abort.abort(new Error('enough')), 300);
+    else abort.abort(new Error('enough'));
+    const started = performance.now();
+    expect((await opening).message).toBe('enough');
+    expect(performance.now() - started).toBeLessThan(5_000);
+    if (how === 'cut') await sshd.network.mend();
   });
 });
 
