@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { copyFile, mkdir, mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -115,11 +116,13 @@ async function start(dir: string, network: Network): Promise<ChildProcess> {
   return child;
 }
 
+/** unshare returns once process 1, and with it every other of its processes, has ended. To kill unshare would not wait for them. */
 async function endTree(unshare: ChildProcess): Promise<void> {
   const init = await onlyChild(unshare.pid!);
-  // unshare returns once process 1, and with it every other of its processes, has ended.
-  if (init) process.kill(init.pid, 'SIGKILL');
-  await end(unshare);
+  if (!init) return end(unshare);
+  const ended = once(unshare, 'exit');
+  process.kill(init.pid, 'SIGKILL');
+  await ended;
 }
 
 async function killSessions(unshare: ChildProcess): Promise<number> {
