@@ -33,7 +33,12 @@ const SHOWN_FROM: Record<DevloopEvent['type'], Verbosity> = {
 const ORDER: Verbosity[] = ['quiet', 'normal', 'verbose'];
 
 export function isShown(event: DevloopEvent, verbosity: Verbosity): boolean {
+  return ORDER.indexOf(shownFrom(event)) <= ORDER.indexOf(verbosity);
+}
+
+function shownFrom(event: DevloopEvent): Verbosity {
   // The end that devloop itself brought about is news only for whoever wants every step.
-  const from = event.type === 'controller.exited' && event.expected ? 'verbose' : SHOWN_FROM[event.type];
-  return ORDER.indexOf(from) <= ORDER.indexOf(verbosity);
+  if (event.type === 'controller.exited' && event.expected) return 'verbose';
+  if (event.type === 'finding' && event.verdict === 'good') return 'normal';
+  return SHOWN_FROM[event.type];
 }

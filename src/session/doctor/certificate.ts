@@ -57,8 +57,7 @@ export function certificateFinding(
     ...(renewal === undefined ? [] : [`cert-manager renews it at ${renewal.toISOString()}; up follows that`]),
   ].join('\n');
   if (doubts.length === 0) {
-    const bundles = [...new Set(service.calls.map((call) => call.from))].join(', ');
-    const trust = bundles === '' ? '' : ` and chains to the caBundle of ${bundles}`;
+    const trust = service.calls.length === 0 ? '' : ', and the caBundle of all that call it accepts it';
     return { verdict: 'good', answer: `${object} is valid for ${service.serverName}${trust}`, proof };
   }
   const cure =
@@ -68,14 +67,15 @@ export function certificateFinding(
   return { verdict: 'doubtful', answer: doubts.join('\n'), proof, cure };
 }
 
-/** The first caBundle was found to fit, so an error is the other's. `up` proves one; a configuration with another one refuses the same certificate, in the cluster too. */
-function foreignBundles(service: TargetService, pair: FoundPair['pair'], now: Date): string[] {
-  return [...new Map(service.calls.map((call) => [call.from, call.caBundle]))].flatMap(([from, encoded]) => {
-    if (encoded === '') return [];
+/** `up` proves the first caBundle that is not empty, and it was found to fit: an error is another one's, which fails in the cluster too. */
+function foreignBundles({ calls }: TargetService, pair: FoundPair['pair'], now: Date): string[] {
+  if (calls.every(({ caBundle }) => caBundle === '')) return [];
+  const bundles = new Map(calls.map(({ from, caBundle }) => [`${from} ${caBundle}`, { from, caBundle }]));
+  return [...bundles.values()].flatMap(({ from, caBundle: encoded }) => {
     const caBundle = Buffer.from(encoded, 'base64').toString('utf8');
     const { problems } = inspect(pair, { serverNames: [], caBundle, now });
-    const errors = problems.filter(({ severity }) => severity === 'error');
-    return errors.map(({ message }) => `${from} will not accept it: ${message}`);
+    const wrong = problems.filter(({ severity }) => severity === 'error' || encoded === '');
+    return wrong.map(({ message }) => `${from} will not accept it: ${message}`);
   });
 }
 

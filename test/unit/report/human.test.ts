@@ -84,6 +84,13 @@ describe('findings', () => {
 });
 
 describe('verbosity', () => {
+  it('leaves out findings that are good when it is quiet', () => {
+    const findings = (['good', 'unknown'] as const).map(
+      (verdict): DevloopEvent => ({ type: 'finding', check: 'x', verdict, answer: 'so' }),
+    );
+    expect(printed(findings, { verbosity: 'quiet' }).stdout).toBe('unknown  x                so\n');
+  });
+
   const firstWords = (verbosity: 'quiet' | 'normal' | 'verbose'): number =>
     printed(everyEvent('x'), { verbosity }).stderr.trim().split('\n').length;
 

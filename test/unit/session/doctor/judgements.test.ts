@@ -143,7 +143,7 @@ describe('the certificate', () => {
     const found = judge([call('Validating a', bundle(ca)), call('Mutating b', bundle(ca))]);
     expect(found).toMatchObject({
       verdict: 'good',
-      answer: expect.stringContaining('Validating a, Mutating b'),
+      answer: expect.stringContaining('all that call it'),
     });
   });
 
@@ -154,6 +154,12 @@ describe('the certificate', () => {
       answer: expect.stringMatching(/^Mutating b will not accept it: it does not chain/),
       cure: 'kubectl -n shop describe certificate serving',
     });
+  });
+
+  it('is doubtful where one caBundle is empty and others are not', () => {
+    const found = judge([call('Validating a', bundle(ca)), call('Mutating b', '')]);
+    expect(found).toMatchObject({ verdict: 'doubtful', answer: expect.stringContaining('Mutating b') });
+    expect(judge([call('Mutating b', '')]).verdict).toBe('good');
   });
 
   it('is doubtful where its renewal is overdue, or something was warned of', () => {
