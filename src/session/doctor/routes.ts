@@ -14,7 +14,9 @@ import type { Case, Patient } from './patient.ts';
 const IN_A_ROW = 5;
 
 /** Each address may take 15 s until the probe gives it up. */
-const LIMIT_SECONDS = 120;
+const PROVE_SECONDS = 120;
+/** The same, and time to put away what was made for it. */
+const LIMIT_SECONDS = 150;
 
 export function routeChecks(theCase: Case, patient: Promise<Patient>, rights: Promise<Rights>): Check[] {
   const ways = waysOf(settingsOf(theCase).choice);
@@ -26,10 +28,24 @@ export function routeChecks(theCase: Case, patient: Promise<Patient>, rights: Pr
     late: 'route.none' as const,
     async run(signal: AbortSignal) {
       const { promise, resolve, reject } = proofs[index]!;
-      await proveWay(theCase, patient, rights, way, signal).then(resolve, reject);
-      return asOneOfSeveral(await promise, await Promise.allSettled(proofs.map((one) => one.promise)));
+      await inTime(signal, (until) => proveWay(theCase, patient, rights, way, until)).then(resolve, reject);
+      const own = await promise;
+      // Only who failed has to know of the others.
+      if (own.verdict !== 'bad') return own;
+      return asOneOfSeveral(own, await Promise.allSettled(proofs.map((one) => one.promise)));
     },
   }));
+}
+
+/** A way that takes too long has failed like any other, before the check's own deadline: that would leave the others out of it. */
+async function inTime(signal: AbortSignal, work: (until: AbortSignal) => Promise<Finding>): Promise<Finding> {
+  const deadline = AbortSignal.timeout(PROVE_SECONDS * 1000);
+  try {
+    return await work(AbortSignal.any([signal, deadline]));
+  } catch (error) {
+    if (!deadline.aborted || signal.aborted) throw error;
+    return { verdict: 'bad', answer: `no proof within ${PROVE_SECONDS} s`, code: 'route.none' };
+  }
 }
 
 /** A way that does not lead here stands in nobody's way while another one does. Pure. */
