@@ -9,6 +9,7 @@ import type { DevloopEvent } from '../../src/report/events.ts';
 import { startCluster, type TestCluster } from '../support/cluster/cluster.ts';
 import { runDevloop, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
+import { loadRelayImage } from '../support/relay-image.ts';
 import {
   application,
   checkoutSample,
@@ -34,6 +35,7 @@ const own: AsyncDisposable[] = [];
 beforeAll(async () => {
   cluster = await startCluster({ log: (line) => console.error(line) });
   await deploySample(cluster);
+  await loadRelayImage(cluster);
   const sample = await checkoutSample();
   own.push(sample);
   checkout = sample.directory;
@@ -69,11 +71,13 @@ interface Diagnosis {
   events: DevloopEvent[];
 }
 
+/** By one route, unless a test is about the choice: the others take their time. */
 async function doctor(
   args: string[] = [],
   options: { cwd?: string; env?: Record<string, string> } = {},
 ): Promise<Diagnosis> {
-  const { code, events, log } = await runDevloop(['doctor', ...args], {
+  const route = args.includes('--route') ? [] : ['--route', 'direct'];
+  const { code, events, log } = await runDevloop(['doctor', ...route, ...args], {
     cwd: options.cwd ?? checkout,
     env: { ...env(), ...options.env },
   });
@@ -108,7 +112,7 @@ async function patched(args: string[], patch: object[]): Promise<void> {
 
 it('finds all in order, changes nothing of the operator, and leaves nothing behind', async () => {
   const before = { versions: await versions(), snapshot: await snapshot(cluster, NAMESPACE) };
-  const { code, log, of, events } = await doctor();
+  const { code, log, of, events } = await doctor(['--route', 'auto']);
   expect(code, log).toBe(0);
   const verdicts = events.flatMap((one) => (one.type === 'finding' ? [`${one.check}: ${one.verdict}`] : []));
   expect(verdicts, log).toEqual([
@@ -123,6 +127,7 @@ it('finds all in order, changes nothing of the operator, and leaves nothing behi
     'program: good',
     'port: good',
     'route direct: good',
+    'route relay: good',
     'endpoint routing: good',
     'pods: good',
     'owners: good',
@@ -360,9 +365,22 @@ describe('one broken thing', () => {
     expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
   });
 
+  it('one way is a black hole, another leads here: a doubt', async () => {
+    const { code, log, of } = await doctor(['--route', 'auto', '--address', BLACK_HOLE]);
+    expect(code, log).toBe(0);
+    expect(of('route direct')[0]).toMatchObject({
+      verdict: 'doubtful',
+      answer: expect.stringContaining(BLACK_HOLE),
+    });
+    expect(of('route relay')[0]!.verdict).toBe('good');
+  });
+
   it('Ctrl-C while it probes: 130, and nothing is left behind', async () => {
     const before = { snapshot: await snapshot(cluster, NAMESPACE), versions: await versions() };
-    await using run = startDevloop(['doctor', '--address', BLACK_HOLE], { cwd: checkout, env: env() });
+    await using run = startDevloop(['doctor', '--route', 'direct', '--address', BLACK_HOLE], {
+      cwd: checkout,
+      env: env(),
+    });
     await run.waitFor('waiting');
     expect(await cluster.kubectl(['get', 'validatingwebhookconfigurations'])).toContain('devloop-probe-');
     run.signal('SIGINT');
@@ -373,7 +391,10 @@ describe('one broken thing', () => {
 
   it('kill -9 while it probes: devloop down removes what is left', async () => {
     const before = { snapshot: await snapshot(cluster, NAMESPACE), versions: await versions() };
-    await using run = startDevloop(['doctor', '--address', BLACK_HOLE], { cwd: checkout, env: env() });
+    await using run = startDevloop(['doctor', '--route', 'direct', '--address', BLACK_HOLE], {
+      cwd: checkout,
+      env: env(),
+    });
     await run.waitFor('waiting');
     run.signal('SIGKILL');
     await run.exited;
