@@ -103,7 +103,11 @@ describe('what sshd permits', () => {
 describe('connections', () => {
   beforeEach(() => sshd.restart(OPEN));
 
-  it('keeps 16 at once intact, 5 MB each way', async () => {
+  it.each([
+    ['with one key exchange', []],
+    ['with many', ['RekeyLimit 1M']],
+  ])('keeps 16 at once intact, 5 MB each way, %s', async (_, lines) => {
+    await sshd.restart([...OPEN, ...lines]);
     await using opened = await open();
     const port = opened.route.portFor(target.port);
     const digest = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');

@@ -1,10 +1,10 @@
 import type { Duplex } from 'node:stream';
-import type { Client } from 'ssh2';
+import type { Client, HostVerifier } from 'ssh2';
 import { DevloopError } from '../../errors.ts';
 import type { Emit } from '../../report/events.ts';
 import { createAuthentication } from './authentication.ts';
 import { formatDestination } from './destination.ts';
-import { type Ask, loadHostKeys } from './host-key.ts';
+import { type Ask, type HostKeys, loadHostKeys } from './host-key.ts';
 import { gatherIdentities, type Keyring } from './identities.ts';
 import { Patience } from './patience.ts';
 import { quickenCiphers } from './quick-ciphers.ts';
@@ -69,15 +69,7 @@ async function attempt(
       keepaliveInterval: host.aliveSeconds * 1000,
       keepaliveCountMax: NEVER,
       algorithms: { serverHostKey: hostKeys.algorithms as never },
-      hostVerifier: (key: Buffer, verify: (valid: boolean) => void) => {
-        hostKeys.verify(key).then(
-          () => verify(true),
-          (error: Error) => {
-            fail(error);
-            verify(false);
-          },
-        );
-      },
+      hostVerifier: hostVerifier(hostKeys, fail),
       agent: authentication.agent,
       authHandler: authentication.handler,
     });
@@ -86,6 +78,28 @@ async function attempt(
   } finally {
     signal.removeEventListener('abort', onAbort);
   }
+}
+
+/**
+ * ssh2 asks again whenever keys are exchanged anew. Then the same key has to be answered at once: with data under way, an
+ * answer that comes later makes ssh2 (1.17) encrypt with the wrong keys.
+ */
+function hostVerifier({ verify }: HostKeys, fail: (error: Error) => void): HostVerifier {
+  let trusted: Buffer | undefined;
+  return (shown, answer) => {
+    if (trusted?.equals(shown)) return answer(true);
+    const key = Buffer.from(shown);
+    verify(key).then(
+      () => {
+        trusted = key;
+        answer(true);
+      },
+      (error: Error) => {
+        fail(error);
+        answer(false);
+      },
+    );
+  };
 }
 
 function silent(host: HostSettings): DevloopError {
