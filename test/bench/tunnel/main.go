@@ -144,10 +144,22 @@ func load(keep bool, address string, concurrency int, duration time.Duration) {
 		failed int
 		group  sync.WaitGroup
 	)
+	// Kept connections are made, all of them, before the clock starts.
+	connections := make([]net.Conn, concurrency)
+	if keep {
+		for index := range connections {
+			group.Go(func() {
+				var err error
+				connections[index], err = dial(address)
+				check(err)
+			})
+		}
+		group.Wait()
+	}
 	started := time.Now()
-	for range concurrency {
+	for _, connection := range connections {
 		group.Go(func() {
-			own, lost := worker(keep, address, started.Add(duration))
+			own, lost := worker(connection, address, started.Add(duration))
 			mutex.Lock()
 			defer mutex.Unlock()
 			times = append(times, own...)
@@ -176,31 +188,34 @@ func load(keep bool, address string, concurrency int, duration time.Duration) {
 	}))
 }
 
-func worker(keep bool, address string, until time.Time) (times []time.Duration, failed int) {
-	var connection net.Conn
-	for first := true; time.Now().Before(until); first = false {
+func dial(address string) (net.Conn, error) {
+	return tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true})
+}
+
+// worker asks over the connection that it is given, or over a new one each time where it is given none.
+func worker(kept net.Conn, address string, until time.Time) (times []time.Duration, failed int) {
+	for time.Now().Before(until) {
 		started := time.Now()
-		if connection == nil {
-			var err error
-			connection, err = tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true})
-			if err != nil {
-				failed++
-				continue
-			}
-			time.Sleep(handOver)
-		}
-		err := ask(connection)
-		if err != nil {
+		if err := askOnce(kept, address); err != nil {
 			failed++
-		} else if !keep || !first {
+		} else {
 			times = append(times, time.Since(started))
-		}
-		if !keep || err != nil {
-			connection.Close()
-			connection = nil
 		}
 	}
 	return times, failed
+}
+
+func askOnce(kept net.Conn, address string) error {
+	if kept != nil {
+		return ask(kept)
+	}
+	connection, err := dial(address)
+	if err != nil {
+		return err
+	}
+	defer connection.Close()
+	time.Sleep(handOver)
+	return ask(connection)
 }
 
 func ask(connection net.Conn) error {
