@@ -331,7 +331,7 @@ describe('devloop refuses', () => {
         message: /203\.0\.113\.7 \(.*not an address of this machine\): .*(deadline|time|route|refused)/,
         hint: '--address',
       } as const;
-      await refuses(['up', '--no-controller', '--address', '203.0.113.7'], refusal);
+      await refuses(['up', '--no-controller', '--route', 'direct', '--address', '203.0.113.7'], refusal);
     });
 
     it('with an address of the wrong family', async () => {
