@@ -211,7 +211,7 @@ describe('a route that cannot be taken is one clear error, and leaves the cluste
   it('any way: what was tried is told, each with its cause', async () => {
     await refuses(['--address', '192.0.2.7', '--port', '17443', '--relay-image', 'registry.invalid/node:1'], {
       code: 'route.none',
-      message: /direct: .*192\.0\.2\.7[\s\S]*relay: .*ErrImagePull|ImagePullBackOff/,
+      message: /direct: [\s\S]*192\.0\.2\.7[\s\S]*relay: .*(ErrImagePull|ImagePullBackOff)/,
       hint: /--route ssh:/,
     });
   });

@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { DevloopEvent } from '../../src/report/events.ts';
 import { startCluster, type TestCluster } from '../support/cluster/cluster.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
@@ -15,6 +16,10 @@ const WEBHOOK = 'internal/webhook/v1/application_webhook.go';
 const MESSAGE = 'an Application needs an image';
 /** Nobody has it: documentation addresses lead nowhere. */
 const NOWHERE = '192.0.2.7';
+
+function isChange(event: DevloopEvent, kind: string, action: string): boolean {
+  return event.type === 'change' && event.action === action && event.object.startsWith(`${kind} `);
+}
 
 describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
   'routes, endpoint routing $aggregatorRouting',
@@ -119,10 +124,14 @@ describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
       await expectPutBack(up);
     });
 
-    it('relay: killed, and put back by down from another directory', async () => {
-      await edit();
+    it.each<[string, (event: DevloopEvent) => boolean]>([
+      ['the Pod is there', (event) => isChange(event, 'Pod', 'create')],
+      ['the way is proven', (event) => event.type === 'route.proven'],
+      ['the Service leads to the Pod', (event) => isChange(event, 'Service', 'change')],
+      ['it serves', (event) => event.type === 'session.ready'],
+    ])('relay: killed when %s, and put back by down from another directory', async (_, moment) => {
       await using up = start(['--route', 'relay']);
-      await up.waitFor('session.ready', undefined, 300_000);
+      await up.waitForAny(moment, 300_000);
       up.signal('SIGKILL');
       await up.exited;
       const { code, log } = await runDevloop(['down'], { cwd: tmpdir(), env: env() });
