@@ -1,8 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DevloopError, messageOf } from '../../errors.ts';
 import type { Emit } from '../../report/events.ts';
+import type { Link } from './link.ts';
 import { connectLimitMs, HOPELESS_PAUSE_MS, pauseMs } from './pace.ts';
-import type { Standing } from './route.ts';
+
+/** A link, with the host's port for each gateway port. */
+export interface Standing {
+  link: Link;
+  ports: Map<number, number>;
+}
 
 export interface Mending {
   /** Opens a new link with new ports. `connectMs` bounds its TCP connection. */

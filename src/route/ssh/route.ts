@@ -7,7 +7,7 @@ import { boundTo, explainFindings } from './explain.ts';
 import type { Signing } from './handshake.ts';
 import type { Ask } from './host-key.ts';
 import { type Link, openLink } from './link.ts';
-import { mend } from './mend.ts';
+import { mend, type Standing } from './mend.ts';
 import { readHops } from './read-settings.ts';
 
 export interface SshOptions {
@@ -80,12 +80,6 @@ export async function sshRoute(options: SshOptions): Promise<Route> {
     explain: () => explain(standing, via, address),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
-}
-
-/** A link, with the host's port for each gateway port. */
-export interface Standing {
-  link: Link;
-  ports: Map<number, number>;
 }
 
 async function listenAll(link: Link, first: number, gatewayPorts: number[]): Promise<Map<number, number>> {

@@ -1,6 +1,7 @@
+import type { Target } from '../../cluster/discover.ts';
 import { type Gateway, startGateway } from '../../gateway/gateway.ts';
+import type { Emit } from '../../report/events.ts';
 import { isOwn } from '../../route/direct.ts';
-import type { Routing } from './routing.ts';
 
 /** The gateways of one session: one for each port that the webhook Services lead to in the Pod. */
 export interface Gateways extends AsyncDisposable {
@@ -19,9 +20,17 @@ export interface Gateways extends AsyncDisposable {
   drain(): Promise<void>;
 }
 
+/** What of a session the gateways need. */
+export interface GatewayPlan {
+  target: Pick<Target, 'services'>;
+  session: string;
+  settings: { port?: number | undefined };
+  emit: Emit;
+}
+
 /** Listens, holding, on the address that the route leads to; on all of them where that is not this machine's own (NAT). */
-export async function startGateways(routing: Routing, address: string): Promise<Gateways> {
-  const { target, session, settings, emit } = routing;
+export async function startGateways(plan: GatewayPlan, address: string): Promise<Gateways> {
+  const { target, session, settings, emit } = plan;
   const targetPorts = [
     ...new Set(target.services.flatMap(({ ports }) => ports.map((one) => one.targetPort))),
   ];
