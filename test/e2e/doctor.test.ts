@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { selfSignedPair } from '../../src/certificates/self-signed.ts';
 import type { DevloopEvent } from '../../src/report/events.ts';
+import { account } from '../support/account.ts';
 import { startCluster, type TestCluster } from '../support/cluster/cluster.ts';
 import { runDevloop, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
@@ -177,15 +178,8 @@ describe('one broken thing', () => {
         verbs: ['get', 'create', 'patch', 'delete'],
       },
     ];
-    const role = {
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'ClusterRole',
-      metadata: { name: 'half' },
-      rules,
-    };
-    await cluster.kubectl(['apply', '-f', '-'], { input: JSON.stringify(role) });
-    await cluster.kubectl(['create', 'clusterrolebinding', 'half', '--clusterrole=half', '--user=half']);
-    const { code, log, of } = await doctor([], { env: { KUBECONFIG: await cluster.kubeconfigFor('half') } });
+    const KUBECONFIG = await account(cluster, 'half', rules);
+    const { code, log, of } = await doctor([], { env: { KUBECONFIG } });
     expect(code, log).toBe(3);
     expect(of('account')[0]!.answer).toBe('half');
     expect(of('rights')[0]).toMatchObject({ verdict: 'bad', cure: expect.stringContaining('auth can-i') });

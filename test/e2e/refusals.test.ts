@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments, stringify } from 'yaml';
 import { selfSignedPair } from '../../src/certificates/self-signed.ts';
 import { CATALOGUE, type ErrorCode } from '../../src/errors.ts';
+import { account } from '../support/account.ts';
 import { startCluster, type TestCluster } from '../support/cluster/cluster.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
@@ -204,29 +205,8 @@ describe('devloop refuses', () => {
   });
 
   describe('an account', () => {
-    async function account(
-      name: string,
-      rules: { apiGroups: string[]; resources: string[]; verbs: string[] }[],
-    ): Promise<string> {
-      const role = {
-        apiVersion: 'rbac.authorization.k8s.io/v1',
-        kind: 'ClusterRole',
-        metadata: { name },
-        rules,
-      };
-      await cluster.kubectl(['apply', '-f', '-'], { input: JSON.stringify(role) });
-      await cluster.kubectl([
-        'create',
-        'clusterrolebinding',
-        name,
-        `--clusterrole=${name}`,
-        `--user=${name}`,
-      ]);
-      return await cluster.kubeconfigFor(name);
-    }
-
     it('that may only look: all missing permissions at once', async () => {
-      const KUBECONFIG = await account('onlooker', [
+      const KUBECONFIG = await account(cluster, 'onlooker', [
         { apiGroups: ['admissionregistration.k8s.io'], resources: ['*'], verbs: ['get', 'list'] },
         { apiGroups: ['apiextensions.k8s.io'], resources: ['*'], verbs: ['get', 'list'] },
         { apiGroups: ['', 'apps'], resources: ['services', 'deployments', 'pods'], verbs: ['get', 'list'] },

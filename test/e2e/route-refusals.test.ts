@@ -2,6 +2,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CATALOGUE, type ErrorCode } from '../../src/errors.ts';
+import { account } from '../support/account.ts';
 import { startCluster, type TestCluster } from '../support/cluster/cluster.ts';
 import { run } from '../support/cluster/run.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
@@ -172,7 +173,6 @@ describe('a route that cannot be taken is one clear error, and leaves the cluste
     });
 
     it('for an account that may not forward ports', async () => {
-      const name = 'no-forward';
       const rules = [
         { apiGroups: ['*'], resources: ['*'], verbs: ['get', 'list'] },
         { apiGroups: [''], resources: ['services', 'configmaps', 'pods', 'secrets'], verbs: ['*'] },
@@ -182,20 +182,7 @@ describe('a route that cannot be taken is one clear error, and leaves the cluste
           verbs: ['*'],
         },
       ];
-      const role = {
-        apiVersion: 'rbac.authorization.k8s.io/v1',
-        kind: 'ClusterRole',
-        metadata: { name },
-        rules,
-      };
-      await cluster.kubectl(['apply', '-f', '-'], { input: JSON.stringify(role) });
-      await cluster.kubectl([
-        'create',
-        'clusterrolebinding',
-        name,
-        `--clusterrole=${name}`,
-        `--user=${name}`,
-      ]);
+      const KUBECONFIG = await account(cluster, 'no-forward', rules);
       await refuses(
         ['--route', 'relay'],
         {
@@ -203,7 +190,7 @@ describe('a route that cannot be taken is one clear error, and leaves the cluste
           message: /create {2}pods\/portforward/,
           hint: /auth can-i create pods\/portforward/,
         },
-        { KUBECONFIG: await cluster.kubeconfigFor(name) },
+        { KUBECONFIG },
       );
     });
   });
