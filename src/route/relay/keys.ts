@@ -14,8 +14,12 @@ export interface KeyPair {
 export async function makeRelayKeys(): Promise<RelayKeys> {
   const { default: ssh2 } = await import('ssh2');
   const pair = (): KeyPair => {
-    const made = ssh2.utils.generateKeyPairSync('ed25519');
-    return { private: made.private, public: made.public };
+    for (;;) {
+      const made = ssh2.utils.generateKeyPairSync('ed25519');
+      // One in 256 public keys begins with a zero byte, which ssh2 1.17 leaves out; it cannot read that pair itself then.
+      if (ssh2.utils.parseKey(made.private) instanceof Error) continue;
+      return { private: made.private, public: made.public };
+    }
   };
   return { host: pair(), client: pair() };
 }
