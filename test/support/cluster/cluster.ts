@@ -41,6 +41,8 @@ export interface TestCluster extends AsyncDisposable {
   /** This machine, as the API server sees it: one address of each family, and the first of them. */
   readonly hostIps: readonly string[];
   readonly hostIp: string;
+  /** What to put in front of a command to run it in the node's network, where the addresses of Pods and Services are reached. */
+  readonly enter: readonly string[];
   /** Logs are below logs/. Gone with the cluster. */
   readonly dir: string;
   /** Returns stdout; rejects with stderr. */
@@ -128,6 +130,7 @@ function handle(
     nodeIp: nodes[0]!,
     hostIps: hosts,
     hostIp: hosts[0]!,
+    enter: ['nsenter', '--target', String(box.process.pid), '--net'],
     dir,
     kubectl: (args, { input = '', kubeconfig = own.kubeconfig } = {}) =>
       // The cache of a person's own kubectl is by address, and these addresses come back with other clusters behind them.

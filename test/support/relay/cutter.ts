@@ -13,8 +13,8 @@ export interface Cutter extends AsyncDisposable {
   refuse(on: boolean): void;
 }
 
-/** Stands between this machine and the control port, and breaks the connections as load balancers do. */
-export async function startCutter(target: number): Promise<Cutter> {
+/** Stands between this machine and the control port, or the API server, and breaks the connections as load balancers do. */
+export async function startCutter(target: number, host = '127.0.0.1'): Promise<Cutter> {
   const open = new Set<Socket>();
   let count = 0;
   let hole = false;
@@ -22,7 +22,7 @@ export async function startCutter(target: number): Promise<Cutter> {
   const server = createServer({ noDelay: true }, (near) => {
     if (refused) return near.resetAndDestroy();
     count += 1;
-    const far = connect({ host: '127.0.0.1', port: target, noDelay: true });
+    const far = connect({ host, port: target, noDelay: true });
     for (const [one, other] of [
       [near, far],
       [far, near],

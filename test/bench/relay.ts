@@ -1,0 +1,28 @@
+/** The relay route against `kubectl port-forward` in the same run: `node test/bench/relay.ts [path] [cuts] [memory]`. */
+import { startCluster, type TestCluster } from '../support/cluster/cluster.ts';
+import { loadRelayImage } from '../support/relay-image.ts';
+import { cutFigures } from './relay/cuts.ts';
+import { buildLoad, type Load } from './relay/load.ts';
+import { memoryFigures } from './relay/memory.ts';
+import { pathFigures } from './relay/path.ts';
+import { startServerPod } from './relay/subjects.ts';
+
+const PARTS: Record<string, (cluster: TestCluster, load: Load) => Promise<void>> = {
+  path: pathFigures,
+  cuts: cutFigures,
+  memory: memoryFigures,
+};
+
+/** All parts on a cluster of its own, or those that are named. */
+export async function relayFigures(names = Object.keys(PARTS)): Promise<void> {
+  await using load = await buildLoad();
+  await using cluster = await startCluster({ certManager: false, log: console.error });
+  await loadRelayImage(cluster);
+  await startServerPod(cluster, load);
+  for (const name of names) await PARTS[name]!(cluster, load);
+}
+
+if (import.meta.main) {
+  const named = process.argv.slice(2);
+  await relayFigures(named.length > 0 ? named : undefined);
+}

@@ -1,0 +1,84 @@
+import { readdir, readFile } from 'node:fs/promises';
+import type { TestCluster } from '../../support/cluster/cluster.ts';
+import { eventually } from '../../support/eventually.ts';
+import type { Load } from './load.ts';
+import { NAMESPACE, startOurs } from './subjects.ts';
+
+const FEW = Number(process.env.BENCH_FEW ?? 12_000);
+const MANY = Number(process.env.BENCH_MANY ?? 50_000);
+const WARM_UP = 200;
+const AT_ONCE = 16;
+const GOAL = 1.05;
+
+interface State {
+  /** Resident, in MB. */
+  memory: number;
+  files: number;
+}
+
+/** P17: what is held after many connections is what was held after some. */
+export async function memoryFigures(cluster: TestCluster, load: Load): Promise<void> {
+  await using ours = await startOurs(cluster, load);
+  const pids = { 'this side': ours.pid, Pod: await pidOf(await uidOf(cluster, ours.pod)) };
+  const carry = async (count: number): Promise<void> => {
+    const { failed, perSecond } = await load.connections(ours, AT_ONCE, count);
+    console.log(
+      `         ${count} connections, ${perSecond.toFixed(0)} a second${failed === 0 ? '' : `, ${failed} FAILED`}`,
+    );
+  };
+  await carry(WARM_UP);
+  const before = await statesOf(pids);
+  await carry(FEW - WARM_UP);
+  const few = await statesOf(pids, before);
+  await carry(MANY - FEW);
+  const many = await statesOf(pids, before);
+  for (const side of Object.keys(pids)) {
+    const [first, then, last] = [before[side]!, few[side]!, many[side]!];
+    const ratio = last.memory / then.memory;
+    console.log(
+      `${ratio <= GOAL ? 'reached' : 'MISSED '}  P17 relay: memory of ${side} after ${MANY} against ${FEW} connections: ${ratio.toFixed(2)} x of at most ${GOAL} x (${first.memory.toFixed(1)} MB at first, ${then.memory.toFixed(1)} MB, ${last.memory.toFixed(1)} MB)`,
+    );
+    console.log(
+      `${last.files === first.files ? 'reached' : 'MISSED '}  P17 relay: open files of ${side}: ${first.files} before, ${last.files} after`,
+    );
+  }
+}
+
+async function uidOf(cluster: TestCluster, pod: string): Promise<string> {
+  return await cluster.kubectl(['-n', NAMESPACE, 'get', 'pod', pod, '-o', 'jsonpath={.metadata.uid}']);
+}
+
+/** Other clusters of this machine may have such Pods too: the control group bears the Pod's uid. */
+async function pidOf(uid: string): Promise<number> {
+  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
+    const read = (file: string): Promise<string> => readFile(`/proc/${pid}/${file}`, 'utf8').catch(() => '');
+    if ((await read('cgroup')).includes(uid) && (await read('cmdline')).includes('relay.json'))
+      return Number(pid);
+  }
+  throw new Error(`no process of the Pod with uid ${uid}`);
+}
+
+/** Once the files are as many as before: what was closed takes a moment on its way through the cluster. */
+async function statesOf(
+  pids: Record<string, number>,
+  before?: Record<string, State>,
+): Promise<Record<string, State>> {
+  const states = async (): Promise<Record<string, State>> =>
+    Object.fromEntries(
+      await Promise.all(Object.entries(pids).map(async ([side, pid]) => [side, await stateOf(pid)])),
+    );
+  if (before === undefined) return await states();
+  const settled = eventually(async () => {
+    const now = await states();
+    if (Object.keys(now).some((side) => now[side]!.files !== before[side]!.files)) throw new Error('not yet');
+    return now;
+  }, 10_000);
+  // What does not settle is the finding.
+  return await settled.catch(states);
+}
+
+async function stateOf(pid: number): Promise<State> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  const files = await readdir(`/proc/${pid}/fd`);
+  return { memory: Number(/VmRSS:\s+(\d+)/.exec(status)![1]) / 1000, files: files.length };
+}

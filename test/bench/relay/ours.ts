@@ -1,0 +1,47 @@
+/**
+ * The relay route as a process of its own, so that its memory can be looked at. Prints `dialled` for each port-forward,
+ * `ready <pod>` once it carries, and what it has to say after `event`.
+ */
+import { readFile } from 'node:fs/promises';
+import { connect } from '../../../src/cluster/api.ts';
+import { loadKubeconfig } from '../../../src/cluster/kubeconfig.ts';
+import { RELAY_IMAGE } from '../../../src/cluster/relay-manifest.ts';
+import { keepRelay } from '../../../src/cluster/relay-watch.ts';
+import type { DevloopEvent } from '../../../src/report/events.ts';
+import { makeRelayKeys, relayConfig } from '../../../src/route/relay/keys.ts';
+import { relayRoute } from '../../../src/route/relay/relay.ts';
+
+const CONTROL_PORT = 17_717;
+
+const [kubeconfig, namespace, session, program, ...pairs] = process.argv.slice(2);
+const ports = new Map(pairs.map((pair) => pair.split(':').map(Number) as [gateway: number, pod: number]));
+const signal = new AbortController().signal;
+const emit = (event: DevloopEvent): void => console.log(`event ${JSON.stringify(event)}`);
+const api = await connect(await loadKubeconfig({ kubeconfig }, {}, '/'));
+const keys = await makeRelayKeys();
+const numbers = [...ports.values()];
+const relay = await keepRelay(api, {
+  session: session!,
+  namespace: namespace!,
+  image: RELAY_IMAGE,
+  program: await readFile(program!, 'utf8'),
+  config: JSON.stringify(relayConfig({ controlPort: CONTROL_PORT, ports: numbers, keys })),
+  controlPort: CONTROL_PORT,
+  ports: numbers.map((port) => ({ port })),
+  emit,
+  signal,
+});
+await relayRoute({
+  via: `Pod ${namespace}/${relay.pod}`,
+  pods: relay.labels,
+  ports,
+  async dial(limit) {
+    const stream = await relay.dial(limit);
+    console.log('dialled');
+    return stream;
+  },
+  keys,
+  emit,
+  signal,
+});
+console.log(`ready ${relay.pod}`);

@@ -1,0 +1,141 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { build } from 'esbuild';
+import { relayProgram } from '../../../scripts/build-relay.ts';
+import { ensureClusterBinaries } from '../../support/cluster/build.ts';
+import type { TestCluster } from '../../support/cluster/cluster.ts';
+import { end } from '../../support/sshd/network.ts';
+import type { Load, Place } from './load.ts';
+
+/** A way through the API server, with what answers at its end. */
+export interface Subject extends Place, AsyncDisposable {
+  name: string;
+  /** Of the process here. */
+  pid: number;
+}
+
+export interface Ours extends Subject {
+  pod: string;
+  /** Port-forwards that were opened so far. */
+  readonly dialled: number;
+}
+
+export const OURS = 'devloop relay';
+export const KUBECTL = 'kubectl port-forward';
+export const KUBECTL_AGAIN = 'kubectl port-forward, again';
+export const NAMESPACE = 'relay-bench';
+
+/** In the Pods; a webhook's usual port, and another. */
+const POD_PORTS = [9443, 9444] as const;
+const SERVER_IMAGE = 'devloop.test/relay-bench:1';
+const SERVER_POD = 'server';
+const { NODE_EXTRA_CA_CERTS: _, ...env } = process.env;
+
+/** A Pod in which the server of the load answers: what `kubectl port-forward` leads to. */
+export async function startServerPod(cluster: TestCluster, { program }: Load): Promise<void> {
+  await cluster.loadImage(SERVER_IMAGE, program);
+  await cluster.kubectl(['create', 'namespace', NAMESPACE]);
+  const container = {
+    name: 'server',
+    image: SERVER_IMAGE,
+    args: ['serve', ...POD_PORTS.map(String)],
+    // It serves until its stdin ends.
+    stdin: true,
+  };
+  const pod = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: SERVER_POD, namespace: NAMESPACE },
+    spec: { containers: [container], terminationGracePeriodSeconds: 0 },
+  };
+  await cluster.kubectl(['create', '-f', '-'], { input: JSON.stringify(pod) });
+  const ready = ['wait', '--for=condition=Ready', `pod/${SERVER_POD}`, '--timeout=60s'];
+  await cluster.kubectl(['-n', NAMESPACE, ...ready]);
+}
+
+export async function startKubectl(name: string, cluster: TestCluster): Promise<Subject> {
+  const { cluster: binary } = await ensureClusterBinaries({ log: console.error });
+  const args = ['kubectl', '--kubeconfig', cluster.kubeconfig, '-n', NAMESPACE];
+  const forward = [
+    'port-forward',
+    '--address=127.0.0.1',
+    `pod/${SERVER_POD}`,
+    ...POD_PORTS.map((port) => `:${port}`),
+  ];
+  // On stderr it complains about connections that their clients close.
+  const child = spawn(binary, [...args, ...forward], { env, stdio: ['ignore', 'pipe', 'ignore'] });
+  const ports: number[] = [];
+  const lines = createInterface({ input: child.stdout });
+  // It prints a line for each port, and then one for each connection.
+  lines.on('line', (line) =>
+    ports.push(...[/127\.0\.0\.1:(\d+) ->/.exec(line)?.[1]].filter(Boolean).map(Number)),
+  );
+  while (ports.length < POD_PORTS.length) await once(lines, 'line', { signal: AbortSignal.timeout(30_000) });
+  return {
+    name,
+    enter: [],
+    address: '127.0.0.1',
+    ports: [ports[0]!, ports[1]!],
+    pid: child.pid!,
+    [Symbol.asyncDispose]: () => end(child),
+  };
+}
+
+/** Another session each time. `kubeconfig` may lead to the cluster by another way. */
+export async function startOurs(
+  cluster: TestCluster,
+  load: Load,
+  kubeconfig = cluster.kubeconfig,
+): Promise<Ours> {
+  await using stack = new AsyncDisposableStack();
+  const dir = await mkdtemp(join(tmpdir(), 'devloop-relay-bench-'));
+  stack.defer(() => rm(dir, { recursive: true }));
+  const program = join(dir, 'relay.cjs');
+  await build(relayProgram(program));
+  const pairs = POD_PORTS.map((port, index) => `${load.here[index]}:${port}`);
+  const session = `bench${Date.now().toString(36)}`;
+  const args = [join(import.meta.dirname, 'ours.ts'), kubeconfig, NAMESPACE, session, program, ...pairs];
+  let pod: string | undefined;
+  stack.defer(async () => {
+    if (pod !== undefined) await cluster.kubectl(['-n', NAMESPACE, 'delete', 'pod', pod, '--wait=false']);
+  });
+  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  stack.defer(() => end(child));
+  let dialled = 0;
+  const lines = createInterface({ input: child.stdout });
+  lines.on('line', (line) => {
+    if (line === 'dialled') dialled++;
+    else if (line.startsWith('ready ')) pod = line.slice('ready '.length);
+    else if (/"(route\.|warning)/.test(line)) console.error(line);
+  });
+  const limit = AbortSignal.timeout(60_000);
+  while (pod === undefined) await once(lines, 'line', { signal: limit });
+  const name = pod;
+  const address = await cluster.kubectl([
+    '-n',
+    NAMESPACE,
+    'get',
+    'pod',
+    name,
+    '-o',
+    'jsonpath={.status.podIP}',
+  ]);
+  const owned = stack.move();
+  return {
+    name: OURS,
+    // Only there are the addresses of Pods reached.
+    enter: cluster.enter,
+    address,
+    ports: POD_PORTS,
+    pid: child.pid!,
+    pod,
+    get dialled() {
+      return dialled;
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
