@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { AuthContext, Channel, Connection, ParsedKey } from 'ssh2';
 import ssh2 from 'ssh2';
+import { quickenCiphers } from '../ssh/quick-ciphers.ts';
 import type { ResumableStream } from './resumable.ts';
 import type { Carrier, WebhookPort } from './webhook-port.ts';
 
@@ -22,6 +23,7 @@ export function serveSsh(stream: ResumableStream, options: SshOptions): void {
   if (key instanceof Error) throw key;
   const server = new ssh2.Server({ hostKeys: [options.hostKey], keepaliveInterval: NEVER }, (client) => {
     client.on('error', () => stream.leave('ended'));
+    client.on('handshake', () => quickenCiphers(client));
     client.on('authentication', (attempt) => {
       if (isClient(attempt, key)) attempt.accept();
       else attempt.reject(['publickey']);

@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { connect } from 'node:net';
 import type { AcceptConnection, Client, ClientChannel, RejectConnection } from 'ssh2';
+import { quickenCiphers } from '../ssh/quick-ciphers.ts';
 import { join } from './join.ts';
 import type { RelayKeys } from './keys.ts';
 import type { ResumableStream } from './resumable.ts';
@@ -31,6 +32,7 @@ export async function forwardPorts(
     });
     client.once('close', () => reject(new Error(GONE)));
     client.once('ready', () => resolve());
+    client.on('handshake', () => quickenCiphers(client));
     client.connect({
       sock: stream,
       username: 'devloop',
