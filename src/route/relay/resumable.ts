@@ -27,6 +27,9 @@ export class ResumableStream extends Duplex {
   #pace: Pace;
   #link: Link | undefined;
   #outbox = new Outbox();
+  /** Written in this turn of the event loop. */
+  #pieces: Buffer[] = [];
+  #gathered = 0;
   #received = 0;
   #acknowledged = 0;
   #beat: NodeJS.Timeout | undefined;
@@ -71,6 +74,7 @@ export class ResumableStream extends Duplex {
 
   /** Ends the stream for good and lets the other end know. */
   leave(reason: ByeReason): void {
+    this.#flush();
     this.#link?.bye(reason);
     this.destroy();
   }
@@ -111,7 +115,7 @@ export class ResumableStream extends Duplex {
   #progress(peerReceived: number): void {
     if (peerReceived > this.#outbox.end) throw new BadFrame('acknowledges what was never sent');
     this.#outbox.acknowledge(peerReceived);
-    if (this.#release === undefined || this.#outbox.size >= MOST_HELD) return;
+    if (this.#release === undefined || this.#held >= MOST_HELD) return;
     const release = this.#release;
     this.#release = undefined;
     release();
@@ -123,21 +127,30 @@ export class ResumableStream extends Duplex {
     }
   }
 
-  #write(bytes: Buffer, done: () => void): void {
+  get #held(): number {
+    return this.#outbox.size + this.#gathered;
+  }
+
+  /**
+   * What is written within one turn leaves in one frame: ssh2 writes each packet in three pieces, and the packets of all
+   * connections that had something to say come together. It costs no waiting.
+   */
+  override _write(bytes: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    if (this.#pieces.length === 0) setImmediate(() => this.#flush());
+    this.#pieces.push(bytes);
+    this.#gathered += bytes.length;
+    if (this.#held >= MOST_HELD) this.#release = done;
+    else done();
+  }
+
+  #flush(): void {
+    if (this.#pieces.length === 0) return;
+    const bytes = Buffer.concat(this.#pieces, this.#gathered);
+    this.#pieces = [];
+    this.#gathered = 0;
     const offset = this.#outbox.end;
     this.#outbox.add(bytes);
     this.#send(offset, bytes);
-    if (this.#outbox.size >= MOST_HELD) this.#release = done;
-    // Not at once: what SSH writes in the same turn then comes together, in one frame.
-    else process.nextTick(done);
-  }
-
-  override _write(bytes: Buffer, _encoding: BufferEncoding, done: () => void): void {
-    this.#write(bytes, done);
-  }
-
-  override _writev(writes: { chunk: Buffer }[], done: () => void): void {
-    this.#write(Buffer.concat(writes.map(({ chunk }) => chunk)), done);
   }
 
   override _read(): void {
@@ -150,6 +163,7 @@ export class ResumableStream extends Duplex {
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.#flush();
     this.#link?.bye('ended');
     this.#detach();
     done(error);
