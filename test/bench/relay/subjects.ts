@@ -4,8 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { build } from 'esbuild';
-import { relayProgram } from '../../../scripts/build-relay.ts';
+import { type BuildOptions, build } from 'esbuild';
+import { NATIVE, relayProgram } from '../../../scripts/build-relay.ts';
 import { ensureClusterBinaries } from '../../support/cluster/build.ts';
 import type { TestCluster } from '../../support/cluster/cluster.ts';
 import { end } from '../../support/sshd/network.ts';
@@ -94,11 +94,11 @@ export async function startOurs(
   await using stack = new AsyncDisposableStack();
   const dir = await mkdtemp(join(tmpdir(), 'devloop-relay-bench-'));
   stack.defer(() => rm(dir, { recursive: true }));
-  const program = join(dir, 'relay.cjs');
-  await build(relayProgram(program));
+  const [here, program] = [join(dir, 'ours.mjs'), join(dir, 'relay.cjs')];
+  await Promise.all([build(processHere(here)), build(relayProgram(program))]);
   const pairs = POD_PORTS.map((port, index) => `${load.here[index]}:${port}`);
   const session = `bench${Date.now().toString(36)}`;
-  const args = [join(import.meta.dirname, 'ours.ts'), kubeconfig, NAMESPACE, session, program, ...pairs];
+  const args = [here, kubeconfig, NAMESPACE, session, program, ...pairs];
   let pod: string | undefined;
   stack.defer(async () => {
     if (pod !== undefined) await cluster.kubectl(['-n', NAMESPACE, 'delete', 'pod', pod, '--wait=false']);
@@ -137,5 +137,23 @@ export async function startOurs(
       return dialled;
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+/** In one file, as devloop is installed: then ssh2 has none of its native parts at this end either. */
+function processHere(outfile: string): BuildOptions {
+  return {
+    entryPoints: [join(import.meta.dirname, 'ours.ts')],
+    outfile,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node24',
+    // Bundled CommonJS packages call require() for Node's own modules, which an ES module does not have.
+    banner: {
+      js: "import { createRequire as createRequire_ } from 'node:module'; const require = createRequire_(import.meta.url); const __dirname = import.meta.dirname;",
+    },
+    external: NATIVE,
+    logLevel: 'warning',
   };
 }
