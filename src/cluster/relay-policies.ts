@@ -50,7 +50,7 @@ function blocked(namespace: string, policies: NetworkPolicy[], ports: RelayPort[
   return {
     type: 'warning',
     message: `${named(namespace, policies)} may keep kube-apiserver from port ${numbers.join(' and ')} of the relay.`,
-    hint: `If reviews do not arrive: kubectl apply -f - <<< '${JSON.stringify(opening(namespace, numbers))}'`,
+    hint: `If reviews do not arrive: echo '${JSON.stringify(opening(namespace, numbers))}' | kubectl apply -f -`,
   };
 }
 

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { DevloopError } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
 import { allDone } from './all-done.ts';
@@ -177,7 +178,9 @@ async function moveOne<T extends KubeObject>(
   await settle(ref, async () => {
     const now = await api.get<T>(ref);
     if (now === undefined || sessionOf(now) !== session) return;
-    await api.replace(ref, moved(now));
+    const next = moved(now);
+    if (isDeepStrictEqual(next, now)) return;
+    await api.replace(ref, next);
     const detail = `to ${to.address}:${to.ports.map(({ port }) => port).join(', ')}`;
     emit({ type: 'change', action: 'change', object: describe(ref), detail });
   });

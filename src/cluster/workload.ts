@@ -109,8 +109,8 @@ export function mountedFiles(mount: Mount, data: Record<string, string>): Record
   return Object.fromEntries(entries);
 }
 
-/** The selector that a Service has, or had before a session that died took it away. */
+/** The selector that a Service has, or had before a session took it away or led it to its relay. */
 export function originalSelector(service: Service): Record<string, string> {
   const before = undoOf(service)?.fields.find((field) => field.path.join('.') === 'spec.selector')?.before;
-  return (valueAt(service, ['spec', 'selector']) ?? before ?? {}) as Record<string, string>;
+  return (before ?? valueAt(service, ['spec', 'selector']) ?? {}) as Record<string, string>;
 }

@@ -77,7 +77,7 @@ export function directRoute(address: string): Route {
     via: address,
     reach: { address },
     portFor: (gatewayPort) => gatewayPort,
-    onMoved() {},
+    onMended() {},
     explain: async () => undefined,
     async [Symbol.asyncDispose]() {},
   };

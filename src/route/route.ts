@@ -9,8 +9,8 @@ export interface Route extends AsyncDisposable {
   readonly reach: Reach;
   /** The port that the cluster has to call to reach this port of a gateway. */
   portFor(gatewayPort: number): number;
-  /** The listener is called whenever `portFor` has begun to answer otherwise. */
-  onMoved(listener: () => void): void;
+  /** The listener is called whenever the way stands again after a drop; `portFor` may answer otherwise then. */
+  onMended(listener: () => void): void;
   /** What this end can tell about why the cluster does not get through, and what cures it. */
   explain(): Promise<Explanation | undefined>;
 }

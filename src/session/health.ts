@@ -11,7 +11,7 @@ export function healthAfter(event: DevloopEvent): string | undefined {
     case 'route.mended':
       return 'serving';
     case 'route.lost':
-      return `the ${event.route} route is lost (${event.cause}) and is being mended`;
+      return `the ${event.route} route is lost (${event.cause.replace(/\.$/, '')}) and is being mended`;
     case 'build.failed':
       return 'serving the last program that was built; the newest source does not build';
     case 'controller.exited':

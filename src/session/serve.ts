@@ -18,8 +18,9 @@ export interface Serving {
 export async function serve(session: Session, serving: Serving, signal: AbortSignal): Promise<void> {
   const { held, pairs, route, supervisor } = serving;
   const { io } = session;
-  io.emit({ type: 'session.ready', session: session.id, ms: performance.now() - session.started });
+  // Who reads that it is ready may ask `status` at once.
   if (route) await announceRoute(held, route);
+  io.emit({ type: 'session.ready', session: session.id, ms: performance.now() - session.started });
   if (!supervisor) io.emit({ type: 'note', message: invitation(session) });
   const ended = new Promise<void>((resolve) => {
     if (signal.aborted) resolve();

@@ -145,6 +145,10 @@ describe('a route that cannot be taken is one clear error, and leaves the cluste
         input: application('bad', ''),
       });
       await expect(asked).rejects.toThrow(/failed calling webhook/);
+      await sshd.restart(['GatewayPorts no']);
+      await up.waitFor('route.mended');
+      const warning = await up.waitFor('warning', (event) => event.message.includes('do not arrive'));
+      expect(warning.hint).toContain('GatewayPorts clientspecified');
       up.signal('SIGINT');
       expect(await up.exited, up.log()).toBe(130);
       expect(await snapshot(cluster, NAMESPACE)).toEqual(before);

@@ -3,7 +3,10 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { endpointPermissions, neededFor, relayPermissions } from '../../src/cluster/permissions.ts';
+import { apiGroupOf, kindInfo } from '../../src/cluster/resources.ts';
 import type { DevloopEvent } from '../../src/report/events.ts';
+import { account } from '../support/account.ts';
 import { startCluster, type TestCluster } from '../support/cluster/cluster.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
@@ -137,6 +140,25 @@ describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
       const { code, log } = await runDevloop(['down'], { cwd: tmpdir(), env: env() });
       expect(code, log).toBe(0);
       await expectEqual();
+    });
+
+    it.each([
+      ['direct', endpointPermissions],
+      ['relay', relayPermissions],
+    ] as const)('%s: needs no other rights than those that are asked for', async (way, permissionsOf) => {
+      const parts = { webhooks: true, deployment: true, secrets: true };
+      const rules = [...neededFor([NAMESPACE], parts), ...permissionsOf([NAMESPACE])].map(
+        ({ kind, subresource, verb }) => ({
+          apiGroups: [apiGroupOf(kind)],
+          resources: [[kindInfo(kind).plural, subresource].filter(Boolean).join('/')],
+          verbs: [verb],
+        }),
+      );
+      const KUBECONFIG = await account(cluster, `by-${way}`, rules);
+      await using up = start(['--namespace', NAMESPACE], { ...env(), KUBECONFIG });
+      await up.waitFor('session.ready', undefined, 300_000);
+      expect((await up.waitFor('route.proven')).route).toBe(way);
+      await expectPutBack(up);
     });
 
     it('auto: takes the relay where the machine is not reached, and says why', async () => {

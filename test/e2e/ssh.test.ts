@@ -204,7 +204,7 @@ describe('after a drop', () => {
     await using opened = await open();
     const before = opened.route.portFor(target.port);
     let moves = 0;
-    opened.route.onMoved(() => moves++);
+    opened.route.onMended(() => moves++);
     await sshd.killSessions();
     const mended = await opened.next('route.mended');
     expect(mended).toMatchObject({ route: 'ssh', via: `root@${sshd.address}` });
@@ -229,7 +229,7 @@ describe('after a drop', () => {
   it('comes back after a black hole at a fixed port', async () => {
     await using opened = await open({ port: 7443 });
     let moves = 0;
-    opened.route.onMoved(() => moves++);
+    opened.route.onMended(() => moves++);
     await sshd.network.cut();
     await opened.next('route.lost');
     await sshd.network.mend();

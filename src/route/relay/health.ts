@@ -5,14 +5,16 @@ const GRACE = 1000;
 
 /** Says when the route is lost and when it stands again; short cuts pass in silence. */
 export class Health {
-  #via: string;
+  #via: () => string;
+  #mended: () => void;
   #emit: Emit;
   #since: number | undefined;
   #timer: NodeJS.Timeout | undefined;
   #cause = '';
   #told = false;
 
-  constructor(via: string, emit: Emit) {
+  constructor(via: () => string, emit: Emit, mended: () => void) {
+    this.#mended = mended;
     this.#via = via;
     this.#emit = emit;
   }
@@ -38,7 +40,8 @@ export class Health {
     this.#told = false;
     if (since === undefined || !told) return;
     const ms = Math.round(performance.now() - since);
-    this.#emit({ type: 'route.mended', route: 'relay', via: this.#via, ms });
+    this.#emit({ type: 'route.mended', route: 'relay', via: this.#via(), ms });
+    this.#mended();
   }
 
   dispose(): void {

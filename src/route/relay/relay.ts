@@ -15,8 +15,8 @@ import { forwardPorts } from './ssh-client.ts';
 const FIRST_LIMIT = 20_000;
 
 export interface RelayOptions {
-  /** `Pod shop/devloop-relay-4f2a` */
-  via: string;
+  /** `Pod shop/devloop-relay-4f2a`; another one when the Pod was replaced. */
+  readonly via: string;
   /** Labels of the Pod, for the Service. */
   pods: Record<string, string>;
   /** Port of a gateway on 127.0.0.1 here -> port in the Pod. */
@@ -39,20 +39,23 @@ export async function relayRoute(options: RelayOptions): Promise<Route> {
   }
   return {
     name: 'relay',
-    via: options.via,
+    get via() {
+      return options.via;
+    },
     reach: { pods: options.pods },
     portFor: (gatewayPort) => {
       const port = options.ports.get(gatewayPort);
       if (port === undefined) throw new Error(`the relay does not carry to port ${gatewayPort}`);
       return port;
     },
-    onMoved() {},
+    onMended: (listener) => void relay.onMended.push(listener),
     explain: async () => relay.explanation(),
     [Symbol.asyncDispose]: () => relay.end(),
   };
 }
 
 class Relay {
+  readonly onMended: (() => void)[] = [];
   #options: RelayOptions;
   #stop = new AbortController();
   #health: Health;
@@ -66,7 +69,11 @@ class Relay {
 
   constructor(options: RelayOptions) {
     this.#options = options;
-    this.#health = new Health(options.via, options.emit);
+    this.#health = new Health(
+      () => options.via,
+      options.emit,
+      () => this.#mended(),
+    );
     this.#run = this.#sessions(AbortSignal.any([options.signal, this.#stop.signal]));
   }
 
@@ -147,6 +154,10 @@ class Relay {
     this.#stoodBefore = true;
     this.#health.standing();
     this.#firstStand.resolve();
+  }
+
+  #mended(): void {
+    for (const listener of this.onMended) listener();
   }
 
   #broken(error: unknown): void {

@@ -5,7 +5,7 @@ import { PACE } from './resumable.ts';
 import { serveSsh } from './serve-ssh.ts';
 import { listen, WebhookPort } from './webhook-port.ts';
 
-/** How long running reviews may take to finish when the Pod is stopped (it has 5 s), and how often to look; in ms. */
+/** How long running reviews may take to finish when the Pod is stopped (it has 15 s), and how often to look; in ms. */
 const LAST_REVIEWS = 4000;
 const LOOK_AGAIN = 50;
 

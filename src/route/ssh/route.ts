@@ -60,9 +60,8 @@ export async function sshRoute(options: SshOptions): Promise<Route> {
     reopen: (connectMs) => open(connectMs, { ...signing, ask: undefined }),
     current: () => standing,
     replace(next) {
-      const moved = gatewayPorts.some((one) => next.ports.get(one) !== standing.ports.get(one));
       standing = next;
-      if (moved) for (const listener of listeners) listener();
+      for (const listener of listeners) listener();
     },
     via,
     emit,
@@ -76,7 +75,7 @@ export async function sshRoute(options: SshOptions): Promise<Route> {
     via,
     reach: { address },
     portFor: (gatewayPort) => portOf(standing, gatewayPort),
-    onMoved: (listener) => void listeners.push(listener),
+    onMended: (listener) => void listeners.push(listener),
     explain: () => explain(standing, via, address),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };

@@ -4,6 +4,7 @@ import type { Destination } from '../../cluster/endpoints.ts';
 import { moveEndpoints, swapSelector, takeService } from '../../cluster/service.ts';
 import { DevloopError, messageOf } from '../../errors.ts';
 import { hostPort } from '../../route/addresses.ts';
+import type { Route } from '../../route/route.ts';
 import type { FoundPair } from '../certificate.ts';
 import { probeUntil, serviceProber } from './proof.ts';
 import type { OpenRoute, Routing } from './routing.ts';
@@ -20,7 +21,7 @@ export async function cutOver(
 ): Promise<void> {
   const { services } = routing.target;
   for (const { serverName } of services) open.gateways.present(serverName, pairs.get(serverName)!.pair);
-  followMoves(routing, open);
+  followMends(routing, open);
   await allDone(services.map((service) => takeOne(routing, open, service)));
 }
 
@@ -46,27 +47,45 @@ async function takeOne(routing: Routing, open: OpenRoute, service: TargetService
   emit({ type: 'route.proven', route, address, service: name, latencyMs: proof.latencyMs });
 }
 
-/** A tunnel that broke off comes back with other ports. One move after the other, each to the ports of its moment. */
-function followMoves(routing: Routing, open: OpenRoute): void {
-  let moving = Promise.resolve();
-  open.route.onMoved(() => {
-    moving = moving.then(() => moveAll(routing, open));
+/** A way that broke off comes back, maybe with other ports. One look after the other, each at the ports of its moment. */
+function followMends(routing: Routing, open: OpenRoute): void {
+  let following = Promise.resolve();
+  open.route.onMended(() => {
+    following = following.then(() => follow(routing, open)).catch((error) => tellBroken(routing, error));
   });
 }
 
-async function moveAll({ api, session, target, emit }: Routing, open: OpenRoute): Promise<void> {
+async function follow(routing: Routing, open: OpenRoute): Promise<void> {
+  const { api, session, target, emit, signal } = routing;
   const { reach } = open.route;
-  if (!('address' in reach)) return;
-  const moves = target.services.map(async (service) => {
-    await moveEndpoints(api, session, service.service, destination(open, reach.address, service), emit);
-  });
-  await allDone(moves).catch((error) =>
-    emit({
-      type: 'warning',
-      message: `The endpoints of the webhook Service could not follow the route to its new port: ${messageOf(error)}`,
-      hint: 'End this session with Ctrl-C, and start it again.',
+  await allDone(
+    target.services.map(async (service) => {
+      if ('address' in reach)
+        await moveEndpoints(api, session, service.service, destination(open, reach.address, service), emit);
+      await using prober = await serviceProber(api, session, service);
+      const proof = await probeUntil(prober, 'us', 1, CUT_OVER_MS, signal);
+      if (!proof.reached) throw await notReached(open.route, proof.cause);
     }),
   );
+}
+
+/** The other end stands, but what it was before may have changed meanwhile: an sshd with other settings, say. */
+function tellBroken({ emit, signal }: Routing, error: unknown): void {
+  if (signal.aborted) return;
+  const hint = error instanceof DevloopError ? error.hint : undefined;
+  emit({
+    type: 'warning',
+    message: `The route is back, but reviews do not arrive by it: ${messageOf(error)}`,
+    ...(hint === undefined ? {} : { hint }),
+  });
+}
+
+async function notReached(route: Route, cause: string): Promise<DevloopError> {
+  const explained = await route.explain();
+  const why = explained === undefined ? '' : `\n  ${explained.cause}`;
+  return new DevloopError('route.none', `kube-apiserver says: ${cause}${why}`, {
+    hint: explained?.cure ?? 'End this session with Ctrl-C, and start it again.',
+  });
 }
 
 function destination(open: OpenRoute, address: string, service: TargetService): Destination {

@@ -18,6 +18,12 @@ const CONTROL_PORT = 17_717;
 
 /** Over a Pod beside the webhook Service, one for each namespace; needs nothing but the kubeconfig. */
 export async function openRelay(routing: Routing): Promise<OpenRoute> {
+  const { choice, address, port } = routing.settings;
+  if (choice === 'relay' && (address ?? port) !== undefined)
+    routing.emit({
+      type: 'note',
+      message: 'A relay needs no address and no port of this machine: those settings are not used.',
+    });
   await using stack = new AsyncDisposableStack();
   const gateways = stack.use(await startGateways(routing, '127.0.0.1'));
   const routes = await Promise.all(
@@ -79,7 +85,9 @@ async function openIn(
   for (const notice of await networkPolicyNotices(api, { namespace, ports, ...labels })) emit(notice);
   return stack.use(
     await relayRoute({
-      via: `Pod ${namespace}/${relay.pod}`,
+      get via() {
+        return `Pod ${namespace}/${relay.pod}`;
+      },
       pods: relay.labels,
       ports: new Map(numbers.map((port) => [gateways.portFor(port), port])),
       dial: relay.dial,
@@ -94,7 +102,9 @@ async function openIn(
 function together(routes: Route[], gateways: Gateways): Route {
   return {
     ...routes[0]!,
-    via: routes.map(({ via }) => via).join(', '),
+    get via() {
+      return routes.map(({ via }) => via).join(', ');
+    },
     portFor: (gatewayPort) => gateways.targetFor(gatewayPort)!,
     async explain() {
       const explained = await Promise.all(routes.map((route) => route.explain()));

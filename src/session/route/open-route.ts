@@ -42,7 +42,7 @@ interface Failed {
 function chosen(way: Way, failures: Failed[]): string {
   const tried = failures.map((one) => `${nameOf(one.way)}: ${one.error.message}`).join('\n');
   const name = nameOf(way);
-  return `The reviews come by the ${name} route (\`route: ${name}\` in devloop.yaml pins it), because there is no other:\n${tried}`;
+  return `The reviews come by the ${name} route (\`route: ${name}\` in devloop.yaml pins it), because the one before it does not work:\n${tried}`;
 }
 
 function none(failures: Failed[]): DevloopError {

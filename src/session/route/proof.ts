@@ -111,7 +111,7 @@ async function proveLike(
   await using stack = new AsyncDisposableStack();
   const pair = await selfSignedPair([serverName], { days: 2 });
   gateways.present(serverName, pair);
-  stack.defer(() => removeProbeService(api, session, ref));
+  stack.defer(() => removeProbeService(api, session, ref, reach));
   const created = await createMarked<Service>(api, ref, service, silent);
   if ('address' in reach)
     await leadTo(api, session, created, { address: reach.address, ports: [{ name: '', port }] }, silent);
@@ -149,8 +149,15 @@ function probeService(
   };
 }
 
-async function removeProbeService(api: ClusterApi, session: string, ref: ObjectRef): Promise<void> {
+/** What leads to Pods is Kubernetes' own, which goes with the Service and may not be ours to delete. */
+async function removeProbeService(
+  api: ClusterApi,
+  session: string,
+  ref: ObjectRef,
+  reach: Reach,
+): Promise<void> {
   await api.remove(ref);
+  if ('pods' in reach) return;
   await Promise.all([api.remove(ourSliceRef(ref, session)), api.remove({ ...ref, kind: 'Endpoints' })]);
 }
 
