@@ -10,6 +10,7 @@ import { probeUntil, serviceProber } from './proof.ts';
 import type { OpenRoute, Routing } from './routing.ts';
 
 const CUT_OVER_MS = 30_000;
+const MENDED_MS = 10_000;
 /** While proxies follow, either end may answer by chance: ten times in a row it is no chance any more. */
 const IN_A_ROW = 10;
 
@@ -63,7 +64,7 @@ async function follow(routing: Routing, open: OpenRoute): Promise<void> {
       if ('address' in reach)
         await moveEndpoints(api, session, service.service, destination(open, reach.address, service), emit);
       await using prober = await serviceProber(api, session, service);
-      const proof = await probeUntil(prober, 'us', 1, CUT_OVER_MS, signal);
+      const proof = await probeUntil(prober, 'us', 1, MENDED_MS, signal);
       if (!proof.reached) throw await notReached(open.route, proof.cause);
     }),
   );
