@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Control } from '../../../src/route/relay/control.ts';
 import { AnotherProgram, connect } from '../../../src/route/relay/dial.ts';
-import { encode, TOKEN_BYTES } from '../../../src/route/relay/frames.ts';
+import { encode, type Frame, FrameReader, TOKEN_BYTES } from '../../../src/route/relay/frames.ts';
 import { PACE, ResumableStream } from '../../../src/route/relay/resumable.ts';
 import { type Faults, faultyPair } from '../../support/relay/faulty-pair.ts';
 
@@ -55,6 +55,28 @@ it('lets who writes wait rather than hold more and more, and goes on when connec
   expect(received.length).toBe(40 * chunk.length);
   stream.leave('ended');
   control.end();
+});
+
+it('sends what is written in one turn in one frame, and before its last word', async () => {
+  const stream = newStream();
+  const frames: Frame[] = [];
+  const [near, far] = faultyPair(whole);
+  const reader = new FrameReader();
+  far.on('data', (chunk: Buffer) =>
+    reader.read(chunk, (frame) => {
+      frames.push(frame);
+      if (frame.type === 'hello') far.write(encode({ type: 'welcome', resumed: false, received: 0 }));
+    }),
+  );
+  await connect(stream, async () => near, true, NEVER);
+  for (const piece of ['one', 'packet', 'in pieces']) stream.write(piece);
+  await expect.poll(() => frames.length).toBe(2);
+  for (const piece of [', and ', 'another']) stream.write(piece);
+  stream.leave('ended');
+  await expect.poll(() => frames.map(({ type }) => type)).toEqual(['hello', 'data', 'data', 'bye']);
+  const told = frames.flatMap((frame) => (frame.type === 'data' ? [String(frame.bytes)] : []));
+  expect(told).toEqual(['onepacketin pieces', ', and another']);
+  far.destroy();
 });
 
 it('drops a connection over which nothing is heard, and not the stream', async () => {
