@@ -1,14 +1,16 @@
-/** The relay route against `kubectl port-forward` in the same run: `node test/bench/relay.ts [path] [cuts] [memory]`. */
+/** The relay route against `kubectl port-forward` in the same run: `node test/bench/relay.ts [path] [far] [cuts] [memory]`. */
 import { startCluster, type TestCluster } from '../support/cluster/cluster.ts';
 import { loadRelayImage } from '../support/relay-image.ts';
 import { cutFigures } from './relay/cuts.ts';
-import { buildLoad, type Load } from './relay/load.ts';
+import { farFigures } from './relay/far.ts';
 import { memoryFigures } from './relay/memory.ts';
 import { pathFigures } from './relay/path.ts';
 import { startServerPod } from './relay/subjects.ts';
+import { buildLoad, type Load } from './tunnel/load.ts';
 
 const PARTS: Record<string, (cluster: TestCluster, load: Load) => Promise<void>> = {
   path: pathFigures,
+  far: farFigures,
   cuts: cutFigures,
   memory: memoryFigures,
 };

@@ -1,10 +1,8 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestCluster } from '../../support/cluster/cluster.ts';
 import { type Cutter, startCutter } from '../../support/relay/cutter.ts';
-import type { Load } from './load.ts';
+import type { Load } from '../tunnel/load.ts';
+import { leadingThrough } from './kubeconfig.ts';
 import { type Ours, startOurs } from './subjects.ts';
 
 const CUTS = Number(process.env.BENCH_CUTS ?? 50);
@@ -20,12 +18,13 @@ const LOAD_MS = 5_000;
 /** Connections to the API server are cut all the time under clients that ask without a pause; nothing may be lost. */
 export async function cutFigures(cluster: TestCluster, load: Load): Promise<void> {
   await using cutter = await startCutter(API_PORT, cluster.nodeIp);
-  await using kubeconfig = await leadingThrough(cutter, cluster.kubeconfig);
+  await using kubeconfig = await leadingThrough(cutter.port, cluster.kubeconfig);
   await using ours = await startOurs(cluster, load, kubeconfig.file);
+  const { enter, address, ports } = ours;
   const cuts = cutAll(cutter, ours);
   const [kept, fresh] = await Promise.all([
-    whileCut(cuts, () => load.requests('keep', ours, CLIENTS, LOAD_MS)),
-    whileCut(cuts, () => load.requests('new', ours, NEW_CLIENTS, LOAD_MS)),
+    whileCut(cuts, () => load.requests('keep', address, ports[0], CLIENTS, LOAD_MS, enter)),
+    whileCut(cuts, () => load.requests('new', address, ports[0], NEW_CLIENTS, LOAD_MS, enter)),
   ]);
   const pauses = await cuts;
   for (const [name, { asked, failed, slowestMs }] of [
@@ -72,17 +71,4 @@ async function whileCut(cuts: Promise<unknown>, round: () => Promise<Lost>): Pro
     total.slowestMs = Math.max(total.slowestMs, slowestMs);
   }
   return total;
-}
-
-/** The cutter's address instead of the API server's; the certificate names both. */
-async function leadingThrough(
-  cutter: Cutter,
-  kubeconfig: string,
-): Promise<{ file: string } & AsyncDisposable> {
-  const dir = await mkdtemp(join(tmpdir(), 'devloop-relay-bench-'));
-  const file = join(dir, 'kubeconfig');
-  const text = await readFile(kubeconfig, 'utf8');
-  const moved = text.replace(/https:\/\/[^"\s]+/, `https://127.0.0.1:${cutter.port}`);
-  await writeFile(file, moved, { mode: 0o600 });
-  return { file, [Symbol.asyncDispose]: () => rm(dir, { recursive: true }) };
 }

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import type { TestCluster } from '../../support/cluster/cluster.ts';
 import { eventually } from '../../support/eventually.ts';
-import type { Load } from './load.ts';
+import type { Load } from '../tunnel/load.ts';
 import { NAMESPACE, startOurs } from './subjects.ts';
 
 const FEW = Number(process.env.BENCH_FEW ?? 12_000);
@@ -19,9 +19,10 @@ interface State {
 /** P17: what is held after many connections is what was held after some. */
 export async function memoryFigures(cluster: TestCluster, load: Load): Promise<void> {
   await using ours = await startOurs(cluster, load);
+  const { enter, address, ports } = ours;
   const pids = { 'this side': ours.pid, Pod: await pidOf(await uidOf(cluster, ours.pod)) };
   const carry = async (count: number): Promise<void> => {
-    const { failed, perSecond } = await load.connections(ours, AT_ONCE, count);
+    const { failed, perSecond } = await load.connections(address, ports[1], AT_ONCE, count, enter);
     console.log(
       `         ${count} connections, ${perSecond.toFixed(0)} a second${failed === 0 ? '' : `, ${failed} FAILED`}`,
     );

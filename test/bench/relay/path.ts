@@ -1,6 +1,7 @@
 import type { TestCluster } from '../../support/cluster/cluster.ts';
 import { median, print } from '../measure.ts';
-import type { Load, Measured } from './load.ts';
+import { shuffled } from '../tunnel/figures.ts';
+import type { Load, Measured } from '../tunnel/load.ts';
 import { KUBECTL, KUBECTL_AGAIN, OURS, type Subject, startKubectl, startOurs } from './subjects.ts';
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);
@@ -23,10 +24,10 @@ export async function pathFigures(cluster: TestCluster, load: Load): Promise<voi
   );
   // The first round only warms up.
   for (let round = -1; round < ROUNDS; round++) {
-    for (const subject of shuffled(subjects)) {
+    for (const { name: subject, enter, address, ports } of shuffled(subjects)) {
       for (const { kind, concurrency, name } of LOADS) {
-        const measured = await load.requests(kind, subject, concurrency, LOAD_MS);
-        if (round >= 0) taken.get(subject.name)!.get(name)!.push(measured);
+        const measured = await load.requests(kind, address, ports[0], concurrency, LOAD_MS, enter);
+        if (round >= 0) taken.get(subject)!.get(name)!.push(measured);
       }
     }
   }
@@ -76,9 +77,4 @@ function show(taken: Taken): void {
     const [ours, anchor] = [of(OURS, name, 'p50Ms'), of(KUBECTL, name, 'p50Ms')];
     print({ name: what, ours, anchor, anchorName: KUBECTL, goal: 0.7, unit: 'x' });
   }
-}
-
-function shuffled<T>(items: T[]): T[] {
-  const keys = new Map(items.map((item) => [item, Math.random()]));
-  return items.toSorted((a, b) => keys.get(a)! - keys.get(b)!);
 }

@@ -9,11 +9,15 @@ import { NATIVE, relayProgram } from '../../../scripts/build-relay.ts';
 import { ensureClusterBinaries } from '../../support/cluster/build.ts';
 import type { TestCluster } from '../../support/cluster/cluster.ts';
 import { end } from '../../support/sshd/network.ts';
-import type { Load, Place } from './load.ts';
+import type { Enter, Load } from '../tunnel/load.ts';
 
 /** A way through the API server, with what answers at its end. */
-export interface Subject extends Place, AsyncDisposable {
+export interface Subject extends AsyncDisposable {
   name: string;
+  /** Where the requests go, and from where. */
+  enter: Enter;
+  address: string;
+  ports: readonly [tls: number, bulk: number];
   /** Of the process here. */
   pid: number;
 }
@@ -31,7 +35,7 @@ export const NAMESPACE = 'relay-bench';
 
 /** In the Pods; a webhook's usual port, and another. */
 const POD_PORTS = [9443, 9444] as const;
-const SERVER_IMAGE = 'devloop.test/relay-bench:1';
+const SERVER_IMAGE = 'devloop.test/tunnel-bench:1';
 const SERVER_POD = 'server';
 const { NODE_EXTRA_CA_CERTS: _, ...env } = process.env;
 
@@ -57,9 +61,13 @@ export async function startServerPod(cluster: TestCluster, { program }: Load): P
   await cluster.kubectl(['-n', NAMESPACE, ...ready]);
 }
 
-export async function startKubectl(name: string, cluster: TestCluster): Promise<Subject> {
+export async function startKubectl(
+  name: string,
+  cluster: TestCluster,
+  kubeconfig = cluster.kubeconfig,
+): Promise<Subject> {
   const { cluster: binary } = await ensureClusterBinaries({ log: console.error });
-  const args = ['kubectl', '--kubeconfig', cluster.kubeconfig, '-n', NAMESPACE];
+  const args = ['kubectl', '--kubeconfig', kubeconfig, '-n', NAMESPACE];
   const forward = [
     'port-forward',
     '--address=127.0.0.1',

@@ -10,14 +10,21 @@ import { end } from '../../support/sshd/network.ts';
 export interface Measured {
   p50Ms: number;
   p99Ms: number;
+  slowestMs: number;
   perSecond: number;
   /** Requests that took 38 to 48 ms. */
   delayed: number;
+  asked: number;
   failed: number;
 }
 
+/** What to put in front of the client's command to run it in another network. */
+export type Enter = readonly string[];
+
 /** Both ends of the load, built from main.go. */
 export interface Load extends AsyncDisposable {
+  /** A static binary. */
+  program: string;
   /** Ports here of the TLS server and of the one for bulk. */
   here: [number, number];
   requests(
@@ -26,9 +33,18 @@ export interface Load extends AsyncDisposable {
     port: number,
     concurrency: number,
     ms: number,
+    enter?: Enter,
   ): Promise<Measured>;
   /** MB/s; `up` is towards this machine. */
   bulk(direction: 'up' | 'down', address: string, port: number, megabytes: number): Promise<number>;
+  /** That many connections to the server for bulk, with 1 KB back on each. */
+  connections(
+    address: string,
+    port: number,
+    concurrency: number,
+    count: number,
+    enter?: Enter,
+  ): Promise<{ perSecond: number; failed: number }>;
 }
 
 export async function buildLoad(): Promise<Load> {
@@ -39,19 +55,29 @@ export async function buildLoad(): Promise<Load> {
   const [line] = (await once(server.stdout, 'data')) as [Buffer];
   const [tls, bulk] = String(line).trim().split(' ').map(Number);
   return {
+    program,
     here: [tls!, bulk!],
-    async requests(kind, address, port, concurrency, ms) {
+    async requests(kind, address, port, concurrency, ms, enter = []) {
       const args = ['load', kind, `${address}:${port}`, String(concurrency), String(ms)];
-      return JSON.parse(await run(program, args)) as Measured;
+      return JSON.parse(await runIn(enter, [program, ...args])) as Measured;
     },
     async bulk(direction, address, port, megabytes) {
       return Number(await run(program, ['bulk', direction, `${address}:${port}`, String(megabytes)]));
+    },
+    async connections(address, port, concurrency, count, enter = []) {
+      const args = ['connections', `${address}:${port}`, String(concurrency), String(count)];
+      return JSON.parse(await runIn(enter, [program, ...args])) as { perSecond: number; failed: number };
     },
     async [Symbol.asyncDispose]() {
       await end(server);
       await rm(dir, { recursive: true });
     },
   };
+}
+
+function runIn(enter: Enter, command: string[]): Promise<string> {
+  const [first, ...rest] = [...enter, ...command];
+  return run(first!, rest);
 }
 
 /** Asks the bulk server for one byte: only an answer from the far end counts, sshd itself accepts every connection. */

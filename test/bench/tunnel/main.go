@@ -1,8 +1,9 @@
-// Command tunnel-bench is both ends of the load for test/bench/tunnel.ts, so that the tunnel is what is measured.
+// Command tunnel-bench is both ends of the load for test/bench/tunnel.ts and relay.ts, so that the tunnel is what is measured.
 //
-//	tunnel-bench serve                      prints the ports of a TLS and a bulk server on 127.0.0.1, serves until killed
+//	tunnel-bench serve [TLS BULK]           prints the ports of a TLS and a bulk server on 127.0.0.1, serves until stdin ends
 //	tunnel-bench load new|keep ADDR C SEC   C connections at once: 2 KB there, 1 KB back; "keep" keeps them, "new" makes new ones
 //	tunnel-bench bulk up|down ADDR MB       one connection, one direction
+//	tunnel-bench connections ADDR C COUNT   that many connections to the bulk server, C at once, 1 KB back on each
 package main
 
 import (
@@ -22,6 +23,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -37,11 +39,13 @@ func main() {
 	log.SetFlags(0)
 	switch args := os.Args[1:]; args[0] {
 	case "serve":
-		serve()
+		serve(append(args[1:], "0", "0"))
 	case "load":
 		load(args[1] == "keep", args[2], number(args[3]), time.Duration(number(args[4]))*time.Millisecond)
 	case "bulk":
 		bulk(args[1] == "up", args[2], int64(number(args[3]))*1_000_000)
+	case "connections":
+		connections(args[1], number(args[2]), int64(number(args[3])))
 	default:
 		log.Fatalf("unknown command %q", args[0])
 	}
@@ -59,10 +63,10 @@ func check(err error) {
 	}
 }
 
-func serve() {
-	secure, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{certificate()}})
+func serve(ports []string) {
+	secure, err := tls.Listen("tcp", "127.0.0.1:"+ports[0], &tls.Config{Certificates: []tls.Certificate{certificate()}})
 	check(err)
-	plain, err := net.Listen("tcp", "127.0.0.1:0")
+	plain, err := net.Listen("tcp", "127.0.0.1:"+ports[1])
 	check(err)
 	go accept(secure, answer)
 	go accept(plain, answerBulk)
@@ -131,9 +135,11 @@ func certificate() tls.Certificate {
 type result struct {
 	P50Ms     float64 `json:"p50Ms"`
 	P99Ms     float64 `json:"p99Ms"`
+	SlowestMs float64 `json:"slowestMs"`
 	PerSecond float64 `json:"perSecond"`
 	// Requests that took 38 to 48 ms: those that waited for a delayed acknowledgement.
 	Delayed int `json:"delayed"`
+	Asked   int `json:"asked"`
 	Failed  int `json:"failed"`
 }
 
@@ -182,8 +188,10 @@ func load(keep bool, address string, concurrency int, duration time.Duration) {
 	check(json.NewEncoder(os.Stdout).Encode(result{
 		P50Ms:     ms(times[len(times)/2]),
 		P99Ms:     ms(times[len(times)*99/100]),
+		SlowestMs: ms(times[len(times)-1]),
 		PerSecond: float64(len(times)) / elapsed.Seconds(),
 		Delayed:   delayed,
+		Asked:     len(times) + failed,
 		Failed:    failed,
 	}))
 }
@@ -198,6 +206,9 @@ func worker(kept net.Conn, address string, until time.Time) (times []time.Durati
 		started := time.Now()
 		if err := askOnce(kept, address); err != nil {
 			failed++
+			if kept != nil {
+				return times, failed
+			}
 		} else {
 			times = append(times, time.Since(started))
 		}
@@ -244,4 +255,39 @@ func bulk(up bool, address string, count int64) {
 	}
 	check(err)
 	fmt.Println(float64(count) / 1e6 / time.Since(started).Seconds())
+}
+
+func connections(address string, concurrency int, count int64) {
+	var (
+		begun, failed atomic.Int64
+		group         sync.WaitGroup
+	)
+	started := time.Now()
+	for range concurrency {
+		group.Go(func() {
+			for begun.Add(1) <= count {
+				if err := connectOnce(address); err != nil {
+					failed.Add(1)
+				}
+			}
+		})
+	}
+	group.Wait()
+	check(json.NewEncoder(os.Stdout).Encode(map[string]float64{
+		"perSecond": float64(count) / time.Since(started).Seconds(),
+		"failed":    float64(failed.Load()),
+	}))
+}
+
+func connectOnce(address string) error {
+	connection, err := net.Dial("tcp", address)
+	if err != nil {
+		return err
+	}
+	defer connection.Close()
+	if err := binary.Write(connection, binary.BigEndian, int64(responseBytes)); err != nil {
+		return err
+	}
+	_, err = io.ReadFull(connection, make([]byte, responseBytes))
+	return err
 }

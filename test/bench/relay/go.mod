@@ -1,3 +1,0 @@
-module kube-devloop.dev/relay-bench
-
-go 1.26.0
