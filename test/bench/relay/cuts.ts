@@ -65,10 +65,16 @@ async function whileCut(cuts: Promise<unknown>, round: () => Promise<Lost>): Pro
   const over = cuts.then(() => true);
   const total: Lost = { asked: 0, failed: 0, slowestMs: 0 };
   while (!(await Promise.race([over, false]))) {
-    const { asked, failed, slowestMs } = await round();
+    const { asked, failed, slowestMs } = await round().catch(noneSucceeded);
     total.asked += asked;
     total.failed += failed;
     total.slowestMs = Math.max(total.slowestMs, slowestMs);
   }
   return total;
+}
+
+/** The load ends with an error where no request of a round succeeded. */
+function noneSucceeded(error: Error): Lost {
+  console.error(error.message);
+  return { asked: CLIENTS, failed: CLIENTS, slowestMs: 0 };
 }

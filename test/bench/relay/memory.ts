@@ -6,7 +6,6 @@ import { NAMESPACE, startOurs } from './subjects.ts';
 
 const FEW = Number(process.env.BENCH_FEW ?? 12_000);
 const MANY = Number(process.env.BENCH_MANY ?? 50_000);
-const WARM_UP = 200;
 const AT_ONCE = 16;
 const GOAL = 1.05;
 
@@ -27,9 +26,8 @@ export async function memoryFigures(cluster: TestCluster, load: Load): Promise<v
       `         ${count} connections, ${perSecond.toFixed(0)} a second${failed === 0 ? '' : `, ${failed} FAILED`}`,
     );
   };
-  await carry(WARM_UP);
   const before = await statesOf(pids);
-  await carry(FEW - WARM_UP);
+  await carry(FEW);
   const few = await statesOf(pids, before);
   await carry(MANY - FEW);
   const many = await statesOf(pids, before);
