@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { run } from '../support/cluster/run.ts';
 import { startSshd, type TestSshd } from '../support/sshd/sshd.ts';
 import { median } from './measure.ts';
-import { Figures, report, shuffled, type Taken } from './tunnel/figures.ts';
+import { control, Figures, report, shuffled, type Taken } from './tunnel/figures.ts';
 import { answers, buildLoad, type Load, type Measured } from './tunnel/load.ts';
 import {
   AUTOSSH,
@@ -15,6 +15,7 @@ import {
   type Subject,
   startSubject,
 } from './tunnel/subjects.ts';
+import { wan } from './tunnel/wan.ts';
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);
 const LOAD_MS = Number(process.env.BENCH_LOAD_MS ?? 1_000);
@@ -35,7 +36,12 @@ delete process.env.NODE_EXTRA_CA_CERTS;
 await using load = await buildLoad();
 await using sshd = await startSshd(['GatewayPorts yes']);
 await likeLoopback(sshd);
-const parts: Record<string, () => Promise<void>> = { path: dataPath, drops, holes: blackHoles };
+const parts: Record<string, () => Promise<void>> = {
+  path: dataPath,
+  wan: () => wan(sshd, load, ROUNDS),
+  drops,
+  holes: blackHoles,
+};
 for (const [name, part] of Object.entries(parts)) {
   // All of them, or those that were named.
   if (process.argv.length === 2 || process.argv.includes(name)) await part();
@@ -88,10 +94,7 @@ function show(figures: Map<string, Figures>): void {
     anchorName: anchor,
   });
   for (const what of ['new-1 p50Ms', 'keep-1 p50Ms', 'keep-16 perSecond', 'up', 'down']) {
-    const ratio = of(SESSION_AGAIN, what) / of(SESSION, what);
-    console.log(
-      `control  ${what.padEnd(46)} ${ratio.toFixed(2)} x: the same subject twice${Math.abs(ratio - 1) > 0.15 ? ', TOO FAR APART' : ''}`,
-    );
+    control(what, of(SESSION_AGAIN, what) / of(SESSION, what));
   }
   report({ name: 'P1 new TLS connection, p50', ...against(PLAIN, 'new-1 p50Ms'), unit: 'ms', most: 0.15 });
   report({ name: 'P2 new TLS connection, p50', ...against(SESSION, 'new-1 p50Ms'), unit: 'ms', most: 1.3 });

@@ -46,7 +46,7 @@ export async function startServerPod(cluster: TestCluster, { program }: Load): P
   const container = {
     name: 'server',
     image: SERVER_IMAGE,
-    args: ['serve', ...POD_PORTS.map(String)],
+    args: ['serve', '127.0.0.1', ...POD_PORTS.map(String)],
     // It serves until its stdin ends.
     stdin: true,
   };

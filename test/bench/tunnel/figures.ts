@@ -40,6 +40,12 @@ export function report({ name, ours, anchor, anchorName, unit, most, least }: Co
   );
 }
 
+/** One subject that was measured as two: how far apart they came out is what the machine does to every ratio. */
+export function control(name: string, ratio: number): void {
+  const apart = Math.abs(ratio - 1) > 0.15 ? ', TOO FAR APART' : '';
+  console.log(`control  ${name.padEnd(46)} ${ratio.toFixed(2)} x: the same subject twice${apart}`);
+}
+
 export function shuffled<T>(items: T[]): T[] {
   const keys = new Map(items.map((item) => [item, Math.random()]));
   return items.toSorted((a, b) => keys.get(a)! - keys.get(b)!);

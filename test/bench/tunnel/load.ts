@@ -21,12 +21,19 @@ export interface Measured {
 /** What to put in front of the client's command to run it in another network. */
 export type Enter = readonly string[];
 
+/** A TLS server, and one for bulk. */
+export interface Served extends AsyncDisposable {
+  ports: [number, number];
+}
+
 /** Both ends of the load, built from main.go. */
 export interface Load extends AsyncDisposable {
   /** A static binary. */
   program: string;
-  /** Ports here of the TLS server and of the one for bulk. */
+  /** Ports on 127.0.0.1 of the TLS server and of the one for bulk. */
   here: [number, number];
+  /** The same at another address of this machine. */
+  serve(address: string): Promise<Served>;
   requests(
     kind: 'new' | 'keep',
     address: string,
@@ -36,7 +43,13 @@ export interface Load extends AsyncDisposable {
     enter?: Enter,
   ): Promise<Measured>;
   /** MB/s; `up` is towards this machine. */
-  bulk(direction: 'up' | 'down', address: string, port: number, megabytes: number): Promise<number>;
+  bulk(
+    direction: 'up' | 'down',
+    address: string,
+    port: number,
+    megabytes: number,
+    enter?: Enter,
+  ): Promise<number>;
   /** That many connections to the server for bulk, with 1 KB back on each. */
   connections(
     address: string,
@@ -51,28 +64,35 @@ export async function buildLoad(): Promise<Load> {
   const dir = await mkdtemp(join(tmpdir(), 'devloop-tunnel-bench-'));
   const program = join(dir, 'tunnel-bench');
   await run('go', ['build', '-o', program, '.'], { cwd: import.meta.dirname, env: { CGO_ENABLED: '0' } });
-  const server = spawn(program, ['serve'], { stdio: ['pipe', 'pipe', 'inherit'] });
-  const [line] = (await once(server.stdout, 'data')) as [Buffer];
-  const [tls, bulk] = String(line).trim().split(' ').map(Number);
+  const local = await startServer(program, '127.0.0.1');
   return {
     program,
-    here: [tls!, bulk!],
+    here: local.ports,
+    serve: (address) => startServer(program, address),
     async requests(kind, address, port, concurrency, ms, enter = []) {
       const args = ['load', kind, `${address}:${port}`, String(concurrency), String(ms)];
       return JSON.parse(await runIn(enter, [program, ...args])) as Measured;
     },
-    async bulk(direction, address, port, megabytes) {
-      return Number(await run(program, ['bulk', direction, `${address}:${port}`, String(megabytes)]));
+    async bulk(direction, address, port, megabytes, enter = []) {
+      const args = ['bulk', direction, `${address}:${port}`, String(megabytes)];
+      return Number(await runIn(enter, [program, ...args]));
     },
     async connections(address, port, concurrency, count, enter = []) {
       const args = ['connections', `${address}:${port}`, String(concurrency), String(count)];
       return JSON.parse(await runIn(enter, [program, ...args])) as { perSecond: number; failed: number };
     },
     async [Symbol.asyncDispose]() {
-      await end(server);
+      await local[Symbol.asyncDispose]();
       await rm(dir, { recursive: true });
     },
   };
+}
+
+async function startServer(program: string, address: string): Promise<Served> {
+  const server = spawn(program, ['serve', address], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const [line] = (await once(server.stdout, 'data')) as [Buffer];
+  const [tls, bulk] = String(line).trim().split(' ').map(Number);
+  return { ports: [tls!, bulk!], [Symbol.asyncDispose]: () => end(server) };
 }
 
 function runIn(enter: Enter, command: string[]): Promise<string> {

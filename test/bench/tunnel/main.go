@@ -1,9 +1,10 @@
 // Command tunnel-bench is both ends of the load for test/bench/tunnel.ts and relay.ts, so that the tunnel is what is measured.
 //
-//	tunnel-bench serve [TLS BULK]           prints the ports of a TLS and a bulk server on 127.0.0.1, serves until stdin ends
+//	tunnel-bench serve ADDR [TLS BULK]      prints the ports of a TLS and a bulk server there, serves until stdin ends
 //	tunnel-bench load new|keep ADDR C SEC   C connections at once: 2 KB there, 1 KB back; "keep" keeps them, "new" makes new ones
 //	tunnel-bench bulk up|down ADDR MB       one connection, one direction
 //	tunnel-bench connections ADDR C COUNT   that many connections to the bulk server, C at once, 1 KB back on each
+//	tunnel-bench delay DEV DEV MICROSECONDS joins two new network devices by a link that takes that long one way
 package main
 
 import (
@@ -39,13 +40,15 @@ func main() {
 	log.SetFlags(0)
 	switch args := os.Args[1:]; args[0] {
 	case "serve":
-		serve(append(args[1:], "0", "0"))
+		serve(args[1], append(args[2:], "0", "0"))
 	case "load":
 		load(args[1] == "keep", args[2], number(args[3]), time.Duration(number(args[4]))*time.Millisecond)
 	case "bulk":
 		bulk(args[1] == "up", args[2], int64(number(args[3]))*1_000_000)
 	case "connections":
 		connections(args[1], number(args[2]), int64(number(args[3])))
+	case "delay":
+		delayLink(args[1], args[2], time.Duration(number(args[3]))*time.Microsecond)
 	default:
 		log.Fatalf("unknown command %q", args[0])
 	}
@@ -63,10 +66,10 @@ func check(err error) {
 	}
 }
 
-func serve(ports []string) {
-	secure, err := tls.Listen("tcp", "127.0.0.1:"+ports[0], &tls.Config{Certificates: []tls.Certificate{certificate()}})
+func serve(address string, ports []string) {
+	secure, err := tls.Listen("tcp", net.JoinHostPort(address, ports[0]), &tls.Config{Certificates: []tls.Certificate{certificate()}})
 	check(err)
-	plain, err := net.Listen("tcp", "127.0.0.1:"+ports[1])
+	plain, err := net.Listen("tcp", net.JoinHostPort(address, ports[1]))
 	check(err)
 	go accept(secure, answer)
 	go accept(plain, answerBulk)

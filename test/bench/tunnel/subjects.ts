@@ -31,7 +31,10 @@ const alive = [
   'ExitOnForwardFailure=yes',
 ];
 
-export async function startSubject(name: string, sshd: TestSshd, here: [number, number]): Promise<Subject> {
+/** Where sshd is, and whom it takes for a user. */
+export type SshHost = Pick<TestSshd, 'address' | 'env' | 'to'>;
+
+export async function startSubject(name: string, sshd: SshHost, here: [number, number]): Promise<Subject> {
   const subject = name === OURS ? await startOurs(sshd, here) : startOpenSsh(name, sshd, here);
   const deadline = Date.now() + 10_000;
   while (!(await answers(sshd.address, subject.ports()[1]))) {
@@ -41,7 +44,7 @@ export async function startSubject(name: string, sshd: TestSshd, here: [number, 
   return subject;
 }
 
-async function startOurs(sshd: TestSshd, here: [number, number]): Promise<Subject> {
+async function startOurs(sshd: SshHost, here: [number, number]): Promise<Subject> {
   const { NODE_EXTRA_CA_CERTS: _, ...env } = { ...process.env, ...sshd.env };
   const args = [join(import.meta.dirname, 'ours.ts'), sshd.to, ...here.map(String)];
   const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
@@ -55,7 +58,7 @@ async function startOurs(sshd: TestSshd, here: [number, number]): Promise<Subjec
   return { name: OURS, ports: () => ports!, [Symbol.asyncDispose]: () => end(child) };
 }
 
-function startOpenSsh(name: string, sshd: TestSshd, here: [number, number]): Subject {
+function startOpenSsh(name: string, sshd: SshHost, here: [number, number]): Subject {
   const ports = [nextPort++, nextPort++] as const;
   const [program, ...args] = commandOf(name, [
     ...['-F', 'none', '-i', join(sshd.env.HOME!, '.ssh/id_ed25519')],

@@ -14,6 +14,8 @@ export interface Network extends AsyncDisposable {
   link: string;
   /** What to put in front of a command to run it there; it dies with this process. */
   enter: string[];
+  /** The network as a file. */
+  space: string;
   /** Drops every packet, without a word to either side. */
   cut(): Promise<void>;
   mend(): Promise<void>;
@@ -38,8 +40,8 @@ export async function createNetwork(): Promise<Network> {
   made.defer(() => end(holder));
   await once(holder, 'spawn');
   await entered(holder.pid!);
-  const space = `--net=/proc/${holder.pid}/ns/net`;
-  const inside = (...command: string[]): Promise<string> => run('nsenter', [space, ...command]);
+  const space = `/proc/${holder.pid}/ns/net`;
+  const inside = (...command: string[]): Promise<string> => run('nsenter', [`--net=${space}`, ...command]);
   const peer = ['peer', 'name', 'eth0', 'netns', String(holder.pid)];
   // Only left where the kernel has not yet cleared away after a run that was killed.
   await run('ip', ['link', 'delete', link]).catch(() => undefined);
@@ -56,7 +58,8 @@ export async function createNetwork(): Promise<Network> {
     hostIp,
     address,
     link,
-    enter: [...bound, 'nsenter', space],
+    enter: [...bound, 'nsenter', `--net=${space}`],
+    space,
     cut: async () => void (await inside('nft', tables)),
     mend: async () => void (await inside('nft', 'delete table inet hole')),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
