@@ -64,6 +64,8 @@ async function openTcp(host: HostSettings, limitMs: number, signal: AbortSignal)
       const options = { host: host.host, port: host.port, autoSelectFamilyAttemptTimeout: PER_ADDRESS_MS };
       socket.connect(options as TcpSocketConnectOpts, resolve);
     });
+    // When it connects, Node lays its own write() over ours.
+    Reflect.deleteProperty(socket, 'write');
     socket.setNoDelay(true);
     return socket;
   } catch (error) {
