@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import type { Channel } from 'ssh2';
+import { giveCreditEarly } from './early-credit.ts';
 
 /**
  * Carries one connection between an SSH channel and a port of this machine, until both sides have ended it. Each side may
@@ -8,6 +9,7 @@ import type { Channel } from 'ssh2';
 export function carry(channel: Channel, port: number, open: Set<Socket>): void {
   const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true, noDelay: true });
   open.add(socket);
+  giveCreditEarly(channel);
   channel.pipe(socket);
   socket.pipe(channel);
   // What broke it, the end tells: a channel that is closed without its end-of-file is a reset to the far side.
