@@ -25,6 +25,7 @@ export interface RelayOptions {
   dial: Dial;
   keys: RelayKeys;
   emit: Emit;
+  /** Ends the opening; later, what would be told or begun anew. What stands then stands until the route is disposed. */
   signal: AbortSignal;
 }
 
@@ -71,10 +72,10 @@ class Relay {
     this.#options = options;
     this.#health = new Health(
       () => options.via,
-      options.emit,
+      (event) => this.#leaving || options.emit(event),
       () => this.#mended(),
     );
-    this.#run = this.#sessions(AbortSignal.any([options.signal, this.#stop.signal]));
+    this.#run = this.#sessions(this.#stop.signal);
   }
 
   /** Waits until the route stands for the first time. */
@@ -105,6 +106,11 @@ class Relay {
     this.#health.dispose();
   }
 
+  /** Who ends the session does not want to hear that its relay goes, but the last reviews still have to get through. */
+  get #leaving(): boolean {
+    return this.#options.signal.aborted || this.#stop.signal.aborted;
+  }
+
   /** One session after the other: a program that was replaced knows nothing of the one before. */
   async #sessions(signal: AbortSignal): Promise<void> {
     let failures = 0;
@@ -112,7 +118,7 @@ class Relay {
       const ended = await this.#session(signal);
       failures = this.#serves ? 0 : failures + 1;
       this.#serves = false;
-      if (signal.aborted) return;
+      if (this.#leaving) return;
       this.#lost(
         ended === 'replaced'
           ? 'another client took the relay over'
@@ -157,6 +163,7 @@ class Relay {
   }
 
   #mended(): void {
+    if (this.#leaving) return;
     for (const listener of this.onMended) listener();
   }
 

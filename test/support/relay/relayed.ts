@@ -16,7 +16,10 @@ export interface Relayed extends AsyncDisposable {
 }
 
 /** A gateway's listener, the real relay program, and the route between them, over a connection that can be cut. */
-export async function startRelayed(gateway: Server, options: RelayProgramOptions = {}): Promise<Relayed> {
+export async function startRelayed(
+  gateway: Server,
+  options: RelayProgramOptions & { signal?: AbortSignal } = {},
+): Promise<Relayed> {
   await using stack = new AsyncDisposableStack();
   const program = stack.use(await startRelayProgram(options));
   const cutter = stack.use(await startCutter(program.controlPort));
@@ -29,7 +32,7 @@ export async function startRelayed(gateway: Server, options: RelayProgramOptions
       dial: () => dialTcp(cutter.port),
       keys: program.keys,
       emit: (event) => events.push(event),
-      signal: new AbortController().signal,
+      signal: options.signal ?? new AbortController().signal,
     }),
   );
   const all = stack.move();

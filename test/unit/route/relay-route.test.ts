@@ -78,6 +78,23 @@ it('begins anew with a program that took the place of the one before, and resets
   expect(await echo(await relayed.call(), 'again')).toBe('again');
 });
 
+it('carries on after the signal until it is disposed, and says no more', async () => {
+  const leaving = new AbortController();
+  await using gateway = await echoGateway();
+  await using relayed = await startRelayed(gateway, { signal: leaving.signal });
+  const { program, events, cutter } = relayed;
+  const open = await relayed.call();
+  expect(await echo(open, 'one', 'open')).toBe('one');
+  leaving.abort('SIGINT');
+  expect(await echo(open, 'two', 'open')).toBe('two');
+  cutter.cut('reset');
+  expect(await echo(await relayed.call(), 'three')).toBe('three');
+  program.child.kill('SIGTERM');
+  await program.ended;
+  await relayed.route[Symbol.asyncDispose]();
+  expect(events).toEqual([]);
+});
+
 async function echoGateway(): Promise<TestGateway> {
   return await listenAsGateway((socket) => socket.pipe(socket));
 }
