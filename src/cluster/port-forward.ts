@@ -35,6 +35,8 @@ export async function portForward(
   try {
     const stream = forwarded(await upgrade(api, target, limit), target);
     await begun(stream, limit);
+    // Both may have come in one packet, before anybody else could listen.
+    if (stream.destroyed) throw stream.errored ?? failed(target, 'it ended at once');
     return stream;
   } catch (error) {
     if (deadline.aborted && !signal.aborted)
@@ -86,8 +88,9 @@ function begun(stream: Duplex, signal: AbortSignal): Promise<void> {
       stream.removeAllListeners(BEGUN).off('error', fail).off('close', close);
       outcome();
     };
+    // Stays: what breaks before the caller listens must not count as an error that nobody handles.
+    stream.on('error', () => {});
     const abandon = settle(() => {
-      stream.on('error', () => {});
       stream.destroy();
       reject(signal.reason);
     });

@@ -144,6 +144,17 @@ describe('a port-forward', () => {
     });
   });
 
+  it('that breaks in the packet that begins it is refused with the cause, and harms nobody', async () => {
+    kubelet = (socket) => {
+      begin(socket);
+      socket.send(Buffer.from('\x01connection refused\n'));
+    };
+    await expect(forward(await api())).rejects.toMatchObject({
+      code: 'relay.failed',
+      message: expect.stringContaining('failed: connection refused'),
+    });
+  });
+
   it('is none when it is closed before it has begun', async () => {
     kubelet = (socket) => socket.close(1000);
     await expect(forward(await api())).rejects.toMatchObject({ code: 'relay.failed' });
