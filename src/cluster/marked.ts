@@ -3,7 +3,7 @@ import { ApiError } from './api-errors.ts';
 import { isOurEndpoints, isOurSlice } from './endpoints.ts';
 import { SESSION_LABEL, sessionOf } from './marks.ts';
 import type { KubeObject } from './objects.ts';
-import { isRelayObject } from './relay-manifest.ts';
+import { isRelayObject, relaySecretRef } from './relay-manifest.ts';
 import { type Kind, kindInfo, type ObjectRef, refOf } from './resources.ts';
 
 /** Kinds that can carry a mark. */
@@ -21,6 +21,7 @@ const RELAY_KINDS = new Set<Kind>(['Pod', 'Secret']);
 
 /** Names and labels without the contents, which nobody needs to see here. */
 const METADATA_ONLY = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io';
+const ONE_METADATA_ONLY = 'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io';
 
 export interface Marked {
   ref: ObjectRef;
@@ -73,7 +74,11 @@ export async function findMarked(
     }
   };
   const marked = (await Promise.all(MARKED_KINDS.map(everywhere))).flat();
-  return { marked: [...marked, ...(await relaySecrets(list, marked, namespaces))], unseen };
+  const sessions = new Set(marked.map((one) => one.session));
+  if (session !== undefined) sessions.add(session);
+  const named = async (namespace: string): Promise<Marked[]> =>
+    (await Promise.all([...sessions].map((one) => relaySecret(api, namespace, one)))).flat();
+  return { marked: [...marked, ...(await relaySecrets(list, named, marked, namespaces))], unseen };
 }
 
 /** Whether it carries the label because of the session, and not because a controller copied it. */
@@ -88,20 +93,34 @@ function isOurs({ ref, session, object }: Marked): boolean {
 
 /**
  * A relay's Secret lies beside its Pod, its Service and its Lease, so that nobody has to be allowed to read the Secrets of the
- * whole cluster. Where even that is forbidden, the Pod tells its name (see `removeRelays`).
+ * whole cluster. Where even a namespace's may not be listed, which no command needs, its name tells: a session that was killed
+ * may have left the Secret without a Pod.
  */
 async function relaySecrets(
   list: (kind: Kind, namespace: string) => Promise<Marked[]>,
+  named: (namespace: string) => Promise<Marked[]>,
   marked: Marked[],
   namespaces: string[],
 ): Promise<Marked[]> {
   const beside = marked.flatMap(({ ref }) => ref.namespace ?? []);
   const places = [...new Set([...namespaces, ...beside])];
   const found = places.map((namespace) =>
-    list('Secret', namespace).catch((error): Marked[] => {
-      if (error instanceof ApiError && error.isForbidden) return [];
+    list('Secret', namespace).catch((error): Promise<Marked[]> => {
+      if (error instanceof ApiError && error.isForbidden) return named(namespace);
       throw error;
     }),
   );
   return (await Promise.all(found)).flat();
+}
+
+/** The Secret of one session, by its name; none where it may not be read. */
+async function relaySecret(api: ClusterApi, namespace: string, session: string): Promise<Marked[]> {
+  const ref = relaySecretRef({ session, namespace });
+  try {
+    const object = await api.get<KubeObject>(ref, { accept: ONE_METADATA_ONLY });
+    return object !== undefined && sessionOf(object) === session ? [{ ref, session, object }] : [];
+  } catch (error) {
+    if (error instanceof ApiError && error.isForbidden) return [];
+    throw error;
+  }
 }

@@ -93,6 +93,16 @@ it('the Secret goes too where Secrets may not be listed, which is no word worth'
   expect(cluster.names('Secret')).toEqual([]);
 });
 
+it('a Secret without a Pod, as a killed session leaves it, is found by its name where none may be listed', async () => {
+  cluster.drop('Pod', 'devloop-relay-s1-ab12', 'shop');
+  cluster.hook.before = (verb, what) => {
+    if (verb === 'list' && what.startsWith('Secret')) throw refusal(403, 'Forbidden');
+  };
+  expect(kinds((await findMarked(cluster.api, [])).marked)).toEqual(['Secret', 'Service']);
+  await restore(cluster.api, 's1', [], { readySeconds: 0 }, emit, signal);
+  expect(cluster.names('Secret')).toEqual([]);
+});
+
 it('Secrets are looked for beside other marks only, never in the whole cluster', async () => {
   cluster.calls.length = 0;
   await findMarked(cluster.api, ['default']);
