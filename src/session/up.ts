@@ -8,6 +8,7 @@ import { requireFreePort } from '../controller/port.ts';
 import { createSupervisor, type Gate, type Supervisor } from '../controller/supervisor.ts';
 import { messageOf } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
+import { allOrNone } from './all-or-none.ts';
 import { defaultDirectory } from './certificate.ts';
 import { controllerPlan, type LocalFiles } from './controller-plan.ts';
 import { findTarget } from './find-target.ts';
@@ -90,13 +91,7 @@ async function run(session: Session): Promise<void> {
     const openingRoute = async (): Promise<void> => {
       if (target.services.length > 0) route = await openRoute(routing, session.ways);
     };
-    const endOnFailure = (error: unknown): never => {
-      ending.abort(error);
-      throw error;
-    };
-    const building = supervisor?.build() ?? Promise.resolve();
-    // Whichever fails first, the other one has no purpose any more.
-    await allDone([openingRoute(), building].map((step) => step.catch(endOnFailure)));
+    await allOrNone([openingRoute(), supervisor?.build() ?? Promise.resolve()], ending);
     signal.throwIfAborted();
     if (route) await cutOver(routing, route, pairs);
     const leaving = await quietManager(api, id, target, emit, signal);
