@@ -8,6 +8,7 @@ import { keepRelay, type Relay } from '../../cluster/relay-watch.ts';
 import { removeRelays } from '../../cluster/undo.ts';
 import { DevloopError } from '../../errors.ts';
 import type { Route } from '../../route/route.ts';
+import { allOrNone } from '../all-or-none.ts';
 import { type Gateways, startGateways } from './gateways.ts';
 import { proveRoute } from './proof.ts';
 import type { OpenRoute, Routing } from './routing.ts';
@@ -26,9 +27,11 @@ export async function openRelay(routing: Routing): Promise<OpenRoute> {
     });
   await using stack = new AsyncDisposableStack();
   const gateways = stack.use(await startGateways(routing, '127.0.0.1'));
-  const routes = await Promise.all(
-    groupsOf(routing.target.services).map((group) => openIn(routing, group, gateways, stack)),
-  );
+  // One that fails ends the others, and is waited for with them: what they make has to be there when it is put away.
+  const ending = new AbortController();
+  const endable = { ...routing, signal: AbortSignal.any([routing.signal, ending.signal]) };
+  const opening = groupsOf(routing.target.services).map((group) => openIn(endable, group, gateways, stack));
+  const routes = await allOrNone(opening, ending);
   const route = together(routes, gateways);
   const proof = await proveRoute(routing, { route, gateways }, PROVE_MS);
   if (!proof.reached) throw await notReached(route, proof.cause);
@@ -99,13 +102,16 @@ async function openIn(
 }
 
 /** The same labels in every namespace, and ports as in the manager's Pods: one route with several ends. */
-function together(routes: Route[], gateways: Gateways): Route {
+export function together(routes: Route[], gateways: Gateways): Route {
   return {
     ...routes[0]!,
     get via() {
       return routes.map(({ via }) => via).join(', ');
     },
     portFor: (gatewayPort) => gateways.targetFor(gatewayPort)!,
+    onMended(listener) {
+      for (const route of routes) route.onMended(listener);
+    },
     async explain() {
       const explained = await Promise.all(routes.map((route) => route.explain()));
       return explained.find((one) => one !== undefined);
