@@ -22,7 +22,7 @@ import { holderHere, newSessionId, removeDirectory, sessionDirectory, thisPlace 
 import { plannedChanges } from './planned-changes.ts';
 import { putBack } from './put-back.ts';
 import { quietManager } from './quiet-manager.ts';
-import { cutOver } from './route/cut-over.ts';
+import { cutOver, followMends } from './route/cut-over.ts';
 import { openRoute } from './route/open-route.ts';
 import { nameOf, type OpenRoute, type Routing, routeSettings } from './route/routing.ts';
 import { serve } from './serve.ts';
@@ -82,18 +82,21 @@ async function run(session: Session): Promise<void> {
   let supervisor: Supervisor | undefined;
   let failure: unknown;
   let begun = false;
-  await using leases = new AsyncDisposableStack();
+  await using standing = new AsyncDisposableStack();
   try {
     const pairs = await findKeyPairs(session);
     supervisor = await prepareController(session, emit, signal, () => route);
     begun = true;
-    await holdLeases(session, (lease) => held.push(leases.use(lease)));
+    await holdLeases(session, (lease) => held.push(standing.use(lease)));
     const openingRoute = async (): Promise<void> => {
       if (target.services.length > 0) route = await openRoute(routing, session.ways);
     };
     await allOrNone([openingRoute(), supervisor?.build() ?? Promise.resolve()], ending);
     signal.throwIfAborted();
-    if (route) await cutOver(routing, route, pairs);
+    if (route) {
+      standing.use(followMends(routing, route));
+      await cutOver(routing, route, pairs);
+    }
     const leaving = await quietManager(api, id, target, emit, signal);
     // A manager needs longer to come up than the other one to hear that it has to go.
     await allDone([leaving.told, supervisor?.start() ?? leaving.told]);

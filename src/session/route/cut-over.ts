@@ -1,8 +1,9 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { allDone } from '../../cluster/all-done.ts';
 import type { TargetService } from '../../cluster/discover.ts';
 import type { Destination } from '../../cluster/endpoints.ts';
 import { moveEndpoints, swapSelector, takeService } from '../../cluster/service.ts';
-import { DevloopError, messageOf } from '../../errors.ts';
+import { DevloopError, messageOf, originOf } from '../../errors.ts';
 import { hostPort } from '../../route/addresses.ts';
 import type { Route } from '../../route/route.ts';
 import type { FoundPair } from '../certificate.ts';
@@ -11,6 +12,7 @@ import type { OpenRoute, Routing } from './routing.ts';
 
 const CUT_OVER_MS = 30_000;
 const MENDED_MS = 10_000;
+const LONGEST_PAUSE_MS = 5_000;
 /** While proxies follow, either end may answer by chance: ten times in a row it is no chance any more. */
 const IN_A_ROW = 10;
 
@@ -22,7 +24,6 @@ export async function cutOver(
 ): Promise<void> {
   const { services } = routing.target;
   for (const { serverName } of services) open.gateways.present(serverName, pairs.get(serverName)!.pair);
-  followMends(routing, open);
   await allDone(services.map((service) => takeOne(routing, open, service)));
 }
 
@@ -48,12 +49,35 @@ async function takeOne(routing: Routing, open: OpenRoute, service: TargetService
   emit({ type: 'route.proven', route, address, service: name, latencyMs: proof.latencyMs });
 }
 
-/** A way that broke off comes back, maybe with other ports. One look after the other, each at the ports of its moment. */
-function followMends(routing: Routing, open: OpenRoute): void {
+/**
+ * A way that broke off comes back, maybe with other ports. One look after the other, each at the ports of its moment. Disposing
+ * waits for the last one, which the signal ends: it takes away what it has made in the cluster.
+ */
+export function followMends(routing: Routing, open: OpenRoute): AsyncDisposable {
   let following = Promise.resolve();
   open.route.onMended(() => {
-    following = following.then(() => follow(routing, open)).catch((error) => tellBroken(routing, error));
+    following = following
+      .then(() => followOnceAnswered(routing, open))
+      .catch((error) => tellBroken(routing, error));
   });
+  return {
+    async [Symbol.asyncDispose]() {
+      await following;
+    },
+  };
+}
+
+/** What broke the way (a sleep, a VPN) may have taken the API server along, which is then back at its own time. */
+async function followOnceAnswered(routing: Routing, open: OpenRoute): Promise<void> {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await follow(routing, open);
+    } catch (thrown) {
+      const error = originOf(thrown);
+      if (!(error instanceof DevloopError && error.code === 'cluster.unreachable')) throw error;
+      await pause(Math.min(250 * 2 ** tries, LONGEST_PAUSE_MS), undefined, { signal: routing.signal });
+    }
+  }
 }
 
 async function follow(routing: Routing, open: OpenRoute): Promise<void> {

@@ -1,0 +1,80 @@
+import { expect, it } from 'vitest';
+import type { Target, TargetService } from '../../../src/cluster/discover.ts';
+import type { EndpointSlice, Service } from '../../../src/cluster/objects.ts';
+import { leadTo } from '../../../src/cluster/service.ts';
+import { DevloopError } from '../../../src/errors.ts';
+import type { DevloopEvent } from '../../../src/report/events.ts';
+import type { Route } from '../../../src/route/route.ts';
+import { followMends } from '../../../src/session/route/cut-over.ts';
+import type { OpenRoute, Routing } from '../../../src/session/route/routing.ts';
+import { type FakeCluster, fakeCluster } from '../../support/fake-cluster.ts';
+
+const ADDRESS = '10.0.0.5';
+
+/** A session whose Service leads to port 1000 of an SSH host, and then to 2000, which is told by `mend`. */
+async function taken(cluster: FakeCluster, signal: AbortSignal) {
+  const service = cluster.put<Service>('Service', {
+    metadata: { name: 'webhook', namespace: 'shop' },
+    spec: { ports: [{ port: 443 }] },
+  });
+  await leadTo(cluster.api, 's1', service, { address: ADDRESS, ports: [{ name: '', port: 1000 }] }, () => {});
+  const ports = [{ name: '', port: 443, targetPort: 9443 }];
+  const taken: TargetService = { service, serverName: 'webhook.shop.svc', calls: [], ports };
+  const events: DevloopEvent[] = [];
+  const routing: Routing = {
+    api: cluster.api,
+    session: 's1',
+    target: { services: [taken], namespace: 'shop', evidence: [] } as Target,
+    settings: { choice: { ssh: 'box' } },
+    env: {},
+    emit: (event) => events.push(event),
+    signal,
+  };
+  const listeners: (() => void)[] = [];
+  const route: Route = {
+    name: 'ssh',
+    via: 'box',
+    reach: { address: ADDRESS },
+    portFor: () => 2000,
+    onMended: (listener) => void listeners.push(listener),
+    explain: async () => undefined,
+    async [Symbol.asyncDispose]() {},
+  };
+  const open = { route, gateways: { portFor: () => 9443 } } as unknown as OpenRoute;
+  return { routing, open, events, mend: () => listeners.forEach((listener) => void listener()) };
+}
+
+function portOfSlice(cluster: FakeCluster): number | undefined {
+  return cluster.read<EndpointSlice>('EndpointSlice', 'webhook-devloop-s1', 'shop')?.ports?.[0]?.port;
+}
+
+it('follows a way that is back sooner than the API server', async () => {
+  const cluster = fakeCluster();
+  const leaving = new AbortController();
+  const { routing, open, events, mend } = await taken(cluster, leaving.signal);
+  let refusals = 5;
+  cluster.hook.before = (_verb, what) => {
+    if (what.startsWith('EndpointSlice') && refusals-- > 0)
+      throw new DevloopError('cluster.unreachable', 'The API server does not answer: connect ENETUNREACH');
+  };
+  const following = followMends(routing, open);
+  mend();
+  await expect.poll(() => portOfSlice(cluster), { timeout: 10_000 }).toBe(2000);
+  expect(events.filter(({ type }) => type === 'warning')).toEqual([]);
+  leaving.abort();
+  await following[Symbol.asyncDispose]();
+});
+
+it('takes away what the look has made, before it counts as ended', async () => {
+  const cluster = fakeCluster();
+  const leaving = new AbortController();
+  const { routing, open, mend } = await taken(cluster, leaving.signal);
+  cluster.hook.after = (verb, what) => {
+    if (verb === 'create' && what.startsWith('ValidatingWebhookConfiguration')) leaving.abort();
+  };
+  const following = followMends(routing, open);
+  mend();
+  await following[Symbol.asyncDispose]();
+  expect(cluster.calls.filter((call) => call.includes('ValidatingWebhookConfiguration'))).toHaveLength(2);
+  expect(cluster.names('ValidatingWebhookConfiguration')).toEqual([]);
+});
