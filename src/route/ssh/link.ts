@@ -33,7 +33,7 @@ export async function openLink(hops: HostSettings[], connectMs: number, signing:
   const address = (stream as Socket).remoteAddress;
   const clients: Client[] = [];
   for (const [index, hop] of hops.entries()) {
-    if (index > 0) stream = await jump(clients.at(-1)!, hops[index - 1]!, hop);
+    if (index > 0) stream = await jump(clients.at(-1)!, [hops[index - 1]!, hop], connectMs, signing.signal);
     const client = await shakeHands(stream, hop, signing);
     endWhole(stream);
     const gone = tellLoss(client, hop, lost.resolve);
@@ -117,15 +117,27 @@ function refused(host: HostSettings, port: number, error: Error): DevloopError {
   });
 }
 
-/** The connection to the next host, carried by the one before it. */
-async function jump(client: Client, from: HostSettings, to: HostSettings): Promise<Duplex> {
+/** The connection to the next host, carried by the one before it, which may take minutes to find that nobody answers. */
+async function jump(
+  client: Client,
+  [from, to]: [HostSettings, HostSettings],
+  limitMs: number,
+  signal: AbortSignal,
+): Promise<Duplex> {
+  signal.throwIfAborted();
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
   try {
     return await new Promise<Duplex>((resolve, reject) => {
-      client.forwardOut('127.0.0.1', 0, to.host, to.port, (error, channel) =>
-        error ? reject(error) : resolve(channel),
-      );
+      const late = (): void => reject(new Error(`no answer within ${limitMs / 1000} s`));
+      limit.addEventListener('abort', late, { once: true });
+      client.forwardOut('127.0.0.1', 0, to.host, to.port, (error, channel) => {
+        limit.removeEventListener('abort', late);
+        if (error) reject(error);
+        else resolve(channel);
+      });
     });
   } catch (error) {
+    signal.throwIfAborted();
     const why = messageOf(error).replace('(SSH) Channel open failure: ', '');
     throw new DevloopError(
       'ssh.unreachable',
