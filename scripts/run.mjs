@@ -14,6 +14,7 @@ const BUILT_FROM = [
   'src',
   'scripts/build.ts',
   'scripts/build-plugin.ts',
+  'scripts/build-relay.ts',
   'package.json',
   'package-lock.json',
 ];

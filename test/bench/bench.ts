@@ -1,4 +1,4 @@
-/** `npm run bench`: ratios against real anchors that are measured in the same run, both sides shown. */
+/** `npm run bench [-- loop tunnel relay]`: ratios against real anchors that are measured in the same run, both sides shown. */
 import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,9 @@ import {
   rolledOut,
 } from '../support/sample-operator.ts';
 import { median, print, timeCommands, timeOne } from './measure.ts';
+import { relayFigures } from './relay.ts';
 import { createReviewer, load, type Reviewer, untilAnswered } from './reviews.ts';
+import { tunnelFigures } from './tunnel.ts';
 
 const WEBHOOK = 'internal/webhook/v1/application_webhook.go';
 const IN_CLUSTER = 'an Application needs an image';
@@ -25,12 +27,26 @@ const RESTARTS = Number(process.env.BENCH_RESTARTS ?? 20);
 const node = process.execPath;
 const log = (line: string): void => console.error(line);
 
-startUp();
-for (const aggregatorRouting of [false, true]) {
-  console.log(`\nOn a cluster with endpoint routing ${aggregatorRouting ? 'on' : 'off (kube-proxy)'}:`);
-  await using cluster = await startCluster({ aggregatorRouting, log });
-  await deploySample(cluster);
-  await onCluster(cluster);
+const PARTS: Record<string, () => Promise<void>> = {
+  loop: loopFigures,
+  tunnel: tunnelFigures,
+  relay: relayFigures,
+};
+const named = process.argv.slice(2);
+for (const name of named.length > 0 ? named : Object.keys(PARTS)) {
+  const part = PARTS[name];
+  if (part === undefined) throw new Error(`${name} is none of ${Object.keys(PARTS).join(', ')}`);
+  await part();
+}
+
+async function loopFigures(): Promise<void> {
+  startUp();
+  for (const aggregatorRouting of [false, true]) {
+    console.log(`\nOn a cluster with endpoint routing ${aggregatorRouting ? 'on' : 'off (kube-proxy)'}:`);
+    await using cluster = await startCluster({ aggregatorRouting, log });
+    await deploySample(cluster);
+    await onCluster(cluster);
+  }
 }
 
 function startUp(): void {

@@ -32,19 +32,20 @@ const LOADS = {
   'keep-64': ['keep', 64],
 } as const;
 
-delete process.env.NODE_EXTRA_CA_CERTS;
-await using load = await buildLoad();
-await using sshd = await startSshd(['GatewayPorts yes']);
-await likeLoopback(sshd);
-const parts: Record<string, () => Promise<void>> = {
+const PARTS: Record<string, (sshd: TestSshd, load: Load) => Promise<void>> = {
   path: dataPath,
-  wan: () => wan(sshd, load, ROUNDS),
+  wan: (sshd, load) => wan(sshd, load, ROUNDS),
   drops,
   holes: blackHoles,
 };
-for (const [name, part] of Object.entries(parts)) {
-  // All of them, or those that were named.
-  if (process.argv.length === 2 || process.argv.includes(name)) await part();
+
+/** All parts, or those that are named. */
+export async function tunnelFigures(names = Object.keys(PARTS)): Promise<void> {
+  delete process.env.NODE_EXTRA_CA_CERTS;
+  await using load = await buildLoad();
+  await using sshd = await startSshd(['GatewayPorts yes']);
+  await likeLoopback(sshd);
+  for (const name of names) await PARTS[name]!(sshd, load);
 }
 
 /**
@@ -57,7 +58,7 @@ async function likeLoopback({ network }: TestSshd): Promise<void> {
   await run(program!, [...enter, 'ip', 'link', 'set', 'eth0', 'mtu', '65535']);
 }
 
-async function dataPath(): Promise<void> {
+async function dataPath(sshd: TestSshd, load: Load): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const subjects: Subject[] = [];
   for (const name of [OURS, PLAIN, SESSION, SESSION_AGAIN]) {
@@ -126,7 +127,7 @@ function show(figures: Map<string, Figures>): void {
 }
 
 /** Every session of sshd is killed. A new tunnel every few times: autossh slows down when connections are short. */
-async function drops(): Promise<void> {
+async function drops(sshd: TestSshd, load: Load): Promise<void> {
   const times = new Map<string, number[]>([OURS, AUTOSSH].map((name) => [name, []]));
   for (let group = 0; group < DROPS / DROPS_EACH; group++) {
     for (const name of shuffled([OURS, AUTOSSH])) {
@@ -134,7 +135,7 @@ async function drops(): Promise<void> {
       for (let drop = 0; drop < DROPS_EACH; drop++) {
         const started = performance.now();
         await sshd.killSessions();
-        times.get(name)!.push(await untilServing(subject, started));
+        times.get(name)!.push(await untilServing(sshd, subject, started));
       }
     }
   }
@@ -149,7 +150,7 @@ async function drops(): Promise<void> {
 }
 
 /** Nothing gets through for a while, as with a laptop that sleeps; both tunnels live through the same holes. */
-async function blackHoles(): Promise<void> {
+async function blackHoles(sshd: TestSshd, load: Load): Promise<void> {
   const times = new Map<string, number[]>([OURS, LOOP].map((name) => [name, []]));
   for (let hole = 0; hole < HOLES; hole++) {
     await using stack = new AsyncDisposableStack();
@@ -160,7 +161,9 @@ async function blackHoles(): Promise<void> {
     await sshd.network.mend();
     const started = performance.now();
     await Promise.all(
-      subjects.map(async (subject) => times.get(subject.name)!.push(await untilServing(subject, started))),
+      subjects.map(async (subject) =>
+        times.get(subject.name)!.push(await untilServing(sshd, subject, started)),
+      ),
     );
   }
   const ours = median(times.get(OURS)!);
@@ -180,11 +183,16 @@ async function blackHoles(): Promise<void> {
   );
 }
 
-async function untilServing(subject: Subject, started: number): Promise<number> {
+async function untilServing(sshd: TestSshd, subject: Subject, started: number): Promise<number> {
   const deadline = performance.now() + 60_000;
   while (!(await answers(sshd.address, subject.ports()[1]))) {
     if (performance.now() > deadline) throw new Error(`${subject.name} did not come back within 60 s`);
     await sleep(5);
   }
   return performance.now() - started;
+}
+
+if (import.meta.main) {
+  const named = process.argv.slice(2);
+  await tunnelFigures(named.length > 0 ? named : undefined);
 }
