@@ -38,19 +38,19 @@ async function attempt(
   host: HostSettings,
   { ask, unlocked, emit, signal }: Signing,
 ): Promise<Client> {
-  const ssh2 = (await import('ssh2')).default;
-  const client = new ssh2.Client();
   const ended = Promise.withResolvers<never>();
   ended.promise.catch(() => undefined);
   const fail = (error: Error): void => ended.reject(error);
-  stream.on('error', fail);
-  // Also before ssh2 listens: a host that ends the connection at once is not one that keeps silent.
-  stream.once('close', () => fail(unusable(host, new Error('it ended the connection'))));
+  // Before anything is awaited: a host that breaks the connection at once is not one that keeps silent.
+  stream.on('error', (error) => fail(unusable(host, error)));
+  stream.once('close', () => fail(unusable(host, new Error('the connection was ended'))));
   using patience = new Patience(LIMIT_MS, () => fail(silent(host)));
   const patientAsk: Ask | undefined = ask && ((...question) => patience.pauseFor(() => ask(...question)));
   const onAbort = (): void => fail(signal.reason as Error);
   signal.addEventListener('abort', onAbort, { once: true });
   try {
+    const ssh2 = (await import('ssh2')).default;
+    const client = new ssh2.Client();
     const hostKeys = await loadHostKeys(host, patientAsk, emit);
     const found = await gatherIdentities(host, { ask: patientAsk, unlocked, signal });
     const authentication = createAuthentication(ssh2, client, host, found);
@@ -113,14 +113,15 @@ function silent(host: HostSettings): DevloopError {
 }
 
 function unusable(host: HostSettings, error: Error): DevloopError {
-  return new DevloopError(
-    'ssh.unreachable',
-    `SSH host ${nameOf(host)} answers, but no SSH connection came about: ${error.message}.`,
-    {
-      hint: `Is port ${host.port} that of sshd? Check with: ssh -v ${host.alias} true`,
-      cause: error,
-    },
-  );
+  const overCommand = host.proxyCommand !== undefined;
+  const happened = overCommand
+    ? 'cannot be reached over its ProxyCommand'
+    : 'answers, but no SSH connection came about';
+  const check = `Check with: ssh -v ${host.alias} true`;
+  return new DevloopError('ssh.unreachable', `SSH host ${nameOf(host)} ${happened}: ${error.message}.`, {
+    hint: overCommand ? check : `Is port ${host.port} that of sshd? ${check}`,
+    cause: error,
+  });
 }
 
 function nameOf({ user, host, port }: HostSettings): string {

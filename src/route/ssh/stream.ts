@@ -120,16 +120,23 @@ function causeOf(
 
 const HARMLESS = /^[\w.@%+:[\]-]+$/;
 
-/** ProxyCommand is a line for the shell by its definition, so what we put into it must mean nothing to a shell. */
+/**
+ * ProxyCommand is a line for the shell by its definition, so what we put into it must mean nothing to a shell. A terminal sends
+ * Ctrl-C to all its processes, and the way has to stand until everything is put back: what is ignored stays so over `exec`.
+ */
 function openCommand(host: HostSettings, command: string): Duplex {
   for (const word of [host.host, host.alias, host.user]) {
     if (HARMLESS.test(word)) continue;
     throw new DevloopError('usage.invalid', `"${word}" has characters that must not go into a ProxyCommand.`);
   }
-  const child = spawn('/bin/sh', ['-c', `exec ${command}`], { stdio: ['pipe', 'pipe', 'ignore'] });
+  const child = spawn('/bin/sh', ['-c', `trap '' INT HUP; exec ${command}`], {
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
   const stream = Duplex.from({ writable: child.stdin, readable: child.stdout });
   child.once('error', (error) => stream.destroy(error));
-  child.once('exit', () => stream.destroy());
+  child.once('exit', (code, signal) =>
+    stream.destroy(new Error(`it ended (${signal ?? `exit code ${code}`})`)),
+  );
   stream.once('close', () => child.kill());
   return stream;
 }
