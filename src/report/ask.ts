@@ -27,6 +27,10 @@ export async function askAtTerminal(
     const answer = lines.question(question, { signal });
     muted = options.hidden;
     return await answer;
+  } catch (error) {
+    // Ctrl-D, or a terminal that has gone: no answer is an empty one.
+    if (signal.aborted) throw error;
+    return '';
   } finally {
     lines.close();
     if (options.hidden) stderr.write('\n');
