@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { InvalidArgumentError } from 'commander';
-import { EXPECTED_ROUTE, type RouteChoice, routeChoice } from '../config/route-choice.ts';
+import { EXPECTED_ROUTE, isImage, type RouteChoice, routeChoice } from '../config/route-choice.ts';
 
 const LABEL = '[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?';
 const NAMESPACE = new RegExp(`^${LABEL}$`);
@@ -39,7 +39,7 @@ export function parseRoute(value: string): RouteChoice {
 }
 
 export function parseImage(value: string): string {
-  if (!/^[\w.-]+(?::\d+)?(?:\/[\w.-]+)*(?::[\w.-]+)?(?:@sha256:[0-9a-f]{64})?$/.test(value))
+  if (!isImage(value))
     throw new InvalidArgumentError('Expected an image, such as registry.example.com/node:24-alpine.');
   return value;
 }

@@ -7,7 +7,19 @@ export const EXPECTED_ROUTE = 'auto, direct, relay, or ssh:[user@]host[:port]';
 export function routeChoice(text: string): RouteChoice | undefined {
   if (text === 'auto' || text === 'direct' || text === 'relay') return text;
   const host = /^ssh:(?:\/\/)?(.*)$/.exec(text)?.[1];
-  // A name that begins with a dash would be an option to ssh.
-  if (host === undefined || /^-|@-|\s/.test(host) || /^(?:.*@)?(?::.*)?$/.test(host)) return undefined;
+  if (host === undefined || !isDestination(host)) return undefined;
   return { ssh: host };
+}
+
+const DESTINATION = /^(?:[^-\s]\S*@)?(?:\[[^\]\s]+\]|[^-:[\]\s@][^:[\]\s@]*)(?::(\d{1,5}))?$/;
+
+/** `[user@]host[:port]`, an IPv6 address in brackets. A name that begins with a dash would be an option to ssh. */
+function isDestination(text: string): boolean {
+  const found = DESTINATION.exec(text);
+  return found !== null && Number(found[1] ?? 0) <= 65_535;
+}
+
+/** `registry.example.com/node:24-alpine`, also by digest. */
+export function isImage(text: string): boolean {
+  return /^[\w.-]+(?::\d+)?(?:\/[\w.-]+)*(?::[\w.-]+)?(?:@sha256:[0-9a-f]{64})?$/.test(text);
 }

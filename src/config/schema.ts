@@ -25,6 +25,8 @@ export type FieldKind =
   | 'texts'
   | 'text or texts'
   | 'port'
+  | 'address'
+  | 'image'
   | 'route'
   | 'seconds'
   | 'command'
@@ -58,11 +60,11 @@ export const SCHEMA = {
   deployment: { kind: 'text', about: 'Deployment of the operator, as `[namespace/]name`.' },
   route: { kind: 'route', about: 'Way from the cluster to this machine; the first that works where absent.' },
   address: {
-    kind: 'text',
+    kind: 'address',
     about: 'Address of this machine, or of the SSH host, that the cluster shall use.',
   },
   port: { kind: 'port', about: 'Port that takes the reviews; any free one where absent.' },
-  relayImage: { kind: 'text', about: 'Image of the relay Pod, with Node in it.' },
+  relayImage: { kind: 'image', about: 'Image of the relay Pod, with Node in it.' },
   certificates: {
     kind: 'section',
     about: "The webhook's key pair.",

@@ -1,6 +1,7 @@
+import { isIP } from 'node:net';
 import { isMap, isScalar, isSeq } from 'yaml';
 import { type Complain, kindOf, namedPairs } from './nodes.ts';
-import { EXPECTED_ROUTE, type RouteChoice, routeChoice } from './route-choice.ts';
+import { EXPECTED_ROUTE, isImage, type RouteChoice, routeChoice } from './route-choice.ts';
 import type { FieldKind } from './schema.ts';
 import { splitWords } from './words.ts';
 
@@ -15,6 +16,9 @@ export const READERS: Record<FieldKind, Read> = {
       ? readTexts(node, path, complain)
       : readText(node, path, complain, 'text, or a list of texts'),
   route: readRoute,
+  address: (node, path, complain) =>
+    readForm(node, path, complain, 'an IP address', (text) => isIP(text) > 0),
+  image: (node, path, complain) => readForm(node, path, complain, 'an image', isImage),
   port: (node, path, complain) => readNumber(node, path, complain, 65_535),
   seconds: (node, path, complain) => readNumber(node, path, complain, 3600),
   command: readCommand,
@@ -53,6 +57,19 @@ function readNumber(node: unknown, path: string, complain: Complain, most: numbe
   const value = isScalar(node) ? node.value : undefined;
   if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= most) return value;
   complain(node, `\`${path}\`: expected a number from 1 to ${most}, got ${kindOf(node)}`);
+  return undefined;
+}
+
+function readForm(
+  node: unknown,
+  path: string,
+  complain: Complain,
+  expected: string,
+  fits: (text: string) => boolean,
+): string | undefined {
+  const text = readText(node, path, complain, expected);
+  if (text === undefined || fits(text)) return text;
+  complain(node, `\`${path}\`: expected ${expected}, got ${kindOf(node)}`);
   return undefined;
 }
 

@@ -4,6 +4,7 @@ import type { Occupant } from '../cluster/liveness.ts';
 import { findMarked, type Marked } from '../cluster/marked.ts';
 import { describe, type ObjectRef } from '../cluster/resources.ts';
 import { DevloopError } from '../errors.ts';
+import { waitUntilAnswering } from './answering.ts';
 import { heldBy, occupantOf } from './holders.ts';
 import { open } from './open.ts';
 import type { DownOptions, Io } from './options.ts';
@@ -17,7 +18,7 @@ const END_LIMIT_SECONDS = 120;
 
 /** Puts back everything that devloop changed in this cluster and whose session is dead, or runs here and can be told to end. */
 export async function down(options: DownOptions, io: Io): Promise<void> {
-  await using opened = await open(options, io);
+  await using opened = await open(options, io, 'helpful');
   const { api, wanted } = opened;
   const place = thisPlace(io.env);
   const namespaces = [
@@ -101,10 +102,18 @@ async function endSession(
       return 0;
     }
   }
-  const restored = await restore(api, session, spaces, { readySeconds: READY_SECONDS }, io.emit, io.signal);
+  const services = objects.map(({ ref }) => ref).filter((ref) => isTaken(ref, session));
+  const afterServices = (): Promise<void> => waitUntilAnswering(api, session, services, io.signal);
+  const settings = { readySeconds: READY_SECONDS, afterServices };
+  const restored = await restore(api, session, spaces, settings, io.emit, io.signal);
   reportLeft(restored, io.emit);
   io.emit({ type: 'session.restored', session, changes: restored.changes, ms: performance.now() - started });
   return restored.left.length;
+}
+
+/** A Service of the user's, and not one of devloop's own for a probe. */
+function isTaken({ kind, name }: ObjectRef, session: string): boolean {
+  return kind === 'Service' && !(name.startsWith('devloop-') && name.endsWith(`-${session}`));
 }
 
 /** Kinds of which devloop only ever has its own. */

@@ -18,9 +18,17 @@ export interface Opened extends AsyncDisposable {
   chosen: { context?: string | undefined; kubeconfig?: string | undefined };
 }
 
-/** Flags beat environment beats file beats discovery. */
-export async function open(options: CommonOptions, io: Io): Promise<Opened> {
-  const loaded = await loadConfig(io.cwd);
+/** Flags beat environment beats file beats discovery. Where settings are only helpful, a file with problems is left out: it must not keep anybody from putting things back. */
+export async function open(
+  options: CommonOptions,
+  io: Io,
+  settings: 'needed' | 'helpful' = 'needed',
+): Promise<Opened> {
+  const loaded = await loadConfig(io.cwd).catch((error) => {
+    if (settings === 'needed' || !(error instanceof DevloopError)) throw error;
+    io.emit({ type: 'warning', message: `${error.message}\nIts settings are not used.` });
+    return undefined;
+  });
   const config = loaded?.config ?? {};
   const context = options.context ?? io.env.DEVLOOP_CONTEXT ?? config.context;
   const namespace = options.namespace ?? io.env.DEVLOOP_NAMESPACE ?? config.namespace;

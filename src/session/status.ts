@@ -13,10 +13,8 @@ const LOOK_EVERY_MS = 2_000;
 
 /** Who has taken over what, read from the marks and Leases of the cluster alone. */
 export async function status(options: StatusOptions, io: Io): Promise<void> {
-  await using opened = await open(options, {
-    ...io,
-    emit: (event) => event.type !== 'discovered' && io.emit(event),
-  });
+  const quiet: Io = { ...io, emit: (event) => event.type !== 'discovered' && io.emit(event) };
+  await using opened = await open(options, quiet, 'helpful');
   const place = thisPlace(io.env);
   for (let last = ''; ; ) {
     const sessions = await readSessions(opened.api, opened.wanted.namespace, place, io);

@@ -95,8 +95,16 @@ describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
     }
 
     async function expectPutBack(up: DevloopRun): Promise<void> {
+      const outcomes: string[] = [];
+      let going = true;
+      const load = (async () => {
+        while (going) outcomes.push(await answer());
+      })();
       up.signal('SIGINT');
       expect(await up.exited, up.log()).toBe(130);
+      going = false;
+      await load;
+      expect(outcomes.filter((one) => !/answered here|an Application needs an image/.test(one))).toEqual([]);
       await expectEqual();
       expect(await answer()).toContain(MESSAGE);
     }

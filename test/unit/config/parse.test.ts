@@ -101,6 +101,12 @@ controller:
       'controller: { readySeconds: 1h }',
       '1:29 `controller.readySeconds`: expected a number from 1 to 3600, got the text `1h`',
     ],
+    ['address: foo', '1:10 `address`: expected an IP address, got the text `foo`'],
+    ['relayImage: "a b"', '1:13 `relayImage`: expected an image, got the text `a b`'],
+    [
+      'route: foo',
+      '1:8 `route`: expected auto, direct, relay, or ssh:[user@]host[:port], got the text `foo`',
+    ],
     ['certificates: x', '1:15 `certificates`: expected settings (`key: value`), got the text `x`'],
     ['controller: { run: [] }', '1:20 `controller.run`: expected a command, got an empty list'],
     ['controller: { watch: a }', '1:22 `controller.watch`: expected a list of texts, got the text `a`'],

@@ -23,6 +23,9 @@ test.each([
   ['ssh:-oProxyCommand=x', 'what ssh would take for an option'],
   ['ssh:dev@-oProxyCommand=x', 'what ssh would take for an option, behind a user'],
   ['ssh:a b', 'two words'],
+  ['ssh:a:b:c', 'no port'],
+  ['ssh:a:99999', 'a port beyond the last'],
+  ['ssh:fd00::7', 'an IPv6 address without brackets'],
 ])('%j is none: %s', (text) => {
   expect(routeChoice(text)).toBeUndefined();
 });
