@@ -18,6 +18,8 @@ const NEVER = 1e9;
 export interface Signing {
   ask: Ask | undefined;
   unlocked: Keyring['unlocked'];
+  /** Host keys that were agreed to: nobody is asked again after a drop. */
+  accepted: Set<string>;
   emit: Emit;
   signal: AbortSignal;
 }
@@ -36,7 +38,7 @@ export async function shakeHands(stream: Duplex, host: HostSettings, signing: Si
 async function attempt(
   stream: Duplex,
   host: HostSettings,
-  { ask, unlocked, emit, signal }: Signing,
+  { ask, unlocked, accepted, emit, signal }: Signing,
 ): Promise<Client> {
   const ended = Promise.withResolvers<never>();
   ended.promise.catch(() => undefined);
@@ -51,7 +53,7 @@ async function attempt(
   try {
     const ssh2 = (await import('ssh2')).default;
     const client = new ssh2.Client();
-    const hostKeys = await loadHostKeys(host, patientAsk, emit);
+    const hostKeys = await loadHostKeys(host, { ask: patientAsk, accepted, emit });
     const found = await gatherIdentities(host, { ask: patientAsk, unlocked, signal });
     const authentication = createAuthentication(ssh2, client, host, found);
     client.on('error', (error: Error & { level?: string; code?: unknown }) => {

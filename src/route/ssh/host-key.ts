@@ -26,7 +26,11 @@ export interface HostKeys {
   verify(key: Buffer): Promise<void>;
 }
 
-export async function loadHostKeys(host: HostSettings, ask: Ask | undefined, emit: Emit): Promise<HostKeys> {
+/** `accepted`: the keys that were agreed to, with their names, for as long as it lives; a known_hosts may not be writable. */
+export async function loadHostKeys(
+  host: HostSettings,
+  { ask, accepted, emit }: { ask: Ask | undefined; accepted: Set<string>; emit: Emit },
+): Promise<HostKeys> {
   const files = [...host.userKnownHosts, ...host.globalKnownHosts];
   const lines = (await Promise.all(files.map(readKnown))).flat();
   const name = host.hostKeyAlias ?? knownName(host.host, host.port);
@@ -43,9 +47,10 @@ export async function loadHostKeys(host: HostSettings, ask: Ask | undefined, emi
         case 'revoked':
           throw revoked(host, verdict.line);
         case 'unknown':
+          if (accepted.has(knownLine(name, key))) return;
           await agree({ host, key, ask, verdict });
+          accepted.add(knownLine(name, key));
           await remember(host, name, key, emit);
-          lines.push({ file: '', line: 0, hosts: name, type: typeOf(key), key: key.toString('base64') });
           return;
         default:
           throw verdict satisfies never;

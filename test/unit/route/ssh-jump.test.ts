@@ -45,7 +45,7 @@ function hops(): HostSettings[] {
 }
 
 function signing(signal: AbortSignal): Signing {
-  return { ask: undefined, unlocked: new Map(), emit: () => {}, signal };
+  return { ask: undefined, unlocked: new Map(), accepted: new Set<string>(), emit: () => {}, signal };
 }
 
 it('does not wait for ever for what a jump host does not reach', async () => {

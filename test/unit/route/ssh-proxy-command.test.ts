@@ -35,7 +35,13 @@ it.each(['INT', 'HUP'])(
 it.each(['/nonexistent/command', 'true', "sh -c 'echo SSH-2.0-box; exit 3'", "sh -c 'sleep 0.1; exit 3'"])(
   'tells that the ProxyCommand %s is what fails',
   async (command) => {
-    const signing = { ask: undefined, unlocked: new Map(), emit: () => {}, signal };
+    const signing = {
+      ask: undefined,
+      unlocked: new Map(),
+      accepted: new Set<string>(),
+      emit: () => {},
+      signal,
+    };
     await expect(openLink([hostOver(command)], 10_000, signing)).rejects.toMatchObject({
       code: 'ssh.unreachable',
       message: expect.stringMatching(/^SSH host dev@box cannot be reached over its ProxyCommand: ./),

@@ -25,7 +25,13 @@ it.each([0, 50])('a host that resets the connection after %i ms is an expected f
   const settings = ['hostname 127.0.0.1', `port ${port}`, 'userknownhostsfile none', 'identityagent none'];
   const host = readSettings(settings.join('\n'), { host: 'box' }, local);
   const { signal } = new AbortController();
-  const signing = { ask: undefined, unlocked: new Map(), emit: () => {}, signal };
+  const signing = {
+    ask: undefined,
+    unlocked: new Map(),
+    accepted: new Set<string>(),
+    emit: () => {},
+    signal,
+  };
   await expect(openLink([host], 10_000, signing)).rejects.toMatchObject({
     code: 'ssh.unreachable',
     message: expect.stringContaining('no SSH connection came about: read ECONNRESET'),

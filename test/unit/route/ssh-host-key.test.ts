@@ -1,0 +1,38 @@
+import { expect, it } from 'vitest';
+import { type Ask, loadHostKeys } from '../../../src/route/ssh/host-key.ts';
+import { readSettings } from '../../../src/route/ssh/settings.ts';
+import { string } from '../../../src/route/ssh/wire.ts';
+
+const local = {
+  home: '/nowhere',
+  accountHome: '/nowhere',
+  user: 'dev',
+  uid: 1000,
+  hostname: 'here',
+  env: {},
+};
+const key = (fill: number): Buffer => Buffer.concat([string('ssh-ed25519'), string(Buffer.alloc(32, fill))]);
+const yes: Ask = async () => 'yes';
+const no: Ask = async () => '';
+
+/** Of a host with a known_hosts that nobody can write. */
+function hostKeys(accepted: Set<string>, ask: Ask | undefined) {
+  const settings = ['userknownhostsfile /dev/null', 'globalknownhostsfile none'];
+  const host = readSettings(settings.join('\n'), { host: 'box' }, local);
+  return loadHostKeys(host, { ask, accepted, emit: () => {} });
+}
+
+it('trusts a key that was agreed to once more after a drop, though known_hosts does not hold it, and no other', async () => {
+  const accepted = new Set<string>();
+  await (await hostKeys(accepted, yes)).verify(key(1));
+  const { verify } = await hostKeys(accepted, undefined);
+  await verify(key(1));
+  await expect(verify(key(2))).rejects.toMatchObject({ code: 'ssh.host-key' });
+});
+
+it('does not trust what was not agreed to', async () => {
+  const accepted = new Set<string>();
+  const { verify } = await hostKeys(accepted, no);
+  await expect(verify(key(1))).rejects.toMatchObject({ code: 'ssh.host-key' });
+  expect(accepted).toEqual(new Set());
+});
