@@ -44,11 +44,17 @@ export async function sshRoute(options: SshOptions): Promise<Route> {
   const signing: Signing = { ask, unlocked: new Map(), accepted: new Set(), emit, signal };
   const open = async (connectMs: number, how: Signing): Promise<Standing> => {
     const link = await openLink(hops, connectMs, how);
+    const abandon = (): void => void link[Symbol.asyncDispose]();
+    signal.addEventListener('abort', abandon, { once: true });
     try {
+      signal.throwIfAborted();
       return { link, ports: await listenAll(link, port, gatewayPorts) };
     } catch (error) {
       await link[Symbol.asyncDispose]();
+      signal.throwIfAborted();
       throw error;
+    } finally {
+      signal.removeEventListener('abort', abandon);
     }
   };
   let standing = await open(CONNECT_MS, signing);
