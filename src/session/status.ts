@@ -33,7 +33,9 @@ async function readSessions(
   place: Place,
   io: Io,
 ): Promise<SessionStatus[]> {
-  const { marked, unseen } = await findMarked(api, [namespace ?? api.namespace]);
+  const { marked, unseen } = await findMarked(api, [namespace ?? api.namespace], undefined, {
+    secrets: false,
+  });
   if (unseen.length > 0)
     io.emit({
       type: 'warning',
