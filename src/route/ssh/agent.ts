@@ -7,8 +7,10 @@ const REQUEST_IDENTITIES = 11;
 const IDENTITIES_ANSWER = 12;
 const SIGN_REQUEST = 13;
 const SIGN_RESPONSE = 14;
+/** Hardly ever takes a person, and must leave time for the host: the keys in files may do without the agent. */
+const LIST_LIMIT_MS = 5_000;
 /** A sign request may wait for a person to touch a key. */
-const LIMIT_MS = 60_000;
+const SIGN_LIMIT_MS = 60_000;
 const LARGEST = 256 * 1024;
 
 export interface AgentKey {
@@ -18,7 +20,7 @@ export interface AgentKey {
 
 /** Rejects where the agent does not answer. */
 export async function agentKeys(path: string, signal: AbortSignal): Promise<AgentKey[]> {
-  const answer = await request(path, Buffer.of(REQUEST_IDENTITIES), signal);
+  const answer = await request(path, Buffer.of(REQUEST_IDENTITIES), LIST_LIMIT_MS, signal);
   if (answer[0] !== IDENTITIES_ANSWER) throw new Error('the SSH agent does not list its keys');
   const reader = new WireReader(answer.subarray(1));
   return Array.from({ length: reader.uint32() }, () => ({ blob: reader.string(), comment: reader.text() }));
@@ -32,13 +34,14 @@ export async function agentSign(
   { flags, signal }: { flags: number; signal: AbortSignal },
 ): Promise<Buffer> {
   const message = [Buffer.of(SIGN_REQUEST), string(blob), string(data), uint32(flags)];
-  const answer = await request(path, Buffer.concat(message), signal);
+  const answer = await request(path, Buffer.concat(message), SIGN_LIMIT_MS, signal);
   if (answer[0] !== SIGN_RESPONSE) throw new Error('the SSH agent refuses to sign');
   return new WireReader(answer.subarray(1)).string();
 }
 
-async function request(path: string, message: Buffer, signal: AbortSignal): Promise<Buffer> {
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(LIMIT_MS)]);
+async function request(path: string, message: Buffer, limitMs: number, signal: AbortSignal): Promise<Buffer> {
+  const late = AbortSignal.timeout(limitMs);
+  const limit = AbortSignal.any([signal, late]);
   const socket = connect(path);
   const abort = (): void => void socket.destroy(limit.reason as Error);
   limit.addEventListener('abort', abort, { once: true });
@@ -46,6 +49,8 @@ async function request(path: string, message: Buffer, signal: AbortSignal): Prom
     await once(socket, 'connect');
     socket.write(string(message));
     return await answerOf(socket);
+  } catch (error) {
+    throw late.aborted ? new Error(`no answer within ${limitMs / 1000} s`) : error;
   } finally {
     limit.removeEventListener('abort', abort);
     socket.destroy();

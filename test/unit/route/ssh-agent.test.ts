@@ -1,0 +1,35 @@
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { gatherIdentities } from '../../../src/route/ssh/identities.ts';
+import { readSettings } from '../../../src/route/ssh/settings.ts';
+
+const local = {
+  home: '/nowhere',
+  accountHome: '/nowhere',
+  user: 'dev',
+  uid: 1000,
+  hostname: 'here',
+  env: {},
+};
+
+it('goes on with the keys in files where the agent keeps silent', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'devloop-agent-'));
+  const path = join(directory, 'agent');
+  const open = new Set<Socket>();
+  const agent = createServer((socket) => void open.add(socket)).listen(path);
+  await once(agent, 'listening');
+  const host = readSettings(`identityagent ${path}\nidentityfile /nowhere/key`, { host: 'box' }, local);
+  const { signal } = new AbortController();
+  const found = await gatherIdentities(host, { ask: undefined, unlocked: new Map(), signal });
+  expect(found).toEqual({
+    identities: [],
+    problems: [`the SSH agent at ${path} does not answer (no answer within 5 s)`],
+  });
+  for (const socket of open) socket.destroy();
+  agent.close();
+  await rm(directory, { recursive: true });
+});
