@@ -45,7 +45,8 @@ export function createAuthentication(
     override sign(key: ParsedKey, data: Buffer, options: unknown, callback?: unknown): void {
       const { identity } = identities.find((one) => one.key === key)!;
       const hash = (options as { hash?: string }).hash ?? 'sha512';
-      identity.sign(data, hash).then(
+      const signing = identity.sign(data, hash).then(readSignature);
+      signing.then(
         (signature) => answer(client, key.type, data, signature, callback as SignCallback),
         (error: unknown) => {
           problems.push(messageOf(error));
@@ -71,19 +72,30 @@ export function createAuthentication(
 
 type SignCallback = (error?: Error, signature?: Buffer) => void;
 
+interface Signature {
+  whole: Buffer;
+  type: string;
+  bytes: Buffer;
+  /** What follows on it, as with security keys. */
+  rest: Buffer;
+}
+
+/** Throws RangeError where it is none: it may come from an agent. */
+function readSignature(whole: Buffer): Signature {
+  const reader = new WireReader(whole);
+  return { whole, type: reader.text(), bytes: reader.string(), rest: reader.rest };
+}
+
 function answer(
   client: Client,
   type: string,
   request: Buffer,
-  signature: Buffer,
+  signature: Signature,
   callback: SignCallback,
 ): void {
-  const reader = new WireReader(signature);
-  const signedAs = reader.text();
-  const bytes = reader.string();
-  const plain = reader.rest.length === 0 && (signedAs === type || type === 'ssh-rsa');
-  if (plain) callback(undefined, bytes);
-  else sendSigned(client, request, signature);
+  const plain = signature.rest.length === 0 && (signature.type === type || type === 'ssh-rsa');
+  if (plain) callback(undefined, signature.bytes);
+  else sendSigned(client, request, signature.whole);
 }
 
 function disguise(ssh2: Ssh2, { blob }: Identity): ParsedKey {

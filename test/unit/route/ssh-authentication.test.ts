@@ -1,0 +1,34 @@
+import ssh2 from 'ssh2';
+import { expect, it } from 'vitest';
+import { createAuthentication } from '../../../src/route/ssh/authentication.ts';
+import { readSettings } from '../../../src/route/ssh/settings.ts';
+import { string } from '../../../src/route/ssh/wire.ts';
+
+const local = {
+  home: '/nowhere',
+  accountHome: '/nowhere',
+  user: 'dev',
+  uid: 1000,
+  hostname: 'here',
+  env: {},
+};
+const blob = Buffer.concat([string('ssh-ed25519'), string(Buffer.alloc(32, 1))]);
+
+/** What ssh2 is answered when it asks for a signature, for which the agent gave `signature`. */
+function signed(signature: Buffer): Promise<Buffer | Error> {
+  const identities = [{ blob, source: 'a key', sign: async () => signature }];
+  const host = readSettings('', { host: 'box' }, local);
+  const { agent } = createAuthentication(ssh2, new ssh2.Client(), host, { identities, problems: [] });
+  return new Promise((resolve) => {
+    agent.getIdentities((_error, keys) => {
+      const key = keys![0] as never;
+      agent.sign(key, Buffer.from('data'), {}, (error, bytes) => resolve(error ?? bytes!));
+    });
+  });
+}
+
+it('passes a signature on, and a key over whose signature is none', async () => {
+  const bytes = Buffer.from('signature');
+  expect(await signed(Buffer.concat([string('ssh-ed25519'), string(bytes)]))).toEqual(bytes);
+  expect(await signed(Buffer.from([0, 0, 9]))).toBeInstanceOf(RangeError);
+});
