@@ -20,6 +20,12 @@ const LISTEN_LIMIT_MS = 20_000;
 const GRACE_SECONDS = 15;
 const FIRST_UNPRIVILEGED_PORT = 1024;
 
+/** A mesh's proxy in the Pod would ask kube-apiserver for a certificate that it does not have. */
+const NO_SIDECAR = {
+  labels: { 'sidecar.istio.io/inject': 'false' },
+  annotations: { 'sidecar.istio.io/inject': 'false', 'linkerd.io/inject': 'disabled' },
+};
+
 /** A port on which kube-apiserver calls the relay. */
 export interface RelayPort {
   /** What a Service calls its targetPort, where it has a name. */
@@ -83,7 +89,8 @@ export function relayPod(spec: RelaySpec, suffix: string, options: { uid: boolea
     metadata: {
       name: `devloop-relay-${spec.session}-${suffix}`,
       namespace: spec.namespace,
-      labels: { ...ourLabels(spec.session), ...relayLabels(spec.session) },
+      labels: { ...ourLabels(spec.session), ...relayLabels(spec.session), ...NO_SIDECAR.labels },
+      annotations: NO_SIDECAR.annotations,
     },
     spec: {
       ...spec.placement,

@@ -1,20 +1,18 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { ClusterApi } from '../cluster/api.ts';
 import type { Occupant } from '../cluster/liveness.ts';
 import { findMarked, type Marked } from '../cluster/marked.ts';
 import { describe, type ObjectRef } from '../cluster/resources.ts';
-import { DevloopError } from '../errors.ts';
 import { waitUntilAnswering } from './answering.ts';
+import { endLocal } from './end-local.ts';
 import { heldBy, occupantOf } from './holders.ts';
 import { open } from './open.ts';
 import type { DownOptions, Io } from './options.ts';
 import { endOrphans } from './orphans.ts';
-import { isRunning, type Place, thisPlace } from './place.ts';
+import { type Place, thisPlace } from './place.ts';
 import { incomplete } from './put-back.ts';
 import { reportLeft, restore } from './restore.ts';
 
 const READY_SECONDS = 90;
-const END_LIMIT_SECONDS = 120;
 
 /** Puts back everything that devloop changed in this cluster and whose session is dead, or runs here and can be told to end. */
 export async function down(options: DownOptions, io: Io): Promise<void> {
@@ -91,7 +89,7 @@ async function endSession(
   ];
   const occupant = options.takeOver ? undefined : await livingOccupant(api, session, objects, place, io);
   if (occupant) {
-    if (!(occupant.local && (await endLocal(api, session, spaces, occupant, io)))) return occupant;
+    if (!(occupant.local && (await endLocal(session, occupant, io)))) return occupant;
     if ((await findMarked(api, spaces, session)).marked.length === 0) {
       io.emit({
         type: 'session.restored',
@@ -133,46 +131,6 @@ async function livingOccupant(
     leases.map(({ ref }) => occupantOf(api, ref, place, io.emit, io.signal)),
   );
   return occupants.find((one) => one?.alive && one.session === session);
-}
-
-/** Asks a session of this machine to end as Ctrl-C would, and waits until it has put everything back. False when it is not ours to end. */
-async function endLocal(
-  api: ClusterApi,
-  session: string,
-  namespaces: string[],
-  occupant: Occupant,
-  io: Io,
-): Promise<boolean> {
-  const { pid, processStart } = occupant.holder!;
-  io.emit({
-    type: 'note',
-    message: `Session ${session} runs here (pid ${pid}); it is told to put everything back.`,
-  });
-  try {
-    process.kill(pid, 'SIGTERM');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EPERM') return false;
-  }
-  const started = Date.now();
-  for (let seconds = 0; seconds < END_LIMIT_SECONDS; seconds = Math.floor((Date.now() - started) / 1000)) {
-    if ((await findMarked(api, namespaces, session)).marked.length === 0) return true;
-    io.emit({
-      type: 'waiting',
-      for: `session ${session} (pid ${pid}) to put everything back`,
-      seconds,
-      limitSeconds: END_LIMIT_SECONDS,
-    });
-    await pause(250);
-    io.signal.throwIfAborted();
-    if (!(await isRunning(pid, processStart))) return true;
-  }
-  throw new DevloopError(
-    'session.held',
-    `Session ${session} (pid ${pid}) did not put everything back within ${END_LIMIT_SECONDS} s.`,
-    {
-      hint: `End it with: kill -9 ${pid}; then run devloop down again`,
-    },
-  );
 }
 
 /** With a selection, only sessions that touch what was selected. A selected object brings its whole session along. */

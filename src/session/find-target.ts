@@ -4,7 +4,8 @@ import { assertTakeable } from '../cluster/service.ts';
 import type { RouteChoice } from '../config/route-choice.ts';
 import type { Emit } from '../report/events.ts';
 import { usableAddress } from '../route/direct.ts';
-import { deadSessions, namespacesOf } from './holders.ts';
+import { endLocal } from './end-local.ts';
+import { namespacesOf, sessionsInTheWay } from './holders.ts';
 import { hintsOf, type Opened } from './open.ts';
 import type { Io, UpOptions } from './options.ts';
 import type { Place } from './place.ts';
@@ -32,9 +33,11 @@ export async function findTarget(
   const rights = await rightsFor(api, target, choice);
   const ways = permittedWays(api, rights);
   for (const note of untried(rights)) io.emit({ type: 'note', message: note });
-  const dead = await deadSessions(api, target, place, options.takeOver, io.emit, io.signal);
-  if (dead.length === 0 || options.dryRun) return { target, ways };
-  for (const session of dead) await recover(opened, session, target, io);
+  const inTheWay = await sessionsInTheWay(api, target, place, options.takeOver, io.emit, io.signal);
+  if (inTheWay.sessions.length === 0 || options.dryRun) return { target, ways };
+  // One that runs here can put everything back by itself, and its controller holds the ports that ours needs.
+  for (const one of inTheWay.living) if (one.local) await endLocal(one.session, one, io);
+  for (const session of inTheWay.sessions) await recover(opened, session, target, io);
   return { target: await look(() => {}), ways };
 }
 

@@ -48,15 +48,22 @@ export async function occupantOf(
   }
 }
 
+/** Sessions whose marks stand in the way. */
+export interface InTheWay {
+  sessions: string[];
+  /** Those of them that live; only where they are to be taken over. */
+  living: Occupant[];
+}
+
 /** The dead sessions whose marks stand in the way; one that lives, or may live, is refused unless it is to be taken over. */
-export async function deadSessions(
+export async function sessionsInTheWay(
   api: ClusterApi,
   target: Target,
   place: Place,
   takeOver: boolean,
   emit: Emit,
   signal: AbortSignal,
-): Promise<string[]> {
+): Promise<InTheWay> {
   const asked = leasesOf(target).map((ref) => occupantOf(api, ref, place, emit, signal));
   const occupants = (await Promise.all(asked)).filter((one) => one !== undefined);
   const live = occupants.find((one) => one.alive);
@@ -67,7 +74,7 @@ export async function deadSessions(
     if (!takeOver && !(await isKnownDead(place, session))) throw maybeHeld(session, target);
     known.push(session);
   }
-  return [...new Set(known)];
+  return { sessions: [...new Set(known)], living: occupants.filter((one) => one.alive) };
 }
 
 function markedSessions(target: Target): string[] {

@@ -1,4 +1,4 @@
-import { deadSessions } from '../holders.ts';
+import { sessionsInTheWay } from '../holders.ts';
 import { type Check, type Finding, standingOn } from './check.ts';
 import type { Case, Patient } from './patient.ts';
 
@@ -6,7 +6,7 @@ import type { Case, Patient } from './patient.ts';
 export async function askHolders({ opened, place, io }: Case, patient: Promise<Patient>): Promise<string[]> {
   const { target } = await standingOn(patient, 'there is no target');
   // The waiting has a line already, as every check has.
-  return await deadSessions(opened.api, target, place, false, () => {}, io.signal);
+  return (await sessionsInTheWay(opened.api, target, place, false, () => {}, io.signal)).sessions;
 }
 
 export function heldCheck(dead: Promise<string[]>): Check {

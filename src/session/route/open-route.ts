@@ -14,15 +14,15 @@ export async function openRoute(routing: Routing, ways: Way[]): Promise<OpenRout
   const [only, ...others] = ways;
   if (only === undefined) throw new Error('no way to try');
   if (others.length === 0) return await openWay(routing, only, true);
-  const failures: { way: Way; error: DevloopError }[] = [];
-  for (const way of ways) {
+  const failures: Failed[] = [];
+  for (const [index, way] of ways.entries()) {
     try {
-      const opened = await openWay(routing, way, way === ways.at(-1));
-      if (failures.length > 0) routing.emit({ type: 'note', message: chosen(way, failures) });
-      return opened;
+      return await openWay(routing, way, way === ways.at(-1));
     } catch (error) {
       if (!(error instanceof DevloopError && OF_THE_WAY.has(error.code))) throw error;
       failures.push({ way, error });
+      const next = ways[index + 1];
+      if (next !== undefined) routing.emit({ type: 'note', message: goingOn(way, error, next) });
     }
   }
   throw none(failures);
@@ -38,11 +38,10 @@ interface Failed {
   error: DevloopError;
 }
 
-/** A choice that was made for the user is told, and how to save the tries the next time. */
-function chosen(way: Way, failures: Failed[]): string {
-  const tried = failures.map((one) => `${nameOf(one.way)}: ${one.error.message}`).join('\n');
-  const name = nameOf(way);
-  return `The reviews come by the ${name} route (\`route: ${name}\` in devloop.yaml pins it), because the one before it does not work:\n${tried}`;
+/** A choice that is made for the user is told, and how to save the try the next time. */
+function goingOn(way: Way, error: DevloopError, next: Way): string {
+  const name = nameOf(next);
+  return `The ${name} route is tried (\`route: ${name}\` in devloop.yaml goes there at once), because this one does not work:\n${nameOf(way)}: ${error.message}`;
 }
 
 function none(failures: Failed[]): DevloopError {
