@@ -38,6 +38,12 @@ export async function endOrphan(
   return found ? { pid: record.pid, command: record.command } : undefined;
 }
 
+/** The controller that a killed session left behind, if it still runs. */
+export async function orphanPid(file: string): Promise<number | undefined> {
+  const record = await readRecord(file);
+  return record !== undefined && (await isStillThere(record)) ? record.pid : undefined;
+}
+
 async function isStillThere(record: ControllerRecord): Promise<boolean> {
   return (await startTimeOf(record.pid)) === record.startTime;
 }

@@ -56,7 +56,7 @@ function allChecks(theCase: Case): Check[] {
     certificateCheck(theCase, patient),
     toolchainCheck(toolchain),
     programCheck(theCase, patient, toolchain),
-    portCheck(patient),
+    portCheck(patient, theCase.place),
     ...routeChecks(theCase, patient, rights),
     endpointRoutingCheck(theCase, patient, rights),
     podsCheck(api, patient),

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { endOrphan } from '../controller/orphan.ts';
+import { endOrphan, orphanPid } from '../controller/orphan.ts';
 import { startTimeOf } from '../controller/process-identity.ts';
 import type { Emit } from '../report/events.ts';
 import { controllerRecord, isRunning, otherSessions, type Place, removeDirectory } from './place.ts';
@@ -25,6 +25,16 @@ export async function endOrphans(place: Place, emit: Emit): Promise<void> {
       });
     await removeDirectory(directory);
   }
+}
+
+/** Controllers whose devloop was killed: the next `up` or `down` ends them. */
+export async function orphanPids(place: Place): Promise<number[]> {
+  const pids: number[] = [];
+  for (const { directory } of await otherSessions(place)) {
+    const pid = (await hasLivingOwner(directory)) ? undefined : await orphanPid(controllerRecord(directory));
+    if (pid !== undefined) pids.push(pid);
+  }
+  return pids;
 }
 
 async function hasLivingOwner(directory: string): Promise<boolean> {

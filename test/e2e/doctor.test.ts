@@ -287,7 +287,9 @@ describe('one broken thing', () => {
   });
 
   it('a live session holds the operator: 4; a dead one is doubtful, and its cure cures', async () => {
-    await using up = startDevloop(['up', '--no-controller'], { cwd: checkout, env: env() });
+    const server = join(import.meta.dirname, '../fixtures/e2e/hook-server.mjs');
+    const own = ['--', process.execPath, server, 'local', '9443'];
+    await using up = startDevloop(['up', ...own], { cwd: checkout, env: env() });
     await up.waitFor('session.ready');
     const live = await doctor();
     expect(live.code, live.log).toBe(4);
@@ -304,6 +306,10 @@ describe('one broken thing', () => {
       expect(dead.of('session')[0]).toMatchObject({
         verdict: 'doubtful',
         cure: expect.stringMatching(/^devloop down/),
+      });
+      expect(dead.of('port')[0]).toMatchObject({
+        verdict: 'doubtful',
+        answer: expect.stringContaining('a killed session left behind'),
       });
     } finally {
       expect((await runDevloop(['down'], { cwd: checkout, env: env() })).code).toBe(0);

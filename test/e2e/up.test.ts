@@ -138,6 +138,14 @@ describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
       expect(code).toBe(4);
     });
 
+    it('gives way to a session of this machine that takes over, which then serves', async () => {
+      const second = startDevloop(['up', '--take-over'], { cwd: checkout.directory, env: env() });
+      await second.waitFor('session.ready', undefined, 120_000);
+      expect(await up.exited, up.log()).toBe(130);
+      up = second;
+      await expect(apply('bad', '')).rejects.toThrow(`${LOCAL}, twice`);
+    });
+
     it('puts everything back on Ctrl-C', async () => {
       up.signal('SIGINT');
       expect(await up.exited).toBe(130);

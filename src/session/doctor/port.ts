@@ -1,9 +1,11 @@
-import { requireFreePort } from '../../controller/port.ts';
-import { type Check, NotChecked, standingOn } from './check.ts';
+import { isPortBusy, portOwner, requireFreePort } from '../../controller/port.ts';
+import { orphanPids } from '../orphans.ts';
+import type { Place } from '../place.ts';
+import { type Check, type Finding, NotChecked, standingOn } from './check.ts';
 import type { Patient } from './patient.ts';
 
 /** Are the ports free that the controller will listen on? */
-export function portCheck(patient: Promise<Patient>): Check {
+export function portCheck(patient: Promise<Patient>, place: Place): Check {
   return {
     name: 'port',
     limitSeconds: 20,
@@ -16,12 +18,27 @@ export function portCheck(patient: Promise<Patient>): Check {
         const why = refusals.length > 0 ? "the Service's ports lead nowhere" : 'there is no webhook Service';
         throw new NotChecked(why);
       }
-      for (const port of ports) await requireFreePort(port);
+      const left = await orphanPids(place);
+      for (const port of ports) {
+        const owner = (await isPortBusy(port)) ? await portOwner(port) : undefined;
+        if (owner !== undefined && left.includes(owner.pid)) return orphanFinding(port, owner.pid);
+        await requireFreePort(port);
+      }
       return {
         verdict: 'good',
         answer: `the controller can listen on this machine: ${ports.join(', ')} free`,
         proof: 'listened there for a moment, on each kind of address',
       };
     },
+  };
+}
+
+/** Pure. */
+export function orphanFinding(port: number, pid: number): Finding {
+  return {
+    verdict: 'doubtful',
+    answer: `port ${port} is held by the controller that a killed session left behind (pid ${pid})`,
+    proof: 'the session noted which process it had started',
+    cure: 'devloop down (the next `devloop up` ends it first, too)',
   };
 }
