@@ -76,10 +76,8 @@ function ask(cluster: TestCluster, name: string): Promise<string> {
 }
 
 function startUp({ cwd, env }: Box, ...args: string[]): DevloopRun {
-  return startDevloop(['up', ...SERVICES, ...args, '--', process.execPath, SERVER, 'local', '9444', '9445'], {
-    cwd,
-    env,
-  });
+  const own = ['--', process.execPath, SERVER, 'local', '9444', '9445'];
+  return startDevloop(['up', '--route', 'direct', ...SERVICES, ...args, ...own], { cwd, env });
 }
 
 /** Family and addresses of every slice of a Service, and the addresses of its Endpoints. */
