@@ -28,6 +28,7 @@ beforeEach(() => {
   write('package-lock.json', '{}');
   write('src/main.ts', '');
   write('scripts/build-plugin.ts', '');
+  write('scripts/build-relay.ts', '');
   write(
     'scripts/build.ts',
     "import { appendFileSync, mkdirSync } from 'node:fs'; mkdirSync('dist', { recursive: true }); appendFileSync('calls', 'build\\n');",
