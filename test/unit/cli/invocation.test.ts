@@ -39,8 +39,10 @@ describe('completion', () => {
   });
 
   it('is a script that bash understands, and that completes', () => {
+    // Bash takes the socket on its standard input for a remote login, and would read what the machine's owner has in .bashrc.
     const { stdout: script } = runBin(['completion', 'bash']);
-    const bash = (text: string) => spawnSync('bash', ['-c', text], { input: script, encoding: 'utf8' });
+    const bash = (text: string) =>
+      spawnSync('bash', ['--norc', '-c', text], { input: script, encoding: 'utf8' });
     expect(bash('bash -n')).toMatchObject({ status: 0, stderr: '' });
     const complete = (words: string): string[] =>
       bash(
@@ -99,11 +101,14 @@ describe('leaving', () => {
 
 it('does not crash when the reader of its output goes away', () => {
   const line = `'${process.execPath}' '${BIN}' up --port x --json | true; echo "\${PIPESTATUS[0]}"`;
-  expect(spawnSync('bash', ['-c', line], { encoding: 'utf8' })).toMatchObject({ stdout: '2\n', stderr: '' });
+  expect(spawnSync('bash', ['--norc', '-c', line], { encoding: 'utf8' })).toMatchObject({
+    stdout: '2\n',
+    stderr: '',
+  });
 });
 
 it.each(['--help', '--version'])('says nothing when nobody reads its %s', (flag) => {
   const line = `{ sleep 0.2; '${process.execPath}' '${BIN}' ${flag}; echo "code $?" >&2; } | true`;
-  const { stderr } = spawnSync('bash', ['-c', line], { encoding: 'utf8' });
+  const { stderr } = spawnSync('bash', ['--norc', '-c', line], { encoding: 'utf8' });
   expect(stderr).toBe('code 0\n');
 });
