@@ -34,15 +34,20 @@ const MAX_FILES = 8000;
 const MAX_BYTES = 400_000;
 const AT_ONCE = 32;
 
-/** Reads Go sources and YAML manifests below `root`. Nothing is parsed as a language: markers, groups and paths are recognised as text. */
-export async function readHints(root: string): Promise<Hints> {
-  const hints: Hints = {
+/** Of no checkout. */
+export function noHints(): Hints {
+  return {
     groups: new Set(),
     paths: new Set(),
     manifestPaths: new Set(),
     names: new Set(),
     declaresWebhooks: false,
   };
+}
+
+/** Reads Go sources and YAML manifests below `root`. Nothing is parsed as a language: markers, groups and paths are recognised as text. */
+export async function readHints(root: string): Promise<Hints> {
+  const hints = noHints();
   const files = await sourceFiles(root);
   for (let at = 0; at < files.length; at += AT_ONCE) {
     await Promise.all(

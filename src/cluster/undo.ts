@@ -68,7 +68,7 @@ export async function giveBackServices(context: UndoContext, marked: Marked[]): 
 }
 
 /** By its name alone: a Service of the user's that lost its undo annotation must never be taken for one of ours and deleted. */
-function isOwnService(ref: ObjectRef, session: string): boolean {
+export function isOwnService(ref: ObjectRef, session: string): boolean {
   return ref.name.startsWith('devloop-') && ref.name.endsWith(`-${session}`);
 }
 

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ClusterApi } from '../cluster/api.ts';
+import { noHints } from '../cluster/checkout.ts';
 import { isReadySlice } from '../cluster/endpoints.ts';
 import type { Service } from '../cluster/objects.ts';
 import { createProber, type ProbeAnswer, type ProbeTarget } from '../cluster/probe.ts';
@@ -24,7 +25,7 @@ export async function waitUntilAnswering(
   services: ObjectRef[],
   signal: AbortSignal,
 ): Promise<void> {
-  const candidates = await listCandidates(api, { ...NO_HINTS }).catch(() => []);
+  const candidates = await listCandidates(api, noHints()).catch(() => []);
   await Promise.allSettled(
     services.map(async (ref) => {
       const call = candidates.find((one) => one.namespace === ref.namespace && one.service === ref.name)
@@ -42,14 +43,6 @@ export async function waitUntilAnswering(
     }),
   );
 }
-
-const NO_HINTS = {
-  groups: new Set<string>(),
-  paths: new Set<string>(),
-  manifestPaths: new Set<string>(),
-  names: new Set<string>(),
-  declaresWebhooks: false,
-};
 
 async function waitForAnswer(
   api: ClusterApi,

@@ -2,6 +2,7 @@ import type { ClusterApi } from '../cluster/api.ts';
 import type { Occupant } from '../cluster/liveness.ts';
 import { findMarked, type Marked } from '../cluster/marked.ts';
 import { describe, type ObjectRef } from '../cluster/resources.ts';
+import { isOwnService } from '../cluster/undo.ts';
 import { waitUntilAnswering } from './answering.ts';
 import { endLocal } from './end-local.ts';
 import { heldBy, occupantOf } from './holders.ts';
@@ -100,18 +101,15 @@ async function endSession(
       return 0;
     }
   }
-  const services = objects.map(({ ref }) => ref).filter((ref) => isTaken(ref, session));
+  const services = objects
+    .map(({ ref }) => ref)
+    .filter((ref) => ref.kind === 'Service' && !isOwnService(ref, session));
   const afterServices = (): Promise<void> => waitUntilAnswering(api, session, services, io.signal);
   const settings = { readySeconds: READY_SECONDS, afterServices };
   const restored = await restore(api, session, spaces, settings, io.emit, io.signal);
   reportLeft(restored, io.emit);
   io.emit({ type: 'session.restored', session, changes: restored.changes, ms: performance.now() - started });
   return restored.left.length;
-}
-
-/** A Service of the user's, and not one of devloop's own for a probe. */
-function isTaken({ kind, name }: ObjectRef, session: string): boolean {
-  return kind === 'Service' && !(name.startsWith('devloop-') && name.endsWith(`-${session}`));
 }
 
 /** Kinds of which devloop only ever has its own. */

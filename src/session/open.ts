@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type ClusterApi, connect } from '../cluster/api.ts';
-import { type Hints, readHints } from '../cluster/checkout.ts';
+import { type Hints, noHints, readHints } from '../cluster/checkout.ts';
 import { loadKubeconfig } from '../cluster/kubeconfig.ts';
 import { type Config, loadConfig } from '../config/load.ts';
 import { DevloopError } from '../errors.ts';
@@ -89,13 +89,7 @@ export function checkoutRoot(cwd: string): string {
 export async function hintsOf({ root, wanted }: Opened): Promise<Hints> {
   if (SIGNS_OF_A_CHECKOUT.some((sign) => existsSync(join(root, sign)))) return await readHints(root);
   if (wanted.services.length === 0 && wanted.deployment === undefined) throw noCheckout(root);
-  return {
-    groups: new Set(),
-    paths: new Set(),
-    manifestPaths: new Set(),
-    names: new Set(),
-    declaresWebhooks: false,
-  };
+  return noHints();
 }
 
 const SIGNS_OF_A_CHECKOUT = ['go.mod', '.git', 'devloop.yaml'];

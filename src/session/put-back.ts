@@ -5,7 +5,7 @@ import { DevloopError, messageOf } from '../errors.ts';
 import { namespacesOf } from './holders.ts';
 import type { Io } from './options.ts';
 import { reportLeft, restore } from './restore.ts';
-import { probeUntil, serviceProber } from './route/proof.ts';
+import { IN_A_ROW, probeUntil, serviceProber } from './route/proof.ts';
 import type { OpenRoute } from './route/routing.ts';
 
 export interface Ending {
@@ -22,8 +22,6 @@ export interface Ending {
 
 const READY_SECONDS = 90;
 const LET_GO_MS = 10_000;
-/** While proxies follow, either end may answer by chance: ten times in a row it is no chance any more. */
-const IN_A_ROW = 10;
 
 /**
  * The end of `up`: the cluster first, while the local controller still answers; then the connections; then what runs here.

@@ -5,16 +5,15 @@ import type { Destination } from '../../cluster/endpoints.ts';
 import { moveEndpoints, swapSelector, takeService } from '../../cluster/service.ts';
 import { DevloopError, messageOf, originOf } from '../../errors.ts';
 import { hostPort } from '../../route/addresses.ts';
-import type { Route } from '../../route/route.ts';
 import type { FoundPair } from '../certificate.ts';
-import { probeUntil, serviceProber } from './proof.ts';
+import { notReached } from './not-reached.ts';
+import { IN_A_ROW, probeUntil, serviceProber } from './proof.ts';
 import type { OpenRoute, Routing } from './routing.ts';
 
 const CUT_OVER_MS = 30_000;
 const MENDED_MS = 10_000;
 const LONGEST_PAUSE_MS = 5_000;
-/** While proxies follow, either end may answer by chance: ten times in a row it is no chance any more. */
-const IN_A_ROW = 10;
+const START_AGAIN = 'End this session with Ctrl-C, and start it again.';
 
 /** Leads every webhook Service here, and returns when kube-apiserver has been seen to follow, several times in a row. */
 export async function cutOver(
@@ -89,7 +88,8 @@ async function follow(routing: Routing, open: OpenRoute): Promise<void> {
         await moveEndpoints(api, session, service.service, destination(open, reach.address, service), emit);
       await using prober = await serviceProber(api, session, service);
       const proof = await probeUntil(prober, 'us', 1, MENDED_MS, signal);
-      if (!proof.reached) throw await notReached(open.route, proof.cause);
+      if (!proof.reached)
+        throw await notReached(open.route, `kube-apiserver says: ${proof.cause}`, START_AGAIN);
     }),
   );
 }
@@ -102,14 +102,6 @@ function tellBroken({ emit, signal }: Routing, error: unknown): void {
     type: 'warning',
     message: `The route is back, but reviews do not arrive by it: ${messageOf(error)}`,
     ...(hint === undefined ? {} : { hint }),
-  });
-}
-
-async function notReached(route: Route, cause: string): Promise<DevloopError> {
-  const explained = await route.explain();
-  const why = explained === undefined ? '' : `\n  ${explained.cause}`;
-  return new DevloopError('route.none', `kube-apiserver says: ${cause}${why}`, {
-    hint: explained?.cure ?? 'End this session with Ctrl-C, and start it again.',
   });
 }
 

@@ -6,14 +6,15 @@ import { placementOf, RELAY_IMAGE, relayLabels, relayPorts } from '../../cluster
 import { networkPolicyNotices } from '../../cluster/relay-policies.ts';
 import { keepRelay, type Relay } from '../../cluster/relay-watch.ts';
 import { removeRelays } from '../../cluster/undo.ts';
-import { DevloopError } from '../../errors.ts';
 import type { Route } from '../../route/route.ts';
 import { allOrNone } from '../all-or-none.ts';
 import { type Gateways, startGateways } from './gateways.ts';
+import { notReached } from './not-reached.ts';
 import { proveRoute } from './proof.ts';
 import type { OpenRoute, Routing } from './routing.ts';
 
 const PROVE_MS = 20_000;
+const LET_IT_IN = 'Does a NetworkPolicy or firewall keep the control plane from Pods of this namespace?';
 /** On loopback in the Pod; moves out of the way where the operator itself has it. */
 const CONTROL_PORT = 17_717;
 
@@ -34,7 +35,10 @@ export async function openRelay(routing: Routing): Promise<OpenRoute> {
   const routes = await allOrNone(opening, ending);
   const route = together(routes, gateways);
   const proof = await proveRoute(routing, { route, gateways }, PROVE_MS);
-  if (!proof.reached) throw await notReached(route, proof.cause);
+  if (!proof.reached) {
+    const says = `kube-apiserver does not reach ${route.via}, which carries reviews here. It says: ${proof.cause}`;
+    throw await notReached(route, says, LET_IT_IN);
+  }
   const owned = stack.move();
   return { route, gateways, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
@@ -120,18 +124,4 @@ export function together(routes: Route[], gateways: Gateways): Route {
       await Promise.all(routes.map((route) => route[Symbol.asyncDispose]()));
     },
   };
-}
-
-async function notReached(route: Route, cause: string): Promise<DevloopError> {
-  const explained = await route.explain();
-  const why = explained === undefined ? '' : `\n  ${explained.cause}`;
-  return new DevloopError(
-    'route.none',
-    `kube-apiserver does not reach ${route.via}, which carries reviews here. It says: ${cause}${why}`,
-    {
-      hint:
-        explained?.cure ??
-        'Does a NetworkPolicy or firewall keep the control plane from Pods of this namespace?',
-    },
-  );
 }

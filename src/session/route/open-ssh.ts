@@ -1,11 +1,12 @@
 import { assertTakeable } from '../../cluster/service.ts';
-import { DevloopError } from '../../errors.ts';
-import type { Route } from '../../route/route.ts';
 import { startGateways } from './gateways.ts';
+import { notReached } from './not-reached.ts';
 import { proveRoute } from './proof.ts';
 import type { OpenRoute, Routing } from './routing.ts';
 
 const PROVE_MS = 20_000;
+const OPEN_IT =
+  'Is there a firewall between the cluster and that host? Name the address that the cluster sees with --address, and an open port with --port.';
 
 /** Over an SSH host that the cluster reaches: its ports are forwarded to gateways here. */
 export async function openSsh(routing: Routing, to: string): Promise<OpenRoute> {
@@ -30,21 +31,10 @@ export async function openSsh(routing: Routing, to: string): Promise<OpenRoute> 
   if ('address' in route.reach)
     for (const { service } of target.services) assertTakeable(service, route.reach.address);
   const proof = await proveRoute(routing, { route, gateways }, PROVE_MS);
-  if (!proof.reached) throw await notReached(route, route.portFor(gateways.firstPort), proof.cause);
+  if (!proof.reached) {
+    const says = `The cluster does not reach port ${route.portFor(gateways.firstPort)} of ${route.via}. kube-apiserver says: ${proof.cause}`;
+    throw await notReached(route, says, OPEN_IT);
+  }
   const owned = stack.move();
   return { route, gateways, [Symbol.asyncDispose]: () => owned.disposeAsync() };
-}
-
-async function notReached(route: Route, port: number, cause: string): Promise<DevloopError> {
-  const explained = await route.explain();
-  const why = explained === undefined ? '' : `\n  ${explained.cause}`;
-  return new DevloopError(
-    'route.none',
-    `The cluster does not reach port ${port} of ${route.via}. kube-apiserver says: ${cause}${why}`,
-    {
-      hint:
-        explained?.cure ??
-        'Is there a firewall between the cluster and that host? Name the address that the cluster sees with --address, and an open port with --port.',
-    },
-  );
 }

@@ -18,6 +18,8 @@ import type { OpenRoute, Routing } from './routing.ts';
 /** What gateways and probers agree on. */
 export const LANGUAGE = { path: probePath, read: readProbe };
 const PAUSE_MS = 25;
+/** While proxies follow, either end may answer by chance: ten times in a row it is no chance any more. */
+export const IN_A_ROW = 10;
 
 export interface Proof {
   reached: boolean;

@@ -6,15 +6,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { gatherIdentities } from '../../../src/route/ssh/identities.ts';
 import { readSettings } from '../../../src/route/ssh/settings.ts';
-
-const local = {
-  home: '/nowhere',
-  accountHome: '/nowhere',
-  user: 'dev',
-  uid: 1000,
-  hostname: 'here',
-  env: {},
-};
+import { LOCAL } from '../../support/sshd/local.ts';
 
 it('goes on with the keys in files where the agent keeps silent', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'devloop-agent-'));
@@ -22,7 +14,7 @@ it('goes on with the keys in files where the agent keeps silent', async () => {
   const open = new Set<Socket>();
   const agent = createServer((socket) => void open.add(socket)).listen(path);
   await once(agent, 'listening');
-  const host = readSettings(`identityagent ${path}\nidentityfile /nowhere/key`, { host: 'box' }, local);
+  const host = readSettings(`identityagent ${path}\nidentityfile /nowhere/key`, { host: 'box' }, LOCAL);
   const { signal } = new AbortController();
   const found = await gatherIdentities(host, { ask: undefined, unlocked: new Map(), signal });
   expect(found).toEqual({

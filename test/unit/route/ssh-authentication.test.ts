@@ -3,21 +3,14 @@ import { expect, it } from 'vitest';
 import { createAuthentication } from '../../../src/route/ssh/authentication.ts';
 import { readSettings } from '../../../src/route/ssh/settings.ts';
 import { string } from '../../../src/route/ssh/wire.ts';
+import { LOCAL } from '../../support/sshd/local.ts';
 
-const local = {
-  home: '/nowhere',
-  accountHome: '/nowhere',
-  user: 'dev',
-  uid: 1000,
-  hostname: 'here',
-  env: {},
-};
 const blob = Buffer.concat([string('ssh-ed25519'), string(Buffer.alloc(32, 1))]);
 
 /** What ssh2 is answered when it asks for a signature, for which the agent gave `signature`. */
 function signed(signature: Buffer): Promise<Buffer | Error> {
   const identities = [{ blob, source: 'a key', sign: async () => signature }];
-  const host = readSettings('', { host: 'box' }, local);
+  const host = readSettings('', { host: 'box' }, LOCAL);
   const { agent } = createAuthentication(ssh2, new ssh2.Client(), host, { identities, problems: [] });
   return new Promise((resolve) => {
     agent.getIdentities((_error, keys) => {

@@ -2,15 +2,8 @@ import { expect, it } from 'vitest';
 import { type Ask, loadHostKeys } from '../../../src/route/ssh/host-key.ts';
 import { readSettings } from '../../../src/route/ssh/settings.ts';
 import { string } from '../../../src/route/ssh/wire.ts';
+import { LOCAL } from '../../support/sshd/local.ts';
 
-const local = {
-  home: '/nowhere',
-  accountHome: '/nowhere',
-  user: 'dev',
-  uid: 1000,
-  hostname: 'here',
-  env: {},
-};
 const key = (fill: number): Buffer => Buffer.concat([string('ssh-ed25519'), string(Buffer.alloc(32, fill))]);
 const yes: Ask = async () => 'yes';
 const no: Ask = async () => '';
@@ -18,7 +11,7 @@ const no: Ask = async () => '';
 /** Of a host with a known_hosts that nobody can write. */
 function hostKeys(accepted: Set<string>, ask: Ask | undefined) {
   const settings = ['userknownhostsfile /dev/null', 'globalknownhostsfile none'];
-  const host = readSettings(settings.join('\n'), { host: 'box' }, local);
+  const host = readSettings(settings.join('\n'), { host: 'box' }, LOCAL);
   return loadHostKeys(host, { ask, accepted, emit: () => {} });
 }
 

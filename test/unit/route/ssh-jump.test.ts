@@ -5,15 +5,8 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Signing } from '../../../src/route/ssh/handshake.ts';
 import { openLink } from '../../../src/route/ssh/link.ts';
 import { type HostSettings, readSettings } from '../../../src/route/ssh/settings.ts';
+import { LOCAL } from '../../support/sshd/local.ts';
 
-const local = {
-  home: '/nowhere',
-  accountHome: '/nowhere',
-  user: 'dev',
-  uid: 1000,
-  hostname: 'here',
-  env: {},
-};
 let host: InstanceType<typeof ssh2.Server>;
 let ended: Promise<unknown>;
 let asked: Promise<void>;
@@ -40,7 +33,7 @@ afterEach(() => void host.close());
 function hops(): HostSettings[] {
   const { port } = host.address() as AddressInfo;
   const settings = ['stricthostkeychecking no', 'userknownhostsfile none', 'identityagent none'];
-  const read = (more: string[]) => readSettings([...settings, ...more].join('\n'), { host: 'box' }, local);
+  const read = (more: string[]) => readSettings([...settings, ...more].join('\n'), { host: 'box' }, LOCAL);
   return [read(['hostname 127.0.0.1', `port ${port}`]), read(['hostname 10.9.9.9'])];
 }
 

@@ -3,20 +3,13 @@ import { expect, it } from 'vitest';
 import { openLink } from '../../../src/route/ssh/link.ts';
 import { type HostSettings, readSettings } from '../../../src/route/ssh/settings.ts';
 import { openStream } from '../../../src/route/ssh/stream.ts';
+import { LOCAL } from '../../support/sshd/local.ts';
 
-const local = {
-  home: '/nowhere',
-  accountHome: '/nowhere',
-  user: 'dev',
-  uid: 1000,
-  hostname: 'here',
-  env: {},
-};
 const { signal } = new AbortController();
 
 function hostOver(command: string): HostSettings {
   const settings = [`proxycommand ${command}`, 'userknownhostsfile none', 'identityagent none'];
-  return readSettings(settings.join('\n'), { host: 'box' }, local);
+  return readSettings(settings.join('\n'), { host: 'box' }, LOCAL);
 }
 
 it.each(['INT', 'HUP'])(

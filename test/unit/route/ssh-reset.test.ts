@@ -3,15 +3,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { expect, it } from 'vitest';
 import { openLink } from '../../../src/route/ssh/link.ts';
 import { readSettings } from '../../../src/route/ssh/settings.ts';
-
-const local = {
-  home: '/nowhere',
-  accountHome: '/nowhere',
-  user: 'dev',
-  uid: 1000,
-  hostname: 'here',
-  env: {},
-};
+import { LOCAL } from '../../support/sshd/local.ts';
 
 /** As sshd does with too many connections (MaxStartups), and firewalls with strangers. */
 it.each([0, 50])('a host that resets the connection after %i ms is an expected failure', async (ms) => {
@@ -23,7 +15,7 @@ it.each([0, 50])('a host that resets the connection after %i ms is an expected f
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   const settings = ['hostname 127.0.0.1', `port ${port}`, 'userknownhostsfile none', 'identityagent none'];
-  const host = readSettings(settings.join('\n'), { host: 'box' }, local);
+  const host = readSettings(settings.join('\n'), { host: 'box' }, LOCAL);
   const { signal } = new AbortController();
   const signing = {
     ask: undefined,
