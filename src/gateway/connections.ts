@@ -11,7 +11,9 @@ import type { TLSSocket } from 'node:tls';
 export interface Connections {
   /** Tells that a request came in, until its answer is out. */
   track(request: IncomingMessage, response: ServerResponse): void;
-  /** Closes idle connections now and busy ones after their answer; resolves when those are gone. New ones get one answer each. */
+  /** From now on every connection gets one more answer, which closes it. Idle ones stay: closing them is for who sends. */
+  letGo(): void;
+  /** Lets go, closes idle connections, and resolves when all that were ever used are gone. */
   drain(): Promise<void>;
   /** Closes at once what answers nothing, including connections that never got as far as a request. */
   destroyIdle(): void;
@@ -27,7 +29,12 @@ interface Connection {
 
 export function trackConnections(server: Server): Connections {
   const connections = new Map<string, Connection>();
+  let lettingGo = false;
   let draining: Promise<void> | undefined;
+  const letGo = (): void => {
+    lettingGo = true;
+    for (const { answering } of connections.values()) for (const response of answering) closeAfter(response);
+  };
   server.on('connection', (raw) => {
     const peer = peerOf(raw as Socket);
     connections.set(peer, { raw, answering: new Set(), used: false });
@@ -44,9 +51,11 @@ export function trackConnections(server: Server): Connections {
       connection.used = true;
       connection.answering.add(response);
       response.once('close', () => connection.answering.delete(response));
-      if (draining !== undefined) response.shouldKeepAlive = false;
+      if (lettingGo) closeAfter(response);
     },
+    letGo,
     drain() {
+      letGo();
       draining ??= drainAll([...connections.values()]);
       return draining;
     },
@@ -70,8 +79,11 @@ async function drainAll(connections: Connection[]): Promise<void> {
   const closed = used.map(({ raw }) => new Promise<void>((resolve) => raw.once('close', () => resolve())));
   for (const { tls, answering } of used) {
     if (answering.size === 0) tls?.end();
-    // Sends `Connection: close` with the answer, and closes after it.
-    for (const response of answering) response.shouldKeepAlive = false;
   }
   await Promise.all(closed);
+}
+
+/** Sends `Connection: close` with the answer, so that nothing can cross the closing on the wire. */
+function closeAfter(response: ServerResponse): void {
+  response.shouldKeepAlive = false;
 }

@@ -31,6 +31,8 @@ export interface Gateway extends AsyncDisposable {
   /** Nobody will answer for so many milliseconds: reviews whose budget ends earlier are refused at once. Ends with the next `hold`. */
   giveNotice(why: string, ms: number): void;
   readonly held: number;
+  /** From now on every connection gets one more answer, which closes it: a client that is busy is gone before `drain`. No way back. */
+  letGo(): void;
   /**
    * Lets go of the clients: idle connections are closed at once, busy ones after their answer, later ones after their first.
    * Resolves when the connections of now are gone. There is no way back.
@@ -71,6 +73,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     get held() {
       return gate.held;
     },
+    letGo: connections.letGo,
     drain: connections.drain,
     [Symbol.asyncDispose]() {
       closed ??= close(server, connections, closing).finally(forwarder.close);

@@ -42,6 +42,8 @@ async function restoreCluster({ api, session, target, route, failed, io }: Endin
   const reason = signal.aborted ? String(signal.reason ?? 'interrupted') : failed ? 'it failed' : 'ended';
   emit({ type: 'session.stopping', reason });
   route?.gateways.release();
+  // A review that crosses the closing of an idle connection is lost, so a connection in use has to be closed by an answer.
+  route?.gateways.letGo();
   const afterServices =
     route &&
     (async () => {

@@ -17,6 +17,7 @@ export interface Gateways extends AsyncDisposable {
   hold(): void;
   release(): void;
   giveNotice(why: string, ms: number): void;
+  letGo(): void;
   drain(): Promise<void>;
 }
 
@@ -58,6 +59,7 @@ export async function startGateways(plan: GatewayPlan, address: string): Promise
     hold: () => all.forEach((gateway) => void gateway.hold()),
     release: () => all.forEach((gateway) => void gateway.release()),
     giveNotice: (why, ms) => all.forEach((gateway) => void gateway.giveNotice(why, ms)),
+    letGo: () => all.forEach((gateway) => void gateway.letGo()),
     async drain() {
       await Promise.all(all.map((gateway) => gateway.drain()));
     },

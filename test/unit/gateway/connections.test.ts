@@ -104,6 +104,25 @@ test('a drain closes idle connections at once, busy ones after their answer, new
   await bench.gateway.drain();
 });
 
+test('letting go leaves idle connections open, and closes each with its next answer', async () => {
+  let answer = () => {};
+  const controller = new Controller((request, response) => {
+    if (request.url === '/slow') answer = () => void response.end('late');
+    else response.end('ok');
+  });
+  await using bench = await setUp(controller);
+  const idle = await keepAlive(bench.gateway.port);
+  await idle.ask('/idle');
+  const busy = await keepAlive(bench.gateway.port);
+  const slow = busy.ask('/slow');
+  await until(() => controller.seen.includes('/slow'));
+  bench.gateway.letGo();
+  answer();
+  expect(await slow).toMatch(/Connection: close[\s\S]*late$/);
+  expect(await idle.ask('/again')).toMatch(/^HTTP\/1\.1 200[\s\S]*Connection: close/);
+  await once(idle.socket, 'close');
+});
+
 async function keepAlive(port: number): Promise<{ socket: TLSSocket; ask(path: string): Promise<string> }> {
   const socket = tlsConnect({ host: '127.0.0.1', port, servername: NAME, ca: pair.certificate });
   await once(socket, 'secureConnect');
