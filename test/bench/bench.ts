@@ -7,6 +7,7 @@ import { connect as tlsConnect } from 'node:tls';
 import { ensureClusterBinaries } from '../support/cluster/build.ts';
 import { startCluster, type TestCluster } from '../support/cluster/cluster.ts';
 import { BIN, type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
+import { createReviewer, load, type Reviewer, untilAnswered } from '../support/reviews.ts';
 import {
   checkoutSample,
   DEPLOYMENT,
@@ -16,7 +17,6 @@ import {
 } from '../support/sample-operator.ts';
 import { median, print, timeCommands, timeOne } from './measure.ts';
 import { relayFigures } from './relay.ts';
-import { createReviewer, load, type Reviewer, untilAnswered } from './reviews.ts';
 import { tunnelFigures } from './tunnel.ts';
 
 const WEBHOOK = 'internal/webhook/v1/application_webhook.go';

@@ -11,6 +11,7 @@ import { startCluster, type TestCluster } from '../support/cluster/cluster.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
 import { loadRelayImage } from '../support/relay-image.ts';
+import { lostWhileEnding } from '../support/reviews.ts';
 import { application, checkoutSample, deploySample, NAMESPACE, SERVICE } from '../support/sample-operator.ts';
 import { snapshot } from '../support/snapshot.ts';
 import { startSshd, type TestSshd } from '../support/sshd/sshd.ts';
@@ -95,16 +96,11 @@ describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
     }
 
     async function expectPutBack(up: DevloopRun): Promise<void> {
-      const outcomes: string[] = [];
-      let going = true;
-      const load = (async () => {
-        while (going) outcomes.push(await answer());
-      })();
-      up.signal('SIGINT');
-      expect(await up.exited, up.log()).toBe(130);
-      going = false;
-      await load;
-      expect(outcomes.filter((one) => !/answered here|an Application needs an image/.test(one))).toEqual([]);
+      const lost = await lostWhileEnding(cluster.kubeconfig, async () => {
+        up.signal('SIGINT');
+        expect(await up.exited, up.log()).toBe(130);
+      });
+      expect(lost).toEqual([]);
       await expectEqual();
       expect(await answer()).toContain(MESSAGE);
     }

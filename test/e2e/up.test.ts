@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startCluster, type TestCluster } from '../support/cluster/cluster.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
+import { lostWhileEnding } from '../support/reviews.ts';
 import {
   application,
   checkoutSample,
@@ -146,9 +147,12 @@ describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
       await expect(apply('bad', '')).rejects.toThrow(`${LOCAL}, twice`);
     });
 
-    it('puts everything back on Ctrl-C', async () => {
-      up.signal('SIGINT');
-      expect(await up.exited).toBe(130);
+    it('puts everything back on Ctrl-C, and loses no review', async () => {
+      const lost = await lostWhileEnding(cluster.kubeconfig, async () => {
+        up.signal('SIGINT');
+        expect(await up.exited).toBe(130);
+      });
+      expect(lost).toEqual([]);
       expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
       await expect(apply('bad', '')).rejects.toThrow(MESSAGE);
     });

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { type ClusterApi, connect } from '../../src/cluster/api.ts';
 import { loadKubeconfig } from '../../src/cluster/kubeconfig.ts';
 
@@ -41,7 +42,7 @@ export async function untilAnswered(
   for (let last = ''; performance.now() - since < limitMs; ) {
     last = await reviewer.ask();
     if (last.includes(text)) return performance.now() - since;
-    await new Promise((resolve) => setTimeout(resolve, 4));
+    await pause(4);
     if (performance.now() - since >= limitMs)
       throw new Error(`no review was answered with "${text}"; the last one said: ${last}`);
   }
@@ -63,7 +64,7 @@ export async function load(
   while (going) {
     const due = started + (result.asked * 1000) / perSecond;
     const wait = due - performance.now();
-    if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
+    if (wait > 0) await pause(wait);
     result.asked++;
     const asked = performance.now();
     const one = reviewer.ask().then((answer) => {
@@ -75,4 +76,18 @@ export async function load(
   }
   await Promise.all(pending);
   return result;
+}
+
+/** Reviews at 30 a second from a moment before the end until a moment after it; those that neither program answered. */
+export async function lostWhileEnding(kubeconfig: string, end: () => Promise<unknown>): Promise<string[]> {
+  await using reviewer = await createReviewer(kubeconfig);
+  const ended = pause(500).then(end);
+  const loaded = load(
+    reviewer,
+    30,
+    ended.then(() => pause(300)),
+    (answer) => /no image|needs an image|answered here/.test(answer),
+  );
+  await ended;
+  return (await loaded).failures;
 }
