@@ -126,7 +126,8 @@ describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
         expect(code).toBe(0);
         const session = { state: 'live', health: 'serving', route: `direct ${cluster.hostIp}` };
         expect(events.at(-1)).toMatchObject({ type: 'status', sessions: [session] });
-      });
+        // The mended program is being built meanwhile.
+      }, 120_000);
     });
 
     it('refuses a second session and names the holder', async () => {
