@@ -137,6 +137,11 @@ function isShared(path: string): boolean {
   return COMMON_PATHS.has(path) || BUILT_IN_PATH.test(path);
 }
 
+/** Those of the paths that others do not serve too. */
+export function ownPaths(calls: WebhookCall[]): string[] {
+  return unique(calls.map(({ path }) => path)).filter((path) => !isShared(path));
+}
+
 /**
  * Best match first; what is not proven is left out. Taking over a foreign operator would be worse than finding none, so a rule
  * for a group of this checkout is no proof (policy engines have such rules), and neither is a path of a bundled manifest: it has

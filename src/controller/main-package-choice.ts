@@ -5,6 +5,8 @@ export interface MainPackage {
   package: string;
   /** Whether it imports controller-runtime: what tells a manager from a tool. */
   importsControllerRuntime: boolean;
+  /** Whether paths of the webhooks stand in packages that it is made of; only asked where several import controller-runtime. */
+  holdsWebhooks?: boolean;
 }
 
 export interface ChoiceHints {
@@ -24,6 +26,7 @@ const BESIDE_THE_POINT = /^\.\/(hack|tests?|tools?|examples?|docs?|e2e|scripts?)
 export function chooseMainPackage(mains: MainPackage[], hints: ChoiceHints): Choice {
   const clues: { source: string; fits: (main: MainPackage) => boolean }[] = [
     { source: 'it imports controller-runtime', fits: (main) => main.importsControllerRuntime },
+    { source: 'its packages serve the webhooks', fits: (main) => main.holdsWebhooks === true },
     {
       source: `the Dockerfile builds it as ${hints.program}`,
       fits: builtBy(hints.dockerfile.filter(({ output }) => output === hints.program)),
@@ -49,7 +52,8 @@ export function chooseMainPackage(mains: MainPackage[], hints: ChoiceHints): Cho
   }
   const only = left[0];
   if (only === undefined || left.length > 1) return { candidates: left.map((main) => main.package) };
-  const certain = only.importsControllerRuntime || builtBy([...hints.dockerfile, ...hints.makefile])(only);
+  const rivals = mains.filter((main) => main.importsControllerRuntime && main !== only);
+  const certain = only.importsControllerRuntime && rivals.length === 0;
   return { package: only.package, source, certain };
 }
 

@@ -1,13 +1,14 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, delimiter, join, resolve } from 'node:path';
 import type { ClusterApi } from '../cluster/api.ts';
+import { ownPaths } from '../cluster/candidates.ts';
 import type { Target } from '../cluster/discover.ts';
 import { namedMounts } from '../cluster/files.ts';
 import { expandArguments, readPodEnvironment } from '../cluster/pod-environment.ts';
 import { localArguments } from '../controller/arguments.ts';
 import { goBuildCommand } from '../controller/build.ts';
 import { controllerEnvironment } from '../controller/environment.ts';
-import { findMainPackage } from '../controller/main-package.ts';
+import { findMainPackage, type MainPackageHints } from '../controller/main-package.ts';
 import { isPortBusy } from '../controller/port.ts';
 import type { ControllerPlan } from '../controller/supervisor.ts';
 import { DevloopError } from '../errors.ts';
@@ -109,8 +110,7 @@ async function howToBuild(
     };
   }
   if (settings.build !== undefined) throw buildWithoutRun();
-  const { container } = target.deployment ?? {};
-  const main = await findMainPackage(root, { command: container?.command ?? [], signal });
+  const main = await findMainPackage(root, mainPackageHints(target, signal));
   emit({ type: 'discovered', what: 'main package', value: main.package, source: main.source });
   const binary = join(files.directory, 'controller');
   const build = goBuildCommand(main.package, binary);
@@ -120,6 +120,12 @@ async function howToBuild(
     watch: watched ? { paths: watched } : { goPackage: main.package },
     takesArguments: true,
   };
+}
+
+/** What the cluster knows of the program that the operator is. */
+export function mainPackageHints(target: Target | undefined, signal: AbortSignal): MainPackageHints {
+  const command = target?.deployment?.container.command ?? [];
+  return { command, paths: ownPaths(target?.services.flatMap(({ calls }) => calls) ?? []), signal };
 }
 
 export function buildWithoutRun(): DevloopError {

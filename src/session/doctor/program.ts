@@ -1,5 +1,5 @@
 import { findMainPackage } from '../../controller/main-package.ts';
-import { buildWithoutRun } from '../controller-plan.ts';
+import { buildWithoutRun, mainPackageHints } from '../controller-plan.ts';
 import { type Check, type Finding, NotChecked, standingOn } from './check.ts';
 import type { Case, Patient } from './patient.ts';
 
@@ -26,8 +26,7 @@ export function programCheck(
         (one) => one.target,
         () => undefined,
       );
-      const command = target?.deployment?.container.command ?? [];
-      const main = await findMainPackage(opened.root, { command, signal });
+      const main = await findMainPackage(opened.root, mainPackageHints(target, signal));
       return { verdict: 'good', answer: `builds main package ${main.package}`, proof: main.source };
     },
   };

@@ -19,9 +19,9 @@ const RUNTIME = {
 const MANAGER = 'package main\n\nimport _ "sigs.k8s.io/controller-runtime"\n\nfunc main() {}\n';
 const TOOL = 'package main\n\nfunc main() {}\n';
 
-async function find(files: Record<string, string>, command?: string[]) {
+async function find(files: Record<string, string>, command?: string[], paths: string[] = []) {
   const directory = await directoryWith({ 'go.mod': MODULE, ...RUNTIME, ...files });
-  return findMainPackage(directory, command ? { command } : {});
+  return findMainPackage(directory, command ? { command, paths } : { paths });
 }
 
 test.each<[string, Record<string, string>, string[] | undefined, string]>([
@@ -79,6 +79,24 @@ test.each<[string, Record<string, string>, string[] | undefined, string]>([
   expect(found.source).toMatch(/\w/);
 });
 
+test('of two managers, each of another Deployment, it is the one that serves the webhooks', async () => {
+  const manager = (name: string) =>
+    MANAGER.replace('import', `import _ "example.com/operator/${name}/hooks"\nimport`);
+  const hooks = (path: string) => `package hooks\n\n// +kubebuilder:webhook:path=${path},mutating=false\n`;
+  const files = {
+    'main.go': manager('core'),
+    'core/hooks/hooks.go': hooks('/validate-core'),
+    'bootstrap/main.go': manager('bootstrap'),
+    'bootstrap/hooks/hooks.go': hooks('/validate-bootstrap'),
+    // Whatever it serves, every image names its program so.
+    Makefile: 'manager:\n\tgo build -o bin/manager .\n',
+    Dockerfile: 'RUN go build -o manager $package\n',
+  };
+  const found = (path: string) => find({ ...files, 'cmd/other/main.go': MANAGER }, ['/manager'], [path]);
+  expect(await found('/validate-core')).toEqual({ package: '.', source: 'its packages serve the webhooks' });
+  expect((await found('/validate-bootstrap')).package).toBe('./bootstrap');
+});
+
 test('several that nothing tells apart are listed, with the way to name one', async () => {
   await expect(
     find({ 'cmd/a/main.go': MANAGER, 'cmd/b/main.go': MANAGER }, ['/manager']),
@@ -126,10 +144,20 @@ test.each<[string, { package: string; output: string | undefined }[]]>([
   ],
   ['\tgo run ./main.go', [{ package: '.', output: undefined }]],
   ['RUN go build -o app', [{ package: '.', output: 'app' }]],
+  [
+    '\t$(GO_BUILD_ENV) $(GO_CMD) build -ldflags="$(LD_FLAGS)" -o bin/manager main.go',
+    [{ package: '.', output: 'manager' }],
+  ],
+  ['\t$(GO) build -o bin/manager_$(ARCH) main.go', [{ package: '.', output: 'manager' }]],
+  ['\tgo build -o bin/$(OPERATOR_NAME) main.go', [{ package: '.', output: undefined }]],
+  ['RUN go build -o agent cmd/controller/*.go', [{ package: './cmd/controller', output: 'agent' }]],
+  ['\tgo build -o $(BIN_DIR)/manager example.com/operator/core', [{ package: './core', output: 'manager' }]],
+  ['\tcd hack/tools; go build -o bin/gen', []],
+  ['\tgo build -C hack/tools -o bin/gen ./gen', []],
   ['\tgo build -o $(BIN) $(PKG)', []],
   ['RUN go mod download', []],
 ])('%s', (text, expected) => {
-  expect(buildRecipes(text)).toEqual(expected);
+  expect(buildRecipes(text, 'example.com/operator')).toEqual(expected);
 });
 
 test('the go tool is answered with the command that settles it', () => {
