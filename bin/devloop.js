@@ -4,7 +4,7 @@
 if (Number(process.versions.node.split('.')[0]) < 24) {
   process.stderr.write(
     `devloop needs Node 24 or newer; this is ${process.version} (${process.execPath}).\n` +
-      'Install a newer one, or run it once with: npx -y -p node@24 -p kube-devloop devloop\n',
+      `Get it from https://nodejs.org, or for this one time: npx -y -p node@24 node ${__filename} …\n`,
   );
   process.exit(2);
 }

@@ -28,6 +28,7 @@ it('tells an old Node which one it needs, and ends with 2', () => {
   });
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   expect(stderr).toMatch(/needs Node 24 or newer/);
+  expect(stderr).toContain(`npx -y -p node@24 node ${BIN} …`);
 });
 
 describe('completion', () => {
