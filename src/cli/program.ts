@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { certsCommand } from './certs.ts';
+import { commandFirst, lonelyFlag } from './command-first.ts';
 import { completionCommand } from './completion.ts';
 import { doctorCommand } from './doctor.ts';
 import { downCommand } from './down.ts';
@@ -20,11 +21,14 @@ Exit codes:
 export async function runProgram(args: string[], shell: Shell): Promise<void> {
   const end = args.indexOf('--');
   const own = end < 0 ? undefined : args.slice(end + 1);
-  const before = end < 0 ? args : args.slice(0, end);
   const program = createProgram(shell, own);
+  const before = commandFirst(end < 0 ? args : args.slice(0, end), program.commands);
   if (own !== undefined && before[0] !== 'up')
     throw invalid('Only `up` takes a command behind `--`.', `${shell.name} up -- command`);
   if (own?.length === 0) throw invalid('There is no command behind `--`.', `${shell.name} up --help`);
+  const lonely = lonelyFlag(before, program.commands);
+  if (lonely !== undefined)
+    throw invalid(`\`${lonely}\` is a flag of a command, and there is no command.`, `${shell.name} --help`);
   try {
     if (before.length === 0) program.help();
     await program.parseAsync(before, { from: 'user' });

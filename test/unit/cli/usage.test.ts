@@ -23,6 +23,8 @@ describe('wrong usage ends with 2 and says what to do', () => {
       /no command to run/,
       /up --no-controller/,
     ],
+    ['flags alone', ['-n', 'shop', '--watch'], /no command/, /devloop --help/],
+    ['help for what is no command', ['help', 'donw'], /unknown command 'donw'/i, /down/],
     ['an unknown shell', ['completion', 'tcsh'], /bash, zsh, fish/, /completion --help/],
   ])('%s', (_, args, message, hint) => {
     const { code, stdout, stderr } = runBin(args);
@@ -40,6 +42,24 @@ describe('wrong usage ends with 2 and says what to do', () => {
 
   it('does not take --json from the controller’s command', () => {
     expect(runBin(['up', '--port', 'x', '--', 'make', '--json']).stdout).toBe('');
+  });
+});
+
+describe('flags before the command', () => {
+  it.each([
+    ['with a value that is named like a command', ['-n', 'down', '--kubeconfig', '/nowhere', 'status']],
+    ['with a value behind =', ['--quiet', '--kubeconfig=/nowhere', 'down']],
+    ['before `up` with a command of its own', ['--kubeconfig', '/nowhere', 'up', '--', 'make', 'help']],
+  ])('are those of the command: %s', (_, args) => {
+    expect(runBin(args)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('no kubeconfig at /nowhere'),
+    });
+  });
+
+  it('ask for JSON too', () => {
+    const { stdout } = runBin(['--json', 'status', '--kubeconfig', '/nowhere']);
+    expect(JSON.parse(stdout)).toMatchObject({ code: 'kubeconfig.missing' });
   });
 });
 
@@ -67,6 +87,17 @@ describe('help', () => {
     expect(stdout).toMatch(/up .*\n {2}down /);
     expect(stdout).toMatch(/Exit codes:[\s\S]*130/);
     expect(runBin([]).stdout).toBe(stdout);
+  });
+
+  it.each(['up', 'certs', 'completion'])('of %s comes with `help` as well', (command) => {
+    const wanted = runBin([command, '--help']);
+    expect(wanted.stdout).toContain(`Usage: devloop ${command}`);
+    expect(runBin(['help', command])).toEqual(wanted);
+    expect(runBin(['--help', command])).toEqual(wanted);
+  });
+
+  it('comes with `help` alone', () => {
+    expect(runBin(['help'])).toEqual(runBin(['--help']));
   });
 
   it('gives the version of the package', () => {
