@@ -1,3 +1,5 @@
+import { PLAIN_ROUTES } from '../config/route-choice.ts';
+
 /** What can be typed, as far as a shell has to know it. */
 export interface Described {
   name: string;
@@ -12,8 +14,13 @@ export interface DescribedFlag {
   long: string;
   short: string | undefined;
   about: string;
-  takes: 'nothing' | 'value' | 'file';
+  takes: 'nothing' | 'value' | 'file' | 'route';
 }
+
+const ROUTES = `${PLAIN_ROUTES.join(' ')} ssh:`;
+/** The names that the user has given to hosts in the OpenSSH configuration; patterns are none. In words of every shell. */
+const SSH_HOSTS =
+  "sed -n 's/^[[:space:]]*[Hh]ost[[:space:]=]\\{1,\\}//p' ~/.ssh/config 2>/dev/null | tr -s '[:space:]' '\\n' | grep -v '[*?!\"]'";
 
 export function bash(commands: Described[]): string {
   const flags = commands.flatMap((command) => command.flags);
@@ -25,13 +32,25 @@ export function bash(commands: Described[]): string {
   );
   return `# bash completion for devloop
 _devloop() {
-  local current=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD - 1]} offered word
+  local current=\${COMP_WORDS[COMP_CWORD]} at=$((COMP_CWORD - 1)) previous offered word
   COMPREPLY=()
   # What follows -- is a command of its own.
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD - 1}"; do
     if [[ $word == -- ]]; then compopt -o default; return; fi
   done
+  # For bash, = and : are words.
+  if [[ $current == [:=] ]]; then current=; at=$COMP_CWORD; fi
+  if [[ \${COMP_WORDS[at]} == : && \${COMP_WORDS[at - 1]} == ssh ]]; then
+    COMPREPLY=($(compgen -W "$(${SSH_HOSTS})" -- "$current"))
+    return
+  fi
+  if [[ \${COMP_WORDS[at]} == '=' ]]; then at=$((at - 1)); fi
+  previous=\${COMP_WORDS[at]}
   case $previous in
+    ${spelled('route')})
+      COMPREPLY=($(compgen -W '${ROUTES}' -- "$current"))
+      if [[ \${COMPREPLY[*]} == ssh: ]]; then compopt -o nospace 2>/dev/null; fi
+      return ;;
     ${spelled('file')}) compopt -o default; return ;;
     ${spelled('value')}) return ;;
   esac
@@ -53,6 +72,12 @@ export function zsh(commands: Described[]): string {
     return `    ${name}) _arguments \\\n${specs.map((spec) => `      ${quoted(spec)}`).join(' \\\n')} ;;`;
   });
   return `#compdef devloop
+_devloop_routes() {
+  local -a hosts=(\${(f)"$(${SSH_HOSTS})"})
+  compadd ${PLAIN_ROUTES.join(' ')}
+  compadd -S '' ssh:
+  (( $#hosts )) && compadd ssh:$^hosts
+}
 _devloop() {
   local -a commands=(
 ${names.join('\n')}
@@ -72,6 +97,9 @@ if [[ $funcstack[1] == _devloop ]]; then _devloop "$@"; else compdef _devloop de
 `;
 }
 
+/** Nothing comes of `ssh:(…)` where that is nothing. */
+const FISH_ROUTES = ` -xa '${ROUTES} ssh:(__devloop_ssh_hosts)'`;
+
 export function fish(commands: Described[]): string {
   const start = 'complete -c devloop';
   const lines = commands.flatMap(({ name, about, words, flags }) => {
@@ -80,12 +108,13 @@ export function fish(commands: Described[]): string {
       `${start} -n __fish_use_subcommand -a ${name} -d ${quoted(about, "\\'")}`,
       ...(words.length > 0 ? [`${here} -a '${words.join(' ')}'`] : []),
       ...flags.map(({ long, short, about, takes }) => {
-        const value = { nothing: '', value: ' -x', file: ' -rF' }[takes];
+        const value = { nothing: '', value: ' -x', file: ' -rF', route: FISH_ROUTES }[takes];
         return `${here}${short ? ` -s ${short.slice(1)}` : ''} -l ${long.slice(2)}${value} -d ${quoted(about, "\\'")}`;
       }),
     ];
   });
-  return `# fish completion for devloop\n${start} -f\n${lines.join('\n')}\n`;
+  const hosts = `function __devloop_ssh_hosts\n  ${SSH_HOSTS}\nend`;
+  return `# fish completion for devloop\n${hosts}\n${start} -f\n${lines.join('\n')}\n`;
 }
 
 function spellings({ long, short }: DescribedFlag): string[] {
@@ -94,7 +123,9 @@ function spellings({ long, short }: DescribedFlag): string[] {
 
 function zshFlag(flag: DescribedFlag): string[] {
   const about = flag.about.replace(/[[\]:]/g, '\\$&');
-  const value = { nothing: '', value: ':value:', file: ':file:_files' }[flag.takes];
+  const value = { nothing: '', value: ':value:', file: ':file:_files', route: ':route:_devloop_routes' }[
+    flag.takes
+  ];
   return spellings(flag).map((spelling) => `*${spelling}[${about}]${value}`);
 }
 

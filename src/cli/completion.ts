@@ -39,6 +39,11 @@ function describe(command: Command): Described {
 }
 
 function describeFlag({ long, short, description, flags, required }: Option): DescribedFlag {
-  const takes = !required ? 'nothing' : /<(file|dir)>/.test(flags) ? 'file' : 'value';
+  const takes = required ? takenBy(flags) : 'nothing';
   return { long: long ?? '', short, about: description, takes };
+}
+
+function takenBy(flags: string): DescribedFlag['takes'] {
+  if (flags.includes('<way>')) return 'route';
+  return /<(file|dir)>/.test(flags) ? 'file' : 'value';
 }

@@ -1,11 +1,14 @@
 /** Which way the reviews shall take. */
 export type RouteChoice = 'auto' | 'direct' | 'relay' | { ssh: string };
 
+/** Those without a host. */
+export const PLAIN_ROUTES = ['auto', 'direct', 'relay'] as const;
 export const EXPECTED_ROUTE = 'auto, direct, relay, or ssh:[user@]host[:port]';
 
 /** Reads `ssh:dev@bastion:2222`; undefined where it is none of these. */
 export function routeChoice(text: string): RouteChoice | undefined {
-  if (text === 'auto' || text === 'direct' || text === 'relay') return text;
+  const plain = PLAIN_ROUTES.find((one) => one === text);
+  if (plain !== undefined) return plain;
   const host = /^ssh:(?:\/\/)?(.*)$/.exec(text)?.[1];
   if (host === undefined || !isDestination(host)) return undefined;
   return { ssh: host };

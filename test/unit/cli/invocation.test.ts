@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -39,22 +39,42 @@ describe('completion', () => {
       expect(stdout).toContain(word);
   });
 
+  // Bash takes the socket on its standard input for a remote login, and would read what the machine's owner has in .bashrc.
+  const bash = (text: string) =>
+    spawnSync('bash', ['--norc', '-c', text], {
+      input: runBin(['completion', 'bash']).stdout,
+      env: { ...process.env, HOME: directory },
+      encoding: 'utf8',
+    });
+  const complete = (words: string): string[] =>
+    bash(
+      `eval "$(cat)"; COMP_WORDS=(${words}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _devloop; echo "\${COMPREPLY[@]}"`,
+    )
+      .stdout.trim()
+      .split(' ');
+
   it('is a script that bash understands, and that completes', () => {
-    // Bash takes the socket on its standard input for a remote login, and would read what the machine's owner has in .bashrc.
-    const { stdout: script } = runBin(['completion', 'bash']);
-    const bash = (text: string) =>
-      spawnSync('bash', ['--norc', '-c', text], { input: script, encoding: 'utf8' });
     expect(bash('bash -n')).toMatchObject({ status: 0, stderr: '' });
-    const complete = (words: string): string[] =>
-      bash(
-        `eval "$(cat)"; COMP_WORDS=(${words}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _devloop; echo "\${COMPREPLY[@]}"`,
-      )
-        .stdout.trim()
-        .split(' ');
     expect(complete('devloop st')).toEqual(['status']);
     expect(complete('devloop up --ta')).toEqual(['--take-over']);
     expect(complete("devloop completion ''")).toEqual(expect.arrayContaining(['bash', 'zsh', 'fish']));
     expect(complete("devloop up --port ''")).toEqual(['']);
+  });
+
+  it('knows the ways of --route, and the hosts of the OpenSSH configuration', () => {
+    expect(complete("devloop up --route ''")).toEqual(['auto', 'direct', 'relay', 'ssh:']);
+    // Bash itself makes words of = and :
+    expect(complete('devloop doctor --route = d')).toEqual(['direct']);
+    expect(complete('devloop up --route =')).toContain('relay');
+    expect(complete('devloop up --route ssh :')).toEqual(['']);
+    mkdirSync(join(directory, '.ssh'));
+    writeFileSync(
+      join(directory, '.ssh/config'),
+      'Host bastion *.lan !x\n  HostName 10.0.0.1\n\thost = jump\nHost *\n',
+    );
+    expect(complete('devloop up --route ssh :')).toEqual(['bastion', 'jump']);
+    expect(complete('devloop up --route ssh : ba')).toEqual(['bastion']);
+    expect(complete('devloop up --route = ssh : ju')).toEqual(['jump']);
   });
 });
 
