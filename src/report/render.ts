@@ -41,7 +41,9 @@ export function render(event: LineEvent, paint: Paint): string {
     case 'session.restored':
       return row(
         paint('green', 'restored'.padEnd(13)),
-        `${counted(event.changes, 'change')} put back in ${duration(event.ms)}`,
+        event.changes === 0
+          ? 'nothing had been changed'
+          : `${counted(event.changes, 'change')} put back in ${duration(event.ms)}`,
       );
     default:
       return renderController(event, paint);

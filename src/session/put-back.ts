@@ -40,7 +40,8 @@ async function restoreCluster({ api, session, target, route, failed, io }: Endin
   const { emit, signal } = io;
   const never = new AbortController().signal;
   const reason = signal.aborted ? String(signal.reason ?? 'interrupted') : failed ? 'it failed' : 'ended';
-  emit({ type: 'session.stopping', reason });
+  // A failure before anything was changed is all there is to say.
+  const isTold = (changes: number): boolean => changes > 0 || !failed || signal.aborted;
   route?.gateways.release();
   // A review that crosses the closing of an idle connection is lost, so a connection in use has to be closed by an answer.
   route?.gateways.letGo();
@@ -51,10 +52,14 @@ async function restoreCluster({ api, session, target, route, failed, io }: Endin
       // While the way still stands, so that the last answers get through.
       await route.gateways.drain();
     });
-  const options = { readySeconds: READY_SECONDS, afterServices };
+  const onFound = (changes: number): void => {
+    if (isTold(changes)) emit({ type: 'session.stopping', reason });
+  };
+  const options = { readySeconds: READY_SECONDS, onFound, afterServices };
   const restored = await restore(api, session, namespacesOf(target), options, emit, never);
   reportLeft(restored, emit);
-  emit({ type: 'session.restored', session, changes: restored.changes, ms: performance.now() - started });
+  const { changes } = restored;
+  if (isTold(changes)) emit({ type: 'session.restored', session, changes, ms: performance.now() - started });
   if (restored.left.length > 0) throw incomplete(restored.left.length);
 }
 

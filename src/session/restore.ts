@@ -16,6 +16,8 @@ import type { Emit } from '../report/events.ts';
 export interface RestoreOptions {
   /** How long the in-cluster manager may take to become ready. 0: do not wait. */
   readySeconds: number;
+  /** Hears how many changes there are to be put back, before the first of them is. */
+  onFound?: ((changes: number) => void) | undefined;
   /** Runs when the Services lead to the cluster again, while our own slices are gone: the place to see the old way answer. */
   afterServices?: (() => Promise<void>) | undefined;
 }
@@ -40,6 +42,7 @@ export async function restore(
   signal: AbortSignal,
 ): Promise<Restored> {
   const { marked } = await findMarked(api, namespaces, session);
+  options.onFound?.(changesOf(marked));
   const context: UndoContext = { api, emit, signal, readySeconds: options.readySeconds };
   const services = marked.filter((one) => one.ref.kind === 'Service').map((one) => one.ref);
   const left: Left[] = [];

@@ -102,6 +102,10 @@ describe('devloop refuses', () => {
       },
     ]);
     expect(run.code).toBe(CATALOGUE[code].exit);
+    // Where nothing was changed, nothing is said of putting it back.
+    const { length } = run.events.filter(({ type }) => type === 'change');
+    const ends = run.events.filter(({ type }) => type === 'session.stopping' || type === 'session.restored');
+    expect(ends, run.log).toHaveLength(length === 0 ? 0 : 2);
     expect(run.log).not.toMatch(/^\s+at .+:\d+:\d+\)?$|This is a bug/m);
     expect(await look()).toEqual(before);
     return errors[0]!.message;

@@ -51,6 +51,13 @@ describe('lines', () => {
     expect(printed([error]).stderr).toBe('error: No such file.\n→ next: devloop up\n');
   });
 
+  it('count what was put back, where there was something', () => {
+    const restored = (changes: number) =>
+      printed([{ type: 'session.restored', session: 'a', changes, ms: 40 }]).stderr;
+    expect(restored(1)).toBe('restored      1 change put back in 40 ms\n');
+    expect(restored(0)).toBe('restored      nothing had been changed\n');
+  });
+
   it('mark what the controller prints', () => {
     expect(printed([{ type: 'controller.output', stream: 'stderr', line: 'hi' }]).stderr).toBe('│ hi\n');
   });
