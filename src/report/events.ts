@@ -71,8 +71,8 @@ export type Discovered =
 
 export type ChangeAction = 'create' | 'change' | 'delete' | 'restore' | 'keep';
 
-/** good: as it should be; bad: stands in the way of `up`; doubtful: works, but may bite; unknown: could not be checked. */
-export type Verdict = 'good' | 'bad' | 'doubtful' | 'unknown';
+/** good: as it should be; bad: stands in the way of `up`; doubtful: works, but may bite; note: fails, but `up` does not need it; unknown: could not be checked. */
+export type Verdict = 'good' | 'bad' | 'doubtful' | 'note' | 'unknown';
 
 export interface SessionStatus {
   session: string;

@@ -4,7 +4,13 @@ import type { Colour, Paint } from './paint.ts';
 
 type Finding = Extract<DevloopEvent, { type: 'finding' }>;
 
-const COLOURS: Record<Verdict, Colour> = { good: 'green', bad: 'red', doubtful: 'yellow', unknown: 'dim' };
+const COLOURS: Record<Verdict, Colour> = {
+  good: 'green',
+  bad: 'red',
+  doubtful: 'yellow',
+  note: 'dim',
+  unknown: 'dim',
+};
 const VERDICT_COLUMN = 8;
 const CHECK_COLUMN = 16;
 const TEXT_AT = VERDICT_COLUMN + CHECK_COLUMN + 2;

@@ -39,6 +39,6 @@ export function isShown(event: DevloopEvent, verbosity: Verbosity): boolean {
 function shownFrom(event: DevloopEvent): Verbosity {
   // The end that devloop itself brought about is news only for whoever wants every step.
   if (event.type === 'controller.exited' && event.expected) return 'verbose';
-  if (event.type === 'finding' && event.verdict === 'good') return 'normal';
+  if (event.type === 'finding' && ['good', 'note'].includes(event.verdict)) return 'normal';
   return SHOWN_FROM[event.type];
 }

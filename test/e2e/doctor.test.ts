@@ -369,15 +369,24 @@ describe('one broken thing', () => {
     expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
   });
 
-  it('one way is a black hole, another leads here: a doubt', async () => {
-    const { code, log, of } = await doctor(['--route', 'auto', '--address', BLACK_HOLE]);
-    expect(code, log).toBe(0);
-    expect(of('route direct')[0]).toMatchObject({
-      verdict: 'doubtful',
-      answer: expect.stringContaining(BLACK_HOLE),
-    });
-    expect(of('route relay')[0]!.verdict).toBe('good');
-  });
+  it.each([
+    ['direct', ['--address', BLACK_HOLE], BLACK_HOLE, 'relay'],
+    ['relay', ['--relay-image', 'registry.invalid/none:1'], 'registry.invalid/none:1', 'direct'],
+  ])(
+    'the %s route fails, the other one leads here: told, and no doubt',
+    async (name, flags, cause, other) => {
+      const { code, log, of, events } = await doctor(['--route', 'auto', ...flags]);
+      expect(code, log).toBe(0);
+      expect(of(`route ${name}`)[0]).toMatchObject({
+        verdict: 'note',
+        answer: expect.stringMatching(/^not needed, .*\n.*/),
+        cure: expect.any(String),
+      });
+      expect(of(`route ${name}`)[0]!.answer).toContain(cause);
+      expect(of(`route ${other}`)[0]!.verdict).toBe('good');
+      expect(events.at(-1)).toMatchObject({ type: 'note', message: '`devloop up` would work.' });
+    },
+  );
 
   it('Ctrl-C while it probes: 130, and nothing is left behind', async () => {
     const before = { snapshot: await snapshot(cluster, NAMESPACE), versions: await versions() };

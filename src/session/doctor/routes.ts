@@ -51,7 +51,9 @@ async function inTime(signal: AbortSignal, work: (until: AbortSignal) => Promise
 /** A way that does not lead here stands in nobody's way while another one does. Pure. */
 export function asOneOfSeveral(finding: Finding, all: PromiseSettledResult<Finding>[]): Finding {
   const works = all.some((one) => one.status === 'fulfilled' && one.value.verdict === 'good');
-  return finding.verdict === 'bad' && works ? { ...finding, verdict: 'doubtful' } : finding;
+  if (finding.verdict !== 'bad' || !works) return finding;
+  const { code: _, ...shown } = finding;
+  return { ...shown, verdict: 'note', answer: `not needed, since another way leads here\n${finding.answer}` };
 }
 
 async function proveWay(

@@ -91,8 +91,8 @@ describe('findings', () => {
 });
 
 describe('verbosity', () => {
-  it('leaves out findings that are good when it is quiet', () => {
-    const findings = (['good', 'unknown'] as const).map(
+  it('leaves out findings that need nobody when it is quiet', () => {
+    const findings = (['good', 'note', 'unknown'] as const).map(
       (verdict): DevloopEvent => ({ type: 'finding', check: 'x', verdict, answer: 'so' }),
     );
     expect(printed(findings, { verbosity: 'quiet' }).stdout).toBe('unknown  x                so\n');

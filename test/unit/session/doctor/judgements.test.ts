@@ -5,7 +5,7 @@ import type { Deployment, EndpointSlice, Pod, Service } from '../../../../src/cl
 import type { Permission } from '../../../../src/cluster/permissions.ts';
 import type { DevloopEvent } from '../../../../src/report/events.ts';
 import { certificateFinding } from '../../../../src/session/doctor/certificate.ts';
-import { NotChecked } from '../../../../src/session/doctor/check.ts';
+import { type Finding, NotChecked } from '../../../../src/session/doctor/check.ts';
 import { endpointRoutingFinding, routingOf } from '../../../../src/session/doctor/endpoint-routing.ts';
 import { type Envtest, envtestFinding } from '../../../../src/session/doctor/envtest.ts';
 import { finalizersFinding } from '../../../../src/session/doctor/finalizers.ts';
@@ -13,7 +13,7 @@ import { heldFinding } from '../../../../src/session/doctor/held.ts';
 import { imageFinding } from '../../../../src/session/doctor/image.ts';
 import { podsFinding } from '../../../../src/session/doctor/pods.ts';
 import { rightsFinding } from '../../../../src/session/doctor/rights.ts';
-import { routeFinding } from '../../../../src/session/doctor/routes.ts';
+import { asOneOfSeveral, routeFinding } from '../../../../src/session/doctor/routes.ts';
 import { serviceFinding } from '../../../../src/session/doctor/service.ts';
 import { targetCheck, targetFinding } from '../../../../src/session/doctor/target.ts';
 import { issue, NAME } from '../../certificates/openssl.ts';
@@ -278,5 +278,23 @@ it('a route is told with its address, proof and latency', () => {
     verdict: 'good',
     answer: expect.stringContaining('10.0.0.1:1'),
     latencyMs: 7,
+  });
+});
+
+describe('a way that fails', () => {
+  const failed: Finding = { verdict: 'bad', answer: 'no Pod', cure: 'name an image', code: 'relay.failed' };
+  const settled = (value: Finding): PromiseSettledResult<Finding> => ({ status: 'fulfilled', value });
+
+  it('is a note with its cure where another one leads here, and no obstacle', () => {
+    expect(asOneOfSeveral(failed, [settled({ verdict: 'good', answer: '' }), settled(failed)])).toEqual({
+      verdict: 'note',
+      answer: 'not needed, since another way leads here\nno Pod',
+      cure: 'name an image',
+    });
+  });
+
+  it('stands in the way where none does', () => {
+    const all = [settled({ verdict: 'unknown', answer: '' }), settled(failed)];
+    expect(asOneOfSeveral(failed, all)).toBe(failed);
   });
 });
