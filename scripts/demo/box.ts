@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { ensureClusterBinaries } from '../../test/support/cluster/build.ts';
 import { startCluster, stopCluster } from '../../test/support/cluster/cluster.ts';
+import { loadRelayImage } from '../../test/support/relay-image.ts';
 import { deploySample } from '../../test/support/sample-operator.ts';
 import type { Kept } from './kept.ts';
 import { type Place, Refusal, type Stage, within } from './stage.ts';
@@ -53,6 +54,8 @@ export async function openBox({ keep, checkout, logs, narrator, signal }: Wanted
     const deploying = performance.now();
     await within(600, 'deploying the sample operator', signal, deploySample(cluster));
     narrator.say(`  The sample operator is deployed after ${seconds(deploying)} s.`);
+    // This node pulls from no registry, and whoever plays on may want the relay route.
+    if (keep) await within(120, "loading the relay's image", signal, loadRelayImage(cluster));
   } catch (error) {
     await stop();
     throw error;

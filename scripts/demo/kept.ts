@@ -50,6 +50,8 @@ export function keepHints({ checkout, kubeconfig, context, kubectl }: Kept): str
     `  cd ${checkout}`,
     `  ${process.execPath} ${join(import.meta.dirname, '../../bin/devloop.js')} up${option}`,
     '',
+    '  (or with --route relay, for the reviews to come over a Pod)',
+    '',
     'and in a second terminal, with the same settings:',
     '',
     `  kubectl${option} apply -f config/samples/apps_v1_application_bad.yaml`,
