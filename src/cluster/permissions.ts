@@ -68,6 +68,12 @@ export function relayPermissions(namespaces: string[]): Permission[] {
   return namespaces.flatMap((namespace) => all.map((one) => ({ ...one, namespace })));
 }
 
+/** What tells others who holds the operator; `up` goes on without. Pure. */
+export function leasePermissions(namespaces: string[]): Permission[] {
+  const all = each('Lease', 'get create patch delete', 'tell others who holds the operator');
+  return namespaces.flatMap((namespace) => all.map((one) => ({ ...one, namespace })));
+}
+
 function each(kind: Kind, verbs: string, why: string, subresource?: string): Omit<Permission, 'namespace'>[] {
   return verbs.split(' ').map((verb) => ({ kind, verb, why, ...(subresource ? { subresource } : {}) }));
 }

@@ -11,8 +11,19 @@ export type DevloopEvent =
   | { type: 'note'; message: string }
   /** A wait that takes long enough to be noticed. */
   | { type: 'waiting'; for: string; seconds: number; limitSeconds: number }
-  /** One write to the cluster (or, in a dry run, the write that would be made). */
-  | { type: 'change'; action: ChangeAction; object: string; detail: string; dryRun?: boolean }
+  /** One write to the cluster (or, in a dry run, the write that would be made; `route`: on that way alone). */
+  | {
+      type: 'change';
+      action: ChangeAction;
+      object: string;
+      detail: string;
+      dryRun?: boolean;
+      route?: string;
+    }
+  /** In a dry run: a way that would be tried, the first one at position 1. Its changes follow. */
+  | { type: 'route.planned'; route: string; position: number; detail: string }
+  /** In a dry run: how the controller would be built (if at all) and run. */
+  | { type: 'controller.planned'; build?: string[]; command: string[]; cwd: string }
   /** kube-apiserver was seen to reach this machine through the Service. */
   | { type: 'route.proven'; route: string; address: string; service: string; latencyMs: number }
   /** The way here has broken off and is being mended; reviews that arrive meanwhile wait within their budget, or fail. */

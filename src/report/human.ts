@@ -1,10 +1,11 @@
-import { createPaint, wantsColours } from './paint.ts';
+import type { DevloopEvent } from './events.ts';
+import { createPaint, type Paint, wantsColours } from './paint.ts';
 import type { Printer } from './printer.ts';
 import { render } from './render.ts';
 import { renderFinding } from './render-finding.ts';
 import { renderStatus } from './render-status.ts';
 import { safeEvent } from './safe-text.ts';
-import { isShown, type Verbosity } from './visibility.ts';
+import { isAnswer, isShown, type Verbosity } from './visibility.ts';
 import { createWaitingLine, type Terminal } from './waiting-line.ts';
 
 export interface HumanPrinterOptions {
@@ -14,7 +15,7 @@ export interface HumanPrinterOptions {
   verbosity: Verbosity;
 }
 
-/** For people: all on stderr, but for what was asked for (status, findings), which goes to stdout. */
+/** For people: all on stderr, but for what was asked for (status, findings, what a dry run would do), which goes to stdout. */
 export function createHumanPrinter({ stderr, stdout, env, verbosity }: HumanPrinterOptions): Printer {
   const colours = wantsColours(env, stderr.isTTY ?? false);
   const paint = createPaint(colours);
@@ -29,12 +30,16 @@ export function createHumanPrinter({ stderr, stdout, env, verbosity }: HumanPrin
         return;
       }
       waiting.clear();
-      if (event.type === 'status') stdout.write(`${renderStatus(event.sessions, resultPaint)}\n`);
-      else if (event.type === 'finding') stdout.write(`${renderFinding(event, resultPaint)}\n`);
-      else stderr.write(`${render(event, paint)}\n`);
+      if (isAnswer(event)) stdout.write(`${textOf(event, resultPaint)}\n`);
+      else stderr.write(`${textOf(event, paint)}\n`);
     },
     close() {
       waiting.clear();
     },
   };
+}
+
+function textOf(event: Exclude<DevloopEvent, { type: 'waiting' }>, paint: Paint): string {
+  if (event.type === 'status') return renderStatus(event.sessions, paint);
+  return event.type === 'finding' ? renderFinding(event, paint) : render(event, paint);
 }

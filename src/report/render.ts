@@ -15,7 +15,9 @@ export function render(event: LineEvent, paint: Paint): string {
     case 'note':
       return row('note', event.message);
     case 'change':
-      return row(verbOf(event), oneLine(`${event.object}  ${event.detail}`));
+      return row(verbOf(event), oneLine(`${event.route ? '  ' : ''}${event.object}  ${event.detail}`));
+    case 'route.planned':
+      return row(event.position === 1 ? 'route' : 'else', oneLine(`${event.route}: ${event.detail}`));
     case 'route.proven':
       return row(
         'proven',
@@ -63,6 +65,11 @@ function renderController(event: ControllerEvent, paint: Paint): string {
       return row('built', `in ${duration(event.ms)}`);
     case 'build.failed':
       return `${row(paint('red', 'build failed'.padEnd(13)), `after ${duration(event.ms)}`)}\n  ${indented(event.output, 2)}`;
+    case 'controller.planned':
+      return [
+        ...(event.build ? [row('would build', oneLine(event.build.join(' ')))] : []),
+        row('would run', oneLine(event.command.join(' '))),
+      ].join('\n');
     case 'controller.started':
       return row('started', oneLine(`pid ${event.pid}: ${event.command.join(' ')}`));
     case 'controller.ready':

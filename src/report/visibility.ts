@@ -9,6 +9,8 @@ const SHOWN_FROM: Record<DevloopEvent['type'], Verbosity> = {
   note: 'normal',
   waiting: 'normal',
   change: 'normal',
+  'route.planned': 'quiet',
+  'controller.planned': 'quiet',
   'route.proven': 'normal',
   'route.lost': 'quiet',
   'route.mended': 'quiet',
@@ -40,5 +42,12 @@ function shownFrom(event: DevloopEvent): Verbosity {
   // The end that devloop itself brought about is news only for whoever wants every step.
   if (event.type === 'controller.exited' && event.expected) return 'verbose';
   if (event.type === 'finding' && ['good', 'note'].includes(event.verdict)) return 'normal';
-  return SHOWN_FROM[event.type];
+  return isAnswer(event) ? 'quiet' : SHOWN_FROM[event.type];
 }
+
+/** What was asked for, as against what is told on the way there. */
+export function isAnswer(event: DevloopEvent): boolean {
+  return event.type === 'change' ? event.dryRun === true : ANSWERS.has(event.type);
+}
+
+const ANSWERS = new Set<DevloopEvent['type']>(['status', 'finding', 'route.planned', 'controller.planned']);

@@ -1,5 +1,5 @@
 import { mkdir, writeFile } from 'node:fs/promises';
-import { basename, delimiter, join, resolve } from 'node:path';
+import { basename, delimiter, dirname, join, resolve } from 'node:path';
 import type { ClusterApi } from '../cluster/api.ts';
 import { ownPaths } from '../cluster/candidates.ts';
 import type { Target } from '../cluster/discover.ts';
@@ -28,14 +28,35 @@ export interface LocalFiles {
 const GRACE_MS = 10_000;
 const READY_SECONDS = 120;
 
-/** How the controller is built and run here, as much as possible as the Deployment runs it in the cluster. */
+/** A file that the controller needs on this machine. */
+interface LocalFile {
+  path: string;
+  content: string | Buffer;
+}
+
+/** Lays out what the controller needs, and says how to build and run it. */
 export async function controllerPlan(
+  ...[opened, target, files, options, io]: Parameters<typeof planController>
+): Promise<ControllerPlan> {
+  const { plan, needed } = await planController(opened, target, files, options, io);
+  for (const { path, content } of needed) {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await writeFile(path, content, { mode: 0o600 });
+  }
+  return plan;
+}
+
+/**
+ * How the controller is built and run here, as much as possible as the Deployment runs it in the cluster, and the files that it
+ * needs for that. Writes nothing.
+ */
+export async function planController(
   opened: Opened,
   target: Target,
   files: LocalFiles,
   options: UpOptions,
   io: Io,
-): Promise<ControllerPlan> {
+): Promise<{ plan: ControllerPlan; needed: LocalFile[] }> {
   const { api, config, root } = opened;
   const { emit } = io;
   const program = await howToBuild(opened, target, options, files, emit, io.signal);
@@ -45,23 +66,25 @@ export async function controllerPlan(
   for (const { name, why } of pod.unknown)
     emit({ type: 'warning', message: `The controller's variable ${name} is left out: ${why}.` });
   const own = target.deployment ? expandArguments(containerArguments(target), pod.values) : [];
-  const paths = await layOutMounts(api, target, files, [...own, ...Object.values(pod.values)], emit);
+  const mounts = await planMounts(api, target, files, [...own, ...Object.values(pod.values)], emit);
+  const { paths } = mounts;
   const { args, notes } = localArguments(own, { paths, busyPorts: await busyPorts(own) });
   for (const note of notes)
     emit({
       type: 'note',
       message: `Argument ${note.argument} becomes ${note.became || 'nothing'}: ${note.because}.`,
     });
+  const kubeconfig = kubeconfigFor(opened, files.directory);
   const environment = controllerEnvironment({
     inherited: io.env,
     deployment: { ...pod.values, ...config.controller?.env },
     temporary: join(files.directory, 'tmp'),
     paths,
-    ...(await kubeconfigFor(opened, files.directory)),
+    ...(kubeconfig === undefined ? {} : { kubeconfig: kubeconfig.paths.join(delimiter) }),
   });
   for (const note of environment.notes) emit({ type: 'warning', message: note });
   const port = target.services[0]?.ports[0]?.targetPort;
-  return {
+  const plan: ControllerPlan = {
     cwd: root,
     build: program.build,
     run: program.takesArguments ? [...program.run, ...args] : program.run,
@@ -73,6 +96,7 @@ export async function controllerPlan(
     stateFile: controllerRecord(files.directory),
     keptProgram: keptProgram(io.env, root),
   };
+  return { plan, needed: [...mounts.needed, ...(kubeconfig?.needed ?? [])] };
 }
 
 interface Program {
@@ -142,26 +166,24 @@ function containerArguments(target: Target): string[] {
   return isShell ? [] : [...command.slice(1), ...args];
 }
 
-/** Lays out every mounted file that the arguments name, and says where each path lies here. */
-async function layOutMounts(
+/** Where each mounted path that the arguments name lies here, and what has to lie there. */
+async function planMounts(
   api: ClusterApi,
   target: Target,
   files: LocalFiles,
   words: string[],
   emit: Emit,
-): Promise<{ from: string; to: string }[]> {
+): Promise<{ paths: { from: string; to: string }[]; needed: LocalFile[] }> {
+  const needed: LocalFile[] = [];
   const paths = files.mountedAt.map((from) => ({ from, to: files.certificates }));
   const mounts = (await namedMounts(api, target, words)).filter(
     (mount) => !files.mountedAt.includes(mount.path),
   );
   for (const [index, mount] of mounts.entries()) {
     const directory = join(files.directory, 'mounts', String(index));
-    await mkdir(directory, { recursive: true, mode: 0o700 });
-    for (const [name, content] of Object.entries(mount.files)) {
-      // Keys of Secrets and ConfigMaps cannot hold a slash; `items` may name sub-directories.
-      await mkdir(join(directory, name, '..'), { recursive: true, mode: 0o700 });
-      await writeFile(join(directory, name), content, { mode: 0o600 });
-    }
+    // Keys of Secrets and ConfigMaps cannot hold a slash; `items` may name sub-directories.
+    for (const [name, content] of Object.entries(mount.files))
+      needed.push({ path: join(directory, name), content });
     const to = mount.isFile ? join(directory, Object.keys(mount.files)[0]!) : directory;
     paths.push({ from: mount.path, to });
     emit({
@@ -169,7 +191,7 @@ async function layOutMounts(
       message: `Mounted ${mount.isFile ? 'file' : 'directory'} ${mount.path} is laid out at ${to}.`,
     });
   }
-  return paths;
+  return { paths, needed };
 }
 
 async function busyPorts(args: string[]): Promise<number[]> {
@@ -183,14 +205,14 @@ async function busyPorts(args: string[]): Promise<number[]> {
 }
 
 /** A context chosen by flag or file reaches the controller through a tiny kubeconfig in front of the user's: no secret is copied. */
-async function kubeconfigFor({ api, chosen }: Opened, directory: string): Promise<{ kubeconfig?: string }> {
+function kubeconfigFor(
+  { api, chosen }: Opened,
+  directory: string,
+): { paths: string[]; needed: LocalFile[] } | undefined {
+  const own = api.kubeconfigFiles;
   if (chosen.context === undefined)
-    return chosen.kubeconfig === undefined ? {} : { kubeconfig: api.kubeconfigFiles.join(delimiter) };
-  const file = join(directory, 'kubeconfig');
-  await writeFile(
-    file,
-    JSON.stringify({ apiVersion: 'v1', kind: 'Config', 'current-context': api.context }),
-    { mode: 0o600 },
-  );
-  return { kubeconfig: [file, ...api.kubeconfigFiles].join(delimiter) };
+    return chosen.kubeconfig === undefined ? undefined : { paths: own, needed: [] };
+  const path = join(directory, 'kubeconfig');
+  const content = JSON.stringify({ apiVersion: 'v1', kind: 'Config', 'current-context': api.context });
+  return { paths: [path, ...own], needed: [{ path, content }] };
 }

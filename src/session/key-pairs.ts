@@ -6,7 +6,15 @@ import type { Session } from './session.ts';
 export type KeyPairs = Map<string, FoundPair>;
 
 /** Finds and checks all of them, and writes the first one, which is the controller's, to where it will look. */
-export async function findKeyPairs({ opened, target, files, io }: Session): Promise<KeyPairs> {
+export async function findKeyPairs(session: Session): Promise<KeyPairs> {
+  const pairs = await readKeyPairs(session);
+  const [first] = pairs.values();
+  if (first) await layOut(session.files.certificates, first, session.io.emit);
+  return pairs;
+}
+
+/** Finds and checks all of them; writes nothing. `files.mountedAt` is told where the container sees them. */
+export async function readKeyPairs({ opened, target, files, io }: Session): Promise<KeyPairs> {
   const pairs: KeyPairs = new Map();
   for (const service of target.services) {
     const found = await findKeyPair(opened.api, target, service, opened.config.certificates?.secret, io.emit);
@@ -14,7 +22,6 @@ export async function findKeyPairs({ opened, target, files, io }: Session): Prom
     const source = directory ? `mounted at ${directory}` : `its certificate is for ${service.serverName}`;
     io.emit({ type: 'discovered', what: 'secret', value: `${namespace}/${name}`, source });
     if (directory !== undefined && !files.mountedAt.includes(directory)) files.mountedAt.push(directory);
-    if (pairs.size === 0) await layOut(files.certificates, found, io.emit);
     pairs.set(service.serverName, found);
   }
   return pairs;

@@ -1,40 +1,85 @@
 import type { Target } from '../cluster/discover.ts';
+import { REPLICAS_LABEL } from '../cluster/marks.ts';
+import { describe } from '../cluster/resources.ts';
 import type { ChangeAction } from '../report/events.ts';
-import type { Way } from './route/routing.ts';
+import { leasesOf } from './holders.ts';
+import { nameOf, type Way } from './route/routing.ts';
 
-interface Planned {
+export interface Planned {
   action: ChangeAction;
   object: string;
   detail: string;
 }
 
-/** Every change that `up` makes to objects that are not its own, for `--dry-run`. `way`: the one that is tried first. */
-export function plannedChanges({ services, deployment }: Target, way: Way | undefined): Planned[] {
-  const routed = services.flatMap(({ service }) => {
-    const name = `${service.metadata.namespace}/${service.metadata.name}`;
-    if (way === 'relay') return swapped(name, service.metadata.namespace!);
-    return led(name, typeof way === 'object' ? `to ${way.ssh}` : 'to this machine');
-  });
-  if (deployment === undefined) return routed;
-  const { metadata, spec } = deployment.object;
-  const object = `Deployment ${metadata.namespace}/${metadata.name}`;
-  return [...routed, { action: 'change', object, detail: `replicas ${spec.replicas ?? 1} -> 0` }];
+export interface PlannedWay {
+  route: string;
+  /** Where the reviews go on this way. */
+  detail: string;
+  changes: Planned[];
 }
 
-function swapped(name: string, namespace: string): Planned[] {
+/** Who holds the operator. Pure. */
+export function plannedLeases(target: Target): Planned[] {
+  return leasesOf(target).map((ref) => planned('create', describe(ref), 'says who holds it'));
+}
+
+/** What every way is proven with before anything of the user's is changed. Pure. */
+export function plannedProbes({ services }: Target): Planned[] {
+  const namespaces = new Set(services.map(({ service }) => service.metadata.namespace!));
+  if (namespaces.size === 0) return [];
+  const objects = [
+    ...[...namespaces].map((one) => `Service ${one}/devloop-probe-*-<session>`),
+    'ValidatingWebhookConfiguration devloop-probe-<session>-*',
+  ];
+  return objects.map((object) => planned('create', object, 'for the seconds of a proof'));
+}
+
+/** The changes of the way that leads here. Pure. */
+export function plannedWay({ services }: Target, way: Way): PlannedWay {
+  const names = services.map(({ service: { metadata } }) => `${metadata.namespace}/${metadata.name}`);
+  const route = nameOf(way);
+  if (way === 'relay') {
+    const namespaces = [...new Set(services.map(({ service }) => service.metadata.namespace!))];
+    const changes = [...namespaces.flatMap((one) => relayed(one)), ...names.map((name) => swapped(name))];
+    return { route, detail: 'a Pod, and a port-forward to it', changes };
+  }
+  const [detail, where] =
+    typeof way === 'object'
+      ? [`a port of ${way.ssh}, forwarded`, `to ${way.ssh}`]
+      : ['an address of this machine', 'to this machine'];
+  return { route, detail, changes: names.flatMap((name) => led(name, where)) };
+}
+
+/** What quiets the in-cluster manager. Pure. */
+export function plannedQuiet({ deployment }: Target): Planned[] {
+  if (deployment === undefined) return [];
+  const { metadata, spec } = deployment.object;
+  // What a dead session left is put back first.
+  const before = metadata.labels?.[REPLICAS_LABEL] ?? spec.replicas ?? 1;
+  return [planned('change', `Deployment ${metadata.namespace}/${metadata.name}`, `replicas ${before} -> 0`)];
+}
+
+function relayed(namespace: string): Planned[] {
   const relay = `${namespace}/devloop-relay-<session>`;
   return [
-    { action: 'create', object: `Secret ${relay}`, detail: 'the relay, and its key' },
-    { action: 'create', object: `Pod ${relay}-*`, detail: 'carries the reviews here' },
-    { action: 'change', object: `Service ${name}`, detail: 'selector -> the relay Pod' },
+    planned('create', `Secret ${relay}`, 'the relay, and its key'),
+    planned('create', `Pod ${relay}-*`, 'carries the reviews here'),
   ];
+}
+
+function swapped(name: string): Planned {
+  return planned('change', `Service ${name}`, 'selector -> the relay Pod');
 }
 
 function led(name: string, where: string): Planned[] {
   return [
-    { action: 'change', object: `Service ${name}`, detail: 'selector removed' },
-    { action: 'change', object: `Endpoints ${name}`, detail: where },
-    { action: 'create', object: `EndpointSlice ${name}-devloop-<session>`, detail: where },
-    { action: 'delete', object: `EndpointSlice ${name}-*`, detail: 'those of Kubernetes, made again later' },
+    planned('change', `Service ${name}`, 'selector removed'),
+    planned('change', `Endpoints ${name}`, where),
+    planned('create', `EndpointSlice ${name}-devloop-<session>`, where),
+    planned('delete', `EndpointSlice ${name}-*`, "Kubernetes' own, made again later"),
   ];
+}
+
+function planned(action: ChangeAction, object: string, detail: string): Planned {
+  return { action, object, detail };
 }

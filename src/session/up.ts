@@ -11,6 +11,7 @@ import type { Emit } from '../report/events.ts';
 import { allOrNone } from './all-or-none.ts';
 import { defaultDirectory } from './certificate.ts';
 import { controllerPlan, type LocalFiles } from './controller-plan.ts';
+import { tellPlan } from './dry-run.ts';
 import { findTarget } from './find-target.ts';
 import { healthAfter } from './health.ts';
 import { describeTarget, leasesOf } from './holders.ts';
@@ -19,7 +20,6 @@ import { type Opened, open } from './open.ts';
 import type { Io, UpOptions } from './options.ts';
 import { claimDirectory, endOrphans } from './orphans.ts';
 import { holderHere, newSessionId, removeDirectory, sessionDirectory, thisPlace } from './place.ts';
-import { plannedChanges } from './planned-changes.ts';
 import { putBack } from './put-back.ts';
 import { quietManager } from './quiet-manager.ts';
 import { cutOver, followMends } from './route/cut-over.ts';
@@ -35,15 +35,16 @@ export async function up(options: UpOptions, io: Io): Promise<void> {
   const place = thisPlace(io.env);
   const { target, ways } = await findTarget(opened, options, io, place);
   if (options.dryRun) {
-    for (const change of plannedChanges(target, ways[0]))
-      io.emit({ type: 'change', dryRun: true, ...change });
-    return;
+    const id = '<session>';
+    const files = localFiles(join(place.stateDirectory, id), opened, options);
+    return await tellPlan({ id, started, place, opened, target, ways, files, options, io });
   }
   await endOrphans(place, io.emit);
   const id = newSessionId();
   const directory = await sessionDirectory(place, id);
   await claimDirectory(directory);
-  const files = await localFiles(directory, opened, options);
+  const files = localFiles(directory, opened, options);
+  await mkdir(join(directory, 'tmp'), { recursive: true, mode: 0o700 });
   const { context } = opened.api;
   io.emit({ type: 'session.started', session: id, context, target: describeTarget(target) });
   try {
@@ -57,13 +58,8 @@ export async function up(options: UpOptions, io: Io): Promise<void> {
 }
 
 /** The controller's own files lie in the session's directory; a process of the user's looks in the user's temporary directory. */
-async function localFiles(
-  directory: string,
-  { config, root }: Opened,
-  options: UpOptions,
-): Promise<LocalFiles> {
+function localFiles(directory: string, { config, root }: Opened, options: UpOptions): LocalFiles {
   const temporary = options.controller ? join(directory, 'tmp') : tmpdir();
-  await mkdir(temporary, { recursive: true, mode: 0o700 });
   const named = config.certificates?.directory;
   const certificates = named === undefined ? defaultDirectory(temporary) : resolve(root, named);
   return { directory, certificates, mountedAt: [] };

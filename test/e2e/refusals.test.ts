@@ -519,7 +519,9 @@ describe('devloop refuses', () => {
           cwd: checkout,
           env: env(),
         });
-        expect(code, log).toBe(0);
+        // A dry run goes as far as `up` would: there is no Secret yet.
+        expect(code, log).toBe(CATALOGUE['certificate.not-found'].exit);
+        expect(events.filter(({ type }) => type === 'change')).toEqual([]);
         const found = events.filter((event) => event.type === 'discovered' && event.what === 'deployment');
         expect(found).toMatchObject([{ value: `${SECOND}/${SECOND_DEPLOYMENT}` }]);
       }

@@ -155,16 +155,26 @@ describe('an operator in another language, with several Services, ports and a co
 
   it('--dry-run says what would change, and changes nothing', async () => {
     const now = await snapshot(cluster, HOOK_NAMESPACE);
-    const { code, events, log } = await runDevloop(
-      ['up', '--dry-run', '--no-controller', ...SERVICES],
-      options(),
-    );
+    const own = ['--', 'make', 'run'];
+    const { code, events, log } = await runDevloop(['up', '--dry-run', ...SERVICES, ...own], options());
     expect(code, log).toBe(0);
-    const planned = events.flatMap((event) =>
-      event.type === 'change' && event.dryRun ? [event.object] : [],
+    const planned = (way: string | undefined): string[] =>
+      events.flatMap((event) =>
+        event.type === 'change' && event.dryRun && event.route === way ? [event.object] : [],
+      );
+    expect(planned('direct')).toContain(`Service ${HOOK_NAMESPACE}/first`);
+    expect(planned('relay')).toContain(`Secret ${HOOK_NAMESPACE}/devloop-relay-<session>`);
+    expect(planned(undefined)).toEqual(
+      expect.arrayContaining([
+        `Lease ${HOOK_NAMESPACE}/devloop.deployment.hooks`,
+        `Deployment ${HOOK_NAMESPACE}/hooks`,
+      ]),
     );
-    expect(planned).toContain(`Service ${HOOK_NAMESPACE}/first`);
-    expect(planned).toContain(`Deployment ${HOOK_NAMESPACE}/hooks`);
+    expect(events.filter(({ type }) => type === 'route.planned')).toMatchObject([
+      { route: 'direct', position: 1 },
+      { route: 'relay', position: 2 },
+    ]);
+    expect(events.at(-1)).toMatchObject({ type: 'controller.planned', command: ['make', 'run'] });
     expect(await snapshot(cluster, HOOK_NAMESPACE)).toEqual(now);
   });
 

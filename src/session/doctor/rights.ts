@@ -1,5 +1,5 @@
 import type { ClusterApi } from '../../cluster/api.ts';
-import { missing, type Permission } from '../../cluster/permissions.ts';
+import { leasePermissions, missing, type Permission } from '../../cluster/permissions.ts';
 import { nameOf, routeSettings } from '../route/routing.ts';
 import { askRights, permittedWays, type Rights, rightsFor } from '../route/ways.ts';
 import type { Check, Finding } from './check.ts';
@@ -29,16 +29,9 @@ export function rightsCheck(api: ClusterApi, rights: Promise<Rights>): Check {
       const { asked, ways } = answered;
       const namespaces = [...new Set(asked.flatMap(({ namespace }) => namespace ?? []))];
       const closed = ways.filter((one) => one.lacking.length > 0).map((one) => nameOf(one.way));
-      return rightsFinding(asked, closed, await missing(api, leaseRights(namespaces)));
+      return rightsFinding(asked, closed, await missing(api, leasePermissions(namespaces)));
     },
   };
-}
-
-function leaseRights(namespaces: string[]): Permission[] {
-  const why = 'tell others who holds the operator';
-  return namespaces.flatMap((namespace) =>
-    ['get', 'create', 'patch', 'delete'].map((verb) => ({ kind: 'Lease' as const, verb, namespace, why })),
-  );
 }
 
 /** Pure. `closed`: ways that are not needed, since another one may be taken. */

@@ -41,6 +41,8 @@ export function everyEvent(text: string): DevloopEvent[] {
     { type: 'note', message: text },
     { type: 'waiting', for: text, seconds: 1, limitSeconds: 60 },
     { type: 'change', action: 'change', object: text, detail: text },
+    { type: 'route.planned', route: text, position: 1, detail: text },
+    { type: 'controller.planned', build: [text], command: [text], cwd: text },
     { type: 'route.proven', route: text, address: text, service: text, latencyMs: 3 },
     { type: 'certificate.written', directory: text, names: [text], notAfter: text, source: text },
     { type: 'build.started', reason: [text] },

@@ -17,7 +17,6 @@ describe('lines', () => {
       { type: 'discovered', what: 'service', value: 'shop/hook', source: 'webhook configuration shop' },
       { type: 'discovered', what: 'main package', value: './cmd', source: 'the only one' },
       { type: 'change', action: 'change', object: 'Service shop/hook', detail: 'selector removed' },
-      { type: 'change', action: 'restore', object: 'Service shop/hook', detail: '', dryRun: true },
       { type: 'build.done', ms: 1234 },
     ]);
     expect(stdout).toBe('');
@@ -26,11 +25,38 @@ describe('lines', () => {
         'service       shop/hook  (webhook configuration shop)',
         'main package  ./cmd  (the only one)',
         'changed       Service shop/hook  selector removed',
-        'would restore Service shop/hook',
         'built         in 1.2 s',
         '',
       ].join('\n'),
     );
+  });
+
+  it('of a dry run are the answer, and go to stdout, also when it is quiet', () => {
+    const plan: DevloopEvent[] = [
+      { type: 'change', action: 'restore', object: 'Service shop/hook', detail: '', dryRun: true },
+      { type: 'route.planned', route: 'direct', position: 1, detail: 'an address' },
+      {
+        type: 'change',
+        action: 'change',
+        object: 'Service a/b',
+        detail: 'moved',
+        dryRun: true,
+        route: 'direct',
+      },
+      { type: 'route.planned', route: 'relay', position: 2, detail: 'a Pod' },
+      { type: 'controller.planned', build: ['go', 'build'], command: ['./manager', '-v'], cwd: '/src' },
+    ];
+    const stdout = [
+      'would restore Service shop/hook',
+      'route         direct: an address',
+      'would change    Service a/b  moved',
+      'else          relay: a Pod',
+      'would build   go build',
+      'would run     ./manager -v',
+      '',
+    ].join('\n');
+    expect(printed([NOTE, ...plan])).toEqual({ stdout, stderr: 'note          so it is\n' });
+    expect(printed([NOTE, ...plan], { verbosity: 'quiet' })).toEqual({ stdout, stderr: '' });
   });
 
   it('show all that the compiler says', () => {

@@ -1,0 +1,52 @@
+import type { Target } from '../cluster/discover.ts';
+import { sessionOf } from '../cluster/marks.ts';
+import { leasePermissions, missing } from '../cluster/permissions.ts';
+import { planController } from './controller-plan.ts';
+import { namespacesOf } from './holders.ts';
+import { readKeyPairs } from './key-pairs.ts';
+import { type Planned, plannedLeases, plannedProbes, plannedQuiet, plannedWay } from './planned-changes.ts';
+import { nameOf } from './route/routing.ts';
+import type { Session } from './session.ts';
+
+/**
+ * What `up` would do, in its order, out of all that it finds out before its first write. Writes nothing, on this machine neither,
+ * and fails where `up` would.
+ */
+export async function tellPlan(session: Session): Promise<void> {
+  const { opened, target, ways, files, options, io } = session;
+  await readKeyPairs(session);
+  const controller = options.controller
+    ? (await planController(opened, target, files, options, io)).plan
+    : undefined;
+  const mayHold = (await missing(opened.api, leasePermissions(namespacesOf(target)))).length === 0;
+  for (const dead of sessionsOn(target)) io.emit({ type: 'note', message: putBackFirst(dead) });
+  if (!mayHold) io.emit({ type: 'warning', message: NO_LEASES });
+  tellChanges(mayHold ? plannedLeases(target) : []);
+  tellChanges(plannedProbes(target));
+  for (const [index, way] of ways.entries()) {
+    const { detail, changes } = plannedWay(target, way);
+    io.emit({ type: 'route.planned', route: nameOf(way), position: index + 1, detail });
+    tellChanges(changes, { route: nameOf(way) });
+  }
+  tellChanges(plannedQuiet(target));
+  if (controller) {
+    const { build, run, cwd } = controller;
+    io.emit({ type: 'controller.planned', ...(build === undefined ? {} : { build }), command: run, cwd });
+  }
+
+  function tellChanges(changes: Planned[], of: { route?: string } = {}): void {
+    for (const change of changes) io.emit({ type: 'change', dryRun: true, ...change, ...of });
+  }
+}
+
+const NO_LEASES =
+  'Your account may not write Leases, so nothing warns a second person who takes over the same operator.';
+
+function putBackFirst(session: string): string {
+  return `What session ${session} left is put back first: devloop down --dry-run shows it.`;
+}
+
+function sessionsOn({ services, deployment }: Target): Set<string> {
+  const objects = [...services.map(({ service }) => service), ...(deployment ? [deployment.object] : [])];
+  return new Set(objects.map((object) => sessionOf(object)).filter((one) => one !== undefined));
+}

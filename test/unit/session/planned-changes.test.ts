@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest';
+import type { Target } from '../../../src/cluster/discover.ts';
+import type { Deployment, Service } from '../../../src/cluster/objects.ts';
+import {
+  plannedLeases,
+  plannedProbes,
+  plannedQuiet,
+  plannedWay,
+} from '../../../src/session/planned-changes.ts';
+
+const service = (namespace: string, name: string): Service => ({
+  metadata: { namespace, name },
+  spec: { ports: [{ port: 443 }] },
+});
+const manager = (labels: Record<string, string> = {}, replicas?: number): Deployment => ({
+  metadata: { namespace: 'shop', name: 'manager', labels },
+  spec: {
+    ...(replicas === undefined ? {} : { replicas }),
+    selector: {},
+    template: { spec: { containers: [] } },
+  },
+});
+const target = (
+  object: Deployment,
+  services = [service('shop', 'hook'), service('till', 'hook')],
+): Target => ({
+  namespace: 'shop',
+  services: services.map((one) => ({ service: one, serverName: '', calls: [], ports: [] })),
+  deployment: { object, container: { name: 'manager' }, source: '' },
+  evidence: [],
+});
+const objects = (planned: { object: string }[]): string[] => planned.map(({ object }) => object);
+
+it('names who holds what, and what proves the way', () => {
+  expect(objects(plannedLeases(target(manager())))).toEqual([
+    'Lease shop/devloop.service.hook',
+    'Lease till/devloop.service.hook',
+    'Lease shop/devloop.deployment.manager',
+  ]);
+  expect(objects(plannedProbes(target(manager())))).toEqual([
+    'Service shop/devloop-probe-*-<session>',
+    'Service till/devloop-probe-*-<session>',
+    'ValidatingWebhookConfiguration devloop-probe-<session>-*',
+  ]);
+  expect(plannedProbes(target(manager(), []))).toEqual([]);
+});
+
+describe('a way', () => {
+  it('to an address changes the endpoints of each Service', () => {
+    const { changes } = plannedWay(target(manager(), [service('shop', 'hook')]), { ssh: 'dev@bastion' });
+    expect(changes).toEqual([
+      { action: 'change', object: 'Service shop/hook', detail: 'selector removed' },
+      { action: 'change', object: 'Endpoints shop/hook', detail: 'to dev@bastion' },
+      { action: 'create', object: 'EndpointSlice shop/hook-devloop-<session>', detail: 'to dev@bastion' },
+      {
+        action: 'delete',
+        object: 'EndpointSlice shop/hook-*',
+        detail: "Kubernetes' own, made again later",
+      },
+    ]);
+  });
+
+  it('over the relay has one Pod and Secret for each namespace, and no endpoints', () => {
+    const services = [service('shop', 'hook'), service('shop', 'other'), service('till', 'hook')];
+    expect(objects(plannedWay(target(manager(), services), 'relay').changes)).toEqual([
+      'Secret shop/devloop-relay-<session>',
+      'Pod shop/devloop-relay-<session>-*',
+      'Secret till/devloop-relay-<session>',
+      'Pod till/devloop-relay-<session>-*',
+      'Service shop/hook',
+      'Service shop/other',
+      'Service till/hook',
+    ]);
+  });
+});
+
+it.each([
+  ['one where nothing is said', manager(), 'replicas 1 -> 0'],
+  ['its own', manager({}, 3), 'replicas 3 -> 0'],
+  ['those before a session that died', manager({ 'devloop.dev/replicas': '2' }, 0), 'replicas 2 -> 0'],
+])('quiets a manager of so many replicas: %s', (_, deployment, detail) => {
+  expect(plannedQuiet(target(deployment))).toEqual([
+    { action: 'change', object: 'Deployment shop/manager', detail },
+  ]);
+});
