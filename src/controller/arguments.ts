@@ -46,7 +46,7 @@ export function localArguments(
     }
     const argument = args[index]!;
     const became = rewritePaths(argument, situation.paths);
-    if (became !== argument) notes.push({ argument, became, because: 'the mounted files lie here' });
+    if (became !== argument) notes.push({ argument, became, because: 'the mounted files lie there' });
     result.push(became);
   }
   return { args: result, notes };
@@ -79,7 +79,7 @@ function withoutElection(flag: Flag): { tokens: string[]; because: string } | un
   if (flag.value !== undefined && FALSE.has(flag.value.toLowerCase())) return undefined;
   return {
     tokens: [`${flag.name}=false`],
-    because: 'leader election needs a Pod; the in-cluster manager is quiet',
+    because: 'leader election needs a Pod',
   };
 }
 

@@ -1,3 +1,4 @@
+import { relative } from 'node:path';
 import type { Supervised } from './plan.ts';
 import type { RestartEvent } from './restart-state.ts';
 import { type Watcher, watchSources } from './watch.ts';
@@ -30,9 +31,14 @@ export function followSources(
       sinceMs: supervised.buildSpan.fromMs,
       isOfBuild,
       signal,
-      onChange: (files, at) => report({ is: 'changed', files, at }),
+      onChange: (files, at) => report({ is: 'changed', files: files.map(named), at }),
       onError: (message) => ports.emit({ type: 'warning', message: `cannot watch the sources: ${message}` }),
     });
+  }
+
+  function named(file: string): string {
+    const path = relative(plan.cwd, file);
+    return path.startsWith('..') ? file : path;
   }
 
   /** `go build` writes no sources, so a change while it runs is somebody's; a build of the user's own may generate. */

@@ -32,7 +32,7 @@ export type DevloopEvent =
   | { type: 'route.mended'; route: string; via: string; ms: number }
   /** The key pair of the webhook lies where the controller looks for it. */
   | { type: 'certificate.written'; directory: string; names: string[]; notAfter: string; source: string }
-  /** The controller is being built because of these changed files; none for the first build. */
+  /** The controller is being built because of these changed files (paths in the checkout, absolute where outside); none for the first build. */
   | { type: 'build.started'; reason: string[] }
   | { type: 'build.done'; ms: number }
   /** `output` is what the compiler said. */

@@ -25,7 +25,12 @@ export function renderFinding(
   const below = ' '.repeat(TEXT_AT);
   return [
     `${mark} ${check.padEnd(CHECK_COLUMN)} ${indented(answer, TEXT_AT)}${took}`,
-    ...(proof === undefined ? [] : [`${below}${paint('dim', indented(proof, TEXT_AT))}`]),
+    ...(proof === undefined ? [] : [`${below}${paint('dim', indented(factsOf(proof), TEXT_AT))}`]),
     ...(cure === undefined ? [] : [`${below}${paint('bold', '→ next:')} ${indented(cure, TEXT_AT)}`]),
   ].join('\n');
+}
+
+/** One a line. */
+function factsOf(proof: string): string {
+  return proof.replaceAll('; ', '\n');
 }

@@ -26,7 +26,7 @@ function block(status: SessionStatus, paint: Paint): string {
     ...objects.map((object, index): [string, string] => [index === 0 ? 'changed' : '', oneLine(object)]),
   ];
   return [
-    paint('bold', oneLine(target)),
+    ...target.split(', ').map((object) => paint('bold', oneLine(object))),
     ...lines.map(([name, value]) => `  ${name.padEnd(8)} ${value}`),
   ].join('\n');
 }

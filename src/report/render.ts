@@ -32,7 +32,7 @@ export function render(event: LineEvent, paint: Paint): string {
     case 'error':
       return withHint(`${paint('red', 'error:')} ${indented(event.message, 2)}`, event.hint, paint);
     case 'session.started':
-      return row('session', oneLine(`${event.session}: ${event.target} in context ${event.context}`));
+      return row('session', oneLine(event.session));
     case 'session.ready':
       return row(
         paint('green', 'ready'.padEnd(13)),
@@ -107,8 +107,8 @@ function verbOf({ action, dryRun }: Of<'change'>): string {
   return dryRun ? `would ${action}` : DONE[action];
 }
 
-function certificateFacts({ names, notAfter, source }: Of<'certificate.written'>): string {
-  return oneLine(`(${source}, for ${names.join(', ')}, valid until ${notAfter})`);
+function certificateFacts({ notAfter, source }: Of<'certificate.written'>): string {
+  return oneLine(`(${source}, until ${notAfter.slice(0, 'yyyy-mm-dd'.length)})`);
 }
 
 function reasons(files: string[]): string {

@@ -127,13 +127,14 @@ function notFound(target: Target, service: TargetService): DevloopError {
   );
 }
 
-/** Lays the whole Secret out as the kubelet would, with tls.crt and tls.key in any case. */
-export async function layOut(directory: string, found: FoundPair, emit: Emit): Promise<void> {
+/** Lays the whole Secret out as the kubelet would, with tls.crt and tls.key in any case. False where it lies there already. */
+export async function layOut(directory: string, found: FoundPair, emit: Emit): Promise<boolean> {
   const others = Object.entries(found.secret.files).map(
     ([name, content]) => [name, Buffer.from(content, 'base64').toString('utf8')] as const,
   );
   const extra = Object.fromEntries(others.filter(([name]) => name !== 'tls.crt' && name !== 'tls.key'));
-  if (!(await writeKeyPair(directory, found.pair, { certificate: 'tls.crt', key: 'tls.key' }, extra))) return;
+  if (!(await writeKeyPair(directory, found.pair, { certificate: 'tls.crt', key: 'tls.key' }, extra)))
+    return false;
   const { namespace, name } = found.secret;
   emit({
     type: 'certificate.written',
@@ -142,6 +143,7 @@ export async function layOut(directory: string, found: FoundPair, emit: Emit): P
     notAfter: found.facts.notAfter.toISOString(),
     source: `Secret ${namespace}/${name}`,
   });
+  return true;
 }
 
 /** controller-runtime's own default below a temporary directory. */
@@ -154,7 +156,7 @@ const LOOK_EVERY_MS = 5_000;
 /** Follows renewals until the signal aborts. A Secret that is unusable for a moment is told once and read again. */
 export async function followKeyPair(
   find: () => Promise<FoundPair>,
-  use: (found: FoundPair) => Promise<void>,
+  use: (found: FoundPair) => Promise<unknown>,
   first: FoundPair,
   emit: Emit,
   signal: AbortSignal,

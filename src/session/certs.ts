@@ -26,11 +26,10 @@ export async function certs(options: CertsOptions, io: Io): Promise<void> {
     io.cwd,
     options.output ?? config.certificates?.directory ?? defaultDirectory(tmpdir()),
   );
-  await layOut(directory, found, io.emit);
-  io.emit({
-    type: 'note',
-    message: `The key pair for ${service.serverName} lies in ${directory}, valid until ${found.facts.notAfter.toISOString()}.`,
-  });
+  if (!(await layOut(directory, found, io.emit))) {
+    const until = found.facts.notAfter.toISOString();
+    io.emit({ type: 'note', message: `The key pair lies in ${directory} already, valid until ${until}.` });
+  }
   if (options.watch)
     await followKeyPair(find, (renewed) => layOut(directory, renewed, io.emit), found, io.emit, io.signal);
 }

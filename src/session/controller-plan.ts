@@ -72,7 +72,7 @@ export async function planController(
   for (const note of notes)
     emit({
       type: 'note',
-      message: `Argument ${note.argument} becomes ${note.became || 'nothing'}: ${note.because}.`,
+      message: `${note.argument}\nbecomes ${note.became || 'nothing'}: ${note.because}`,
     });
   const kubeconfig = kubeconfigFor(opened, files.directory);
   const environment = controllerEnvironment({
@@ -188,7 +188,7 @@ async function planMounts(
     paths.push({ from: mount.path, to });
     emit({
       type: 'note',
-      message: `Mounted ${mount.isFile ? 'file' : 'directory'} ${mount.path} is laid out at ${to}.`,
+      message: `Mounted ${mount.isFile ? 'file' : 'directory'} ${mount.path}\nlies here at ${to}.`,
     });
   }
   return { paths, needed };

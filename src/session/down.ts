@@ -11,7 +11,7 @@ import type { DownOptions, Io } from './options.ts';
 import { endOrphans } from './orphans.ts';
 import { type Place, thisPlace } from './place.ts';
 import { incomplete } from './put-back.ts';
-import { reportLeft, restore } from './restore.ts';
+import { changesOf, reportLeft, restore } from './restore.ts';
 
 const READY_SECONDS = 90;
 
@@ -95,7 +95,7 @@ async function endSession(
       io.emit({
         type: 'session.restored',
         session,
-        changes: objects.length,
+        changes: changesOf(objects),
         ms: performance.now() - started,
       });
       return 0;

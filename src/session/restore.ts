@@ -68,7 +68,8 @@ export async function restore(
   };
 }
 
-function changesOf(marked: Marked[]): number {
+/** Leases are no changes. */
+export function changesOf(marked: Marked[]): number {
   return marked.filter((one) => one.ref.kind !== 'Lease').length;
 }
 

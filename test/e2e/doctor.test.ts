@@ -141,7 +141,7 @@ it('finds all in order, changes nothing of the operator, and leaves nothing behi
     latencyMs: expect.any(Number),
   });
   expect(of('target')[0]!.answer).toContain(
-    `Service ${NAMESPACE}/${SERVICE}, Deployment ${NAMESPACE}/${DEPLOYMENT}`,
+    `Service ${NAMESPACE}/${SERVICE}\nDeployment ${NAMESPACE}/${DEPLOYMENT}`,
   );
   expect(of('route direct')[0]).toMatchObject({
     answer: expect.stringContaining(cluster.hostIp),

@@ -53,12 +53,14 @@ export function certificateFinding(
   const warnings = told.flatMap((event) => (event.type === 'warning' ? [event.message] : []));
   const doubts = [...warnings, ...foreignBundles(service, pair, now), ...overdue(renewal, now)];
   const proof = [
-    `for ${facts.names.join(', ')}; from ${facts.notBefore.toISOString()} until ${facts.notAfter.toISOString()}; issuer ${facts.issuer}`,
-    ...(renewal === undefined ? [] : [`cert-manager renews it at ${renewal.toISOString()}; up follows that`]),
+    ...facts.names.map((name) => `for ${name}`),
+    `from ${facts.notBefore.toISOString()} until ${facts.notAfter.toISOString()}`,
+    `issuer ${facts.issuer}`,
+    ...(renewal === undefined ? [] : [`cert-manager renews it at ${renewal.toISOString()}`]),
   ].join('\n');
   if (doubts.length === 0) {
-    const trust = service.calls.length === 0 ? '' : ', and the caBundle of all that call it accepts it';
-    return { verdict: 'good', answer: `${object} is valid for ${service.serverName}${trust}`, proof };
+    const trust = service.calls.length === 0 ? '' : ', and the caBundle of\nall that call it accepts it';
+    return { verdict: 'good', answer: `${object}\nis valid for the Service${trust}`, proof };
   }
   const cure =
     secret.certificate === undefined

@@ -79,19 +79,19 @@ export function routingOf(cause: string): 'endpoints' | 'clusterIP' | undefined 
 
 /** Pure. */
 export function endpointRoutingFinding(cause: string): Finding {
-  const proof = `kube-apiserver on a temporary headless Service without endpoints: ${cause}`;
+  const proof = `of a headless Service, kube-apiserver says:\n${cause}`;
   switch (routingOf(cause)) {
     case 'clusterIP':
       return {
         verdict: 'good',
-        answer: 'off: kube-apiserver calls the ClusterIP, and the proxy of its node leads on to this machine',
+        answer: 'off: kube-apiserver calls the ClusterIP of a Service',
         proof,
       };
     case 'endpoints':
       return {
         verdict: 'good',
         answer:
-          'on: kube-apiserver dials this machine itself, so a firewall around the control plane has to let it out to the port of the gateway',
+          'on: kube-apiserver dials endpoints itself, so a firewall\naround it has to let it out to the port of the gateway',
         proof,
       };
     default:

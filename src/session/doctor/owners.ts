@@ -52,7 +52,7 @@ function nobody({ services, deployment }: Target): Finding {
   const managers = objects.flatMap(({ metadata }) => metadata.managedFields ?? []).map((one) => one.manager);
   return {
     verdict: 'good',
-    answer: 'no Argo CD, Flux, Helm or OLM owns the objects that up changes',
+    answer: 'no Argo CD, Flux, Helm or OLM owns what up changes',
     proof: `labels, annotations, owners; fields written by ${[...new Set(managers)].join(', ') || 'nobody'}`,
   };
 }

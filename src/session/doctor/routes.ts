@@ -132,8 +132,8 @@ export function routeFinding(told: DevloopEvent[]): Finding {
   const source = found?.type === 'discovered' ? `; the address ${found.source}` : '';
   return {
     verdict: 'good',
-    answer: `kube-apiserver reaches this machine by ${proven.address}`,
-    proof: `it asked a gateway here through a temporary Service, and got its nonce back ${IN_A_ROW} times in a row${source}; time of the last, over a new connection`,
+    answer: `leads here, by ${proven.address}`,
+    proof: `kube-apiserver was answered ${IN_A_ROW} times in a row${source}; time of the last one, over a new connection`,
     latencyMs: proven.latencyMs,
   };
 }

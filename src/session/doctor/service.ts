@@ -36,11 +36,11 @@ export function serviceFinding(service: TargetService): Finding {
     const declared = servicePort(service.service, port)?.targetPort;
     return `${port} -> ${typeof declared === 'string' ? `${declared} (${targetPort})` : targetPort}`;
   });
-  const callers = [...new Set(service.calls.map((call) => call.from))].join(', ') || 'nobody yet';
+  const callers = [...new Set(service.calls.map((call) => call.from))].join('\nand ') || 'nobody yet';
   const taken = sessionOf(service.service) === undefined ? '' : '; it is taken over just now';
   return {
     verdict: 'good',
-    answer: `Service ${namespace}/${name} can be led here${taken}: port ${ways.join(', ')}`,
+    answer: `Service ${namespace}/${name}\ncan be led here${taken}: port ${ways.join(', ')}`,
     proof: `called by ${callers}`,
   };
 }

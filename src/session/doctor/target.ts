@@ -24,7 +24,7 @@ export function targetCheck(patient: Promise<Patient>, rights: Promise<Rights>):
 /** What would be taken over, and where each object was found. Pure. */
 export function targetFinding({ target, told }: Patient): Finding {
   const found = told.flatMap((event) =>
-    event.type === 'discovered' ? [`${event.what} ${event.value}: ${event.source}`] : [],
+    event.type === 'discovered' ? [`${event.what}: ${event.source}`] : [],
   );
   const doubts = told.flatMap((event) =>
     event.type === 'warning' || event.type === 'note' ? [event.message] : [],
@@ -34,6 +34,6 @@ export function targetFinding({ target, told }: Patient): Finding {
     const cure = 'If it is deployed, name it: devloop doctor --deployment namespace/name';
     return { verdict: 'doubtful', answer, cure };
   }
-  const answer = [describeTarget(target), ...doubts].join('\n');
+  const answer = [describeTarget(target).replaceAll(', ', '\n'), ...doubts].join('\n');
   return { verdict: doubts.length > 0 ? 'doubtful' : 'good', answer, proof: found.join('\n') };
 }

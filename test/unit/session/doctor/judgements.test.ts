@@ -42,7 +42,7 @@ describe('the target', () => {
     expect(patient(told)).toEqual({
       verdict: 'good',
       answer: 'Service shop/hook',
-      proof: 'service shop/hook: a path',
+      proof: 'service: a path',
     });
   });
 
