@@ -4,7 +4,7 @@ import { DevloopError } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
 import { allDone } from './all-done.ts';
 import type { ClusterApi } from './api.ts';
-import { applyChange, createMarked, settle } from './change.ts';
+import { applyChange, settle } from './change.ts';
 import {
   type Destination,
   familyOf,
@@ -67,7 +67,7 @@ export async function takeService(
   api: ClusterApi,
   session: string,
   service: Service,
-  to: Destination,
+  to: () => Destination,
   emit: Emit,
 ): Promise<void> {
   await swapSelector(api, session, service, undefined, emit);
@@ -111,78 +111,70 @@ export async function swapSelector(
   );
 }
 
-/** Our slice and our Endpoints for a Service without selector. */
+/** Writes our slice and our Endpoints for a Service without selector. */
 export async function leadTo(
   api: ClusterApi,
   session: string,
   service: Service,
-  to: Destination,
+  to: () => Destination,
   emit: Emit,
 ): Promise<void> {
-  const slice = ourSlice(service, session, to);
-  await allDone<unknown>([
-    createMarked(api, refOf('EndpointSlice', slice.metadata), slice, emit),
-    putEndpoints(api, session, service, to, emit),
-  ]);
+  await lead(api, session, service, to, emit, () => true);
 }
 
-async function putEndpoints(
-  api: ClusterApi,
-  session: string,
-  service: Service,
-  to: Destination,
-  emit: Emit,
-): Promise<void> {
-  const ref: ObjectRef = { ...refOf('Service', service.metadata), kind: 'Endpoints' };
-  await settle(ref, async () => {
-    const existing = await api.get<Endpoints>(ref);
-    const wanted = ourEndpoints(service, session, to, existing);
-    if (existing === undefined) await api.create(ref, wanted);
-    else await api.replace(ref, wanted);
-    emit({
-      type: 'change',
-      action: existing ? 'change' : 'create',
-      object: describe(ref),
-      detail: `to ${to.address}`,
-    });
-  });
-}
-
-/** Other ports than before, on the same address; nothing where the endpoints are not this session's any more. */
+/** Other ports than before, on the same address; nothing where the endpoints are not this session's yet, or any more. */
 export async function moveEndpoints(
   api: ClusterApi,
   session: string,
   service: Service,
-  to: Destination,
+  to: () => Destination,
   emit: Emit,
 ): Promise<void> {
-  const slice = ourSliceRef(refOf('Service', service.metadata), session);
-  const endpoints: ObjectRef = { ...slice, kind: 'Endpoints', name: service.metadata.name };
+  await lead(api, session, service, to, emit, (now) => now !== undefined && sessionOf(now) === session);
+}
+
+type Which = (now: KubeObject | undefined) => boolean;
+
+async function lead(
+  api: ClusterApi,
+  session: string,
+  service: Service,
+  to: () => Destination,
+  emit: Emit,
+  which: Which,
+): Promise<void> {
+  const ref = refOf('Service', service.metadata);
   await allDone([
-    moveOne<EndpointSlice>(api, slice, session, to, emit, (now) => ({
-      ...now,
-      ports: ourSlice(service, session, to).ports ?? [],
-    })),
-    moveOne<Endpoints>(api, endpoints, session, to, emit, (now) => ourEndpoints(service, session, to, now)),
+    leadOne<EndpointSlice>(api, ourSliceRef(ref, session), to, emit, which, (at, now) => {
+      const slice = ourSlice(service, session, at);
+      return now === undefined ? slice : { ...now, ports: slice.ports ?? [] };
+    }),
+    leadOne<Endpoints>(api, { ...ref, kind: 'Endpoints' }, to, emit, which, (at, now) =>
+      ourEndpoints(service, session, at, now),
+    ),
   ]);
 }
 
-async function moveOne<T extends KubeObject>(
+/** A tunnel may come back with other ports at any moment, so what was written is compared with what is so now. */
+async function leadOne<T extends KubeObject>(
   api: ClusterApi,
   ref: ObjectRef,
-  session: string,
-  to: Destination,
+  to: () => Destination,
   emit: Emit,
-  moved: (now: T) => T,
+  which: Which,
+  led: (at: Destination, now: T | undefined) => T,
 ): Promise<void> {
   await settle(ref, async () => {
-    const now = await api.get<T>(ref);
-    if (now === undefined || sessionOf(now) !== session) return;
-    const next = moved(now);
-    if (isDeepStrictEqual(next, now)) return;
-    await api.replace(ref, next);
-    const detail = `to ${to.address}:${to.ports.map(({ port }) => port).join(', ')}`;
-    emit({ type: 'change', action: 'change', object: describe(ref), detail });
+    for (let at: Destination | undefined; !isDeepStrictEqual(at, to()); ) {
+      const now = await api.get<T>(ref);
+      if (!which(now)) return;
+      at = to();
+      const next = led(at, now);
+      if (isDeepStrictEqual(next, now)) continue;
+      await (now === undefined ? api.create(ref, next) : api.replace(ref, next));
+      const detail = `to ${at.address}:${at.ports.map(({ port }) => port).join(', ')}`;
+      emit({ type: 'change', action: now ? 'change' : 'create', object: describe(ref), detail });
+    }
   });
 }
 

@@ -28,7 +28,7 @@ export type DevloopEvent =
   | { type: 'route.proven'; route: string; address: string; service: string; latencyMs: number }
   /** The way here has broken off and is being mended; reviews that arrive meanwhile wait within their budget, or fail. */
   | { type: 'route.lost'; route: string; cause: string }
-  /** The way here stands again, `ms` after it was lost. */
+  /** The way here stands again, `ms` after it was lost; `route.proven` follows when kube-apiserver has been seen to use it. */
   | { type: 'route.mended'; route: string; via: string; ms: number }
   /** The key pair of the webhook lies where the controller looks for it. */
   | { type: 'certificate.written'; directory: string; names: string[]; notAfter: string; source: string }

@@ -7,9 +7,10 @@ export function healthAfter(event: DevloopEvent): string | undefined {
     case 'controller.ready':
     case 'controller.replaced':
     case 'session.ready':
+    case 'route.proven':
       return 'serving';
     case 'route.mended':
-      return 'serving';
+      return `the ${event.route} route is back, but not proven yet`;
     case 'route.lost':
       return `the ${event.route} route is lost (${event.cause.replace(/\.$/, '')}) and is being mended`;
     case 'build.failed':

@@ -90,8 +90,9 @@ async function run(session: Session): Promise<void> {
     await allOrNone([openingRoute(), supervisor?.build() ?? Promise.resolve()], ending);
     signal.throwIfAborted();
     if (route) {
-      standing.use(followMends(routing, route));
-      await cutOver(routing, route, pairs);
+      const cuttingOver = cutOver(routing, route, pairs);
+      standing.use(followMends(routing, route, cuttingOver));
+      await cuttingOver;
     }
     const leaving = await quietManager(api, id, target, emit, signal);
     // A manager needs longer to come up than the other one to hear that it has to go.

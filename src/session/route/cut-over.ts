@@ -4,10 +4,11 @@ import type { TargetService } from '../../cluster/discover.ts';
 import type { Destination } from '../../cluster/endpoints.ts';
 import { moveEndpoints, swapSelector, takeService } from '../../cluster/service.ts';
 import { DevloopError, messageOf, originOf } from '../../errors.ts';
+import type { DevloopEvent } from '../../report/events.ts';
 import { hostPort } from '../../route/addresses.ts';
 import type { FoundPair } from '../certificate.ts';
 import { notReached } from './not-reached.ts';
-import { IN_A_ROW, probeUntil, serviceProber } from './proof.ts';
+import { IN_A_ROW, type Proof, probeUntil, serviceProber } from './proof.ts';
 import type { OpenRoute, Routing } from './routing.ts';
 
 const CUT_OVER_MS = 30_000;
@@ -28,35 +29,40 @@ export async function cutOver(
 
 async function takeOne(routing: Routing, open: OpenRoute, service: TargetService): Promise<void> {
   const { api, session, emit, signal } = routing;
-  const { reach, name: route, via } = open.route;
+  const { reach } = open.route;
   // The prober's configuration reaches kube-apiserver while the Service is being changed.
   await using prober = await serviceProber(api, session, service);
   if ('pods' in reach) await swapSelector(api, session, service.service, reach.pods, emit);
   else await takeService(api, session, service.service, destination(open, reach.address, service), emit);
   const proof = await probeUntil(prober, 'us', IN_A_ROW, CUT_OVER_MS, signal);
-  const name = `${service.service.metadata.namespace}/${service.service.metadata.name}`;
   if (!proof.reached) {
     throw new DevloopError(
       'route.none',
-      `Service ${name} leads here, but kube-apiserver does not get through within ${CUT_OVER_MS / 1000} s: ${proof.cause}`,
+      `Service ${nameOf(service)} leads here, but kube-apiserver does not get through within ${CUT_OVER_MS / 1000} s: ${proof.cause}`,
       {
         hint: 'Everything is put back. If the cause is x509, compare the caBundle of the webhook configuration with the Secret.',
       },
     );
   }
-  const address = hostPort(via, portsOf(open, service)[0]!.port);
-  emit({ type: 'route.proven', route, address, service: name, latencyMs: proof.latencyMs });
+  emit(proven(open, service, proof));
 }
 
 /**
- * A way that broke off comes back, maybe with other ports. One look after the other, each at the ports of its moment. Disposing
- * waits for the last one, which the signal ends: it takes away what it has made in the cluster.
+ * A way that broke off comes back, maybe with other ports: the endpoints move to them, during the cut-over too, which proves the
+ * way itself. Afterwards it is proven again. One look after the other, each at the ports of its moment. Disposing waits for the
+ * last one, which the signal ends: it takes away what it has made in the cluster.
  */
-export function followMends(routing: Routing, open: OpenRoute): AsyncDisposable {
+export function followMends(routing: Routing, open: OpenRoute, cuttingOver: Promise<void>): AsyncDisposable {
+  let isCutOver = false;
+  cuttingOver.then(
+    () => (isCutOver = true),
+    () => {},
+  );
   let following = Promise.resolve();
   open.route.onMended(() => {
     following = following
-      .then(() => followOnceAnswered(routing, open))
+      .then(() => onceAnswered(routing, () => move(routing, open)))
+      .then(() => (isCutOver ? onceAnswered(routing, () => proveAgain(routing, open)) : undefined))
       .catch((error) => tellBroken(routing, error));
   });
   return {
@@ -67,10 +73,10 @@ export function followMends(routing: Routing, open: OpenRoute): AsyncDisposable 
 }
 
 /** What broke the way (a sleep, a VPN) may have taken the API server along, which is then back at its own time. */
-async function followOnceAnswered(routing: Routing, open: OpenRoute): Promise<void> {
+async function onceAnswered(routing: Routing, step: () => Promise<void>): Promise<void> {
   for (let tries = 0; ; tries++) {
     try {
-      return await follow(routing, open);
+      return await step();
     } catch (thrown) {
       const error = originOf(thrown);
       if (!(error instanceof DevloopError && error.code === 'cluster.unreachable')) throw error;
@@ -79,19 +85,28 @@ async function followOnceAnswered(routing: Routing, open: OpenRoute): Promise<vo
   }
 }
 
-async function follow(routing: Routing, open: OpenRoute): Promise<void> {
-  const { api, session, target, emit, signal } = routing;
+async function move({ api, session, target, emit }: Routing, open: OpenRoute): Promise<void> {
   const { reach } = open.route;
+  if (!('address' in reach)) return;
   await allDone(
+    target.services.map((service) =>
+      moveEndpoints(api, session, service.service, destination(open, reach.address, service), emit),
+    ),
+  );
+}
+
+/** Only when every Service is led here again the way counts as proven. */
+async function proveAgain({ api, session, target, emit, signal }: Routing, open: OpenRoute): Promise<void> {
+  const proofs = await allDone(
     target.services.map(async (service) => {
-      if ('address' in reach)
-        await moveEndpoints(api, session, service.service, destination(open, reach.address, service), emit);
       await using prober = await serviceProber(api, session, service);
       const proof = await probeUntil(prober, 'us', 1, MENDED_MS, signal);
       if (!proof.reached)
         throw await notReached(open.route, `kube-apiserver says: ${proof.cause}`, START_AGAIN);
+      return proven(open, service, proof);
     }),
   );
+  for (const event of proofs) emit(event);
 }
 
 /** The other end stands, but what it was before may have changed meanwhile: an sshd with other settings, say. */
@@ -105,10 +120,21 @@ function tellBroken({ emit, signal }: Routing, error: unknown): void {
   });
 }
 
-function destination(open: OpenRoute, address: string, service: TargetService): Destination {
-  return { address, ports: portsOf(open, service) };
+function proven(open: OpenRoute, service: TargetService, { latencyMs }: Proof): DevloopEvent {
+  const { name: route, via } = open.route;
+  const address = hostPort(via, portsOf(open, service)[0]!.port);
+  return { type: 'route.proven', route, address, service: nameOf(service), latencyMs };
+}
+
+/** Where it is right now: a mended tunnel has other ports. */
+function destination(open: OpenRoute, address: string, service: TargetService): () => Destination {
+  return () => ({ address, ports: portsOf(open, service) });
 }
 
 function portsOf({ route, gateways }: OpenRoute, { ports }: TargetService): { name: string; port: number }[] {
   return ports.map(({ name, targetPort }) => ({ name, port: route.portFor(gateways.portFor(targetPort)) }));
+}
+
+function nameOf({ service: { metadata } }: TargetService): string {
+  return `${metadata.namespace}/${metadata.name}`;
 }

@@ -115,8 +115,10 @@ async function proveLike(
   gateways.present(serverName, pair);
   stack.defer(() => removeProbeService(api, session, ref, reach));
   const created = await createMarked<Service>(api, ref, service, silent);
-  if ('address' in reach)
-    await leadTo(api, session, created, { address: reach.address, ports: [{ name: '', port }] }, silent);
+  if ('address' in reach) {
+    const to = { address: reach.address, ports: [{ name: '', port }] };
+    await leadTo(api, session, created, () => to, silent);
+  }
   const caBundle = Buffer.from(pair.certificate).toString('base64');
   const prober = stack.use(
     await createProber(api, session, { namespace, service: ref.name, port: 443, caBundle }, LANGUAGE),

@@ -153,7 +153,7 @@ describe('the right operator', () => {
       cluster.api,
       'dead',
       cluster.read<Service>('Service', 'shop-webhook-service', 'shop-system')!,
-      { address: '10.0.0.9', ports: [] },
+      () => ({ address: '10.0.0.9', ports: [] }),
       () => {},
     );
     await quiet(cluster.api, 'dead', deployment, () => {});

@@ -45,7 +45,7 @@ beforeEach(() => {
 });
 
 async function takeOver(session: string): Promise<void> {
-  await takeService(cluster.api, session, service(), to, emit);
+  await takeService(cluster.api, session, service(), () => to, emit);
   await quiet(cluster.api, session, cluster.read<Deployment>('Deployment', 'manager', 'shop')!, emit);
 }
 
@@ -118,7 +118,7 @@ describe('a take-over and its undo', () => {
         slow--;
       },
     };
-    await expect(takeService(cluster.api, 's1', service(), to, emit)).rejects.toMatchObject({
+    await expect(takeService(cluster.api, 's1', service(), () => to, emit)).rejects.toMatchObject({
       code: 'cluster.forbidden',
     });
     expect(slow).toBe(0);
@@ -135,7 +135,7 @@ describe('a take-over and its undo', () => {
         if (verb === 'create' && what.startsWith('Endpoints ')) once = false;
       },
     };
-    await takeService(cluster.api, 's1', service(), to, emit);
+    await takeService(cluster.api, 's1', service(), () => to, emit);
     expect(cluster.read<Endpoints>('Endpoints', 'webhook-service', 'shop')?.subsets?.[0]?.addresses).toEqual([
       { ip: '10.0.0.7' },
     ]);
@@ -149,7 +149,7 @@ describe('a take-over and its undo', () => {
       'shop',
       (object) => (object.spec.selector = { app: 'other' }),
     );
-    await expect(takeService(cluster.api, 's1', seen, to, emit)).rejects.toMatchObject({
+    await expect(takeService(cluster.api, 's1', seen, () => to, emit)).rejects.toMatchObject({
       code: 'change.conflict',
     });
     expect(sessionOf(service())).toBeUndefined();
@@ -158,7 +158,7 @@ describe('a take-over and its undo', () => {
 
 describe('putting Services back', () => {
   it('never deletes a Service of the user, even if its undo annotation is gone', async () => {
-    await takeService(cluster.api, 's1', service(), to, emit);
+    await takeService(cluster.api, 's1', service(), () => to, emit);
     cluster.edit<Service>(
       'Service',
       'webhook-service',
@@ -187,7 +187,7 @@ describe('putting Services back', () => {
   });
 
   it('keeps the selector that somebody else has set meanwhile, and says so', async () => {
-    await takeService(cluster.api, 's1', service(), to, emit);
+    await takeService(cluster.api, 's1', service(), () => to, emit);
     cluster.edit<Service>(
       'Service',
       'webhook-service',
@@ -251,7 +251,7 @@ describe('removing what was created', () => {
 
 describe('findMarked', () => {
   it('searches the given namespaces where the whole cluster may not be listed, and says what it could not see', async () => {
-    await takeService(cluster.api, 's1', service(), to, emit);
+    await takeService(cluster.api, 's1', service(), () => to, emit);
     cluster.hook = {
       before: (_verb, what) => {
         if (what.endsWith(' *') || what === 'EndpointSlice shop') throw refusal(403, 'Forbidden');

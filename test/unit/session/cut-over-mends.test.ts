@@ -1,0 +1,89 @@
+import { expect, it } from 'vitest';
+import type { Target, TargetService } from '../../../src/cluster/discover.ts';
+import type { EndpointSlice, Endpoints, Service } from '../../../src/cluster/objects.ts';
+import type { Route } from '../../../src/route/route.ts';
+import { cutOver, followMends } from '../../../src/session/route/cut-over.ts';
+import type { OpenRoute, Routing } from '../../../src/session/route/routing.ts';
+import { fakeCluster } from '../../support/fake-cluster.ts';
+
+/**
+ * Cuts over to an SSH host whose tunnel mends, with another port, around the given call of the cut-over. Resolves to the ports
+ * that the Service leads to in the end, and to the calls up to the proof.
+ */
+async function cutOverWith(mendAround: number, when: 'before' | 'after') {
+  const cluster = fakeCluster();
+  const leaving = new AbortController();
+  const service = cluster.put<Service>('Service', {
+    metadata: { name: 'webhook', namespace: 'shop' },
+    spec: { selector: { app: 'shop' }, ports: [{ port: 443 }] },
+  });
+  const ports = [{ name: '', port: 443, targetPort: 9443 }];
+  const taken: TargetService = { service, serverName: 'webhook.shop.svc', calls: [], ports };
+  const warnings: string[] = [];
+  let port = 1000;
+  const listeners: (() => void)[] = [];
+  const route: Route = {
+    name: 'ssh',
+    via: 'box',
+    reach: { address: '10.0.0.5' },
+    portFor: () => port,
+    onMended: (listener) => void listeners.push(listener),
+    explain: async () => undefined,
+    async [Symbol.asyncDispose]() {},
+  };
+  const open = { route, gateways: { portFor: () => 9443, present() {} } } as unknown as OpenRoute;
+  const routing: Routing = {
+    api: cluster.api,
+    session: 's1',
+    target: { services: [taken], namespace: 'shop', evidence: [] } as Target,
+    settings: { choice: { ssh: 'box' } },
+    env: {},
+    emit: (event) => void (event.type === 'warning' && warnings.push(event.message)),
+    signal: leaving.signal,
+  };
+  const mend = (): void => {
+    port = 2000;
+    for (const listener of listeners) listener();
+  };
+  const led = (): (number | undefined)[] => [
+    cluster.read<EndpointSlice>('EndpointSlice', 'webhook-devloop-s1', 'shop')?.ports?.[0]?.port,
+    cluster.read<Endpoints>('Endpoints', 'webhook', 'shop')?.subsets?.[0]?.ports?.[0]?.port,
+  ];
+  let calls = 0;
+  let probes = 0;
+  let awaited: string | undefined;
+  const proving = Promise.withResolvers<void>();
+  cluster.hook.before = (_verb, what) => {
+    if (what.startsWith('ConfigMap') && ++probes > 2) proving.resolve();
+    if (++calls !== mendAround) return;
+    if (when === 'before') mend();
+    else awaited = what;
+  };
+  cluster.hook.after = (_verb, what) => {
+    if (what !== awaited) return;
+    awaited = undefined;
+    mend();
+  };
+  const cutting = cutOver(routing, open, new Map([['webhook.shop.svc', { pair: {} }]]) as never);
+  const following = followMends(routing, open, cutting);
+  const ended = cutting.catch(() => {});
+  await proving.promise;
+  const proofAt = cluster.calls.findIndex((call) => call.startsWith('create ConfigMap'));
+  leaving.abort();
+  await ended;
+  await following[Symbol.asyncDispose]();
+  return { calls: cluster.calls.slice(0, proofAt), led: led(), warnings };
+}
+
+it('leads to the ports of a tunnel that mends at any moment of the cut-over', async () => {
+  const calls = (await cutOverWith(0, 'before')).calls;
+  expect(calls).toContain('patch Service shop/webhook');
+  const wrong: string[] = [];
+  for (const [index, call] of calls.entries())
+    for (const when of ['before', 'after'] as const) {
+      const { led, warnings } = await cutOverWith(index + 1, when);
+      if (warnings.length > 0 || led.some((port) => port !== 2000))
+        wrong.push(`${when} ${call}: ${led} ${warnings}`);
+    }
+  expect(wrong).toEqual([]);
+});
