@@ -21,7 +21,8 @@ export async function findTarget(
   place: Place,
 ): Promise<{ target: Target; ways: Way[] }> {
   const { api } = opened;
-  const { choice, address } = routeSettings(options, opened);
+  const { choice, address: named } = routeSettings(options, opened);
+  const address = choice === 'relay' ? undefined : named;
   const hints = await hintsOf(opened);
   const look = (emit: Emit): Promise<Target> =>
     withPermissionList(opened, choice, () => discover(api, opened.wanted, hints, emit));

@@ -1,21 +1,29 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { endOrphan, orphanPid } from '../controller/orphan.ts';
 import { startTimeOf } from '../controller/process-identity.ts';
 import type { Emit } from '../report/events.ts';
-import { controllerRecord, isRunning, otherSessions, type Place, removeDirectory } from './place.ts';
+import { controllerRecord, isRunning, type Place, removeDirectory, sessionDirectories } from './place.ts';
 
 const OWNER = 'devloop.json';
 
-/** Writes which devloop process owns a session's directory. */
-export async function claimDirectory(directory: string): Promise<void> {
+/**
+ * Makes a session's directory. It comes into being with the name of its owner in it, so that another devloop that begins right
+ * now does not take it for one that a dead session left.
+ */
+export async function claimDirectory(place: Place, session: string): Promise<string> {
   const owner = { pid: process.pid, processStart: (await startTimeOf(process.pid)) ?? '' };
-  await writeFile(join(directory, OWNER), JSON.stringify(owner), { mode: 0o600 });
+  const directory = join(place.stateDirectory, session);
+  const unclaimed = join(place.stateDirectory, `.${session}`);
+  await mkdir(unclaimed, { recursive: true, mode: 0o700 });
+  await writeFile(join(unclaimed, OWNER), JSON.stringify(owner), { mode: 0o600 });
+  await rename(unclaimed, directory);
+  return directory;
 }
 
 /** Ends controllers whose devloop was killed, and removes the files of those sessions. */
 export async function endOrphans(place: Place, emit: Emit): Promise<void> {
-  for (const { directory } of await otherSessions(place)) {
+  for (const directory of await sessionDirectories(place)) {
     if (await hasLivingOwner(directory)) continue;
     const ended = await endOrphan(controllerRecord(directory));
     if (ended)
@@ -30,7 +38,7 @@ export async function endOrphans(place: Place, emit: Emit): Promise<void> {
 /** Controllers whose devloop was killed: the next `up` or `down` ends them. */
 export async function orphanPids(place: Place): Promise<number[]> {
   const pids: number[] = [];
-  for (const { directory } of await otherSessions(place)) {
+  for (const directory of await sessionDirectories(place)) {
     const pid = (await hasLivingOwner(directory)) ? undefined : await orphanPid(controllerRecord(directory));
     if (pid !== undefined) pids.push(pid);
   }

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { homedir, hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
 import type { Holder } from '../cluster/lease.ts';
@@ -56,25 +56,14 @@ export async function isRunning(pid: number, processStart: string): Promise<bool
   return start !== undefined && (processStart === '' || start === processStart);
 }
 
-export async function sessionDirectory(place: Place, session: string): Promise<string> {
-  const directory = join(place.stateDirectory, session);
-  await mkdir(directory, { recursive: true, mode: 0o700 });
-  return directory;
-}
-
 export function controllerRecord(directory: string): string {
   return join(directory, 'controller.json');
 }
 
-/** Directories of sessions that ran here, this one's left out. */
-export async function otherSessions(
-  place: Place,
-  session?: string,
-): Promise<{ session: string; directory: string }[]> {
+/** Directories of sessions that run here, or ran. */
+export async function sessionDirectories(place: Place): Promise<string[]> {
   const names = await readdir(place.stateDirectory).catch(() => []);
-  return names
-    .filter((name) => name !== session)
-    .map((name) => ({ session: name, directory: join(place.stateDirectory, name) }));
+  return names.filter((name) => !name.startsWith('.')).map((name) => join(place.stateDirectory, name));
 }
 
 export async function removeDirectory(directory: string): Promise<void> {

@@ -19,7 +19,7 @@ import { findKeyPairs } from './key-pairs.ts';
 import { type Opened, open } from './open.ts';
 import type { Io, UpOptions } from './options.ts';
 import { claimDirectory, endOrphans } from './orphans.ts';
-import { holderHere, newSessionId, removeDirectory, sessionDirectory, thisPlace } from './place.ts';
+import { holderHere, newSessionId, removeDirectory, thisPlace } from './place.ts';
 import { putBack } from './put-back.ts';
 import { quietManager } from './quiet-manager.ts';
 import { cutOver, followMends } from './route/cut-over.ts';
@@ -41,8 +41,7 @@ export async function up(options: UpOptions, io: Io): Promise<void> {
   }
   await endOrphans(place, io.emit);
   const id = newSessionId();
-  const directory = await sessionDirectory(place, id);
-  await claimDirectory(directory);
+  const directory = await claimDirectory(place, id);
   const files = localFiles(directory, opened, options);
   await mkdir(join(directory, 'tmp'), { recursive: true, mode: 0o700 });
   const { context } = opened.api;
