@@ -11,7 +11,7 @@ export interface Metadata {
   finalizers?: string[];
   labels?: Record<string, string>;
   annotations?: Record<string, string>;
-  ownerReferences?: { kind: string; name: string; uid: string; controller?: boolean }[];
+  ownerReferences?: { apiVersion?: string; kind: string; name: string; uid: string; controller?: boolean }[];
   managedFields?: { manager: string; operation: string; time?: string; fieldsV1?: unknown }[];
 }
 

@@ -81,8 +81,13 @@ export function relaySecret(spec: RelaySpec): Secret & object {
 /**
  * Passes Pod Security `restricted`. Never restarted by the kubelet: the program ends when nobody uses it, and has to stay ended;
  * while somebody does, the session replaces a Pod that is gone. `uid` is left to OpenShift, which gives each namespace its own.
+ * It belongs to the Secret: one that comes into being when that is gone, since the session was put back, is taken away by Kubernetes.
  */
-export function relayPod(spec: RelaySpec, suffix: string, options: { uid: boolean }): Pod & object {
+export function relayPod(
+  spec: RelaySpec,
+  { secret, suffix, uid }: { secret: KubeObject; suffix: string; uid: boolean },
+): Pod & object {
+  const { name } = relaySecretRef(spec);
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -91,6 +96,7 @@ export function relayPod(spec: RelaySpec, suffix: string, options: { uid: boolea
       namespace: spec.namespace,
       labels: { ...ourLabels(spec.session), ...relayLabels(spec.session), ...NO_SIDECAR.labels },
       annotations: NO_SIDECAR.annotations,
+      ownerReferences: [{ apiVersion: 'v1', kind: 'Secret', name, uid: secret.metadata.uid! }],
     },
     spec: {
       ...spec.placement,
@@ -103,12 +109,12 @@ export function relayPod(spec: RelaySpec, suffix: string, options: { uid: boolea
       dnsPolicy: 'Default',
       securityContext: {
         runAsNonRoot: true,
-        ...(options.uid ? { runAsUser: UID, runAsGroup: UID } : {}),
+        ...(uid ? { runAsUser: UID, runAsGroup: UID } : {}),
         seccompProfile: { type: 'RuntimeDefault' },
         ...sysctls(spec.ports),
       },
       containers: [container(spec)],
-      volumes: [{ name: 'program', secret: { secretName: relaySecretRef(spec).name } }],
+      volumes: [{ name: 'program', secret: { secretName: name } }],
     } as Pod['spec'] & object,
   };
 }

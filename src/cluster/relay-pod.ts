@@ -39,23 +39,27 @@ export interface StartedRelay {
  * finds them from anywhere; where the start fails they are removed at once. Rejects with `relay.failed`, or `interrupted`.
  */
 export async function startRelay(api: ClusterApi, options: StartRelayOptions): Promise<StartedRelay> {
-  const secret = relaySecretRef(options);
+  const ref = relaySecretRef(options);
   try {
-    await created(createMarked(api, secret, relaySecret(options), options.emit), secret);
-    return await startPod(api, options);
+    const secret = await created(createMarked(api, ref, relaySecret(options), options.emit), ref);
+    return await startPod(api, options, secret);
   } catch (error) {
-    await discard(api, secret, options.emit);
+    await discard(api, ref, options.emit);
     throw error;
   }
 }
 
 /** One more Pod for a Secret that is there. */
-export async function startPod(api: ClusterApi, options: StartRelayOptions): Promise<StartedRelay> {
+export async function startPod(
+  api: ClusterApi,
+  options: StartRelayOptions,
+  secret: KubeObject,
+): Promise<StartedRelay> {
   const { session, namespace, emit } = options;
   const place: ObjectRef = { kind: 'Namespace', name: namespace };
   // Who may not look at the namespace is hardly on OpenShift, where everybody may.
   const uid = !givesUids(await api.get<KubeObject>(place).catch(() => undefined));
-  const pod = relayPod(options, randomBytes(2).toString('hex'), { uid });
+  const pod = relayPod(options, { secret, suffix: randomBytes(2).toString('hex'), uid });
   const ref = refOf('Pod', pod.metadata);
   try {
     await created(createMarked(api, ref, pod, emit), ref);
@@ -68,9 +72,9 @@ export async function startPod(api: ClusterApi, options: StartRelayOptions): Pro
 }
 
 /** What the API server or somebody's policy says about the creation, told as a failure of the relay. */
-async function created(creation: Promise<unknown>, ref: ObjectRef): Promise<void> {
+async function created<T>(creation: Promise<T>, ref: ObjectRef): Promise<T> {
   try {
-    await creation;
+    return await creation;
   } catch (error) {
     const refusal = error instanceof DevloopError ? error.cause : undefined;
     if (!(refusal instanceof ApiError)) throw error;

@@ -86,7 +86,7 @@ async function look(api: ClusterApi, ref: ObjectRef): Promise<ReturnType<typeof 
 /** Undefined once the Secret is gone: `devloop down` was here, which takes it before the Pods, and nothing must come after it. */
 async function replacement(api: ClusterApi, options: StartRelayOptions): Promise<StartedRelay | undefined> {
   const secret = await api.get(relaySecretRef(options));
-  return secret === undefined ? undefined : await startPod(api, options);
+  return secret === undefined ? undefined : await startPod(api, options, secret);
 }
 
 function pauseMs(failures: number): number {

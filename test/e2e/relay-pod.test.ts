@@ -381,6 +381,35 @@ describe('the relay Pod', () => {
     });
   });
 
+  it('does not outlive its Secret: a start that was put back meanwhile fails at once and leaves nothing', async () => {
+    const overtaken: ClusterApi = {
+      ...api,
+      async create(ref, object, options) {
+        if (ref.kind === 'Pod') await restore(api, 'late', [STRICT], { readySeconds: 0 }, emit, signal);
+        return await api.create(ref, object, options);
+      },
+    };
+    await expect(startRelay(overtaken, { ...spec('late'), emit, signal })).rejects.toMatchObject({
+      code: 'relay.failed',
+    });
+    expect((await findMarked(api, [STRICT], 'late')).marked).toEqual([]);
+  });
+
+  it('goes with its Secret also where the session was killed meanwhile', async () => {
+    const killed: ClusterApi = {
+      ...api,
+      async create(ref, object, options) {
+        if (ref.kind !== 'Pod') return await api.create(ref, object, options);
+        await restore(api, 'killed', [STRICT], { readySeconds: 0 }, emit, signal);
+        await api.create(ref, object, options);
+        throw new Error('killed');
+      },
+      remove: () => Promise.reject(new Error('killed')),
+    };
+    await expect(startRelay(killed, { ...spec('killed'), emit, signal })).rejects.toThrow('killed');
+    await eventually(async () => expect((await findMarked(api, [STRICT], 'killed')).marked).toEqual([]));
+  });
+
   it('is replaced by one with the same labels when it is deleted, and not when its session was put back', async () => {
     let looks = 0;
     const watched: ClusterApi = {

@@ -24,12 +24,14 @@ const spec: RelaySpec = {
   controlPort: 7000,
   ports: [{ name: 'webhook-server', port: 9443 }, { port: 9444 }],
 };
+const secret = { metadata: { name: 'devloop-relay-s1', uid: 'u1' } };
 
 describe("the relay's objects", () => {
   it('are marked from birth, and the Pod is found by the labels that a Service is swapped to', () => {
-    const pod = relayPod(spec, 'ab12', { uid: true });
+    const pod = relayPod(spec, { secret, suffix: 'ab12', uid: true });
     expect(pod.metadata.name).toBe('devloop-relay-s1-ab12');
     expect(pod.metadata.labels).toMatchObject({ 'devloop.dev/session': 's1', ...relayLabels('s1') });
+    expect(pod.metadata.ownerReferences).toMatchObject([{ kind: 'Secret', ...secret.metadata }]);
     expect(relaySecret(spec).metadata.labels).toMatchObject({ 'devloop.dev/session': 's1' });
     expect(relaySecret(spec).metadata.labels).not.toHaveProperty('devloop.dev/relay');
   });
@@ -37,11 +39,11 @@ describe("the relay's objects", () => {
   it('keep the key out of the Pod', () => {
     const { data } = relaySecret(spec);
     expect(Buffer.from(data!['relay.json']!, 'base64').toString()).toBe(spec.config);
-    expect(JSON.stringify(relayPod(spec, 'a', { uid: true }))).not.toContain('hostKey');
+    expect(JSON.stringify(relayPod(spec, { secret, suffix: 'a', uid: true }))).not.toContain('hostKey');
   });
 
   it('give the ports the names by which Services look them up', () => {
-    expect(relayPod(spec, 'a', { uid: true }).spec).toMatchObject({
+    expect(relayPod(spec, { secret, suffix: 'a', uid: true }).spec).toMatchObject({
       containers: [
         {
           ports: [
@@ -55,7 +57,8 @@ describe("the relay's objects", () => {
 
   it('name a user but on OpenShift, and open low ports only where they are asked for', () => {
     const context = (one: RelaySpec, uid: boolean): object =>
-      (relayPod(one, 'a', { uid }).spec as { securityContext: object } & object).securityContext;
+      (relayPod(one, { secret, suffix: 'a', uid }).spec as { securityContext: object } & object)
+        .securityContext;
     expect(context(spec, true)).toMatchObject({ runAsNonRoot: true, runAsUser: 65_532 });
     expect(context(spec, false)).not.toHaveProperty('runAsUser');
     expect(context(spec, true)).not.toHaveProperty('sysctls');
@@ -77,7 +80,9 @@ describe("the relay's objects", () => {
       spec: { selector: {}, template: { spec: { containers: [], serviceAccountName: 'm', ...placement } } },
     } as Deployment;
     expect(placementOf(deployment)).toEqual(placement);
-    expect(relayPod({ ...spec, placement }, 'a', { uid: true }).spec).toMatchObject(placement);
+    expect(relayPod({ ...spec, placement }, { secret, suffix: 'a', uid: true }).spec).toMatchObject(
+      placement,
+    );
     expect(placementOf(undefined)).toEqual({});
   });
 
