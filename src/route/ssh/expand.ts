@@ -18,6 +18,8 @@ export interface Place {
   host: string;
   user: string;
   port: number;
+  /** The name to look for in known_hosts, where it is not that of the host. */
+  hostKeyAlias: string | undefined;
 }
 
 /** OpenSSH's tokens: `%h` and its kind, `~`, `${VARIABLE}`. A path in the account's home is one in HOME. */
@@ -32,10 +34,15 @@ export function expandPath(value: string, place: Place, local: Local): string {
   return expanded;
 }
 
-export function expandTokens(value: string, { alias, host, user, port }: Place, local: Local): string {
+export function expandTokens(
+  value: string,
+  { alias, host, user, port, hostKeyAlias }: Place,
+  local: Local,
+): string {
   const tokens: Record<string, string> = {
     '%': '%',
     h: host,
+    k: hostKeyAlias ?? alias,
     n: alias,
     p: String(port),
     r: user,

@@ -20,6 +20,7 @@ export interface Signing {
   unlocked: Keyring['unlocked'];
   /** Host keys that were agreed to: nobody is asked again after a drop. */
   accepted: Set<string>;
+  env: Record<string, string | undefined>;
   emit: Emit;
   signal: AbortSignal;
 }
@@ -38,7 +39,7 @@ export async function shakeHands(stream: Duplex, host: HostSettings, signing: Si
 async function attempt(
   stream: Duplex,
   host: HostSettings,
-  { ask, unlocked, accepted, emit, signal }: Signing,
+  { ask, unlocked, accepted, env, emit, signal }: Signing,
 ): Promise<Client> {
   const ended = Promise.withResolvers<never>();
   ended.promise.catch(() => undefined);
@@ -53,7 +54,7 @@ async function attempt(
   try {
     const ssh2 = (await import('ssh2')).default;
     const client = new ssh2.Client();
-    const hostKeys = await loadHostKeys(host, { ask: patientAsk, accepted, emit });
+    const hostKeys = await loadHostKeys(host, { ask: patientAsk, accepted, env, emit });
     const found = await gatherIdentities(host, { ask: patientAsk, unlocked, signal });
     const authentication = createAuthentication(ssh2, client, host, found);
     client.on('error', (error: Error & { level?: string; code?: unknown }) => {

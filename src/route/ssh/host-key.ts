@@ -13,6 +13,7 @@ import {
   parseKnownHosts,
   preferredAlgorithms,
 } from './known-hosts.ts';
+import { refuseRevoked } from './revoked.ts';
 import type { HostSettings } from './settings.ts';
 import { typeOf } from './wire.ts';
 
@@ -26,10 +27,17 @@ export interface HostKeys {
   verify(key: Buffer): Promise<void>;
 }
 
-/** `accepted`: the keys that were agreed to, with their names, for as long as it lives; a known_hosts may not be writable. */
+export interface Trust {
+  ask: Ask | undefined;
+  /** The keys that were agreed to, with their names, for as long as it lives; a known_hosts may not be writable. */
+  accepted: Set<string>;
+  env: Record<string, string | undefined>;
+  emit: Emit;
+}
+
 export async function loadHostKeys(
   host: HostSettings,
-  { ask, accepted, emit }: { ask: Ask | undefined; accepted: Set<string>; emit: Emit },
+  { ask, accepted, env, emit }: Trust,
 ): Promise<HostKeys> {
   const files = [...host.userKnownHosts, ...host.globalKnownHosts];
   const lines = (await Promise.all(files.map(readKnown))).flat();
@@ -38,6 +46,8 @@ export async function loadHostKeys(
   return {
     algorithms: preferredAlgorithms(lines, names),
     async verify(key) {
+      if (host.revokedHostKeys !== undefined)
+        await refuseRevoked(host.revokedHostKeys, key, nameOf(host), env);
       const verdict = judge(lines, names, key);
       switch (verdict.kind) {
         case 'known':

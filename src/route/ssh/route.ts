@@ -41,7 +41,7 @@ export async function sshRoute(options: SshOptions): Promise<Route> {
   const host = hops.at(-1)!;
   await checkAddress(named, host);
   const via = formatDestination(host.user, host.host, host.port);
-  const signing: Signing = { ask, unlocked: new Map(), accepted: new Set(), emit, signal };
+  const signing: Signing = { ask, unlocked: new Map(), accepted: new Set(), env, emit, signal };
   const open = async (connectMs: number, how: Signing): Promise<Standing> => {
     const link = await openLink(hops, connectMs, how);
     const abandon = (): void => void link[Symbol.asyncDispose]();

@@ -12,10 +12,10 @@ export interface HostSettings extends Place {
   jumps: Destination[];
   /** A line for the shell that carries the connection on its standard input and output. */
   proxyCommand: string | undefined;
-  /** The name to look for in known_hosts, where it is not that of the host. */
-  hostKeyAlias: string | undefined;
   userKnownHosts: string[];
   globalKnownHosts: string[];
+  /** A file with keys that no host may show. */
+  revokedHostKeys: string | undefined;
   /** What happens with a host that known_hosts does not hold; a changed key is always refused. */
   unknownHosts: 'refuse' | 'ask' | 'accept';
   hashKnownHosts: boolean;
@@ -37,9 +37,14 @@ export function readSettings(text: string, { user, host, port }: Destination, lo
     host: one('hostname', host),
     user: user ?? one('user', local.user),
     port: port ?? Number(one('port', '22')),
+    hostKeyAlias: one('hostkeyalias', '') || undefined,
   };
   const path = (value: string): string => expandPath(value, place, local);
-  const paths = (key: string, fallback: string): string[] => one(key, fallback).split(/\s+/).map(path);
+  // ssh -G writes no quotes around names with blanks; a path begins with one of these.
+  const paths = (key: string, fallback: string): string[] =>
+    one(key, fallback)
+      .split(/\s+(?=[/~%$])/)
+      .map(path);
   const identityFiles = all('identityfile');
   return {
     ...place,
@@ -51,9 +56,9 @@ export function readSettings(text: string, { user, host, port }: Destination, lo
     proxyCommand: isSet(one('proxycommand', 'none'))
       ? expandTokens(one('proxycommand', ''), place, local)
       : undefined,
-    hostKeyAlias: one('hostkeyalias', '') || undefined,
     userKnownHosts: paths('userknownhostsfile', '~/.ssh/known_hosts ~/.ssh/known_hosts2').filter(isSet),
     globalKnownHosts: paths('globalknownhostsfile', '/etc/ssh/ssh_known_hosts').filter(isSet),
+    revokedHostKeys: isSet(one('revokedhostkeys', 'none')) ? path(one('revokedhostkeys', '')) : undefined,
     unknownHosts: UNKNOWN_HOSTS[one('stricthostkeychecking', 'ask')] ?? 'ask',
     hashKnownHosts: one('hashknownhosts', 'no') === 'yes',
     ...alive(Number(one('serveraliveinterval', '0')), Number(one('serveralivecountmax', '3'))),

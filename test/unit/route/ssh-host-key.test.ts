@@ -12,7 +12,7 @@ const no: Ask = async () => '';
 function hostKeys(accepted: Set<string>, ask: Ask | undefined) {
   const settings = ['userknownhostsfile /dev/null', 'globalknownhostsfile none'];
   const host = readSettings(settings.join('\n'), { host: 'box' }, LOCAL);
-  return loadHostKeys(host, { ask, accepted, emit: () => {} });
+  return loadHostKeys(host, { ask, accepted, env: {}, emit: () => {} });
 }
 
 it('trusts a key that was agreed to once more after a drop, though known_hosts does not hold it, and no other', async () => {

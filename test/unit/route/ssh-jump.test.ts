@@ -38,7 +38,14 @@ function hops(): HostSettings[] {
 }
 
 function signing(signal: AbortSignal): Signing {
-  return { ask: undefined, unlocked: new Map(), accepted: new Set<string>(), emit: () => {}, signal };
+  return {
+    ask: undefined,
+    unlocked: new Map(),
+    accepted: new Set<string>(),
+    env: {},
+    emit: () => {},
+    signal,
+  };
 }
 
 it('does not wait for ever for what a jump host does not reach', async () => {

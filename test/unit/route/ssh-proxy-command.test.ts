@@ -32,6 +32,7 @@ it.each(['/nonexistent/command', 'true', "sh -c 'echo SSH-2.0-box; exit 3'", "sh
       ask: undefined,
       unlocked: new Map(),
       accepted: new Set<string>(),
+      env: {},
       emit: () => {},
       signal,
     };

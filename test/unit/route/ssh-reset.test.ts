@@ -21,6 +21,7 @@ it.each([0, 50])('a host that resets the connection after %i ms is an expected f
     ask: undefined,
     unlocked: new Map(),
     accepted: new Set<string>(),
+    env: {},
     emit: () => {},
     signal,
   };

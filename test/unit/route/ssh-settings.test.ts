@@ -51,6 +51,20 @@ it('fills in what stands for the host, the user and the home', () => {
   expect(read(['hostname h', 'proxycommand nc %h %p --user %r']).proxyCommand).toBe('nc h 22 --user dev');
 });
 
+it('reads several files for known_hosts, as ssh -G writes them: blanks in their names, and no quotes', () => {
+  const known = (line: string): string[] => read([line, 'hostkeyalias name']).userKnownHosts;
+  expect(known('userknownhostsfile /tmp/with a blank/known /etc/known')).toEqual([
+    '/tmp/with a blank/known',
+    '/etc/known',
+  ]);
+  expect(known('userknownhostsfile ~/.ssh/%k ~/one two')).toEqual([
+    '/home/dev/.ssh/name',
+    '/home/dev/one two',
+  ]);
+  expect(known('userknownhostsfile none')).toEqual([]);
+  expect(read(['userknownhostsfile %k']).userKnownHosts).toEqual(['box']);
+});
+
 it('follows HOME where OpenSSH goes by the account', () => {
   const elsewhere = { ...local, home: '/tmp/home' };
   const lines = ['userknownhostsfile /home/dev/.ssh/known_hosts /etc/known'];

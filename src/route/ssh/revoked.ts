@@ -1,0 +1,75 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DevloopError, messageOf } from '../../errors.ts';
+import { fingerprint } from './known-hosts.ts';
+import { typeOf } from './wire.ts';
+
+/** What a binary key revocation list begins with. */
+const KRL = 'SSHKRL\n';
+const REVOKED = 1;
+const LIMIT_MS = 10_000;
+
+type Env = Record<string, string | undefined>;
+
+/**
+ * Throws `ssh.host-key` where the file that RevokedHostKeys names holds the key of that host, and where it cannot be read: then
+ * nobody knows which keys are revoked, and OpenSSH trusts none either.
+ */
+export async function refuseRevoked(file: string, key: Buffer, host: string, env: Env): Promise<void> {
+  const revoked = await isRevoked(file, key, env).catch((error) => {
+    throw new DevloopError(
+      'ssh.host-key',
+      `RevokedHostKeys names ${file}, which cannot be read (${messageOf(error)}), so no key of SSH host ${host} can be trusted.`,
+      { hint: `Check with: ssh-keygen -Q -f '${file}' (a key's .pub file)` },
+    );
+  });
+  if (!revoked) return;
+  throw new DevloopError(
+    'ssh.host-key',
+    `The key of SSH host ${host} (${typeOf(key)} ${fingerprint(key)}) is revoked by ${file}.`,
+    { hint: 'The host needs a new key: ask who runs it.' },
+  );
+}
+
+async function isRevoked(file: string, key: Buffer, env: Env): Promise<boolean> {
+  const content = await readFile(file);
+  if (content.subarray(0, KRL.length).toString('latin1') === KRL) return await isInKrl(file, key, env);
+  return listed(content.toString('utf8')).some((one) => one.equals(key));
+}
+
+/** Public keys, one a line. */
+function listed(text: string): Buffer[] {
+  return text.split('\n').flatMap((line, index): Buffer[] => {
+    const [type, base64 = ''] = line.trim().split(/\s+/);
+    if (!type || type.startsWith('#')) return [];
+    const key = Buffer.from(base64, 'base64');
+    if (key.length <= type.length || !key.subarray(4).toString('latin1').startsWith(type))
+      throw new Error(`line ${index + 1} is no public key`);
+    return [key];
+  });
+}
+
+/** A KRL names keys also by hash and by range; OpenSSH, from whose configuration it comes, knows how to read it. */
+async function isInKrl(file: string, key: Buffer, env: Env): Promise<boolean> {
+  const directory = await mkdtemp(join(tmpdir(), 'devloop-key-'));
+  try {
+    const shown = join(directory, 'shown.pub');
+    await writeFile(shown, `${typeOf(key)} ${key.toString('base64')}\n`);
+    return await askKeygen(['-Q', '-f', file, shown], env);
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+}
+
+function askKeygen(args: string[], env: Env): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const options = { env: env as NodeJS.ProcessEnv, timeout: LIMIT_MS };
+    execFile('ssh-keygen', args, options, (error, _, stderr) => {
+      if (error === null) resolve(false);
+      else if (error.code === REVOKED) resolve(true);
+      else reject(new Error(stderr.trim() || `ssh-keygen: ${messageOf(error)}`));
+    });
+  });
+}
