@@ -15,6 +15,7 @@ const leaving = new AbortController();
 let output: OutputOptions = { json: asksForJson(args), putsBack: false, verbosity: 'normal' };
 let printer: Printer | undefined;
 let crashed = false;
+let interruptedAt: number | undefined;
 
 followSignals();
 surviveBrokenPipes();
@@ -50,7 +51,7 @@ async function ask(question: string, options: { hidden: boolean }): Promise<stri
     stdin,
     stderr,
     signal: leaving.signal,
-    interrupt: () => leave('SIGINT'),
+    interrupt: () => interrupt('SIGINT'),
   });
 }
 
@@ -101,17 +102,17 @@ async function reportBug(error: unknown): Promise<void> {
 }
 
 function followSignals(): void {
-  let first: number | undefined;
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => {
-      if (first === undefined) {
-        first = performance.now();
-        leave(signal);
-      } else if (performance.now() - first > ECHO_MS) {
-        printer?.close();
-        process.exit(INTERRUPTED);
-      }
-    });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupt);
+}
+
+/** The first one puts everything back, the next one ends at once; also those that a question at the terminal hears of. */
+function interrupt(signal: string): void {
+  if (interruptedAt === undefined) {
+    interruptedAt = performance.now();
+    leave(signal);
+  } else if (performance.now() - interruptedAt > ECHO_MS) {
+    printer?.close();
+    process.exit(INTERRUPTED);
   }
 }
 

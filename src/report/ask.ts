@@ -22,7 +22,10 @@ export async function askAtTerminal(
   });
   const lines = createInterface({ input: stdin, output, terminal: true });
   // In raw mode the terminal hands Ctrl-C to us instead of making a signal of it.
-  lines.once('SIGINT', () => terminal.interrupt());
+  lines.once('SIGINT', () => {
+    stderr.write('\n');
+    terminal.interrupt();
+  });
   try {
     const answer = lines.question(question, { signal });
     muted = options.hidden;
@@ -33,6 +36,6 @@ export async function askAtTerminal(
     return '';
   } finally {
     lines.close();
-    if (options.hidden) stderr.write('\n');
+    if (options.hidden && !signal.aborted) stderr.write('\n');
   }
 }

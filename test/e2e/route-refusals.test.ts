@@ -1,16 +1,18 @@
-import { rm, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CATALOGUE, type ErrorCode } from '../../src/errors.ts';
 import { account } from '../support/account.ts';
 import { startCluster, type TestCluster } from '../support/cluster/cluster.ts';
 import { run } from '../support/cluster/run.ts';
-import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
+import { BIN, type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
+import { freezer } from '../support/freezer.ts';
 import { loadRelayImage } from '../support/relay-image.ts';
 import { application, checkoutSample, deploySample, NAMESPACE } from '../support/sample-operator.ts';
 import { snapshot } from '../support/snapshot.ts';
 import { makeKey, startSshd, type TestSshd } from '../support/sshd/sshd.ts';
+import { CTRL_C, openTerminal, type Terminal } from '../support/terminal.ts';
 
 /** Nothing is built: what the controller is does not matter here. */
 const SERVER = [
@@ -123,6 +125,57 @@ describe('a route that cannot be taken is one clear error, and leaves the cluste
       await writeFile(known, own);
     });
 
+    describe('whose key a person is asked about, who answers with Ctrl-C:', () => {
+      const known = (): string => join(sshd.dir, 'home/.ssh/known_hosts');
+      /** What the terminal was set to before and after, and the exit code of devloop, frame what it shows. */
+      const asked = async (variables: Record<string, string>): Promise<Terminal> => {
+        const program = [process.execPath, BIN, 'up', ...viaSsh(), ...SERVER]
+          .map((word) => `'${word}'`)
+          .join(' ');
+        const line = `trap : INT; stty -g; ${program}; echo "ended with $?"; stty -g`;
+        const terminal = openTerminal(line, { cwd: checkout.directory, env: { ...env(), ...variables } });
+        await expect.poll(terminal.shown, { timeout: 60_000 }).toContain('Trust it from now on?');
+        return terminal;
+      };
+      const settings = (shown: string): string[] => shown.match(/^[0-9a-f]+(:[0-9a-f]+){10,}/gm) ?? [];
+      let own: string;
+
+      beforeAll(async () => {
+        own = await readFile(known(), 'utf8');
+        await writeFile(known(), '');
+      });
+      afterAll(() => writeFile(known(), own));
+
+      it('everything is put back', async () => {
+        await using terminal = await asked({});
+        terminal.type(CTRL_C);
+        await terminal.closed;
+        expect(terminal.shown()).toContain('ended with 130');
+        expect(terminal.shown().match(/A second Ctrl-C/g)).toHaveLength(1);
+        const [first, last] = settings(terminal.shown());
+        expect(last).toBe(first);
+        expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
+      });
+
+      it('a second one ends at once', async () => {
+        await using way = await freezer(cluster.kubeconfig);
+        await using terminal = await asked({ KUBECONFIG: way.kubeconfig });
+        way.freeze();
+        terminal.type(CTRL_C);
+        await expect.poll(terminal.shown).toContain('A second Ctrl-C leaves at once');
+        // Sooner, it would count as the same Ctrl-C, passed on by npm.
+        await new Promise((resolve) => setTimeout(resolve, 400));
+        terminal.type(CTRL_C);
+        await expect.poll(terminal.shown).toContain('ended with 130');
+        await terminal.closed;
+        const [first, last] = settings(terminal.shown());
+        expect(last).toBe(first);
+        const { code, log } = await runDevloop(['down'], { cwd: checkout.directory, env: env() });
+        expect(code, log).toBe(0);
+        expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
+      });
+    });
+
     it('to a host that forwards nothing', async () => {
       await sshd.restart(['AllowTcpForwarding no']);
       await refuses(viaSsh(), { code: 'ssh.forwarding', message: /./, hint: /AllowTcpForwarding/ });
@@ -157,6 +210,14 @@ describe('a route that cannot be taken is one clear error, and leaves the cluste
   });
 
   describe('relay', () => {
+    it('not for an address that it does not use', async () => {
+      const { code, log } = await runDevloop(
+        ['up', '--dry-run', '--route', 'relay', '--address', '127.0.0.1', ...SERVER],
+        { cwd: checkout.directory, env: env() },
+      );
+      expect(code, log).toBe(0);
+    });
+
     it('with an image that cannot be pulled', async () => {
       await refuses(['--route', 'relay', '--relay-image', 'registry.invalid/node:1'], {
         code: 'relay.failed',

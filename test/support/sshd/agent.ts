@@ -8,14 +8,15 @@ import { end } from './network.ts';
 export interface TestAgent extends AsyncDisposable {
   socket: string;
   /** A private key, and its certificate where there is one. */
-  add(key: string): Promise<void>;
+  add(key: string, ...options: string[]): Promise<void>;
 }
 
-/** A real ssh-agent. */
-export async function startAgent(dir: string): Promise<TestAgent> {
+/** A real ssh-agent. `askpass`: the program that asks a person to agree, for keys that were added with `-c`. */
+export async function startAgent(dir: string, askpass = '/bin/false'): Promise<TestAgent> {
   const socket = join(dir, 'agent.sock');
   const child = spawn('setpriv', ['--pdeathsig', 'KILL', 'ssh-agent', '-D', '-a', socket], {
     stdio: 'ignore',
+    env: { ...process.env, SSH_ASKPASS: askpass, DISPLAY: ':0' },
   });
   const deadline = Date.now() + 5_000;
   while (!existsSync(socket)) {
@@ -24,7 +25,8 @@ export async function startAgent(dir: string): Promise<TestAgent> {
   }
   return {
     socket,
-    add: async (key) => void (await run('ssh-add', ['-q', key], { env: { SSH_AUTH_SOCK: socket } })),
+    add: async (key, ...options) =>
+      void (await run('ssh-add', ['-q', ...options, key], { env: { SSH_AUTH_SOCK: socket } })),
     [Symbol.asyncDispose]: () => end(child),
   };
 }

@@ -37,8 +37,9 @@ it('takes Ctrl-D for an empty answer', async () => {
 });
 
 it('ends with the session at Ctrl-C', async () => {
-  const answer = ask(true);
+  const answer = ask(false);
   stdin.write('\x03');
   await expect(answer).rejects.toThrow();
   expect(leaving.signal.aborted).toBe(true);
+  expect(shown).toMatch(/\n$/);
 });
