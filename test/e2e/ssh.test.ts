@@ -425,6 +425,19 @@ describe('our keys', () => {
     expect((await refusal({ env: gone })).message).toContain('SSH agent');
   });
 
+  it('waits for a person who takes longer to agree to a signature than a host may take', async () => {
+    await using home = await homeOf(sshd);
+    await newKey(home);
+    await authorize(sshd, home);
+    const askpass = join(home.dir, 'agrees');
+    await writeFile(askpass, '#!/bin/sh\nsleep 13\n', { mode: 0o700 });
+    await using agent = await startAgent(home.dir, askpass);
+    await agent.add(home.key, '-c');
+    await rm(home.key);
+    await using opened = await open({ env: { ...home.env, SSH_AUTH_SOCK: agent.socket } });
+    expect(await ask(opened.route.portFor(target.port))).toBe('hello');
+  });
+
   it.each(['ed25519', 'rsa', 'ecdsa'])(
     'signs in with a certificate, from files and from the agent: %s',
     async (type) => {

@@ -5,7 +5,7 @@ import type { Emit } from '../../report/events.ts';
 import { createAuthentication } from './authentication.ts';
 import { formatDestination } from './destination.ts';
 import { type Ask, type HostKeys, loadHostKeys } from './host-key.ts';
-import { gatherIdentities, type Keyring } from './identities.ts';
+import { gatherIdentities, type Identity, type Keyring } from './identities.ts';
 import { Patience } from './patience.ts';
 import { quickenCiphers } from './quick-ciphers.ts';
 import type { HostSettings } from './settings.ts';
@@ -55,8 +55,12 @@ async function attempt(
     const ssh2 = (await import('ssh2')).default;
     const client = new ssh2.Client();
     const hostKeys = await loadHostKeys(host, { ask: patientAsk, accepted, env, emit });
-    const found = await gatherIdentities(host, { ask: patientAsk, unlocked, signal });
-    const authentication = createAuthentication(ssh2, client, host, found);
+    const { identities, problems } = await gatherIdentities(host, { ask: patientAsk, unlocked, signal });
+    // An agent may wait for a person who has to agree, or to touch a key.
+    const patient = identities.map(
+      (one): Identity => ({ ...one, sign: (...what) => patience.pauseFor(() => one.sign(...what)) }),
+    );
+    const authentication = createAuthentication(ssh2, client, host, { identities: patient, problems });
     client.on('error', (error: Error & { level?: string; code?: unknown }) => {
       // A key that cannot sign is passed over.
       if (error.level === 'agent') return;

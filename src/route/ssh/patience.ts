@@ -3,6 +3,7 @@ export class Patience implements Disposable {
   readonly #expire: () => void;
   #leftMs: number;
   #since = 0;
+  #pauses = 0;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(limitMs: number, expire: () => void) {
@@ -11,20 +12,23 @@ export class Patience implements Disposable {
     this.#run();
   }
 
+  /** One question may lead to another: it goes on when the last one is answered. */
   async pauseFor<T>(asking: () => Promise<T>): Promise<T> {
-    const running = this.#timer !== undefined;
-    this[Symbol.dispose]();
-    this.#leftMs -= performance.now() - this.#since;
+    if (this.#pauses++ === 0) {
+      clearTimeout(this.#timer);
+      this.#leftMs -= performance.now() - this.#since;
+    }
     try {
       return await asking();
     } finally {
-      if (running) this.#run();
+      if (--this.#pauses === 0) this.#run();
     }
   }
 
   [Symbol.dispose](): void {
     clearTimeout(this.#timer);
-    this.#timer = undefined;
+    // Whoever is still asked has nobody waiting any more.
+    this.#pauses++;
   }
 
   #run(): void {
