@@ -2,6 +2,7 @@ import type { ClusterApi } from '../cluster/api.ts';
 import type { Target } from '../cluster/discover.ts';
 import type { Supervisor } from '../controller/supervisor.ts';
 import { DevloopError, messageOf } from '../errors.ts';
+import { hasReadyPods } from './answering.ts';
 import { namespacesOf } from './holders.ts';
 import type { Io } from './options.ts';
 import { reportLeft, restore } from './restore.ts';
@@ -74,6 +75,7 @@ async function waitUntilLetGo(
   await Promise.all(
     target.services.map(async (service) => {
       try {
+        if (!(await hasReadyPods(api, service.service))) return;
         await using prober = await serviceProber(api, session, service);
         await probeUntil(prober, 'other', IN_A_ROW, LET_GO_MS, signal);
       } catch (error) {

@@ -28,8 +28,12 @@ export interface Proof {
   cause: string;
 }
 
+/** A call that nobody took. Whatever else kube-apiserver says comes from somebody who was there. */
+const UNANSWERED =
+  /dial tcp|connection refused|no endpoints available|deadline exceeded|timeout|\bEOF\b|connection reset/i;
+
 /**
- * Probes until the gateway has answered (or, with `wanted: 'other'`, has not been asked although it listens) `inARow` times, or the time is up.
+ * Probes until the gateway has answered (or, with `wanted: 'other'`, somebody else has) `inARow` times, or the time is up.
  * In a row, because proxies and API servers follow a new endpoint each at their own time.
  */
 export async function probeUntil(
@@ -62,7 +66,8 @@ function latencyOf(answer: ProbeAnswer): number {
 }
 
 function isWanted(answer: ProbeAnswer, wanted: 'us' | 'other'): boolean {
-  return wanted === 'us' ? answer.reached : !answer.reached && !answer.pending;
+  if (wanted === 'us' || answer.reached) return wanted === 'us' && answer.reached;
+  return !answer.pending && !UNANSWERED.test(answer.cause);
 }
 
 /**

@@ -1,0 +1,45 @@
+import { expect, it } from 'vitest';
+import type { ProbeAnswer, Prober } from '../../../src/cluster/probe.ts';
+import { probeUntil } from '../../../src/session/route/proof.ts';
+
+const US: ProbeAnswer = { reached: true, latencyMs: 1 };
+const PENDING: ProbeAnswer = {
+  reached: false,
+  pending: true,
+  cause: 'kube-apiserver does not know the probe yet',
+};
+const said = (cause: string): ProbeAnswer => ({ reached: false, pending: false, cause });
+const NOBODY = [
+  'dial tcp 10.0.0.5:443: connect: connection refused',
+  'dial tcp 10.0.0.5:443: i/o timeout',
+  'no endpoints available for service "webhook"',
+  'context deadline exceeded',
+  'EOF',
+].map(said);
+const OTHERS = [
+  'the server could not find the requested resource',
+  'tls: failed to verify certificate: x509: certificate signed by unknown authority',
+].map(said);
+
+/** Gives these answers, the last one again and again; resolves to the number that were asked for until it was enough. */
+async function asked(answers: ProbeAnswer[], wanted: 'us' | 'other', inARow: number): Promise<number> {
+  let count = 0;
+  const prober: Prober = {
+    once: async () => answers[Math.min(count++, answers.length - 1)]!,
+    async [Symbol.asyncDispose]() {},
+  };
+  await probeUntil(prober, wanted, inARow, 60_000, new AbortController().signal);
+  return count;
+}
+
+it.each(NOBODY)('nobody is not somebody else: $cause', async (nobody) => {
+  expect(await asked([nobody, nobody, nobody, OTHERS[0]!], 'other', 2)).toBe(5);
+});
+
+it.each(OTHERS)('somebody else is known by any answer: $cause', async (other) => {
+  expect(await asked([US, PENDING, other, US, other], 'other', 2)).toBe(6);
+});
+
+it('what kube-apiserver does not know yet neither counts nor breaks the row', async () => {
+  expect(await asked([US, PENDING, US], 'us', 2)).toBe(3);
+});
