@@ -3,15 +3,15 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CATALOGUE, type ErrorCode } from '../../src/errors.ts';
 import { account } from '../support/account.ts';
-import { startCluster, type TestCluster } from '../support/cluster/cluster.ts';
+import type { TestCluster } from '../support/cluster/cluster.ts';
 import { run } from '../support/cluster/run.ts';
 import { BIN, type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
 import { freezer } from '../support/freezer.ts';
-import { loadRelayImage } from '../support/relay-image.ts';
-import { application, checkoutSample, deploySample, NAMESPACE } from '../support/sample-operator.ts';
+import { type RoutedSample, startRoutedSample } from '../support/routed-sample.ts';
+import { application, type Checkout, NAMESPACE } from '../support/sample-operator.ts';
 import { snapshot } from '../support/snapshot.ts';
-import { makeKey, startSshd, type TestSshd } from '../support/sshd/sshd.ts';
+import { makeKey, type TestSshd } from '../support/sshd/sshd.ts';
 import { CTRL_C, openTerminal, type Terminal } from '../support/terminal.ts';
 
 /** Nothing is built: what the controller is does not matter here. */
@@ -26,23 +26,16 @@ const SERVER = [
 describe('a route that cannot be taken is one clear error, and leaves the cluster as it was:', () => {
   let cluster: TestCluster;
   let sshd: TestSshd;
-  let checkout: Awaited<ReturnType<typeof checkoutSample>>;
-  let before: unknown;
+  let checkout: Checkout;
+  let before: RoutedSample['before'];
+  let sample: RoutedSample;
 
   beforeAll(async () => {
-    cluster = await startCluster({ log: (line) => console.error(line) });
-    await loadRelayImage(cluster);
-    await deploySample(cluster);
-    sshd = await startSshd(['GatewayPorts yes']);
-    checkout = await checkoutSample();
-    before = await snapshot(cluster, NAMESPACE);
+    sample = await startRoutedSample(['GatewayPorts yes']);
+    ({ cluster, sshd, checkout, before } = sample);
   }, 1_800_000);
 
-  afterAll(async () => {
-    await checkout?.[Symbol.asyncDispose]();
-    await sshd?.[Symbol.asyncDispose]();
-    await cluster?.[Symbol.asyncDispose]();
-  });
+  afterAll(() => sample?.[Symbol.asyncDispose]());
 
   const env = (): Record<string, string> => ({ KUBECONFIG: cluster.kubeconfig, ...sshd.env });
 

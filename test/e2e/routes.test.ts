@@ -7,14 +7,14 @@ import { endpointPermissions, neededFor, relayPermissions } from '../../src/clus
 import { apiGroupOf, kindInfo } from '../../src/cluster/resources.ts';
 import type { DevloopEvent } from '../../src/report/events.ts';
 import { account } from '../support/account.ts';
-import { startCluster, type TestCluster } from '../support/cluster/cluster.ts';
+import type { TestCluster } from '../support/cluster/cluster.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
-import { loadRelayImage } from '../support/relay-image.ts';
 import { lostWhileEnding } from '../support/reviews.ts';
-import { application, checkoutSample, deploySample, NAMESPACE, SERVICE } from '../support/sample-operator.ts';
+import { type RoutedSample, startRoutedSample } from '../support/routed-sample.ts';
+import { application, type Checkout, NAMESPACE, SERVICE } from '../support/sample-operator.ts';
 import { snapshot } from '../support/snapshot.ts';
-import { startSshd, type TestSshd } from '../support/sshd/sshd.ts';
+import type { TestSshd } from '../support/sshd/sshd.ts';
 
 const WEBHOOK = 'internal/webhook/v1/application_webhook.go';
 const MESSAGE = 'an Application needs an image';
@@ -30,24 +30,17 @@ describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
   (mode) => {
     let cluster: TestCluster;
     let sshd: TestSshd;
-    let checkout: Awaited<ReturnType<typeof checkoutSample>>;
-    let before: Awaited<ReturnType<typeof snapshot>>;
+    let checkout: Checkout;
+    let before: RoutedSample['before'];
+    let sample: RoutedSample;
     let edits = 0;
 
     beforeAll(async () => {
-      cluster = await startCluster({ ...mode, log: (line) => console.error(line) });
-      await loadRelayImage(cluster);
-      await deploySample(cluster);
-      sshd = await startSshd(['GatewayPorts clientspecified']);
-      checkout = await checkoutSample();
-      before = await snapshot(cluster, NAMESPACE);
+      sample = await startRoutedSample(['GatewayPorts clientspecified'], mode);
+      ({ cluster, sshd, checkout, before } = sample);
     }, 1_800_000);
 
-    afterAll(async () => {
-      await checkout?.[Symbol.asyncDispose]();
-      await sshd?.[Symbol.asyncDispose]();
-      await cluster?.[Symbol.asyncDispose]();
-    });
+    afterAll(() => sample?.[Symbol.asyncDispose]());
 
     const env = (): Record<string, string> => ({ KUBECONFIG: cluster.kubeconfig, CGO_ENABLED: '0' });
     const goEnv = (name: string): string => execFileSync('go', ['env', name], { encoding: 'utf8' }).trim();

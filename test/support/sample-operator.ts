@@ -41,8 +41,12 @@ export async function deploySample(cluster: TestCluster): Promise<void> {
   await rolledOut(cluster);
 }
 
+export interface Checkout extends AsyncDisposable {
+  directory: string;
+}
+
 /** A checkout of its own, free to edit. */
-export async function checkoutSample(): Promise<{ directory: string } & AsyncDisposable> {
+export async function checkoutSample(): Promise<Checkout> {
   const directory = await mkdtemp(join(tmpdir(), 'devloop-checkout-'));
   await cp(SAMPLE, directory, { recursive: true });
   return { directory, [Symbol.asyncDispose]: () => rm(directory, { recursive: true, force: true }) };

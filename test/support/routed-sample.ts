@@ -1,0 +1,29 @@
+import { type ClusterOptions, startCluster, type TestCluster } from './cluster/cluster.ts';
+import { loadRelayImage } from './relay-image.ts';
+import { type Checkout, checkoutSample, deploySample, NAMESPACE } from './sample-operator.ts';
+import { snapshot } from './snapshot.ts';
+import { startSshd, type TestSshd } from './sshd/sshd.ts';
+
+/** The sample operator in a cluster that every route leads out of, and its checkout. */
+export interface RoutedSample extends AsyncDisposable {
+  cluster: TestCluster;
+  sshd: TestSshd;
+  checkout: Checkout;
+  /** The cluster before anything was taken over. */
+  before: Awaited<ReturnType<typeof snapshot>>;
+}
+
+export async function startRoutedSample(
+  sshdConfig: string[],
+  options: ClusterOptions = {},
+): Promise<RoutedSample> {
+  await using stack = new AsyncDisposableStack();
+  const cluster = stack.use(await startCluster({ ...options, log: (line) => console.error(line) }));
+  await loadRelayImage(cluster);
+  await deploySample(cluster);
+  const sshd = stack.use(await startSshd(sshdConfig));
+  const checkout = stack.use(await checkoutSample());
+  const before = await snapshot(cluster, NAMESPACE);
+  const resources = stack.move();
+  return { cluster, sshd, checkout, before, [Symbol.asyncDispose]: () => resources.disposeAsync() };
+}
