@@ -27,7 +27,7 @@ export class Traffic {
 /**
  * Carries a TCP connection over an SSH channel as if there were nothing in between: back-pressure, half-close, and reset. SSH
  * knows no reset, but an orderly end says EOF before it closes; so a channel that closes without is one. The socket must
- * be paused and allow half-open.
+ * be paused, or not connected yet, and allow half-open.
  */
 export function join(socket: Socket, channel: Channel): Traffic {
   const traffic = new Traffic();

@@ -3,6 +3,7 @@ import type { AuthContext, Channel, Connection, ParsedKey } from 'ssh2';
 import ssh2 from 'ssh2';
 import { quickenCiphers } from '../ssh/quick-ciphers.ts';
 import type { ResumableStream } from './resumable.ts';
+import { Spares } from './spares.ts';
 import type { Carrier, WebhookPort } from './webhook-port.ts';
 
 /** ssh2 has keep-alives of its own that cannot be switched off. The stream below knows when the other end is gone. */
@@ -30,7 +31,7 @@ export function serveSsh(stream: ResumableStream, options: SshOptions): void {
     });
     client.once('ready', () => {
       options.onReady();
-      forwardPorts(client, options);
+      forwardPorts(client, stream, options);
     });
   });
   server.injectSocket(stream as unknown as Socket);
@@ -44,12 +45,15 @@ function isClient(attempt: AuthContext, key: ParsedKey): boolean {
   return key.verify(attempt.blob, attempt.signature, attempt.hashAlgo) === true;
 }
 
-function forwardPorts(client: Connection, { ports, log }: SshOptions): void {
+function forwardPorts(client: Connection, stream: ResumableStream, { ports, log }: SshOptions): void {
   const carriers = new Map<WebhookPort, Carrier>();
   client.on('request', (accept, reject, name, info) => {
     const port = 'bindPort' in info ? ports.get(info.bindPort) : undefined;
     if (port === undefined || name !== 'tcpip-forward' || !('bindAddr' in info)) return reject?.();
-    const carrier: Carrier = (socket) => openChannel(client, info.bindAddr, info.bindPort, socket);
+    const open = (): Promise<Channel> => openChannel(client, info.bindAddr, info.bindPort);
+    const spares = new Spares(open);
+    // Across a cut another client may be the next one. Who waits for a channel of its own then goes over to that.
+    const carrier: Carrier = () => (stream.attached ? spares.take() : open());
     carriers.set(port, carrier);
     port.serve(carrier).then(
       () => accept?.(),
@@ -64,15 +68,10 @@ function forwardPorts(client: Connection, { ports, log }: SshOptions): void {
   });
 }
 
-async function openChannel(
-  client: Connection,
-  address: string,
-  port: number,
-  socket: Socket,
-): Promise<Channel> {
+async function openChannel(client: Connection, address: string, port: number): Promise<Channel> {
   return await new Promise((resolve, reject) => {
-    const from = socket.remoteAddress ?? '';
-    client.forwardOut(address, port, from, socket.remotePort ?? 0, (error, channel) =>
+    // From nobody yet; the client does not ask.
+    client.forwardOut(address, port, '', 0, (error, channel) =>
       error === undefined ? resolve(channel) : reject(error),
     );
   });

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { connect } from 'node:net';
-import type { AcceptConnection, Client, ClientChannel, RejectConnection } from 'ssh2';
+import type { Client, ClientChannel } from 'ssh2';
 import { quickenCiphers } from '../ssh/quick-ciphers.ts';
 import { join } from './join.ts';
 import type { RelayKeys } from './keys.ts';
@@ -46,25 +46,17 @@ export async function forwardPorts(
   client.on('tcp connection', ({ destPort }, accept, reject) => {
     const port = gatewayPorts.get(destPort);
     if (port === undefined) reject();
-    else connectGateway(port, stream, accept, reject);
+    else carryToGateway(port, accept());
   });
   await Promise.all([...gatewayPorts.keys()].map((port) => listenInPod(client, port)));
 }
 
-function connectGateway(
-  port: number,
-  stream: ResumableStream,
-  accept: AcceptConnection<ClientChannel>,
-  reject: RejectConnection,
-): void {
-  const socket = connect({ host: LOCALHOST, port, allowHalfOpen: true, noDelay: true });
-  const refused = (): void => reject();
-  socket.once('error', refused);
-  socket.once('connect', () => {
-    // A channel of a session that is over would never be closed.
-    if (stream.destroyed) return void socket.destroy();
-    socket.off('error', refused).pause();
-    join(socket, accept());
+/** The program opens channels ahead of need: there is a connection behind one when its first bytes come. */
+function carryToGateway(port: number, channel: ClientChannel): void {
+  channel.once('data', (first: Buffer) => {
+    const socket = connect({ host: LOCALHOST, port, allowHalfOpen: true, noDelay: true });
+    join(socket, channel);
+    socket.write(first);
   });
 }
 

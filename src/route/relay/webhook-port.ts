@@ -2,8 +2,8 @@ import { createServer, type Server, type Socket } from 'node:net';
 import type { Channel } from 'ssh2';
 import { join, type Traffic } from './join.ts';
 
-/** Opens a channel to the developer's machine for a connection that came in; rejects where it is not taken. */
-export type Carrier = (socket: Socket) => Promise<Channel>;
+/** Gives a channel to the developer's machine for a connection that came in; rejects where there is none any more. */
+export type Carrier = () => Promise<Channel>;
 
 /** A connection that has no channel after so long, in ms, is reset: kube-apiserver gives its TLS handshake no more. */
 const MOST_PATIENCE = 10_000;
@@ -102,7 +102,7 @@ export class WebhookPort {
         continue;
       }
       try {
-        return await carrier(socket);
+        return await carrier();
       } catch {
         // Nothing was sent yet: where the carrier has gone meanwhile, the next one may do it.
         if (carrier === this.#carrier) return undefined;
