@@ -8,6 +8,7 @@ import { makeRelayKeys } from '../../../src/route/relay/keys.ts';
 import { relayRoute } from '../../../src/route/relay/relay.ts';
 import { ResumableStream } from '../../../src/route/relay/resumable.ts';
 import { forwardPorts } from '../../../src/route/relay/ssh-client.ts';
+import { holdings } from '../../support/holdings.ts';
 import { dialTcp, startRelayProgram } from '../../support/relay/program.ts';
 import { echo, listenAsGateway, portOf, startRelayed } from '../../support/relay/relayed.ts';
 
@@ -16,26 +17,27 @@ const { Channel } = createRequire(import.meta.url)('ssh2/lib/Channel.js');
 
 it('gives up at the signal, and leaves no timer', async () => {
   const keys = await makeRelayKeys();
-  const timers = (): number => process.getActiveResourcesInfo().filter((one) => one === 'Timeout').length;
-  const before = timers();
   const stop = new AbortController();
   const refused = new DevloopError('relay.failed', 'no such Pod', { hint: 'kubectl get pods' });
   let dials = 0;
-  const route = relayRoute({
-    via: 'Pod a/b',
-    pods: {},
-    ports: new Map([[1, 2]]),
-    dial: async () => {
-      dials += 1;
-      if (dials === 3) stop.abort(new Error('interrupted'));
-      throw refused;
-    },
-    keys,
-    emit() {},
-    signal: stop.signal,
-  });
-  await expect(route).rejects.toThrow('interrupted');
-  expect(timers()).toBeLessThanOrEqual(before);
+  using route = holdings(() =>
+    relayRoute({
+      via: 'Pod a/b',
+      pods: {},
+      ports: new Map([[1, 2]]),
+      dial: async () => {
+        dials += 1;
+        if (dials === 3) stop.abort(new Error('interrupted'));
+        throw refused;
+      },
+      keys,
+      emit() {},
+      signal: stop.signal,
+    }),
+  );
+  expect(route.held()).toContain('Timeout');
+  await expect(route.begun).rejects.toThrow('interrupted');
+  await expect.poll(route.held).toEqual([]);
 });
 
 it('does not wait for a stream that has closed before SSH began', async () => {
@@ -48,21 +50,21 @@ it('does not wait for a stream that has closed before SSH began', async () => {
 it('leaves neither timer nor connection when it is disposed of', async () => {
   await using gateway = await listenAsGateway((socket) => socket.pipe(socket));
   await using program = await startRelayProgram();
-  const held = (): string[] =>
-    process.getActiveResourcesInfo().filter((one) => one === 'Timeout' || one === 'TCPSocketWrap');
-  const before = held();
-  const route = await relayRoute({
-    via: 'Pod a/b',
-    pods: {},
-    ports: new Map([[portOf(gateway), program.port]]),
-    dial: () => dialTcp(program.controlPort),
-    keys: program.keys,
-    emit() {},
-    signal: new AbortController().signal,
-  });
-  expect(held().length).toBeGreaterThan(before.length);
-  await route[Symbol.asyncDispose]();
-  expect(held()).toEqual(before);
+  using route = holdings(() =>
+    relayRoute({
+      via: 'Pod a/b',
+      pods: {},
+      ports: new Map([[portOf(gateway), program.port]]),
+      dial: () => dialTcp(program.controlPort),
+      keys: program.keys,
+      emit() {},
+      signal: new AbortController().signal,
+    }),
+  );
+  const opened = await route.begun;
+  expect(route.held()).toEqual(expect.arrayContaining(['Timeout', 'TCPWRAP']));
+  await opened[Symbol.asyncDispose]();
+  await expect.poll(route.held).toEqual([]);
 });
 
 it('keeps nothing of connections that have ended', async () => {

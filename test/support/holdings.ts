@@ -1,0 +1,21 @@
+import { AsyncLocalStorage, createHook } from 'node:async_hooks';
+
+/**
+ * Runs `begin` and tells what it, and all that it sets going, holds at the moment: `Timeout` for each timer, `TCPWRAP` for
+ * each connection. What others hold in the same process does not count. What was let go is missed a moment later: poll.
+ */
+export function holdings<T>(begin: () => T): { begun: T; held(): string[] } & Disposable {
+  const own = new AsyncLocalStorage<true>();
+  const held = new Map<number, string>();
+  const hook = createHook({
+    init(id, type) {
+      if (own.getStore() && (type === 'Timeout' || type === 'TCPWRAP')) held.set(id, type);
+    },
+    destroy: (id) => void held.delete(id),
+  }).enable();
+  return {
+    begun: own.run(true, begin),
+    held: () => [...held.values()],
+    [Symbol.dispose]: () => void hook.disable(),
+  };
+}
