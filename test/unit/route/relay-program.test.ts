@@ -77,6 +77,28 @@ it('lets a client with the key take over from the one before, who is told so', a
   expect(await relayed.route.explain()).toMatchObject({ cause: expect.stringContaining('another client') });
 });
 
+it('lets who takes over have the callers that came while the client before was cut off', async () => {
+  await using gateway = await listenAsGateway((socket) => socket.pipe(socket));
+  await using other = await listenAsGateway((socket) => socket.end('the other one'));
+  await using relayed = await startRelayed(gateway);
+  const { program, cutter } = relayed;
+  expect(await echo(await relayed.call(), 'the first')).toBe('the first');
+  cutter.refuse(true);
+  cutter.cut('reset');
+  await expect.poll(program.output).toContain('the client has gone');
+  const answered = echo(await relayed.call(), 'who?');
+  await using _second = await relayRoute({
+    via: 'Pod a/b',
+    pods: {},
+    dial: program.dial,
+    keys: program.keys,
+    emit() {},
+    ports: new Map([[portOf(other), program.port]]),
+    signal: new AbortController().signal,
+  });
+  expect(await answered).toBe('the other one');
+});
+
 it('takes nobody without the key, and lets nobody replace its client', async () => {
   await using gateway = await listenAsGateway((socket) => socket.pipe(socket));
   await using relayed = await startRelayed(gateway);
