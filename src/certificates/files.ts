@@ -67,6 +67,17 @@ export async function removeKeyPair(directory: string): Promise<void> {
   }
 }
 
+/** Whether nothing lies there, or only what writeKeyPair made. */
+export async function isFree(directory: string): Promise<boolean> {
+  const names = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw writeFailure(directory, error);
+  });
+  if (names.length === 0) return true;
+  const links = await linksToCurrent(directory);
+  return names.every((name) => name === CURRENT || name === MADE || OURS.test(name) || links.includes(name));
+}
+
 async function makeDirectory(directory: string): Promise<void> {
   const made = await makePath(directory);
   if (made !== undefined) await writeFile(join(directory, MADE), made, { mode: 0o600 });

@@ -8,7 +8,15 @@ export interface EnvironmentParts {
   /** TMPDIR of the controller: controller-runtime looks for its certificate below it. */
   temporary?: string;
   paths: MountedPath[];
+  /** Of the Pod, where the program would read it from a file that only Pods have. */
+  namespace?: string | undefined;
 }
+
+/** What Kubernetes' own libraries and many operators read before that file, with the same meaning. */
+const OWN_NAMESPACE = ['OPERATOR_NAMESPACE', 'POD_NAMESPACE'];
+
+/** Where a Pod finds its own namespace. */
+export const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
 
 /** What describes the container and not the operator. */
 const OF_THE_CONTAINER = new Set([
@@ -32,6 +40,7 @@ export function controllerEnvironment(parts: EnvironmentParts): {
   notes: string[];
 } {
   const env: Record<string, string> = {};
+  if (parts.namespace !== undefined) for (const name of OWN_NAMESPACE) env[name] = parts.namespace;
   for (const [name, value] of Object.entries(parts.inherited)) if (value !== undefined) env[name] = value;
   for (const [name, value] of Object.entries(parts.deployment)) {
     if (!OF_THE_CONTAINER.has(name)) env[name] = rewritePaths(value, parts.paths);

@@ -38,6 +38,13 @@ const KNOWN: Known[] = [
     }),
   },
   {
+    pattern: /open \S+\/serviceaccount\/namespace: no such file/,
+    explain: () => ({
+      message: 'it reads its namespace from a file that only Pods have',
+      hint: 'name it in devloop.yaml, by the variable that the program takes before the file: controller: {env: {OPERATOR_NAMESPACE: …}}',
+    }),
+  },
+  {
     pattern: /unable to find leader election namespace/,
     explain: () => ({
       message: 'it wants leader election, which needs a Pod',

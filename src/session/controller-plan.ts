@@ -1,72 +1,57 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, delimiter, dirname, join, resolve } from 'node:path';
-import type { ClusterApi } from '../cluster/api.ts';
 import { ownPaths } from '../cluster/candidates.ts';
 import type { Target } from '../cluster/discover.ts';
-import { namedMounts } from '../cluster/files.ts';
 import { expandArguments, readPodEnvironment } from '../cluster/pod-environment.ts';
 import { localArguments } from '../controller/arguments.ts';
 import { goBuildCommand } from '../controller/build.ts';
-import { controllerEnvironment } from '../controller/environment.ts';
+import { controllerEnvironment, NAMESPACE_FILE } from '../controller/environment.ts';
 import { findMainPackage, type MainPackageHints } from '../controller/main-package.ts';
 import { isPortBusy } from '../controller/port.ts';
 import type { ControllerPlan } from '../controller/supervisor.ts';
 import { DevloopError } from '../errors.ts';
-import type { Emit } from '../report/events.ts';
+import { fixedDirectories } from './local-files.ts';
+import { type NeededFile, planMounts } from './mounts.ts';
 import type { Opened } from './open.ts';
-import type { Io, UpOptions } from './options.ts';
 import { controllerRecord, keptProgram } from './place.ts';
-
-export interface LocalFiles {
-  /** The session's own directory. */
-  directory: string;
-  /** Where the key pair lies on this machine, and where the container sees it. */
-  certificates: string;
-  mountedAt: string[];
-}
+import type { Session } from './session.ts';
 
 const GRACE_MS = 10_000;
 const READY_SECONDS = 120;
 
-/** A file that the controller needs on this machine. */
-interface LocalFile {
-  path: string;
-  content: string | Buffer;
+/** How to build and run the controller here, and what of the key pair's places the sources name for good. */
+interface Planned {
+  plan: ControllerPlan;
+  fixed: string[];
 }
 
 /** Lays out what the controller needs, and says how to build and run it. */
-export async function controllerPlan(
-  ...[opened, target, files, options, io]: Parameters<typeof planController>
-): Promise<ControllerPlan> {
-  const { plan, needed } = await planController(opened, target, files, options, io);
+export async function controllerPlan(session: Session): Promise<Planned> {
+  const { needed, ...planned } = await planController(session);
   for (const { path, content } of needed) {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
     await writeFile(path, content, { mode: 0o600 });
   }
-  return plan;
+  return planned;
 }
 
 /**
  * How the controller is built and run here, as much as possible as the Deployment runs it in the cluster, and the files that it
  * needs for that. Writes nothing.
  */
-export async function planController(
-  opened: Opened,
-  target: Target,
-  files: LocalFiles,
-  options: UpOptions,
-  io: Io,
-): Promise<{ plan: ControllerPlan; needed: LocalFile[] }> {
+export async function planController(session: Session): Promise<Planned & { needed: NeededFile[] }> {
+  const { opened, target, files, io } = session;
   const { api, config, root } = opened;
   const { emit } = io;
-  const program = await howToBuild(opened, target, options, files, emit, io.signal);
+  const program = await howToBuild(session);
   const pod = target.deployment
     ? await readPodEnvironment(api, target.deployment)
     : { values: {}, unknown: [] };
   for (const { name, why } of pod.unknown)
     emit({ type: 'warning', message: `The controller's variable ${name} is left out: ${why}.` });
   const own = target.deployment ? expandArguments(containerArguments(target), pod.values) : [];
-  const mounts = await planMounts(api, target, files, [...own, ...Object.values(pod.values)], emit);
+  const words = [...own, ...Object.values(pod.values)];
+  const mounts = await planMounts(api, target, files, words, emit);
   const { paths } = mounts;
   const { args, notes } = localArguments(own, { paths, busyPorts: await busyPorts(own) });
   for (const note of notes)
@@ -80,6 +65,7 @@ export async function planController(
     deployment: { ...pod.values, ...config.controller?.env },
     temporary: join(files.directory, 'tmp'),
     paths,
+    namespace: session.sourcePaths.has(NAMESPACE_FILE) ? target.namespace : undefined,
     ...(kubeconfig === undefined ? {} : { kubeconfig: kubeconfig.paths.join(delimiter) }),
   });
   for (const note of environment.notes) emit({ type: 'warning', message: note });
@@ -96,7 +82,8 @@ export async function planController(
     stateFile: controllerRecord(files.directory),
     keptProgram: keptProgram(io.env, root),
   };
-  return { plan, needed: [...mounts.needed, ...(kubeconfig?.needed ?? [])] };
+  const fixed = fixedDirectories(files.mountedAt, words, session.sourcePaths);
+  return { plan, fixed, needed: [...mounts.needed, ...(kubeconfig?.needed ?? [])] };
 }
 
 interface Program {
@@ -107,14 +94,8 @@ interface Program {
   takesArguments: boolean;
 }
 
-async function howToBuild(
-  opened: Opened,
-  target: Target,
-  options: UpOptions,
-  files: LocalFiles,
-  emit: Emit,
-  signal: AbortSignal,
-): Promise<Program> {
+async function howToBuild({ opened, target, options, files, io }: Session): Promise<Program> {
+  const { emit, signal } = io;
   const { root, config } = opened;
   const settings = config.controller ?? {};
   const watched = settings.watch?.map((path) => resolve(root, path));
@@ -166,34 +147,6 @@ function containerArguments(target: Target): string[] {
   return isShell ? [] : [...command.slice(1), ...args];
 }
 
-/** Where each mounted path that the arguments name lies here, and what has to lie there. */
-async function planMounts(
-  api: ClusterApi,
-  target: Target,
-  files: LocalFiles,
-  words: string[],
-  emit: Emit,
-): Promise<{ paths: { from: string; to: string }[]; needed: LocalFile[] }> {
-  const needed: LocalFile[] = [];
-  const paths = files.mountedAt.map((from) => ({ from, to: files.certificates }));
-  const mounts = (await namedMounts(api, target, words)).filter(
-    (mount) => !files.mountedAt.includes(mount.path),
-  );
-  for (const [index, mount] of mounts.entries()) {
-    const directory = join(files.directory, 'mounts', String(index));
-    // Keys of Secrets and ConfigMaps cannot hold a slash; `items` may name sub-directories.
-    for (const [name, content] of Object.entries(mount.files))
-      needed.push({ path: join(directory, name), content });
-    const to = mount.isFile ? join(directory, Object.keys(mount.files)[0]!) : directory;
-    paths.push({ from: mount.path, to });
-    emit({
-      type: 'note',
-      message: `Mounted ${mount.isFile ? 'file' : 'directory'} ${mount.path}\nlies here at ${to}.`,
-    });
-  }
-  return { paths, needed };
-}
-
 async function busyPorts(args: string[]): Promise<number[]> {
   const ports = [
     ...new Set(
@@ -208,7 +161,7 @@ async function busyPorts(args: string[]): Promise<number[]> {
 function kubeconfigFor(
   { api, chosen }: Opened,
   directory: string,
-): { paths: string[]; needed: LocalFile[] } | undefined {
+): { paths: string[]; needed: NeededFile[] } | undefined {
   const own = api.kubeconfigFiles;
   if (chosen.context === undefined)
     return chosen.kubeconfig === undefined ? undefined : { paths: own, needed: [] };

@@ -13,11 +13,9 @@ import type { Session } from './session.ts';
  * and fails where `up` would.
  */
 export async function tellPlan(session: Session): Promise<void> {
-  const { opened, target, ways, files, options, io } = session;
+  const { opened, target, ways, options, io } = session;
   await readKeyPairs(session);
-  const controller = options.controller
-    ? (await planController(opened, target, files, options, io)).plan
-    : undefined;
+  const controller = options.controller ? (await planController(session)).plan : undefined;
   const mayHold = (await missing(opened.api, leasePermissions(namespacesOf(target)))).length === 0;
   for (const dead of sessionsOn(target)) io.emit({ type: 'note', message: putBackFirst(dead) });
   if (!mayHold) io.emit({ type: 'warning', message: NO_LEASES });

@@ -19,11 +19,12 @@ export async function findTarget(
   options: UpOptions,
   io: Io,
   place: Place,
-): Promise<{ target: Target; ways: Way[] }> {
+): Promise<{ target: Target; ways: Way[]; sourcePaths: ReadonlySet<string> }> {
   const { api } = opened;
   const { choice, address: named } = routeSettings(options, opened);
   const address = choice === 'relay' ? undefined : named;
   const hints = await hintsOf(opened);
+  const { paths: sourcePaths } = hints;
   const look = (emit: Emit): Promise<Target> =>
     withPermissionList(opened, choice, () => discover(api, opened.wanted, hints, emit));
   const target = await look(io.emit);
@@ -35,11 +36,11 @@ export async function findTarget(
   const ways = permittedWays(api, rights);
   for (const note of untried(rights)) io.emit({ type: 'note', message: note });
   const inTheWay = await sessionsInTheWay(api, target, place, options.takeOver, io.emit, io.signal);
-  if (inTheWay.sessions.length === 0 || options.dryRun) return { target, ways };
+  if (inTheWay.sessions.length === 0 || options.dryRun) return { target, ways, sourcePaths };
   // One that runs here can put everything back by itself, and its controller holds the ports that ours needs.
   for (const one of inTheWay.living) if (one.local) await endLocal(one.session, one, io);
   for (const session of inTheWay.sessions) await recover(opened, session, target, io);
-  return { target: await look(() => {}), ways };
+  return { target: await look(() => {}), ways, sourcePaths };
 }
 
 const NOTHING_THERE =

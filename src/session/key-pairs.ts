@@ -42,7 +42,9 @@ export async function followKeyPairs(
         return await findKeyPair(opened.api, target, { ...service, calls }, secret, () => {});
       };
       const use = async (found: FoundPair): Promise<void> => {
-        if (index === 0) await layOut(files.certificates, found, io.emit);
+        if (index === 0)
+          for (const directory of [files.certificates, ...files.fixed])
+            await layOut(directory, found, io.emit);
         present(service.serverName, found.pair);
       };
       return followKeyPair(find, use, pairs.get(service.serverName)!, io.emit, signal);

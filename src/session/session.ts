@@ -1,5 +1,5 @@
 import type { Target } from '../cluster/discover.ts';
-import type { LocalFiles } from './controller-plan.ts';
+import type { LocalFiles } from './local-files.ts';
 import type { Opened } from './open.ts';
 import type { Io, UpOptions } from './options.ts';
 import type { Place } from './place.ts';
@@ -16,6 +16,8 @@ export interface Session {
   /** By which the reviews may come here, in the order in which they are tried; none without webhooks. */
   ways: Way[];
   files: LocalFiles;
+  /** All that look like absolute paths in the checkout's sources. */
+  sourcePaths: ReadonlySet<string>;
   options: UpOptions;
   io: Io;
 }

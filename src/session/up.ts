@@ -1,7 +1,5 @@
 import { mkdir } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { removeKeyPair } from '../certificates/files.ts';
+import { join } from 'node:path';
 import { allDone } from '../cluster/all-done.ts';
 import { type HeldLease, holdLease } from '../cluster/lease.ts';
 import { requireFreePort } from '../controller/port.ts';
@@ -9,14 +7,14 @@ import { createSupervisor, type Gate, type Supervisor } from '../controller/supe
 import { messageOf } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
 import { allOrNone } from './all-or-none.ts';
-import { defaultDirectory } from './certificate.ts';
-import { controllerPlan, type LocalFiles } from './controller-plan.ts';
+import { controllerPlan } from './controller-plan.ts';
 import { tellPlan } from './dry-run.ts';
 import { findTarget } from './find-target.ts';
 import { healthAfter } from './health.ts';
 import { describeTarget, leasesOf } from './holders.ts';
-import { findKeyPairs } from './key-pairs.ts';
-import { type Opened, open } from './open.ts';
+import { findKeyPairs, type KeyPairs } from './key-pairs.ts';
+import { layOutFixed, localFiles, removeKeyPairs } from './local-files.ts';
+import { open } from './open.ts';
 import type { Io, UpOptions } from './options.ts';
 import { claimDirectory, endOrphans } from './orphans.ts';
 import { holderHere, newSessionId, removeDirectory, thisPlace } from './place.ts';
@@ -33,11 +31,11 @@ export async function up(options: UpOptions, io: Io): Promise<void> {
   const started = performance.now();
   await using opened = await open(options, io);
   const place = thisPlace(io.env);
-  const { target, ways } = await findTarget(opened, options, io, place);
+  const found = await findTarget(opened, options, io, place);
   if (options.dryRun) {
     const id = '<session>';
     const files = localFiles(join(place.stateDirectory, id), opened, options);
-    return await tellPlan({ id, started, place, opened, target, ways, files, options, io });
+    return await tellPlan({ ...found, id, started, place, opened, files, options, io });
   }
   await endOrphans(place, io.emit);
   const id = newSessionId();
@@ -45,23 +43,13 @@ export async function up(options: UpOptions, io: Io): Promise<void> {
   const files = localFiles(directory, opened, options);
   await mkdir(join(directory, 'tmp'), { recursive: true, mode: 0o700 });
   const { context } = opened.api;
-  io.emit({ type: 'session.started', session: id, context, target: describeTarget(target) });
+  io.emit({ type: 'session.started', session: id, context, target: describeTarget(found.target) });
   try {
-    await run({ id, started, place, opened, target, ways, files, options, io });
+    await run({ ...found, id, started, place, opened, files, options, io });
   } finally {
     await removeDirectory(directory);
-    // Where the user's own process looked; what a user's setting names may be wanted afterwards.
-    if (!options.controller && opened.config.certificates?.directory === undefined)
-      await removeKeyPair(files.certificates);
+    await removeKeyPairs(files, opened, options);
   }
-}
-
-/** The controller's own files lie in the session's directory; a process of the user's looks in the user's temporary directory. */
-function localFiles(directory: string, { config, root }: Opened, options: UpOptions): LocalFiles {
-  const temporary = options.controller ? join(directory, 'tmp') : tmpdir();
-  const named = config.certificates?.directory;
-  const certificates = named === undefined ? defaultDirectory(temporary) : resolve(root, named);
-  return { directory, certificates, mountedAt: [] };
 }
 
 /** The order of these steps is explained in docs/architecture.md; each of them leaves marks by which `putBack` undoes it. */
@@ -80,7 +68,7 @@ async function run(session: Session): Promise<void> {
   await using standing = new AsyncDisposableStack();
   try {
     const pairs = await findKeyPairs(session);
-    supervisor = await prepareController(session, emit, signal, () => route);
+    supervisor = await prepareController(session, pairs, emit, signal, () => route);
     begun = true;
     await holdLeases(session, (lease) => held.push(standing.use(lease)));
     const openingRoute = async (): Promise<void> => {
@@ -134,15 +122,18 @@ function withHealth(emit: Emit, held: HeldLease[]): Emit {
 
 async function prepareController(
   session: Session,
+  pairs: KeyPairs,
   emit: Emit,
   signal: AbortSignal,
   route: () => OpenRoute | undefined,
 ): Promise<Supervisor | undefined> {
-  const { opened, target, files, options, io } = session;
-  if (!options.controller) return undefined;
-  const plan = await controllerPlan(opened, target, files, options, io);
+  if (!session.options.controller) return undefined;
+  const { plan, fixed } = await controllerPlan(session);
   // The supervisor looks again when it starts; here it can still be said before anything is changed.
   if (plan.webhook) await requireFreePort(plan.webhook.port);
+  const [pair] = pairs.values();
+  session.files.fixed = fixed;
+  if (pair) await layOutFixed(session.files, pair, emit);
   const gate: Gate = {
     hold: () => route()?.gateways.hold(),
     release: () => route()?.gateways.release(),

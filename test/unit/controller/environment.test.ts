@@ -41,3 +41,17 @@ test('webhooks that only the shell switches off are said', () => {
   const decided = controllerEnvironment({ inherited, deployment: { ENABLE_WEBHOOKS: 'true' }, paths: [] });
   expect(decided).toEqual({ env: { ENABLE_WEBHOOKS: 'true' }, notes: [] });
 });
+
+test('the namespace of the Pod is said where only a file of the Pod would say it, and nobody else does', () => {
+  const parts = { inherited: {}, deployment: {}, paths: [], namespace: 'operators' };
+  expect(controllerEnvironment(parts).env).toEqual({
+    OPERATOR_NAMESPACE: 'operators',
+    POD_NAMESPACE: 'operators',
+  });
+  const { env } = controllerEnvironment({
+    ...parts,
+    inherited: { OPERATOR_NAMESPACE: 'mine' },
+    deployment: { POD_NAMESPACE: 'theirs' },
+  });
+  expect(env).toEqual({ OPERATOR_NAMESPACE: 'mine', POD_NAMESPACE: 'theirs' });
+});

@@ -87,6 +87,10 @@ test.each([
   ],
   ['no matches for kind "Certificate" in version "cert-manager.io/v1"', 'Certificate of cert-manager.io/v1'],
   ['{"error":"no matches for kind \\"Widget\\" in version \\"a.b/v1\\""}', 'Widget of a.b/v1'],
+  [
+    'open /var/run/secrets/kubernetes.io/serviceaccount/namespace: no such file or directory',
+    'a file that only Pods have',
+  ],
   ['unable to find leader election namespace: not running in-cluster', 'leader election'],
 ])('%s', (line, message) => {
   expect(exitCause(['first', line, 'last'])?.message).toContain(message);

@@ -1,0 +1,53 @@
+import { join } from 'node:path';
+import type { ClusterApi } from '../cluster/api.ts';
+import type { Target } from '../cluster/discover.ts';
+import { namedMounts } from '../cluster/files.ts';
+import { withoutLeaderElection } from '../controller/config-files.ts';
+import type { MountedPath } from '../controller/mounted-paths.ts';
+import type { Emit } from '../report/events.ts';
+import type { LocalFiles } from './local-files.ts';
+
+/** A file that the controller needs on this machine. */
+export interface NeededFile {
+  path: string;
+  content: string | Buffer;
+}
+
+/** Where each mounted path that the arguments name lies here, and what has to lie there. */
+export async function planMounts(
+  api: ClusterApi,
+  target: Target,
+  files: LocalFiles,
+  words: string[],
+  emit: Emit,
+): Promise<{ paths: MountedPath[]; needed: NeededFile[] }> {
+  const needed: NeededFile[] = [];
+  const paths = files.mountedAt.map((from) => ({ from, to: files.certificates }));
+  const mounts = (await namedMounts(api, target, words)).filter(
+    (mount) => !files.mountedAt.includes(mount.path),
+  );
+  for (const [index, mount] of mounts.entries()) {
+    const directory = join(files.directory, 'mounts', String(index));
+    // Keys of Secrets and ConfigMaps cannot hold a slash; `items` may name sub-directories.
+    for (const [name, content] of Object.entries(mount.files))
+      needed.push({ path: join(directory, name), content: localContent(name, content, emit) });
+    const to = mount.isFile ? join(directory, Object.keys(mount.files)[0]!) : directory;
+    paths.push({ from: mount.path, to });
+    emit({
+      type: 'note',
+      message: `Mounted ${mount.isFile ? 'file' : 'directory'} ${mount.path}\nlies here at ${to}.`,
+    });
+  }
+  return { paths, needed };
+}
+
+function localContent(name: string, content: Buffer, emit: Emit): string | Buffer {
+  if (!/\.(ya?ml|json)$/.test(name)) return content;
+  const changed = withoutLeaderElection(content.toString('utf8'));
+  if (changed === undefined) return content;
+  emit({
+    type: 'note',
+    message: `Leader election is switched off in the copy of ${name}: it needs a Pod; the in-cluster manager is quiet.`,
+  });
+  return changed;
+}
