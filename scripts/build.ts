@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { build } from 'esbuild';
-import { assertSlim, slimCommander, slimKubernetesClient } from './build-plugin.ts';
+import { assertSlim, plainBuiltins, slimCommander, slimKubernetesClient } from './build-plugin.ts';
 import { NATIVE, relayProgram } from './build-relay.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -22,10 +22,10 @@ const { metafile } = await build({
   define: { DEVLOOP_VERSION: JSON.stringify(version) },
   // Bundled CommonJS packages call require() for Node's own modules, which an ES module does not have.
   banner: {
-    js: "import { createRequire as createRequire_ } from 'node:module'; const require = createRequire_(import.meta.url); const __dirname = import.meta.dirname;",
+    js: "const require = process.getBuiltinModule('node:module').createRequire(import.meta.url); const __dirname = import.meta.dirname;",
   },
   external: NATIVE,
-  plugins: [slimCommander(), slimKubernetesClient()],
+  plugins: [slimCommander(), slimKubernetesClient(), plainBuiltins()],
   metafile: true,
   logLevel: 'warning',
 });
