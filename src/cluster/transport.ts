@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { request as httpRequest } from 'node:http';
 import { Agent, type AgentOptions, request as httpsRequest, type RequestOptions } from 'node:https';
 import { setTimeout as pause } from 'node:timers/promises';
+import { createSecureContext } from 'node:tls';
 import type { WebSocket } from 'ws';
 import { DevloopError } from '../errors.ts';
 import { ApiError, connectionError, unauthorizedError } from './api-errors.ts';
@@ -37,8 +38,10 @@ export async function createTransport(selected: Selected): Promise<Transport> {
   const agents: Agent[] = [];
   /** An agent stands for one client certificate; an old one ends its calls, and is closed with the others. */
   const newAgent = (): Agent | undefined => {
+    if (base.protocol === 'http:') return undefined;
     if (selected.config.getCurrentCluster()?.proxyUrl) return auth.agent;
-    agents.push(new Agent({ ...tlsOf(auth), keepAlive: true, maxSockets: 16, scheduling: 'lifo' }));
+    const tls = agentTls(auth, selected);
+    agents.push(new Agent({ ...tls, keepAlive: true, maxSockets: 16, scheduling: 'lifo' }));
     return agents.at(-1);
   };
   let agent = newAgent();
@@ -63,7 +66,7 @@ export async function createTransport(selected: Selected): Promise<Transport> {
     const payload = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
     return await exchange(send, urlOf(path, options.query), payload, {
       method,
-      agent: base.protocol === 'http:' ? undefined : agent,
+      agent,
       headers: {
         ...auth.headers,
         accept: options.accept ?? 'application/json',
@@ -150,6 +153,17 @@ function tlsOf({
 }: RequestOptions): AgentOptions {
   const all = { ca, cert, key, pfx, passphrase, rejectUnauthorized, servername };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+}
+
+/** Reads certificates and key once: an agent would for each connection, and would compare their whole text at each call. */
+function agentTls(auth: AuthOptions, selected: Selected): AgentOptions {
+  const { rejectUnauthorized, servername, ...identity } = tlsOf(auth);
+  try {
+    const secureContext = createSecureContext(identity);
+    return { ...tlsOf({ rejectUnauthorized, servername }), secureContext };
+  } catch (error) {
+    throw connectionError(selected, error);
+  }
 }
 
 interface Answer {
