@@ -6,6 +6,11 @@ const STAND_IN = 'stand-in';
 const BUILTIN = 'builtin';
 const ASKED = 'asked by us';
 
+const SOCKS = new Set(['socks', 'socks-proxy-agent']);
+const SOCKS_FILE = './socks-proxy-agent.js';
+/** Called with `new`; a constructor that returns an object gives that. */
+const LATE_AGENT = `export function SocksProxyAgent(...all) { return new (require('${SOCKS_FILE}').SocksProxyAgent)(...all); }`;
+
 /**
  * Of the Kubernetes client we need KubeConfig only, but its index pulls in the whole generated API and undici: 16 MB to
  * ship, and 137 ms of loading in every command that talks to a cluster. Neither is ever called, because our transport is
@@ -13,14 +18,19 @@ const ASKED = 'asked by us';
  *
  * - `import('@kubernetes/client-node')` gives KubeConfig alone, since a dynamic import would keep every export alive,
  * - the modules of the client and of its dependencies count as free of side effects, so that tree shaking drops the rest,
- * - `undici` is an empty CommonJS module: whatever name is imported from it is undefined, and would throw if it were called.
+ * - `undici`, and `socks` where it is for undici, are empty CommonJS modules: whatever name is imported from them is undefined, and
+ *   would throw if it were called,
+ * - what goes through a SOCKS proxy is a file of its own, which is half of all that is left, and is loaded where there is such a proxy.
  */
 export function slimKubernetesClient(): Plugin {
   return {
     name: 'slim-kubernetes-client',
     setup(build) {
       const ofClient = new Set<string>();
-      build.onLoad({ filter: /^undici$/, namespace: STAND_IN }, () => ({ contents: 'module.exports = {};' }));
+      build.onLoad({ filter: /^(undici|socks)$/, namespace: STAND_IN }, () => ({
+        contents: 'module.exports = {};',
+      }));
+      build.onLoad({ filter: /^socks-proxy-agent$/, namespace: STAND_IN }, () => ({ contents: LATE_AGENT }));
       build.onLoad({ filter: /^@/, namespace: STAND_IN }, ({ pluginData }) => ({
         contents: `export { KubeConfig } from '${CLIENT}';`,
         resolveDir: pluginData,
@@ -29,8 +39,10 @@ export function slimKubernetesClient(): Plugin {
         { filter: /.*/ },
         async ({ path, pluginData, ...from }): Promise<OnResolveResult | undefined> => {
           // build.resolve comes back here; the mark ends the circle.
+          if (path === SOCKS_FILE) return { path, external: true };
           if (pluginData === ASKED || !(path === CLIENT || ofClient.has(from.importer))) return undefined;
-          if (path === 'undici') return { path, namespace: STAND_IN, sideEffects: false };
+          const isStandIn = path === 'undici' || (SOCKS.has(path) && from.importer.includes(`/${CLIENT}/`));
+          if (isStandIn) return { path, namespace: STAND_IN, sideEffects: false };
           if (from.kind === 'dynamic-import' && path === CLIENT) {
             return { path, namespace: STAND_IN, pluginData: from.resolveDir };
           }

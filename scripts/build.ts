@@ -12,7 +12,7 @@ const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 
 const { metafile } = await build({
   absWorkingDir: ROOT,
-  entryPoints: ['src/main.ts'],
+  entryPoints: { main: 'src/main.ts', 'socks-proxy-agent': 'socks-proxy-agent' },
   outdir: 'dist',
   bundle: true,
   splitting: true,
