@@ -35,14 +35,13 @@ export function slimKubernetesClient(): Plugin {
         contents: `export { KubeConfig } from '${CLIENT}';`,
         resolveDir: pluginData,
       }));
+      build.onResolve({ filter: /^\.\/socks-proxy-agent\.js$/ }, ({ path }) => ({ path, external: true }));
       build.onResolve(
         { filter: /.*/ },
         async ({ path, pluginData, ...from }): Promise<OnResolveResult | undefined> => {
           // build.resolve comes back here; the mark ends the circle.
-          if (path === SOCKS_FILE) return { path, external: true };
           if (pluginData === ASKED || !(path === CLIENT || ofClient.has(from.importer))) return undefined;
-          const isStandIn = path === 'undici' || (SOCKS.has(path) && from.importer.includes(`/${CLIENT}/`));
-          if (isStandIn) return { path, namespace: STAND_IN, sideEffects: false };
+          if (isStoodIn(path, from.importer)) return { path, namespace: STAND_IN, sideEffects: false };
           if (from.kind === 'dynamic-import' && path === CLIENT) {
             return { path, namespace: STAND_IN, pluginData: from.resolveDir };
           }
@@ -55,6 +54,10 @@ export function slimKubernetesClient(): Plugin {
       );
     },
   };
+}
+
+function isStoodIn(path: string, importer: string): boolean {
+  return path === 'undici' || (SOCKS.has(path) && importer.includes(`/${CLIENT}/`));
 }
 
 /** Commander loads node:child_process for commands that are programs of their own. We have none, and it is a tenth of `--help`. */

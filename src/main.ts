@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { isatty } from 'node:tty';
 import { runProgram } from './cli/program.ts';
 import type { OutputOptions, Task } from './cli/shell.ts';
 import { CATALOGUE, DevloopError, messageOf, originOf } from './errors.ts';
@@ -39,9 +40,10 @@ async function main(): Promise<number> {
 async function run(chosen: OutputOptions, task: Task): Promise<void> {
   output = chosen;
   const { print } = await openPrinter();
-  const { env, stdin, stderr } = process;
+  const { env } = process;
   const io = { emit: print, signal: leaving.signal, env, cwd: process.cwd() };
-  await task(stdin.isTTY && stderr.isTTY ? { ...io, ask } : io);
+  // To ask process.stdin would build it first.
+  await task(isatty(0) && isatty(2) ? { ...io, ask } : io);
 }
 
 async function ask(question: string, options: { hidden: boolean }): Promise<string> {
