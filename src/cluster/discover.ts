@@ -41,14 +41,16 @@ const atOnce: Refuse = (error) => {
   throw error;
 };
 
+/** The cluster is asked while the checkout is still being read. */
 export async function discover(
   api: ClusterApi,
   wanted: Wanted,
-  hints: Hints,
+  reading: Hints | Promise<Hints>,
   emit: Emit,
   refuse: Refuse = atOnce,
 ): Promise<Target> {
-  const candidates = await listCandidates(api, hints);
+  const candidates = await listCandidates(api, reading);
+  const hints = await reading;
   const chosen = await chooseCandidates(api, candidates, wanted, hints);
   const raw = await Promise.all(
     chosen.map(async (candidate) => ({ candidate, service: await readService(api, candidate) })),

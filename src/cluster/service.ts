@@ -181,9 +181,10 @@ async function leadOne<T extends KubeObject>(
 /** The controllers' slices stay when a selector goes, and the mirroring controller adds one; all of them have to go, and stay gone. */
 async function removeControllerSlices(api: ClusterApi, service: Service, emit: Emit): Promise<void> {
   const deadline = Date.now() + 10_000;
-  for (let quietRounds = 0; quietRounds < 2; ) {
+  for (let quietRounds = 0; ; ) {
     const leftovers = (await slicesOf(api, service)).filter(isControllerSlice);
     quietRounds = leftovers.length === 0 ? quietRounds + 1 : 0;
+    if (quietRounds === 2) return;
     await allDone(
       leftovers.map(async (slice) => {
         const ref = refOf('EndpointSlice', slice.metadata);

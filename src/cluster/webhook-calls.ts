@@ -5,8 +5,8 @@ import type { Hints } from './checkout.ts';
 import type { CustomResourceDefinition, Service, WebhookConfiguration } from './objects.ts';
 import { type Kind, kindInfo, type ObjectRef } from './resources.ts';
 
-/** Every Service that kube-apiserver calls for admission, and for conversion of this checkout's own kinds. */
-export async function listCandidates(api: ClusterApi, hints: Hints): Promise<Candidate[]> {
+/** Every Service that kube-apiserver calls for admission, and for conversion of this checkout's own kinds; that may be read meanwhile. */
+export async function listCandidates(api: ClusterApi, hints: Hints | Promise<Hints>): Promise<Candidate[]> {
   const [validating, mutating, definitions] = await Promise.all([
     api.list<WebhookConfiguration>('ValidatingWebhookConfiguration', undefined),
     api.list<WebhookConfiguration>('MutatingWebhookConfiguration', undefined),
@@ -22,7 +22,11 @@ export async function listCandidates(api: ClusterApi, hints: Hints): Promise<Can
 }
 
 /** Who may not read CRDs goes without their conversions: they share the Service of the webhooks nearly always. */
-async function convertedDefinitions(api: ClusterApi, hints: Hints): Promise<CustomResourceDefinition[]> {
+async function convertedDefinitions(
+  api: ClusterApi,
+  reading: Hints | Promise<Hints>,
+): Promise<CustomResourceDefinition[]> {
+  const hints = await reading;
   if (hints.groups.size === 0) return [];
   try {
     const names = (await definitionNames(api)).filter((name) =>

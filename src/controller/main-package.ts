@@ -21,15 +21,19 @@ export async function findMainPackage(
   directory: string,
   hints: MainPackageHints,
 ): Promise<{ package: string; source: string }> {
-  await requireGoModule(directory, hints.signal);
-  const path = /^module\s+(\S+)/m.exec(await readFile(join(directory, 'go.mod'), 'utf8'))?.[1] ?? '';
-  const module: GoModule = { directory, path };
-  const clues: ChoiceHints = {
-    program: hints.command?.[0] === undefined ? undefined : basename(hints.command[0]),
-    dockerfile: await recipesOf(module, 'Dockerfile'),
-    makefile: await recipesOf(module, 'Makefile'),
-  };
-  const usual = chooseMainPackage(await mainsOfUsualPlaces(directory), clues);
+  const path = /^module\s+(\S+)/m.exec(
+    await readFile(join(directory, 'go.mod'), 'utf8').catch(() => ''),
+  )?.[1];
+  const module: GoModule = { directory, path: path ?? '' };
+  const [dockerfile, makefile, mains] = await Promise.all([
+    recipesOf(module, 'Dockerfile'),
+    recipesOf(module, 'Makefile'),
+    mainsOfUsualPlaces(directory),
+    requireGoModule(directory, hints.signal),
+  ]);
+  const program = hints.command?.[0] === undefined ? undefined : basename(hints.command[0]);
+  const clues: ChoiceHints = { program, dockerfile, makefile };
+  const usual = chooseMainPackage(mains, clues);
   if ('package' in usual && usual.certain) return { package: usual.package, source: usual.source };
   const choice = chooseMainPackage(await mainsOfModule(module, hints.paths ?? [], hints.signal), clues);
   if ('package' in choice) return { package: choice.package, source: choice.source };

@@ -10,7 +10,7 @@ import type { CertsOptions, Io } from './options.ts';
 export async function certs(options: CertsOptions, io: Io): Promise<void> {
   await using opened = await open(options, io);
   const { api, config } = opened;
-  const target = await discover(api, opened.wanted, await hintsOf(opened), io.emit);
+  const target = await discover(api, opened.wanted, hintsOf(opened), io.emit);
   const service = target.services[0];
   if (service === undefined) {
     throw new DevloopError(

@@ -43,10 +43,10 @@ export async function planController(session: Session): Promise<Planned & { need
   const { opened, target, files, io } = session;
   const { api, config, root } = opened;
   const { emit } = io;
-  const program = await howToBuild(session);
-  const pod = target.deployment
-    ? await readPodEnvironment(api, target.deployment)
-    : { values: {}, unknown: [] };
+  const [program, pod] = await Promise.all([
+    howToBuild(session),
+    target.deployment ? readPodEnvironment(api, target.deployment) : { values: {}, unknown: [] },
+  ]);
   for (const { name, why } of pod.unknown)
     emit({ type: 'warning', message: `The controller's variable ${name} is left out: ${why}.` });
   const own = target.deployment ? expandArguments(containerArguments(target), pod.values) : [];

@@ -23,8 +23,7 @@ export async function findTarget(
   const { api } = opened;
   const { choice, address: named } = routeSettings(options, opened);
   const address = choice === 'relay' ? undefined : named;
-  const hints = await hintsOf(opened);
-  const { paths: sourcePaths } = hints;
+  const hints = hintsOf(opened);
   const look = (emit: Emit): Promise<Target> =>
     withPermissionList(opened, choice, () => discover(api, opened.wanted, hints, emit));
   const target = await look(io.emit);
@@ -32,6 +31,7 @@ export async function findTarget(
   for (const { service } of target.services) assertTakeable(service, address);
   if (target.services.length === 0 && target.deployment === undefined)
     io.emit({ type: 'note', message: NOTHING_THERE });
+  const { paths: sourcePaths } = await hints;
   const rights = await rightsFor(api, target, choice);
   const ways = permittedWays(api, rights);
   for (const note of untried(rights)) io.emit({ type: 'note', message: note });

@@ -70,8 +70,8 @@ async function run(session: Session): Promise<void> {
     const pairs = await findKeyPairs(session);
     supervisor = await prepareController(session, pairs, emit, signal, () => route);
     begun = true;
-    await holdLeases(session, (lease) => held.push(standing.use(lease)));
     const openingRoute = async (): Promise<void> => {
+      await holdLeases(session, (lease) => held.push(standing.use(lease)));
       if (target.services.length > 0) route = await openRoute(routing, session.ways);
     };
     await allOrNone([openingRoute(), supervisor?.build() ?? Promise.resolve()], ending);

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { selfSignedPair } from '../../certificates/self-signed.ts';
+import { allDone } from '../../cluster/all-done.ts';
 import type { ClusterApi } from '../../cluster/api.ts';
 import { createMarked } from '../../cluster/change.ts';
 import type { TargetService } from '../../cluster/discover.ts';
@@ -118,17 +119,27 @@ async function proveLike(
   await using stack = new AsyncDisposableStack();
   const pair = await selfSignedPair([serverName], { days: 2 });
   gateways.present(serverName, pair);
-  stack.defer(() => removeProbeService(api, session, ref, reach));
-  const created = await createMarked<Service>(api, ref, service, silent);
-  if ('address' in reach) {
-    const to = { address: reach.address, ports: [{ name: '', port }] };
-    await leadTo(api, session, created, () => to, silent);
-  }
   const caBundle = Buffer.from(pair.certificate).toString('base64');
-  const prober = stack.use(
-    await createProber(api, session, { namespace, service: ref.name, port: 443, caBundle }, LANGUAGE),
-  );
-  return await probeUntil(prober, 'us', inARow, limitMs, signal);
+  stack.defer(() => removeProbeService(api, session, ref, reach));
+  const lead = async (): Promise<void> => {
+    const created = await createMarked<Service>(api, ref, service, silent);
+    if ('address' in reach)
+      await leadTo(
+        api,
+        session,
+        created,
+        () => ({ address: reach.address, ports: [{ name: '', port }] }),
+        silent,
+      );
+  };
+  // kube-apiserver needs a moment to know the one, and proxies for the other.
+  const asking = async (): Promise<Prober> =>
+    stack.use(
+      await createProber(api, session, { namespace, service: ref.name, port: 443, caBundle }, LANGUAGE),
+    );
+  const prober = asking();
+  await allDone<unknown>([prober, lead()]);
+  return await probeUntil(await prober, 'us', inARow, limitMs, signal);
 }
 
 /** Led to Pods by a selector, as the user's Service will be; to an address by endpoints of ours. */
@@ -165,9 +176,9 @@ async function removeProbeService(
   ref: ObjectRef,
   reach: Reach,
 ): Promise<void> {
-  await api.remove(ref);
-  if ('pods' in reach) return;
-  await Promise.all([api.remove(ourSliceRef(ref, session)), api.remove({ ...ref, kind: 'Endpoints' })]);
+  const endpoints: ObjectRef[] =
+    'pods' in reach ? [] : [ourSliceRef(ref, session), { ...ref, kind: 'Endpoints' }];
+  await allDone([ref, ...endpoints].map((one) => api.remove(one)));
 }
 
 /** Probes the user's own Service with the caBundle of the user's own configuration: address, port, certificate and trust at once. */
