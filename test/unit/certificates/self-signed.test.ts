@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { inspect } from '../../../src/certificates/inspect.ts';
 import { keyPairFromSecret } from '../../../src/certificates/key-pair.ts';
@@ -16,4 +17,14 @@ test('a self-signed pair is its own caBundle, for openssl and for our own inspec
   const data = { 'tls.crt': pair.certificate, 'tls.key': pair.key };
   const encoded = Object.entries(data).map(([name, text]) => [name, Buffer.from(text).toString('base64')]);
   expect(keyPairFromSecret(Object.fromEntries(encoded), 'Secret ns/name')).toEqual(pair);
+});
+
+test('a self-signed certificate of many names that ends late says so to others', async () => {
+  const names = Array.from({ length: 300 }, (_, index) => `name-${index}.ns.svc`);
+  const { certificate } = await selfSignedPair(names, { days: 365 * 50 });
+  const read = new X509Certificate(certificate);
+  expect(read.subjectAltName).toBe(names.map((name) => `DNS:${name}`).join(', '));
+  expect(read.validToDate.getUTCFullYear()).toBeGreaterThanOrEqual(2075);
+  expect(read.verify(read.publicKey)).toBe(true);
+  expect(read.ca).toBe(true);
 });

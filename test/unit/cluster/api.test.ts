@@ -240,6 +240,16 @@ describe('a server that cannot be reached', () => {
     });
   });
 
+  it('cannot be asked with a key that is none, or of another certificate', async () => {
+    for (const key of ['nothing', pair.key]) {
+      const user = {
+        'client-certificate-data': base64(client.certificate),
+        'client-key-data': base64(key),
+      };
+      await expect(api({ user })).rejects.toMatchObject({ code: 'cluster.unreachable' });
+    }
+  });
+
   it('that the kubeconfig names without a scheme is a broken kubeconfig, not a bug', async () => {
     await expect(api({ cluster: { server: 'localhost:6443' } })).rejects.toMatchObject({
       code: 'kubeconfig.invalid',
