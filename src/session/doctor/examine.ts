@@ -1,11 +1,10 @@
 import type { Io } from '../options.ts';
+import { tellingWait } from '../telling-wait.ts';
 import { type Check, type Finding, findingOf, lateFinding } from './check.ts';
 
 export interface Answered extends Finding {
   check: string;
 }
-
-const TELL_EVERY_MS = 1_000;
 
 /**
  * Runs all checks at once, each within its deadline, and tells their findings in the order of the list as soon as they are
@@ -16,10 +15,12 @@ export async function examine(checks: Check[], io: Io): Promise<Answered[]> {
   const answered: Answered[] = [];
   try {
     for (const { check, findings } of running) {
-      for (const finding of await withProgress(check, findings, io)) {
-        answered.push({ check: check.name, ...finding });
+      const { name, limitSeconds } = check;
+      const answer = { for: `an answer: ${name}`, limitSeconds };
+      for (const finding of await tellingWait(findings, answer, io.emit)) {
+        answered.push({ check: name, ...finding });
         const { code: _, ...shown } = finding;
-        io.emit({ type: 'finding', check: check.name, ...shown });
+        io.emit({ type: 'finding', check: name, ...shown });
       }
     }
     return answered;
@@ -56,21 +57,4 @@ function aborted(signal: AbortSignal): Promise<never> {
     if (signal.aborted) reject(signal.reason);
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
   });
-}
-
-async function withProgress(
-  { name, limitSeconds }: Check,
-  findings: Promise<Finding[]>,
-  io: Io,
-): Promise<Finding[]> {
-  const started = Date.now();
-  const timer = setInterval(() => {
-    const seconds = Math.round((Date.now() - started) / 1000);
-    io.emit({ type: 'waiting', for: `an answer: ${name}`, seconds, limitSeconds });
-  }, TELL_EVERY_MS);
-  try {
-    return await findings;
-  } finally {
-    clearInterval(timer);
-  }
 }

@@ -14,6 +14,7 @@ import { probePath, readProbe } from '../../gateway/probe.ts';
 import type { Emit } from '../../report/events.ts';
 import { hostPort } from '../../route/addresses.ts';
 import type { Reach } from '../../route/route.ts';
+import { tellingWait } from '../telling-wait.ts';
 import type { OpenRoute, Routing } from './routing.ts';
 
 /** What gateways and probers agree on. */
@@ -83,7 +84,8 @@ export async function proveRoute(routing: Routing, open: ProvenEnds, limitMs: nu
   );
   let proof: Proof = { reached: false, latencyMs: 0, cause: 'no Service to prove it by' };
   for (const [like] of kinds.values()) {
-    proof = await proveLike(like!, routing, open, limitMs);
+    const what = { for: `kube-apiserver to reach ${open.route.via}`, limitSeconds: limitMs / 1000 };
+    proof = await tellingWait(proveLike(like!, routing, open, limitMs), what, emit);
     if (!proof.reached) return { ...proof, cause: withFamily(proof.cause, like!.service, open.route.reach) };
   }
   const { name, via } = open.route;
