@@ -388,14 +388,19 @@ describe('one broken thing', () => {
     },
   );
 
+  const untilProbing = (): Promise<void> =>
+    eventually(async () => {
+      const names = await cluster.kubectl(['get', 'validatingwebhookconfigurations', '-o', 'name']);
+      expect(names).toContain('devloop-probe-');
+    });
+
   it('Ctrl-C while it probes: 130, and nothing is left behind', async () => {
     const before = { snapshot: await snapshot(cluster, NAMESPACE), versions: await versions() };
     await using run = startDevloop(['doctor', '--route', 'direct', '--address', BLACK_HOLE], {
       cwd: checkout,
       env: env(),
     });
-    await run.waitFor('waiting');
-    expect(await cluster.kubectl(['get', 'validatingwebhookconfigurations'])).toContain('devloop-probe-');
+    await untilProbing();
     run.signal('SIGINT');
     expect(await run.exited, run.log()).toBe(130);
     expect(await snapshot(cluster, NAMESPACE)).toEqual(before.snapshot);
@@ -408,7 +413,7 @@ describe('one broken thing', () => {
       cwd: checkout,
       env: env(),
     });
-    await run.waitFor('waiting');
+    await untilProbing();
     run.signal('SIGKILL');
     await run.exited;
     expect(await snapshot(cluster, NAMESPACE)).not.toEqual(before.snapshot);
