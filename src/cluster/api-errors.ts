@@ -42,9 +42,16 @@ export class ApiError extends DevloopError {
   }
 }
 
+/** kube-apiserver's words for a webhook that fails closed and was not reached, or gave no answer. */
+export const UNANSWERED_WEBHOOK = /failed calling webhook/;
+
+const LET_IT_PASS =
+  'A webhook that does not answer keeps the change out. See it with kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations; set its failurePolicy to Ignore for as long as it takes to run this command again.';
+
 /** What a user is told about a refusal that no caller expected. */
 export function rejected(error: ApiError, doing: string): DevloopError {
   return new DevloopError(error.code, `${doing}: the API server refused it: ${error.message}`, {
+    ...(UNANSWERED_WEBHOOK.test(error.message) ? { hint: LET_IT_PASS } : {}),
     cause: error,
   });
 }

@@ -1,7 +1,7 @@
 /** What a Pod's status says about the relay. Pure. */
-import type { ApiError } from './api-errors.ts';
+import { type ApiError, UNANSWERED_WEBHOOK } from './api-errors.ts';
 import type { ContainerStatus, Pod } from './objects.ts';
-import { RELAY_CONTAINER } from './relay-manifest.ts';
+import { RELAY_CONTAINER, RELAY_LABEL } from './relay-manifest.ts';
 import { kindInfo, type ObjectRef } from './resources.ts';
 
 export type RelayState =
@@ -97,6 +97,8 @@ export function refusalHint({ message, status }: ApiError, { kind, namespace }: 
   if (/quota|must specify/.test(message)) return `${get} resourcequota shows what is left.`;
   if (/ usage per /.test(message)) return `${get} limitrange -o yaml shows what is allowed.`;
   if (/PodSecurity/.test(message)) return `kubectl get namespace ${namespace} --show-labels shows the level.`;
+  if (UNANSWERED_WEBHOOK.test(message))
+    return `A webhook that decides on Pods does not answer. Have it leave out Pods with the label ${RELAY_LABEL} (objectSelector). If it is that of your operator, nobody answers it without the relay: end devloop up with Ctrl-C, and start it again.`;
   if (/webhook|ValidatingAdmissionPolicy/.test(message))
     return 'A policy of the cluster stands against it: ask for an exception for Pods with the label devloop.dev/relay.';
   if (status === 403) return `kubectl auth can-i create ${kindInfo(kind).plural} -n ${namespace}`;

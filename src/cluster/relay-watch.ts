@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
-import { messageOf } from '../errors.ts';
+import { DevloopError, messageOf } from '../errors.ts';
 import type { ClusterApi } from './api.ts';
 import type { Pod } from './objects.ts';
 import { portForward } from './port-forward.ts';
@@ -68,10 +68,15 @@ async function watch(
       await discard(api, ref, emit);
     } catch (error) {
       if (failures === 0 && !signal.aborted)
-        tell(`${lost} Replacing it failed: ${messageOf(error)}`, 'It is tried again until it succeeds.');
+        tell(`${lost} Replacing it failed: ${messageOf(error)}`, withPatience(error));
       failures++;
     }
   }
+}
+
+function withPatience(error: unknown): string {
+  const cure = error instanceof DevloopError ? error.hint : undefined;
+  return [cure, 'It is tried again until it succeeds.'].filter(Boolean).join('\n');
 }
 
 /** Undefined while nobody can tell: a Pod is not replaced because the API server does not answer. */

@@ -1,0 +1,142 @@
+/** An operator whose own webhook decides on the Pods of its namespace, and lets none in while it does not answer. */
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import type { TestCluster } from '../support/cluster/cluster.ts';
+import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
+import { eventually } from '../support/eventually.ts';
+import { type RoutedSample, startRoutedSample } from '../support/routed-sample.ts';
+import { DEPLOYMENT, NAMESPACE, SERVICE } from '../support/sample-operator.ts';
+import { snapshot } from '../support/snapshot.ts';
+
+const SERVER = ['--', process.execPath, join(import.meta.dirname, '../fixtures/e2e/allows-all.mjs'), '9443'];
+const CONFIGURATION = 'application-operator-validating-webhook-configuration';
+
+let sample: RoutedSample;
+let cluster: TestCluster;
+
+beforeAll(async () => {
+  sample = await startRoutedSample(['GatewayPorts yes']);
+  cluster = sample.cluster;
+}, 1_800_000);
+
+afterAll(() => sample?.[Symbol.asyncDispose]());
+
+afterEach(async () => {
+  await cluster.kubectl(['delete', 'validatingwebhookconfiguration', 'pods', '--ignore-not-found']);
+});
+
+/** As operators do it, their own Pods are left out. */
+async function guardPods(): Promise<void> {
+  const path = 'jsonpath={.webhooks[0].clientConfig.caBundle}';
+  const caBundle = await cluster.kubectl([
+    'get',
+    'validatingwebhookconfiguration',
+    CONFIGURATION,
+    '-o',
+    path,
+  ]);
+  const webhook = {
+    name: 'pods.apps.example.com',
+    admissionReviewVersions: ['v1'],
+    sideEffects: 'None',
+    failurePolicy: 'Fail',
+    timeoutSeconds: 5,
+    clientConfig: { caBundle, service: { namespace: NAMESPACE, name: SERVICE, path: '/pods' } },
+    rules: [{ operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods'] }],
+    namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': NAMESPACE } },
+    objectSelector: { matchExpressions: [{ key: 'control-plane', operator: 'DoesNotExist' }] },
+  };
+  const configuration = {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'ValidatingWebhookConfiguration',
+    metadata: { name: 'pods' },
+    webhooks: [webhook],
+  };
+  await cluster.kubectl(['create', '-f', '-'], { input: JSON.stringify(configuration) });
+}
+
+async function takenOver(): Promise<DevloopRun> {
+  const up = startDevloop(['up', '--route', 'relay', ...SERVER], {
+    cwd: sample.checkout.directory,
+    env: { KUBECONFIG: cluster.kubeconfig },
+  });
+  await up.waitFor('session.ready', undefined, 120_000);
+  await guardPods();
+  return up;
+}
+
+const removeRelay = (...how: string[]): Promise<string> =>
+  cluster.kubectl(['-n', NAMESPACE, 'delete', 'pod', '-l', 'devloop.dev/relay', ...how]);
+
+async function expectEqual(): Promise<void> {
+  await cluster.kubectl(['delete', 'validatingwebhookconfiguration', 'pods']);
+  await eventually(async () => expect(await snapshot(cluster, NAMESPACE)).toEqual(sample.before));
+  await cluster.kubectl(['-n', NAMESPACE, 'rollout', 'status', `deployment/${DEPLOYMENT}`, '--timeout=60s']);
+}
+
+it.each([
+  ['is told to end', ['--wait=false']],
+  ['is gone at once', ['--force', '--grace-period=0']],
+])(
+  'a relay Pod that %s cannot be replaced, which is told with its cure; Ctrl-C puts all back',
+  async (_, how) => {
+    await using up = await takenOver();
+    await removeRelay(...how);
+    const warning = await up.waitFor('warning', (event) => event.message.includes('is lost'));
+    expect(warning.message).toContain('failed calling webhook "pods.apps.example.com"');
+    expect(warning.hint).toContain('leave out Pods with the label devloop.dev/relay');
+    up.signal('SIGINT');
+    expect(await up.exited, up.log()).toBe(130);
+    await expectEqual();
+  },
+);
+
+it('a webhook that decides on all that down has to change is named, with what lets down in', async () => {
+  await using up = await takenOver();
+  const configuration = ['validatingwebhookconfiguration', 'pods', '--type', 'json', '-p'];
+  const rules = [
+    {
+      operations: ['*'],
+      apiGroups: ['', 'apps'],
+      apiVersions: ['v1'],
+      resources: ['services', 'deployments'],
+    },
+  ];
+  const patch = (path: string, value: unknown): Promise<string> =>
+    cluster.kubectl([
+      'patch',
+      ...configuration,
+      JSON.stringify([{ op: 'add', path: `/webhooks/0/${path}`, value }]),
+    ]);
+  await patch('rules', rules);
+  await patch('objectSelector', {});
+  up.signal('SIGKILL');
+  await up.exited;
+  const command = { cwd: tmpdir(), env: { KUBECONFIG: cluster.kubeconfig } };
+  const refused = await runDevloop(['down'], command);
+  expect(refused.code, refused.log).not.toBe(0);
+  expect(refused.events.at(-1)).toMatchObject({
+    type: 'error',
+    message: expect.stringContaining('failed calling webhook "pods.apps.example.com"'),
+    hint: expect.stringContaining('failurePolicy'),
+  });
+  await patch('failurePolicy', 'Ignore');
+  const { code, log } = await runDevloop(['down'], command);
+  expect(code, log).toBe(0);
+  await expectEqual();
+});
+
+it('down puts everything back in that state too', async () => {
+  await using up = await takenOver();
+  await removeRelay('--force', '--grace-period=0');
+  await up.waitFor('warning', (event) => event.message.includes('is lost'));
+  up.signal('SIGKILL');
+  await up.exited;
+  const { code, log } = await runDevloop(['down'], {
+    cwd: tmpdir(),
+    env: { KUBECONFIG: cluster.kubeconfig },
+  });
+  expect(code, log).toBe(0);
+  await expectEqual();
+});
