@@ -4,7 +4,7 @@ import type { ClusterApi } from './api.ts';
 import { ApiError } from './api-errors.ts';
 import { SESSION_LABEL } from './marks.ts';
 import type { Lease } from './objects.ts';
-import { describe, type ObjectRef } from './resources.ts';
+import { describe, type Kind, type ObjectRef } from './resources.ts';
 
 const INFO_ANNOTATION = 'devloop.dev/holder';
 export const LEASE_SECONDS = 15;
@@ -36,6 +36,13 @@ export function leaseRef({ kind, namespace, name }: ObjectRef): ObjectRef {
     kind: 'Lease',
     name: `devloop.${kind.toLowerCase()}.${name}`.slice(0, 253),
   };
+}
+
+/** What is taken over. */
+export const LEASED_KINDS: Kind[] = ['Service', 'Deployment'];
+
+export function isLeaseOf(lease: ObjectRef, kind: Kind): boolean {
+  return lease.name.startsWith(`devloop.${kind.toLowerCase()}.`);
 }
 
 export function holderOf(lease: Lease): Holder | undefined {

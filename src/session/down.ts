@@ -45,13 +45,22 @@ export async function down(options: DownOptions, io: Io): Promise<void> {
     return;
   }
   const refused: Occupant[] = [];
+  const failures: unknown[] = [];
   let left = 0;
   for (const [session, objects] of sessions) {
-    const outcome = await endSession(api, session, objects, { namespaces, options, place, io });
+    // What fails in one session must not keep the next one from being put back.
+    const outcome = await endSession(api, session, objects, { namespaces, options, place, io }).catch(
+      (error) => {
+        io.signal.throwIfAborted();
+        failures.push(error);
+        return 0;
+      },
+    );
     if (typeof outcome === 'number') left += outcome;
     else refused.push(outcome);
   }
   if (!options.dryRun) await endOrphans(place, io.emit);
+  if (failures.length > 0) throw failures[0];
   if (refused[0]) throw heldBy(refused[0], undefined);
   if (left > 0) throw incomplete(left);
 }

@@ -1,4 +1,5 @@
 import type { ClusterApi } from '../cluster/api.ts';
+import { isLeaseOf, LEASED_KINDS } from '../cluster/lease.ts';
 import { findMarked, type Marked } from '../cluster/marked.ts';
 import { describe } from '../cluster/resources.ts';
 import {
@@ -11,6 +12,7 @@ import {
   waitForControllerSlices,
   wake,
 } from '../cluster/undo.ts';
+import { DevloopError } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
 
 export interface RestoreOptions {
@@ -41,7 +43,7 @@ export async function restore(
   emit: Emit,
   signal: AbortSignal,
 ): Promise<Restored> {
-  const { marked } = await findMarked(api, namespaces, session);
+  const { marked, unseen } = await findMarked(api, namespaces, session);
   options.onFound?.(changesOf(marked));
   const context: UndoContext = { api, emit, signal, readySeconds: options.readySeconds };
   const services = marked.filter((one) => one.ref.kind === 'Service').map((one) => one.ref);
@@ -58,6 +60,7 @@ export async function restore(
   await attempt(() => removeCreated(context, marked));
   await attempt(async () => options.afterServices?.());
   await attempt(() => removeRelays(context, marked));
+  await attempt(async () => refuseHalf(session, marked, unseen));
   // While something is left to be put back, the Lease goes on saying whose it is.
   if (failures.length > 0) throw failures[0];
   await removeLeases(context, marked);
@@ -66,6 +69,22 @@ export async function restore(
     changes: changesOf(marked),
     left: left.filter((one) => one.kept.length > 0),
   };
+}
+
+/** A Lease says that an object of its kind may have been changed: whoever may not look for that cannot say that it is put back. */
+function refuseHalf(session: string, marked: Marked[], unseen: string[]): void {
+  const leases = marked.map(({ ref }) => ref).filter(({ kind }) => kind === 'Lease');
+  const isHidden = (place: string): boolean =>
+    leases.some((lease) =>
+      LEASED_KINDS.some((kind) => isLeaseOf(lease, kind) && place === `${kind} in ${lease.namespace}`),
+    );
+  const hidden = unseen.filter(isHidden);
+  if (hidden.length === 0) return;
+  throw new DevloopError(
+    'cluster.forbidden',
+    `Session ${session} may have changed what your account may not list: ${hidden.join(', ')}. The rest is put back.`,
+    { hint: 'devloop down, by an account that may list and patch it' },
+  );
 }
 
 /** Leases are no changes. */
