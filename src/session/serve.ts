@@ -1,7 +1,5 @@
 import type { HeldLease } from '../cluster/lease.ts';
 import type { Supervisor } from '../controller/supervisor.ts';
-import { DevloopError } from '../errors.ts';
-import { describeTarget } from './holders.ts';
 import { followKeyPairs, type KeyPairs } from './key-pairs.ts';
 import type { OpenRoute } from './route/routing.ts';
 import type { Session } from './session.ts';
@@ -14,7 +12,7 @@ export interface Serving {
   supervisor: Supervisor | undefined;
 }
 
-/** The long part: changes are built and swapped in, certificates are followed, until the signal aborts or another session takes over. */
+/** The long part: changes are built and swapped in, certificates are followed, until the signal aborts. */
 export async function serve(session: Session, serving: Serving, signal: AbortSignal): Promise<void> {
   const { held, pairs, route, supervisor } = serving;
   const { io } = session;
@@ -28,7 +26,7 @@ export async function serve(session: Session, serving: Serving, signal: AbortSig
   });
   const present: OpenRoute['gateways']['present'] = (name, pair) => route?.gateways.present(name, pair);
   const following = followKeyPairs(session, pairs, present, signal);
-  await Promise.race([ended, supervisor?.follow() ?? ended, ...held.map((lease) => lost(lease, session))]);
+  await Promise.race([ended, supervisor?.follow() ?? ended]);
   await Promise.race([following, ended]);
 }
 
@@ -40,11 +38,4 @@ function invitation({ target, files }: Session): string {
   const port = target.services[0]?.ports[0]?.targetPort;
   if (port === undefined) return 'Start your process now; the in-cluster manager is quiet.';
   return `Start your process now; reviews wait for it at 127.0.0.1:${port}. Its key pair lies in ${files.certificates}.`;
-}
-
-async function lost(lease: HeldLease, { target }: Session): Promise<never> {
-  const by = await lease.lost;
-  throw new DevloopError('session.lost', `${describeTarget(target)} was taken over by ${by}.`, {
-    hint: 'devloop status',
-  });
 }

@@ -1,28 +1,29 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { allDone } from '../cluster/all-done.ts';
-import { type HeldLease, holdLease } from '../cluster/lease.ts';
+import type { HeldLease } from '../cluster/lease.ts';
 import { requireFreePort } from '../controller/port.ts';
 import { createSupervisor, type Gate, type Supervisor } from '../controller/supervisor.ts';
-import { messageOf } from '../errors.ts';
+import { DevloopError, messageOf } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
 import { allOrNone } from './all-or-none.ts';
 import { controllerPlan } from './controller-plan.ts';
 import { tellPlan } from './dry-run.ts';
 import { findTarget } from './find-target.ts';
 import { healthAfter } from './health.ts';
-import { describeTarget, leasesOf } from './holders.ts';
+import { describeTarget } from './holders.ts';
 import { findKeyPairs, type KeyPairs } from './key-pairs.ts';
+import { confirmHeld, holdLeases } from './leases.ts';
 import { layOutFixed, localFiles, removeKeyPairs } from './local-files.ts';
 import { open } from './open.ts';
 import type { Io, UpOptions } from './options.ts';
 import { claimDirectory, endOrphans } from './orphans.ts';
-import { holderHere, newSessionId, removeDirectory, thisPlace } from './place.ts';
+import { newSessionId, removeDirectory, thisPlace } from './place.ts';
 import { putBack } from './put-back.ts';
 import { quietManager } from './quiet-manager.ts';
 import { cutOver, followMends } from './route/cut-over.ts';
 import { openRoute } from './route/open-route.ts';
-import { nameOf, type OpenRoute, type Routing, routeSettings } from './route/routing.ts';
+import { type OpenRoute, type Routing, routeSettings } from './route/routing.ts';
 import { serve } from './serve.ts';
 import type { Session } from './session.ts';
 
@@ -71,11 +72,11 @@ async function run(session: Session): Promise<void> {
     supervisor = await prepareController(session, pairs, emit, signal, () => route);
     begun = true;
     const openingRoute = async (): Promise<void> => {
-      await holdLeases(session, (lease) => held.push(standing.use(lease)));
+      await holdLeases(session, (lease) => held.push(standing.use(lease)), ending);
       if (target.services.length > 0) route = await openRoute(routing, session.ways);
     };
     await allOrNone([openingRoute(), supervisor?.build() ?? Promise.resolve()], ending);
-    signal.throwIfAborted();
+    await confirmHeld(held, signal);
     if (route) {
       const cuttingOver = cutOver(routing, route, pairs);
       standing.use(followMends(routing, route, cuttingOver));
@@ -87,6 +88,7 @@ async function run(session: Session): Promise<void> {
     route?.gateways.release();
     if (!(await leaving.gone)) emit({ type: 'warning', message: STUBBORN_POD });
     await serve({ ...session, io: { ...io, emit } }, { held, pairs, route, supervisor }, signal);
+    ending.signal.throwIfAborted();
   } catch (error) {
     failure = error;
   }
@@ -94,7 +96,7 @@ async function run(session: Session): Promise<void> {
   const failed = failure !== undefined;
   await putBack({ api, session: id, target, route, supervisor, begun, failed, io: { ...io, emit } }).catch(
     (error) => {
-      if (failure === undefined) throw error;
+      if (failure === undefined) throw withTheWayBack(error);
       // What went wrong first is what the user has to know; this comes on top.
       emit({
         type: 'warning',
@@ -104,6 +106,16 @@ async function run(session: Session): Promise<void> {
     },
   );
   if (failure !== undefined) throw failure;
+}
+
+/** Without the API server, say, nothing can be put back; who reads why has to know that it is still to be done. */
+function withTheWayBack(error: unknown): unknown {
+  if (!(error instanceof DevloopError) || error.code === 'undo.incomplete') return error;
+  const hint = [error.hint, 'What is left is put back by: devloop down'].filter(Boolean).join('\n');
+  return new DevloopError(error.code, `Not everything could be put back: ${error.message}`, {
+    hint,
+    cause: error,
+  });
 }
 
 const STUBBORN_POD =
@@ -140,19 +152,6 @@ async function prepareController(
     giveNotice: (why, ms) => route()?.gateways.giveNotice(why, ms),
   };
   return createSupervisor(plan, { gate, emit, signal });
-}
-
-async function holdLeases(
-  { opened, target, ways, id, place, io }: Session,
-  keep: (lease: HeldLease) => void,
-): Promise<void> {
-  const [way] = ways;
-  const holder = await holderHere(place, describeTarget(target), way === undefined ? 'none' : nameOf(way));
-  for (const ref of leasesOf(target)) {
-    const lease = await holdLease(opened.api, ref, id, holder, io.emit);
-    if (lease === undefined) return;
-    keep(lease);
-  }
 }
 
 function routingOf({ id, opened, target, options, io }: Session, emit: Emit, signal: AbortSignal): Routing {

@@ -1,8 +1,11 @@
+import { rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DevloopEvent } from '../../src/report/events.ts';
 import { startCluster, type TestCluster } from '../support/cluster/cluster.ts';
 import { runDevloop, startDevloop } from '../support/devloop.ts';
+import { freezer } from '../support/freezer.ts';
 import { checkoutSample, deploySample, NAMESPACE, rolledOut } from '../support/sample-operator.ts';
 import { snapshot } from '../support/snapshot.ts';
 
@@ -102,6 +105,48 @@ describe('kill -9', () => {
     expect(isRunning(pid)).toBe(false);
     second.signal('SIGTERM');
     expect(await second.exited).toBe(130);
+    await expectRestored();
+  });
+
+  it('of the way to the API server leaves what Ctrl-C cannot put back, and says how to', async () => {
+    await using way = await freezer(cluster.kubeconfig);
+    await using up = startDevloop(['up'], {
+      cwd: checkout.directory,
+      env: { ...env(), KUBECONFIG: way.kubeconfig },
+    });
+    await up.waitFor('session.ready', undefined, 300_000);
+    await way[Symbol.asyncDispose]();
+    up.signal('SIGINT');
+    expect(await up.exited, up.log()).toBe(3);
+    expect(up.events.at(-1)).toMatchObject({
+      type: 'error',
+      code: 'cluster.unreachable',
+      message: expect.stringContaining('Not everything could be put back'),
+      hint: expect.stringContaining('devloop down'),
+    });
+    const { code, log } = await runDevloop(['down'], { cwd: tmpdir(), env: env() });
+    expect(code, log).toBe(0);
+    await expectRestored();
+  });
+
+  it('is not needed: a session that is put back while it builds takes nothing over any more', async () => {
+    const settings = join(checkout.directory, 'devloop.yaml');
+    await writeFile(settings, 'controller:\n  build: [sleep, "30"]\n  run: [sleep, "60"]\n');
+    await using up = startDevloop(['up'], {
+      cwd: checkout.directory,
+      env: env(),
+      through: ['unshare', '--uts', 'sh', '-c', 'hostname elsewhere && exec "$@"', 'sh'],
+    });
+    await up.waitFor('route.proven', undefined, 300_000);
+    const down = await runDevloop(['down', '--take-over'], { cwd: tmpdir(), env: env() });
+    expect(down.code, down.log).toBe(0);
+    expect(await up.exited, up.log()).toBe(4);
+    expect(up.events.at(-1)).toMatchObject({ type: 'error', code: 'session.lost' });
+    const changed = up.events.flatMap((event) =>
+      event.type === 'change' && event.action === 'change' ? [event.object] : [],
+    );
+    expect(changed).toEqual([]);
+    await rm(settings);
     await expectRestored();
   });
 

@@ -112,6 +112,16 @@ describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
       await expectPutBack(up);
     });
 
+    it('ssh: a tunnel that breaks in the middle of the cut-over is followed to its new port', async () => {
+      await using up = start(['--route', `ssh:${sshd.to}`], sshEnv());
+      await up.waitForAny((event) => isChange(event, 'Service', 'change'), 300_000);
+      expect(await sshd.killSessions()).toBeGreaterThan(0);
+      await up.waitFor('session.ready', undefined, 120_000);
+      expect(await answer()).toContain('answered here');
+      expect(up.events.filter(({ type }) => type === 'warning')).toEqual([]);
+      await expectPutBack(up);
+    });
+
     it('relay: a review, a save under load, a Pod that is deleted, and everything back', async () => {
       const text = await edit();
       await using up = start(['--route', 'relay']);

@@ -1,0 +1,32 @@
+import { type HeldLease, holdLease } from '../cluster/lease.ts';
+import { DevloopError } from '../errors.ts';
+import { describeTarget, leasesOf } from './holders.ts';
+import { holderHere } from './place.ts';
+import { nameOf } from './route/routing.ts';
+import type { Session } from './session.ts';
+
+/** Holds a Lease for all that is taken over, from now on. The first one that somebody else takes or deletes ends the session. */
+export async function holdLeases(
+  { opened, target, ways, id, place, io }: Session,
+  keep: (lease: HeldLease) => void,
+  ending: AbortController,
+): Promise<void> {
+  const [way] = ways;
+  const holder = await holderHere(place, describeTarget(target), way === undefined ? 'none' : nameOf(way));
+  for (const ref of leasesOf(target)) {
+    const lease = await holdLease(opened.api, ref, id, holder, io.emit);
+    if (lease === undefined) return;
+    keep(lease);
+    void lease.lost.then((by) => ending.abort(takenOver(describeTarget(target), by)));
+  }
+}
+
+/** Looks now, and not at the next tick: what was put back by others meanwhile must not be taken over once more. */
+export async function confirmHeld(held: HeldLease[], signal: AbortSignal): Promise<void> {
+  await Promise.all(held.map((lease) => lease.update({})));
+  signal.throwIfAborted();
+}
+
+function takenOver(target: string, by: string): DevloopError {
+  return new DevloopError('session.lost', `${target} was taken over by ${by}.`, { hint: 'devloop status' });
+}
