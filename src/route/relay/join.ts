@@ -33,6 +33,11 @@ export function join(socket: Socket, channel: Channel): Traffic {
   const traffic = new Traffic();
   intoChannel(socket, channel, traffic);
   outOfChannel(socket, channel, traffic);
+  // Node destroys what has ended, and ssh2 would then end it again: an error with its stack each time, which nobody sees.
+  channel.destroy = () => {
+    channel.close();
+    return channel;
+  };
   socket.resume();
   return traffic;
 }
