@@ -70,17 +70,19 @@ function intoChannel(socket: Socket, channel: Channel, traffic: Traffic): void {
 }
 
 function outOfChannel(socket: Socket, channel: Channel, traffic: Traffic): void {
+  // Node never closes a socket that is ended and reset while it connects. Nothing was said over that one yet.
+  const reset = (): void => void (socket.connecting ? socket.destroy() : socket.resetAndDestroy());
   channel.on('data', (chunk: Buffer) => {
     traffic.answered();
     if (socket.write(chunk)) return;
     channel.pause();
     socket.once('drain', () => channel.resume());
   });
-  channel.on('error', () => socket.resetAndDestroy());
+  channel.on('error', reset);
   channel.on('end', () => socket.end());
   // The other end has gone although this one had more to say.
-  channel.on('close', () => socket.readableEnded || socket.resetAndDestroy());
-  onBrokenOff(channel, () => socket.resetAndDestroy());
+  channel.on('close', () => socket.readableEnded || reset());
+  onBrokenOff(channel, reset);
 }
 
 /** ssh2 tells nobody whether an end was an EOF or the closing of the channel; only its own state does, at this moment. */

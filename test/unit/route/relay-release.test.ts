@@ -70,14 +70,17 @@ it('leaves neither timer nor connection when it is disposed of', async () => {
 it('keeps nothing of connections that have ended', async () => {
   await using gateway = await listenAsGateway((socket) => socket.pipe(socket));
   await using relayed = await startRelayed(gateway);
-  for (let count = 0; count < 50; count++) {
+  for (let count = 0; count < 60; count++) {
     const caller = await relayed.call();
-    if (count % 2 === 0) {
+    if (count % 3 === 0) {
       caller.resume().end('in order');
       await once(caller, 'close');
-    } else {
+    } else if (count % 3 === 1) {
       expect(await echo(caller, 'in a hurry', 'open')).toBe('in a hurry');
       caller.resetAndDestroy();
+    } else {
+      caller.write('gone at once', () => caller.resetAndDestroy());
+      await once(caller, 'close');
     }
   }
   await expect.poll(() => gateway.open.size).toBe(0);
