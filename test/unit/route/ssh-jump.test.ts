@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import ssh2 from 'ssh2';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { makeRelayKeys } from '../../../src/route/relay/keys.ts';
 import type { Signing } from '../../../src/route/ssh/handshake.ts';
 import { openLink } from '../../../src/route/ssh/link.ts';
 import { type HostSettings, readSettings } from '../../../src/route/ssh/settings.ts';
@@ -17,7 +18,7 @@ beforeEach(async () => {
   const onward = Promise.withResolvers<void>();
   ended = closed.promise;
   asked = onward.promise;
-  const hostKeys = [ssh2.utils.generateKeyPairSync('ed25519').private];
+  const hostKeys = [(await makeRelayKeys()).host.private];
   host = new ssh2.Server({ hostKeys }, (client) => {
     client.on('error', () => {});
     client.on('authentication', (attempt) => attempt.accept());
