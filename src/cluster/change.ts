@@ -6,6 +6,7 @@ import { ApiError, rejected } from './api-errors.ts';
 import {
   changePatch,
   type Kept,
+  type PatchOperation,
   SESSION_LABEL,
   sessionOf,
   UNDO_ANNOTATION,
@@ -17,6 +18,7 @@ import type { Json, KubeObject } from './objects.ts';
 import { describe, type ObjectRef } from './resources.ts';
 
 const ATTEMPTS = 12;
+const INVALID = 422;
 
 export interface WantedChange {
   ref: ObjectRef;
@@ -49,7 +51,7 @@ export async function applyChange(
       );
     }
     wanted.check?.(object);
-    await api.patch(wanted.ref, 'json', changePatch(object, session, wanted.fields));
+    await patchSeen(api, wanted.ref, object, changePatch(object, session, wanted.fields));
     emit({ type: 'change', action: 'change', object: describe(wanted.ref), detail: wanted.detail });
   });
 }
@@ -75,11 +77,28 @@ export async function undoChange(
     }
     const undo = undoPatch(object);
     kept = undo.kept;
-    await api.patch(ref, 'json', undo.patch);
+    await patchSeen(api, ref, object, undo.patch);
     const detail = kept.length === 0 ? 'as it was' : 'all but what others changed';
     emit({ type: 'change', action: 'restore', object: describe(ref), detail });
   });
   return kept;
+}
+
+/** A patch that removes what somebody else has just removed is refused as invalid, before its version is compared: a conflict too. */
+async function patchSeen(
+  api: ClusterApi,
+  ref: ObjectRef,
+  seen: KubeObject,
+  patch: PatchOperation[],
+): Promise<void> {
+  try {
+    await api.patch(ref, 'json', patch);
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== INVALID) throw error;
+    const now = await api.get<KubeObject>(ref);
+    if (now?.metadata.resourceVersion === seen.metadata.resourceVersion) throw error;
+    throw new ApiError(error.message, 409, 'Conflict');
+  }
 }
 
 /** Without the undo nobody knows how the object was. The mark stays, so that the next look still finds it. */
