@@ -1,5 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { basename, delimiter, dirname, join, resolve } from 'node:path';
+import { basename, delimiter, join, resolve } from 'node:path';
 import { ownPaths } from '../cluster/candidates.ts';
 import type { Target } from '../cluster/discover.ts';
 import { expandArguments, readPodEnvironment } from '../cluster/pod-environment.ts';
@@ -11,7 +10,7 @@ import { isPortBusy } from '../controller/port.ts';
 import type { ControllerPlan } from '../controller/supervisor.ts';
 import { DevloopError } from '../errors.ts';
 import { fixedDirectories } from './local-files.ts';
-import { type NeededFile, planMounts } from './mounts.ts';
+import { layOutFiles, type NeededFiles, planMounts } from './mounts.ts';
 import type { Opened } from './open.ts';
 import { controllerRecord, keptProgram } from './place.ts';
 import type { Session } from './session.ts';
@@ -28,10 +27,7 @@ interface Planned {
 /** Lays out what the controller needs, and says how to build and run it. */
 export async function controllerPlan(session: Session): Promise<Planned> {
   const { needed, ...planned } = await planController(session);
-  for (const { path, content } of needed) {
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    await writeFile(path, content, { mode: 0o600 });
-  }
+  for (const files of needed) await layOutFiles(files);
   return planned;
 }
 
@@ -39,7 +35,7 @@ export async function controllerPlan(session: Session): Promise<Planned> {
  * How the controller is built and run here, as much as possible as the Deployment runs it in the cluster, and the files that it
  * needs for that. Writes nothing.
  */
-export async function planController(session: Session): Promise<Planned & { needed: NeededFile[] }> {
+export async function planController(session: Session): Promise<Planned & { needed: NeededFiles[] }> {
   const { opened, target, files, io } = session;
   const { api, config, root } = opened;
   const { emit } = io;
@@ -161,11 +157,13 @@ async function busyPorts(args: string[]): Promise<number[]> {
 function kubeconfigFor(
   { api, chosen }: Opened,
   directory: string,
-): { paths: string[]; needed: NeededFile[] } | undefined {
+): { paths: string[]; needed: NeededFiles[] } | undefined {
   const own = api.kubeconfigFiles;
   if (chosen.context === undefined)
     return chosen.kubeconfig === undefined ? undefined : { paths: own, needed: [] };
-  const path = join(directory, 'kubeconfig');
   const content = JSON.stringify({ apiVersion: 'v1', kind: 'Config', 'current-context': api.context });
-  return { paths: [path, ...own], needed: [{ path, content }] };
+  return {
+    paths: [join(directory, 'kubeconfig'), ...own],
+    needed: [{ directory, files: { kubeconfig: content } }],
+  };
 }

@@ -1,4 +1,5 @@
-import { join } from 'node:path';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { ClusterApi } from '../cluster/api.ts';
 import type { Target } from '../cluster/discover.ts';
 import { namedMounts } from '../cluster/files.ts';
@@ -7,10 +8,20 @@ import type { MountedPath } from '../controller/mounted-paths.ts';
 import type { Emit } from '../report/events.ts';
 import type { LocalFiles } from './local-files.ts';
 
-/** A file that the controller needs on this machine. */
-export interface NeededFile {
-  path: string;
-  content: string | Buffer;
+/** What the controller needs on this machine: a directory, also where nothing is in it, and files by their path in it. */
+export interface NeededFiles {
+  directory: string;
+  files: Record<string, string | Buffer>;
+}
+
+/** Keys of Secrets and ConfigMaps cannot hold a slash; `items` may name sub-directories. */
+export async function layOutFiles({ directory, files }: NeededFiles): Promise<void> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  for (const [name, content] of Object.entries(files)) {
+    const path = join(directory, name);
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await writeFile(path, content, { mode: 0o600 });
+  }
 }
 
 /** Where each mounted path that the arguments name lies here, and what has to lie there. */
@@ -20,17 +31,17 @@ export async function planMounts(
   files: LocalFiles,
   words: string[],
   emit: Emit,
-): Promise<{ paths: MountedPath[]; needed: NeededFile[] }> {
-  const needed: NeededFile[] = [];
+): Promise<{ paths: MountedPath[]; needed: NeededFiles[] }> {
+  const needed: NeededFiles[] = [];
   const paths = files.mountedAt.map((from) => ({ from, to: files.certificates }));
   const mounts = (await namedMounts(api, target, words)).filter(
     (mount) => !files.mountedAt.includes(mount.path),
   );
   for (const [index, mount] of mounts.entries()) {
     const directory = join(files.directory, 'mounts', String(index));
-    // Keys of Secrets and ConfigMaps cannot hold a slash; `items` may name sub-directories.
-    for (const [name, content] of Object.entries(mount.files))
-      needed.push({ path: join(directory, name), content: localContent(name, content, emit) });
+    const entries = Object.entries(mount.files);
+    const contents = entries.map(([name, content]) => [name, localContent(name, content, emit)] as const);
+    needed.push({ directory, files: Object.fromEntries(contents) });
     const to = mount.isFile ? join(directory, Object.keys(mount.files)[0]!) : directory;
     paths.push({ from: mount.path, to });
     emit({
