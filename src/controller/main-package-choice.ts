@@ -5,8 +5,8 @@ export interface MainPackage {
   package: string;
   /** Whether it imports controller-runtime: what tells a manager from a tool. */
   importsControllerRuntime: boolean;
-  /** Whether paths of the webhooks stand in packages that it is made of; only asked where several import controller-runtime. */
-  holdsWebhooks?: boolean;
+  /** Where paths of the webhooks stand in what it is made of; only asked where several import controller-runtime. */
+  webhooks?: 'below it' | 'elsewhere';
 }
 
 export interface ChoiceHints {
@@ -26,7 +26,8 @@ const BESIDE_THE_POINT = /^\.\/(hack|tests?|tools?|examples?|docs?|e2e|scripts?)
 export function chooseMainPackage(mains: MainPackage[], hints: ChoiceHints): Choice {
   const clues: { source: string; fits: (main: MainPackage) => boolean }[] = [
     { source: 'it imports controller-runtime', fits: (main) => main.importsControllerRuntime },
-    { source: 'its packages serve the webhooks', fits: (main) => main.holdsWebhooks === true },
+    { source: 'its packages serve the webhooks', fits: (main) => main.webhooks !== undefined },
+    { source: 'the webhooks that it serves lie below it', fits: (main) => main.webhooks === 'below it' },
     {
       source: `the Dockerfile builds it as ${hints.program}`,
       fits: builtBy(hints.dockerfile.filter(({ output }) => output === hints.program)),

@@ -54,12 +54,17 @@ export async function mainsOfModule(
   const managers = mains.filter((main) => main.importsControllerRuntime);
   if (managers.length < 2) return mains;
   return await Promise.all(
-    mains.map(async (main) => ({ ...main, holdsWebhooks: await hold(main.directories, paths) })),
+    mains.map(async (main) => {
+      const holding = await holders(main.directories, paths);
+      if (holding.length === 0) return main;
+      const isBelow = holding.some((one) => one.startsWith(`${main.directories[0]}${sep}`));
+      return { ...main, webhooks: isBelow && main.package !== '.' ? 'below it' : 'elsewhere' };
+    }),
   );
 }
 
 interface ListedMain extends MainPackage {
-  /** Of the module's own packages that it is made of. */
+  /** Its own, and those of the module's other packages that it is made of. */
   directories: string[];
 }
 
@@ -91,10 +96,11 @@ async function listMains(
   });
 }
 
-async function hold(directories: string[], paths: string[]): Promise<boolean> {
+async function holders(directories: string[], paths: string[]): Promise<string[]> {
+  const found: string[] = [];
   for (const directory of directories) {
     const texts = await sourcesIn(directory);
-    if (texts.some((text) => paths.some((path) => text.includes(path)))) return true;
+    if (texts.some((text) => paths.some((path) => text.includes(path)))) found.push(directory);
   }
-  return false;
+  return found;
 }

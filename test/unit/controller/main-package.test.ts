@@ -97,6 +97,20 @@ test('of two managers, each of another Deployment, it is the one that serves the
   expect((await found('/validate-bootstrap')).package).toBe('./bootstrap');
 });
 
+test('of two managers that know the same webhooks, it is the one that they lie below', async () => {
+  const manager = MANAGER.replace('import', 'import _ "example.com/operator/bootstrap/hooks"\nimport');
+  const files = {
+    'bootstrap/main.go': manager,
+    'bootstrap/hooks/hooks.go': 'package hooks\n\nconst path = "/validate-bootstrap"\n',
+    'plane/main.go': manager,
+  };
+  const source = 'the webhooks that it serves lie below it';
+  expect(await find(files, ['/manager'], ['/validate-bootstrap'])).toEqual({
+    package: './bootstrap',
+    source,
+  });
+});
+
 test('several that nothing tells apart are listed, with the way to name one', async () => {
   await expect(
     find({ 'cmd/a/main.go': MANAGER, 'cmd/b/main.go': MANAGER }, ['/manager']),
