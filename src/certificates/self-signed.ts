@@ -1,54 +1,99 @@
 import { generateKeyPair, randomBytes, sign } from 'node:crypto';
 import { promisify } from 'node:util';
-import { bits, boolean, integer, octets, oid, sequence, set, tagged, time, utf8 } from './der.ts';
+import type { asn1 as Asn1 } from 'node-forge';
 import type { KeyPair } from './key-pair.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
-const SHA256_WITH_ECDSA = sequence(oid('1.2.840.10045.4.3.2'));
+const SHA256_WITH_ECDSA = '1.2.840.10045.4.3.2';
+const COMMON_NAME = '2.5.4.3';
+const EXTENSIONS = {
+  basicConstraints: '2.5.29.19',
+  keyUsage: '2.5.29.15',
+  extKeyUsage: '2.5.29.37',
+  subjectAltName: '2.5.29.17',
+};
+const SERVER_AUTH = '1.3.6.1.5.5.7.3.1';
 
 /**
- * A serving certificate that is its own CA: `certificate` is also the caBundle to go with it. Of an elliptic curve, and written
- * here: to load a library for it and to make an RSA key takes a quarter of a second, for which `up` would wait.
+ * A serving certificate that is its own CA: `certificate` is also the caBundle to go with it. Of an elliptic curve, whose keys
+ * are made at once; node-forge knows certificates of RSA alone, so it writes what this one consists of.
  */
 export async function selfSignedPair(dnsNames: string[], { days }: { days: number }): Promise<KeyPair> {
-  const { publicKey, privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'prime256v1' });
-  const content = unsigned(dnsNames, days, publicKey.export({ type: 'spki', format: 'der' }));
-  const certificate = sequence(content, SHA256_WITH_ECDSA, bits(sign('sha256', content, privateKey)));
+  // Loaded here only, and no more of node-forge than this: all of it takes longer to load than most commands take to run.
+  const [{ default: asn1 }, keys] = await Promise.all([
+    import('node-forge/lib/asn1.js'),
+    promisify(generateKeyPair)('ec', { namedCurve: 'prime256v1' }),
+  ]);
+  const write = writer(asn1);
+  const algorithm = write.sequence(write.oid(SHA256_WITH_ECDSA));
+  const publicKey = asn1.fromDer(keys.publicKey.export({ type: 'spki', format: 'der' }).toString('binary'));
+  const name = write.sequence(write.set(write.sequence(write.oid(COMMON_NAME), write.utf8('devloop'))));
+  const content = write.sequence(
+    write.tagged(0, write.integer(Buffer.from([2]))),
+    // Positive and without a leading zero byte: Go refuses anything else.
+    write.integer(Buffer.concat([Buffer.from([1]), randomBytes(15)])),
+    algorithm,
+    name,
+    // The nodes' clocks may be behind this machine's.
+    write.sequence(write.time(-HOUR_MS), write.time(days * 24 * HOUR_MS)),
+    name,
+    publicKey,
+    write.tagged(3, write.extensions(dnsNames)),
+  );
+  const signature = sign('sha256', write.der(content), keys.privateKey);
+  const certificate = write.der(write.sequence(content, algorithm, write.bits(signature)));
   return {
     certificate: pem(certificate),
-    key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    key: keys.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
   };
 }
 
-function unsigned(dnsNames: string[], days: number, publicKey: Buffer): Buffer {
-  const name = sequence(set(sequence(oid('2.5.4.3'), utf8('devloop'))));
-  // The nodes' clocks may be behind this machine's.
-  const since = new Date(Date.now() - HOUR_MS);
-  const until = new Date(Date.now() + days * 24 * HOUR_MS);
-  return sequence(
-    tagged(0xa0, integer(2)),
-    // Positive and without a leading zero byte: Go refuses anything else.
-    integer(1, ...randomBytes(15)),
-    SHA256_WITH_ECDSA,
-    name,
-    sequence(time(since), time(until)),
-    name,
-    publicKey,
-    tagged(0xa3, extensions(dnsNames)),
-  );
-}
-
-function extensions(dnsNames: string[]): Buffer {
-  const extension = (id: string, value: Buffer, ...critical: Buffer[]): Buffer =>
-    sequence(oid(id), ...critical, octets(value));
+/** The words of ASN.1 that a certificate is made of. */
+function writer(asn1: typeof Asn1) {
+  const { UNIVERSAL, CONTEXT_SPECIFIC } = asn1.Class;
+  const { Type } = asn1;
+  const one = (type: Asn1.Type, value: string | Asn1.Asn1[]): Asn1.Asn1 =>
+    asn1.create(UNIVERSAL, type, Array.isArray(value), value);
+  const sequence = (...content: Asn1.Asn1[]): Asn1.Asn1 => one(Type.SEQUENCE, content);
+  const oid = (dotted: string): Asn1.Asn1 => one(Type.OID, asn1.oidToDer(dotted).getBytes());
+  const der = (value: Asn1.Asn1): Buffer => Buffer.from(asn1.toDer(value).getBytes(), 'binary');
+  const bits = (content: Buffer, unused = 0): Asn1.Asn1 =>
+    one(Type.BITSTRING, String.fromCharCode(unused) + content.toString('binary'));
+  const yes = one(Type.BOOLEAN, '\xff');
+  const extension = (id: string, value: Asn1.Asn1, ...critical: Asn1.Asn1[]): Asn1.Asn1 =>
+    sequence(oid(id), ...critical, one(Type.OCTETSTRING, der(value).toString('binary')));
   const digitalSignatureAndCertSign = bits(Buffer.from([0b1000_0100]), 2);
-  return sequence(
-    // Go takes a leaf that is among the roots as it is; other verifiers want the root to be a CA.
-    extension('2.5.29.19', sequence(boolean(true)), boolean(true)),
-    extension('2.5.29.15', digitalSignatureAndCertSign, boolean(true)),
-    extension('2.5.29.37', sequence(oid('1.3.6.1.5.5.7.3.1'))),
-    extension('2.5.29.17', sequence(...dnsNames.map((dnsName) => tagged(0x82, Buffer.from(dnsName))))),
-  );
+  return {
+    sequence,
+    oid,
+    der,
+    bits,
+    set: (...content: Asn1.Asn1[]) => one(Type.SET, content),
+    utf8: (text: string) => one(Type.UTF8, text),
+    integer: (bytes: Buffer) => one(Type.INTEGER, bytes.toString('binary')),
+    tagged: (tag: number, content: Asn1.Asn1) =>
+      asn1.create(CONTEXT_SPECIFIC, tag as Asn1.Type, true, [content]),
+    // X.509 writes the years before 2050 with two digits.
+    time(fromNow: number) {
+      const date = new Date(Date.now() + fromNow);
+      return date.getUTCFullYear() < 2050
+        ? one(Type.UTCTIME, String(asn1.dateToUtcTime(date)))
+        : one(Type.GENERALIZEDTIME, String(asn1.dateToGeneralizedTime(date)));
+    },
+    extensions: (dnsNames: string[]) =>
+      sequence(
+        // Go takes a leaf that is among the roots as it is; other verifiers want the root to be a CA.
+        extension(EXTENSIONS.basicConstraints, sequence(yes), yes),
+        extension(EXTENSIONS.keyUsage, digitalSignatureAndCertSign, yes),
+        extension(EXTENSIONS.extKeyUsage, sequence(oid(SERVER_AUTH))),
+        extension(
+          EXTENSIONS.subjectAltName,
+          sequence(
+            ...dnsNames.map((dnsName) => asn1.create(CONTEXT_SPECIFIC, 2 as Asn1.Type, false, dnsName)),
+          ),
+        ),
+      ),
+  };
 }
 
 function pem(certificate: Buffer): string {
