@@ -11,35 +11,29 @@ const VOLATILE = new Set(['resourceVersion', 'generation', 'managedFields', 'cre
  * ports and managers.
  */
 export async function snapshot(cluster: TestCluster, namespace: string): Promise<Json> {
-  const get = async (kind: string, ...args: string[]): Promise<Json[]> =>
-    JSON.parse(await cluster.kubectl(['get', kind, ...args, '-o', 'json'])).items;
-  const own = (kind: string): Promise<Json[]> => get(kind, '-n', namespace);
-  const [services, deployments, sets, validating, mutating, slices, endpoints, leases, all] =
-    await Promise.all([
-      own('services'),
-      own('deployments'),
-      own('replicasets'),
-      get('validatingwebhookconfigurations'),
-      get('mutatingwebhookconfigurations'),
-      own('endpointslices'),
-      own('endpoints'),
-      own('leases'),
-      get(
-        'services,deployments,endpoints,endpointslices,leases,pods,configmaps,secrets',
-        '-A',
-        '-l',
-        'devloop.dev/session',
-      ),
-    ]);
+  const get = async (kinds: string[], ...args: string[]): Promise<Json[]> =>
+    JSON.parse(await cluster.kubectl(['get', kinds.join(), ...args, '-o', 'json'])).items;
+  // Few calls: each is a process that takes as long to start as the tool under test.
+  const [own, configurations, all] = await Promise.all([
+    get(['services', 'deployments', 'replicasets', 'endpointslices', 'endpoints', 'leases'], '-n', namespace),
+    get(['validatingwebhookconfigurations', 'mutatingwebhookconfigurations']),
+    get(
+      ['services', 'deployments', 'endpoints', 'endpointslices', 'leases', 'pods', 'configmaps', 'secrets'],
+      '-A',
+      '-l',
+      'devloop.dev/session',
+    ),
+  ]);
+  const of = (kind: string): Json[] => own.filter((one) => one.kind === kind);
   return {
-    services: services.map(steady),
-    deployments: deployments.map((one) => steady({ ...one, status: undefined })),
+    services: of('Service').map(steady),
+    deployments: of('Deployment').map((one) => steady({ ...one, status: undefined })),
     // The Deployment's controller copies annotations here.
-    replicaSets: sets.map((one) => steady({ ...one, status: undefined })),
-    configurations: [...validating, ...mutating].map(steady),
-    slices: slices.map(sliceFacts).sort(byText),
-    endpoints: endpoints.map(endpointFacts).sort(byText),
-    leases: leases
+    replicaSets: of('ReplicaSet').map((one) => steady({ ...one, status: undefined })),
+    configurations: configurations.map(steady),
+    slices: of('EndpointSlice').map(sliceFacts).sort(byText),
+    endpoints: of('Endpoints').map(endpointFacts).sort(byText),
+    leases: of('Lease')
       .map((one) => (one.metadata as Json).name)
       .filter((name) => String(name).startsWith('devloop')),
     marked: all.map((one) => `${one.kind} ${(one.metadata as Json).name}`),
