@@ -14,13 +14,13 @@ const IMAGE = 'docker.io/library/application-operator:dev';
 
 const execute = promisify(execFile);
 
-/** Builds the sample operator's image from the checkout and deploys it, as `make deploy` would. */
-export async function deploySample(cluster: TestCluster): Promise<void> {
+/** Builds the sample operator's image from its checkout and deploys it, as `make deploy` would. */
+export async function deploySample(cluster: TestCluster, checkout = SAMPLE): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'devloop-image-'));
   try {
     const binary = join(directory, 'manager');
     await execute('go', ['build', '-o', binary, './cmd'], {
-      cwd: SAMPLE,
+      cwd: checkout,
       env: { ...process.env, CGO_ENABLED: '0' },
       maxBuffer: 1 << 24,
     });
@@ -28,7 +28,7 @@ export async function deploySample(cluster: TestCluster): Promise<void> {
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
-  await cluster.kubectl(['apply', '--server-side', '-k', join(SAMPLE, 'config/default')]);
+  await cluster.kubectl(['apply', '--server-side', '-k', join(checkout, 'config/default')]);
   // A Pod that was early waits long for its Secret: the Certificate first, then the rollout.
   await cluster.kubectl([
     '-n',
