@@ -71,7 +71,8 @@ it('takes time in proportion to the text', () => {
   for (const start of ['\x1b]', '\x9d', '\x1b[', '\x1b[1', '\x1b ', '\x1bP']) {
     const began = performance.now();
     safeText(start.repeat(200_000));
-    expect(performance.now() - began).toBeLessThan(2_000);
+    // Milliseconds; with the square of it, minutes.
+    expect(performance.now() - began).toBeLessThan(30_000);
   }
 });
 
