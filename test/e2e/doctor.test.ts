@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { selfSignedPair } from '../../src/certificates/self-signed.ts';
 import type { DevloopEvent } from '../../src/report/events.ts';
@@ -107,12 +108,23 @@ async function versions(): Promise<unknown> {
   return lines.sort();
 }
 
+/** What there is, once what came before has come to its end: Pods that go, controllers that count. */
+function atRest(): Promise<{ versions: unknown; snapshot: Awaited<ReturnType<typeof snapshot>> }> {
+  return eventually(async () => {
+    const seen = { versions: await versions(), snapshot: await snapshot(cluster, NAMESPACE) };
+    expect(seen.snapshot.marked).toEqual([]);
+    await pause(300);
+    expect(await versions()).toEqual(seen.versions);
+    return seen;
+  });
+}
+
 async function patched(args: string[], patch: object[]): Promise<void> {
   await cluster.kubectl(['patch', ...args, '--type=json', '-p', JSON.stringify(patch)]);
 }
 
 it('finds all in order, changes nothing of the operator, and leaves nothing behind', async () => {
-  const before = { versions: await versions(), snapshot: await snapshot(cluster, NAMESPACE) };
+  const before = await atRest();
   const { code, log, of, events } = await doctor(['--route', 'auto']);
   expect(code, log).toBe(0);
   const verdicts = events.flatMap((one) => (one.type === 'finding' ? [`${one.check}: ${one.verdict}`] : []));
@@ -395,7 +407,7 @@ describe('one broken thing', () => {
     });
 
   it('Ctrl-C while it probes: 130, and nothing is left behind', async () => {
-    const before = { snapshot: await snapshot(cluster, NAMESPACE), versions: await versions() };
+    const before = await atRest();
     await using run = startDevloop(['doctor', '--route', 'direct', '--address', BLACK_HOLE], {
       cwd: checkout,
       env: env(),
@@ -408,7 +420,7 @@ describe('one broken thing', () => {
   });
 
   it('kill -9 while it probes: devloop down removes what is left', async () => {
-    const before = { snapshot: await snapshot(cluster, NAMESPACE), versions: await versions() };
+    const before = await atRest();
     await using run = startDevloop(['doctor', '--route', 'direct', '--address', BLACK_HOLE], {
       cwd: checkout,
       env: env(),
