@@ -1,3 +1,4 @@
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { isFree, removeKeyPair } from '../certificates/files.ts';
@@ -6,6 +7,8 @@ import type { Emit } from '../report/events.ts';
 import { defaultDirectory, type FoundPair, layOut } from './certificate.ts';
 import type { Opened } from './open.ts';
 import type { UpOptions } from './options.ts';
+
+const OUTSIDE = 'key-pairs.json';
 
 /** What a session keeps on this machine. */
 export interface LocalFiles {
@@ -44,6 +47,7 @@ export function fixedDirectories(
 
 /** Lays the key pair out there too, until the session ends. Files of somebody else stay, and a place that refuses is told. */
 export async function layOutFixed(files: LocalFiles, found: FoundPair, emit: Emit): Promise<void> {
+  await recordKeyPairs(files.directory, files.fixed);
   for (const directory of [...files.fixed]) {
     try {
       if (await isFree(directory)) {
@@ -64,13 +68,21 @@ export async function layOutFixed(files: LocalFiles, found: FoundPair, emit: Emi
   }
 }
 
-/** The key pairs outside the session's directory. What a user's setting names may be wanted afterwards. */
-export async function removeKeyPairs(
-  files: LocalFiles,
-  { config }: Opened,
-  options: UpOptions,
-): Promise<void> {
-  for (const directory of files.fixed) await removeKeyPair(directory);
-  if (!options.controller && config.certificates?.directory === undefined)
-    await removeKeyPair(files.certificates);
+/** Directories outside the session's own that a key pair will lie in: written down first, so that one that is killed leaves none. */
+export async function recordKeyPairs(directory: string, outside: string[]): Promise<void> {
+  if (outside.length > 0) await writeFile(join(directory, OUTSIDE), JSON.stringify(outside), { mode: 0o600 });
+}
+
+/** Removes all that a session laid out on this machine, its own directory last. What does not let itself be removed is none of the next session's. */
+export async function removeLocalFiles(directory: string): Promise<void> {
+  for (const outside of await recordedKeyPairs(directory)) await removeKeyPair(outside).catch(() => {});
+  await rm(directory, { recursive: true, force: true });
+}
+
+async function recordedKeyPairs(directory: string): Promise<string[]> {
+  try {
+    return JSON.parse(await readFile(join(directory, OUTSIDE), 'utf8'));
+  } catch {
+    return [];
+  }
 }

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { endOrphan, orphanPid } from '../controller/orphan.ts';
 import { startTimeOf } from '../controller/process-identity.ts';
 import type { Emit } from '../report/events.ts';
-import { controllerRecord, isRunning, type Place, removeDirectory, sessionDirectories } from './place.ts';
+import { removeLocalFiles } from './local-files.ts';
+import { controllerRecord, isRunning, type Place, sessionDirectories } from './place.ts';
 
 const OWNER = 'devloop.json';
 
@@ -31,7 +32,7 @@ export async function endOrphans(place: Place, emit: Emit): Promise<void> {
         type: 'note',
         message: `Ended the controller that a killed session left behind (pid ${ended.pid}: ${ended.command.join(' ')}).`,
       });
-    await removeDirectory(directory);
+    await removeLocalFiles(directory);
   }
 }
 

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { readdir, rm } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { homedir, hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
 import type { Holder } from '../cluster/lease.ts';
@@ -64,10 +64,6 @@ export function controllerRecord(directory: string): string {
 export async function sessionDirectories(place: Place): Promise<string[]> {
   const names = await readdir(place.stateDirectory).catch(() => []);
   return names.filter((name) => !name.startsWith('.')).map((name) => join(place.stateDirectory, name));
-}
-
-export async function removeDirectory(directory: string): Promise<void> {
-  await rm(directory, { recursive: true, force: true });
 }
 
 /** The newest program of a checkout outlives its session, as a cache. */

@@ -14,11 +14,11 @@ import { healthAfter } from './health.ts';
 import { describeTarget } from './holders.ts';
 import { findKeyPairs, type KeyPairs } from './key-pairs.ts';
 import { confirmHeld, holdLeases } from './leases.ts';
-import { layOutFixed, localFiles, removeKeyPairs } from './local-files.ts';
+import { layOutFixed, localFiles, recordKeyPairs, removeLocalFiles } from './local-files.ts';
 import { open } from './open.ts';
 import type { Io, UpOptions } from './options.ts';
 import { claimDirectory, endOrphans } from './orphans.ts';
-import { newSessionId, removeDirectory, thisPlace } from './place.ts';
+import { newSessionId, thisPlace } from './place.ts';
 import { putBack } from './put-back.ts';
 import { quietManager } from './quiet-manager.ts';
 import { cutOver, followMends } from './route/cut-over.ts';
@@ -43,13 +43,15 @@ export async function up(options: UpOptions, io: Io): Promise<void> {
   const directory = await claimDirectory(place, id);
   const files = localFiles(directory, opened, options);
   await mkdir(join(directory, 'tmp'), { recursive: true, mode: 0o700 });
+  // Where the user's own process looks; what a user's setting names may be wanted afterwards.
+  if (!options.controller && opened.config.certificates?.directory === undefined)
+    await recordKeyPairs(directory, [files.certificates]);
   const { context } = opened.api;
   io.emit({ type: 'session.started', session: id, context, target: describeTarget(found.target) });
   try {
     await run({ ...found, id, started, place, opened, files, options, io });
   } finally {
-    await removeDirectory(directory);
-    await removeKeyPairs(files, opened, options);
+    await removeLocalFiles(directory);
   }
 }
 

@@ -1,13 +1,16 @@
 import { access, appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startCluster, type TestCluster } from '../support/cluster/cluster.ts';
-import { startDevloop } from '../support/devloop.ts';
+import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { application, checkoutSample, deploySample, NAMESPACE } from '../support/sample-operator.ts';
 import { snapshot } from '../support/snapshot.ts';
 
 /** Nobody tells the manager of it: it is a constant of its sources. */
 const FIXED = '/tmp/devloop-test-habits/serving-certs';
+
+const MESSAGE = 'an Application needs an image';
 
 const HABITS = `
 const fixedCertDir = "${FIXED}"
@@ -105,17 +108,17 @@ async function edit(file: string, from: string, to: string): Promise<void> {
   await writeFile(at(file), text.replace(from, to));
 }
 
+const env = (): Record<string, string> => ({ KUBECONFIG: cluster.kubeconfig, CGO_ENABLED: '0' });
+const start = (): DevloopRun => startDevloop(['up'], { cwd: checkout.directory, env: env() });
+const review = (): Promise<string> =>
+  cluster
+    .kubectl(['apply', '--dry-run=server', '-f', '-'], { input: application('bad', '') })
+    .then(String, (error: Error) => error.message);
+
 it('a manager that looks where its sources say, in a mounted file, and in a file of its Pod runs without configuration', async () => {
   const before = await snapshot(cluster, NAMESPACE);
-  const review = (): Promise<string> =>
-    cluster
-      .kubectl(['apply', '--dry-run=server', '-f', '-'], { input: application('bad', '') })
-      .then(String, (error: Error) => error.message);
-  await edit('internal/webhook/v1/application_webhook.go', 'an Application needs an image', 'answered here');
-  await using up = startDevloop(['up'], {
-    cwd: checkout.directory,
-    env: { KUBECONFIG: cluster.kubeconfig, CGO_ENABLED: '0' },
-  });
+  await edit('internal/webhook/v1/application_webhook.go', MESSAGE, 'answered here');
+  await using up = start();
   await up.waitFor('session.ready', undefined, 300_000);
   expect(await review()).toContain('answered here');
   const found = up.events.filter((event) => event.type === 'discovered');
@@ -127,6 +130,19 @@ it('a manager that looks where its sources say, in a mounted file, and in a file
   up.signal('SIGINT');
   expect(await up.exited, up.log()).toBe(130);
   expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
-  expect(await review()).toContain('an Application needs an image');
+  expect(await review()).toContain(MESSAGE);
+  await expect(access(dirname(FIXED))).rejects.toThrow('ENOENT');
+});
+
+it('a session that is killed leaves its key pair there, and down removes it with all else', async () => {
+  const before = await snapshot(cluster, NAMESPACE);
+  await using up = start();
+  await up.waitFor('session.ready', undefined, 300_000);
+  up.signal('SIGKILL');
+  await up.exited;
+  await access(join(FIXED, 'tls.key'));
+  const { code, log } = await runDevloop(['down'], { cwd: tmpdir(), env: env() });
+  expect(code, log).toBe(0);
+  expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
   await expect(access(dirname(FIXED))).rejects.toThrow('ENOENT');
 });

@@ -2,10 +2,14 @@ import { access, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { removeKeyPair } from '../../../src/certificates/files.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import type { FoundPair } from '../../../src/session/certificate.ts';
-import { fixedDirectories, type LocalFiles, layOutFixed } from '../../../src/session/local-files.ts';
+import {
+  fixedDirectories,
+  type LocalFiles,
+  layOutFixed,
+  removeLocalFiles,
+} from '../../../src/session/local-files.ts';
 
 const MOUNT = '/tmp/k8s-webhook-server/serving-certs';
 
@@ -28,8 +32,9 @@ async function place(): Promise<{
   const root = await mkdtemp(join(tmpdir(), 'devloop-fixed-'));
   onTestFinished(() => rm(root, { recursive: true }));
   const fixed = join(root, 'run/secrets/certs');
+  await mkdir(join(root, 'session'));
   const files: LocalFiles = {
-    directory: root,
+    directory: join(root, 'session'),
     certificates: join(root, 'own'),
     mountedAt: [fixed],
     fixed: [fixed],
@@ -52,8 +57,9 @@ test('the key pair lies where the sources look, and goes with all that was made 
     () => {},
   );
   expect(await readFile(join(fixed, 'tls.key'), 'utf8')).toBe('new');
-  await removeKeyPair(fixed);
-  await expect(access(join(fixed, '../../..', 'run'))).rejects.toThrow('ENOENT');
+  // As that session's own end would, or whoever finds its directory.
+  await removeLocalFiles(files.directory);
+  await expect(access(join(fixed, '../..'))).rejects.toThrow('ENOENT');
 });
 
 test('a key pair of somebody else stays there, and is told', async () => {
