@@ -484,7 +484,10 @@ describe('devloop refuses', () => {
       const { code, events, log } = await runDevloop(['down'], { cwd: scratch, env: env() });
       expect(code, log).toBe(4);
       await settle(events);
-      expect(() => process.kill(pid, 0), 'the controller has been ended').toThrow();
+      // An orphan that has ended is there until init has heard of it.
+      await eventually(async () =>
+        expect(() => process.kill(pid, 0), 'the controller has been ended').toThrow(),
+      );
       expect((await runDevloop(['down'], { cwd: scratch, env: env() })).code).toBe(0);
     });
   });
