@@ -6,6 +6,7 @@ import type { DevloopEvent } from '../../src/report/events.ts';
 import { startCluster, type TestCluster } from '../support/cluster/cluster.ts';
 import { runDevloop, startDevloop } from '../support/devloop.ts';
 import { freezer } from '../support/freezer.ts';
+import { isRunning } from '../support/is-running.ts';
 import { checkoutSample, deploySample, NAMESPACE, rolledOut } from '../support/sample-operator.ts';
 import { snapshot } from '../support/snapshot.ts';
 
@@ -99,10 +100,10 @@ describe('kill -9', () => {
     await first.waitFor('session.ready');
     first.signal('SIGKILL');
     await first.exited;
-    expect(isRunning(pid)).toBe(true);
+    expect(await isRunning(pid)).toBe(true);
     await using second = startDevloop(['up'], { cwd: checkout.directory, env: env() });
     await second.waitFor('session.ready');
-    expect(isRunning(pid)).toBe(false);
+    expect(await isRunning(pid)).toBe(false);
     second.signal('SIGTERM');
     expect(await second.exited).toBe(130);
     await expectRestored();
@@ -174,12 +175,3 @@ describe('kill -9', () => {
     await expectRestored();
   });
 });
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}

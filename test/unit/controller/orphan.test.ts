@@ -4,8 +4,9 @@ import { expect, test } from 'vitest';
 import { endOrphan, recordController } from '../../../src/controller/orphan.ts';
 import { startController } from '../../../src/controller/process.ts';
 import { startTimeOf } from '../../../src/controller/process-identity.ts';
+import { isRunning } from '../../support/is-running.ts';
 import { recordEvents } from './support/events.ts';
-import { directoryWith, isRunning, program } from './support/places.ts';
+import { directoryWith, program } from './support/places.ts';
 
 async function orphan(name: string) {
   const directory = await directoryWith();

@@ -1,7 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { startController } from '../../../src/controller/process.ts';
+import { isRunning } from '../../support/is-running.ts';
 import { recordEvents } from './support/events.ts';
-import { directoryWith, isRunning, program } from './support/places.ts';
+import { directoryWith, program } from './support/places.ts';
 
 async function start(command: string[]) {
   const recorder = recordEvents();

@@ -4,16 +4,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import { goBuildCommand } from '../../../src/controller/build.ts';
 import { answersTls } from '../../../src/controller/readiness.ts';
 import { type ControllerPlan, createSupervisor } from '../../../src/controller/supervisor.ts';
+import { isRunning } from '../../support/is-running.ts';
 import { type Recorder, recordEvents } from './support/events.ts';
-import {
-  directoryWith,
-  freePort,
-  greeting,
-  isRunning,
-  operatorModule,
-  program,
-  put,
-} from './support/places.ts';
+import { directoryWith, freePort, greeting, operatorModule, program, put } from './support/places.ts';
 
 interface Subject {
   recorder: Recorder;
