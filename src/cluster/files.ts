@@ -94,7 +94,8 @@ export async function namedMounts(api: ClusterApi, target: Target, words: string
   return read.filter((mount) => mount !== undefined);
 }
 
-function mentions(word: string, path: string): boolean {
+/** Whether an argument or variable names that path, or one below it. Pure. */
+export function mentions(word: string, path: string): boolean {
   const at = word.indexOf(path);
   return at >= 0 && /^(?:$|[/,;:"'\s])/.test(word.slice(at + path.length));
 }

@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { DevloopError } from '../errors.ts';
 import { type BuildRecipe, buildRecipes } from './build-recipes.ts';
@@ -21,15 +21,12 @@ export async function findMainPackage(
   directory: string,
   hints: MainPackageHints,
 ): Promise<{ package: string; source: string }> {
-  const path = /^module\s+(\S+)/m.exec(
-    await readFile(join(directory, 'go.mod'), 'utf8').catch(() => ''),
-  )?.[1];
-  const module: GoModule = { directory, path: path ?? '' };
+  const module = await readModule(directory);
   const [dockerfile, makefile, mains] = await Promise.all([
     recipesOf(module, 'Dockerfile'),
     recipesOf(module, 'Makefile'),
     mainsOfUsualPlaces(directory),
-    requireGoModule(directory, hints.signal),
+    requireGo(directory, hints.signal),
   ]);
   const program = hints.command?.[0] === undefined ? undefined : basename(hints.command[0]);
   const clues: ChoiceHints = { program, dockerfile, makefile };
@@ -40,8 +37,9 @@ export async function findMainPackage(
   throw noMain(choice.candidates);
 }
 
-async function requireGoModule(directory: string, signal: AbortSignal | undefined): Promise<void> {
-  if (!(await exists(join(directory, 'go.mod')))) {
+async function readModule(directory: string): Promise<GoModule> {
+  const text = await readFile(join(directory, 'go.mod'), 'utf8').catch(() => undefined);
+  if (text === undefined) {
     throw new DevloopError(
       'controller.no-main',
       `There is no go.mod in ${directory}, so there is no Go operator to build.`,
@@ -50,6 +48,10 @@ async function requireGoModule(directory: string, signal: AbortSignal | undefine
       },
     );
   }
+  return { directory, path: /^module\s+(\S+)/m.exec(text)?.[1] ?? '' };
+}
+
+async function requireGo(directory: string, signal: AbortSignal | undefined): Promise<void> {
   const { missing } = await runTool(
     ['go', 'env', 'GOVERSION'],
     signal ? { cwd: directory, signal } : { cwd: directory },
@@ -80,11 +82,4 @@ function noMain(candidates: string[]): DevloopError {
 
 async function recipesOf({ directory, path }: GoModule, file: string): Promise<BuildRecipe[]> {
   return buildRecipes(await readFile(join(directory, file), 'utf8').catch(() => ''), path);
-}
-
-async function exists(file: string): Promise<boolean> {
-  return stat(file).then(
-    () => true,
-    () => false,
-  );
 }

@@ -53,14 +53,13 @@ export async function mainsOfModule(
   const mains = await listMains(module, signal);
   const managers = mains.filter((main) => main.importsControllerRuntime);
   if (managers.length < 2) return mains;
-  return await Promise.all(
-    mains.map(async (main) => {
-      const holding = await holders(main.directories, paths);
-      if (holding.length === 0) return main;
-      const isBelow = holding.some((one) => one.startsWith(`${main.directories[0]}${sep}`));
-      return { ...main, webhooks: isBelow && main.package !== '.' ? 'below it' : 'elsewhere' };
-    }),
-  );
+  const holding = await holders(new Set(mains.flatMap(({ directories }) => directories)), paths);
+  return mains.map((main) => {
+    const own = main.directories.filter((directory) => holding.has(directory));
+    if (own.length === 0) return main;
+    const isBelow = own.some((directory) => directory.startsWith(`${main.directories[0]}${sep}`));
+    return { ...main, webhooks: isBelow && main.package !== '.' ? 'below it' : 'elsewhere' };
+  });
 }
 
 interface ListedMain extends MainPackage {
@@ -96,11 +95,12 @@ async function listMains(
   });
 }
 
-async function holders(directories: string[], paths: string[]): Promise<string[]> {
-  const found: string[] = [];
+/** Main packages are made of much that is the same, so each directory is read once. */
+async function holders(directories: Set<string>, paths: string[]): Promise<Set<string>> {
+  const found = new Set<string>();
   for (const directory of directories) {
     const texts = await sourcesIn(directory);
-    if (texts.some((text) => paths.some((path) => text.includes(path)))) found.push(directory);
+    if (texts.some((text) => paths.some((path) => text.includes(path)))) found.add(directory);
   }
   return found;
 }

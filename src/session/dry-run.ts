@@ -1,8 +1,6 @@
-import type { Target } from '../cluster/discover.ts';
-import { sessionOf } from '../cluster/marks.ts';
 import { leasePermissions, missing } from '../cluster/permissions.ts';
 import { planController } from './controller-plan.ts';
-import { namespacesOf } from './holders.ts';
+import { markedSessions, namespacesOf } from './holders.ts';
 import { readKeyPairs } from './key-pairs.ts';
 import { type Planned, plannedLeases, plannedProbes, plannedQuiet, plannedWay } from './planned-changes.ts';
 import { nameOf } from './route/routing.ts';
@@ -17,7 +15,7 @@ export async function tellPlan(session: Session): Promise<void> {
   await readKeyPairs(session);
   const controller = options.controller ? (await planController(session)).plan : undefined;
   const mayHold = (await missing(opened.api, leasePermissions(namespacesOf(target)))).length === 0;
-  for (const dead of sessionsOn(target)) io.emit({ type: 'note', message: putBackFirst(dead) });
+  for (const dead of markedSessions(target)) io.emit({ type: 'note', message: putBackFirst(dead) });
   if (!mayHold) io.emit({ type: 'warning', message: NO_LEASES });
   tellChanges(mayHold ? plannedLeases(target) : []);
   tellChanges(plannedProbes(target));
@@ -42,9 +40,4 @@ const NO_LEASES =
 
 function putBackFirst(session: string): string {
   return `What session ${session} left is put back first: devloop down --dry-run shows it.`;
-}
-
-function sessionsOn({ services, deployment }: Target): Set<string> {
-  const objects = [...services.map(({ service }) => service), ...(deployment ? [deployment.object] : [])];
-  return new Set(objects.map((object) => sessionOf(object)).filter((one) => one !== undefined));
 }

@@ -77,7 +77,7 @@ export async function sessionsInTheWay(
   return { sessions: [...new Set(known)], living: occupants.filter((one) => one.alive) };
 }
 
-function markedSessions(target: Target): string[] {
+export function markedSessions(target: Target): string[] {
   const deployment = target.deployment ? [target.deployment.object] : [];
   const objects = [...target.services.map((one) => one.service), ...deployment];
   return [...new Set(objects.map((object) => sessionOf(object)).filter((session) => session !== undefined))];

@@ -2,6 +2,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { isFree, removeKeyPair } from '../certificates/files.ts';
+import { mentions } from '../cluster/files.ts';
 import { messageOf } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
 import { defaultDirectory, type FoundPair, layOut } from './certificate.ts';
@@ -41,7 +42,7 @@ export function fixedDirectories(
   return mountedAt.filter(
     (directory) =>
       (sourcePaths.has(directory) || sourcePaths.has(`${directory}/`)) &&
-      !words.some((word) => word.includes(directory)),
+      !words.some((word) => mentions(word, directory)),
   );
 }
 
