@@ -77,18 +77,25 @@ test('a key pair that does not fit together is refused, and the one before stays
   expect(await servedTo(gateway.port, NAME)).toBe(sameAs(pair.certificate));
 });
 
-test('a drain closes idle connections at once, busy ones after their answer, new ones after their first', async () => {
+/** A gateway with a connection that has had its answer, and one whose answer comes when `answer` is called. */
+async function idleAndBusy() {
   let answer = () => {};
   const controller = new Controller((request, response) => {
     if (request.url === '/slow') answer = () => void response.end('late');
     else response.end('ok');
   });
-  await using bench = await setUp(controller);
+  const bench = await setUp(controller);
   const idle = await keepAlive(bench.gateway.port);
   await idle.ask('/idle');
   const busy = await keepAlive(bench.gateway.port);
   const slow = busy.ask('/slow');
   await until(() => controller.seen.includes('/slow'));
+  return { ...bench, idle, busy, slow, answer: () => answer() };
+}
+
+test('a drain closes idle connections at once, busy ones after their answer, new ones after their first', async () => {
+  await using bench = await idleAndBusy();
+  const { idle, busy, slow, answer } = bench;
   let drained = false;
   const draining = bench.gateway.drain().then(() => {
     drained = true;
@@ -105,17 +112,8 @@ test('a drain closes idle connections at once, busy ones after their answer, new
 });
 
 test('letting go leaves idle connections open, and closes each with its next answer', async () => {
-  let answer = () => {};
-  const controller = new Controller((request, response) => {
-    if (request.url === '/slow') answer = () => void response.end('late');
-    else response.end('ok');
-  });
-  await using bench = await setUp(controller);
-  const idle = await keepAlive(bench.gateway.port);
-  await idle.ask('/idle');
-  const busy = await keepAlive(bench.gateway.port);
-  const slow = busy.ask('/slow');
-  await until(() => controller.seen.includes('/slow'));
+  await using bench = await idleAndBusy();
+  const { idle, slow, answer } = bench;
   bench.gateway.letGo();
   answer();
   expect(await slow).toMatch(/Connection: close[\s\S]*late$/);

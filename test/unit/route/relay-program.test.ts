@@ -6,8 +6,16 @@ import { makeRelayKeys } from '../../../src/route/relay/keys.ts';
 import { relayRoute } from '../../../src/route/relay/relay.ts';
 import { ResumableStream } from '../../../src/route/relay/resumable.ts';
 import { forwardPorts } from '../../../src/route/relay/ssh-client.ts';
-import { startRelayProgram } from '../../support/relay/program.ts';
-import { callPort, echo, listenAsGateway, portOf, startRelayed } from '../../support/relay/relayed.ts';
+import type { Route } from '../../../src/route/route.ts';
+import { type RelayProgram, startRelayProgram } from '../../support/relay/program.ts';
+import {
+  callPort,
+  echo,
+  listenAsGateway,
+  portOf,
+  startRelayed,
+  type TestGateway,
+} from '../../support/relay/relayed.ts';
 
 it('ends by itself, with code 0, when no client comes', async () => {
   await using program = await startRelayProgram({ heartbeatSeconds: 0.2 });
@@ -55,21 +63,26 @@ it('says why it cannot listen on a port, to the client and in its log', async ()
   stream.leave('ended');
 });
 
+/** Another devloop with the same key, whose gateway is another one. */
+function takeOver(program: RelayProgram, gateway: TestGateway): Promise<Route> {
+  return relayRoute({
+    via: 'Pod a/b',
+    pods: {},
+    dial: program.dial,
+    keys: program.keys,
+    emit() {},
+    ports: new Map([[portOf(gateway), program.port]]),
+    signal: new AbortController().signal,
+  });
+}
+
 it('lets a client with the key take over from the one before, who is told so', async () => {
   await using gateway = await listenAsGateway((socket) => socket.pipe(socket));
   await using other = await listenAsGateway((socket) => socket.end('the other one'));
   await using relayed = await startRelayed(gateway);
   const { program, events } = relayed;
   expect(await echo(await relayed.call(), 'the first')).toBe('the first');
-  await using _second = await relayRoute({
-    via: 'Pod a/b',
-    pods: {},
-    dial: program.dial,
-    keys: program.keys,
-    emit() {},
-    ports: new Map([[portOf(other), program.port]]),
-    signal: new AbortController().signal,
-  });
+  await using _second = await takeOver(program, other);
   expect(await echo(await relayed.call(), 'who?')).toBe('the other one');
   await expect
     .poll(() => events)
@@ -87,15 +100,7 @@ it('lets who takes over have the callers that came while the client before was c
   cutter.cut('reset');
   await expect.poll(program.output).toContain('the client has gone');
   const answered = echo(await relayed.call(), 'who?');
-  await using _second = await relayRoute({
-    via: 'Pod a/b',
-    pods: {},
-    dial: program.dial,
-    keys: program.keys,
-    emit() {},
-    ports: new Map([[portOf(other), program.port]]),
-    signal: new AbortController().signal,
-  });
+  await using _second = await takeOver(program, other);
   expect(await answered).toBe('the other one');
 });
 

@@ -3,10 +3,10 @@ import type { AddressInfo } from 'node:net';
 import ssh2 from 'ssh2';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { makeRelayKeys } from '../../../src/route/relay/keys.ts';
-import type { Signing } from '../../../src/route/ssh/handshake.ts';
 import { openLink } from '../../../src/route/ssh/link.ts';
 import { type HostSettings, readSettings } from '../../../src/route/ssh/settings.ts';
 import { LOCAL } from '../../support/sshd/local.ts';
+import { nobodySigning } from '../../support/sshd/signing.ts';
 
 let host: InstanceType<typeof ssh2.Server>;
 let ended: Promise<unknown>;
@@ -38,19 +38,8 @@ function hops(): HostSettings[] {
   return [read(['hostname 127.0.0.1', `port ${port}`]), read(['hostname 10.9.9.9'])];
 }
 
-function signing(signal: AbortSignal): Signing {
-  return {
-    ask: undefined,
-    unlocked: new Map(),
-    accepted: new Set<string>(),
-    env: {},
-    emit: () => {},
-    signal,
-  };
-}
-
 it('does not wait for ever for what a jump host does not reach', async () => {
-  const link = openLink(hops(), 300, signing(new AbortController().signal));
+  const link = openLink(hops(), 300, nobodySigning(new AbortController().signal));
   await expect(link).rejects.toMatchObject({
     code: 'ssh.unreachable',
     message: expect.stringContaining('no answer within 0.3 s'),
@@ -60,7 +49,7 @@ it('does not wait for ever for what a jump host does not reach', async () => {
 
 it('gives up at the signal while a jump host looks for the next one', async () => {
   const leaving = new AbortController();
-  const link = openLink(hops(), 60_000, signing(leaving.signal));
+  const link = openLink(hops(), 60_000, nobodySigning(leaving.signal));
   link.catch(() => {});
   await asked;
   leaving.abort(new Error('SIGINT'));

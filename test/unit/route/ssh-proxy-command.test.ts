@@ -4,6 +4,7 @@ import { openLink } from '../../../src/route/ssh/link.ts';
 import { type HostSettings, readSettings } from '../../../src/route/ssh/settings.ts';
 import { openStream } from '../../../src/route/ssh/stream.ts';
 import { LOCAL } from '../../support/sshd/local.ts';
+import { nobodySigning } from '../../support/sshd/signing.ts';
 
 const { signal } = new AbortController();
 
@@ -28,15 +29,7 @@ it.each(['INT', 'HUP'])(
 it.each(['/nonexistent/command', 'true', "sh -c 'echo SSH-2.0-box; exit 3'", "sh -c 'sleep 0.1; exit 3'"])(
   'tells that the ProxyCommand %s is what fails',
   async (command) => {
-    const signing = {
-      ask: undefined,
-      unlocked: new Map(),
-      accepted: new Set<string>(),
-      env: {},
-      emit: () => {},
-      signal,
-    };
-    await expect(openLink([hostOver(command)], 10_000, signing)).rejects.toMatchObject({
+    await expect(openLink([hostOver(command)], 10_000, nobodySigning(signal))).rejects.toMatchObject({
       code: 'ssh.unreachable',
       message: expect.stringMatching(/^SSH host dev@box cannot be reached over its ProxyCommand: ./),
     });

@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { openLink } from '../../../src/route/ssh/link.ts';
 import { readSettings } from '../../../src/route/ssh/settings.ts';
 import { LOCAL } from '../../support/sshd/local.ts';
+import { nobodySigning } from '../../support/sshd/signing.ts';
 
 /** As sshd does with too many connections (MaxStartups), and firewalls with strangers. */
 it.each([0, 50])('a host that resets the connection after %i ms is an expected failure', async (ms) => {
@@ -17,15 +18,7 @@ it.each([0, 50])('a host that resets the connection after %i ms is an expected f
   const settings = ['hostname 127.0.0.1', `port ${port}`, 'userknownhostsfile none', 'identityagent none'];
   const host = readSettings(settings.join('\n'), { host: 'box' }, LOCAL);
   const { signal } = new AbortController();
-  const signing = {
-    ask: undefined,
-    unlocked: new Map(),
-    accepted: new Set<string>(),
-    env: {},
-    emit: () => {},
-    signal,
-  };
-  await expect(openLink([host], 10_000, signing)).rejects.toMatchObject({
+  await expect(openLink([host], 10_000, nobodySigning(signal))).rejects.toMatchObject({
     code: 'ssh.unreachable',
     message: expect.stringContaining('no SSH connection came about: read ECONNRESET'),
   });

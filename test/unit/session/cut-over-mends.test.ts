@@ -1,10 +1,8 @@
 import { expect, it } from 'vitest';
-import type { Target, TargetService } from '../../../src/cluster/discover.ts';
 import type { EndpointSlice, Endpoints, Service } from '../../../src/cluster/objects.ts';
-import type { Route } from '../../../src/route/route.ts';
 import { cutOver, followMends } from '../../../src/session/route/cut-over.ts';
-import type { OpenRoute, Routing } from '../../../src/session/route/routing.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
+import { sshSession } from '../../support/ssh-session.ts';
 
 /**
  * Cuts over to an SSH host whose tunnel mends, with another port, around the given call of the cut-over. Resolves to the ports
@@ -17,33 +15,17 @@ async function cutOverWith(mendAround: number, when: 'before' | 'after') {
     metadata: { name: 'webhook', namespace: 'shop' },
     spec: { selector: { app: 'shop' }, ports: [{ port: 443 }] },
   });
-  const ports = [{ name: '', port: 443, targetPort: 9443 }];
-  const taken: TargetService = { service, serverName: 'webhook.shop.svc', calls: [], ports };
   const warnings: string[] = [];
   let port = 1000;
-  const listeners: (() => void)[] = [];
-  const route: Route = {
-    name: 'ssh',
-    via: 'box',
-    reach: { address: '10.0.0.5' },
-    portFor: () => port,
-    onMended: (listener) => void listeners.push(listener),
-    explain: async () => undefined,
-    async [Symbol.asyncDispose]() {},
-  };
-  const open = { route, gateways: { portFor: () => 9443, present() {} } } as unknown as OpenRoute;
-  const routing: Routing = {
-    api: cluster.api,
-    session: 's1',
-    target: { services: [taken], namespace: 'shop', evidence: [] } as Target,
-    settings: { choice: { ssh: 'box' } },
-    env: {},
+  const session = sshSession(cluster.api, service, {
     emit: (event) => void (event.type === 'warning' && warnings.push(event.message)),
     signal: leaving.signal,
-  };
+    portFor: () => port,
+  });
+  const { routing, open } = session;
   const mend = (): void => {
     port = 2000;
-    for (const listener of listeners) listener();
+    session.mend();
   };
   const led = (): (number | undefined)[] => [
     cluster.read<EndpointSlice>('EndpointSlice', 'webhook-devloop-s1', 'shop')?.ports?.[0]?.port,

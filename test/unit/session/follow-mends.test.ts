@@ -1,16 +1,12 @@
 import { expect, it } from 'vitest';
-import type { Target, TargetService } from '../../../src/cluster/discover.ts';
 import type { EndpointSlice, Service } from '../../../src/cluster/objects.ts';
 import { leadTo } from '../../../src/cluster/service.ts';
 import { DevloopError } from '../../../src/errors.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
-import type { Route } from '../../../src/route/route.ts';
 import { healthAfter } from '../../../src/session/health.ts';
 import { followMends } from '../../../src/session/route/cut-over.ts';
-import type { OpenRoute, Routing } from '../../../src/session/route/routing.ts';
 import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
-
-const ADDRESS = '10.0.0.5';
+import { SSH_HOST, sshSession } from '../../support/ssh-session.ts';
 
 /** A session whose Service leads to port 1000 of an SSH host, and then to 2000, which is told by `mend`. */
 async function taken(cluster: FakeCluster, signal: AbortSignal) {
@@ -18,7 +14,7 @@ async function taken(cluster: FakeCluster, signal: AbortSignal) {
     metadata: { name: 'webhook', namespace: 'shop' },
     spec: { ports: [{ port: 443 }] },
   });
-  const to = { address: ADDRESS, ports: [{ name: '', port: 1000 }] };
+  const to = { address: SSH_HOST, ports: [{ name: '', port: 1000 }] };
   await leadTo(
     cluster.api,
     's1',
@@ -26,30 +22,9 @@ async function taken(cluster: FakeCluster, signal: AbortSignal) {
     () => to,
     () => {},
   );
-  const ports = [{ name: '', port: 443, targetPort: 9443 }];
-  const taken: TargetService = { service, serverName: 'webhook.shop.svc', calls: [], ports };
   const events: DevloopEvent[] = [];
-  const routing: Routing = {
-    api: cluster.api,
-    session: 's1',
-    target: { services: [taken], namespace: 'shop', evidence: [] } as Target,
-    settings: { choice: { ssh: 'box' } },
-    env: {},
-    emit: (event) => events.push(event),
-    signal,
-  };
-  const listeners: (() => void)[] = [];
-  const route: Route = {
-    name: 'ssh',
-    via: 'box',
-    reach: { address: ADDRESS },
-    portFor: () => 2000,
-    onMended: (listener) => void listeners.push(listener),
-    explain: async () => undefined,
-    async [Symbol.asyncDispose]() {},
-  };
-  const open = { route, gateways: { portFor: () => 9443 } } as unknown as OpenRoute;
-  return { routing, open, events, mend: () => listeners.forEach((listener) => void listener()) };
+  const emit = (event: DevloopEvent): void => void events.push(event);
+  return { ...sshSession(cluster.api, service, { emit, signal, portFor: () => 2000 }), events };
 }
 
 function portOfSlice(cluster: FakeCluster): number | undefined {

@@ -1,0 +1,39 @@
+import type { ClusterApi } from '../../src/cluster/api.ts';
+import type { Target, TargetService } from '../../src/cluster/discover.ts';
+import type { Service } from '../../src/cluster/objects.ts';
+import type { Emit } from '../../src/report/events.ts';
+import type { Route } from '../../src/route/route.ts';
+import type { OpenRoute, Routing } from '../../src/session/route/routing.ts';
+
+export const SSH_HOST = '10.0.0.5';
+
+/** Session s1, whose Service is led over an SSH host at the ports of the moment. `mend` tells that the tunnel is back. */
+export function sshSession(
+  api: ClusterApi,
+  service: Service,
+  { emit, signal, portFor }: { emit: Emit; signal: AbortSignal; portFor: () => number },
+): { routing: Routing; open: OpenRoute; mend(): void } {
+  const ports = [{ name: '', port: 443, targetPort: 9443 }];
+  const taken: TargetService = { service, serverName: 'webhook.shop.svc', calls: [], ports };
+  const listeners: (() => void)[] = [];
+  const route: Route = {
+    name: 'ssh',
+    via: 'box',
+    reach: { address: SSH_HOST },
+    portFor,
+    onMended: (listener) => void listeners.push(listener),
+    explain: async () => undefined,
+    async [Symbol.asyncDispose]() {},
+  };
+  const routing: Routing = {
+    api,
+    session: 's1',
+    target: { services: [taken], namespace: 'shop', evidence: [] } as Target,
+    settings: { choice: { ssh: 'box' } },
+    env: {},
+    emit,
+    signal,
+  };
+  const open = { route, gateways: { portFor: () => 9443, present() {} } } as unknown as OpenRoute;
+  return { routing, open, mend: () => listeners.forEach((listener) => void listener()) };
+}
