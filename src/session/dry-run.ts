@@ -3,7 +3,6 @@ import { planController } from './controller-plan.ts';
 import { markedSessions, namespacesOf } from './holders.ts';
 import { readKeyPairs } from './key-pairs.ts';
 import { type Planned, plannedLeases, plannedProbes, plannedQuiet, plannedWay } from './planned-changes.ts';
-import { nameOf } from './route/routing.ts';
 import type { Session } from './session.ts';
 
 /**
@@ -20,9 +19,9 @@ export async function tellPlan(session: Session): Promise<void> {
   tellChanges(mayHold ? plannedLeases(target) : []);
   tellChanges(plannedProbes(target));
   for (const [index, way] of ways.entries()) {
-    const { detail, changes } = plannedWay(target, way);
-    io.emit({ type: 'route.planned', route: nameOf(way), position: index + 1, detail });
-    tellChanges(changes, { route: nameOf(way) });
+    const { route, detail, changes } = plannedWay(target, way);
+    io.emit({ type: 'route.planned', route, position: index + 1, detail });
+    tellChanges(changes, { route });
   }
   tellChanges(plannedQuiet(target));
   if (controller) {
