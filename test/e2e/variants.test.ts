@@ -29,7 +29,12 @@ describe('an operator in another language, with several Services, ports and a co
   beforeAll(async () => {
     cluster = await startCluster({ certManager: false, log: (line) => console.error(line) });
     await deployHooks(cluster);
-    before = await snapshot(cluster, HOOK_NAMESPACE);
+    // The controllers of slices and Endpoints hear of the ready Pod after the Deployment's.
+    before = await eventually(async () => {
+      const seen = await snapshot(cluster, HOOK_NAMESPACE);
+      expect(await snapshot(cluster, HOOK_NAMESPACE)).toEqual(seen);
+      return seen;
+    });
   }, 1_800_000);
 
   beforeEach(async () => {
