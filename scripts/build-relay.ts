@@ -1,9 +1,6 @@
 import { join } from 'node:path';
 import type { BuildOptions } from 'esbuild';
 
-/** ssh2 works without its native parts, and looks for them where it can do without. */
-export const NATIVE = ['*.node', 'cpu-features'];
-
 /** The relay Pod's program: one file that a stock image with Node 20 runs from a Secret, which holds 1 MiB. */
 export function relayProgram(outfile: string): BuildOptions {
   return {
@@ -15,7 +12,6 @@ export function relayProgram(outfile: string): BuildOptions {
     format: 'cjs',
     platform: 'node',
     target: 'node20',
-    external: NATIVE,
     logLevel: 'warning',
   };
 }

@@ -1,32 +1,32 @@
-import { timingSafeEqual } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
-import { BadFrame, type Frame } from './frames.ts';
+import { type Frame, type Hello, NONCE_BYTES } from './frames.ts';
+import { BadFrame } from './framing.ts';
+import { type Identity, isSigned, signatureFor } from './keys.ts';
 import { Link } from './link.ts';
 import { type Pace, ResumableStream } from './resumable.ts';
 
-/** A connection that has not said a proper hello after so long, or a stream without a proven client, is dropped; in ms. */
+/** A connection that has not proved itself after so long, in ms, or while so many others try to, is dropped. */
 const MOST_UNPROVEN_TIME = 10_000;
 const MOST_UNPROVEN = 8;
 
 export interface ControlOptions {
   pace: Pace;
-  /** Begins what runs over a new stream; it calls `proven` once it knows that the client is the right one. */
-  begin(stream: ResumableStream, proven: () => void): void;
-  /** A proven client takes the place of the one before. */
-  onReplaced(): void;
-  /** Whether a proven client is connected at this moment. */
+  identity: Identity;
+  /** Begins what runs over the stream of a client that is the right one. The one before it ends after this. */
+  begin(stream: ResumableStream): void;
+  /** Whether the client is connected at this moment. */
   onPresence(present: boolean): void;
 }
 
 /**
- * The end of the control port in the Pod. Who can forward ports in the namespace can connect here, so a stranger may
- * neither go on with a stream (only its two ends know the token) nor end one: that needs the client's key.
+ * The end of the control port in the Pod. Who can forward ports in the namespace can connect here, so each connection has
+ * to prove that it is the client's before anything else of it is heard.
  */
 export class Control {
   #options: ControlOptions;
   #current: ResumableStream | undefined;
-  #unproven = new Set<ResumableStream>();
-  #silent = new Set<Link>();
+  #unproven = new Set<Link>();
 
   constructor(options: ControlOptions) {
     this.#options = options;
@@ -35,82 +35,76 @@ export class Control {
   accept(connection: Duplex): void {
     const link = new Link(connection);
     // The client says hello at once, so it is never the oldest that has said nothing.
-    dropOldest(this.#silent, (oldest) => oldest.close('too many connections that say nothing'));
-    this.#silent.add(link);
+    this.#dropOldest();
+    this.#unproven.add(link);
     const deadline = setTimeout(() => link.close('no hello'), MOST_UNPROVEN_TIME);
     const greeted = (): void => {
       clearTimeout(deadline);
-      this.#silent.delete(link);
+      this.#unproven.delete(link);
     };
     void link.closed.then(greeted);
+    const nonce = randomBytes(NONCE_BYTES);
     link.onFrame = (frame) => {
       greeted();
-      this.#hello(link, frame);
+      this.#greeted(link, this.#proven(frame, nonce));
     };
+    link.send({ type: 'challenge', nonce });
   }
 
-  /** Ends every stream. */
+  /** Ends the stream. */
   end(): void {
     this.#current?.leave('ended');
-    for (const stream of this.#unproven) stream.leave('ended');
   }
 
-  #hello(link: Link, frame: Frame): void {
+  #dropOldest(): void {
+    if (this.#unproven.size < MOST_UNPROVEN) return;
+    const [oldest] = this.#unproven;
+    this.#unproven.delete(oldest!);
+    oldest!.close('too many connections that say nothing');
+  }
+
+  #proven(frame: Frame, nonce: Buffer): Hello {
     if (frame.type !== 'hello') throw new BadFrame(`${frame.type} instead of hello`);
-    const known = this.#find(frame.token);
-    if (known === undefined && !frame.fresh) {
-      link.send({ type: 'welcome', resumed: false, received: 0 });
+    if (!isSigned(frame, nonce, this.#options.identity)) throw new BadFrame('not signed by the client');
+    return frame;
+  }
+
+  #greeted(link: Link, hello: Hello): void {
+    const known = this.#current?.token.equals(hello.token) ? this.#current : undefined;
+    if (known === undefined && !hello.fresh) {
+      this.#welcome(link, hello, { resumed: false, received: 0 });
       link.bye('ended');
       return;
     }
-    const stream = known ?? this.#begin(frame.token);
+    const stream = known ?? this.#begin(hello.token);
     // Also a hello that comes late, from a connection that the client has given up: the stream may be further by now.
-    if (!stream.canResume(frame.received)) throw new BadFrame('nothing to go on with');
-    link.send({ type: 'welcome', resumed: known !== undefined, received: stream.received });
-    void stream.attach(link, frame.received).then(() => this.#presence());
+    if (!stream.canResume(hello.received)) throw new BadFrame('nothing to go on with');
+    this.#welcome(link, hello, { resumed: known !== undefined, received: stream.received });
+    void stream.attach(link, hello.received).then(() => this.#presence());
     this.#presence();
   }
 
-  #find(token: Buffer): ResumableStream | undefined {
-    const all = this.#current === undefined ? [...this.#unproven] : [this.#current, ...this.#unproven];
-    return all.find((stream) => timingSafeEqual(stream.token, token));
+  #welcome(link: Link, { nonce }: Hello, where: { resumed: boolean; received: number }): void {
+    const said = { type: 'welcome', ...where } as const;
+    link.send({ ...said, signature: signatureFor(said, nonce, this.#options.identity) });
   }
 
+  /** Takes the place of the one before. */
   #begin(token: Buffer): ResumableStream {
-    dropOldest(this.#unproven, (oldest) => oldest.leave('ended'));
+    const before = this.#current;
     const stream = new ResumableStream(Buffer.from(token), this.#options.pace);
-    this.#unproven.add(stream);
-    const deadline = setTimeout(() => stream.leave('ended'), MOST_UNPROVEN_TIME);
-    stream.once('close', () => {
-      clearTimeout(deadline);
-      this.#unproven.delete(stream);
-      if (this.#current === stream) this.#current = undefined;
+    this.#current = stream;
+    stream.over.addEventListener('abort', () => {
+      if (this.#current !== stream) return;
+      this.#current = undefined;
       this.#presence();
     });
-    this.#options.begin(stream, () => {
-      clearTimeout(deadline);
-      this.#unproven.delete(stream);
-      this.#replace(stream);
-    });
-    return stream;
-  }
-
-  #replace(stream: ResumableStream): void {
-    const before = this.#current;
-    this.#current = stream;
-    if (before !== undefined) this.#options.onReplaced();
+    this.#options.begin(stream);
     before?.leave('replaced');
-    this.#presence();
+    return stream;
   }
 
   #presence(): void {
     this.#options.onPresence(this.#current?.attached ?? false);
   }
-}
-
-function dropOldest<T>(all: Set<T>, drop: (oldest: T) => void): void {
-  if (all.size < MOST_UNPROVEN) return;
-  const [oldest] = all;
-  all.delete(oldest!);
-  drop(oldest!);
 }

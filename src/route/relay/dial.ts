@@ -1,6 +1,10 @@
+import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf } from '../../errors.ts';
 import { redialDelay } from './back-off.ts';
+import { type Frame, NONCE_BYTES } from './frames.ts';
+import { type Identity, isSigned, signatureFor } from './keys.ts';
 import { Link } from './link.ts';
 import type { ResumableStream } from './resumable.ts';
 
@@ -11,6 +15,12 @@ const SHORT_LIFE = 1000;
 const SHORT_LIFE_FAILURES = 2;
 
 export type Dial = (signal: AbortSignal) => Promise<Duplex>;
+
+export interface Way {
+  dial: Dial;
+  /** Ours, and what we know of the program. */
+  identity: Identity;
+}
 
 export interface DialWatch {
   /** The stream goes on over a new connection. */
@@ -26,17 +36,15 @@ export class AnotherProgram extends Error {}
 
 /**
  * Keeps a stream connected until it ends: dials, and dials again after each cut, for as long as the signal allows.
- * Resolves when the stream has ended; a stream that the other end does not know is destroyed.
+ * Resolves when the stream has ended; a stream that the other end does not know is ended.
  */
 export async function keepConnected(
   stream: ResumableStream,
-  dial: Dial,
+  way: Way,
   watch: DialWatch,
   signal: AbortSignal,
 ): Promise<void> {
-  const over = new AbortController();
-  stream.once('close', () => over.abort());
-  const until = AbortSignal.any([signal, over.signal]);
+  const until = AbortSignal.any([signal, stream.over]);
   let failures = 0;
   let fresh = true;
   while (!until.aborted) {
@@ -44,7 +52,7 @@ export async function keepConnected(
     if (until.aborted) break;
     failures += 1;
     try {
-      const { cut } = await connect(stream, dial, fresh, until);
+      const { cut } = await connect(stream, way, fresh, until);
       fresh = false;
       const since = performance.now();
       watch.onAttached();
@@ -52,14 +60,14 @@ export async function keepConnected(
       failures = performance.now() - since > SHORT_LIFE ? 0 : Math.min(failures, SHORT_LIFE_FAILURES);
       if (!until.aborted) watch.onCut(cause);
     } catch (error) {
-      if (error instanceof AnotherProgram) stream.destroy();
+      if (error instanceof AnotherProgram) stream.leave('ended');
       else if (!until.aborted) watch.onFailed(error);
     }
   }
 }
 
 /** One dial and handshake. Resolves once the stream is attached; `cut` then says why it no longer is. */
-export async function connect(stream: ResumableStream, dial: Dial, fresh: boolean, signal: AbortSignal) {
+export async function connect(stream: ResumableStream, way: Way, fresh: boolean, signal: AbortSignal) {
   const limit = new AbortController();
   const timer = setTimeout(
     () => limit.abort(new Error(`no answer within ${DIAL_LIMIT / 1000} s`)),
@@ -67,7 +75,8 @@ export async function connect(stream: ResumableStream, dial: Dial, fresh: boolea
   );
   try {
     const either = AbortSignal.any([signal, limit.signal]);
-    return await shakeHands(stream, new Link(await dial(either)), fresh, either);
+    const link = new Link(await way.dial(either));
+    return await shakeHands(link, new Greeting(stream, way.identity, fresh), either);
   } catch (error) {
     throw limit.signal.aborted ? limit.signal.reason : error;
   } finally {
@@ -75,7 +84,7 @@ export async function connect(stream: ResumableStream, dial: Dial, fresh: boolea
   }
 }
 
-async function shakeHands(stream: ResumableStream, link: Link, fresh: boolean, signal: AbortSignal) {
+async function shakeHands(link: Link, greeting: Greeting, signal: AbortSignal) {
   const abort = (): void => link.close('given up');
   signal.addEventListener('abort', abort, { once: true });
   if (signal.aborted) abort();
@@ -83,17 +92,53 @@ async function shakeHands(stream: ResumableStream, link: Link, fresh: boolean, s
     return await new Promise<{ cut: Promise<string> }>((resolve, reject) => {
       void link.closed.then((cause) => reject(new Error(cause)));
       link.onFrame = (frame) => {
-        if (frame.type !== 'welcome') return link.close(`the answer was ${frame.type}`);
-        if (!frame.resumed && !fresh) {
-          reject(new AnotherProgram());
-          return link.close('another program answers');
+        try {
+          const cut = greeting.hear(frame, link);
+          if (cut !== undefined) resolve({ cut });
+        } catch (error) {
+          reject(error);
+          link.close(messageOf(error));
         }
-        if (!stream.canResume(frame.received)) return link.close('the other end is somewhere else');
-        resolve({ cut: stream.attach(link, frame.received) });
       };
-      link.send({ type: 'hello', token: stream.token, fresh, received: stream.received });
     });
   } finally {
     signal.removeEventListener('abort', abort);
+  }
+}
+
+/** Our part of the handshake: both ends prove who they are, and say how far they got. */
+class Greeting {
+  #stream: ResumableStream;
+  #identity: Identity;
+  #fresh: boolean;
+  #nonce = randomBytes(NONCE_BYTES);
+  #greeted = false;
+
+  constructor(stream: ResumableStream, identity: Identity, fresh: boolean) {
+    this.#stream = stream;
+    this.#identity = identity;
+    this.#fresh = fresh;
+  }
+
+  /** Says why the link is gone, later, once the stream goes on over it. Throws where it cannot. */
+  hear(frame: Frame, link: Link): Promise<string> | undefined {
+    if (frame.type === 'challenge' && !this.#greeted) {
+      this.#greeted = true;
+      link.send(this.#hello(frame.nonce));
+      return undefined;
+    }
+    if (frame.type !== 'welcome' || !this.#greeted) throw new Error(`the answer was ${frame.type}`);
+    if (!isSigned(frame, this.#nonce, this.#identity)) {
+      throw new Error('the program at the other end does not have the key that was made for it');
+    }
+    if (!frame.resumed && !this.#fresh) throw new AnotherProgram('another program answers');
+    if (!this.#stream.canResume(frame.received)) throw new Error('the other end is somewhere else');
+    return this.#stream.attach(link, frame.received);
+  }
+
+  #hello(nonce: Buffer): Frame {
+    const { token, received } = this.#stream;
+    const said = { type: 'hello', token, fresh: this.#fresh, received, nonce: this.#nonce } as const;
+    return { ...said, signature: signatureFor(said, nonce, this.#identity) };
   }
 }

@@ -1,42 +1,62 @@
 /**
  * What goes over one connection between this machine and the relay program. Pure.
  *
- * A frame is one byte of kind, three bytes of length (big-endian), and its body. Offsets count the bytes of the carried
- * stream from its beginning and have six bytes: enough for 281 TB.
+ * Offsets count the bytes of the carried stream from its beginning and have six bytes: enough for 281 TB.
  */
+import { BadFrame, header } from './framing.ts';
 
 /** Bytes of the carried stream in one frame, at most. */
 export const MAX_DATA = 64 * 1024;
 export const TOKEN_BYTES = 32;
+export const NONCE_BYTES = 32;
+/** Of an Ed25519 signature. */
+export const SIGNATURE_BYTES = 64;
 
 export type Frame =
-  /** First word of this machine. `fresh`: the stream has never been attached, so an unknown token begins one. */
-  | { type: 'hello'; token: Buffer; fresh: boolean; received: number }
-  /** The program's answer; not `resumed`: it has not known the token. */
-  | { type: 'welcome'; resumed: boolean; received: number }
+  /** First word of the program: who answers has to sign this. */
+  | { type: 'challenge'; nonce: Buffer }
+  | Hello
+  | Welcome
   | { type: 'data'; offset: number; bytes: Buffer }
   /** So much has arrived. Sent also when nothing has: it is the sign of life. */
   | { type: 'ack'; received: number }
   /** The stream is over for good. */
   | { type: 'bye'; reason: ByeReason };
 
+/** This machine's answer. `fresh`: the stream has never been attached, so an unknown token begins one. */
+export interface Hello {
+  type: 'hello';
+  token: Buffer;
+  fresh: boolean;
+  received: number;
+  /** What the program has to sign. */
+  nonce: Buffer;
+  signature: Buffer;
+}
+
+/** The program's answer to that; not `resumed`: it has not known the token. */
+export interface Welcome {
+  type: 'welcome';
+  resumed: boolean;
+  received: number;
+  signature: Buffer;
+}
+
 export type ByeReason = 'ended' | 'replaced';
 
-/** The other end does not speak this protocol: drop the connection. */
-export class BadFrame extends Error {}
-
-const MAGIC = Buffer.from('DLR1');
-const HEADER = 4;
+const MAGIC = Buffer.from('DLR2');
 const OFFSET = 6;
-const KIND = { hello: 1, welcome: 2, data: 3, ack: 4, bye: 5 } as const;
+const KIND = { challenge: 1, hello: 2, welcome: 3, data: 4, ack: 5, bye: 6 } as const;
 const REASONS: ByeReason[] = ['ended', 'replaced'];
 
 export function encode(frame: Frame): Buffer {
   switch (frame.type) {
+    case 'challenge':
+      return pack(KIND.challenge, [MAGIC, frame.nonce]);
     case 'hello':
-      return pack(KIND.hello, [MAGIC, flag(frame.fresh), offset(frame.received), frame.token]);
+      return pack(KIND.hello, [statement(frame), frame.signature]);
     case 'welcome':
-      return pack(KIND.welcome, [flag(frame.resumed), offset(frame.received)]);
+      return pack(KIND.welcome, [statement(frame), frame.signature]);
     case 'data':
       return pack(KIND.data, [offset(frame.offset), frame.bytes]);
     case 'ack':
@@ -48,50 +68,21 @@ export function encode(frame: Frame): Buffer {
   }
 }
 
-/** Makes frames of chunks, however they were cut. Holds at most one frame; a length that cannot be is refused at once. */
-export class FrameReader {
-  #parts: Buffer[] = [];
-  #have = 0;
-  #need = HEADER;
-
-  /** Calls `take` with each frame that is complete. Throws BadFrame. */
-  read(chunk: Buffer, take: (frame: Frame) => void): void {
-    let rest = chunk;
-    while (this.#have + rest.length >= this.#need) {
-      const missing = rest.subarray(0, this.#need - this.#have);
-      if (this.#need === HEADER) {
-        // Only looked at: a frame that came in one piece is not copied.
-        this.#need += bodyLength(this.#have === 0 ? missing : Buffer.concat([...this.#parts, missing]));
-        continue;
-      }
-      const whole = this.#have === 0 ? missing : Buffer.concat([...this.#parts, missing]);
-      rest = rest.subarray(missing.length);
-      this.#parts = [];
-      this.#have = 0;
-      this.#need = HEADER;
-      take(decode(whole[0]!, whole.subarray(HEADER)));
-    }
-    if (rest.length === 0) return;
-    this.#parts.push(rest);
-    this.#have += rest.length;
-  }
+/** All that the frame says, which is what its signature is for. */
+export function statement(frame: Omit<Hello, 'signature'> | Omit<Welcome, 'signature'>): Buffer {
+  return frame.type === 'hello'
+    ? Buffer.concat([flag(frame.fresh), offset(frame.received), frame.token, frame.nonce])
+    : Buffer.concat([flag(frame.resumed), offset(frame.received)]);
 }
 
-/** The length of the body behind a header; never 0, so that what is needed tells the two apart. */
-function bodyLength(header: Buffer): number {
-  const length = header.readUIntBE(1, 3);
-  const [least, most] = limits(header[0]!);
-  if (length < least || length > most) throw new BadFrame(`frame ${header[0]} of ${length} bytes`);
-  return length;
-}
-
-function limits(kind: number): [least: number, most: number] {
-  const exactly = (length: number): [number, number] => [length, length];
+export function limits(kind: number): readonly [least: number, most: number] | undefined {
   switch (kind) {
+    case KIND.challenge:
+      return exactly(MAGIC.length + NONCE_BYTES);
     case KIND.hello:
-      return exactly(MAGIC.length + 1 + OFFSET + TOKEN_BYTES);
+      return exactly(1 + OFFSET + TOKEN_BYTES + NONCE_BYTES + SIGNATURE_BYTES);
     case KIND.welcome:
-      return exactly(1 + OFFSET);
+      return exactly(1 + OFFSET + SIGNATURE_BYTES);
     case KIND.data:
       return [OFFSET + 1, OFFSET + MAX_DATA];
     case KIND.ack:
@@ -99,20 +90,32 @@ function limits(kind: number): [least: number, most: number] {
     case KIND.bye:
       return exactly(1);
     default:
-      throw new BadFrame(`unknown frame ${kind}`);
+      return undefined;
   }
 }
 
-function decode(kind: number, body: Buffer): Frame {
+function exactly(length: number): readonly [number, number] {
+  return [length, length];
+}
+
+/** Throws BadFrame where another version speaks. `kind` and length are as `limits` has them. */
+export function decode(kind: number, body: Buffer): Frame {
   switch (kind) {
-    case KIND.hello: {
+    case KIND.challenge: {
       if (!body.subarray(0, MAGIC.length).equals(MAGIC)) throw new BadFrame('another version');
-      const received = body.readUIntBE(MAGIC.length + 1, OFFSET);
-      const token = body.subarray(MAGIC.length + 1 + OFFSET);
-      return { type: 'hello', token, fresh: body[MAGIC.length] === 1, received };
+      return { type: 'challenge', nonce: body.subarray(MAGIC.length) };
     }
-    case KIND.welcome:
-      return { type: 'welcome', resumed: body[0] === 1, received: body.readUIntBE(1, OFFSET) };
+    case KIND.hello: {
+      const token = body.subarray(1 + OFFSET, 1 + OFFSET + TOKEN_BYTES);
+      const nonce = body.subarray(1 + OFFSET + TOKEN_BYTES, -SIGNATURE_BYTES);
+      const signature = body.subarray(-SIGNATURE_BYTES);
+      const received = body.readUIntBE(1, OFFSET);
+      return { type: 'hello', fresh: body[0] === 1, received, token, nonce, signature };
+    }
+    case KIND.welcome: {
+      const signature = body.subarray(-SIGNATURE_BYTES);
+      return { type: 'welcome', resumed: body[0] === 1, received: body.readUIntBE(1, OFFSET), signature };
+    }
     case KIND.data:
       return { type: 'data', offset: body.readUIntBE(0, OFFSET), bytes: body.subarray(OFFSET) };
     case KIND.ack:
@@ -124,10 +127,7 @@ function decode(kind: number, body: Buffer): Frame {
 
 function pack(kind: number, body: Buffer[]): Buffer {
   const length = body.reduce((sum, part) => sum + part.length, 0);
-  const header = Buffer.allocUnsafe(HEADER);
-  header.writeUInt8(kind, 0);
-  header.writeUIntBE(length, 1, 3);
-  return Buffer.concat([header, ...body], HEADER + length);
+  return Buffer.concat([header(kind, length), ...body]);
 }
 
 function flag(value: boolean): Buffer {

@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
-import { type ByeReason, encode, type Frame, FrameReader } from './frames.ts';
+import { type ByeReason, decode, encode, type Frame, limits } from './frames.ts';
+import { FrameReader } from './framing.ts';
 
 /** How long a connection may take to take its last words, in ms. */
 const FAREWELL = 1000;
@@ -16,36 +17,26 @@ export class Link {
 
   constructor(connection: Duplex) {
     this.#connection = connection;
-    const reader = new FrameReader();
+    const reader = new FrameReader(limits);
     this.closed = new Promise((resolve) => {
       this.#close = resolve;
     });
     connection.on('data', (chunk: Buffer) => {
       this.#heard = performance.now();
-      this.#guard(() => reader.read(chunk, (frame) => this.#broken ?? this.onFrame(frame)));
+      this.#guard(() => reader.read(chunk, (kind, body) => this.#broken ?? this.onFrame(decode(kind, body))));
     });
     connection.on('error', (error) => this.close(error.message));
     connection.once('end', () => this.close('the connection was closed by the other end'));
     connection.once('close', () => this.close('the connection was closed'));
   }
 
-  /** Milliseconds since something came; 0 while we ourselves do not read. */
+  /** Milliseconds since something came. */
   get silentFor(): number {
-    return this.#connection.isPaused() ? 0 : performance.now() - this.#heard;
+    return performance.now() - this.#heard;
   }
 
   send(frame: Frame): void {
     if (this.#broken === undefined) this.#connection.write(encode(frame));
-  }
-
-  pause(): void {
-    this.#connection.pause();
-  }
-
-  resume(): void {
-    if (!this.#connection.isPaused()) return;
-    this.#heard = performance.now();
-    this.#connection.resume();
   }
 
   /** Breaks the connection; what was not yet sent is lost. */

@@ -4,12 +4,12 @@ import { DevloopError, messageOf } from '../../errors.ts';
 import type { Emit } from '../../report/events.ts';
 import type { Explanation, Route } from '../route.ts';
 import { redialDelay } from './back-off.ts';
+import { carryToGateways } from './carry.ts';
 import { type Dial, keepConnected } from './dial.ts';
 import { type ByeReason, TOKEN_BYTES } from './frames.ts';
 import { Health } from './health.ts';
-import type { RelayKeys } from './keys.ts';
+import { identity, type RelayKeys } from './keys.ts';
 import { ResumableStream } from './resumable.ts';
-import { forwardPorts } from './ssh-client.ts';
 
 /** The first connection has to stand after so long, in ms. Later ones are dialled for as long as the route lives. */
 const FIRST_LIMIT = 20_000;
@@ -140,14 +140,15 @@ class Relay {
       onCut: (cause: string) => this.#broken(new Error(cause)),
       onFailed: (error: unknown) => this.#broken(error),
     };
-    const over = keepConnected(stream, dial, watch, signal);
+    const way = { dial, identity: identity(keys.client.private, keys.program.public) };
+    const over = keepConnected(stream, way, watch, signal);
     try {
-      await forwardPorts(stream, keys, ports);
+      await carryToGateways(stream, ports);
       this.#serves = true;
       if (stream.attached) this.#stands();
     } catch (error) {
       this.#failure ??= error;
-      stream.destroy();
+      stream.leave('ended');
     }
     await over;
     signal.removeEventListener('abort', leave);

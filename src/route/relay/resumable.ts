@@ -1,5 +1,5 @@
-import { Duplex } from 'node:stream';
-import { BadFrame, type ByeReason, type Frame, MAX_DATA } from './frames.ts';
+import { type ByeReason, type Frame, MAX_DATA } from './frames.ts';
+import { BadFrame } from './framing.ts';
 import type { Link } from './link.ts';
 import { Outbox, unseen } from './outbox.ts';
 
@@ -11,7 +11,7 @@ export interface Pace {
 
 export const PACE: Pace = { beat: 3000, silence: 10_000 };
 
-/** So many unacknowledged bytes are held; who writes more has to wait. */
+/** With so many unacknowledged bytes it is full: who has more to write has to wait. */
 const MOST_HELD = 4 * 1024 * 1024;
 /** The other end learns that its bytes have come after so many; enough to keep MOST_HELD from filling up. */
 const ACK_AFTER = 64 * 1024;
@@ -20,10 +20,15 @@ const ACK_AFTER = 64 * 1024;
  * A byte stream that outlives the connections that carry it: a cut is not seen above it. Each end keeps what the other has
  * not acknowledged. On a new link both say how far they got, and the rest is sent again: every byte arrives once, in order.
  */
-export class ResumableStream extends Duplex {
+export class ResumableStream {
   readonly token: Buffer;
+  /** Called with what arrives, in the same tick. To be set before the stream is attached for the first time. */
+  onBytes: (bytes: Buffer) => void = () => {};
+  /** Called when it was full and is no longer. */
+  onRoom: () => void = () => {};
   /** Why the other end ended it; undefined while it has not. */
   ended: ByeReason | undefined;
+  #over = new AbortController();
   #pace: Pace;
   #link: Link | undefined;
   #outbox = new Outbox();
@@ -32,13 +37,17 @@ export class ResumableStream extends Duplex {
   #gathered = 0;
   #received = 0;
   #acknowledged = 0;
+  #wasFull = false;
   #beat: NodeJS.Timeout | undefined;
-  #release: (() => void) | undefined;
 
   constructor(token: Buffer, pace: Pace = PACE) {
-    super({ allowHalfOpen: false });
     this.token = token;
     this.#pace = pace;
+  }
+
+  /** Aborts when the stream has ended, whoever has ended it. */
+  get over(): AbortSignal {
+    return this.#over.signal;
   }
 
   /** Bytes that have come from the other end. */
@@ -50,8 +59,12 @@ export class ResumableStream extends Duplex {
     return this.#link !== undefined;
   }
 
+  get full(): boolean {
+    return this.#outbox.size + this.#gathered >= MOST_HELD;
+  }
+
   canResume(peerReceived: number): boolean {
-    return !this.destroyed && this.#outbox.reaches(peerReceived);
+    return !this.over.aborted && this.#outbox.reaches(peerReceived);
   }
 
   /**
@@ -72,11 +85,24 @@ export class ResumableStream extends Duplex {
     return cause;
   }
 
-  /** Ends the stream for good and lets the other end know. */
+  /**
+   * What is written within one turn leaves in one frame: the words of all connections that had something to say come together.
+   * It costs no waiting. It is taken even when the stream is full, so do not go on then.
+   */
+  write(bytes: Buffer): void {
+    if (this.#pieces.length === 0) setImmediate(() => this.#flush());
+    this.#pieces.push(bytes);
+    this.#gathered += bytes.length;
+    this.#wasFull ||= this.full;
+  }
+
+  /** Ends the stream for good and lets the other end know. What was written is sent before. */
   leave(reason: ByeReason): void {
+    if (this.over.aborted) return;
     this.#flush();
     this.#link?.bye(reason);
-    this.destroy();
+    this.#detach();
+    this.#over.abort();
   }
 
   #detach(): void {
@@ -95,7 +121,7 @@ export class ResumableStream extends Duplex {
     else if (frame.type === 'ack') this.#progress(frame.received);
     else if (frame.type === 'bye') {
       this.ended = frame.reason;
-      this.destroy();
+      this.leave('ended');
     } else throw new BadFrame(`${frame.type} in the middle of a stream`);
   }
 
@@ -104,7 +130,7 @@ export class ResumableStream extends Duplex {
     if (fresh === undefined) throw new BadFrame(`bytes before ${offset} are missing`);
     this.#received += fresh.length;
     if (this.#received - this.#acknowledged >= ACK_AFTER) this.#acknowledge();
-    if (fresh.length > 0 && !this.push(fresh)) this.#link?.pause();
+    if (fresh.length > 0) this.onBytes(fresh);
   }
 
   #acknowledge(): void {
@@ -115,10 +141,9 @@ export class ResumableStream extends Duplex {
   #progress(peerReceived: number): void {
     if (peerReceived > this.#outbox.end) throw new BadFrame('acknowledges what was never sent');
     this.#outbox.acknowledge(peerReceived);
-    if (this.#release === undefined || this.#held >= MOST_HELD) return;
-    const release = this.#release;
-    this.#release = undefined;
-    release();
+    if (!this.#wasFull || this.full) return;
+    this.#wasFull = false;
+    this.onRoom();
   }
 
   #send(offset: number, bytes: Buffer): void {
@@ -127,45 +152,13 @@ export class ResumableStream extends Duplex {
     }
   }
 
-  get #held(): number {
-    return this.#outbox.size + this.#gathered;
-  }
-
-  /**
-   * What is written within one turn leaves in one frame: ssh2 writes each packet in three pieces, and the packets of all
-   * connections that had something to say come together. It costs no waiting.
-   */
-  override _write(bytes: Buffer, _encoding: BufferEncoding, done: () => void): void {
-    if (this.#pieces.length === 0) setImmediate(() => this.#flush());
-    this.#pieces.push(bytes);
-    this.#gathered += bytes.length;
-    if (this.#held >= MOST_HELD) this.#release = done;
-    else done();
-  }
-
   #flush(): void {
     if (this.#pieces.length === 0) return;
-    const bytes = Buffer.concat(this.#pieces, this.#gathered);
+    const bytes = this.#pieces.length === 1 ? this.#pieces[0]! : Buffer.concat(this.#pieces, this.#gathered);
     this.#pieces = [];
     this.#gathered = 0;
     const offset = this.#outbox.end;
     this.#outbox.add(bytes);
     this.#send(offset, bytes);
-  }
-
-  override _read(): void {
-    this.#link?.resume();
-  }
-
-  override _final(done: () => void): void {
-    done();
-    this.leave('ended');
-  }
-
-  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    this.#flush();
-    this.#link?.bye('ended');
-    this.#detach();
-    done(error);
   }
 }

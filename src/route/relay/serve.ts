@@ -1,8 +1,9 @@
 import type { Server } from 'node:net';
 import type { RelayConfig } from './config.ts';
 import { Control } from './control.ts';
+import { identity } from './keys.ts';
 import { PACE } from './resumable.ts';
-import { serveSsh } from './serve-ssh.ts';
+import { serveClient } from './serve-client.ts';
 import { listen, WebhookPort } from './webhook-port.ts';
 
 /** How long running reviews may take to finish when the Pod is stopped (it has 15 s), and how often to look; in ms. */
@@ -19,11 +20,12 @@ export async function serveRelay(
   const presence = watchPresence(config.heartbeatSeconds, log);
   const control = new Control({
     pace: PACE,
-    begin: (stream, proven) => serveSsh(stream, { ...config, ports, onReady: proven, log }),
-    onReplaced: () => {
-      for (const port of ports.values()) port.hold();
+    identity: identity(config.programKey, config.clientKey),
+    begin: (stream) => serveClient(stream, ports, log),
+    onPresence(present) {
+      presence.set(present);
+      for (const port of ports.values()) port.hold(!present);
     },
-    onPresence: presence.set,
   });
   const server = await listen(config.controlPort, '127.0.0.1', (socket) => control.accept(socket));
   log(`listens for its client on 127.0.0.1:${config.controlPort}`);

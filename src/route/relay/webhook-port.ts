@@ -1,11 +1,11 @@
 import { createServer, type Server, type Socket } from 'node:net';
-import type { Channel } from 'ssh2';
+import type { Channel } from './channels.ts';
 import { join, type Traffic } from './join.ts';
 
-/** Gives a channel to the developer's machine for a connection that came in; rejects where there is none any more. */
-export type Carrier = () => Promise<Channel>;
+/** Opens a channel to the developer's machine for a connection that came in. */
+export type Carrier = () => Channel;
 
-/** A connection that has no channel after so long, in ms, is reset: kube-apiserver gives its TLS handshake no more. */
+/** A connection that nobody carries after so long, in ms, is reset: kube-apiserver gives its TLS handshake no more. */
 const MOST_PATIENCE = 10_000;
 const MOST_CONNECTIONS = 1024;
 const MOST_WAITING = 256;
@@ -18,6 +18,7 @@ export class WebhookPort {
   #port: number;
   #server: Promise<Server> | undefined;
   #carrier: Carrier | undefined;
+  #held = false;
   #waiting = new Set<() => void>();
   #open = new Map<Socket, Traffic | undefined>();
 
@@ -35,13 +36,13 @@ export class WebhookPort {
       this.close();
       throw error;
     }
-    for (const go of this.#waiting) go();
-    this.#waiting.clear();
+    this.#letGo();
   }
 
-  /** Nobody carries for now: what comes waits for the next one. */
-  hold(): void {
-    this.#carrier = undefined;
+  /** While the carrier is cut off, what comes waits: across a cut, another one may take over. */
+  hold(held: boolean): void {
+    this.#held = held;
+    this.#letGo();
   }
 
   /** This one carries no longer. Without another, the port no longer listens; open connections stay. */
@@ -87,28 +88,12 @@ export class WebhookPort {
   }
 
   async #carry(socket: Socket): Promise<void> {
-    const channel = await this.#channel(socket);
-    if (channel === undefined) return void socket.resetAndDestroy();
-    if (socket.destroyed) return channel.close();
-    this.#open.set(socket, join(socket, channel));
-  }
-
-  async #channel(socket: Socket): Promise<Channel | undefined> {
-    while (!socket.destroyed) {
-      const carrier = this.#carrier;
-      if (carrier === undefined) {
-        if (this.#waiting.size >= MOST_WAITING) return undefined;
-        await this.#nextCarrier(socket);
-        continue;
-      }
-      try {
-        return await carrier();
-      } catch {
-        // Nothing was sent yet: where the carrier has gone meanwhile, the next one may do it.
-        if (carrier === this.#carrier) return undefined;
-      }
+    while (this.#carrier === undefined || this.#held) {
+      if (this.#waiting.size >= MOST_WAITING) return void socket.resetAndDestroy();
+      await this.#nextCarrier(socket);
+      if (socket.destroyed) return;
     }
-    return undefined;
+    this.#open.set(socket, join(socket, this.#carrier()));
   }
 
   async #nextCarrier(socket: Socket): Promise<void> {
@@ -119,6 +104,12 @@ export class WebhookPort {
         resolve();
       });
     });
+  }
+
+  #letGo(): void {
+    if (this.#carrier === undefined || this.#held) return;
+    for (const go of this.#waiting) go();
+    this.#waiting.clear();
   }
 }
 

@@ -62,9 +62,10 @@ async function openIn(
   gateways: Gateways,
   stack: AsyncDisposableStack,
 ): Promise<Route> {
-  const { makeRelayKeys, relayConfig } = await import('../../route/relay/keys.ts');
+  const { makeRelayKeys } = await import('../../route/relay/keys.ts');
+  const { relayConfig } = await import('../../route/relay/config.ts');
   const { relayRoute } = await import('../../route/relay/relay.ts');
-  const keys = await makeRelayKeys();
+  const keys = makeRelayKeys();
   // Where the session's end was here before, there is nothing left to do.
   stack.defer(async () => {
     const { marked } = await findMarked(api, [namespace], session);

@@ -8,7 +8,8 @@ import { loadKubeconfig } from '../../../src/cluster/kubeconfig.ts';
 import { RELAY_IMAGE } from '../../../src/cluster/relay-manifest.ts';
 import { keepRelay } from '../../../src/cluster/relay-watch.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
-import { makeRelayKeys, relayConfig } from '../../../src/route/relay/keys.ts';
+import { relayConfig } from '../../../src/route/relay/config.ts';
+import { makeRelayKeys } from '../../../src/route/relay/keys.ts';
 import { relayRoute } from '../../../src/route/relay/relay.ts';
 
 const CONTROL_PORT = 17_717;
@@ -18,7 +19,7 @@ const ports = new Map(pairs.map((pair) => pair.split(':').map(Number) as [gatewa
 const signal = new AbortController().signal;
 const emit = (event: DevloopEvent): void => console.log(`event ${JSON.stringify(event)}`);
 const api = await connect(await loadKubeconfig({ kubeconfig }, {}, '/'));
-const keys = await makeRelayKeys();
+const keys = makeRelayKeys();
 const numbers = [...ports.values()];
 const relay = await keepRelay(api, {
   session: session!,

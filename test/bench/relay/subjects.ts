@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type BuildOptions, build } from 'esbuild';
-import { NATIVE, relayProgram } from '../../../scripts/build-relay.ts';
+import { relayProgram } from '../../../scripts/build-relay.ts';
 import { ensureClusterBinaries } from '../../support/cluster/build.ts';
 import type { TestCluster } from '../../support/cluster/cluster.ts';
 import { end } from '../../support/sshd/network.ts';
@@ -148,7 +148,7 @@ export async function startOurs(
   };
 }
 
-/** In one file, as devloop is installed: then ssh2 has none of its native parts at this end either. */
+/** In one file, as devloop is installed. */
 function processHere(outfile: string): BuildOptions {
   return {
     entryPoints: [join(import.meta.dirname, 'ours.ts')],
@@ -161,7 +161,6 @@ function processHere(outfile: string): BuildOptions {
     banner: {
       js: "import { createRequire as createRequire_ } from 'node:module'; const require = createRequire_(import.meta.url); const __dirname = import.meta.dirname;",
     },
-    external: NATIVE,
     logLevel: 'warning',
   };
 }

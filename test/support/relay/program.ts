@@ -5,7 +5,8 @@ import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
-import { makeRelayKeys, type RelayKeys, relayConfig } from '../../../src/route/relay/keys.ts';
+import { relayConfig } from '../../../src/route/relay/config.ts';
+import { type Identity, identity, makeRelayKeys, type RelayKeys } from '../../../src/route/relay/keys.ts';
 
 const SOURCE = join(import.meta.dirname, '../../../src/route/relay/program.ts');
 
@@ -34,7 +35,7 @@ export interface RelayProgramOptions {
 
 /** Runs the real relay program, and waits until its control port listens. */
 export async function startRelayProgram(options: RelayProgramOptions = {}): Promise<RelayProgram> {
-  const keys = options.keys ?? (await makeRelayKeys());
+  const keys = options.keys ?? makeRelayKeys();
   const controlPort = options.controlPort ?? (await freePort());
   const port = options.port ?? (await freePort());
   const directory = await mkdtemp(join(tmpdir(), 'relay-'));
@@ -68,6 +69,14 @@ export async function startRelayProgram(options: RelayProgramOptions = {}): Prom
       await ended;
       await rm(directory, { recursive: true });
     },
+  };
+}
+
+/** The two ends that belong together. */
+export function identities(keys: RelayKeys): { client: Identity; program: Identity } {
+  return {
+    client: identity(keys.client.private, keys.program.public),
+    program: identity(keys.program.private, keys.client.public),
   };
 }
 

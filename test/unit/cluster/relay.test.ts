@@ -20,7 +20,7 @@ const spec: RelaySpec = {
   namespace: 'shop',
   image: 'registry.example.com/node:24',
   program: 'require("node:net")',
-  config: '{"hostKey":"secret"}',
+  config: '{"programKey":"secret"}',
   controlPort: 7000,
   ports: [{ name: 'webhook-server', port: 9443 }, { port: 9444 }],
 };
@@ -39,7 +39,7 @@ describe("the relay's objects", () => {
   it('keep the key out of the Pod', () => {
     const { data } = relaySecret(spec);
     expect(Buffer.from(data!['relay.json']!, 'base64').toString()).toBe(spec.config);
-    expect(JSON.stringify(relayPod(spec, { secret, suffix: 'a', uid: true }))).not.toContain('hostKey');
+    expect(JSON.stringify(relayPod(spec, { secret, suffix: 'a', uid: true }))).not.toContain('programKey');
   });
 
   it('give the ports the names by which Services look them up', () => {

@@ -1,26 +1,44 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import {
-  BadFrame,
+  type ChannelFrame,
+  channelLimits,
+  decodeChannel,
+  encodeChannel,
+} from '../../../src/route/relay/channel-frames.ts';
+import {
+  decode,
   encode,
   type Frame,
-  FrameReader,
+  limits,
   MAX_DATA,
+  NONCE_BYTES,
+  SIGNATURE_BYTES,
   TOKEN_BYTES,
 } from '../../../src/route/relay/frames.ts';
+import { BadFrame, FrameReader } from '../../../src/route/relay/framing.ts';
 import { Outbox, unseen } from '../../../src/route/relay/outbox.ts';
 
 const offset = fc.nat({ max: 2 ** 48 - 1 });
 const bytes = (options: { minLength: number; maxLength: number }) =>
   fc.uint8Array(options).map((array) => Buffer.from(array));
+const exactly = (length: number) => bytes({ minLength: length, maxLength: length });
 const frame: fc.Arbitrary<Frame> = fc.oneof(
+  fc.record({ type: fc.constant('challenge' as const), nonce: exactly(NONCE_BYTES) }),
   fc.record({
     type: fc.constant('hello' as const),
-    token: bytes({ minLength: TOKEN_BYTES, maxLength: TOKEN_BYTES }),
+    token: exactly(TOKEN_BYTES),
     fresh: fc.boolean(),
     received: offset,
+    nonce: exactly(NONCE_BYTES),
+    signature: exactly(SIGNATURE_BYTES),
   }),
-  fc.record({ type: fc.constant('welcome' as const), resumed: fc.boolean(), received: offset }),
+  fc.record({
+    type: fc.constant('welcome' as const),
+    resumed: fc.boolean(),
+    received: offset,
+    signature: exactly(SIGNATURE_BYTES),
+  }),
   fc.record({ type: fc.constant('data' as const), offset, bytes: bytes({ minLength: 1, maxLength: 300 }) }),
   fc.record({ type: fc.constant('ack' as const), received: offset }),
   fc.record({
@@ -29,23 +47,51 @@ const frame: fc.Arbitrary<Frame> = fc.oneof(
   }),
 );
 
+const channel = fc.nat({ max: 2 ** 32 - 1 });
+const port = fc.integer({ min: 1, max: 65_535 });
+const channelFrame: fc.Arbitrary<ChannelFrame> = fc.oneof(
+  fc.record({ type: fc.constant('open' as const), channel, port }),
+  fc.record({
+    type: fc.constant('data' as const),
+    channel,
+    bytes: bytes({ minLength: 1, maxLength: 300 }),
+  }),
+  fc.record({ type: fc.constant('credit' as const), channel, bytes: channel }),
+  fc.record({ type: fc.constantFrom('end' as const, 'reset' as const), channel }),
+  fc.record({
+    type: fc.constant('port' as const),
+    port,
+    failure: fc.constantFrom(undefined, 'listen EADDRINUSE', 'ä'),
+  }),
+);
+const sizes = fc.array(fc.integer({ min: 1, max: 90 }), { minLength: 1 });
+
 it('reads the frames that were written, however the bytes are torn', () => {
   fc.assert(
-    fc.property(
-      fc.array(frame, { maxLength: 12 }),
-      fc.array(fc.integer({ min: 1, max: 90 }), { minLength: 1 }),
-      (frames, sizes) => {
-        expect(readTorn(Buffer.concat(frames.map(encode)), sizes)).toEqual(frames);
-      },
-    ),
+    fc.property(fc.array(frame, { maxLength: 12 }), sizes, (frames, torn) => {
+      expect(readTorn(Buffer.concat(frames.map(encode)), torn)).toEqual(frames);
+    }),
+  );
+});
+
+it('reads what is said of channels, however the bytes are torn', () => {
+  fc.assert(
+    fc.property(fc.array(channelFrame, { maxLength: 12 }), sizes, (frames, torn) => {
+      const all = Buffer.concat(frames.flatMap(encodeChannel));
+      const found: ChannelFrame[] = [];
+      readPieces(new FrameReader(channelLimits), all, torn, (kind, body) =>
+        found.push(decodeChannel(kind, body)),
+      );
+      expect(found).toEqual(frames);
+    }),
   );
 });
 
 it('refuses a length that no frame has before it takes the body', () => {
-  const reader = new FrameReader();
-  const header = Buffer.from([3, 0xff, 0xff, 0xff]);
+  const reader = new FrameReader(limits);
+  const header = Buffer.from([4, 0xff, 0xff, 0xff]);
   expect(() => reader.read(header, () => {})).toThrow(BadFrame);
-  expect(() => new FrameReader().read(Buffer.from('GET / HTTP/1.1\r\n'), () => {})).toThrow(BadFrame);
+  expect(() => new FrameReader(limits).read(Buffer.from('GET / HTTP/1.1\r\n'), () => {})).toThrow(BadFrame);
   const largest: Frame = { type: 'data', offset: 0, bytes: Buffer.alloc(MAX_DATA, 1) };
   expect(readTorn(encode(largest), [70_000])).toEqual([largest]);
 });
@@ -53,10 +99,15 @@ it('refuses a length that no frame has before it takes the body', () => {
 it('throws nothing but BadFrame at hostile bytes', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 400 }), (hostile) => {
-      try {
-        new FrameReader().read(Buffer.from(hostile), () => {});
-      } catch (error) {
-        expect(error).toBeInstanceOf(BadFrame);
+      for (const [known, read] of [
+        [limits, decode],
+        [channelLimits, decodeChannel],
+      ] as const) {
+        try {
+          new FrameReader(known).read(Buffer.from(hostile), (kind, body) => void read(kind, body));
+        } catch (error) {
+          expect(error).toBeInstanceOf(BadFrame);
+        }
       }
     }),
     { numRuns: 500 },
@@ -103,12 +154,20 @@ it('takes only what is new of bytes that come again, and sees where some are mis
 });
 
 function readTorn(all: Buffer, sizes: number[]): Frame[] {
-  const reader = new FrameReader();
   const found: Frame[] = [];
+  readPieces(new FrameReader(limits), all, sizes, (kind, body) => found.push(decode(kind, body)));
+  return found;
+}
+
+function readPieces(
+  reader: FrameReader,
+  all: Buffer,
+  sizes: number[],
+  take: (kind: number, body: Buffer) => void,
+): void {
   for (let at = 0, turn = 0; at < all.length; turn++) {
     const size = sizes[turn % sizes.length]!;
-    reader.read(all.subarray(at, at + size), (one) => found.push(one));
+    reader.read(all.subarray(at, at + size), take);
     at += size;
   }
-  return found;
 }

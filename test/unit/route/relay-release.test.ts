@@ -1,22 +1,19 @@
 import { once } from 'node:events';
-import { createRequire } from 'node:module';
 import { queryObjects } from 'node:v8';
 import { expect, it } from 'vitest';
 import { DevloopError } from '../../../src/errors.ts';
+import { carryToGateways } from '../../../src/route/relay/carry.ts';
+import { Channel } from '../../../src/route/relay/channels.ts';
 import { TOKEN_BYTES } from '../../../src/route/relay/frames.ts';
 import { makeRelayKeys } from '../../../src/route/relay/keys.ts';
 import { relayRoute } from '../../../src/route/relay/relay.ts';
 import { ResumableStream } from '../../../src/route/relay/resumable.ts';
-import { forwardPorts } from '../../../src/route/relay/ssh-client.ts';
 import { holdings } from '../../support/holdings.ts';
 import { dialTcp, startRelayProgram } from '../../support/relay/program.ts';
 import { echo, listenAsGateway, portOf, startRelayed } from '../../support/relay/relayed.ts';
 
-// The class is not in what the package exports.
-const { Channel } = createRequire(import.meta.url)('ssh2/lib/Channel.js');
-
 it('gives up at the signal, and leaves no timer', async () => {
-  const keys = await makeRelayKeys();
+  const keys = makeRelayKeys();
   const stop = new AbortController();
   const refused = new DevloopError('relay.failed', 'no such Pod', { hint: 'kubectl get pods' });
   let dials = 0;
@@ -40,11 +37,10 @@ it('gives up at the signal, and leaves no timer', async () => {
   await expect.poll(route.held).toEqual([]);
 });
 
-it('does not wait for a stream that has closed before SSH began', async () => {
+it('does not wait for a stream that has ended before', async () => {
   const stream = new ResumableStream(Buffer.alloc(TOKEN_BYTES));
-  stream.destroy();
-  await once(stream, 'close');
-  await expect(forwardPorts(stream, await makeRelayKeys(), new Map([[1, 2]]))).rejects.toThrow('ended');
+  stream.leave('ended');
+  await expect(carryToGateways(stream, new Map([[1, 2]]))).rejects.toThrow('ended');
 });
 
 it('leaves neither timer nor connection when it is disposed of', async () => {

@@ -1,16 +1,23 @@
 import { randomBytes } from 'node:crypto';
-import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { Control } from '../../../src/route/relay/control.ts';
-import { AnotherProgram, connect } from '../../../src/route/relay/dial.ts';
-import { encode, type Frame, FrameReader, TOKEN_BYTES } from '../../../src/route/relay/frames.ts';
-import { PACE, ResumableStream } from '../../../src/route/relay/resumable.ts';
+import type { Control } from '../../../src/route/relay/control.ts';
+import { AnotherProgram, connect, type Way } from '../../../src/route/relay/dial.ts';
+import {
+  decode,
+  encode,
+  type Frame,
+  limits,
+  NONCE_BYTES,
+  TOKEN_BYTES,
+} from '../../../src/route/relay/frames.ts';
+import { FrameReader } from '../../../src/route/relay/framing.ts';
+import { isSigned, makeRelayKeys, signatureFor } from '../../../src/route/relay/keys.ts';
+import { ResumableStream } from '../../../src/route/relay/resumable.ts';
+import { client, controlOf, NEVER, newStream, program, wayTo, whole } from '../../support/relay/attached.ts';
 import { type Faults, faultyPair } from '../../support/relay/faulty-pair.ts';
-
-const NEVER = new AbortController().signal;
-const whole: Faults = { pieces: [1_000_000], cutAfter: Number.POSITIVE_INFINITY };
+import { identities } from '../../support/relay/program.ts';
 
 it('carries every byte once and in order, whatever is cut wherever', async () => {
   const cut = fc.record({
@@ -20,16 +27,14 @@ it('carries every byte once and in order, whatever is cut wherever', async () =>
   const writes = fc.array(fc.integer({ min: 1, max: 30_000 }), { minLength: 1, maxLength: 12 });
   await fc.assert(
     fc.asyncProperty(writes, writes, fc.array(cut, { maxLength: 25 }), async (up, down, cuts) => {
-      const far = Promise.withResolvers<ResumableStream>();
-      const control = controlOf((stream) => far.resolve(stream));
+      const far = Promise.withResolvers<Promise<Buffer>>();
       const near = newStream();
       const done = new AbortController();
-      const running = keepGoing(near, control, cuts, done.signal);
       const sent = { up: up.map((size) => randomBytes(size)), down: down.map((size) => randomBytes(size)) };
-      const [atFar, atNear] = await Promise.all([
-        far.promise.then((stream) => exchange(stream, sent.down, sum(up))),
-        exchange(near, sent.up, sum(down)),
-      ]);
+      const control = controlOf((stream) => far.resolve(exchange(stream, sent.down, sum(up))));
+      const atBoth = Promise.all([far.promise, exchange(near, sent.up, sum(down))]);
+      const running = keepGoing(near, control, cuts, done.signal);
+      const [atFar, atNear] = await atBoth;
       expect(atFar.equals(Buffer.concat(sent.up))).toBe(true);
       expect(atNear.equals(Buffer.concat(sent.down))).toBe(true);
       done.abort();
@@ -41,37 +46,32 @@ it('carries every byte once and in order, whatever is cut wherever', async () =>
   );
 });
 
-it('lets who writes wait rather than hold more and more, and goes on when connected', async () => {
+it('is full rather than hold more and more, and says when there is room again', async () => {
   const stream = newStream();
   const chunk = Buffer.alloc(256 * 1024, 7);
-  let taken = 0;
-  for (let count = 0; count < 40; count++) stream.write(chunk, () => (taken += chunk.length));
-  await new Promise(setImmediate);
-  expect(taken).toBeLessThanOrEqual(4 * 1024 * 1024);
-  const far = Promise.withResolvers<ResumableStream>();
-  const control = controlOf((begun) => far.resolve(begun));
-  await connect(stream, dialTo(control, whole), true, NEVER);
-  const received = await exchange(await far.promise, [], 40 * chunk.length);
-  expect(received.length).toBe(40 * chunk.length);
+  let written = 0;
+  let rooms = 0;
+  stream.onRoom = () => (rooms += 1);
+  for (; !stream.full; written += chunk.length) stream.write(chunk);
+  expect(written).toBeLessThanOrEqual(4 * 1024 * 1024);
+  const far = Promise.withResolvers<Promise<Buffer>>();
+  const control = controlOf((begun) => far.resolve(exchange(begun, [], written)));
+  expect(rooms).toBe(0);
+  await connect(stream, wayTo(control, whole), true, NEVER);
+  expect((await await far.promise).length).toBe(written);
+  await expect.poll(() => rooms).toBe(1);
+  expect(stream.full).toBe(false);
   stream.leave('ended');
   control.end();
 });
 
 it('sends what is written in one turn in one frame, and before its last word', async () => {
   const stream = newStream();
-  const frames: Frame[] = [];
-  const [near, far] = faultyPair(whole);
-  const reader = new FrameReader();
-  far.on('data', (chunk: Buffer) =>
-    reader.read(chunk, (frame) => {
-      frames.push(frame);
-      if (frame.type === 'hello') far.write(encode({ type: 'welcome', resumed: false, received: 0 }));
-    }),
-  );
-  await connect(stream, async () => near, true, NEVER);
-  for (const piece of ['one', 'packet', 'in pieces']) stream.write(piece);
+  const { near, far, frames } = answering();
+  await connect(stream, { dial: async () => near, identity: client }, true, NEVER);
+  for (const piece of ['one', 'packet', 'in pieces']) stream.write(Buffer.from(piece));
   await expect.poll(() => frames.length).toBe(2);
-  for (const piece of [', and ', 'another']) stream.write(piece);
+  for (const piece of [', and ', 'another']) stream.write(Buffer.from(piece));
   stream.leave('ended');
   await expect.poll(() => frames.map(({ type }) => type)).toEqual(['hello', 'data', 'data', 'bye']);
   const told = frames.flatMap((frame) => (frame.type === 'data' ? [String(frame.bytes)] : []));
@@ -81,14 +81,10 @@ it('sends what is written in one turn in one frame, and before its last word', a
 
 it('drops a connection over which nothing is heard, and not the stream', async () => {
   const stream = new ResumableStream(randomBytes(TOKEN_BYTES), { beat: 20, silence: 60 });
-  const answers = async (): Promise<Duplex> => {
-    const [near, far] = faultyPair(whole);
-    far.once('data', () => far.write(encode({ type: 'welcome', resumed: false, received: 0 })));
-    return near;
-  };
-  const { cut } = await connect(stream, answers, true, NEVER);
+  const way: Way = { dial: async () => answering().near, identity: client };
+  const { cut } = await connect(stream, way, true, NEVER);
   expect(await cut).toMatch(/nothing was heard/);
-  expect(stream.destroyed).toBe(false);
+  expect(stream.over.aborted).toBe(false);
   stream.leave('ended');
 });
 
@@ -96,7 +92,7 @@ it('gives and hears signs of life while nothing is sent', async () => {
   const pace = { beat: 20, silence: 200 };
   const stream = new ResumableStream(randomBytes(TOKEN_BYTES), pace);
   const control = controlOf(() => {}, pace);
-  const { cut } = await connect(stream, dialTo(control, whole), true, NEVER);
+  const { cut } = await connect(stream, wayTo(control, whole), true, NEVER);
   expect(await Promise.race([cut, sleep(600, 'alive')])).toBe('alive');
   stream.leave('ended');
   control.end();
@@ -105,50 +101,62 @@ it('gives and hears signs of life while nothing is sent', async () => {
 it('knows a program that has never heard of the stream', async () => {
   const first = controlOf(() => {});
   const stream = newStream();
-  const { cut } = await connect(stream, dialTo(first, { pieces: [1], cutAfter: 100 }), true, NEVER);
+  const { cut } = await connect(stream, wayTo(first, { pieces: [1], cutAfter: 500 }), true, NEVER);
   stream.write(Buffer.alloc(1000));
   await cut;
   const second = controlOf(() => {});
-  await expect(connect(stream, dialTo(second, whole), false, NEVER)).rejects.toBeInstanceOf(AnotherProgram);
-  stream.destroy();
+  await expect(connect(stream, wayTo(second, whole), false, NEVER)).rejects.toBeInstanceOf(AnotherProgram);
+  stream.leave('ended');
   first.end();
   second.end();
 });
 
 it('keeps the stream when a late hello of a connection that was given up arrives', async () => {
-  const control = controlOf((far) => far.resume());
+  const arrived = Promise.withResolvers<Promise<Buffer>>();
+  const control = controlOf((far) => arrived.resolve(exchange(far, [Buffer.alloc(70_000)], 300_000)));
   const stream = newStream();
-  await connect(stream, dialTo(control, whole), true, NEVER);
+  const answered = exchange(stream, [], 70_000);
+  await connect(stream, wayTo(control, whole), true, NEVER);
   stream.write(Buffer.alloc(300_000));
-  await expect.poll(() => stream.writableLength).toBe(0);
-  const [near, far] = faultyPair(whole);
-  control.accept(far);
-  near.resume().write(encode({ type: 'hello', token: stream.token, fresh: true, received: 7 }));
-  await expect.poll(() => near.destroyed).toBe(true);
+  await Promise.all([answered, await arrived.promise]);
+  // The end of the program has heard that its bytes have come: it could not send them again.
+  stream.write(Buffer.from('x'));
+  await sleep(50);
+  const late = newStream(stream.token);
+  const again = connect(late, wayTo(control, whole), true, NEVER);
+  await expect(again).rejects.toThrow('closed');
   expect(stream.attached).toBe(true);
   stream.leave('ended');
   control.end();
 });
 
-function newStream(): ResumableStream {
-  return new ResumableStream(randomBytes(TOKEN_BYTES));
-}
+it('tells a program that does not have its key, and does not go on with it', async () => {
+  const stream = newStream();
+  const strange = identities(makeRelayKeys()).client;
+  const way: Way = { dial: async () => answering().near, identity: { ...client, other: strange.other } };
+  await expect(connect(stream, way, true, NEVER)).rejects.toThrow('does not have the key');
+  expect(stream.attached).toBe(false);
+  expect(stream.over.aborted).toBe(false);
+});
 
-/** The program's end, where every client is the right one. */
-function controlOf(begun: (stream: ResumableStream) => void, pace = PACE): Control {
-  const begin = (stream: ResumableStream, proven: () => void): void => {
-    proven();
-    begun(stream);
-  };
-  return new Control({ pace, begin, onReplaced() {}, onPresence() {} });
-}
-
-function dialTo(control: Control, faults: Faults): () => Promise<Duplex> {
-  return async () => {
-    const [near, far] = faultyPair(faults);
-    control.accept(far);
-    return near;
-  };
+/** A program that says who it is, and then nothing more; `frames` is what it hears. */
+function answering() {
+  const frames: Frame[] = [];
+  const [near, far] = faultyPair(whole);
+  const nonce = randomBytes(NONCE_BYTES);
+  const reader = new FrameReader(limits);
+  far.on('data', (chunk: Buffer) =>
+    reader.read(chunk, (kind, body) => {
+      const frame = decode(kind, body);
+      frames.push(frame);
+      if (frame.type !== 'hello') return;
+      expect(isSigned(frame, nonce, program)).toBe(true);
+      const said = { type: 'welcome', resumed: false, received: 0 } as const;
+      far.write(encode({ ...said, signature: signatureFor(said, frame.nonce, program) }));
+    }),
+  );
+  far.write(encode({ type: 'challenge', nonce }));
+  return { near, far, frames };
 }
 
 /** Dials again after every cut; when no more are planned the connection is a whole one. */
@@ -156,7 +164,7 @@ async function keepGoing(stream: ResumableStream, control: Control, cuts: Faults
   let fresh = true;
   for (const faults of [...cuts, whole]) {
     try {
-      const { cut } = await connect(stream, dialTo(control, faults), fresh, NEVER);
+      const { cut } = await connect(stream, wayTo(control, faults), fresh, NEVER);
       fresh = false;
       await cut;
     } catch {
@@ -167,16 +175,16 @@ async function keepGoing(stream: ResumableStream, control: Control, cuts: Faults
 }
 
 /** Writes all, and reads until so many bytes have come. */
-async function exchange(stream: Duplex, writes: Buffer[], expected: number): Promise<Buffer> {
+async function exchange(stream: ResumableStream, writes: Buffer[], expected: number): Promise<Buffer> {
   const found: Buffer[] = [];
   let length = 0;
   const read = new Promise<void>((resolve) => {
     if (expected === 0) resolve();
-    stream.on('data', (chunk: Buffer) => {
-      found.push(chunk);
+    stream.onBytes = (chunk) => {
+      found.push(Buffer.from(chunk));
       length += chunk.length;
       if (length >= expected) resolve();
-    });
+    };
   });
   for (const bytes of writes) stream.write(bytes);
   await read;

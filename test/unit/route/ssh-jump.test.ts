@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import ssh2 from 'ssh2';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { makeRelayKeys } from '../../../src/route/relay/keys.ts';
 import { openLink } from '../../../src/route/ssh/link.ts';
 import { type HostSettings, readSettings } from '../../../src/route/ssh/settings.ts';
+import { makeSshKey } from '../../support/ssh-key.ts';
 import { LOCAL } from '../../support/sshd/local.ts';
 import { nobodySigning } from '../../support/sshd/signing.ts';
 
@@ -18,7 +18,7 @@ beforeEach(async () => {
   const onward = Promise.withResolvers<void>();
   ended = closed.promise;
   asked = onward.promise;
-  const hostKeys = [(await makeRelayKeys()).host.private];
+  const hostKeys = [makeSshKey()];
   host = new ssh2.Server({ hostKeys }, (client) => {
     client.on('error', () => {});
     client.on('authentication', (attempt) => attempt.accept());

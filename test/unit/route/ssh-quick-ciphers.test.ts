@@ -4,10 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import ssh2 from 'ssh2';
 import { expect, it } from 'vitest';
-import { makeRelayKeys } from '../../../src/route/relay/keys.ts';
 import { quickenCiphers } from '../../../src/route/ssh/quick-ciphers.ts';
+import { makeSshKey } from '../../support/ssh-key.ts';
 
-const hostKey = (await makeRelayKeys()).host.private;
+const hostKey = makeSshKey();
 
 /** What goes through a connection whose one end has quick ciphers and the other those of ssh2. */
 async function exchange(cipher: string, pieces: Buffer[]): Promise<{ echoed: Buffer; inside: object }> {

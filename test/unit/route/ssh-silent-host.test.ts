@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import ssh2 from 'ssh2';
 import { expect, it } from 'vitest';
-import { makeRelayKeys } from '../../../src/route/relay/keys.ts';
 import { sshRoute } from '../../../src/route/ssh/route.ts';
+import { makeSshKey } from '../../support/ssh-key.ts';
 
 it('gives up at the signal while a host does not answer whether it listens', async () => {
   const home = await mkdtemp(join(tmpdir(), 'devloop-ssh-'));
@@ -17,7 +17,7 @@ it('gives up at the signal while a host does not answer whether it listens', asy
   );
   const asked = Promise.withResolvers<void>();
   const left = Promise.withResolvers<void>();
-  const hostKeys = [(await makeRelayKeys()).host.private];
+  const hostKeys = [makeSshKey()];
   const host = new ssh2.Server({ hostKeys }, (client) => {
     client.on('error', () => {});
     client.on('authentication', (attempt) => attempt.accept());

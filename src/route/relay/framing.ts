@@ -1,0 +1,61 @@
+/** Frames: one byte of kind, three bytes of length (big-endian), and a body that is never empty. Pure. */
+
+/** The other end does not speak this protocol. */
+export class BadFrame extends Error {}
+
+/** The least and the most bytes that a body of this kind may have; undefined for a kind that does not exist. */
+export type Limits = (kind: number) => readonly [least: number, most: number] | undefined;
+
+export const HEADER_BYTES = 4;
+
+/** Makes frames of chunks, however they were cut. Holds at most one frame; a length that cannot be is refused at once. */
+export class FrameReader {
+  #limits: Limits;
+  #parts: Buffer[] = [];
+  #have = 0;
+  #need = HEADER_BYTES;
+
+  constructor(limits: Limits) {
+    this.#limits = limits;
+  }
+
+  /** Calls `take` with each frame that is complete; the body is a part of the chunk where it can be. Throws BadFrame. */
+  read(chunk: Buffer, take: (kind: number, body: Buffer) => void): void {
+    let rest = chunk;
+    while (this.#have + rest.length >= this.#need) {
+      const missing = rest.subarray(0, this.#need - this.#have);
+      const whole = this.#have === 0 ? missing : Buffer.concat([...this.#parts, missing]);
+      if (this.#need === HEADER_BYTES) {
+        // Only looked at: a frame that came in one piece is not copied.
+        this.#need += this.#bodyLength(whole);
+        continue;
+      }
+      rest = rest.subarray(missing.length);
+      this.#parts = [];
+      this.#have = 0;
+      this.#need = HEADER_BYTES;
+      take(whole[0]!, whole.subarray(HEADER_BYTES));
+    }
+    if (rest.length === 0) return;
+    this.#parts.push(rest);
+    this.#have += rest.length;
+  }
+
+  /** Never 0, so that what is needed tells header and body apart. */
+  #bodyLength(header: Buffer): number {
+    const length = header.readUIntBE(1, 3);
+    const limits = this.#limits(header[0]!);
+    if (limits === undefined) throw new BadFrame(`unknown frame ${header[0]}`);
+    if (length < limits[0] || length > limits[1]) {
+      throw new BadFrame(`frame ${header[0]} of ${length} bytes`);
+    }
+    return length;
+  }
+}
+
+/** The header of a frame, with room behind it for the first bytes of the body. */
+export function header(kind: number, bodyLength: number, room = 0): Buffer {
+  const bytes = Buffer.allocUnsafe(HEADER_BYTES + room);
+  bytes.writeUInt32BE(kind * 2 ** 24 + bodyLength, 0);
+  return bytes;
+}

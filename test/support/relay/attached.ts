@@ -1,0 +1,40 @@
+import { randomBytes } from 'node:crypto';
+import { Control } from '../../../src/route/relay/control.ts';
+import { connect, type Way } from '../../../src/route/relay/dial.ts';
+import { TOKEN_BYTES } from '../../../src/route/relay/frames.ts';
+import { makeRelayKeys } from '../../../src/route/relay/keys.ts';
+import { PACE, ResumableStream } from '../../../src/route/relay/resumable.ts';
+import { type Faults, faultyPair } from './faulty-pair.ts';
+import { identities } from './program.ts';
+
+export const { client, program } = identities(makeRelayKeys());
+export const NEVER = new AbortController().signal;
+export const whole: Faults = { pieces: [1_000_000], cutAfter: Number.POSITIVE_INFINITY };
+
+export function newStream(token: Buffer = randomBytes(TOKEN_BYTES)): ResumableStream {
+  return new ResumableStream(token);
+}
+
+/** The program's end. */
+export function controlOf(begin: (stream: ResumableStream) => void, pace = PACE): Control {
+  return new Control({ pace, identity: program, begin, onPresence() {} });
+}
+
+export function wayTo(control: Control, faults: Faults): Way {
+  return {
+    identity: client,
+    async dial() {
+      const [near, far] = faultyPair(faults);
+      control.accept(far);
+      return near;
+    },
+  };
+}
+
+/** Both ends of a stream, in this process: ours and the program's. */
+export async function attached(faults = whole): Promise<{ near: ResumableStream; far: ResumableStream }> {
+  const near = newStream();
+  const begun = Promise.withResolvers<ResumableStream>();
+  await connect(near, wayTo(controlOf(begun.resolve), faults), true, NEVER);
+  return { near, far: await begun.promise };
+}
