@@ -1,103 +1,7 @@
+import { type Carriage, Channel } from './channel.ts';
 import { type ChannelFrame, channelLimits, decodeChannel, encodeChannel } from './channel-frames.ts';
 import { BadFrame, FrameReader } from './framing.ts';
 import type { ResumableStream } from './resumable.ts';
-
-/** So many bytes of one direction of a channel may be under way, or wait where they are to be passed on. */
-export const WINDOW = 512 * 1024;
-/** Credit is given in no smaller pieces. */
-const STEP = WINDOW / 8;
-
-/** One connection, as it is carried over the stream. After its end, or a reset, what is still said of it is not heard. */
-export class Channel {
-  /** Called with what the other end sends, in the same tick. */
-  onBytes: (bytes: Buffer) => void = () => {};
-  /** The other end has said all. */
-  onEnd: () => void = () => {};
-  /** Broken off by the other end, or with the stream. */
-  onReset: () => void = () => {};
-  /** After `write` has returned false: there is room again. */
-  onRoom: () => void = () => {};
-  readonly #number: number;
-  readonly #channels: Channels;
-  #mayCome = WINDOW;
-  #maySend = WINDOW;
-  #saidAll = false;
-  #heardAll = false;
-  #closed = false;
-
-  constructor(number: number, channels: Channels) {
-    this.#number = number;
-    this.#channels = channels;
-  }
-
-  /** False when the other end, or the way there, has no more room: wait for `onRoom`. */
-  write(bytes: Buffer): boolean {
-    if (this.#closed || this.#saidAll) return true;
-    this.#maySend -= bytes.length;
-    this.#channels.say({ type: 'data', channel: this.#number, bytes });
-    return this.#hasRoom;
-  }
-
-  /** Nothing more will be written. */
-  end(): void {
-    if (this.#closed || this.#saidAll) return;
-    this.#saidAll = true;
-    this.#channels.say({ type: 'end', channel: this.#number });
-    this.#closeWhenDone();
-  }
-
-  /** Breaks it off. Nothing happens where both ends have said all. */
-  reset(): void {
-    if (this.#closed) return;
-    this.#channels.say({ type: 'reset', channel: this.#number });
-    this.#close();
-  }
-
-  /** What has come was passed on, but for so many bytes that still wait: the other end may send as much again. */
-  passedOn(waiting: number): void {
-    const bytes = WINDOW - this.#mayCome - waiting;
-    if (bytes < STEP || this.#closed || this.#heardAll) return;
-    this.#mayCome += bytes;
-    this.#channels.say({ type: 'credit', channel: this.#number, bytes });
-  }
-
-  /** What the other end says of this channel. */
-  hear(frame: ChannelFrame): void {
-    if (frame.type === 'data') {
-      this.#mayCome -= frame.bytes.length;
-      this.onBytes(frame.bytes);
-    } else if (frame.type === 'credit') {
-      this.#maySend += frame.bytes;
-      this.goOn();
-    } else if (frame.type === 'end') {
-      this.#heardAll = true;
-      this.#closeWhenDone();
-      this.onEnd();
-    } else if (frame.type === 'reset') this.breakOff();
-  }
-
-  goOn(): void {
-    if (this.#hasRoom) this.onRoom();
-  }
-
-  breakOff(): void {
-    this.#close();
-    this.onReset();
-  }
-
-  get #hasRoom(): boolean {
-    return this.#maySend > 0 && !this.#channels.full;
-  }
-
-  #closeWhenDone(): void {
-    if (this.#saidAll && this.#heardAll) this.#close();
-  }
-
-  #close(): void {
-    this.#closed = true;
-    this.#channels.forget(this.#number);
-  }
-}
 
 export interface ChannelsEvents {
   /** The other end has opened a channel for a connection to this port. */
@@ -107,7 +11,7 @@ export interface ChannelsEvents {
 }
 
 /** Many connections over one stream, each with a window of its own. All that are open break off with the stream. */
-export class Channels {
+export class Channels implements Carriage {
   #stream: ResumableStream;
   #events: Partial<ChannelsEvents>;
   #open = new Map<number, Channel>();

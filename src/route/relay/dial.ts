@@ -1,10 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../../errors.ts';
 import { redialDelay } from './back-off.ts';
-import { type Frame, NONCE_BYTES } from './frames.ts';
-import { type Identity, isSigned, signatureFor } from './keys.ts';
+import { AnotherProgram, Greeting } from './greeting.ts';
+import type { Identity } from './keys.ts';
 import { Link } from './link.ts';
 import type { ResumableStream } from './resumable.ts';
 
@@ -30,9 +29,6 @@ export interface DialWatch {
   /** A dial did not lead to a connection. */
   onFailed(error: unknown): void;
 }
-
-/** The program at the other end has never heard of the stream: it is another one than before. */
-export class AnotherProgram extends Error {}
 
 /**
  * Keeps a stream connected until it ends: dials, and dials again after each cut, for as long as the signal allows.
@@ -103,42 +99,5 @@ async function shakeHands(link: Link, greeting: Greeting, signal: AbortSignal) {
     });
   } finally {
     signal.removeEventListener('abort', abort);
-  }
-}
-
-/** Our part of the handshake: both ends prove who they are, and say how far they got. */
-class Greeting {
-  #stream: ResumableStream;
-  #identity: Identity;
-  #fresh: boolean;
-  #nonce = randomBytes(NONCE_BYTES);
-  #greeted = false;
-
-  constructor(stream: ResumableStream, identity: Identity, fresh: boolean) {
-    this.#stream = stream;
-    this.#identity = identity;
-    this.#fresh = fresh;
-  }
-
-  /** Says why the link is gone, later, once the stream goes on over it. Throws where it cannot. */
-  hear(frame: Frame, link: Link): Promise<string> | undefined {
-    if (frame.type === 'challenge' && !this.#greeted) {
-      this.#greeted = true;
-      link.send(this.#hello(frame.nonce));
-      return undefined;
-    }
-    if (frame.type !== 'welcome' || !this.#greeted) throw new Error(`the answer was ${frame.type}`);
-    if (!isSigned(frame, this.#nonce, this.#identity)) {
-      throw new Error('the program at the other end does not have the key that was made for it');
-    }
-    if (!frame.resumed && !this.#fresh) throw new AnotherProgram('another program answers');
-    if (!this.#stream.canResume(frame.received)) throw new Error('the other end is somewhere else');
-    return this.#stream.attach(link, frame.received);
-  }
-
-  #hello(nonce: Buffer): Frame {
-    const { token, received } = this.#stream;
-    const said = { type: 'hello', token, fresh: this.#fresh, received, nonce: this.#nonce } as const;
-    return { ...said, signature: signatureFor(said, nonce, this.#identity) };
   }
 }

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { Channel } from './channels.ts';
+import type { Channel } from './channel.ts';
 
 /** An answer is complete when nothing followed for so long, in ms: we do not read what we carry. */
 const ANSWERED = 250;

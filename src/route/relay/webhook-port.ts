@@ -1,5 +1,5 @@
 import { createServer, type Server, type Socket } from 'node:net';
-import type { Channel } from './channels.ts';
+import type { Channel } from './channel.ts';
 import { join, type Traffic } from './join.ts';
 
 /** Opens a channel to the developer's machine for a connection that came in. */

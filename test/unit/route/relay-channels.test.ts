@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { type Channel, WINDOW } from '../../../src/route/relay/channel.ts';
 import { encodeChannel } from '../../../src/route/relay/channel-frames.ts';
-import { type Channel, Channels, WINDOW } from '../../../src/route/relay/channels.ts';
+import { Channels } from '../../../src/route/relay/channels.ts';
 import { attached } from '../../support/relay/attached.ts';
 
 /** What one end of a channel did and heard. */

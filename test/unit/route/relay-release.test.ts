@@ -3,7 +3,7 @@ import { queryObjects } from 'node:v8';
 import { expect, it } from 'vitest';
 import { DevloopError } from '../../../src/errors.ts';
 import { carryToGateways } from '../../../src/route/relay/carry.ts';
-import { Channel } from '../../../src/route/relay/channels.ts';
+import { Channel } from '../../../src/route/relay/channel.ts';
 import { TOKEN_BYTES } from '../../../src/route/relay/frames.ts';
 import { makeRelayKeys } from '../../../src/route/relay/keys.ts';
 import { relayRoute } from '../../../src/route/relay/relay.ts';

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Control } from '../../../src/route/relay/control.ts';
-import { AnotherProgram, connect, type Way } from '../../../src/route/relay/dial.ts';
+import { connect, type Way } from '../../../src/route/relay/dial.ts';
 import {
   decode,
   encode,
@@ -13,6 +13,7 @@ import {
   TOKEN_BYTES,
 } from '../../../src/route/relay/frames.ts';
 import { FrameReader } from '../../../src/route/relay/framing.ts';
+import { AnotherProgram } from '../../../src/route/relay/greeting.ts';
 import { isSigned, makeRelayKeys, signatureFor } from '../../../src/route/relay/keys.ts';
 import { ResumableStream } from '../../../src/route/relay/resumable.ts';
 import { client, controlOf, NEVER, newStream, program, wayTo, whole } from '../../support/relay/attached.ts';
