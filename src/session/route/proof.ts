@@ -2,19 +2,16 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { selfSignedPair } from '../../certificates/self-signed.ts';
 import { allDone } from '../../cluster/all-done.ts';
 import type { ClusterApi } from '../../cluster/api.ts';
-import { createMarked } from '../../cluster/change.ts';
 import type { TargetService } from '../../cluster/discover.ts';
 import { familyOf } from '../../cluster/endpoints.ts';
-import { SESSION_LABEL } from '../../cluster/marks.ts';
 import type { Service } from '../../cluster/objects.ts';
 import { createProber, type ProbeAnswer, type Prober, type ProbeTarget } from '../../cluster/probe.ts';
-import { type ObjectRef, refOf } from '../../cluster/resources.ts';
-import { leadTo, ourSliceRef } from '../../cluster/service.ts';
+import { refOf } from '../../cluster/resources.ts';
 import { probePath, readProbe } from '../../gateway/probe.ts';
-import type { Emit } from '../../report/events.ts';
 import { hostPort } from '../../route/addresses.ts';
 import type { Reach } from '../../route/route.ts';
 import { tellingWait } from '../telling-wait.ts';
+import { createLeading, probeService, removeProbeService } from './probe-service.ts';
 import type { OpenRoute, Routing } from './routing.ts';
 
 /** What gateways and probers agree on. */
@@ -39,7 +36,7 @@ const UNANSWERED =
  * In a row, because proxies and API servers follow a new endpoint each at their own time.
  */
 export async function probeUntil(
-  prober: Prober,
+  prober: Pick<Prober, 'once'>,
   wanted: 'us' | 'other',
   inARow: number,
   limitMs: number,
@@ -113,74 +110,26 @@ async function proveLike(
 ): Promise<Proof> {
   const namespace = like.metadata.namespace!;
   const { reach } = route;
-  const port = route.portFor(gateways.portFor(ports[0]!.targetPort));
-  const service = probeService(session, like, reach, port);
+  const port = (): number => route.portFor(gateways.portFor(ports[0]!.targetPort));
+  const service = probeService(session, like, reach, port());
   const ref = refOf('Service', service.metadata);
   const serverName = `${service.metadata.name}.${namespace}.svc`;
-  const silent: Emit = () => {};
   await using stack = new AsyncDisposableStack();
   const pair = await selfSignedPair([serverName], { days: 2 });
   gateways.present(serverName, pair);
   const caBundle = Buffer.from(pair.certificate).toString('base64');
   stack.defer(() => removeProbeService(api, session, ref, reach));
-  const lead = async (): Promise<void> => {
-    const created = await createMarked<Service>(api, ref, service, silent);
-    if ('address' in reach)
-      await leadTo(
-        api,
-        session,
-        created,
-        () => ({ address: reach.address, ports: [{ name: '', port }] }),
-        silent,
-      );
-  };
+  const leading = createLeading(api, session, service, reach, port);
   // kube-apiserver needs a moment to know the one, and proxies for the other.
   const asking = async (): Promise<Prober> =>
     stack.use(
       await createProber(api, session, { namespace, service: ref.name, port: 443, caBundle }, LANGUAGE),
     );
   const prober = asking();
-  await allDone<unknown>([prober, lead()]);
-  return await probeUntil(await prober, 'us', inARow, limitMs, signal);
-}
-
-/** Led to Pods by a selector, as the user's Service will be; to an address by endpoints of ours. */
-function probeService(
-  session: string,
-  { metadata: { namespace }, spec }: Service,
-  reach: Reach,
-  port: number,
-): Service {
-  const { ipFamilies, ipFamilyPolicy } = spec;
-  // Named by its families, so that what Kubernetes takes away after one is not the next one's.
-  const name = ['devloop-probe', ...(ipFamilies ?? []), session].join('-').toLowerCase();
-  return {
-    apiVersion: 'v1',
-    kind: 'Service',
-    metadata: {
-      name,
-      ...(namespace === undefined ? {} : { namespace }),
-      labels: { [SESSION_LABEL]: session },
-    },
-    spec: {
-      ports: [{ port: 443, targetPort: port, protocol: 'TCP' }],
-      ...('pods' in reach ? { selector: reach.pods } : {}),
-      ...(ipFamilies === undefined ? {} : { ipFamilies }),
-      ...(ipFamilyPolicy === undefined ? {} : { ipFamilyPolicy }),
-    },
-  };
-}
-
-/** What leads to Pods is Kubernetes' own, which goes with the Service and may not be ours to delete. */
-async function removeProbeService(
-  api: ClusterApi,
-  session: string,
-  ref: ObjectRef,
-  reach: Reach,
-): Promise<void> {
-  const endpoints: ObjectRef[] =
-    'pods' in reach ? [] : [ourSliceRef(ref, session), { ...ref, kind: 'Endpoints' }];
-  await allDone([ref, ...endpoints].map((one) => api.remove(one)));
+  await allDone<unknown>([prober, leading.lead()]);
+  const { once } = await prober;
+  const followed = { once: () => leading.follow().then(once) };
+  return await probeUntil(followed, 'us', inARow, limitMs, signal);
 }
 
 /** Probes the user's own Service with the caBundle of the user's own configuration: address, port, certificate and trust at once. */

@@ -1,0 +1,74 @@
+import { allDone } from '../../cluster/all-done.ts';
+import type { ClusterApi } from '../../cluster/api.ts';
+import { createMarked } from '../../cluster/change.ts';
+import type { Destination } from '../../cluster/endpoints.ts';
+import { SESSION_LABEL } from '../../cluster/marks.ts';
+import type { Service } from '../../cluster/objects.ts';
+import { type ObjectRef, refOf } from '../../cluster/resources.ts';
+import { leadTo, moveEndpoints, ourSliceRef } from '../../cluster/service.ts';
+import type { Emit } from '../../report/events.ts';
+import type { Reach } from '../../route/route.ts';
+
+/** Led to Pods by a selector, as the user's Service will be; to an address by endpoints of ours. */
+export function probeService(
+  session: string,
+  { metadata: { namespace }, spec }: Service,
+  reach: Reach,
+  port: number,
+): Service {
+  const { ipFamilies, ipFamilyPolicy } = spec;
+  // Named by its families, so that what Kubernetes takes away after one is not the next one's.
+  const name = ['devloop-probe', ...(ipFamilies ?? []), session].join('-').toLowerCase();
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: {
+      name,
+      ...(namespace === undefined ? {} : { namespace }),
+      labels: { [SESSION_LABEL]: session },
+    },
+    spec: {
+      ports: [{ port: 443, targetPort: port, protocol: 'TCP' }],
+      ...('pods' in reach ? { selector: reach.pods } : {}),
+      ...(ipFamilies === undefined ? {} : { ipFamilies }),
+      ...(ipFamilyPolicy === undefined ? {} : { ipFamilyPolicy }),
+    },
+  };
+}
+
+/** Makes the Service and leads it here, and then again where a tunnel has come back with another port. */
+export function createLeading(
+  api: ClusterApi,
+  session: string,
+  service: Service,
+  reach: Reach,
+  port: () => number,
+): { lead(): Promise<void>; follow(): Promise<void> } {
+  const silent: Emit = () => {};
+  const to = (address: string) => (): Destination => ({ address, ports: [{ name: '', port: port() }] });
+  let led = port();
+  return {
+    async lead() {
+      const created = await createMarked<Service>(api, refOf('Service', service.metadata), service, silent);
+      if ('address' in reach) await leadTo(api, session, created, to(reach.address), silent);
+    },
+    async follow() {
+      const now = port();
+      if (now === led || !('address' in reach)) return;
+      await moveEndpoints(api, session, service, to(reach.address), silent);
+      led = now;
+    },
+  };
+}
+
+/** What leads to Pods is Kubernetes' own, which goes with the Service and may not be ours to delete. */
+export async function removeProbeService(
+  api: ClusterApi,
+  session: string,
+  ref: ObjectRef,
+  reach: Reach,
+): Promise<void> {
+  const endpoints: ObjectRef[] =
+    'pods' in reach ? [] : [ourSliceRef(ref, session), { ...ref, kind: 'Endpoints' }];
+  await allDone([ref, ...endpoints].map((one) => api.remove(one)));
+}
