@@ -1,27 +1,69 @@
 import type { DevloopEvent } from '../report/events.ts';
 
-/** What an event says about how a session does, once it is ready, in the words that `status` shows; undefined when it says nothing. Pure. */
-export function healthAfter(event: DevloopEvent): string | undefined {
+/** How a session does: what stands in the way of serving, part by part, since one that is well again says nothing of the others. */
+export interface Health {
+  phase: 'starting' | 'ready' | 'ending';
+  /** Why reviews do not arrive here, and the Services of which that is not known to be over. */
+  route: { problem: string; unproven: string[] } | undefined;
+  controller: string | undefined;
+  source: string | undefined;
+}
+
+export const STARTING: Health = {
+  phase: 'starting',
+  route: undefined,
+  controller: undefined,
+  source: undefined,
+};
+
+/** In the words that `status` shows. Pure. */
+export function wordsFor({ phase, route, controller, source }: Health): string {
+  if (phase === 'starting') return 'starting';
+  if (phase === 'ending') return 'putting everything back';
+  return route?.problem ?? controller ?? source ?? 'serving';
+}
+
+/** `services` are those that the route carries reviews of: after a loss it counts as proven once each of them is. Pure. */
+export function healthAfter(health: Health, event: DevloopEvent, services: string[]): Health {
   switch (event.type) {
+    case 'session.ready':
+      return { ...health, phase: 'ready' };
+    case 'session.stopping':
+      return { ...health, phase: 'ending' };
     case 'build.done':
+      return { ...health, source: undefined };
+    case 'build.failed':
+      return {
+        ...health,
+        source: 'serving the last program that was built; the newest source does not build',
+      };
     case 'controller.ready':
     case 'controller.replaced':
-    case 'session.ready':
-    case 'route.proven':
-      return 'serving';
-    case 'route.mended':
-      return `the ${event.route} route is back, but not proven yet`;
-    case 'route.lost':
-      return `the ${event.route} route is lost (${event.cause.replace(/\.$/, '')}) and is being mended`;
-    case 'build.failed':
-      return 'serving the last program that was built; the newest source does not build';
+      return { ...health, controller: undefined };
     case 'controller.exited':
-      return event.expected
-        ? undefined
-        : `the controller ended (${event.signal ?? `exit code ${event.code}`}); reviews fail until it serves again`;
-    case 'session.stopping':
-      return 'putting everything back';
+      if (event.expected) return health;
+      return {
+        ...health,
+        controller: `the controller ended (${event.signal ?? `exit code ${event.code}`}); reviews fail until it serves again`,
+      };
     default:
-      return undefined;
+      return { ...health, route: routeAfter(health.route, event, services) };
+  }
+}
+
+function routeAfter(route: Health['route'], event: DevloopEvent, services: string[]): Health['route'] {
+  switch (event.type) {
+    case 'route.lost': {
+      const problem = `the ${event.route} route is lost (${event.cause.replace(/\.$/, '')}) and is being mended`;
+      return { problem, unproven: services };
+    }
+    case 'route.mended':
+      return { problem: `the ${event.route} route is back, but not proven yet`, unproven: services };
+    case 'route.proven': {
+      const unproven = (route?.unproven ?? []).filter((one) => one !== event.service);
+      return route === undefined || unproven.length === 0 ? undefined : { ...route, unproven };
+    }
+    default:
+      return route;
   }
 }

@@ -10,7 +10,7 @@ import { allOrNone } from './all-or-none.ts';
 import { controllerPlan } from './controller-plan.ts';
 import { tellPlan } from './dry-run.ts';
 import { findTarget } from './find-target.ts';
-import { healthAfter } from './health.ts';
+import { healthAfter, STARTING, wordsFor } from './health.ts';
 import { describeTarget } from './holders.ts';
 import { findKeyPairs, type KeyPairs } from './key-pairs.ts';
 import { confirmHeld, holdLeases } from './leases.ts';
@@ -21,7 +21,7 @@ import { claimDirectory, endOrphans } from './orphans.ts';
 import { newSessionId, thisPlace } from './place.ts';
 import { putBack } from './put-back.ts';
 import { quietManager } from './quiet-manager.ts';
-import { cutOver, followMends } from './route/cut-over.ts';
+import { cutOver, followMends, serviceName } from './route/cut-over.ts';
 import { openRoute } from './route/open-route.ts';
 import { type OpenRoute, type Routing, routeSettings } from './route/routing.ts';
 import { serve } from './serve.ts';
@@ -62,7 +62,7 @@ async function run(session: Session): Promise<void> {
   const ending = new AbortController();
   const signal = AbortSignal.any([io.signal, ending.signal]);
   const held: HeldLease[] = [];
-  const emit = withHealth(io.emit, held);
+  const emit = withHealth(io.emit, held, target.services.map(serviceName));
   const routing = routingOf(session, emit, signal);
   let route: OpenRoute | undefined;
   let supervisor: Supervisor | undefined;
@@ -124,13 +124,14 @@ const STUBBORN_POD =
   'A Pod of the in-cluster manager does not end; kube-apiserver may go on calling it over open connections.';
 
 /** The Lease tells everybody how the session does. */
-function withHealth(emit: Emit, held: HeldLease[]): Emit {
-  let isReady = false;
+function withHealth(emit: Emit, held: HeldLease[], services: string[]): Emit {
+  let health = STARTING;
   return (event) => {
     emit(event);
-    isReady ||= event.type === 'session.ready';
-    const health = isReady ? healthAfter(event) : undefined;
-    if (health !== undefined) for (const lease of held) void lease.update({ health });
+    const told = wordsFor(health);
+    health = healthAfter(health, event, services);
+    const words = wordsFor(health);
+    if (words !== told) for (const lease of held) void lease.update({ health: words });
   };
 }
 

@@ -38,7 +38,7 @@ async function takeOne(routing: Routing, open: OpenRoute, service: TargetService
   if (!proof.reached) {
     throw new DevloopError(
       'route.none',
-      `Service ${nameOf(service)} leads here, but kube-apiserver does not get through within ${CUT_OVER_MS / 1000} s: ${proof.cause}`,
+      `Service ${serviceName(service)} leads here, but kube-apiserver does not get through within ${CUT_OVER_MS / 1000} s: ${proof.cause}`,
       {
         hint: 'Everything is put back. If the cause is x509, compare the caBundle of the webhook configuration with the Secret.',
       },
@@ -48,26 +48,31 @@ async function takeOne(routing: Routing, open: OpenRoute, service: TargetService
 }
 
 /**
- * A way that broke off comes back, maybe with other ports: the endpoints move to them, during the cut-over too, which proves the
- * way itself. Afterwards it is proven again. One look after the other, each at the ports of its moment. Disposing waits for the
- * last one, which the signal ends: it takes away what it has made in the cluster.
+ * A way that broke off comes back, maybe with other ports: the endpoints move to them, during the cut-over too, and under a look
+ * that is still waiting for the way of before. Then the way is proven again, once the cut-over is done. One look after the other,
+ * each at the ports of its moment. Disposing waits for the last one, which the signal ends: it takes away what it has made in the
+ * cluster.
  */
 export function followMends(routing: Routing, open: OpenRoute, cuttingOver: Promise<void>): AsyncDisposable {
-  let isCutOver = false;
-  cuttingOver.then(
-    () => (isCutOver = true),
-    () => {},
+  const isCutOver = cuttingOver.then(
+    () => true,
+    () => false,
   );
-  let following = Promise.resolve();
+  const look = async (before: Promise<void>, moved: Promise<void>): Promise<void> => {
+    await before;
+    await moved;
+    if (await isCutOver) await onceAnswered(routing, () => proveAgain(routing, open));
+  };
+  let moving = Promise.resolve();
+  let looking = Promise.resolve();
   open.route.onMended(() => {
-    following = following
-      .then(() => onceAnswered(routing, () => move(routing, open)))
-      .then(() => (isCutOver ? onceAnswered(routing, () => proveAgain(routing, open)) : undefined))
-      .catch((error) => tellBroken(routing, error));
+    const moved = moving.then(() => onceAnswered(routing, () => move(routing, open)));
+    moving = moved.catch(() => {});
+    looking = look(looking, moved).catch((error) => tellBroken(routing, error));
   });
   return {
     async [Symbol.asyncDispose]() {
-      await following;
+      await looking;
     },
   };
 }
@@ -123,7 +128,7 @@ function tellBroken({ emit, signal }: Routing, error: unknown): void {
 function proven(open: OpenRoute, service: TargetService, { latencyMs }: Proof): DevloopEvent {
   const { name: route, via } = open.route;
   const address = hostPort(via, portsOf(open, service)[0]!.port);
-  return { type: 'route.proven', route, address, service: nameOf(service), latencyMs };
+  return { type: 'route.proven', route, address, service: serviceName(service), latencyMs };
 }
 
 /** Where it is right now: a mended tunnel has other ports. */
@@ -135,6 +140,7 @@ function portsOf({ route, gateways }: OpenRoute, { ports }: TargetService): { na
   return ports.map(({ name, targetPort }) => ({ name, port: route.portFor(gateways.portFor(targetPort)) }));
 }
 
-function nameOf({ service: { metadata } }: TargetService): string {
+/** As `route.proven` names it. */
+export function serviceName({ service: { metadata } }: TargetService): string {
   return `${metadata.namespace}/${metadata.name}`;
 }

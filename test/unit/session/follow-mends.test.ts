@@ -3,13 +3,13 @@ import type { EndpointSlice, Service } from '../../../src/cluster/objects.ts';
 import { leadTo } from '../../../src/cluster/service.ts';
 import { DevloopError } from '../../../src/errors.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
-import { healthAfter } from '../../../src/session/health.ts';
+import { healthAfter, STARTING, wordsFor } from '../../../src/session/health.ts';
 import { followMends } from '../../../src/session/route/cut-over.ts';
 import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
 import { SSH_HOST, sshSession } from '../../support/ssh-session.ts';
 
-/** A session whose Service leads to port 1000 of an SSH host, and then to 2000, which is told by `mend`. */
-async function taken(cluster: FakeCluster, signal: AbortSignal) {
+/** A session whose Service leads to port 1000 of an SSH host, and then to another one, which is told by `mend`. */
+async function taken(cluster: FakeCluster, signal: AbortSignal, portFor = () => 2000) {
   const service = cluster.put<Service>('Service', {
     metadata: { name: 'webhook', namespace: 'shop' },
     spec: { ports: [{ port: 443 }] },
@@ -24,7 +24,7 @@ async function taken(cluster: FakeCluster, signal: AbortSignal) {
   );
   const events: DevloopEvent[] = [];
   const emit = (event: DevloopEvent): void => void events.push(event);
-  return { ...sshSession(cluster.api, service, { emit, signal, portFor: () => 2000 }), events };
+  return { ...sshSession(cluster.api, service, { emit, signal, portFor }), events };
 }
 
 function portOfSlice(cluster: FakeCluster): number | undefined {
@@ -62,26 +62,33 @@ it('takes away what the look has made, before it counts as ended', async () => {
   expect(cluster.names('ValidatingWebhookConfiguration')).toEqual([]);
 });
 
-it('counts as serving again only once kube-apiserver has been seen to follow', async () => {
-  const cluster = fakeCluster();
-  const leaving = new AbortController();
-  const { routing, open, events, mend } = await taken(cluster, leaving.signal);
-  const seen: (string | undefined)[] = [];
-  const emit = routing.emit;
-  routing.emit = (event) => {
-    emit(event);
-    seen.push(healthAfter(event));
-  };
+/** Answers probes as kube-apiserver does where the gateway is reached; `look` sees each of them before. */
+function answerProbes(cluster: FakeCluster, look: () => void): void {
   cluster.hook.before = (verb, what) => {
     const nonce = /^ConfigMap shop\/devloop-probe-(\w+)$/.exec(what)?.[1];
     if (verb !== 'create' || nonce === undefined) return;
-    expect(seen).not.toContain('serving');
+    look();
     throw refusal(
       403,
       'Forbidden',
       `webhook "probe.devloop.dev" denied: devloop probe ${nonce} reached session s1`,
     );
   };
+}
+
+it('counts as serving again only once kube-apiserver has been seen to follow', async () => {
+  const cluster = fakeCluster();
+  const leaving = new AbortController();
+  const { routing, open, events, mend } = await taken(cluster, leaving.signal);
+  let health = healthAfter(STARTING, { type: 'session.ready', session: 's1', ms: 1 }, ['shop/webhook']);
+  const seen: string[] = [];
+  const emit = routing.emit;
+  routing.emit = (event) => {
+    emit(event);
+    health = healthAfter(health, event, ['shop/webhook']);
+    seen.push(wordsFor(health));
+  };
+  answerProbes(cluster, () => expect(seen).not.toContain('serving'));
   const following = followMends(routing, open, Promise.resolve());
   routing.emit({ type: 'route.mended', route: 'ssh', via: 'box', ms: 1 });
   expect(seen).toEqual(['the ssh route is back, but not proven yet']);
@@ -92,5 +99,38 @@ it('counts as serving again only once kube-apiserver has been seen to follow', a
     address: 'box:2000',
     service: 'shop/webhook',
   });
+  await following[Symbol.asyncDispose]();
+});
+
+it('proves a way that came back during the cut-over once that is done', async () => {
+  const cluster = fakeCluster();
+  const leaving = new AbortController();
+  const { routing, open, events, mend } = await taken(cluster, leaving.signal);
+  const proofs = (): number => events.filter(({ type }) => type === 'route.proven').length;
+  answerProbes(cluster, () => {});
+  const cutOver = Promise.withResolvers<void>();
+  const following = followMends(routing, open, cutOver.promise);
+  mend();
+  await expect.poll(() => portOfSlice(cluster)).toBe(2000);
+  expect(proofs()).toBe(0);
+  cutOver.resolve();
+  await expect.poll(proofs).toBe(1);
+  await following[Symbol.asyncDispose]();
+});
+
+it('moves at once with a way that breaks and comes back while it is being proven', async () => {
+  const cluster = fakeCluster();
+  const leaving = new AbortController();
+  let port = 2000;
+  const { routing, open, mend } = await taken(cluster, leaving.signal, () => port);
+  const following = followMends(routing, open, Promise.resolve());
+  mend();
+  await expect
+    .poll(() => cluster.calls.filter((call) => call.includes('ConfigMap')).length)
+    .toBeGreaterThan(2);
+  port = 3000;
+  mend();
+  await expect.poll(() => portOfSlice(cluster)).toBe(3000);
+  leaving.abort();
   await following[Symbol.asyncDispose]();
 });
