@@ -1,6 +1,6 @@
 const DEFAULT_MS = 10_000;
 const CONVERSION_MS = 30_000;
-const LONGEST_MS = 30_000;
+export const LONGEST_MS = 30_000;
 const LARGEST_MARGIN_MS = 500;
 
 const UNIT_MS: Record<string, number> = {

@@ -3,6 +3,7 @@ import type { Server } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
+import { LONGEST_MS } from './budget.ts';
 
 /**
  * The connections of clients. kube-apiserver sends reviews over an open connection wherever the Service leads by now, for
@@ -13,7 +14,7 @@ export interface Connections {
   track(request: IncomingMessage, response: ServerResponse): void;
   /** From now on every connection gets one more answer, which closes it. Idle ones stay: closing them is for who sends. */
   letGo(): void;
-  /** Lets go, closes idle connections, and resolves when all that were ever used are gone. */
+  /** Lets go, closes idle connections, and resolves when all that were ever used are gone; a client that is not there any more is given up. */
   drain(): Promise<void>;
   /** Closes at once what answers nothing, including connections that never got as far as a request. */
   destroyIdle(): void;
@@ -73,14 +74,29 @@ function peerOf(socket: Socket): string {
   return `${socket.remoteAddress} ${socket.remotePort}`;
 }
 
+/** A client that the way does not lead to any more never closes its side, and TCP finds out after a quarter of an hour. */
+const GONE_MS = 3_000;
+
 async function drainAll(connections: Connection[]): Promise<void> {
   // One that was never used may have its first review under way: it counts as new.
-  const used = connections.filter((connection) => connection.used);
-  const closed = used.map(({ raw }) => new Promise<void>((resolve) => raw.once('close', () => resolve())));
-  for (const { tls, answering } of used) {
-    if (answering.size === 0) tls?.end();
-  }
-  await Promise.all(closed);
+  await Promise.all(connections.filter((connection) => connection.used).map(drainOne));
+}
+
+async function drainOne({ raw, tls, answering }: Connection): Promise<void> {
+  if (answering.size === 0) tls?.end();
+  const giveUp = (ms: number): NodeJS.Timeout => setTimeout(() => raw.destroy(), ms);
+  // No review is answered later than that.
+  let patience = giveUp(LONGEST_MS + GONE_MS);
+  void Promise.all([...answering].map(closing)).then(() => {
+    clearTimeout(patience);
+    if (!raw.destroyed) patience = giveUp(GONE_MS);
+  });
+  await closing(raw);
+  clearTimeout(patience);
+}
+
+function closing(stream: Duplex | ServerResponse): Promise<void> {
+  return new Promise((resolve) => stream.once('close', () => resolve()));
 }
 
 /** Sends `Connection: close` with the answer, so that nothing can cross the closing on the wire. */

@@ -111,6 +111,23 @@ test('a drain closes idle connections at once, busy ones after their answer, new
   await bench.gateway.drain();
 });
 
+test('a drain gives up a client that is not there any more', async () => {
+  await using bench = await setUp();
+  const between = createServer({ allowHalfOpen: true }).listen(0, '127.0.0.1');
+  const cut = once(between, 'connection').then(([near]) => {
+    const far = connect({ port: bench.gateway.port, host: '127.0.0.1', allowHalfOpen: true });
+    (near as Socket).pipe(far).pipe(near as Socket);
+    return () => [near as Socket, far].forEach((one) => void one.unpipe().pause());
+  });
+  await once(between, 'listening');
+  const client = await keepAlive((between.address() as AddressInfo).port);
+  expect(await client.ask('/')).toMatch(/^HTTP\/1\.1 200/);
+  (await cut)();
+  await bench.gateway.drain();
+  client.socket.destroy();
+  between.close();
+}, 20_000);
+
 test('letting go leaves idle connections open, and closes each with its next answer', async () => {
   await using bench = await idleAndBusy();
   const { idle, slow, answer } = bench;
