@@ -8,12 +8,19 @@ import { controllerRecord, isRunning, type Place, sessionDirectories } from './p
 
 const OWNER = 'devloop.json';
 
+interface Owner {
+  host: string;
+  pid: number;
+  processStart: string;
+}
+
 /**
  * Makes a session's directory. It comes into being with the name of its owner in it, so that another devloop that begins right
  * now does not take it for one that a dead session left.
  */
 export async function claimDirectory(place: Place, session: string): Promise<string> {
-  const owner = { pid: process.pid, processStart: (await startTimeOf(process.pid)) ?? '' };
+  const processStart = (await startTimeOf(process.pid)) ?? '';
+  const owner: Owner = { host: place.host, pid: process.pid, processStart };
   const directory = join(place.stateDirectory, session);
   const unclaimed = join(place.stateDirectory, `.${session}`);
   await mkdir(unclaimed, { recursive: true, mode: 0o700 });
@@ -25,7 +32,7 @@ export async function claimDirectory(place: Place, session: string): Promise<str
 /** Ends controllers whose devloop was killed, and removes the files of those sessions. */
 export async function endOrphans(place: Place, emit: Emit): Promise<void> {
   for (const directory of await sessionDirectories(place)) {
-    if (await hasLivingOwner(directory)) continue;
+    if (!(await isLeftBehind(place, directory))) continue;
     const ended = await endOrphan(controllerRecord(directory));
     if (ended)
       emit({
@@ -40,24 +47,29 @@ export async function endOrphans(place: Place, emit: Emit): Promise<void> {
 export async function orphanPids(place: Place): Promise<number[]> {
   const pids: number[] = [];
   for (const directory of await sessionDirectories(place)) {
-    const pid = (await hasLivingOwner(directory)) ? undefined : await orphanPid(controllerRecord(directory));
+    const isLeft = await isLeftBehind(place, directory);
+    const pid = isLeft ? await orphanPid(controllerRecord(directory)) : undefined;
     if (pid !== undefined) pids.push(pid);
   }
   return pids;
 }
 
-async function hasLivingOwner(directory: string): Promise<boolean> {
+/** Machines may share a home, and one does not see the other's processes: what is not this one's is left alone. */
+async function isLeftBehind(place: Place, directory: string): Promise<boolean> {
   const owner = await ownerOf(directory);
-  return owner !== undefined && (await isRunning(owner.pid, owner.processStart));
+  if (owner === undefined) return true;
+  if (await isRunning(owner.pid, owner.processStart)) return false;
+  // The name of a machine may change; a controller that runs here was started here.
+  return owner.host === place.host || (await orphanPid(controllerRecord(directory))) !== undefined;
 }
 
 /** Whether a session ran on this machine and its process is gone; false also where nothing is known of it. */
 export async function isKnownDead(place: Place, session: string): Promise<boolean> {
   const owner = await ownerOf(join(place.stateDirectory, session));
-  return owner !== undefined && !(await isRunning(owner.pid, owner.processStart));
+  return owner?.host === place.host && !(await isRunning(owner.pid, owner.processStart));
 }
 
-async function ownerOf(directory: string): Promise<{ pid: number; processStart: string } | undefined> {
+async function ownerOf(directory: string): Promise<Owner | undefined> {
   try {
     return JSON.parse(await readFile(join(directory, OWNER), 'utf8'));
   } catch {

@@ -1,8 +1,8 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { claimDirectory, endOrphans } from '../../../src/session/orphans.ts';
+import { claimDirectory, endOrphans, isKnownDead } from '../../../src/session/orphans.ts';
 import type { Place } from '../../../src/session/place.ts';
 
 it('a session that begins keeps its directory, whenever another one looks for what is left behind', async () => {
@@ -20,5 +20,20 @@ it('a session that begins keeps its directory, whenever another one looks for wh
     await looking;
   }
   expect((await readdir(stateDirectory)).sort()).toEqual(sessions.sort());
+  await rm(stateDirectory, { recursive: true });
+});
+
+it('of a home that machines share, only what this machine left is taken for dead and removed', async () => {
+  const stateDirectory = await mkdtemp(join(tmpdir(), 'devloop-state-'));
+  const place: Place = { user: 'dev', host: 'here', stateDirectory };
+  for (const host of ['here', 'elsewhere']) {
+    const owner = { host, pid: 4_194_304, processStart: `boot-of-${host}/1` };
+    await mkdir(join(stateDirectory, `of-${host}`));
+    await writeFile(join(stateDirectory, `of-${host}`, 'devloop.json'), JSON.stringify(owner));
+  }
+  const dead = await Promise.all(['of-here', 'of-elsewhere'].map((one) => isKnownDead(place, one)));
+  expect(dead).toEqual([true, false]);
+  await endOrphans(place, () => {});
+  expect(await readdir(stateDirectory)).toEqual(['of-elsewhere']);
   await rm(stateDirectory, { recursive: true });
 });
