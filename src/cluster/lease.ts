@@ -1,7 +1,7 @@
 import { DevloopError } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
 import type { ClusterApi } from './api.ts';
-import { ApiError } from './api-errors.ts';
+import { ApiError, rejected } from './api-errors.ts';
 import { SESSION_LABEL } from './marks.ts';
 import type { Lease } from './objects.ts';
 import { describe, type Kind, type ObjectRef } from './resources.ts';
@@ -78,6 +78,7 @@ export async function holdLease(
       });
       return undefined;
     }
+    if (error.reason !== 'AlreadyExists') throw rejected(error, `Creating ${describe(ref)}`);
     throw new DevloopError('session.held', `${describe(ref)} was taken by another session just now.`, {
       hint: 'devloop status',
       cause: error,

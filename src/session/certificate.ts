@@ -168,6 +168,8 @@ export async function followKeyPair(
     if (signal.aborted) return;
     try {
       const found = await find();
+      // What a session lays out is being removed by now.
+      if (signal.aborted) return;
       if (found.pair.certificate + found.pair.key !== current) await use(found);
       current = found.pair.certificate + found.pair.key;
       told = '';

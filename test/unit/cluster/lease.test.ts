@@ -115,6 +115,19 @@ describe('a held Lease', () => {
     expect(await holdLease(cluster.api, ref, 's2', holder, emit)).toBeUndefined();
     expect(events.filter((event) => event.type === 'warning')).toHaveLength(1);
   });
+
+  it("that the API server refuses for another reason is nobody else's", async () => {
+    cluster.hook = {
+      before: () => {
+        throw refusal(500, 'InternalError', 'failed calling webhook "leases.policy.example": EOF');
+      },
+    };
+    await expect(hold()).rejects.toMatchObject({
+      code: 'cluster.rejected',
+      message: expect.stringContaining('leases.policy.example'),
+      hint: expect.stringContaining('failurePolicy'),
+    });
+  });
 });
 
 describe('a session is alive', () => {
