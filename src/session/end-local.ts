@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Occupant } from '../cluster/liveness.ts';
 import { DevloopError } from '../errors.ts';
+import { ENDING } from './health.ts';
 import type { Io } from './options.ts';
 import { isRunning } from './place.ts';
 
@@ -11,13 +12,13 @@ const END_LIMIT_SECONDS = 120;
  * so that its ports are free. False when it is not ours to end.
  */
 export async function endLocal(session: string, occupant: Occupant, io: Io): Promise<boolean> {
-  const { pid, processStart } = occupant.holder!;
-  io.emit({
-    type: 'note',
-    message: `Session ${session} runs here (pid ${pid}); it is told to put everything back.`,
-  });
+  const { pid, processStart, health } = occupant.holder!;
+  // A second signal would end it at once, in the middle of that.
+  const isEnding = health === ENDING;
+  const what = isEnding ? 'it is putting everything back' : 'it is told to put everything back';
+  io.emit({ type: 'note', message: `Session ${session} runs here (pid ${pid}); ${what}.` });
   try {
-    process.kill(pid, 'SIGTERM');
+    if (!isEnding) process.kill(pid, 'SIGTERM');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EPERM') return false;
   }

@@ -16,10 +16,13 @@ export const STARTING: Health = {
   source: undefined,
 };
 
+/** Said of itself by a session that must not be told to end once more. */
+export const ENDING = 'putting everything back';
+
 /** In the words that `status` shows. Pure. */
 export function wordsFor({ phase, route, controller, source }: Health): string {
   if (phase === 'starting') return 'starting';
-  if (phase === 'ending') return 'putting everything back';
+  if (phase === 'ending') return ENDING;
   return route?.problem ?? controller ?? source ?? 'serving';
 }
 

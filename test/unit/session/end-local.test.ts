@@ -1,0 +1,23 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { expect, it } from 'vitest';
+import type { Holder } from '../../../src/cluster/lease.ts';
+import { startTimeOf } from '../../../src/controller/process-identity.ts';
+import { endLocal } from '../../../src/session/end-local.ts';
+import { healthAfter, STARTING, wordsFor } from '../../../src/session/health.ts';
+
+const ending = healthAfter(STARTING, { type: 'session.stopping', reason: 'SIGINT' }, []);
+
+it.each([
+  ['is told to', 'serving', 'SIGTERM'],
+  ['is not told twice', wordsFor(ending), null],
+])('a session that runs here ends, and %s', async (_what, health, signal) => {
+  const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 1000)'], { stdio: 'ignore' });
+  const exited = once(child, 'exit');
+  const processStart = (await startTimeOf(child.pid!))!;
+  const holder = { pid: child.pid, processStart, health } as Holder;
+  const io = { emit: () => {}, signal: new AbortController().signal, env: {}, cwd: '/' };
+  const occupant = { session: 's1', identity: 'x', holder, alive: true, local: true };
+  expect(await endLocal('s1', occupant, io)).toBe(true);
+  expect((await exited)[1]).toBe(signal);
+});
