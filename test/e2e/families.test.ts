@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { EndpointSlice, Endpoints } from '../../src/cluster/objects.ts';
 import { type ClusterOptions, startCluster, type TestCluster } from '../support/cluster/cluster.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
-import { deployHooks, HOOK_NAMESPACE } from '../support/hook-operator.ts';
+import { deployHooks, HOOK_NAMESPACE, hooksAtRest } from '../support/hook-operator.ts';
 import { snapshot } from '../support/snapshot.ts';
 
 const SERVER = join(import.meta.dirname, '../fixtures/e2e/hook-server.mjs');
@@ -67,6 +67,7 @@ async function remakeServices(cluster: TestCluster, first: Family[], second = fi
   await expect
     .poll(async () => (await cluster.kubectl(slices)).split(' ').length, { timeout: 30_000 })
     .toBe(addresses);
+  await hooksAtRest(cluster);
 }
 
 function ask(cluster: TestCluster, name: string): Promise<string> {
@@ -117,7 +118,7 @@ async function expectServed(box: Box, family: Family, address: string, ...args: 
   const down = await runDevloop(['down'], { cwd: tmpdir(), env: box.env });
   expect(down.code, down.log).toBe(0);
   expect(await up.exited).toBe(130);
-  await cluster.kubectl(['-n', HOOK_NAMESPACE, 'rollout', 'status', 'deployment/hooks', '--timeout=60s']);
+  await hooksAtRest(cluster);
   expect(await snapshot(cluster, HOOK_NAMESPACE)).toEqual(before);
 }
 

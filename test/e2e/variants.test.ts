@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startCluster, type TestCluster } from '../support/cluster/cluster.ts';
 import { runDevloop, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
-import { deployHooks, FIRST, HOOK_NAMESPACE, putSecret } from '../support/hook-operator.ts';
+import { deployHooks, FIRST, HOOK_NAMESPACE, hooksAtRest, putSecret } from '../support/hook-operator.ts';
 import { snapshot } from '../support/snapshot.ts';
 
 const SERVER = join(import.meta.dirname, '../fixtures/e2e/hook-server.mjs');
@@ -29,12 +29,7 @@ describe('an operator in another language, with several Services, ports and a co
   beforeAll(async () => {
     cluster = await startCluster({ certManager: false, log: (line) => console.error(line) });
     await deployHooks(cluster);
-    // The controllers of slices and Endpoints hear of the ready Pod after the Deployment's.
-    before = await eventually(async () => {
-      const seen = await snapshot(cluster, HOOK_NAMESPACE);
-      expect(await snapshot(cluster, HOOK_NAMESPACE)).toEqual(seen);
-      return seen;
-    });
+    before = await snapshot(cluster, HOOK_NAMESPACE);
   }, 1_800_000);
 
   beforeEach(async () => {
@@ -62,7 +57,7 @@ describe('an operator in another language, with several Services, ports and a co
     await cluster.kubectl(['delete', 'widgets.v1.hooks.example.com', 'w']);
     up.signal('SIGINT');
     expect(await up.exited).toBe(130);
-    await cluster.kubectl(['-n', HOOK_NAMESPACE, 'rollout', 'status', 'deployment/hooks', '--timeout=60s']);
+    await hooksAtRest(cluster);
     expect(await snapshot(cluster, HOOK_NAMESPACE)).toEqual(before);
   });
 

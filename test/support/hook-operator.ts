@@ -1,5 +1,8 @@
+import { expect } from 'vitest';
 import { selfSignedPair } from '../../src/certificates/self-signed.ts';
 import type { TestCluster } from './cluster/cluster.ts';
+import { eventually } from './eventually.ts';
+import { snapshot } from './snapshot.ts';
 
 /** A second kind of operator: two webhook Services on two ports, one of them shared with CRD conversion, certificates by hand. */
 export const HOOK_NAMESPACE = 'hooks';
@@ -30,13 +33,34 @@ export async function deployHooks(cluster: TestCluster): Promise<void> {
   const first = base64(await putSecret(cluster, 'first-cert', FIRST));
   const second = base64(await putSecret(cluster, 'second-cert', SECOND));
   await cluster.kubectl(['apply', '--server-side', '-f', '-'], { input: manifests(first, second) });
-  await cluster.kubectl(['-n', HOOK_NAMESPACE, 'rollout', 'status', 'deployment/hooks', '--timeout=60s']);
+  await hooksAtRest(cluster);
   await cluster.kubectl([
     'wait',
     '--for=condition=Established',
     'crd/widgets.hooks.example.com',
     '--timeout=30s',
   ]);
+}
+
+/**
+ * Waits until both Pods stand behind both Services. The controllers of slices and Endpoints hear of a Pod after the Deployment's,
+ * each at its own time, and one that finds its own view too old looks again a second later.
+ */
+export async function hooksAtRest(cluster: TestCluster): Promise<void> {
+  await cluster.kubectl(['-n', HOOK_NAMESPACE, 'rollout', 'status', 'deployment/hooks', '--timeout=60s']);
+  const pod = { targets: 'Pod', ready: true };
+  await eventually(async () => {
+    const { slices, endpoints } = (await snapshot(cluster, HOOK_NAMESPACE)) as {
+      slices: { endpoints: unknown[] }[];
+      endpoints: { subsets: { addresses: unknown[] }[] }[];
+    };
+    expect(slices.map((slice) => slice.endpoints)).toEqual(slices.map(() => [pod, pod]));
+    const addresses = endpoints.map(({ subsets }) => subsets.flatMap((subset) => subset.addresses));
+    expect(addresses).toEqual([
+      ['Pod', 'Pod'],
+      ['Pod', 'Pod'],
+    ]);
+  });
 }
 
 function manifests(first: string, second: string): string {
