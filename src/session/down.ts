@@ -1,7 +1,7 @@
 import type { ClusterApi } from '../cluster/api.ts';
 import type { Occupant } from '../cluster/liveness.ts';
 import { findMarked, type Marked } from '../cluster/marked.ts';
-import { describe, type ObjectRef } from '../cluster/resources.ts';
+import { describe, type Kind } from '../cluster/resources.ts';
 import { isOwnService } from '../cluster/undo.ts';
 import { waitUntilAnswering } from './answering.ts';
 import { endLocal } from './end-local.ts';
@@ -81,14 +81,10 @@ async function endSession(
 ): Promise<number | Occupant> {
   const started = performance.now();
   if (options.dryRun) {
-    for (const { ref } of objects)
-      io.emit({
-        type: 'change',
-        action: isBorn(ref) ? 'delete' : 'restore',
-        object: describe(ref),
-        detail: `session ${session}`,
-        dryRun: true,
-      });
+    for (const one of objects) {
+      const [action, object] = [plannedAction(one), describe(one.ref)];
+      io.emit({ type: 'change', action, object, detail: `session ${session}`, dryRun: true });
+    }
     return 0;
   }
   const spaces = [
@@ -121,10 +117,12 @@ async function endSession(
   return restored.left.length;
 }
 
-/** Kinds of which devloop only ever has its own. */
-function isBorn({ kind }: ObjectRef): boolean {
-  return kind === 'EndpointSlice' || kind === 'ValidatingWebhookConfiguration' || kind === 'Lease';
+/** What is the user's is put back; what devloop made goes. Pure. */
+export function plannedAction({ ref, session }: Pick<Marked, 'ref' | 'session'>): 'restore' | 'delete' {
+  return CHANGED_KINDS.has(ref.kind) && !isOwnService(ref, session) ? 'restore' : 'delete';
 }
+
+const CHANGED_KINDS = new Set<Kind>(['Deployment', 'Service', 'Endpoints']);
 
 async function livingOccupant(
   api: ClusterApi,

@@ -1,0 +1,17 @@
+import { expect, it } from 'vitest';
+import type { Kind } from '../../../src/cluster/resources.ts';
+import { plannedAction } from '../../../src/session/down.ts';
+
+it.each<[Kind, string, 'restore' | 'delete']>([
+  ['Service', 'webhook', 'restore'],
+  ['Deployment', 'manager', 'restore'],
+  ['Endpoints', 'webhook', 'restore'],
+  ['Service', 'devloop-probe-ipv4-4f2a', 'delete'],
+  ['EndpointSlice', 'webhook-devloop-4f2a', 'delete'],
+  ['Pod', 'devloop-relay-4f2a-0b1c', 'delete'],
+  ['Secret', 'devloop-relay-4f2a', 'delete'],
+  ['Lease', 'devloop.service.webhook', 'delete'],
+  ['ValidatingWebhookConfiguration', 'devloop-probe-4f2a-0b1c', 'delete'],
+])('a dry run of down tells of a %s %s: %s', (kind, name, action) => {
+  expect(plannedAction({ ref: { kind, namespace: 'shop', name }, session: '4f2a' })).toBe(action);
+});
