@@ -1,8 +1,10 @@
 import type { ClusterApi } from './api.ts';
 import { ApiError } from './api-errors.ts';
 import { isOurEndpoints, isOurSlice } from './endpoints.ts';
+import { isLeaseOf, LEASED_KINDS } from './lease.ts';
 import { SESSION_LABEL, sessionOf } from './marks.ts';
 import type { KubeObject } from './objects.ts';
+import { isProbe } from './probe.ts';
 import { isRelayObject, relaySecretRef } from './relay-manifest.ts';
 import { type Kind, kindInfo, type ObjectRef, refOf } from './resources.ts';
 
@@ -84,10 +86,12 @@ export async function findMarked(
   return { marked: [...marked, ...(await relaySecrets(list, named, marked, namespaces))], unseen };
 }
 
-/** Whether it carries the label because of the session, and not because a controller copied it. */
+/** Whether it carries the label because of the session, and not because a controller or a person copied it. */
 function isOurs({ ref, session, object }: Marked): boolean {
   if (ref.kind === 'EndpointSlice') return isOurSlice(object);
   if (ref.kind === 'Endpoints') return isOurEndpoints(object);
+  if (ref.kind === 'ValidatingWebhookConfiguration') return isProbe(ref, session);
+  if (ref.kind === 'Lease') return LEASED_KINDS.some((kind) => isLeaseOf(ref, kind));
   // A Pod that is told to end needs seconds for it, and nobody has to do anything about it any more.
   if (RELAY_KINDS.has(ref.kind))
     return isRelayObject(ref, session) && object.metadata.deletionTimestamp === undefined;

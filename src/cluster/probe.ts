@@ -44,7 +44,7 @@ export async function createProber(
   language: ProbeLanguage,
 ): Promise<Prober> {
   let nonce = randomBytes(8).toString('hex');
-  const name = `devloop-probe-${session}-${nonce.slice(0, 6)}`;
+  const name = `${stemOf(session)}${nonce.slice(0, 6)}`;
   const ref: ObjectRef = { kind: 'ValidatingWebhookConfiguration', name };
   await api.create(ref, configuration(name, session, target, nonce, language.path(nonce)));
 
@@ -73,6 +73,15 @@ export async function createProber(
       await api.remove(ref);
     },
   };
+}
+
+function stemOf(session: string): string {
+  return `devloop-probe-${session}-`;
+}
+
+/** By its name too: a configuration of the user's that was given our label by chance must never be deleted. */
+export function isProbe({ name }: ObjectRef, session: string): boolean {
+  return name.startsWith(stemOf(session));
 }
 
 function configuration(

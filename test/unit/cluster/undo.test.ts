@@ -58,6 +58,16 @@ async function restoreAll(session: string): Promise<void> {
 }
 
 describe('a take-over and its undo', () => {
+  it('deletes no webhook configuration and no Lease of the user that was given the label too', async () => {
+    const labels = { [SESSION_LABEL]: 's1' };
+    cluster.put('ValidatingWebhookConfiguration', { metadata: { name: 'shop', labels } });
+    cluster.put('Lease', { metadata: { name: 'leader', namespace: 'shop', labels } });
+    await takeOver('s1');
+    await restoreAll('s1');
+    expect(cluster.names('ValidatingWebhookConfiguration')).toEqual(['shop']);
+    expect(cluster.names('Lease')).toEqual(['leader']);
+  });
+
   it('leads to this machine alone, and leaves nothing of it behind', async () => {
     const before = {
       spec: service().spec,
@@ -241,11 +251,11 @@ describe('removing what was created', () => {
       metadata: { name, namespace: 'shop', labels: { [SESSION_LABEL]: session } },
       spec: {},
     });
-    cluster.put('Lease', lease('a', 's1'));
-    cluster.put('Lease', lease('b', 's2'));
+    cluster.put('Lease', lease('devloop.service.a', 's1'));
+    cluster.put('Lease', lease('devloop.service.b', 's2'));
     await removeLeases(context(), (await findMarked(cluster.api, [], 's1')).marked);
-    expect(cluster.read('Lease', 'a', 'shop')).toBeUndefined();
-    expect(cluster.read('Lease', 'b', 'shop')).toBeDefined();
+    expect(cluster.read('Lease', 'devloop.service.a', 'shop')).toBeUndefined();
+    expect(cluster.read('Lease', 'devloop.service.b', 'shop')).toBeDefined();
   });
 });
 
