@@ -1,4 +1,4 @@
-import { DevloopError } from '../errors.ts';
+import { DevloopError, messageOf } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
 import type { ClusterApi } from './api.ts';
 import { ApiError, rejected } from './api-errors.ts';
@@ -99,8 +99,21 @@ export async function holdLease(
       lost.resolve(now ? (now.spec.holderIdentity ?? 'somebody') : 'nobody (the Lease was deleted)');
     else await api.patch(ref, 'merge', patch);
   };
+  let renewedAt = Date.now();
+  let told = false;
   // A renewal that fails is tried again at the next tick: the Lease outlasts two of them.
-  const timer = setInterval(() => void renew().catch(() => {}), RENEW_EVERY_MS);
+  const tick = async (): Promise<void> => {
+    try {
+      await renew();
+      renewedAt = Date.now();
+      told = false;
+    } catch (error) {
+      if (told || Date.now() - renewedAt < LEASE_SECONDS * 1000) return;
+      told = true;
+      emit({ type: 'warning', message: outdated(error) });
+    }
+  };
+  const timer = setInterval(() => void tick(), RENEW_EVERY_MS);
   return {
     lost: lost.promise,
     async update(change) {
@@ -111,6 +124,11 @@ export async function holdLease(
       clearInterval(timer);
     },
   };
+}
+
+function outdated(error: unknown): string {
+  const cause = messageOf(error).replace(/\.$/, '');
+  return `The Lease of this session was not renewed for ${LEASE_SECONDS} s: ${cause}. Until it is, others take the session for dead, and may take over.`;
 }
 
 function leaseObject(ref: ObjectRef, session: string, holder: Holder): Lease {

@@ -1,5 +1,7 @@
 import { type HeldLease, holdLease } from '../cluster/lease.ts';
 import { DevloopError } from '../errors.ts';
+import { createWarner } from '../gateway/refusals.ts';
+import type { Emit } from '../report/events.ts';
 import { describeTarget, leasesOf } from './holders.ts';
 import { holderHere } from './place.ts';
 import { nameOf } from './route/routing.ts';
@@ -13,8 +15,11 @@ export async function holdLeases(
 ): Promise<void> {
   const [way] = ways;
   const holder = await holderHere(place, describeTarget(target), way === undefined ? 'none' : nameOf(way));
+  // What keeps one Lease from being renewed keeps all of them.
+  const warn = createWarner(io.emit);
+  const emit: Emit = (event) => (event.type === 'warning' ? warn(event.message) : io.emit(event));
   for (const ref of leasesOf(target)) {
-    const lease = await holdLease(opened.api, ref, id, holder, io.emit);
+    const lease = await holdLease(opened.api, ref, id, holder, emit);
     if (lease === undefined) return;
     keep(lease);
     void lease.lost.then((by) => ending.abort(takenOver(describeTarget(target), by)));

@@ -71,6 +71,27 @@ describe('a held Lease', () => {
     expect(holderOf(lease()!)?.health).toBe('serving');
   });
 
+  it('says once when renewals fail for so long that others take the session for dead', async () => {
+    await hold();
+    const refuse = (): never => {
+      throw refusal(500, 'InternalError', 'etcd is gone.');
+    };
+    cluster.hook = { before: refuse };
+    await vi.advanceTimersByTimeAsync(14_000);
+    expect(events).toEqual([]);
+    await vi.advanceTimersByTimeAsync(20_000);
+    const warning = {
+      type: 'warning',
+      message: expect.stringMatching(/not renewed for 15 s: etcd is gone\. Until it is/),
+    };
+    expect(events).toEqual([warning]);
+    cluster.hook = {};
+    await vi.advanceTimersByTimeAsync(6_000);
+    cluster.hook = { before: refuse };
+    await vi.advanceTimersByTimeAsync(21_000);
+    expect(events).toEqual([warning, warning]);
+  });
+
   it('is lost when another session has it, whose Lease is left alone', async () => {
     await hold();
     cluster.drop('Lease', ref.name, 'shop');
