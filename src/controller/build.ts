@@ -21,8 +21,12 @@ export interface BuildRequest {
  * How a Go operator is built. Without VCS stamping: it would make every commit a new program, and it fails in a checkout
  * that git does not trust.
  */
-export function goBuildCommand(goPackage: string, binary: string): string[] {
-  return ['go', 'build', '-buildvcs=false', '-o', binary, goPackage];
+export function goBuildCommand(goPackage: string, binary: string, tags = ''): string[] {
+  return ['go', 'build', '-buildvcs=false', ...tagsFlag(tags), '-o', binary, goPackage];
+}
+
+export function tagsFlag(tags: string | undefined): string[] {
+  return tags ? [`-tags=${tags}`] : [];
 }
 
 /** Builds once, in the environment of devloop and not of the controller; an abort ends the compiler's whole group and rejects. */

@@ -1,15 +1,19 @@
 import { dirname } from 'node:path';
+import { tagsFlag } from './build.ts';
 import { LISTED_FIELDS, localSources, type SourceSet } from './go-list.ts';
 import { runTool } from './tool.ts';
 
 /** Everything in reach of the user that a Go package is built from; undefined when go cannot tell (a broken go.mod). */
 export async function listSources(
   cwd: string,
-  goPackage: string,
+  { goPackage, tags }: { goPackage: string; tags?: string | undefined },
   signal: AbortSignal,
 ): Promise<SourceSet | undefined> {
   const [list, workspace] = await Promise.all([
-    runTool(['go', 'list', '-e', '-deps', `-json=${LISTED_FIELDS}`, goPackage], { cwd, signal }),
+    runTool(['go', 'list', '-e', '-deps', `-json=${LISTED_FIELDS}`, ...tagsFlag(tags), goPackage], {
+      cwd,
+      signal,
+    }),
     runTool(['go', 'env', 'GOWORK'], { cwd, signal }),
   ]);
   if (list.code !== 0) return undefined;

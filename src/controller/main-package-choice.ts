@@ -17,20 +17,28 @@ export interface ChoiceHints {
 }
 
 export type Choice =
-  | { package: string; source: string /** More than the lack of others speaks for it. */; certain: boolean }
+  | {
+      package: string;
+      source: string;
+      /** More than the lack of others speaks for it. */
+      certain: boolean;
+    }
   | { candidates: string[] };
 
 const BESIDE_THE_POINT = /^\.\/(hack|tests?|tools?|examples?|docs?|e2e|scripts?)(\/|$)/;
 
 /** Narrows the main packages down, clue by clue; a clue that fits none of what is left says nothing. */
 export function chooseMainPackage(mains: MainPackage[], hints: ChoiceHints): Choice {
+  // Without a command in the Deployment nothing is known of the program's name: no recipe is meant, not even one without a name.
+  const asProgram = (recipes: BuildRecipe[]): BuildRecipe[] =>
+    recipes.filter(({ output }) => output !== undefined && output === hints.program);
   const clues: { source: string; fits: (main: MainPackage) => boolean }[] = [
     { source: 'it imports controller-runtime', fits: (main) => main.importsControllerRuntime },
     { source: 'its packages serve the webhooks', fits: (main) => main.webhooks !== undefined },
     { source: 'the webhooks that it serves lie below it', fits: (main) => main.webhooks === 'below it' },
     {
       source: `the Dockerfile builds it as ${hints.program}`,
-      fits: builtBy(hints.dockerfile.filter(({ output }) => output === hints.program)),
+      fits: builtBy(asProgram(hints.dockerfile)),
     },
     {
       source: `named like the Deployment's program ${hints.program}`,
@@ -39,7 +47,7 @@ export function chooseMainPackage(mains: MainPackage[], hints: ChoiceHints): Cho
     { source: 'the Dockerfile builds it', fits: builtBy(hints.dockerfile) },
     {
       source: `the Makefile builds it as ${hints.program}`,
-      fits: builtBy(hints.makefile.filter(({ output }) => output === hints.program)),
+      fits: builtBy(asProgram(hints.makefile)),
     },
     { source: 'the Makefile builds it', fits: builtBy(hints.makefile) },
     { source: 'the others are tools or tests', fits: (main) => !BESIDE_THE_POINT.test(main.package) },
@@ -56,6 +64,22 @@ export function chooseMainPackage(mains: MainPackage[], hints: ChoiceHints): Cho
   const rivals = mains.filter((main) => main.importsControllerRuntime && main !== only);
   const certain = only.importsControllerRuntime && rivals.length === 0;
   return { package: only.package, source, certain };
+}
+
+/** Of the builds of that package: the image's before the Makefile's, and of the program's own name first. */
+export function tagsOf(
+  goPackage: string,
+  { program, dockerfile, makefile }: ChoiceHints,
+): { tags: string; source: string } | undefined {
+  for (const [recipes, source] of [
+    [dockerfile, 'the Dockerfile'],
+    [makefile, 'the Makefile'],
+  ] as const) {
+    const its = recipes.filter((recipe) => recipe.package === goPackage);
+    const recipe = its.find(({ output }) => output !== undefined && output === program) ?? its[0];
+    if (recipe) return recipe.tags === '' ? undefined : { tags: recipe.tags, source };
+  }
+  return undefined;
 }
 
 function builtBy(recipes: BuildRecipe[]): (main: MainPackage) => boolean {

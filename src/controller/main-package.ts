@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { DevloopError } from '../errors.ts';
 import { type BuildRecipe, buildRecipes } from './build-recipes.ts';
-import { type ChoiceHints, chooseMainPackage } from './main-package-choice.ts';
+import { type ChoiceHints, chooseMainPackage, tagsOf } from './main-package-choice.ts';
 import { type GoModule, mainsOfModule, mainsOfUsualPlaces } from './main-packages.ts';
 import { runTool } from './tool.ts';
 
@@ -16,11 +16,15 @@ export interface MainPackageHints {
 
 const NAME_IT = `name it in devloop.yaml: controller: {build: [go, build, -o, bin/manager, ./cmd/manager], run: [bin/manager]}`;
 
+export interface FoundMain {
+  package: string;
+  source: string;
+  /** Build tags without which it would be another program than that of the image. */
+  tags?: { tags: string; source: string } | undefined;
+}
+
 /** The Go package of the operator's manager, and why it is that one. */
-export async function findMainPackage(
-  directory: string,
-  hints: MainPackageHints,
-): Promise<{ package: string; source: string }> {
+export async function findMainPackage(directory: string, hints: MainPackageHints): Promise<FoundMain> {
   const module = await readModule(directory);
   const [dockerfile, makefile, mains] = await Promise.all([
     recipesOf(module, 'Dockerfile'),
@@ -30,10 +34,15 @@ export async function findMainPackage(
   ]);
   const program = hints.command?.[0] === undefined ? undefined : basename(hints.command[0]);
   const clues: ChoiceHints = { program, dockerfile, makefile };
+  const found = (main: { package: string; source: string }): FoundMain => ({
+    package: main.package,
+    source: main.source,
+    tags: tagsOf(main.package, clues),
+  });
   const usual = chooseMainPackage(mains, clues);
-  if ('package' in usual && usual.certain) return { package: usual.package, source: usual.source };
+  if ('package' in usual && usual.certain) return found(usual);
   const choice = chooseMainPackage(await mainsOfModule(module, hints.paths ?? [], hints.signal), clues);
-  if ('package' in choice) return { package: choice.package, source: choice.source };
+  if ('package' in choice) return found(choice);
   throw noMain(choice.candidates);
 }
 

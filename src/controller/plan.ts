@@ -17,7 +17,7 @@ export interface ControllerPlan {
   run: string[];
   env: Record<string, string>;
   webhook: { host: string; port: number } | undefined;
-  watch: { goPackage: string } | { paths: string[] } | undefined;
+  watch: { goPackage: string; tags?: string | undefined } | { paths: string[] } | undefined;
   /** Between SIGTERM and SIGKILL. */
   graceMs: number;
   readyMs: number;

@@ -4,7 +4,7 @@ import { listSources } from './dependencies.ts';
 import type { SourceSet } from './go-list.ts';
 import { isGoInput, isNotSource } from './watch-filter.ts';
 
-export type WatchTarget = { goPackage: string } | { paths: string[] };
+export type WatchTarget = { goPackage: string; tags?: string | undefined } | { paths: string[] };
 
 /** What is watched: where to look, and which of the files there count. */
 export interface WatchScope {
@@ -18,7 +18,7 @@ export interface WatchScope {
 /** Reads what a Go package is built from; directories and globs of devloop.yaml are taken as they are. */
 export async function readScope(cwd: string, target: WatchTarget, signal: AbortSignal): Promise<WatchScope> {
   if ('paths' in target) return pathScope(cwd, target.paths);
-  return goScope((await listSources(cwd, target.goPackage, signal)) ?? onlyDirectory(cwd));
+  return goScope((await listSources(cwd, target, signal)) ?? onlyDirectory(cwd));
 }
 
 /** Every file that counts. */

@@ -76,6 +76,7 @@ export type Discovered =
   | 'secret'
   | 'certificate directory'
   | 'main package'
+  | 'build tags'
   | 'address'
   | 'command'
   | 'setting';

@@ -5,7 +5,7 @@ import { expandArguments, readPodEnvironment } from '../cluster/pod-environment.
 import { localArguments } from '../controller/arguments.ts';
 import { goBuildCommand } from '../controller/build.ts';
 import { controllerEnvironment, NAMESPACE_FILE } from '../controller/environment.ts';
-import { findMainPackage, type MainPackageHints } from '../controller/main-package.ts';
+import { type FoundMain, findMainPackage, type MainPackageHints } from '../controller/main-package.ts';
 import { isPortBusy } from '../controller/port.ts';
 import type { ControllerPlan } from '../controller/supervisor.ts';
 import { DevloopError } from '../errors.ts';
@@ -113,14 +113,22 @@ async function howToBuild({ opened, target, options, files, io }: Session): Prom
   if (settings.build !== undefined) throw buildWithoutRun();
   const main = await findMainPackage(root, mainPackageHints(target, signal));
   emit({ type: 'discovered', what: 'main package', value: main.package, source: main.source });
+  const tags = ownTags(main, io.env);
+  if (tags !== undefined)
+    emit({ type: 'discovered', what: 'build tags', value: tags.tags, source: tags.source });
   const binary = join(files.directory, 'controller');
-  const build = goBuildCommand(main.package, binary);
+  const build = goBuildCommand(main.package, binary, tags?.tags);
   return {
     build,
     run: [binary],
-    watch: watched ? { paths: watched } : { goPackage: main.package },
+    watch: watched ? { paths: watched } : { goPackage: main.package, tags: tags?.tags },
     takesArguments: true,
   };
+}
+
+/** Tags in the user's own GOFLAGS, if only none, are what the user wants. */
+export function ownTags(main: FoundMain, env: NodeJS.ProcessEnv): FoundMain['tags'] {
+  return /(^|\s)--?tags\b/.test(env.GOFLAGS ?? '') ? undefined : main.tags;
 }
 
 /** What the cluster knows of the program that the operator is. */

@@ -59,6 +59,16 @@ import ctrl "sigs.k8s.io/controller-runtime"
 func main() { <-ctrl.SetupSignalHandler().Done() }
 `;
 
+/** The program of the image, as its Dockerfile builds it. */
+const TAGGED = `//go:build everything
+
+package main
+
+import "fmt"
+
+func init() { fmt.Println("everything is in it") }
+`;
+
 let cluster: TestCluster;
 let checkout: Awaited<ReturnType<typeof checkoutSample>>;
 
@@ -84,6 +94,8 @@ async function takeUpHabits(): Promise<void> {
   await appendFile(at('cmd/main.go'), HABITS);
   await mkdir(dirname(at('cmd/agent/main.go')));
   await writeFile(at('cmd/agent/main.go'), AGENT);
+  await writeFile(at('cmd/tagged.go'), TAGGED);
+  await edit('Dockerfile', 'go build', 'go build -tags everything');
   await appendFile(at('config/manager/manager.yaml'), `---\n${SETTINGS}`);
   await edit(
     'config/manager/manager.yaml',
@@ -125,6 +137,10 @@ it('a manager that looks where its sources say, in a mounted file, and in a file
   expect(found).toContainEqual(expect.objectContaining({ what: 'main package', value: './cmd' }));
   expect(up.events).toContainEqual(
     expect.objectContaining({ type: 'controller.output', line: `namespace ${NAMESPACE}` }),
+  );
+  expect(found).toContainEqual(expect.objectContaining({ what: 'build tags', value: 'everything' }));
+  expect(up.events).toContainEqual(
+    expect.objectContaining({ type: 'controller.output', line: 'everything is in it' }),
   );
   await access(join(FIXED, 'tls.key'));
   up.signal('SIGINT');

@@ -1,11 +1,11 @@
 import { findMainPackage } from '../../controller/main-package.ts';
-import { buildWithoutRun, mainPackageHints } from '../controller-plan.ts';
+import { buildWithoutRun, mainPackageHints, ownTags } from '../controller-plan.ts';
 import { type Check, type Finding, NotChecked, standingOn } from './check.ts';
 import type { Case, Patient } from './patient.ts';
 
 /** What would be built and run here? */
 export function programCheck(
-  { opened }: Case,
+  { opened, io }: Case,
   patient: Promise<Patient>,
   toolchain: Promise<Finding>,
 ): Check {
@@ -27,7 +27,9 @@ export function programCheck(
         () => undefined,
       );
       const main = await findMainPackage(opened.root, mainPackageHints(target, signal));
-      return { verdict: 'good', answer: `builds main package ${main.package}`, proof: main.source };
+      const tags = ownTags(main, io.env);
+      const proof = [main.source, ...(tags ? [`-tags=${tags.tags} as in ${tags.source}`] : [])].join('\n');
+      return { verdict: 'good', answer: `builds main package ${main.package}`, proof };
     },
   };
 }

@@ -143,7 +143,7 @@ test('without go on the PATH there is no toolchain', async () => {
   }
 });
 
-test.each<[string, { package: string; output: string | undefined }[]]>([
+test.each<[string, { package: string; output: string | undefined; tags?: string }[]]>([
   [
     'RUN CGO_ENABLED=0 GOOS=$TARGETOS go build -a -o manager cmd/main.go',
     [{ package: './cmd', output: 'manager' }],
@@ -170,8 +170,49 @@ test.each<[string, { package: string; output: string | undefined }[]]>([
   ['\tgo build -C hack/tools -o bin/gen ./gen', []],
   ['\tgo build -o $(BIN) $(PKG)', []],
   ['RUN go mod download', []],
+  ['RUN go build -a -installsuffix cgo -o manager main.go', [{ package: '.', output: 'manager' }]],
+  ['RUN go build --tags netgo -o manager .', [{ package: '.', output: 'manager', tags: 'netgo' }]],
+  ["RUN go build -tags='a b' -o manager .", [{ package: '.', output: 'manager', tags: 'a,b' }]],
+  [
+    'KIND ?= all\nKIND ?= none # not this\nTAGS := a,$(KIND)\nTAGS += b\nbuild:\n\tgo build -tags "$(TAGS) $(MORE)" -o m',
+    [{ package: '.', output: 'm', tags: 'a,all,b' }],
+  ],
+  ['TAGS = $(shell ./tags.sh)\nbuild:\n\tgo build -tags $(TAGS) -o m', [{ package: '.', output: 'm' }]],
+  ['TAGS = $(TAGS)\nbuild:\n\tgo build -tags $(TAGS) -o m', [{ package: '.', output: 'm' }]],
 ])('%s', (text, expected) => {
-  expect(buildRecipes(text, 'example.com/operator')).toEqual(expected);
+  const recipes = expected.map((recipe) => ({ tags: '', ...recipe }));
+  expect(buildRecipes(text, 'example.com/operator')).toEqual(recipes);
+});
+
+test.each<[string, Record<string, string>, string[] | undefined, string | undefined]>([
+  ['none', { Makefile: 'build:\n\tgo build -o bin/manager .\n' }, undefined, undefined],
+  [
+    'the Makefile',
+    { Makefile: 'T ?= all\nbuild:\n\tgo build -tags $(T) -o bin/x main.go\n' },
+    undefined,
+    'all',
+  ],
+  [
+    'the Dockerfile, which has none',
+    { Dockerfile: 'RUN go build -o x .\n', Makefile: 'build:\n\tgo build -tags debug -o x .\n' },
+    undefined,
+    undefined,
+  ],
+  [
+    'the build of that program',
+    { Dockerfile: 'RUN go build -o agent -tags a .\nRUN go build -o manager -tags m .\n' },
+    ['/manager'],
+    'm',
+  ],
+  ['of another package', { Dockerfile: 'RUN go build -o agent -tags a ./cmd/a\n' }, undefined, undefined],
+])('build tags: %s', async (_, files, command, expected) => {
+  const main = await find({ 'main.go': MANAGER, ...files }, command);
+  expect(main.tags?.tags).toBe(expected);
+});
+
+test('a recipe without a name for its output is not of a program whose name is unknown', async () => {
+  const files = { 'cmd/a/main.go': MANAGER, 'cmd/b/main.go': MANAGER, Makefile: 'run:\n\tgo run ./cmd/a\n' };
+  expect((await find(files)).source).toBe('the Makefile builds it');
 });
 
 test('the go tool is answered with the command that settles it', () => {

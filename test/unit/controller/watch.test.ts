@@ -173,10 +173,23 @@ test('a generated file that the build itself wrote is no change', async () => {
 
 test('nothing of the module cache and of Go itself is a source', async () => {
   const directory = await directoryWith(MODULE);
-  const sources = await listSources(directory, './cmd', NEVER);
+  const sources = await listSources(directory, { goPackage: './cmd' }, NEVER);
   expect([...sources!.directories].sort()).toEqual([directory, join(directory, 'a'), join(directory, 'cmd')]);
   await put(directory, 'go.mod', 'nonsense');
-  expect(await listSources(directory, './cmd', NEVER)).toBeUndefined();
+  expect(await listSources(directory, { goPackage: './cmd' }, NEVER)).toBeUndefined();
+});
+
+test('what is built with a tag only is a source of a build with that tag', async () => {
+  const directory = await directoryWith({
+    ...MODULE,
+    'cmd/tagged.go': '//go:build all\n\npackage main\n\nimport _ "example.com/m/tagged"\n',
+    'tagged/tagged.go': 'package tagged\n',
+  });
+  const has = async (tags: string): Promise<boolean> => {
+    const sources = await listSources(directory, { goPackage: './cmd', tags }, NEVER);
+    return sources!.directories.has(join(directory, 'tagged'));
+  };
+  expect([await has('all'), await has('')]).toEqual([true, false]);
 });
 
 test('packages are read from the list of go', () => {
