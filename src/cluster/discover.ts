@@ -6,6 +6,7 @@ import type { Hints } from './checkout.ts';
 import { findDeployment, type TargetDeployment } from './discover-deployment.ts';
 import type { Service, ServicePort } from './objects.ts';
 import type { ObjectRef } from './resources.ts';
+import { servedApis } from './served-apis.ts';
 import { listCandidates } from './webhook-calls.ts';
 import { isSelectedBy, originalSelector, servicePort, targetPortOf } from './workload.ts';
 
@@ -69,6 +70,7 @@ export async function discover(
     evidence: unique(chosen.flatMap((one) => one.evidence)),
   };
   tell(target, wanted, emit);
+  if (deployment) tellServedApis(await servedApis(api, deployment.object), deployment, emit);
   return target;
 }
 
@@ -226,6 +228,15 @@ function tell(target: Target, wanted: Wanted, emit: Emit): void {
   const { object, source } = target.deployment;
   const value = `${object.metadata.namespace}/${object.metadata.name}`;
   emit({ type: 'discovered', what: 'deployment', value, source });
+}
+
+function tellServedApis(names: string[], { object }: TargetDeployment, emit: Emit): void {
+  if (names.length === 0) return;
+  emit({
+    type: 'warning',
+    message: `Deployment ${object.metadata.name} also serves an API of the cluster (APIService ${names.join(', ')}): nobody serves it while the Deployment is quiet.`,
+    hint: 'Switch that API off in the configuration of the controller where it ends here for want of a Pod ("unable to load in-cluster configuration").',
+  });
 }
 
 function tellService(

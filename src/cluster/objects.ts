@@ -168,6 +168,11 @@ export interface ClientConfig {
   service?: { namespace: string; name: string; path?: string; port?: number };
 }
 
+/** Without a Service it is served by kube-apiserver itself. */
+export interface ApiService extends KubeObject {
+  spec: { service?: { namespace: string; name: string } };
+}
+
 export interface WebhookConfiguration extends KubeObject {
   webhooks?: {
     name: string;

@@ -40,6 +40,12 @@ const KINDS = {
     plural: 'mutatingwebhookconfigurations',
     namespaced: false,
   },
+  APIService: {
+    root: '/apis/apiregistration.k8s.io/v1',
+    apiVersion: 'apiregistration.k8s.io/v1',
+    plural: 'apiservices',
+    namespaced: false,
+  },
   CustomResourceDefinition: {
     root: '/apis/apiextensions.k8s.io/v1',
     apiVersion: 'apiextensions.k8s.io/v1',

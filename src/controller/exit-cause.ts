@@ -51,14 +51,22 @@ const KNOWN: Known[] = [
       hint: 'switch leader election off in the configuration that the controller reads (an argument is switched off by devloop)',
     }),
   },
+  {
+    pattern: /unable to load in-cluster config/,
+    explain: () => ({
+      message: 'a part of it reaches the cluster only from within a Pod',
+      hint: 'switch that part off in the configuration that the controller reads (an API server of its own, for example).',
+    }),
+  },
 ];
 
-/** The first well-known cause in the last lines of a controller. */
+/** The last well-known cause in the last lines of a controller: what it complained of earlier, it lived with. */
 export function exitCause(lines: string[]): ExitCause | undefined {
-  const text = lines.join('\n');
-  for (const { pattern, explain } of KNOWN) {
-    const match = pattern.exec(text);
-    if (match) return explain(match);
+  for (const line of lines.toReversed()) {
+    for (const { pattern, explain } of KNOWN) {
+      const match = pattern.exec(line);
+      if (match) return explain(match);
+    }
   }
   return undefined;
 }

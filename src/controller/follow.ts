@@ -1,7 +1,8 @@
 import { DevloopError } from '../errors.ts';
 import { createBuilder } from './builder.ts';
-import { describeExit } from './exit-cause.ts';
+import { describeExit, exitCause } from './exit-cause.ts';
 import type { Supervised } from './plan.ts';
+import type { Exit } from './process.ts';
 import { step } from './restart.ts';
 import { type Effect, isSettled, type Problem, type RestartEvent, servingState } from './restart-state.ts';
 import { type Running, run } from './runner.ts';
@@ -125,8 +126,14 @@ async function observe(
     if (late) problem = undefined;
   }
   const exit = await running.exited;
-  problem ??= { message: `the controller ${describeExit(exit)}` };
+  problem ??= endOf(exit, running.lastLines());
   report({ is: 'exited', run: number, code: exit.code, problem, at: performance.now() });
+}
+
+function endOf(exit: Exit, lines: string[]): Problem {
+  const ended = `the controller ${describeExit(exit)}`;
+  const cause = exitCause(lines);
+  return cause ? { message: `${ended}: ${cause.message}`, hint: cause.hint } : { message: ended };
 }
 
 /** Anything but a DevloopError is the abort that came with the disposal. */

@@ -20,6 +20,8 @@ export interface Running {
   /** Rejects with 'controller.exited' or 'controller.not-ready'. */
   readonly ready: Promise<void>;
   readonly exited: Promise<Exit>;
+  /** Of its output. */
+  lastLines(): string[];
   stop(): Promise<Exit>;
 }
 
@@ -58,6 +60,7 @@ export function run(plan: RunPlan, command: string[], emit: Emit, signal: AbortS
     pid: controller.pid,
     ready,
     exited,
+    lastLines: () => controller.lastLines(),
     stop() {
       if (!stopping) reportStopping(exited, plan.graceMs, emit);
       stopping = true;

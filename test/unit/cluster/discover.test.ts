@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { discover, type Wanted } from '../../../src/cluster/discover.ts';
-import type { Deployment, Service, WebhookConfiguration } from '../../../src/cluster/objects.ts';
+import type { ApiService, Deployment, Service, WebhookConfiguration } from '../../../src/cluster/objects.ts';
 import { quiet } from '../../../src/cluster/quiet.ts';
 import { takeService } from '../../../src/cluster/service.ts';
-import type { FakeCluster } from '../../support/fake-cluster.ts';
+import type { DevloopEvent } from '../../../src/report/events.ts';
+import { type FakeCluster, refusal } from '../../support/fake-cluster.ts';
 import { clusterWithTable, convert, hints, install } from '../../support/operators.ts';
 
 let cluster: FakeCluster;
@@ -484,6 +485,31 @@ it('goes on without the ports that cannot be right, for whoever takes the refusa
   expect(refused).toEqual([expect.stringContaining('no port 443')]);
   expect(names(target)).toEqual({ services: ['s/x'], deployment: 'x' });
   expect(target.services[0]!.ports).toEqual([]);
+});
+
+it('warns of an API that the Pods of the manager serve, and of no other', async () => {
+  install(cluster, { namespace: 's', service: 'x', deployment: 'x', webhooks: shopWebhooks });
+  install(cluster, { namespace: 's', service: 'y', deployment: 'y', webhooks: [], labels: { app: 'y' } });
+  const apis = [
+    ['v1.own', { namespace: 's', name: 'x' }],
+    ['v1.neighbour', { namespace: 's', name: 'y' }],
+    ['v1.elsewhere', { namespace: 't', name: 'x' }],
+    ['v1.built-in', undefined],
+  ] as const;
+  for (const [name, service] of apis)
+    cluster.put<ApiService>('APIService', { metadata: { name }, spec: service ? { service } : {} });
+  const warnings: string[] = [];
+  const hear = (event: DevloopEvent): void => {
+    if (event.type === 'warning') warnings.push(event.message);
+  };
+  await discover(cluster.api, { services: [] }, shop, hear);
+  expect(warnings).toEqual([expect.stringContaining('(APIService v1.own)')]);
+  cluster.hook.before = (verb, what) => {
+    if (verb === 'list' && what.startsWith('APIService')) throw refusal(403, 'Forbidden');
+  };
+  warnings.length = 0;
+  await discover(cluster.api, { services: [] }, shop, hear);
+  expect(warnings).toEqual([]);
 });
 
 it('ignores the webhook configuration of a probe, and webhooks at a URL', async () => {

@@ -91,9 +91,18 @@ test.each([
     'open /var/run/secrets/kubernetes.io/serviceaccount/namespace: no such file or directory',
     'a file that only Pods have',
   ],
+  ['unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST', 'only from within a Pod'],
   ['unable to find leader election namespace: not running in-cluster', 'leader election'],
 ])('%s', (line, message) => {
   expect(exitCause(['first', line, 'last'])?.message).toContain(message);
+});
+
+test('the last complaint is what it ended of', () => {
+  const lines = [
+    'no matches for kind "Widget" in version "a.b/v1"',
+    'listen tcp :9443: bind: address already in use',
+  ];
+  expect(exitCause(lines)?.message).toBe('port 9443 is in use');
 });
 
 test('other complaints are left as they are', () => {

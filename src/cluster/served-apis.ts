@@ -1,0 +1,25 @@
+import type { ClusterApi } from './api.ts';
+import { ApiError } from './api-errors.ts';
+import type { ApiService, Deployment, Service } from './objects.ts';
+import { isSelectedBy, originalSelector } from './workload.ts';
+
+/**
+ * APIs that kube-apiserver forwards to Pods of this Deployment: nobody serves them while it is quiet. Who may not read APIServices
+ * is told of none.
+ */
+export async function servedApis(api: ClusterApi, deployment: Deployment): Promise<string[]> {
+  const { namespace } = deployment.metadata;
+  const all = await api.list<ApiService>('APIService', undefined).catch(nothing);
+  const here = all.filter(({ spec }) => spec.service !== undefined && spec.service.namespace === namespace);
+  if (here.length === 0) return [];
+  const services = await api.list<Service>('Service', namespace).catch(nothing);
+  const its = services.filter((service) => isSelectedBy(deployment, originalSelector(service)));
+  return here
+    .filter(({ spec }) => its.some(({ metadata }) => metadata.name === spec.service!.name))
+    .map(({ metadata }) => metadata.name);
+}
+
+function nothing(error: unknown): [] {
+  if (error instanceof ApiError) return [];
+  throw error;
+}
