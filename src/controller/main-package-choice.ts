@@ -14,6 +14,8 @@ export interface ChoiceHints {
   program: string | undefined;
   dockerfile: BuildRecipe[];
   makefile: BuildRecipe[];
+  /** Packages that ko builds for the Deployment. */
+  ko: string[];
 }
 
 export type Choice =
@@ -33,6 +35,7 @@ export function chooseMainPackage(mains: MainPackage[], hints: ChoiceHints): Cho
   const asProgram = (recipes: BuildRecipe[]): BuildRecipe[] =>
     recipes.filter(({ output }) => output !== undefined && output === hints.program);
   const clues: { source: string; fits: (main: MainPackage) => boolean }[] = [
+    { source: 'ko builds it for the Deployment', fits: (main) => hints.ko.includes(main.package) },
     { source: 'it imports controller-runtime', fits: (main) => main.importsControllerRuntime },
     { source: 'its packages serve the webhooks', fits: (main) => main.webhooks !== undefined },
     { source: 'the webhooks that it serves lie below it', fits: (main) => main.webhooks === 'below it' },
@@ -62,7 +65,7 @@ export function chooseMainPackage(mains: MainPackage[], hints: ChoiceHints): Cho
   const only = left[0];
   if (only === undefined || left.length > 1) return { candidates: left.map((main) => main.package) };
   const rivals = mains.filter((main) => main.importsControllerRuntime && main !== only);
-  const certain = only.importsControllerRuntime && rivals.length === 0;
+  const certain = hints.ko.includes(only.package) || (only.importsControllerRuntime && rivals.length === 0);
   return { package: only.package, source, certain };
 }
 

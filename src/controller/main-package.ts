@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { DevloopError } from '../errors.ts';
 import { type BuildRecipe, buildRecipes } from './build-recipes.ts';
+import { koPackages } from './ko-packages.ts';
 import { type ChoiceHints, chooseMainPackage, tagsOf } from './main-package-choice.ts';
 import { type GoModule, mainsOfModule, mainsOfUsualPlaces } from './main-packages.ts';
 import { runTool } from './tool.ts';
@@ -11,6 +12,8 @@ export interface MainPackageHints {
   command?: string[];
   /** HTTP paths of the webhooks that lead to it. */
   paths?: string[];
+  /** The name of the Deployment. */
+  deployment?: string | undefined;
   signal?: AbortSignal;
 }
 
@@ -26,14 +29,15 @@ export interface FoundMain {
 /** The Go package of the operator's manager, and why it is that one. */
 export async function findMainPackage(directory: string, hints: MainPackageHints): Promise<FoundMain> {
   const module = await readModule(directory);
-  const [dockerfile, makefile, mains] = await Promise.all([
+  const [dockerfile, makefile, mains, ko] = await Promise.all([
     recipesOf(module, 'Dockerfile'),
     recipesOf(module, 'Makefile'),
     mainsOfUsualPlaces(directory),
+    hints.deployment === undefined ? [] : koPackages(module, hints.deployment),
     requireGo(directory, hints.signal),
   ]);
   const program = hints.command?.[0] === undefined ? undefined : basename(hints.command[0]);
-  const clues: ChoiceHints = { program, dockerfile, makefile };
+  const clues: ChoiceHints = { program, dockerfile, makefile, ko };
   const found = (main: { package: string; source: string }): FoundMain => ({
     package: main.package,
     source: main.source,

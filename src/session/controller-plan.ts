@@ -133,8 +133,9 @@ export function ownTags(main: FoundMain, env: NodeJS.ProcessEnv): FoundMain['tag
 
 /** What the cluster knows of the program that the operator is. */
 export function mainPackageHints(target: Target | undefined, signal: AbortSignal): MainPackageHints {
-  const command = target?.deployment?.container.command ?? [];
-  return { command, paths: ownPaths(target?.services.flatMap(({ calls }) => calls) ?? []), signal };
+  const { object, container } = target?.deployment ?? {};
+  const paths = ownPaths(target?.services.flatMap(({ calls }) => calls) ?? []);
+  return { command: container?.command ?? [], paths, deployment: object?.metadata.name, signal };
 }
 
 export function buildWithoutRun(): DevloopError {

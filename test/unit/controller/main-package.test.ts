@@ -210,6 +210,27 @@ test.each<[string, Record<string, string>, string[] | undefined, string | undefi
   expect(main.tags?.tags).toBe(expected);
 });
 
+test('ko builds one of many programs for the Deployment', async () => {
+  const manifest = (name: string) =>
+    `kind: Deployment\nmetadata: {name: ${name}}\nspec: {template: {spec: {containers: [{image: "ko://example.com/operator/cmd/${name}"}]}}}\n`;
+  const directory = await directoryWith({
+    'go.mod': MODULE,
+    ...RUNTIME,
+    'cmd/controller/main.go': MANAGER,
+    'cmd/webhook/main.go': TOOL,
+    'cmd/nop/main.go': TOOL,
+    'config/all.yaml': `${manifest('controller')}---\n${manifest('webhook')}`,
+    'config/broken.yaml': 'a: ko://\n\t{{ b }}: {',
+  });
+  expect(await findMainPackage(directory, { deployment: 'webhook' })).toMatchObject({
+    package: './cmd/webhook',
+    source: 'ko builds it for the Deployment',
+  });
+  expect(await findMainPackage(directory, { deployment: 'other' })).toMatchObject({
+    package: './cmd/controller',
+  });
+});
+
 test('a recipe without a name for its output is not of a program whose name is unknown', async () => {
   const files = { 'cmd/a/main.go': MANAGER, 'cmd/b/main.go': MANAGER, Makefile: 'run:\n\tgo run ./cmd/a\n' };
   expect((await find(files)).source).toBe('the Makefile builds it');
