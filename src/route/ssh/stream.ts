@@ -51,9 +51,24 @@ class CoalescingSocket extends Socket {
   }
 }
 
+/** Every connection reads into the same memory: what one has read is copied before the next one reads. */
+const READ = Buffer.allocUnsafe(64 * 1024);
+
+/**
+ * What has been read goes to those who listen without the socket's stream in between, which takes new memory and a turn of its
+ * own for each reading. Always a copy: ssh2 keeps parts of it. Until somebody listens, it waits in the stream.
+ */
+function handOn(socket: Socket, bytes: Buffer): boolean {
+  if (!socket.readableFlowing || socket.readableLength > 0) return socket.push(bytes);
+  socket.emit('data', bytes);
+  return true;
+}
+
 async function openTcp(host: HostSettings, limitMs: number, signal: AbortSignal): Promise<Socket> {
   signal.throwIfAborted();
-  const socket = new CoalescingSocket();
+  const socket: Socket = new CoalescingSocket({
+    onread: { buffer: READ, callback: (size) => handOn(socket, Buffer.from(READ.subarray(0, size))) },
+  });
   const limit = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
   const abort = (): void => void socket.destroy(new Error('aborted'));
   limit.addEventListener('abort', abort, { once: true });
