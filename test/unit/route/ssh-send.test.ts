@@ -4,11 +4,12 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import ssh2, { type Channel, type ServerChannel } from 'ssh2';
 import { expect, it } from 'vitest';
-import { makeRelayKeys } from '../../../src/route/relay/keys.ts';
+
 import { carry } from '../../../src/route/ssh/carry.ts';
+import { makeSshKey } from '../../support/ssh-key.ts';
 import { listenHere } from '../../support/sshd/open-route.ts';
 
-const hostKey = (await makeRelayKeys()).host.private;
+const hostKey = makeSshKey();
 const WINDOW = 2 * 1024 * 1024;
 const patient = { timeout: 10_000 };
 
