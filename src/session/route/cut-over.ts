@@ -40,7 +40,7 @@ async function takeOne(routing: Routing, open: OpenRoute, service: TargetService
       'route.none',
       `Service ${serviceName(service)} leads here, but kube-apiserver does not get through within ${CUT_OVER_MS / 1000} s: ${proof.cause}`,
       {
-        hint: 'Everything is put back. If the cause is x509, compare the caBundle of the webhook configuration with the Secret.',
+        hint: 'If the cause is x509, compare the caBundle of the webhook configuration with the Secret.',
       },
     );
   }

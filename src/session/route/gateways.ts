@@ -1,4 +1,5 @@
 import type { Target } from '../../cluster/discover.ts';
+import { DevloopError } from '../../errors.ts';
 import { type Gateway, startGateway } from '../../gateway/gateway.ts';
 import type { Emit } from '../../report/events.ts';
 import { isOwn } from '../../route/direct.ts';
@@ -38,6 +39,7 @@ export async function startGateways(plan: GatewayPlan, address: string): Promise
   const host = isOwn(address) ? address : address.includes(':') ? '::' : '0.0.0.0';
   // Behind a tunnel or a relay nobody calls the gateway's own port, so it can be any.
   const fixed = address === LOOPBACK ? undefined : settings.port;
+  if (fixed !== undefined) assertRoom(fixed, targetPorts.length);
   await using stack = new AsyncDisposableStack();
   const gateways = new Map<number, Gateway>();
   for (const [index, targetPort] of targetPorts.entries()) {
@@ -68,3 +70,14 @@ export async function startGateways(plan: GatewayPlan, address: string): Promise
 }
 
 const LOOPBACK = '127.0.0.1';
+const LAST_PORT = 65_535;
+
+function assertRoom(first: number, count: number): void {
+  const highest = LAST_PORT - count + 1;
+  if (first <= highest) return;
+  throw new DevloopError(
+    'usage.invalid',
+    `The webhook Services need ${count} ports in a row here, and behind port ${first} there are not as many.`,
+    { hint: `Take one up to ${highest}: --port ${highest}` },
+  );
+}
