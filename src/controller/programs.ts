@@ -76,6 +76,9 @@ async function keep(binary: string, kept: string): Promise<void> {
     await link(binary, fresh);
     await rename(fresh, kept);
   } catch {
+    // The next session links anew.
+  } finally {
+    // A rename onto another name of the same file, which a program that is up to date is, does nothing.
     await rm(fresh, { force: true });
   }
 }
