@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import { ApiError } from './api-errors.ts';
 import type { Selected } from './kubeconfig.ts';
@@ -34,6 +35,8 @@ export interface ClusterApi extends AsyncDisposable {
   ): Promise<T>;
   /** A GET that becomes a WebSocket with that subprotocol, paused until `resume()`. */
   upgrade(path: string, protocol: string, options?: CallOptions): Promise<WebSocket>;
+  /** A GET that becomes a connection for that protocol of our own. */
+  tunnel(path: string, protocol: string, signal: AbortSignal): Promise<Duplex>;
 }
 
 const PATCH_TYPES = { json: 'application/json-patch+json', merge: 'application/merge-patch+json' } as const;
@@ -53,6 +56,7 @@ export async function connect(selected: Selected): Promise<ClusterApi> {
     kubeconfigFiles: selected.files,
     call,
     upgrade: (path, protocol, options = {}) => transport.upgrade(path, protocol, options),
+    tunnel: (path, protocol, signal) => transport.tunnel(path, protocol, signal),
     async get<T>(ref: ObjectRef, options: CallOptions = {}) {
       try {
         return await call<T>('GET', objectPath(ref), undefined, options);

@@ -43,6 +43,9 @@ export interface RelaySpec {
   config: string;
   /** On 127.0.0.1 in the Pod. The Pod is ready when something listens there. */
   controlPort: number;
+  /** On the Pod's address, where the API server's proxy may switch to this protocol. */
+  proxyPort: number;
+  protocol: string;
   ports: RelayPort[];
   placement?: Placement | undefined;
 }

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { DevloopError, messageOf } from '../errors.ts';
 import type { ClusterApi } from './api.ts';
 import type { Pod } from './objects.ts';
-import { portForward } from './port-forward.ts';
+import { relayDialer } from './relay-dial.ts';
 import { relaySecretRef } from './relay-manifest.ts';
 import { discard, type StartedRelay, type StartRelayOptions, startPod, startRelay } from './relay-pod.ts';
 import { relayState } from './relay-state.ts';
@@ -28,13 +28,14 @@ export async function keepRelay(api: ClusterApi, options: StartRelayOptions): Pr
   const ending = new AbortController();
   const watching = watch(api, { ...options, signal: ending.signal }, now, (next) => (now = next));
   const { namespace, labels } = now;
+  const dial = relayDialer(api);
   return {
     namespace,
     labels,
     get pod() {
       return now.pod;
     },
-    dial: (signal) => portForward(api, { namespace, pod: now.pod, port: options.controlPort }, signal),
+    dial: (signal) => dial({ ...options, namespace, pod: now.pod }, signal),
     async [Symbol.asyncDispose]() {
       ending.abort();
       await watching;

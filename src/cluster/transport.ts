@@ -1,13 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 import { request as httpRequest } from 'node:http';
 import { Agent, type AgentOptions, request as httpsRequest, type RequestOptions } from 'node:https';
+import type { Duplex } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createSecureContext } from 'node:tls';
 import type { WebSocket } from 'ws';
 import { DevloopError } from '../errors.ts';
 import { ApiError, connectionError, unauthorizedError } from './api-errors.ts';
 import type { Selected } from './kubeconfig.ts';
-import { openWebSocket, type Refusal } from './upgrade.ts';
+import { openTunnel, openWebSocket, type Refusal } from './upgrade.ts';
 
 export interface CallOptions {
   /** Only for reads and waits: a write that was sent is never cut off, since nobody could tell whether it happened. */
@@ -28,6 +29,7 @@ export interface Transport {
   ): Promise<T>;
   /** A GET that becomes a WebSocket over a connection of its own, handed over paused. Rejects as `call` does. */
   upgrade(path: string, protocol: string, options: CallOptions): Promise<WebSocket>;
+  tunnel(path: string, protocol: string, signal: AbortSignal): Promise<Duplex>;
   close(): void;
 }
 
@@ -96,34 +98,42 @@ export async function createTransport(selected: Selected): Promise<Transport> {
     return parsed as T;
   }
 
-  function webSocket(
+  /** A connection of its own, which outlives the request. */
+  async function switched<T extends object>(
     path: string,
-    protocol: string,
-    { query, signal }: CallOptions,
-  ): Promise<WebSocket | Refusal> {
+    signal: AbortSignal | undefined,
+    open: (options: RequestOptions) => Promise<T | Refusal>,
+  ): Promise<T> {
     const proxied = selected.config.getCurrentCluster()?.proxyUrl !== undefined;
-    const options = {
-      ...tlsOf(auth),
-      ...(proxied ? { agent: auth.agent! } : {}),
-      headers: { ...auth.headers, 'user-agent': 'devloop' } as Record<string, string>,
-    };
-    return openWebSocket(urlOf(path, query), protocol, options, CALL_TIMEOUT_MS, signal).catch((error) => {
-      throw signal?.aborted ? error : connectionError(selected, error);
-    });
-  }
-
-  async function upgrade(path: string, protocol: string, options: CallOptions): Promise<WebSocket> {
-    let answer = await webSocket(path, protocol, options);
+    const once = (): Promise<T | Refusal> =>
+      open({
+        ...tlsOf(auth),
+        ...(proxied ? { agent: auth.agent! } : {}),
+        headers: { ...auth.headers, 'user-agent': 'devloop' } as Record<string, string>,
+      }).catch((error) => {
+        throw signal?.aborted ? error : connectionError(selected, error);
+      });
+    let answer = await once();
     if ('status' in answer && answer.status === 401) {
       await renew();
-      answer = await webSocket(path, protocol, options);
+      answer = await once();
     }
     if (!('status' in answer)) return answer;
     if (answer.status === 401) throw unauthorizedError(selected);
     throw ApiError.from('GET', path, answer.status, jsonOf(answer.text), answer.text);
   }
 
-  return { call, upgrade, close: () => [agent, ...agents].forEach((one) => void one?.destroy()) };
+  const upgrade = (path: string, protocol: string, { query, signal }: CallOptions): Promise<WebSocket> =>
+    switched(path, signal, (options) =>
+      openWebSocket(urlOf(path, query), protocol, options, CALL_TIMEOUT_MS, signal),
+    );
+
+  const tunnel = (path: string, protocol: string, signal: AbortSignal): Promise<Duplex> =>
+    switched(path, signal, (options) =>
+      openTunnel(send, urlOf(path, undefined), protocol, { agent: false, ...options }, signal),
+    );
+
+  return { call, upgrade, tunnel, close: () => [agent, ...agents].forEach((one) => void one?.destroy()) };
 }
 
 type AuthOptions = RequestOptions & { agent?: Agent };

@@ -1,4 +1,7 @@
-import type { ClientRequestArgs, IncomingMessage } from 'node:http';
+import type { ClientRequestArgs, request as httpRequest, IncomingMessage } from 'node:http';
+import type { request as httpsRequest } from 'node:https';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 
 /** The answer of a server that did not switch protocols. */
@@ -45,6 +48,48 @@ export async function openWebSocket(
     throw signal?.aborted ? signal.reason : error;
   } finally {
     signal?.removeEventListener('abort', abandon);
+  }
+}
+
+/**
+ * A GET that becomes a connection for a protocol of our own, which the server has to name in its answer. Rejects as
+ * `openWebSocket` does. What came along with the answer is there to be read.
+ */
+export async function openTunnel(
+  send: typeof httpRequest | typeof httpsRequest,
+  url: URL,
+  protocol: string,
+  options: ClientRequestArgs,
+  signal: AbortSignal,
+): Promise<Duplex | Refusal> {
+  signal.throwIfAborted();
+  const headers = { ...options.headers, connection: 'Upgrade', upgrade: protocol };
+  const request = send(url, { ...options, headers } as ClientRequestArgs);
+  const abandon = (): void => void request.destroy();
+  signal.addEventListener('abort', abandon, { once: true });
+  try {
+    return await new Promise<Duplex | Refusal>((resolve, reject) => {
+      // Stays: what breaks before somebody listens must not count as an error that nobody handles.
+      request.on('error', reject);
+      request.once('upgrade', (response, stream: Socket, head) => {
+        stream.on('error', () => {});
+        if (response.headers.upgrade !== protocol) {
+          stream.destroy();
+          return resolve({ status: 101, text: `switched to ${response.headers.upgrade}` });
+        }
+        stream.setNoDelay(true);
+        if (head.length > 0) stream.unshift(head);
+        resolve(stream);
+      });
+      request.once('response', (response) => {
+        textOf(response).then((text) => resolve({ status: response.statusCode ?? 0, text }), reject);
+      });
+      request.end();
+    });
+  } catch (error) {
+    throw signal.aborted ? signal.reason : error;
+  } finally {
+    signal.removeEventListener('abort', abandon);
   }
 }
 

@@ -71,6 +71,8 @@ function spec(session: string, rest: Partial<RelaySpec> & { fail?: boolean } = {
     program,
     config,
     controlPort: CONTROL,
+    proxyPort: CONTROL + 1,
+    protocol: 'devloop-relay',
     ports,
     ...other,
   };

@@ -4,6 +4,8 @@ import type { RelayKeys } from './keys.ts';
 export interface RelayConfig {
   /** On 127.0.0.1 of the Pod, for the port-forward. */
   controlPort: number;
+  /** On all addresses of the Pod, for the API server's proxy. */
+  proxyPort: number;
   /** The target ports of the webhook Service: where it listens. */
   ports: number[];
   /** Private key of the program. */
@@ -16,8 +18,12 @@ export interface RelayConfig {
 
 export const HEARTBEAT_SECONDS = 60;
 
+/** What the two ends call what they speak, where HTTP is switched to it. */
+export const PROTOCOL = 'devloop-relay';
+
 export function relayConfig(options: {
   controlPort: number;
+  proxyPort: number;
   /** Target ports of the webhook Service. */
   ports: number[];
   keys: RelayKeys;
@@ -25,6 +31,7 @@ export function relayConfig(options: {
 }): RelayConfig {
   return {
     controlPort: options.controlPort,
+    proxyPort: options.proxyPort,
     ports: options.ports,
     programKey: options.keys.program.private,
     clientKey: options.keys.client.public,
@@ -37,8 +44,16 @@ export function parseRelayConfig(text: string): RelayConfig {
   const found = JSON.parse(text) as Partial<RelayConfig>;
   const isPort = (value: unknown): value is number =>
     Number.isInteger(value) && Number(value) > 0 && Number(value) < 65_536;
-  const { controlPort, ports, programKey, clientKey, heartbeatSeconds = HEARTBEAT_SECONDS } = found;
+  const {
+    controlPort,
+    proxyPort,
+    ports,
+    programKey,
+    clientKey,
+    heartbeatSeconds = HEARTBEAT_SECONDS,
+  } = found;
   if (!isPort(controlPort)) throw new Error('controlPort is no port');
+  if (!isPort(proxyPort)) throw new Error('proxyPort is no port');
   if (!Array.isArray(ports) || ports.length === 0 || !ports.every(isPort)) {
     throw new Error('ports is no list of ports');
   }
@@ -46,5 +61,5 @@ export function parseRelayConfig(text: string): RelayConfig {
     throw new Error('programKey or clientKey is missing');
   }
   if (!(heartbeatSeconds > 0)) throw new Error('heartbeatSeconds is no time');
-  return { controlPort, ports, programKey, clientKey, heartbeatSeconds };
+  return { controlPort, proxyPort, ports, programKey, clientKey, heartbeatSeconds };
 }

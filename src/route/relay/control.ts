@@ -8,7 +8,7 @@ import { type Pace, ResumableStream } from './resumable.ts';
 
 /** A connection that has not proved itself after so long, in ms, or while so many others try to, is dropped. */
 const MOST_UNPROVEN_TIME = 10_000;
-const MOST_UNPROVEN = 8;
+const MOST_UNPROVEN = 64;
 
 export interface ControlOptions {
   pace: Pace;

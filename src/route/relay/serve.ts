@@ -1,14 +1,17 @@
+import { createServer } from 'node:http';
 import type { Server } from 'node:net';
-import type { RelayConfig } from './config.ts';
+import { PROTOCOL, type RelayConfig } from './config.ts';
 import { Control } from './control.ts';
 import { identity } from './keys.ts';
 import { PACE } from './resumable.ts';
 import { serveClient } from './serve-client.ts';
-import { listen, WebhookPort } from './webhook-port.ts';
+import { listen, listening, WebhookPort } from './webhook-port.ts';
 
 /** How long running reviews may take to finish when the Pod is stopped (it has 15 s), and how often to look; in ms. */
 const LAST_REVIEWS = 4000;
 const LOOK_AGAIN = 50;
+/** How long a stranger may take over the head of a request, in ms. */
+const HEADERS_LIMIT = 10_000;
 
 /** The relay program without its process: serves until the signal, or until no client was there for the heartbeat. Says why it ended. */
 export async function serveRelay(
@@ -27,13 +30,30 @@ export async function serveRelay(
       for (const port of ports.values()) port.hold(!present);
     },
   });
+  const proxied = await listenForProxy(config.proxyPort, control);
   const server = await listen(config.controlPort, '127.0.0.1', (socket) => control.accept(socket));
-  log(`listens for its client on 127.0.0.1:${config.controlPort}`);
+  log(`listens for its client on port ${config.proxyPort}, and on 127.0.0.1:${config.controlPort}`);
   const why = await Promise.race([presence.lost, aborted(signal)]);
   presence.end();
+  proxied.close();
   await end(server, [...ports.values()]);
   control.end();
   return why;
+}
+
+/** The API server's proxy speaks HTTP, until we switch to our protocol. */
+async function listenForProxy(port: number, control: Control): Promise<Server> {
+  const server = createServer({ headersTimeout: HEADERS_LIMIT }, (_request, response) => {
+    response.writeHead(426, { upgrade: PROTOCOL, connection: 'close' }).end();
+  });
+  server.on('upgrade', ({ headers }, socket, head) => {
+    socket.on('error', () => {});
+    if (headers.upgrade !== PROTOCOL) return void socket.destroy();
+    socket.write(`HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: ${PROTOCOL}\r\n\r\n`);
+    if (head.length > 0) socket.unshift(head);
+    control.accept(socket);
+  });
+  return await listening(server, port);
 }
 
 function watchPresence(seconds: number, log: (line: string) => void) {

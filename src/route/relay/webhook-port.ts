@@ -123,6 +123,11 @@ async function listenOnAll(port: number, arrived: (socket: Socket) => void): Pro
 
 export async function listen(port: number, host: string, arrived: (socket: Socket) => void): Promise<Server> {
   const server = createServer({ allowHalfOpen: true, noDelay: true }, arrived);
+  return await listening(server, port, host);
+}
+
+/** On all addresses, where none is named. */
+export async function listening(server: Server, port: number, host?: string): Promise<Server> {
   server.maxConnections = MOST_CONNECTIONS;
   return await new Promise((resolve, reject) => {
     server.once('error', reject);

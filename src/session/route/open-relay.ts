@@ -6,6 +6,7 @@ import { placementOf, RELAY_IMAGE, relayLabels, relayPorts } from '../../cluster
 import { networkPolicyNotices } from '../../cluster/relay-policies.ts';
 import { keepRelay, type Relay } from '../../cluster/relay-watch.ts';
 import { removeRelays } from '../../cluster/undo.ts';
+import { PROTOCOL, relayConfig } from '../../route/relay/config.ts';
 import type { Route } from '../../route/route.ts';
 import { allOrNone } from '../all-or-none.ts';
 import { type Gateways, startGateways } from './gateways.ts';
@@ -15,7 +16,7 @@ import type { OpenRoute, Routing } from './routing.ts';
 
 const PROVE_MS = 20_000;
 const LET_IT_IN = 'Does a NetworkPolicy or firewall keep the control plane from Pods of this namespace?';
-/** On loopback in the Pod; moves out of the way where the operator itself has it. */
+/** In the Pod; the next free ones are taken where the operator itself has them. */
 const CONTROL_PORT = 17_717;
 
 /** Over a Pod beside the webhook Service, one for each namespace; needs nothing but the kubeconfig. */
@@ -63,7 +64,6 @@ async function openIn(
   stack: AsyncDisposableStack,
 ): Promise<Route> {
   const { makeRelayKeys } = await import('../../route/relay/keys.ts');
-  const { relayConfig } = await import('../../route/relay/config.ts');
   const { relayRoute } = await import('../../route/relay/relay.ts');
   const keys = makeRelayKeys();
   // Where the session's end was here before, there is nothing left to do.
@@ -73,7 +73,7 @@ async function openIn(
   });
   const ports = relayPorts(services);
   const numbers = [...new Set(ports.map(({ port }) => port))];
-  const controlPort = numbers.includes(CONTROL_PORT) ? CONTROL_PORT + 1 : CONTROL_PORT;
+  const [controlPort, proxyPort] = portsBeside(numbers);
   const manager = target.deployment?.object;
   const relay: Relay = stack.use(
     await keepRelay(api, {
@@ -81,8 +81,10 @@ async function openIn(
       namespace,
       image: settings.relayImage ?? RELAY_IMAGE,
       program: await readFile(join(import.meta.dirname, 'relay.cjs'), 'utf8'),
-      config: JSON.stringify(relayConfig({ controlPort, ports: numbers, keys })),
+      config: JSON.stringify(relayConfig({ controlPort, proxyPort, ports: numbers, keys })),
       controlPort,
+      proxyPort,
+      protocol: PROTOCOL,
       ports,
       placement: placementOf(manager),
       emit,
@@ -104,6 +106,12 @@ async function openIn(
       signal,
     }),
   );
+}
+
+function portsBeside(taken: number[]): [control: number, proxy: number] {
+  const free: number[] = [];
+  for (let port = CONTROL_PORT; free.length < 2; port++) if (!taken.includes(port)) free.push(port);
+  return [free[0]!, free[1]!];
 }
 
 /** The same labels in every namespace, and ports as in the manager's Pods: one route with several ends. */

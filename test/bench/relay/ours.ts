@@ -8,11 +8,11 @@ import { loadKubeconfig } from '../../../src/cluster/kubeconfig.ts';
 import { RELAY_IMAGE } from '../../../src/cluster/relay-manifest.ts';
 import { keepRelay } from '../../../src/cluster/relay-watch.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
-import { relayConfig } from '../../../src/route/relay/config.ts';
+import { PROTOCOL, relayConfig } from '../../../src/route/relay/config.ts';
 import { makeRelayKeys } from '../../../src/route/relay/keys.ts';
 import { relayRoute } from '../../../src/route/relay/relay.ts';
 
-const CONTROL_PORT = 17_717;
+const [CONTROL_PORT, PROXY_PORT] = [17_717, 17_718];
 
 const [kubeconfig, namespace, session, program, ...pairs] = process.argv.slice(2);
 const ports = new Map(pairs.map((pair) => pair.split(':').map(Number) as [gateway: number, pod: number]));
@@ -26,8 +26,12 @@ const relay = await keepRelay(api, {
   namespace: namespace!,
   image: RELAY_IMAGE,
   program: await readFile(program!, 'utf8'),
-  config: JSON.stringify(relayConfig({ controlPort: CONTROL_PORT, ports: numbers, keys })),
+  config: JSON.stringify(
+    relayConfig({ controlPort: CONTROL_PORT, proxyPort: PROXY_PORT, ports: numbers, keys }),
+  ),
   controlPort: CONTROL_PORT,
+  proxyPort: PROXY_PORT,
+  protocol: PROTOCOL,
   ports: numbers.map((port) => ({ port })),
   emit,
   signal,

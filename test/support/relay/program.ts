@@ -14,6 +14,8 @@ export interface RelayProgram extends AsyncDisposable {
   readonly child: ChildProcess;
   readonly keys: RelayKeys;
   readonly controlPort: number;
+  /** Where the API server's proxy would connect. */
+  readonly proxyPort: number;
   /** The port that stands for the webhook Service's target port. */
   readonly port: number;
   /** Everything that it printed. */
@@ -38,10 +40,14 @@ export async function startRelayProgram(options: RelayProgramOptions = {}): Prom
   const keys = options.keys ?? makeRelayKeys();
   const controlPort = options.controlPort ?? (await freePort());
   const port = options.port ?? (await freePort());
+  const proxyPort = await freePort();
   const directory = await mkdtemp(join(tmpdir(), 'relay-'));
   const file = join(directory, 'relay.json');
   const { heartbeatSeconds = 60 } = options;
-  await writeFile(file, JSON.stringify(relayConfig({ controlPort, ports: [port], keys, heartbeatSeconds })));
+  await writeFile(
+    file,
+    JSON.stringify(relayConfig({ controlPort, proxyPort, ports: [port], keys, heartbeatSeconds })),
+  );
   const [program, ...args] = options.command ?? [process.execPath, SOURCE];
   const child = spawn(program!, [...args, file], { cwd: directory, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
@@ -60,6 +66,7 @@ export async function startRelayProgram(options: RelayProgramOptions = {}): Prom
     child,
     keys,
     controlPort,
+    proxyPort,
     port,
     output: () => output,
     ended,

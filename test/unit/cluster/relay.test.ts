@@ -22,6 +22,8 @@ const spec: RelaySpec = {
   program: 'require("node:net")',
   config: '{"programKey":"secret"}',
   controlPort: 7000,
+  proxyPort: 7001,
+  protocol: 'devloop-relay',
   ports: [{ name: 'webhook-server', port: 9443 }, { port: 9444 }],
 };
 const secret = { metadata: { name: 'devloop-relay-s1', uid: 'u1' } };

@@ -1,6 +1,9 @@
 import { once } from 'node:events';
+import { request } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { expect, it } from 'vitest';
 import { carryToGateways } from '../../../src/route/relay/carry.ts';
+import { PROTOCOL } from '../../../src/route/relay/config.ts';
 import { connect } from '../../../src/route/relay/dial.ts';
 import {
   encode,
@@ -197,6 +200,39 @@ it('is not harmed by hostile bytes, long lengths, silence, and half a hello', as
   open.destroy();
   expect(relayed.events).toEqual([]);
 });
+
+it('carries as well over its proxy port, once HTTP is switched to it', async () => {
+  await using gateway = await listenAsGateway((socket) => socket.pipe(socket));
+  await using program = await startRelayProgram();
+  const ports = new Map([[portOf(gateway), program.port]]);
+  const dial = async (): Promise<Duplex> => (await askProxyPort(program, PROTOCOL)) as Duplex;
+  const { signal } = new AbortController();
+  await using _route = await relayRoute({
+    ...{ via: 'Pod a/b', pods: {}, ports, dial, keys: program.keys, emit() {}, signal },
+  });
+  expect(await echo(await callPort(program.port), 'by proxy')).toBe('by proxy');
+});
+
+it('switches its proxy port to nothing else, and answers nothing else there', async () => {
+  await using program = await startRelayProgram();
+  expect(await askProxyPort(program, undefined)).toBe(426);
+  await expect(askProxyPort(program, 'websocket')).rejects.toMatchObject({ code: 'ECONNRESET' });
+});
+
+/** What the API server's proxy does: resolves with the connection once it is switched, or with the status. */
+async function askProxyPort(program: RelayProgram, protocol: string | undefined): Promise<Duplex | number> {
+  const headers = protocol === undefined ? {} : { connection: 'Upgrade', upgrade: protocol };
+  const asked = request({ host: '127.0.0.1', port: program.proxyPort, headers, agent: false });
+  return await new Promise((resolve, reject) => {
+    asked.on('error', reject);
+    asked.on('response', (response) => resolve(response.resume().statusCode!));
+    asked.on('upgrade', (_response, socket, head) => {
+      if (head.length > 0) socket.unshift(head);
+      resolve(socket);
+    });
+    asked.end();
+  });
+}
 
 it('on SIGTERM ends idle connections at once and busy ones after their answer', async () => {
   const asked = Promise.withResolvers<() => void>();
