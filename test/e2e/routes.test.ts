@@ -98,6 +98,15 @@ describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
       expect(await answer()).toContain(MESSAGE);
     }
 
+    /** By which subresources of Pods somebody is connected, as the API server counts. */
+    async function waysToPods(): Promise<string[]> {
+      const metrics = await cluster.kubectl(['get', '--raw', '/metrics']);
+      const open = metrics.matchAll(
+        /^apiserver_longrunning_requests\{.*resource="pods".*subresource="(\w+)".*\} [1-9]\d*$/gm,
+      );
+      return [...open].map((line) => line[1]!);
+    }
+
     it('ssh: a review, a save under load, a tunnel that breaks, and everything back', async () => {
       const text = await edit();
       await using up = start(['--route', `ssh:${sshd.to}`], sshEnv());
@@ -128,6 +137,7 @@ describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
       await using up = start(['--route', 'relay']);
       await up.waitFor('session.ready', undefined, 300_000);
       expect(await answer()).toContain(text);
+      expect(await waysToPods()).toEqual(['proxy']);
       await expectSaved(up);
       await cluster.kubectl(['-n', NAMESPACE, 'delete', 'pod', '-l', 'devloop.dev/relay', '--wait=false']);
       await up.waitFor('route.mended');
@@ -166,6 +176,7 @@ describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
       await using up = start(['--namespace', NAMESPACE], { ...env(), KUBECONFIG });
       await up.waitFor('session.ready', undefined, 300_000);
       expect((await up.waitFor('route.proven')).route).toBe(way);
+      if (way === 'relay') expect(await waysToPods()).toEqual(['portforward']);
       await expectPutBack(up);
     });
 
