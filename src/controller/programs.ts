@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { copyFile, link, mkdir, rename, rm, stat } from 'node:fs/promises';
+import { copyFile, link, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { type BuildOutcome, runBuild } from './build.ts';
 
@@ -75,11 +75,23 @@ async function keep(binary: string, kept: string): Promise<void> {
     await mkdir(dirname(kept), { recursive: true, mode: 0o700 });
     await link(binary, fresh);
     await rename(fresh, kept);
+    await forgetOld(dirname(kept));
   } catch {
     // The next session links anew.
   } finally {
     // A rename onto another name of the same file, which a program that is up to date is, does nothing.
     await rm(fresh, { force: true });
+  }
+}
+
+/** Checkouts come and go, and a manager may have a hundred megabytes. To link one anew takes seconds. */
+const KEPT_MS = 30 * 24 * 3600 * 1000;
+
+async function forgetOld(directory: string): Promise<void> {
+  for (const name of await readdir(directory)) {
+    const file = join(directory, name);
+    const { mtimeMs } = await stat(file);
+    if (Date.now() - mtimeMs > KEPT_MS) await rm(file);
   }
 }
 

@@ -34,7 +34,7 @@ export class Control {
 
   accept(connection: Duplex): void {
     const link = new Link(connection);
-    // The client says hello at once, so it is never the oldest that has said nothing.
+    // The client answers at once; the oldest is one that does not.
     this.#dropOldest();
     this.#unproven.add(link);
     const deadline = setTimeout(() => link.close('no hello'), MOST_UNPROVEN_TIME);

@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { buildProgram, removeProgram } from '../../../src/controller/programs.ts';
@@ -9,24 +9,34 @@ const NEVER = new AbortController().signal;
 /** As the go tool does, it leaves alone a program that is up to date. */
 const BUILD = ['sh', '-c', '[ -e "$2" ] || echo program > "$2"', 'sh', '-o'];
 
+async function buildIn(cache: string): Promise<void> {
+  const state = await directoryWith();
+  const binary = join(state, 'controller');
+  const plan = { cwd: state, build: [...BUILD, binary], run: [binary], keptProgram: join(cache, 'kept') };
+  const built = await buildProgram({ ...plan, stateFile: join(state, 'controller.json') }, 0, NEVER);
+  expect(built.ok).toBe(true);
+  await removeProgram(built.program);
+}
+
 test('of all sessions one kept program stays, also when nothing had to be built', async () => {
   const cache = await directoryWith();
-  for (const session of ['first', 'second', 'third']) {
-    const state = await directoryWith({ [session]: '' });
-    const binary = join(state, 'controller');
-    const built = await buildProgram(
-      {
-        cwd: state,
-        build: [...BUILD, binary],
-        run: [binary],
-        stateFile: join(state, 'controller.json'),
-        keptProgram: join(cache, 'kept'),
-      },
-      0,
-      NEVER,
-    );
-    expect(built.ok).toBe(true);
-    await removeProgram(built.program);
+  for (let session = 0; session < 3; session++) {
+    await buildIn(cache);
     expect(await readdir(cache)).toEqual(['kept']);
   }
+});
+
+test('programs of checkouts that nobody has worked on for a month are not kept', async () => {
+  const cache = await directoryWith();
+  for (const [name, days] of [
+    ['old', 31],
+    ['recent', 29],
+  ] as const) {
+    const file = join(cache, name);
+    await writeFile(file, '');
+    const then = Date.now() / 1000 - days * 24 * 3600;
+    await utimes(file, then, then);
+  }
+  await buildIn(cache);
+  expect((await readdir(cache)).sort()).toEqual(['kept', 'recent']);
 });
