@@ -19,7 +19,7 @@ const LOAD_MS = 5_000;
 export async function cutFigures(cluster: TestCluster, load: Load): Promise<void> {
   await using cutter = await startCutter(API_PORT, cluster.nodeIp);
   await using kubeconfig = await leadingThrough(cutter.port, cluster.kubeconfig);
-  await using ours = await startOurs(cluster, load, kubeconfig.file);
+  await using ours = await startOurs(cluster, load, { kubeconfig: kubeconfig.file });
   const { enter, address, ports } = ours;
   const cuts = cutAll(cutter, ours);
   const [kept, fresh] = await Promise.all([

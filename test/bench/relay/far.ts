@@ -17,7 +17,7 @@ export async function farFigures(cluster: TestCluster, load: Load): Promise<void
   await using stack = new AsyncDisposableStack();
   const distance = stack.use(await startDistance(API_PORT, cluster.nodeIp));
   const { file } = stack.use(await leadingThrough(distance.port, cluster.kubeconfig));
-  const subjects: Subject[] = [stack.use(await startOurs(cluster, load, file))];
+  const subjects: Subject[] = [stack.use(await startOurs(cluster, load, { kubeconfig: file }))];
   subjects.push(stack.use(await startKubectl(KUBECTL, cluster, file)));
   const times = new Map<string, number[]>();
   for (let round = -1; round < ROUNDS; round++) {

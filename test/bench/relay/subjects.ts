@@ -93,11 +93,11 @@ export async function startKubectl(
   };
 }
 
-/** Another session each time. `kubeconfig` may lead to the cluster by another way. */
+/** Another session each time. `kubeconfig` may lead to the cluster by another way; `flags` are Node's. */
 export async function startOurs(
   cluster: TestCluster,
   load: Load,
-  kubeconfig = cluster.kubeconfig,
+  { kubeconfig = cluster.kubeconfig, flags = [] }: { kubeconfig?: string; flags?: string[] } = {},
 ): Promise<Ours> {
   await using stack = new AsyncDisposableStack();
   const dir = await mkdtemp(join(tmpdir(), 'devloop-relay-bench-'));
@@ -106,7 +106,7 @@ export async function startOurs(
   await Promise.all([build(processHere(here)), build(relayProgram(program))]);
   const pairs = POD_PORTS.map((port, index) => `${load.here[index]}:${port}`);
   const session = `bench${Date.now().toString(36)}`;
-  const args = [here, kubeconfig, NAMESPACE, session, program, ...pairs];
+  const args = [...flags, here, kubeconfig, NAMESPACE, session, program, ...pairs];
   let pod: string | undefined;
   stack.defer(async () => {
     if (pod !== undefined) await cluster.kubectl(['-n', NAMESPACE, 'delete', 'pod', pod, '--wait=false']);
