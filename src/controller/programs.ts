@@ -49,6 +49,7 @@ export async function buildProgram(plan: ProgramPlan, build: number, signal: Abo
     signal,
   });
   if (kept !== undefined && outcome.ok) await keep(binary, kept);
+  if (kept !== undefined && build === 0) await forgetOld(dirname(kept)).catch(() => {});
   const run = named ? plan.run.with(0, binary) : plan.run;
   const content = outcome.ok ? outcome.content : undefined;
   return { ...outcome, program: { run, content, file: named ? binary : undefined } };
@@ -75,7 +76,6 @@ async function keep(binary: string, kept: string): Promise<void> {
     await mkdir(dirname(kept), { recursive: true, mode: 0o700 });
     await link(binary, fresh);
     await rename(fresh, kept);
-    await forgetOld(dirname(kept));
   } catch {
     // The next session links anew.
   } finally {
@@ -84,7 +84,7 @@ async function keep(binary: string, kept: string): Promise<void> {
   }
 }
 
-/** Checkouts come and go, and a manager may have a hundred megabytes. To link one anew takes seconds. */
+/** Checkouts come and go, and a manager may have a hundred megabytes. To link one anew takes seconds. Once a session is enough. */
 const KEPT_MS = 30 * 24 * 3600 * 1000;
 
 async function forgetOld(directory: string): Promise<void> {
