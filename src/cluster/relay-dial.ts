@@ -15,13 +15,6 @@ export interface DialTarget {
   protocol: string;
 }
 
-type Way = (api: ClusterApi, target: DialTarget, signal: AbortSignal) => Promise<Duplex>;
-
-const byProxy: Way = (api, { namespace, pod, proxyPort, protocol }, signal) =>
-  podProxy(api, { namespace, pod, port: proxyPort }, protocol, signal);
-const byPortForward: Way = (api, { namespace, pod, controlPort }, signal) =>
-  portForward(api, { namespace, pod, port: controlPort }, signal);
-
 /**
  * Dials by the API server's own proxy, which is the short way; where that is not allowed or does not get through, by a
  * port-forward, which needs no network between the API server and the Pod. The way that worked last is tried first. Rejects with
@@ -29,14 +22,15 @@ const byPortForward: Way = (api, { namespace, pod, controlPort }, signal) =>
  */
 export function relayDialer(api: ClusterApi): (target: DialTarget, signal: AbortSignal) => Promise<Duplex> {
   let proxyFirst = true;
-  return async (target, signal) => {
+  return async ({ namespace, pod, controlPort, proxyPort, protocol }, signal) => {
     if (proxyFirst) {
-      const stream = await byProxy(api, target, signal).catch(() => undefined);
+      const proxied = podProxy(api, { namespace, pod, port: proxyPort }, protocol, signal);
+      const stream = await proxied.catch(() => undefined);
       if (stream !== undefined) return stream;
       signal.throwIfAborted();
     }
     try {
-      const stream = await byPortForward(api, target, signal);
+      const stream = await portForward(api, { namespace, pod, port: controlPort }, signal);
       proxyFirst = false;
       return stream;
     } catch (error) {

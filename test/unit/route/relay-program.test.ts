@@ -53,9 +53,7 @@ it('listens for the Service only while there is somebody to carry to', async () 
   await using gateway = await listenAsGateway((socket) => socket.pipe(socket));
   await using program = await startRelayProgram();
   await expect(callPort(program.port)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
-  const options = { via: 'Pod a/b', pods: {}, dial: program.dial, keys: program.keys, emit() {} };
-  const ports = new Map([[portOf(gateway), program.port]]);
-  const route = await relayRoute({ ...options, ports, signal: new AbortController().signal });
+  const route = await routeTo(program, gateway);
   expect(await echo(await callPort(program.port), 'x')).toBe('x');
   await route[Symbol.asyncDispose]();
   await expect.poll(() => callPort(program.port).catch((error) => error.code)).toBe('ECONNREFUSED');
@@ -74,12 +72,12 @@ it('says why it cannot listen on a port, to the client and in its log', async ()
   stream.leave('ended');
 });
 
-/** Another devloop with the same key, whose gateway is another one. */
-function takeOver(program: RelayProgram, gateway: TestGateway): Promise<Route> {
+/** A devloop with the key, to a gateway of its own. */
+function routeTo(program: RelayProgram, gateway: TestGateway, dial = program.dial): Promise<Route> {
   return relayRoute({
     via: 'Pod a/b',
     pods: {},
-    dial: program.dial,
+    dial,
     keys: program.keys,
     emit() {},
     ports: new Map([[portOf(gateway), program.port]]),
@@ -93,7 +91,7 @@ it('lets a client with the key take over from the one before, who is told so', a
   await using relayed = await startRelayed(gateway);
   const { program, events } = relayed;
   expect(await echo(await relayed.call(), 'the first')).toBe('the first');
-  await using _second = await takeOver(program, other);
+  await using _second = await routeTo(program, other);
   expect(await echo(await relayed.call(), 'who?')).toBe('the other one');
   await expect
     .poll(() => events)
@@ -111,7 +109,7 @@ it('lets who takes over have the callers that came while the client before was c
   cutter.cut('reset');
   await expect.poll(program.output).toContain('the client has gone');
   const answered = echo(await relayed.call(), 'who?');
-  await using _second = await takeOver(program, other);
+  await using _second = await routeTo(program, other);
   expect(await answered).toBe('the other one');
 });
 
@@ -204,12 +202,8 @@ it('is not harmed by hostile bytes, long lengths, silence, and half a hello', as
 it('carries as well over its proxy port, once HTTP is switched to it', async () => {
   await using gateway = await listenAsGateway((socket) => socket.pipe(socket));
   await using program = await startRelayProgram();
-  const ports = new Map([[portOf(gateway), program.port]]);
   const dial = async (): Promise<Duplex> => (await askProxyPort(program, PROTOCOL)) as Duplex;
-  const { signal } = new AbortController();
-  await using _route = await relayRoute({
-    ...{ via: 'Pod a/b', pods: {}, ports, dial, keys: program.keys, emit() {}, signal },
-  });
+  await using _route = await routeTo(program, gateway, dial);
   expect(await echo(await callPort(program.port), 'by proxy')).toBe('by proxy');
 });
 
