@@ -6,7 +6,7 @@ import type { Hints } from './checkout.ts';
 import { findDeployment, type TargetDeployment } from './discover-deployment.ts';
 import type { Service, ServicePort } from './objects.ts';
 import type { ObjectRef } from './resources.ts';
-import { servedApis } from './served-apis.ts';
+import { listApiServices, servedApis } from './served-apis.ts';
 import { listCandidates } from './webhook-calls.ts';
 import { isSelectedBy, originalSelector, servicePort, targetPortOf } from './workload.ts';
 
@@ -50,6 +50,9 @@ export async function discover(
   emit: Emit,
   refuse: Refuse = atOnce,
 ): Promise<Target> {
+  const apiServices = listApiServices(api);
+  // Asked for meanwhile: where the discovery fails first, nobody waits for it.
+  apiServices.catch(() => {});
   const candidates = await listCandidates(api, reading);
   const hints = await reading;
   const chosen = await chooseCandidates(api, candidates, wanted, hints);
@@ -70,7 +73,8 @@ export async function discover(
     evidence: unique(chosen.flatMap((one) => one.evidence)),
   };
   tell(target, wanted, emit);
-  if (deployment) tellServedApis(await servedApis(api, deployment.object), deployment, emit);
+  if (deployment)
+    tellServedApis(await servedApis(api, deployment.object, await apiServices), deployment, emit);
   return target;
 }
 

@@ -3,13 +3,18 @@ import { ApiError } from './api-errors.ts';
 import type { ApiService, Deployment, Service } from './objects.ts';
 import { isSelectedBy, originalSelector } from './workload.ts';
 
-/**
- * APIs that kube-apiserver forwards to Pods of this Deployment: nobody serves them while it is quiet. Who may not read APIServices
- * is told of none.
- */
-export async function servedApis(api: ClusterApi, deployment: Deployment): Promise<string[]> {
+/** Who may not read them is told of none. */
+export async function listApiServices(api: ClusterApi): Promise<ApiService[]> {
+  return await api.list<ApiService>('APIService', undefined).catch(nothing);
+}
+
+/** Those of `all` that kube-apiserver forwards to Pods of this Deployment: nobody serves them while it is quiet. */
+export async function servedApis(
+  api: ClusterApi,
+  deployment: Deployment,
+  all: ApiService[],
+): Promise<string[]> {
   const { namespace } = deployment.metadata;
-  const all = await api.list<ApiService>('APIService', undefined).catch(nothing);
   const here = all.filter(({ spec }) => spec.service !== undefined && spec.service.namespace === namespace);
   if (here.length === 0) return [];
   const services = await api.list<Service>('Service', namespace).catch(nothing);

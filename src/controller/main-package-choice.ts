@@ -31,9 +31,6 @@ const BESIDE_THE_POINT = /^\.\/(hack|tests?|tools?|examples?|docs?|e2e|scripts?)
 
 /** Narrows the main packages down, clue by clue; a clue that fits none of what is left says nothing. */
 export function chooseMainPackage(mains: MainPackage[], hints: ChoiceHints): Choice {
-  // Without a command in the Deployment nothing is known of the program's name: no recipe is meant, not even one without a name.
-  const asProgram = (recipes: BuildRecipe[]): BuildRecipe[] =>
-    recipes.filter(({ output }) => output !== undefined && output === hints.program);
   const clues: { source: string; fits: (main: MainPackage) => boolean }[] = [
     { source: 'ko builds it for the Deployment', fits: (main) => hints.ko.includes(main.package) },
     { source: 'it imports controller-runtime', fits: (main) => main.importsControllerRuntime },
@@ -41,7 +38,7 @@ export function chooseMainPackage(mains: MainPackage[], hints: ChoiceHints): Cho
     { source: 'the webhooks that it serves lie below it', fits: (main) => main.webhooks === 'below it' },
     {
       source: `the Dockerfile builds it as ${hints.program}`,
-      fits: builtBy(asProgram(hints.dockerfile)),
+      fits: builtBy(hints.dockerfile.filter(buildsAs(hints.program))),
     },
     {
       source: `named like the Deployment's program ${hints.program}`,
@@ -50,7 +47,7 @@ export function chooseMainPackage(mains: MainPackage[], hints: ChoiceHints): Cho
     { source: 'the Dockerfile builds it', fits: builtBy(hints.dockerfile) },
     {
       source: `the Makefile builds it as ${hints.program}`,
-      fits: builtBy(asProgram(hints.makefile)),
+      fits: builtBy(hints.makefile.filter(buildsAs(hints.program))),
     },
     { source: 'the Makefile builds it', fits: builtBy(hints.makefile) },
     { source: 'the others are tools or tests', fits: (main) => !BESIDE_THE_POINT.test(main.package) },
@@ -79,10 +76,15 @@ export function tagsOf(
     [makefile, 'the Makefile'],
   ] as const) {
     const its = recipes.filter((recipe) => recipe.package === goPackage);
-    const recipe = its.find(({ output }) => output !== undefined && output === program) ?? its[0];
+    const recipe = its.find(buildsAs(program)) ?? its[0];
     if (recipe) return recipe.tags === '' ? undefined : { tags: recipe.tags, source };
   }
   return undefined;
+}
+
+/** Without a command in the Deployment nothing is known of the program's name: no recipe is meant, not even one without a name. */
+function buildsAs(program: string | undefined): (recipe: BuildRecipe) => boolean {
+  return ({ output }) => output !== undefined && output === program;
 }
 
 function builtBy(recipes: BuildRecipe[]): (main: MainPackage) => boolean {
