@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { RouteChoice } from '../config/route-choice.ts';
-import type { CommonOptions, RouteOptions } from '../session/options.ts';
+import type { CommonOptions, RouteOptions } from '../session/context/options.ts';
 import type { OutputOptions } from './shell.ts';
 import {
   collectNames,

@@ -1,4 +1,4 @@
-import type { Io } from '../session/options.ts';
+import type { Io } from '../session/context/options.ts';
 
 export interface OutputOptions {
   json: boolean;

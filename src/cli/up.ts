@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { UpOptions } from '../session/options.ts';
+import type { UpOptions } from '../session/context/options.ts';
 import {
   addCommonFlags,
   addExamples,

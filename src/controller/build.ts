@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises';
-import { runTool } from './tool.ts';
+import { runTool } from '../machine/tool.ts';
 
 export type BuildOutcome =
   | {

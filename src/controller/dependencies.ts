@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
+import { runTool } from '../machine/tool.ts';
 import { tagsFlag } from './build.ts';
-import { LISTED_FIELDS, localSources, type SourceSet } from './go-list.ts';
-import { runTool } from './tool.ts';
+import { LISTED_FIELDS, localSources, type SourceSet } from './go/list.ts';
 
 /** Everything in reach of the user that a Go package is built from; undefined when go cannot tell (a broken go.mod). */
 export async function listSources(

@@ -1,8 +1,8 @@
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { killGroup, signalGroup } from './process-group.ts';
-import { startTimeOf } from './process-identity.ts';
+import { killGroup, signalGroup } from '../machine/process-group.ts';
+import { startTimeOf } from '../machine/process-identity.ts';
 
 /** Names one process for ever: a pid alone may belong to somebody else by the time that it is read. */
 export interface ControllerRecord {

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { createLineSplitter } from '../machine/lines.ts';
+import { killGroup, signalGroup } from '../machine/process-group.ts';
 import type { Emit } from '../report/events.ts';
-import { createLineSplitter } from './lines.ts';
-import { killGroup, signalGroup } from './process-group.ts';
 
 export interface ControllerCommand {
   command: string[];

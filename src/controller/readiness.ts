@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect } from 'node:tls';
 import { DevloopError } from '../errors.ts';
+import { describeOwner, portOwner } from '../machine/port.ts';
 import { describeExit, exitCause } from './exit-cause.ts';
-import { describeOwner, portOwner } from './port.ts';
 import type { ControllerProcess, Exit } from './process.ts';
 
 export interface Endpoint {

@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises';
+import { startTimeOf } from '../machine/process-identity.ts';
 import type { Emit } from '../report/events.ts';
 import { recordController } from './orphan.ts';
 import { type ControllerProcess, type Exit, startController } from './process.ts';
-import { startTimeOf } from './process-identity.ts';
 import { type Endpoint, waitUntilReady } from './readiness.ts';
 
 export interface RunPlan {

@@ -1,7 +1,7 @@
 import { relative } from 'node:path';
 import type { Supervised } from './plan.ts';
 import type { RestartEvent } from './restart-state.ts';
-import { type Watcher, watchSources } from './watch.ts';
+import { type Watcher, watchSources } from './watch/watch.ts';
 
 export interface SourceChanges {
   /** Looks again for what belongs to the program. */

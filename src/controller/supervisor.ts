@@ -1,8 +1,8 @@
 import { DevloopError } from '../errors.ts';
+import { requireFreePort } from '../machine/port.ts';
 import { follow } from './follow.ts';
-import { goAdvice } from './go-advice.ts';
+import { goAdvice } from './go/advice.ts';
 import type { ControllerPlan, Supervised, SupervisorPorts } from './plan.ts';
-import { requireFreePort } from './port.ts';
 import { buildProgram } from './programs.ts';
 import { run } from './runner.ts';
 

@@ -3,7 +3,7 @@ import { lookup } from 'node:dns/promises';
 import { isIP, isIPv6 } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { DevloopError } from '../errors.ts';
-import { candidates, canonical, type FoundAddress, refusal } from './addresses.ts';
+import { candidates, canonical, type FoundAddress, refusal } from '../machine/addresses.ts';
 import type { Route } from './route.ts';
 
 export interface DirectOptions {

@@ -1,10 +1,10 @@
 import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
-import { discover } from '../cluster/discover.ts';
 import { DevloopError } from '../errors.ts';
-import { defaultDirectory, findKeyPair, followKeyPair, layOut } from './certificate.ts';
-import { hintsOf, open } from './open.ts';
-import type { CertsOptions, Io } from './options.ts';
+import { defaultDirectory, findKeyPair, followKeyPair, layOut } from '../local/key-pair-files.ts';
+import { discover } from '../operator/discover.ts';
+import { hintsOf, open } from './context/context.ts';
+import type { CertsOptions, Io } from './context/options.ts';
 
 /** Fetches the webhook's key pair to where a manager that is started by hand looks for it, and follows renewals if asked to. */
 export async function certs(options: CertsOptions, io: Io): Promise<void> {

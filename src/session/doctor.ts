@@ -1,4 +1,7 @@
 import { DevloopError } from '../errors.ts';
+import { checkoutRoot, open } from './context/context.ts';
+import { newSessionId, thisPlace } from './context/machine-state.ts';
+import type { DoctorOptions, Io } from './context/options.ts';
 import { certificateCheck } from './doctor/certificate.ts';
 import { type Check, type Finding, findingOf, NotChecked, standingOn } from './doctor/check.ts';
 import { accountCheck, clusterCheck, readVersion } from './doctor/cluster.ts';
@@ -19,9 +22,6 @@ import { routeChecks } from './doctor/routes.ts';
 import { serviceCheck } from './doctor/service.ts';
 import { targetCheck } from './doctor/target.ts';
 import { judgeToolchain, toolchainCheck } from './doctor/toolchain.ts';
-import { checkoutRoot, open } from './open.ts';
-import type { DoctorOptions, Io } from './options.ts';
-import { newSessionId, thisPlace } from './place.ts';
 
 /** Would `up` work here? Each answer is a finding; throws what `up` would fail with first. */
 export async function doctor(options: DoctorOptions, io: Io): Promise<void> {

@@ -1,17 +1,17 @@
-import type { ClusterApi } from '../cluster/api.ts';
-import type { Occupant } from '../cluster/liveness.ts';
-import { findMarked, type Marked } from '../cluster/marked.ts';
-import { describe, type Kind } from '../cluster/resources.ts';
-import { isOwnService } from '../cluster/undo.ts';
-import { waitUntilAnswering } from './answering.ts';
-import { endLocal } from './end-local.ts';
-import { heldBy, occupantOf } from './holders.ts';
-import { open } from './open.ts';
-import type { DownOptions, Io } from './options.ts';
-import { endOrphans } from './orphans.ts';
-import { type Place, thisPlace } from './place.ts';
-import { incomplete } from './put-back.ts';
-import { changesOf, reportLeft, restore } from './restore.ts';
+import type { ClusterApi } from '../cluster/api/client.ts';
+import { describe, type Kind } from '../cluster/api/kinds.ts';
+import { findMarked, type Marked } from '../cluster/marks/find-marked.ts';
+import type { Occupant } from '../cluster/takeover/lease-holder.ts';
+import { isOwnService } from '../cluster/takeover/restore.ts';
+import { open } from './context/context.ts';
+import { heldBy, occupantOf } from './context/holders.ts';
+import { type Place, thisPlace } from './context/machine-state.ts';
+import type { DownOptions, Io } from './context/options.ts';
+import { endOrphans } from './context/orphans.ts';
+import { waitUntilAnswering } from './end/answering.ts';
+import { endLocal } from './end/end-local.ts';
+import { incomplete } from './end/put-back.ts';
+import { changesOf, reportLeft, restore } from './end/restore.ts';
 
 const READY_SECONDS = 90;
 

@@ -1,8 +1,8 @@
-import type { HeldLease } from '../cluster/lease.ts';
+import type { HeldLease } from '../cluster/takeover/lease.ts';
 import type { Supervisor } from '../controller/supervisor.ts';
-import { followKeyPairs, type KeyPairs } from './key-pairs.ts';
+import { followKeyPairs, type KeyPairs } from '../local/key-pairs.ts';
+import type { Session } from './context/session.ts';
 import type { OpenRoute } from './route/routing.ts';
-import type { Session } from './session.ts';
 
 /** What runs while reviews flow. */
 export interface Serving {

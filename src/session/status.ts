@@ -1,13 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ClusterApi } from '../cluster/api.ts';
-import { holderOf } from '../cluster/lease.ts';
-import { findMarked, type Marked } from '../cluster/marked.ts';
-import type { Lease } from '../cluster/objects.ts';
-import { describe } from '../cluster/resources.ts';
+import type { ClusterApi } from '../cluster/api/client.ts';
+import { describe } from '../cluster/api/kinds.ts';
+import type { Lease } from '../cluster/api/objects.ts';
+import { findMarked, type Marked } from '../cluster/marks/find-marked.ts';
+import { holderOf } from '../cluster/takeover/lease.ts';
 import type { SessionStatus } from '../report/events.ts';
-import { open } from './open.ts';
-import type { Io, StatusOptions } from './options.ts';
-import { here, type Place, thisPlace } from './place.ts';
+import { open } from './context/context.ts';
+import { here, type Place, thisPlace } from './context/machine-state.ts';
+import type { Io, StatusOptions } from './context/options.ts';
 
 const LOOK_EVERY_MS = 2_000;
 

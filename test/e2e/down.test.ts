@@ -1,15 +1,15 @@
 /** `devloop down` by an account that may do only half of what is to be done. */
 import { tmpdir } from 'node:os';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { type ClusterApi, connect } from '../../src/cluster/api.ts';
-import { loadKubeconfig } from '../../src/cluster/kubeconfig.ts';
-import { holdLease, LEASED_KINDS, leaseRef } from '../../src/cluster/lease.ts';
-import { findMarked } from '../../src/cluster/marked.ts';
-import { sessionOf } from '../../src/cluster/marks.ts';
-import type { Deployment, KubeObject, Service } from '../../src/cluster/objects.ts';
-import { quiet } from '../../src/cluster/quiet.ts';
-import type { Kind, ObjectRef } from '../../src/cluster/resources.ts';
-import { swapSelector } from '../../src/cluster/service.ts';
+import { type ClusterApi, connect } from '../../src/cluster/api/client.ts';
+import type { Kind, ObjectRef } from '../../src/cluster/api/kinds.ts';
+import { loadKubeconfig } from '../../src/cluster/api/kubeconfig.ts';
+import type { Deployment, KubeObject, Service } from '../../src/cluster/api/objects.ts';
+import { findMarked } from '../../src/cluster/marks/find-marked.ts';
+import { sessionOf } from '../../src/cluster/marks/marks.ts';
+import { holdLease, LEASED_KINDS, leaseRef } from '../../src/cluster/takeover/lease.ts';
+import { quiet } from '../../src/cluster/takeover/pause/deployment.ts';
+import { swapSelector } from '../../src/cluster/takeover/service.ts';
 import { account, type Rule } from '../support/account.ts';
 import { startCluster, type TestCluster } from '../support/cluster/cluster.ts';
 import { runDevloop } from '../support/devloop.ts';

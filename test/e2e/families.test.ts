@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { EndpointSlice, Endpoints } from '../../src/cluster/objects.ts';
+import type { EndpointSlice, Endpoints } from '../../src/cluster/api/objects.ts';
 import { type ClusterOptions, startCluster, type TestCluster } from '../support/cluster/cluster.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { deployHooks, HOOK_NAMESPACE, hooksAtRest } from '../support/hook-operator.ts';

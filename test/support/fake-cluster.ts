@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { ClusterApi } from '../../src/cluster/api.ts';
-import { ApiError } from '../../src/cluster/api-errors.ts';
-import type { PatchOperation } from '../../src/cluster/marks.ts';
-import type { KubeObject } from '../../src/cluster/objects.ts';
-import { describe, type Kind, type ObjectRef, refOf } from '../../src/cluster/resources.ts';
+import type { ClusterApi } from '../../src/cluster/api/client.ts';
+import { ApiError } from '../../src/cluster/api/errors.ts';
+import { describe, type Kind, type ObjectRef, refOf } from '../../src/cluster/api/kinds.ts';
+import type { KubeObject } from '../../src/cluster/api/objects.ts';
+import type { PatchOperation } from '../../src/cluster/marks/marks.ts';
 import { applyJsonPatch } from './json-patch.ts';
 
 export type Verb = 'get' | 'list' | 'create' | 'replace' | 'patch' | 'remove' | 'call';

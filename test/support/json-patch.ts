@@ -1,4 +1,4 @@
-import type { PatchOperation } from '../../src/cluster/marks.ts';
+import type { PatchOperation } from '../../src/cluster/marks/marks.ts';
 
 /** A patch that does not apply; the API server answers it with 422. */
 export class PatchFailed extends Error {}

@@ -1,11 +1,11 @@
-import type { Hints } from '../../src/cluster/checkout.ts';
 import type {
   CustomResourceDefinition,
   Deployment,
   PodTemplate,
   Service,
   WebhookConfiguration,
-} from '../../src/cluster/objects.ts';
+} from '../../src/cluster/api/objects.ts';
+import type { Hints } from '../../src/operator/sources.ts';
 import { type FakeCluster, fakeCluster } from './fake-cluster.ts';
 
 /** An installed operator, as its manifests left it in the cluster. */

@@ -4,7 +4,7 @@ import { copyFile, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { RELAY_IMAGE } from '../../src/cluster/relay-manifest.ts';
+import { RELAY_IMAGE } from '../../src/cluster/relay/manifest.ts';
 import type { TestCluster } from './cluster/cluster.ts';
 
 const execute = promisify(execFile);

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type ClusterApi, connect } from '../../src/cluster/api.ts';
-import { loadKubeconfig } from '../../src/cluster/kubeconfig.ts';
+import { type ClusterApi, connect } from '../../src/cluster/api/client.ts';
+import { loadKubeconfig } from '../../src/cluster/api/kubeconfig.ts';
 
 const PATH = '/apis/apps.example.com/v1/namespaces/default/applications';
 

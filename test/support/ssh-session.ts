@@ -1,6 +1,6 @@
-import type { ClusterApi } from '../../src/cluster/api.ts';
-import type { Target, TargetService } from '../../src/cluster/discover.ts';
-import type { Service } from '../../src/cluster/objects.ts';
+import type { ClusterApi } from '../../src/cluster/api/client.ts';
+import type { Service } from '../../src/cluster/api/objects.ts';
+import type { Target, TargetService } from '../../src/operator/discover.ts';
 import type { Emit } from '../../src/report/events.ts';
 import type { Route } from '../../src/route/route.ts';
 import type { OpenRoute, Routing } from '../../src/session/route/routing.ts';

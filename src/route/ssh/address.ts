@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { DevloopError } from '../../errors.ts';
+import { refusal } from '../../machine/addresses.ts';
 import type { Emit } from '../../report/events.ts';
-import { refusal } from '../addresses.ts';
 import { isOwn } from '../direct.ts';
 import type { HostSettings } from './settings.ts';
 

@@ -1,9 +1,9 @@
 import { inspect } from '../../certificates/inspect.ts';
-import type { ClusterApi } from '../../cluster/api.ts';
-import type { TargetService } from '../../cluster/discover.ts';
+import type { ClusterApi } from '../../cluster/api/client.ts';
 import { DevloopError } from '../../errors.ts';
+import { type FoundPair, findKeyPair } from '../../local/key-pair-files.ts';
+import type { TargetService } from '../../operator/discover.ts';
 import type { DevloopEvent } from '../../report/events.ts';
-import { type FoundPair, findKeyPair } from '../certificate.ts';
 import { type Check, type Finding, findingOf, NotChecked, standingOn } from './check.ts';
 import type { Case, Patient } from './patient.ts';
 

@@ -1,5 +1,5 @@
-import type { ClusterApi } from '../../cluster/api.ts';
-import { ApiError } from '../../cluster/api-errors.ts';
+import type { ClusterApi } from '../../cluster/api/client.ts';
+import { ApiError } from '../../cluster/api/errors.ts';
 import type { Check, Finding } from './check.ts';
 
 /** `v1.36.3`, as the API server calls itself, and how long that answer took. */

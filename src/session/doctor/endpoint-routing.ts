@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ClusterApi } from '../../cluster/api.ts';
-import { createMarked } from '../../cluster/change.ts';
-import { SESSION_LABEL } from '../../cluster/marks.ts';
-import type { Service } from '../../cluster/objects.ts';
-import { createProber } from '../../cluster/probe.ts';
-import { refOf } from '../../cluster/resources.ts';
+import type { ClusterApi } from '../../cluster/api/client.ts';
+import { refOf } from '../../cluster/api/kinds.ts';
+import type { Service } from '../../cluster/api/objects.ts';
+import { createMarked } from '../../cluster/marks/change.ts';
+import { SESSION_LABEL } from '../../cluster/marks/marks.ts';
+import { createProber } from '../../cluster/takeover/probe.ts';
 import { LANGUAGE } from '../route/proof.ts';
 import type { Rights } from '../route/ways.ts';
 import type { Check, Finding } from './check.ts';

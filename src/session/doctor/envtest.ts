@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { runTool } from '../../controller/tool.ts';
+import { runTool } from '../../machine/tool.ts';
 import type { Check, Finding } from './check.ts';
 import type { Version } from './cluster.ts';
 

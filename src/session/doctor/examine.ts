@@ -1,5 +1,5 @@
-import type { Io } from '../options.ts';
-import { tellingWait } from '../telling-wait.ts';
+import { tellingWait } from '../../report-while-waiting.ts';
+import type { Io } from '../context/options.ts';
 import { type Check, type Finding, findingOf, lateFinding } from './check.ts';
 
 export interface Answered extends Finding {

@@ -1,7 +1,7 @@
-import type { ClusterApi } from '../../cluster/api.ts';
-import type { KubeObject } from '../../cluster/objects.ts';
-import { definitionNames } from '../../cluster/webhook-calls.ts';
+import type { ClusterApi } from '../../cluster/api/client.ts';
+import type { KubeObject } from '../../cluster/api/objects.ts';
 import { DevloopError } from '../../errors.ts';
+import { definitionNames } from '../../operator/webhooks.ts';
 import { type Check, type Finding, standingOn } from './check.ts';
 import type { Patient } from './patient.ts';
 

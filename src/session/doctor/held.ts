@@ -1,4 +1,4 @@
-import { sessionsInTheWay } from '../holders.ts';
+import { sessionsInTheWay } from '../context/holders.ts';
 import { type Check, type Finding, standingOn } from './check.ts';
 import type { Case, Patient } from './patient.ts';
 

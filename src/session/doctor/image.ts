@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ClusterApi } from '../../cluster/api.ts';
-import type { Pod } from '../../cluster/objects.ts';
-import { runningPods } from '../../cluster/quiet.ts';
-import { runTool } from '../../controller/tool.ts';
+import type { ClusterApi } from '../../cluster/api/client.ts';
+import type { Pod } from '../../cluster/api/objects.ts';
+import { runningPods } from '../../cluster/takeover/pause/deployment.ts';
+import { runTool } from '../../machine/tool.ts';
 import { type Check, type Finding, NotChecked, standingOn } from './check.ts';
 import type { Patient } from './patient.ts';
 

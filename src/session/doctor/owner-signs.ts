@@ -1,5 +1,5 @@
 /** Who writes the objects that a take-over changes. Pure. */
-import type { KubeObject } from '../../cluster/objects.ts';
+import type { KubeObject } from '../../cluster/api/objects.ts';
 
 export type OwnerKind = 'Argo CD' | 'Flux Kustomization' | 'Flux HelmRelease' | 'Helm' | 'OLM';
 

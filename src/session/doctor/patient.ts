@@ -1,10 +1,10 @@
-import { discover, type Target } from '../../cluster/discover.ts';
-import type { Service } from '../../cluster/objects.ts';
+import type { Service } from '../../cluster/api/objects.ts';
 import type { DevloopError } from '../../errors.ts';
+import { discover, type Target } from '../../operator/discover.ts';
 import type { DevloopEvent } from '../../report/events.ts';
-import { hintsOf, type Opened } from '../open.ts';
-import type { DoctorOptions, Io } from '../options.ts';
-import type { Place } from '../place.ts';
+import { hintsOf, type Opened } from '../context/context.ts';
+import type { Place } from '../context/machine-state.ts';
+import type { DoctorOptions, Io } from '../context/options.ts';
 
 /** What all checks are about. */
 export interface Case {

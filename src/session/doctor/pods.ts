@@ -1,9 +1,9 @@
-import type { ClusterApi } from '../../cluster/api.ts';
-import { isControllerSlice } from '../../cluster/endpoints.ts';
-import { sessionOf } from '../../cluster/marks.ts';
-import type { Deployment, EndpointSlice, Pod, Service } from '../../cluster/objects.ts';
-import { slicesOf } from '../../cluster/service.ts';
-import { originalSelector } from '../../cluster/workload.ts';
+import type { ClusterApi } from '../../cluster/api/client.ts';
+import type { Deployment, EndpointSlice, Pod, Service } from '../../cluster/api/objects.ts';
+import { sessionOf } from '../../cluster/marks/marks.ts';
+import { isControllerSlice } from '../../cluster/takeover/endpoints.ts';
+import { slicesOf } from '../../cluster/takeover/service.ts';
+import { originalSelector } from '../../operator/workload.ts';
 import { type Check, type Finding, NotChecked, standingOn } from './check.ts';
 import type { Patient } from './patient.ts';
 

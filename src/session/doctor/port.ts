@@ -1,6 +1,6 @@
-import { isPortBusy, portOwner, requireFreePort } from '../../controller/port.ts';
-import { orphanPids } from '../orphans.ts';
-import type { Place } from '../place.ts';
+import { isPortBusy, portOwner, requireFreePort } from '../../machine/port.ts';
+import type { Place } from '../context/machine-state.ts';
+import { orphanPids } from '../context/orphans.ts';
 import { type Check, type Finding, NotChecked, standingOn } from './check.ts';
 import type { Patient } from './patient.ts';
 

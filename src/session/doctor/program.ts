@@ -1,5 +1,5 @@
-import { findMainPackage } from '../../controller/main-package.ts';
-import { buildWithoutRun, mainPackageHints, ownTags } from '../controller-plan.ts';
+import { findMainPackage } from '../../controller/go/main-package.ts';
+import { buildWithoutRun, mainPackageHints, ownTags } from '../../local/plan.ts';
 import { type Check, type Finding, NotChecked, standingOn } from './check.ts';
 import type { Case, Patient } from './patient.ts';
 

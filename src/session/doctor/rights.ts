@@ -1,5 +1,5 @@
-import type { ClusterApi } from '../../cluster/api.ts';
-import { leasePermissions, missing, type Permission } from '../../cluster/permissions.ts';
+import type { ClusterApi } from '../../cluster/api/client.ts';
+import { leasePermissions, missing, type Permission } from '../../cluster/api/permissions.ts';
 import { nameOf, routeSettings } from '../route/routing.ts';
 import { askRights, permittedWays, type Rights, rightsFor } from '../route/ways.ts';
 import type { Check, Finding } from './check.ts';

@@ -1,9 +1,9 @@
-import type { Target, TargetService } from '../../cluster/discover.ts';
-import { neededFor } from '../../cluster/permissions.ts';
+import { neededFor } from '../../cluster/api/permissions.ts';
 import { DevloopError } from '../../errors.ts';
+import type { Target, TargetService } from '../../operator/discover.ts';
 import type { DevloopEvent } from '../../report/events.ts';
-import { namespacesOf } from '../holders.ts';
-import { newSessionId } from '../place.ts';
+import { namespacesOf } from '../context/holders.ts';
+import { newSessionId } from '../context/machine-state.ts';
 import { openRoute } from '../route/open-route.ts';
 import { nameOf, type RouteSettings, routeSettings, type Way } from '../route/routing.ts';
 import { type Rights, waysOf } from '../route/ways.ts';

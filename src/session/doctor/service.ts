@@ -1,8 +1,8 @@
-import type { TargetService } from '../../cluster/discover.ts';
-import { sessionOf } from '../../cluster/marks.ts';
-import { assertTakeable } from '../../cluster/service.ts';
-import { servicePort } from '../../cluster/workload.ts';
+import { sessionOf } from '../../cluster/marks/marks.ts';
+import { assertTakeable } from '../../cluster/takeover/service.ts';
 import { DevloopError } from '../../errors.ts';
+import type { TargetService } from '../../operator/discover.ts';
+import { servicePort } from '../../operator/workload.ts';
 import { type Check, type Finding, findingOf, NotChecked, standingOn } from './check.ts';
 import type { Patient } from './patient.ts';
 

@@ -1,5 +1,5 @@
-import { ApiError } from '../../cluster/api-errors.ts';
-import { describeTarget } from '../holders.ts';
+import { ApiError } from '../../cluster/api/errors.ts';
+import { describeTarget } from '../context/holders.ts';
 import type { Rights } from '../route/ways.ts';
 import { type Check, type Finding, NotChecked } from './check.ts';
 import type { Patient } from './patient.ts';

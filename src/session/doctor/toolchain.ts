@@ -1,8 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runTool } from '../../controller/tool.ts';
 import { DevloopError } from '../../errors.ts';
+import { runTool } from '../../machine/tool.ts';
 import { type Check, type Finding, NotChecked } from './check.ts';
 import { goFinding, type LocalGo, readGoMod } from './go-version.ts';
 

@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { allDone } from '../../cluster/all-done.ts';
-import type { TargetService } from '../../cluster/discover.ts';
-import type { Destination } from '../../cluster/endpoints.ts';
-import { moveEndpoints, swapSelector, takeService } from '../../cluster/service.ts';
+import { allDone } from '../../async.ts';
+import type { Destination } from '../../cluster/takeover/endpoints.ts';
+import { moveEndpoints, swapSelector, takeService } from '../../cluster/takeover/service.ts';
 import { DevloopError, messageOf, originOf } from '../../errors.ts';
+import type { FoundPair } from '../../local/key-pair-files.ts';
+import { hostPort } from '../../machine/addresses.ts';
+import type { TargetService } from '../../operator/discover.ts';
 import type { DevloopEvent } from '../../report/events.ts';
-import { hostPort } from '../../route/addresses.ts';
-import type { FoundPair } from '../certificate.ts';
 import { notReached } from './not-reached.ts';
 import { IN_A_ROW, type Proof, probeUntil, serviceProber } from './proof.ts';
 import type { OpenRoute, Routing } from './routing.ts';

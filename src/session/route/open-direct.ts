@@ -1,8 +1,8 @@
-import type { ClusterApi } from '../../cluster/api.ts';
-import type { Node, Service } from '../../cluster/objects.ts';
-import { assertTakeable } from '../../cluster/service.ts';
+import type { ClusterApi } from '../../cluster/api/client.ts';
+import type { Node, Service } from '../../cluster/api/objects.ts';
+import { assertTakeable } from '../../cluster/takeover/service.ts';
 import { DevloopError } from '../../errors.ts';
-import { hostPort, sharedFamilies } from '../../route/addresses.ts';
+import { hostPort, sharedFamilies } from '../../machine/addresses.ts';
 import { directAddresses, directRoute, isOwn } from '../../route/direct.ts';
 import { startGateways } from './gateways.ts';
 import { proveRoute } from './proof.ts';

@@ -1,4 +1,4 @@
-import { assertTakeable } from '../../cluster/service.ts';
+import { assertTakeable } from '../../cluster/takeover/service.ts';
 import { DevloopError } from '../../errors.ts';
 import { openDirect } from './open-direct.ts';
 import { openRelay } from './open-relay.ts';

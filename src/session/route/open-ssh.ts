@@ -1,4 +1,4 @@
-import { assertTakeable } from '../../cluster/service.ts';
+import { assertTakeable } from '../../cluster/takeover/service.ts';
 import { startGateways } from './gateways.ts';
 import { notReached } from './not-reached.ts';
 import { proveRoute } from './proof.ts';

@@ -1,11 +1,11 @@
-import { allDone } from '../../cluster/all-done.ts';
-import type { ClusterApi } from '../../cluster/api.ts';
-import { createMarked } from '../../cluster/change.ts';
-import type { Destination } from '../../cluster/endpoints.ts';
-import { SESSION_LABEL } from '../../cluster/marks.ts';
-import type { Service } from '../../cluster/objects.ts';
-import { type ObjectRef, refOf } from '../../cluster/resources.ts';
-import { leadTo, moveEndpoints, ourSliceRef } from '../../cluster/service.ts';
+import { allDone } from '../../async.ts';
+import type { ClusterApi } from '../../cluster/api/client.ts';
+import { type ObjectRef, refOf } from '../../cluster/api/kinds.ts';
+import type { Service } from '../../cluster/api/objects.ts';
+import { createMarked } from '../../cluster/marks/change.ts';
+import { SESSION_LABEL } from '../../cluster/marks/marks.ts';
+import type { Destination } from '../../cluster/takeover/endpoints.ts';
+import { leadTo, moveEndpoints, ourSliceRef } from '../../cluster/takeover/service.ts';
 import type { Emit } from '../../report/events.ts';
 import type { Reach } from '../../route/route.ts';
 

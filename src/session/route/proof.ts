@@ -1,16 +1,21 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { allDone } from '../../async.ts';
 import { selfSignedPair } from '../../certificates/self-signed.ts';
-import { allDone } from '../../cluster/all-done.ts';
-import type { ClusterApi } from '../../cluster/api.ts';
-import type { TargetService } from '../../cluster/discover.ts';
-import { familyOf } from '../../cluster/endpoints.ts';
-import type { Service } from '../../cluster/objects.ts';
-import { createProber, type ProbeAnswer, type Prober, type ProbeTarget } from '../../cluster/probe.ts';
-import { refOf } from '../../cluster/resources.ts';
+import type { ClusterApi } from '../../cluster/api/client.ts';
+import { refOf } from '../../cluster/api/kinds.ts';
+import type { Service } from '../../cluster/api/objects.ts';
+import { familyOf } from '../../cluster/takeover/endpoints.ts';
+import {
+  createProber,
+  type ProbeAnswer,
+  type Prober,
+  type ProbeTarget,
+} from '../../cluster/takeover/probe.ts';
 import { probePath, readProbe } from '../../gateway/probe.ts';
-import { hostPort } from '../../route/addresses.ts';
+import { hostPort } from '../../machine/addresses.ts';
+import type { TargetService } from '../../operator/discover.ts';
+import { tellingWait } from '../../report-while-waiting.ts';
 import type { Reach } from '../../route/route.ts';
-import { tellingWait } from '../telling-wait.ts';
 import { createLeading, probeService, removeProbeService } from './probe-service.ts';
 import type { OpenRoute, Routing } from './routing.ts';
 

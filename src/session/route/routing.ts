@@ -1,10 +1,10 @@
-import type { ClusterApi } from '../../cluster/api.ts';
-import type { Target } from '../../cluster/discover.ts';
+import type { ClusterApi } from '../../cluster/api/client.ts';
 import type { RouteChoice } from '../../config/route-choice.ts';
+import type { Target } from '../../operator/discover.ts';
 import type { Emit } from '../../report/events.ts';
 import type { Route } from '../../route/route.ts';
-import type { Opened } from '../open.ts';
-import type { Ask, RouteOptions } from '../options.ts';
+import type { Opened } from '../context/context.ts';
+import type { Ask, RouteOptions } from '../context/options.ts';
 import type { Gateways } from './gateways.ts';
 
 /** A way of which it is known that the account may take it. */

@@ -1,5 +1,4 @@
-import type { ClusterApi } from '../../cluster/api.ts';
-import type { Target } from '../../cluster/discover.ts';
+import type { ClusterApi } from '../../cluster/api/client.ts';
 import {
   endpointPermissions,
   forbidden,
@@ -7,9 +6,10 @@ import {
   neededFor,
   type Permission,
   relayPermissions,
-} from '../../cluster/permissions.ts';
+} from '../../cluster/api/permissions.ts';
 import type { RouteChoice } from '../../config/route-choice.ts';
-import { namespacesOf } from '../holders.ts';
+import type { Target } from '../../operator/discover.ts';
+import { namespacesOf } from '../context/holders.ts';
 import { nameOf, type Way } from './routing.ts';
 
 /** What the account may do of what `up` needs. */

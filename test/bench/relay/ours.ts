@@ -3,10 +3,10 @@
  * `ready <pod>` once it carries, and what it has to say after `event`.
  */
 import { readFile } from 'node:fs/promises';
-import { connect } from '../../../src/cluster/api.ts';
-import { loadKubeconfig } from '../../../src/cluster/kubeconfig.ts';
-import { RELAY_IMAGE } from '../../../src/cluster/relay-manifest.ts';
-import { keepRelay } from '../../../src/cluster/relay-watch.ts';
+import { connect } from '../../../src/cluster/api/client.ts';
+import { loadKubeconfig } from '../../../src/cluster/api/kubeconfig.ts';
+import { RELAY_IMAGE } from '../../../src/cluster/relay/manifest.ts';
+import { keepRelay } from '../../../src/cluster/relay/watch.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { PROTOCOL, relayConfig } from '../../../src/route/relay/config.ts';
 import { makeRelayKeys } from '../../../src/route/relay/keys.ts';

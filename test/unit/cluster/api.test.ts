@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { KeyPair } from '../../../src/certificates/key-pair.ts';
 import { selfSignedPair } from '../../../src/certificates/self-signed.ts';
-import { type ClusterApi, connect } from '../../../src/cluster/api.ts';
-import { loadKubeconfig } from '../../../src/cluster/kubeconfig.ts';
+import { type ClusterApi, connect } from '../../../src/cluster/api/client.ts';
+import { loadKubeconfig } from '../../../src/cluster/api/kubeconfig.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 

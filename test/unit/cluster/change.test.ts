@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { applyChange, createMarked, settle, undoChange } from '../../../src/cluster/change.ts';
-import { REPLICAS_LABEL, SESSION_LABEL, sessionOf } from '../../../src/cluster/marks.ts';
-import type { ConfigMap, Deployment } from '../../../src/cluster/objects.ts';
-import type { ObjectRef } from '../../../src/cluster/resources.ts';
+import type { ObjectRef } from '../../../src/cluster/api/kinds.ts';
+import type { ConfigMap, Deployment } from '../../../src/cluster/api/objects.ts';
+import { applyChange, createMarked, settle, undoChange } from '../../../src/cluster/marks/change.ts';
+import { REPLICAS_LABEL, SESSION_LABEL, sessionOf } from '../../../src/cluster/marks/marks.ts';
 import { DevloopError } from '../../../src/errors.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';

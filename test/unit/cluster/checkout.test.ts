@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { readHints } from '../../../src/cluster/checkout.ts';
+import { readHints } from '../../../src/operator/sources.ts';
 
 let root: string;
 beforeEach(async () => {

@@ -1,8 +1,13 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { discover, type Wanted } from '../../../src/cluster/discover.ts';
-import type { ApiService, Deployment, Service, WebhookConfiguration } from '../../../src/cluster/objects.ts';
-import { quiet } from '../../../src/cluster/quiet.ts';
-import { takeService } from '../../../src/cluster/service.ts';
+import type {
+  ApiService,
+  Deployment,
+  Service,
+  WebhookConfiguration,
+} from '../../../src/cluster/api/objects.ts';
+import { quiet } from '../../../src/cluster/takeover/pause/deployment.ts';
+import { takeService } from '../../../src/cluster/takeover/service.ts';
+import { discover, type Wanted } from '../../../src/operator/discover.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { type FakeCluster, refusal } from '../../support/fake-cluster.ts';
 import { clusterWithTable, convert, hints, install } from '../../support/operators.ts';

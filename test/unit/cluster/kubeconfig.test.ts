@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { loadKubeconfig } from '../../../src/cluster/kubeconfig.ts';
+import { loadKubeconfig } from '../../../src/cluster/api/kubeconfig.ts';
 
 let directory: string;
 beforeEach(async () => {

@@ -1,8 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type HeldLease, type Holder, holderOf, holdLease, leaseRef } from '../../../src/cluster/lease.ts';
-import { type Here, isAlive } from '../../../src/cluster/liveness.ts';
-import type { Lease } from '../../../src/cluster/objects.ts';
-import { endpointPermissions, forbidden, missing, neededFor } from '../../../src/cluster/permissions.ts';
+import type { Lease } from '../../../src/cluster/api/objects.ts';
+import { endpointPermissions, forbidden, missing, neededFor } from '../../../src/cluster/api/permissions.ts';
+import {
+  type HeldLease,
+  type Holder,
+  holderOf,
+  holdLease,
+  leaseRef,
+} from '../../../src/cluster/takeover/lease.ts';
+import { type Here, isAlive } from '../../../src/cluster/takeover/lease-holder.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { Json, KubeObject } from '../../../src/cluster/api/objects.ts';
 import {
   changePatch,
   REPLICAS_LABEL,
@@ -10,8 +11,7 @@ import {
   undoOf,
   undoPatch,
   valueAt,
-} from '../../../src/cluster/marks.ts';
-import type { Json, KubeObject } from '../../../src/cluster/objects.ts';
+} from '../../../src/cluster/marks/marks.ts';
 import { applyJsonPatch } from '../../support/json-patch.ts';
 
 /** Keys that break naive JSON pointers and naive look-ups. */

@@ -10,9 +10,9 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { KeyPair } from '../../../src/certificates/key-pair.ts';
 import { selfSignedPair } from '../../../src/certificates/self-signed.ts';
-import { type ClusterApi, connect } from '../../../src/cluster/api.ts';
-import { loadKubeconfig } from '../../../src/cluster/kubeconfig.ts';
-import { portForward } from '../../../src/cluster/port-forward.ts';
+import { type ClusterApi, connect } from '../../../src/cluster/api/client.ts';
+import { loadKubeconfig } from '../../../src/cluster/api/kubeconfig.ts';
+import { portForward } from '../../../src/cluster/api/port-forward.ts';
 
 const PROTOCOL = 'v4.channel.k8s.io';
 const signal = new AbortController().signal;

@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { WebSocketServer } from 'ws';
-import { type ClusterApi, connect } from '../../../src/cluster/api.ts';
-import { loadKubeconfig } from '../../../src/cluster/kubeconfig.ts';
-import { relayDialer } from '../../../src/cluster/relay-dial.ts';
+import { type ClusterApi, connect } from '../../../src/cluster/api/client.ts';
+import { loadKubeconfig } from '../../../src/cluster/api/kubeconfig.ts';
+import { relayDialer } from '../../../src/cluster/relay/dial.ts';
 
 const NEVER = new AbortController().signal;
 const TARGET = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { NetworkPolicy } from '../../../src/cluster/objects.ts';
-import { judgePolicies, networkPolicyNotices, selects } from '../../../src/cluster/relay-policies.ts';
+import type { NetworkPolicy } from '../../../src/cluster/api/objects.ts';
+import { judgePolicies, networkPolicyNotices, selects } from '../../../src/cluster/relay/network-policies.ts';
 import { fakeCluster, refusal } from '../../support/fake-cluster.ts';
 
 const question = {

@@ -1,12 +1,16 @@
 import { beforeEach, expect, it } from 'vitest';
-import { findMarked } from '../../../src/cluster/marked.ts';
-import { SESSION_LABEL } from '../../../src/cluster/marks.ts';
-import type { EndpointSlice, Endpoints, KubeObject, Service } from '../../../src/cluster/objects.ts';
-import { relayLabels } from '../../../src/cluster/relay-manifest.ts';
-import type { Kind } from '../../../src/cluster/resources.ts';
-import { swapSelector } from '../../../src/cluster/service.ts';
-import { giveBackServices, removeRelays, waitForControllerSlices } from '../../../src/cluster/undo.ts';
-import { restore } from '../../../src/session/restore.ts';
+import type { Kind } from '../../../src/cluster/api/kinds.ts';
+import type { EndpointSlice, Endpoints, KubeObject, Service } from '../../../src/cluster/api/objects.ts';
+import { findMarked } from '../../../src/cluster/marks/find-marked.ts';
+import { SESSION_LABEL } from '../../../src/cluster/marks/marks.ts';
+import { relayLabels } from '../../../src/cluster/relay/manifest.ts';
+import {
+  giveBackServices,
+  removeRelays,
+  waitForControllerSlices,
+} from '../../../src/cluster/takeover/restore.ts';
+import { swapSelector } from '../../../src/cluster/takeover/service.ts';
+import { restore } from '../../../src/session/end/restore.ts';
 import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
 
 const labels = { [SESSION_LABEL]: 's1' };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { ApiError } from '../../../src/cluster/api-errors.ts';
-import type { ContainerStatus, Deployment, Pod, Service } from '../../../src/cluster/objects.ts';
-import { forbidden, missing, relayPermissions } from '../../../src/cluster/permissions.ts';
+import { ApiError } from '../../../src/cluster/api/errors.ts';
+import type { ContainerStatus, Deployment, Pod, Service } from '../../../src/cluster/api/objects.ts';
+import { forbidden, missing, relayPermissions } from '../../../src/cluster/api/permissions.ts';
 import {
   givesUids,
   isRelayObject,
@@ -11,8 +11,8 @@ import {
   relayPod,
   relayPorts,
   relaySecret,
-} from '../../../src/cluster/relay-manifest.ts';
-import { refusalHint, relayState } from '../../../src/cluster/relay-state.ts';
+} from '../../../src/cluster/relay/manifest.ts';
+import { refusalHint, relayState } from '../../../src/cluster/relay/state.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
 
 const spec: RelaySpec = {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { applyChange, undoChange } from '../../../src/cluster/change.ts';
-import type { Service } from '../../../src/cluster/objects.ts';
+import type { Service } from '../../../src/cluster/api/objects.ts';
+import { applyChange, undoChange } from '../../../src/cluster/marks/change.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
 
 it('an object that another down puts back between the look and the patch is as it should be', async () => {

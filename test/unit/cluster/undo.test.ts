@@ -1,11 +1,22 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { ourEndpoints, ourSlice } from '../../../src/cluster/endpoints.ts';
-import { findMarked } from '../../../src/cluster/marked.ts';
-import { SESSION_LABEL, sessionOf, UNDO_ANNOTATION } from '../../../src/cluster/marks.ts';
-import type { Deployment, EndpointSlice, Endpoints, Lease, Service } from '../../../src/cluster/objects.ts';
-import { quiet } from '../../../src/cluster/quiet.ts';
-import { takeService } from '../../../src/cluster/service.ts';
-import { giveBackServices, removeCreated, removeLeases, wake } from '../../../src/cluster/undo.ts';
+import type {
+  Deployment,
+  EndpointSlice,
+  Endpoints,
+  Lease,
+  Service,
+} from '../../../src/cluster/api/objects.ts';
+import { findMarked } from '../../../src/cluster/marks/find-marked.ts';
+import { SESSION_LABEL, sessionOf, UNDO_ANNOTATION } from '../../../src/cluster/marks/marks.ts';
+import { ourEndpoints, ourSlice } from '../../../src/cluster/takeover/endpoints.ts';
+import { quiet } from '../../../src/cluster/takeover/pause/deployment.ts';
+import {
+  giveBackServices,
+  removeCreated,
+  removeLeases,
+  wake,
+} from '../../../src/cluster/takeover/restore.ts';
+import { takeService } from '../../../src/cluster/takeover/service.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { Target } from '../../../src/cluster/discover.ts';
-import { isControllerSlice, ourEndpoints, ourSlice } from '../../../src/cluster/endpoints.ts';
-import { certificateCandidates, namedMounts, unmountedCandidates } from '../../../src/cluster/files.ts';
-import type { Container, Deployment, Service, Volume } from '../../../src/cluster/objects.ts';
-import { expandArguments, readPodEnvironment } from '../../../src/cluster/pod-environment.ts';
-import { assertTakeable } from '../../../src/cluster/service.ts';
-import { certificateMounts, isSelectedBy, mountsOf } from '../../../src/cluster/workload.ts';
+import type { Container, Deployment, Service, Volume } from '../../../src/cluster/api/objects.ts';
+import { isControllerSlice, ourEndpoints, ourSlice } from '../../../src/cluster/takeover/endpoints.ts';
+import { assertTakeable } from '../../../src/cluster/takeover/service.ts';
+import type { Target } from '../../../src/operator/discover.ts';
+import { expandArguments, readPodEnvironment } from '../../../src/operator/environment.ts';
+import { certificateCandidates, namedMounts, unmountedCandidates } from '../../../src/operator/mounts.ts';
+import { certificateMounts, isSelectedBy, mountsOf } from '../../../src/operator/workload.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');

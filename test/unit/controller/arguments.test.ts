@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { localArguments } from '../../../src/controller/arguments.ts';
+import { localArguments } from '../../../src/local/arguments.ts';
 
 const CERTS = '/tmp/k8s-webhook-server/serving-certs';
 const PATHS = [

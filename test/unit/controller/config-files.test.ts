@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { withoutLeaderElection } from '../../../src/controller/config-files.ts';
+import { withoutLeaderElection } from '../../../src/local/config-files.ts';
 
 test.each([
   [

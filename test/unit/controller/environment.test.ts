@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { controllerEnvironment } from '../../../src/controller/environment.ts';
+import { controllerEnvironment } from '../../../src/local/environment.ts';
 
 const PATHS = [{ from: '/certs', to: '/state/certs' }];
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { buildRecipes } from '../../../src/controller/build-recipes.ts';
-import { goAdvice } from '../../../src/controller/go-advice.ts';
-import { findMainPackage } from '../../../src/controller/main-package.ts';
+import { goAdvice } from '../../../src/controller/go/advice.ts';
+import { findMainPackage } from '../../../src/controller/go/main-package.ts';
+import { buildRecipes } from '../../../src/controller/go/recipes.ts';
 import { directoryWith } from './support/places.ts';
 
 const MODULE = `module example.com/operator

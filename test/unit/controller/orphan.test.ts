@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { endOrphan, recordController } from '../../../src/controller/orphan.ts';
 import { startController } from '../../../src/controller/process.ts';
-import { startTimeOf } from '../../../src/controller/process-identity.ts';
+import { startTimeOf } from '../../../src/machine/process-identity.ts';
 import { isRunning } from '../../support/is-running.ts';
 import { recordEvents } from './support/events.ts';
 import { directoryWith, program } from './support/places.ts';

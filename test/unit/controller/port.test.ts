@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { isPortBusy, portOwner, requireFreePort } from '../../../src/controller/port.ts';
-import { firstOfLsof, listeningInodes } from '../../../src/controller/socket-table.ts';
+import { isPortBusy, portOwner, requireFreePort } from '../../../src/machine/port.ts';
+import { firstOfLsof, listeningInodes } from '../../../src/machine/socket-table.ts';
 import { freePort } from './support/places.ts';
 
 async function listenOn(host: string): Promise<number> {

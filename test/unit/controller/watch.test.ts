@@ -2,10 +2,10 @@ import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { listSources } from '../../../src/controller/dependencies.ts';
-import { localSources } from '../../../src/controller/go-list.ts';
-import { watchSources } from '../../../src/controller/watch.ts';
-import { isGenerated, isGoInput, isNotSource, structureOf } from '../../../src/controller/watch-filter.ts';
-import type { WatchTarget } from '../../../src/controller/watch-scope.ts';
+import { localSources } from '../../../src/controller/go/list.ts';
+import { isGenerated, isGoInput, isNotSource, structureOf } from '../../../src/controller/watch/filter.ts';
+import type { WatchTarget } from '../../../src/controller/watch/scope.ts';
+import { watchSources } from '../../../src/controller/watch/watch.ts';
 import { directoryWith, put } from './support/places.ts';
 
 const NEVER = new AbortController().signal;

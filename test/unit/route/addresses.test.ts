@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { candidates, family, hostPort, refusal, sharedFamilies } from '../../../src/route/addresses.ts';
+import { candidates, family, hostPort, refusal, sharedFamilies } from '../../../src/machine/addresses.ts';
 import { directAddresses, isOwn, ownAddresses } from '../../../src/route/direct.ts';
 
 describe('an endpoint may hold', () => {

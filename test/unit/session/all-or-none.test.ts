@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, it } from 'vitest';
+import { allOrNone } from '../../../src/all-or-none.ts';
 import { DevloopError } from '../../../src/errors.ts';
-import { allOrNone } from '../../../src/session/all-or-none.ts';
 
 const never = 1_000_000;
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { EndpointSlice, Endpoints, Service } from '../../../src/cluster/objects.ts';
+import type { EndpointSlice, Endpoints, Service } from '../../../src/cluster/api/objects.ts';
 import { cutOver, followMends } from '../../../src/session/route/cut-over.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
 import { sshSession } from '../../support/ssh-session.ts';

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, it } from 'vitest';
-import type { Holder } from '../../../src/cluster/lease.ts';
-import { startTimeOf } from '../../../src/controller/process-identity.ts';
-import { endLocal } from '../../../src/session/end-local.ts';
-import { healthAfter, STARTING, wordsFor } from '../../../src/session/health.ts';
+import type { Holder } from '../../../src/cluster/takeover/lease.ts';
+import { startTimeOf } from '../../../src/machine/process-identity.ts';
+import { healthAfter, STARTING, wordsFor } from '../../../src/session/context/health.ts';
+import { endLocal } from '../../../src/session/end/end-local.ts';
 
 const ending = healthAfter(STARTING, { type: 'session.stopping', reason: 'SIGINT' }, []);
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type FoundPair, followKeyPair } from '../../../src/session/certificate.ts';
+import { type FoundPair, followKeyPair } from '../../../src/local/key-pair-files.ts';
 
 it('writes no key pair that is found once the session has been told to end', async () => {
   const of = (content: string): FoundPair => ({ pair: { certificate: content, key: content } }) as FoundPair;

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import type { EndpointSlice, Service } from '../../../src/cluster/objects.ts';
-import { leadTo } from '../../../src/cluster/service.ts';
+import type { EndpointSlice, Service } from '../../../src/cluster/api/objects.ts';
+import { leadTo } from '../../../src/cluster/takeover/service.ts';
 import { DevloopError } from '../../../src/errors.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
-import { healthAfter, STARTING, wordsFor } from '../../../src/session/health.ts';
+import { healthAfter, STARTING, wordsFor } from '../../../src/session/context/health.ts';
 import { followMends } from '../../../src/session/route/cut-over.ts';
 import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
 import { SSH_HOST, sshSession } from '../../support/ssh-session.ts';

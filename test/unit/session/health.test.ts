@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { DevloopEvent } from '../../../src/report/events.ts';
-import { healthAfter, STARTING, wordsFor } from '../../../src/session/health.ts';
+import { healthAfter, STARTING, wordsFor } from '../../../src/session/context/health.ts';
 
 const SERVICES = ['shop/first', 'shop/second'];
 const READY: DevloopEvent = { type: 'session.ready', session: 's1', ms: 1 };

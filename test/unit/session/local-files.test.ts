@@ -2,14 +2,14 @@ import { access, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import type { DevloopEvent } from '../../../src/report/events.ts';
-import type { FoundPair } from '../../../src/session/certificate.ts';
 import {
   fixedDirectories,
   type LocalFiles,
   layOutFixed,
   removeLocalFiles,
-} from '../../../src/session/local-files.ts';
+} from '../../../src/local/files.ts';
+import type { FoundPair } from '../../../src/local/key-pair-files.ts';
+import type { DevloopEvent } from '../../../src/report/events.ts';
 
 const MOUNT = '/tmp/k8s-webhook-server/serving-certs';
 

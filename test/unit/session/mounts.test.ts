@@ -2,10 +2,10 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import type { Target } from '../../../src/cluster/discover.ts';
-import type { Container, Deployment } from '../../../src/cluster/objects.ts';
+import type { Container, Deployment } from '../../../src/cluster/api/objects.ts';
+import { layOutFiles, planMounts } from '../../../src/local/mounts.ts';
+import type { Target } from '../../../src/operator/discover.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
-import { layOutFiles, planMounts } from '../../../src/session/mounts.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
 
 const NAMESPACE = 'operators';

@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { claimDirectory, endOrphans, isKnownDead } from '../../../src/session/orphans.ts';
-import type { Place } from '../../../src/session/place.ts';
+import type { Place } from '../../../src/session/context/machine-state.ts';
+import { claimDirectory, endOrphans, isKnownDead } from '../../../src/session/context/orphans.ts';
 
 it('a session that begins keeps its directory, whenever another one looks for what is left behind', async () => {
   const stateDirectory = await mkdtemp(join(tmpdir(), 'devloop-state-'));

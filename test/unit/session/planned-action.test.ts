@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Kind } from '../../../src/cluster/resources.ts';
+import type { Kind } from '../../../src/cluster/api/kinds.ts';
 import { plannedAction } from '../../../src/session/down.ts';
 
 it.each<[Kind, string, 'restore' | 'delete']>([

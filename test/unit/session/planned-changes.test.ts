@@ -1,12 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Target } from '../../../src/cluster/discover.ts';
-import type { Deployment, Service } from '../../../src/cluster/objects.ts';
-import {
-  plannedLeases,
-  plannedProbes,
-  plannedQuiet,
-  plannedWay,
-} from '../../../src/session/planned-changes.ts';
+import type { Deployment, Service } from '../../../src/cluster/api/objects.ts';
+import type { Target } from '../../../src/operator/discover.ts';
+import { plannedLeases, plannedProbes, plannedQuiet, plannedWay } from '../../../src/session/start/plan.ts';
 
 const service = (namespace: string, name: string): Service => ({
   metadata: { namespace, name },

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { ProbeAnswer, Prober } from '../../../src/cluster/probe.ts';
+import type { ProbeAnswer, Prober } from '../../../src/cluster/takeover/probe.ts';
 import { probeUntil } from '../../../src/session/route/proof.ts';
 
 const US: ProbeAnswer = { reached: true, latencyMs: 1 };

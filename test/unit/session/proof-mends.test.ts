@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { EndpointSlice, Endpoints, Service } from '../../../src/cluster/objects.ts';
+import type { EndpointSlice, Endpoints, Service } from '../../../src/cluster/api/objects.ts';
 import { type Proof, proveRoute } from '../../../src/session/route/proof.ts';
 import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
 import { SSH_HOST, sshSession } from '../../support/ssh-session.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Permission } from '../../../src/cluster/permissions.ts';
+import type { Permission } from '../../../src/cluster/api/permissions.ts';
 import { askRights, permittedWays, type Rights, untried } from '../../../src/session/route/ways.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
 

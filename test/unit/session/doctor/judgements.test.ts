@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { ApiError } from '../../../../src/cluster/api-errors.ts';
-import type { TargetService } from '../../../../src/cluster/discover.ts';
-import type { Deployment, EndpointSlice, Pod, Service } from '../../../../src/cluster/objects.ts';
-import type { Permission } from '../../../../src/cluster/permissions.ts';
+import { ApiError } from '../../../../src/cluster/api/errors.ts';
+import type { Deployment, EndpointSlice, Pod, Service } from '../../../../src/cluster/api/objects.ts';
+import type { Permission } from '../../../../src/cluster/api/permissions.ts';
+import type { TargetService } from '../../../../src/operator/discover.ts';
 import type { DevloopEvent } from '../../../../src/report/events.ts';
 import { certificateFinding } from '../../../../src/session/doctor/certificate.ts';
 import { type Finding, NotChecked } from '../../../../src/session/doctor/check.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Deployment, Metadata, Service } from '../../../../src/cluster/objects.ts';
+import type { Deployment, Metadata, Service } from '../../../../src/cluster/api/objects.ts';
 import { ownerFinding, type Policy } from '../../../../src/session/doctor/owner-policy.ts';
 import { type Owner, type OwnerKind, ownersOf } from '../../../../src/session/doctor/owner-signs.ts';
 import { groupByOwner } from '../../../../src/session/doctor/owners.ts';

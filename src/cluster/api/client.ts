@@ -1,0 +1,92 @@
+import type { Duplex } from 'node:stream';
+import type { WebSocket } from 'ws';
+import { ApiError } from './errors.ts';
+import { collectionPath, type Kind, type ObjectRef, objectPath } from './kinds.ts';
+import type { Selected } from './kubeconfig.ts';
+import type { KubeObject, List } from './objects.ts';
+import { type CallOptions, createTransport } from './transport.ts';
+
+export type PatchType = 'json' | 'merge';
+
+/** One cluster over one keep-alive pool. Methods reject with ApiError (the server's refusal) or DevloopError (no answer). */
+export interface ClusterApi extends AsyncDisposable {
+  readonly context: string;
+  readonly server: string;
+  readonly namespace: string;
+  readonly kubeconfigFiles: string[];
+  get<T extends KubeObject>(ref: ObjectRef, options?: CallOptions): Promise<T | undefined>;
+  list<T extends KubeObject>(kind: Kind, namespace: string | undefined, options?: CallOptions): Promise<T[]>;
+  create<T extends KubeObject>(ref: ObjectRef, object: object, options?: CallOptions): Promise<T>;
+  replace<T extends KubeObject>(ref: ObjectRef, object: object): Promise<T>;
+  patch<T extends KubeObject>(
+    ref: ObjectRef,
+    type: PatchType,
+    patch: unknown,
+    options?: CallOptions,
+  ): Promise<T>;
+  /** Resolves to false when the object is not there (any more), or is another one than `uid` names. */
+  remove(ref: ObjectRef, uid?: string): Promise<boolean>;
+  /** Any other call. */
+  call<T>(
+    method: string,
+    path: string,
+    body?: unknown,
+    options?: CallOptions & { contentType?: string },
+  ): Promise<T>;
+  /** A GET that becomes a WebSocket with that subprotocol, paused until `resume()`. */
+  upgrade(path: string, protocol: string, options?: CallOptions): Promise<WebSocket>;
+  /** A GET that becomes a connection for that protocol of our own. */
+  tunnel(path: string, protocol: string, signal: AbortSignal): Promise<Duplex>;
+}
+
+const PATCH_TYPES = { json: 'application/json-patch+json', merge: 'application/merge-patch+json' } as const;
+
+/**
+ * The generated client opens a TLS connection per call; this one keeps them. kubeconfig and all its ways to authenticate
+ * (client certificates, tokens, exec plugins, OIDC, proxies) stay the library's.
+ */
+export async function connect(selected: Selected): Promise<ClusterApi> {
+  const transport = await createTransport(selected);
+  const call: ClusterApi['call'] = (method, path, body, options = {}) =>
+    transport.call(method, path, body, options);
+  return {
+    context: selected.context,
+    server: selected.server,
+    namespace: selected.namespace,
+    kubeconfigFiles: selected.files,
+    call,
+    upgrade: (path, protocol, options = {}) => transport.upgrade(path, protocol, options),
+    tunnel: (path, protocol, signal) => transport.tunnel(path, protocol, signal),
+    async get<T>(ref: ObjectRef, options: CallOptions = {}) {
+      try {
+        return await call<T>('GET', objectPath(ref), undefined, options);
+      } catch (error) {
+        if (error instanceof ApiError && error.status === 404) return undefined;
+        throw error;
+      }
+    },
+    async list<T>(kind: Kind, namespace: string | undefined, options: CallOptions = {}) {
+      const list = await call<List<T>>('GET', collectionPath(kind, namespace), undefined, options);
+      return list.items ?? [];
+    },
+    create: (ref, object, options = {}) =>
+      call('POST', collectionPath(ref.kind, ref.namespace), object, options),
+    replace: (ref, object) => call('PUT', objectPath(ref), object),
+    patch: (ref, type, patch, options = {}) =>
+      call('PATCH', objectPath(ref), patch, { ...options, contentType: PATCH_TYPES[type] }),
+    async remove(ref, uid) {
+      const body = uid === undefined ? {} : { preconditions: { uid } };
+      try {
+        await call('DELETE', objectPath(ref), { apiVersion: 'v1', kind: 'DeleteOptions', ...body });
+        return true;
+      } catch (error) {
+        // 409: the name now belongs to another object, which is not ours to delete.
+        if (error instanceof ApiError && (error.status === 404 || error.status === 409)) return false;
+        throw error;
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      transport.close();
+    },
+  };
+}

@@ -1,0 +1,126 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { delimiter, isAbsolute, join, resolve } from 'node:path';
+import type { KubeConfig } from '@kubernetes/client-node';
+import { DevloopError, messageOf } from '../../errors.ts';
+
+export interface KubeconfigChoice {
+  /** A file named by the user; otherwise KUBECONFIG, otherwise ~/.kube/config. */
+  kubeconfig?: string | undefined;
+  context?: string | undefined;
+}
+
+export interface Selected {
+  config: KubeConfig;
+  context: string;
+  server: string;
+  /** The context's namespace, `default` where it names none. */
+  namespace: string;
+  /** Absolute paths, first wins, as client-go reads them. */
+  files: string[];
+}
+
+/** Reads the kubeconfig as kubectl does (a list merges, the first entry of a name wins) and selects the context. */
+export async function loadKubeconfig(
+  choice: KubeconfigChoice,
+  env: Record<string, string | undefined>,
+  cwd: string,
+): Promise<Selected> {
+  const files = kubeconfigFiles(choice, env, cwd);
+  const config = await merge(files);
+  const context = choice.context ?? config.getCurrentContext();
+  selectContext(config, context, choice.context !== undefined, files);
+  const cluster = config.getCurrentCluster();
+  if (!cluster?.server) {
+    throw new DevloopError(
+      'kubeconfig.invalid',
+      `Context ${context} names a cluster that the kubeconfig does not hold (${files.join(', ')}).`,
+      {
+        hint: `kubectl config view --context ${context}`,
+      },
+    );
+  }
+  if (!/^https?:\/\//.test(cluster.server) || !URL.canParse(cluster.server)) {
+    throw new DevloopError(
+      'kubeconfig.invalid',
+      `The server of context ${context} is no URL: ${cluster.server} (${files.join(', ')}).`,
+      { hint: 'It has to begin with https:// — kubectl config set-cluster <name> --server https://…' },
+    );
+  }
+  const namespace = config.getContextObject(context)?.namespace ?? 'default';
+  return { config, context, server: cluster.server, namespace, files };
+}
+
+function kubeconfigFiles(
+  choice: KubeconfigChoice,
+  env: Record<string, string | undefined>,
+  cwd: string,
+): string[] {
+  const named =
+    choice.kubeconfig !== undefined
+      ? [choice.kubeconfig]
+      : (env.KUBECONFIG ?? '').split(delimiter).filter((file) => file !== '');
+  const wanted = named.length > 0 ? named : [join(env.HOME ?? homedir(), '.kube', 'config')];
+  const files = wanted.map((file) => (isAbsolute(file) ? file : resolve(cwd, file)));
+  const found = files.filter((file) => existsSync(file));
+  if (found.length === 0) {
+    throw new DevloopError('kubeconfig.missing', `There is no kubeconfig at ${files.join(' or ')}.`, {
+      hint: 'Name one with --kubeconfig or the variable KUBECONFIG, or have your cluster tool write it (for example: kind export kubeconfig).',
+    });
+  }
+  return found;
+}
+
+async function merge(files: string[]): Promise<KubeConfig> {
+  const { KubeConfig } = await import('@kubernetes/client-node');
+  const parts = files.map((file) => {
+    const part = new KubeConfig();
+    try {
+      // Reading first tells a missing right from a broken file; loadFromFile resolves relative paths inside it.
+      if (readFileSync(file, 'utf8').trim() === '') return part;
+      part.loadFromFile(file);
+    } catch (error) {
+      throw new DevloopError(
+        'kubeconfig.invalid',
+        `The kubeconfig ${file} cannot be read: ${messageOf(error)}`,
+        { hint: `Compare: kubectl --kubeconfig ${file} config view`, cause: error },
+      );
+    }
+    return part;
+  });
+  const firstOf = <T extends { name: string }>(all: T[]): T[] =>
+    all.filter((one, index) => all.findIndex((other) => other.name === one.name) === index);
+  const merged = new KubeConfig();
+  merged.loadFromOptions({
+    clusters: firstOf(parts.flatMap((part) => part.clusters ?? [])),
+    users: firstOf(parts.flatMap((part) => part.users ?? [])),
+    contexts: firstOf(parts.flatMap((part) => part.contexts ?? [])),
+    currentContext: parts.map((part) => part.getCurrentContext()).find(Boolean) ?? '',
+  });
+  return merged;
+}
+
+function selectContext(config: KubeConfig, context: string, asked: boolean, files: string[]): void {
+  const known = config.getContexts().map((one) => one.name);
+  if (context && known.includes(context)) {
+    config.setCurrentContext(context);
+    return;
+  }
+  const list = known.length > 0 ? `It has: ${known.join(', ')}.` : 'It has no contexts at all.';
+  if (asked || context) {
+    throw new DevloopError(
+      'context.unknown',
+      `Context ${context} is not in the kubeconfig ${files.join(', ')}. ${list}`,
+      {
+        hint: 'kubectl config get-contexts',
+      },
+    );
+  }
+  throw new DevloopError(
+    'kubeconfig.invalid',
+    `The kubeconfig ${files.join(', ')} has no current context. ${list}`,
+    {
+      hint: 'kubectl config use-context <name>, or pass --context <name>',
+    },
+  );
+}

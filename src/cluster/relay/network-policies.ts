@@ -1,0 +1,117 @@
+/** Whether NetworkPolicies keep kube-apiserver from the relay's Pod. A cluster may hold them without enforcing them. */
+import type { DevloopEvent } from '../../report/events.ts';
+import type { ClusterApi } from '../api/client.ts';
+import type { LabelSelector, NetworkPolicy } from '../api/objects.ts';
+import { RELAY_LABEL, type RelayPort } from './manifest.ts';
+
+type Labels = Record<string, string>;
+type Ingress = NonNullable<NetworkPolicy['spec']['ingress']>[number];
+
+export interface PolicyQuestion {
+  namespace: string;
+  /** Of the manager's Pods; undefined where there are none. */
+  manager: Labels | undefined;
+  relay: Labels;
+  ports: RelayPort[];
+}
+
+/** What is worth saying about the namespace's policies. Nothing where they may not be listed: they are no concern of most. */
+export async function networkPolicyNotices(
+  api: ClusterApi,
+  question: PolicyQuestion,
+): Promise<DevloopEvent[]> {
+  const policies = await api
+    .list<NetworkPolicy>('NetworkPolicy', question.namespace)
+    .catch((): NetworkPolicy[] => []);
+  return judgePolicies(policies, question);
+}
+
+/** A warning about the ports that no policy opens to everybody, and a note about policies that guard the manager alone. Pure. */
+export function judgePolicies(
+  policies: NetworkPolicy[],
+  { namespace, manager, relay, ports }: PolicyQuestion,
+): DevloopEvent[] {
+  const incoming = policies.filter(isAboutIngress);
+  const onRelay = incoming.filter(({ spec }) => selects(spec.podSelector, relay));
+  const onManagerOnly = incoming.filter(
+    (one) => manager !== undefined && selects(one.spec.podSelector, manager) && !onRelay.includes(one),
+  );
+  // Policies add up: what one of them opens is open.
+  const closed = ports.filter(
+    (port) => !onRelay.some((one) => one.spec.ingress?.some((rule) => opens(rule, port))),
+  );
+  const warning = onRelay.length > 0 && closed.length > 0 ? [blocked(namespace, onRelay, closed)] : [];
+  const note = onManagerOnly.length > 0 ? [bypassed(namespace, onManagerOnly)] : [];
+  return [...warning, ...note];
+}
+
+function blocked(namespace: string, policies: NetworkPolicy[], ports: RelayPort[]): DevloopEvent {
+  const numbers = [...new Set(ports.map(({ port }) => port))];
+  return {
+    type: 'warning',
+    message: `${named(namespace, policies)} may keep kube-apiserver from port ${numbers.join(' and ')} of the relay.`,
+    hint: `If reviews do not arrive: echo '${JSON.stringify(opening(namespace, numbers))}' | kubectl apply -f -`,
+  };
+}
+
+function bypassed(namespace: string, policies: NetworkPolicy[]): DevloopEvent {
+  return {
+    type: 'note',
+    message: `${named(namespace, policies)} guards the operator's Pods, and does not concern the relay: what it keeps out in the cluster gets through now.`,
+  };
+}
+
+function named(namespace: string, policies: NetworkPolicy[]): string {
+  return `NetworkPolicy ${policies.map(({ metadata }) => `${namespace}/${metadata.name}`).join(', ')}`;
+}
+
+/** Holds for the relays of all sessions, so that it is needed once. */
+function opening(namespace: string, ports: number[]): NetworkPolicy {
+  return {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'NetworkPolicy',
+    metadata: { name: 'devloop-relay', namespace },
+    spec: {
+      podSelector: { matchExpressions: [{ key: RELAY_LABEL, operator: 'Exists' }] },
+      policyTypes: ['Ingress'],
+      ingress: [{ ports: ports.map((port) => ({ port, protocol: 'TCP' })) }],
+    },
+  };
+}
+
+/** A policy that names no types is about ingress. */
+function isAboutIngress({ spec }: NetworkPolicy): boolean {
+  return spec.policyTypes?.includes('Ingress') ?? true;
+}
+
+/** An empty selector selects every Pod of the namespace. */
+export function selects(selector: LabelSelector | undefined, labels: Labels): boolean {
+  const equal = Object.entries(selector?.matchLabels ?? {}).every(([key, value]) => labels[key] === value);
+  return equal && (selector?.matchExpressions ?? []).every((one) => holds(one, labels));
+}
+
+function holds(
+  { key, operator, values = [] }: NonNullable<LabelSelector['matchExpressions']>[number],
+  labels: Labels,
+): boolean {
+  const value = labels[key];
+  if (operator === 'Exists') return value !== undefined;
+  if (operator === 'DoesNotExist') return value === undefined;
+  const listed = value !== undefined && values.includes(value);
+  return operator === 'In' ? listed : !listed;
+}
+
+/** To everybody: kube-apiserver's address is nobody's label, and often outside the cluster. */
+function opens({ from = [], ports = [] }: Ingress, { name, port }: RelayPort): boolean {
+  const everybody = from.length === 0 || from.some(({ ipBlock }) => isEverywhere(ipBlock));
+  const number = ports.some((one) => {
+    if (one.protocol !== undefined && one.protocol !== 'TCP') return false;
+    if (one.port === undefined || (name !== undefined && one.port === name)) return true;
+    return typeof one.port === 'number' && port >= one.port && port <= (one.endPort ?? one.port);
+  });
+  return everybody && (ports.length === 0 || number);
+}
+
+function isEverywhere(block: { cidr: string; except?: string[] } | undefined): boolean {
+  return block?.cidr.endsWith('/0') === true && (block.except ?? []).length === 0;
+}

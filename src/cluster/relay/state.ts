@@ -1,0 +1,106 @@
+/** What a Pod's status says about the relay. Pure. */
+import { type ApiError, UNANSWERED_WEBHOOK } from '../api/errors.ts';
+import { kindInfo, type ObjectRef } from '../api/kinds.ts';
+import type { ContainerStatus, Pod } from '../api/objects.ts';
+import { RELAY_CONTAINER, RELAY_LABEL } from './manifest.ts';
+
+export type RelayState =
+  | { is: 'ready' }
+  /** `for` completes "waiting for …". */
+  | { is: 'starting'; for: string }
+  | { is: 'failed'; cause: string; hint?: string }
+  /** Ended by itself, evicted, told to end, or its node is lost: another Pod has to take its place. */
+  | { is: 'gone'; cause: string; hint?: undefined };
+
+/** A cluster that adds nodes by itself may need minutes; most do not, and the wait is for nothing. */
+const UNSCHEDULABLE_GRACE_MS = 10_000;
+
+const LOG_LINES = 10;
+
+const OTHER_IMAGE =
+  'Name an image with Node 20 or later that its nodes can pull: --relay-image <registry>/node:24-alpine';
+
+const BAD_IMAGE = new Set([
+  'ErrImagePull',
+  'ImagePullBackOff',
+  'InvalidImageName',
+  'ErrImageNeverPull',
+  'ImageInspectError',
+  'RegistryUnavailable',
+  'SignatureValidationFailed',
+]);
+const BAD_CONTAINER = new Set(['CreateContainerConfigError', 'CreateContainerError', 'RunContainerError']);
+const BAD_START = new Set(['StartError', 'ContainerCannotRun']);
+
+/** `ageMs`: since the Pod was created. */
+export function relayState(pod: Pod | undefined, ageMs: number): RelayState {
+  if (pod === undefined) return { is: 'gone', cause: 'it was deleted' };
+  if (pod.metadata.deletionTimestamp !== undefined) return { is: 'gone', cause: 'it is being deleted' };
+  const container = pod.status?.containerStatuses?.find(({ name }) => name === RELAY_CONTAINER);
+  return ended(pod, container) ?? waiting(container) ?? scheduling(pod, ageMs) ?? readiness(pod);
+}
+
+function ended({ status }: Pod, container: ContainerStatus | undefined): RelayState | undefined {
+  const terminated = container?.state?.terminated;
+  if (terminated && BAD_START.has(terminated.reason ?? ''))
+    return { is: 'failed', cause: `its container does not start: ${terminated.message}`, hint: OTHER_IMAGE };
+  if (status?.phase !== 'Succeeded' && status?.phase !== 'Failed' && !terminated) return undefined;
+  if (status?.reason) return { is: 'gone', cause: textOf(status.reason, status.message) };
+  if (terminated?.exitCode === 0) return { is: 'gone', cause: 'its program ended, since nobody used it' };
+  const code = terminated ? ` with code ${terminated.exitCode}` : '';
+  const reason = terminated?.reason && terminated.reason !== 'Error' ? ` (${terminated.reason})` : '';
+  return { is: 'failed', cause: `its program ended${code}${reason}${lastWords(terminated?.message)}` };
+}
+
+function waiting(container: ContainerStatus | undefined): RelayState | undefined {
+  const { reason = '', message } = container?.state?.waiting ?? {};
+  if (BAD_IMAGE.has(reason))
+    return { is: 'failed', cause: `its image cannot be used: ${textOf(reason, message)}`, hint: OTHER_IMAGE };
+  if (BAD_CONTAINER.has(reason)) return { is: 'failed', cause: textOf(reason, message), hint: OTHER_IMAGE };
+  return undefined;
+}
+
+function scheduling({ status }: Pod, ageMs: number): RelayState | undefined {
+  const scheduled = status?.conditions?.find(({ type }) => type === 'PodScheduled');
+  if (scheduled?.status !== 'False') return undefined;
+  const cause = `no node takes it: ${scheduled.message ?? scheduled.reason}`;
+  if (ageMs < UNSCHEDULABLE_GRACE_MS) return { is: 'starting', for: `a node (${cause})` };
+  return {
+    is: 'failed',
+    cause,
+    hint: 'If the cluster adds a node by itself, run the command again in a minute.',
+  };
+}
+
+function readiness({ spec, status }: Pod): RelayState {
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  if (ready?.status === 'True') return { is: 'ready' };
+  // A Pod that once ran and is not ready any more: its node does not answer.
+  if (ready?.reason === 'NodeNotReady' || ready?.status === 'Unknown')
+    return { is: 'gone', cause: `its node ${spec?.nodeName ?? ''} does not answer` };
+  return { is: 'starting', for: 'its image and its program' };
+}
+
+/** The kubelet copies the end of the log into the status: see terminationMessagePolicy. */
+function lastWords(log: string | undefined): string {
+  const lines = (log ?? '').trim().split('\n').filter(Boolean).slice(-LOG_LINES);
+  return lines.length === 0 ? '' : `; its last lines:${lines.map((line) => `\n  ${line}`).join('')}`;
+}
+
+function textOf(reason: string, message: string | undefined): string {
+  return message ? `${reason}: ${message}` : reason;
+}
+
+/** What to do about a refused creation. Only the text tells apart what the API server calls Forbidden. */
+export function refusalHint({ message, status }: ApiError, { kind, namespace }: ObjectRef): string {
+  const get = `kubectl -n ${namespace} get`;
+  if (/quota|must specify/.test(message)) return `${get} resourcequota shows what is left.`;
+  if (/ usage per /.test(message)) return `${get} limitrange -o yaml shows what is allowed.`;
+  if (/PodSecurity/.test(message)) return `kubectl get namespace ${namespace} --show-labels shows the level.`;
+  if (UNANSWERED_WEBHOOK.test(message))
+    return `A webhook that decides on Pods does not answer. Have it leave out Pods with the label ${RELAY_LABEL} (objectSelector). If it is that of your operator, nobody answers it without the relay: end devloop up with Ctrl-C, and start it again.`;
+  if (/webhook|ValidatingAdmissionPolicy/.test(message))
+    return 'A policy of the cluster stands against it: ask for an exception for Pods with the label devloop.dev/relay.';
+  if (status === 403) return `kubectl auth can-i create ${kindInfo(kind).plural} -n ${namespace}`;
+  return `${get} events --sort-by .lastTimestamp`;
+}

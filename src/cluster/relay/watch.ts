@@ -1,0 +1,105 @@
+import type { Duplex } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import { DevloopError, messageOf } from '../../errors.ts';
+import type { ClusterApi } from '../api/client.ts';
+import { describe, type ObjectRef } from '../api/kinds.ts';
+import type { Pod } from '../api/objects.ts';
+import { relayDialer } from './dial.ts';
+import { relaySecretRef } from './manifest.ts';
+import { discard, type StartedRelay, type StartRelayOptions, startPod, startRelay } from './pod.ts';
+import { relayState } from './state.ts';
+
+const LOOK_EVERY_MS = 2_000;
+const LONGEST_PAUSE_MS = 30_000;
+
+/** A relay that is replaced when its Pod goes. Disposing ends the watch; the Pod goes with the session's marks. */
+export interface Relay extends AsyncDisposable {
+  readonly namespace: string;
+  /** The name of the Pod at this moment. */
+  readonly pod: string;
+  readonly labels: Record<string, string>;
+  /** One new connection to the program's control port. The signal gives up on the opening only. */
+  dial(signal: AbortSignal): Promise<Duplex>;
+}
+
+/** Starts a relay and keeps one running: evicted, drained, deleted or crashed, another Pod with the same labels takes its place. */
+export async function keepRelay(api: ClusterApi, options: StartRelayOptions): Promise<Relay> {
+  let now = await startRelay(api, options);
+  const ending = new AbortController();
+  const watching = watch(api, { ...options, signal: ending.signal }, now, (next) => (now = next));
+  const { namespace, labels } = now;
+  const dial = relayDialer(api);
+  return {
+    namespace,
+    labels,
+    get pod() {
+      return now.pod;
+    },
+    dial: (signal) => dial({ ...options, namespace, pod: now.pod }, signal),
+    async [Symbol.asyncDispose]() {
+      ending.abort();
+      await watching;
+    },
+  };
+}
+
+async function watch(
+  api: ClusterApi,
+  options: StartRelayOptions,
+  first: StartedRelay,
+  replaced: (next: StartedRelay) => void,
+): Promise<void> {
+  const { emit, signal } = options;
+  const tell = (message: string, hint?: string): void =>
+    emit({ type: 'warning', message, ...(hint === undefined ? {} : { hint }) });
+  let now = first;
+  let failures = 0;
+  while (await sleep(pauseMs(failures), signal)) {
+    const ref: ObjectRef = { kind: 'Pod', namespace: now.namespace, name: now.pod };
+    const state = await look(api, ref);
+    if (state === undefined || state.is === 'ready' || state.is === 'starting') continue;
+    const lost = `${describe(ref)} is lost: ${state.cause}.`;
+    try {
+      const next = await replacement(api, options);
+      if (next === undefined) return;
+      tell(`${lost} ${describe({ ...ref, name: next.pod })} takes its place.`);
+      now = next;
+      replaced(now);
+      failures = 0;
+      await discard(api, ref, emit);
+    } catch (error) {
+      if (failures === 0 && !signal.aborted)
+        tell(`${lost} Replacing it failed: ${messageOf(error)}`, withPatience(error));
+      failures++;
+    }
+  }
+}
+
+function withPatience(error: unknown): string {
+  const cure = error instanceof DevloopError ? error.hint : undefined;
+  return [cure, 'It is tried again until it succeeds.'].filter(Boolean).join('\n');
+}
+
+/** Undefined while nobody can tell: a Pod is not replaced because the API server does not answer. */
+async function look(api: ClusterApi, ref: ObjectRef): Promise<ReturnType<typeof relayState> | undefined> {
+  try {
+    return relayState(await api.get<Pod>(ref), Number.POSITIVE_INFINITY);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Undefined once the Secret is gone: `devloop down` was here, which takes it before the Pods, and nothing must come after it. */
+async function replacement(api: ClusterApi, options: StartRelayOptions): Promise<StartedRelay | undefined> {
+  const secret = await api.get(relaySecretRef(options));
+  return secret === undefined ? undefined : await startPod(api, options, secret);
+}
+
+function pauseMs(failures: number): number {
+  return Math.min(LOOK_EVERY_MS * 2 ** failures, LONGEST_PAUSE_MS);
+}
+
+/** False when the signal has ended the wait. */
+async function sleep(ms: number, signal: AbortSignal): Promise<boolean> {
+  return await pause(ms, true, { signal }).catch(() => false);
+}

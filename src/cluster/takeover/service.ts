@@ -1,0 +1,218 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import { allDone } from '../../async.ts';
+import { DevloopError } from '../../errors.ts';
+import type { Emit } from '../../report/events.ts';
+import type { ClusterApi } from '../api/client.ts';
+import { describe, type ObjectRef, refOf } from '../api/kinds.ts';
+import type { EndpointSlice, Endpoints, KubeObject, Service } from '../api/objects.ts';
+import { applyChange, settle } from '../marks/change.ts';
+import { same, sessionOf } from '../marks/marks.ts';
+import {
+  type Destination,
+  familyOf,
+  isControllerSlice,
+  ourEndpoints,
+  ourSlice,
+  SERVICE_NAME,
+  sliceName,
+} from './endpoints.ts';
+
+/** Refuses Services that cannot be led elsewhere, before anything is written. */
+export function assertTakeable(service: Service, address?: string): void {
+  const ref = describe(refOf('Service', service.metadata));
+  const unsupported = (why: string, hint: string): DevloopError =>
+    new DevloopError('service.unsupported', `${ref} ${why}`, { hint });
+  if (service.spec.type === 'ExternalName') {
+    throw unsupported(
+      'is of type ExternalName: it names a host outside and has no endpoints to take over.',
+      'Point the webhook at an ordinary Service.',
+    );
+  }
+  if (service.spec.clusterIP === 'None') {
+    throw unsupported(
+      'is headless: without endpoint routing, kube-apiserver cannot call a webhook through it.',
+      'Give the Service a cluster IP.',
+    );
+  }
+  if (sessionOf(service) === undefined && same(service.spec.selector, undefined)) {
+    throw unsupported(
+      'has no selector already, so somebody else manages where it leads.',
+      `kubectl -n ${service.metadata.namespace} get endpointslices -l ${SERVICE_NAME}=${service.metadata.name} shows where; put the selector back first.`,
+    );
+  }
+  if (service.spec.internalTrafficPolicy === 'Local') {
+    throw unsupported(
+      'has internalTrafficPolicy Local: proxies drop endpoints that are on no node, and this machine is on none.',
+      `kubectl -n ${service.metadata.namespace} patch service ${service.metadata.name} -p '{"spec":{"internalTrafficPolicy":"Cluster"}}'`,
+    );
+  }
+  const families = service.spec.ipFamilies ?? [];
+  if (address !== undefined && families.length > 0 && !families.includes(familyOf(address))) {
+    throw new DevloopError(
+      'route.address',
+      `${ref} is ${families.join(' and ')} only, and ${address} is ${familyOf(address)}.`,
+      {
+        hint: 'Pass --address with an address of that family.',
+      },
+    );
+  }
+}
+
+/**
+ * Leads a Service to this machine. The selector goes first, in a patch that carries its own undo; then our endpoints come;
+ * what the controllers left behind goes last, so that there is no moment without an endpoint.
+ */
+export async function takeService(
+  api: ClusterApi,
+  session: string,
+  service: Service,
+  to: () => Destination,
+  emit: Emit,
+): Promise<void> {
+  await swapSelector(api, session, service, undefined, emit);
+  await leadTo(api, session, service, to, emit);
+  await removeControllerSlices(api, service, emit);
+}
+
+/**
+ * Leads a Service to Pods with these labels, or to none, in one patch that carries its own undo. To Pods, Kubernetes' own
+ * controllers make the endpoints on the way here and back, so no permission on those is needed.
+ */
+export async function swapSelector(
+  api: ClusterApi,
+  session: string,
+  service: Service,
+  labels: Record<string, string> | undefined,
+  emit: Emit,
+): Promise<void> {
+  const ref = refOf('Service', service.metadata);
+  const path = ['spec', 'selector'];
+  const terms = Object.entries(labels ?? {}).map(([key, value]) => `${key}=${value}`);
+  await applyChange(
+    api,
+    session,
+    {
+      ref,
+      fields: [labels === undefined ? { path } : { path, value: labels }],
+      detail: labels === undefined ? 'selector removed' : `selector -> ${terms.join(',')}`,
+      check: (now) => {
+        if (same((now as Service).spec.selector, service.spec.selector)) return;
+        throw new DevloopError(
+          'change.conflict',
+          `The selector of ${describe(ref)} was changed by somebody else just now.`,
+          {
+            hint: 'Run devloop up again.',
+          },
+        );
+      },
+    },
+    emit,
+  );
+}
+
+/** Writes our slice and our Endpoints for a Service without selector. */
+export async function leadTo(
+  api: ClusterApi,
+  session: string,
+  service: Service,
+  to: () => Destination,
+  emit: Emit,
+): Promise<void> {
+  await lead(api, session, service, to, emit, () => true);
+}
+
+/** Other ports than before, on the same address; nothing where the endpoints are not this session's yet, or any more. */
+export async function moveEndpoints(
+  api: ClusterApi,
+  session: string,
+  service: Service,
+  to: () => Destination,
+  emit: Emit,
+): Promise<void> {
+  await lead(api, session, service, to, emit, (now) => now !== undefined && sessionOf(now) === session);
+}
+
+type Which = (now: KubeObject | undefined) => boolean;
+
+async function lead(
+  api: ClusterApi,
+  session: string,
+  service: Service,
+  to: () => Destination,
+  emit: Emit,
+  which: Which,
+): Promise<void> {
+  const ref = refOf('Service', service.metadata);
+  await allDone([
+    leadOne<EndpointSlice>(api, ourSliceRef(ref, session), to, emit, which, (at, now) => {
+      const slice = ourSlice(service, session, at);
+      return now === undefined ? slice : { ...now, ports: slice.ports ?? [] };
+    }),
+    leadOne<Endpoints>(api, { ...ref, kind: 'Endpoints' }, to, emit, which, (at, now) =>
+      ourEndpoints(service, session, at, now),
+    ),
+  ]);
+}
+
+/** A tunnel may come back with other ports at any moment, so what was written is compared with what is so now. */
+async function leadOne<T extends KubeObject>(
+  api: ClusterApi,
+  ref: ObjectRef,
+  to: () => Destination,
+  emit: Emit,
+  which: Which,
+  led: (at: Destination, now: T | undefined) => T,
+): Promise<void> {
+  await settle(ref, async () => {
+    for (let at: Destination | undefined; !isDeepStrictEqual(at, to()); ) {
+      const now = await api.get<T>(ref);
+      if (!which(now)) return;
+      at = to();
+      const next = led(at, now);
+      if (isDeepStrictEqual(next, now)) continue;
+      await (now === undefined ? api.create(ref, next) : api.replace(ref, next));
+      const detail = `to ${at.address}:${at.ports.map(({ port }) => port).join(', ')}`;
+      emit({ type: 'change', action: now ? 'change' : 'create', object: describe(ref), detail });
+    }
+  });
+}
+
+/** The controllers' slices stay when a selector goes, and the mirroring controller adds one; all of them have to go, and stay gone. */
+async function removeControllerSlices(api: ClusterApi, service: Service, emit: Emit): Promise<void> {
+  const deadline = Date.now() + 10_000;
+  for (let quietRounds = 0; ; ) {
+    const leftovers = (await slicesOf(api, service)).filter(isControllerSlice);
+    quietRounds = leftovers.length === 0 ? quietRounds + 1 : 0;
+    if (quietRounds === 2) return;
+    await allDone(
+      leftovers.map(async (slice) => {
+        const ref = refOf('EndpointSlice', slice.metadata);
+        if (await api.remove(ref, slice.metadata.uid))
+          emit({
+            type: 'change',
+            action: 'delete',
+            object: describe(ref),
+            detail: 'made again by Kubernetes later',
+          });
+      }),
+    );
+    if (Date.now() > deadline) {
+      throw new DevloopError(
+        'change.conflict',
+        `Something keeps making EndpointSlices for ${describe(refOf('Service', service.metadata))}: ${leftovers.map((one) => one.metadata.name).join(', ')}`,
+      );
+    }
+    await pause(25);
+  }
+}
+
+export async function slicesOf(api: ClusterApi, service: KubeObject): Promise<EndpointSlice[]> {
+  return await api.list<EndpointSlice>('EndpointSlice', service.metadata.namespace, {
+    query: { labelSelector: `${SERVICE_NAME}=${service.metadata.name}` },
+  });
+}
+
+export function ourSliceRef(service: ObjectRef, session: string): ObjectRef {
+  return { ...service, kind: 'EndpointSlice', name: sliceName(service.name, session) };
+}

@@ -1,0 +1,92 @@
+import type { BuildRecipe } from './recipes.ts';
+
+export interface MainPackage {
+  /** As './cmd'. */
+  package: string;
+  /** Whether it imports controller-runtime: what tells a manager from a tool. */
+  importsControllerRuntime: boolean;
+  /** Where paths of the webhooks stand in what it is made of; only asked where several import controller-runtime. */
+  webhooks?: 'below it' | 'elsewhere';
+}
+
+export interface ChoiceHints {
+  /** The base name of the program that the Deployment runs. */
+  program: string | undefined;
+  dockerfile: BuildRecipe[];
+  makefile: BuildRecipe[];
+  /** Packages that ko builds for the Deployment. */
+  ko: string[];
+}
+
+export type Choice =
+  | {
+      package: string;
+      source: string;
+      /** More than the lack of others speaks for it. */
+      certain: boolean;
+    }
+  | { candidates: string[] };
+
+const BESIDE_THE_POINT = /^\.\/(hack|tests?|tools?|examples?|docs?|e2e|scripts?)(\/|$)/;
+
+/** Narrows the main packages down, clue by clue; a clue that fits none of what is left says nothing. */
+export function chooseMainPackage(mains: MainPackage[], hints: ChoiceHints): Choice {
+  const clues: { source: string; fits: (main: MainPackage) => boolean }[] = [
+    { source: 'ko builds it for the Deployment', fits: (main) => hints.ko.includes(main.package) },
+    { source: 'it imports controller-runtime', fits: (main) => main.importsControllerRuntime },
+    { source: 'its packages serve the webhooks', fits: (main) => main.webhooks !== undefined },
+    { source: 'the webhooks that it serves lie below it', fits: (main) => main.webhooks === 'below it' },
+    {
+      source: `the Dockerfile builds it as ${hints.program}`,
+      fits: builtBy(hints.dockerfile.filter(buildsAs(hints.program))),
+    },
+    {
+      source: `named like the Deployment's program ${hints.program}`,
+      fits: (main) => main.package.endsWith(`/${hints.program}`),
+    },
+    { source: 'the Dockerfile builds it', fits: builtBy(hints.dockerfile) },
+    {
+      source: `the Makefile builds it as ${hints.program}`,
+      fits: builtBy(hints.makefile.filter(buildsAs(hints.program))),
+    },
+    { source: 'the Makefile builds it', fits: builtBy(hints.makefile) },
+    { source: 'the others are tools or tests', fits: (main) => !BESIDE_THE_POINT.test(main.package) },
+  ];
+  let left = mains;
+  let source = 'the only main package';
+  for (const clue of clues) {
+    const fitting = left.filter(clue.fits);
+    if (fitting.length > 0 && fitting.length < left.length) source = clue.source;
+    if (fitting.length > 0) left = fitting;
+  }
+  const only = left[0];
+  if (only === undefined || left.length > 1) return { candidates: left.map((main) => main.package) };
+  const rivals = mains.filter((main) => main.importsControllerRuntime && main !== only);
+  const certain = hints.ko.includes(only.package) || (only.importsControllerRuntime && rivals.length === 0);
+  return { package: only.package, source, certain };
+}
+
+/** Of the builds of that package: the image's before the Makefile's, and of the program's own name first. */
+export function tagsOf(
+  goPackage: string,
+  { program, dockerfile, makefile }: ChoiceHints,
+): { tags: string; source: string } | undefined {
+  for (const [recipes, source] of [
+    [dockerfile, 'the Dockerfile'],
+    [makefile, 'the Makefile'],
+  ] as const) {
+    const its = recipes.filter((recipe) => recipe.package === goPackage);
+    const recipe = its.find(buildsAs(program)) ?? its[0];
+    if (recipe) return recipe.tags === '' ? undefined : { tags: recipe.tags, source };
+  }
+  return undefined;
+}
+
+/** Without a command in the Deployment nothing is known of the program's name: no recipe is meant, not even one without a name. */
+function buildsAs(program: string | undefined): (recipe: BuildRecipe) => boolean {
+  return ({ output }) => output !== undefined && output === program;
+}
+
+function builtBy(recipes: BuildRecipe[]): (main: MainPackage) => boolean {
+  return (main) => recipes.some((recipe) => recipe.package === main.package);
+}

@@ -1,0 +1,34 @@
+import { glob, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isScalar, parseAllDocuments, visit } from 'yaml';
+import type { GoModule } from './sources.ts';
+
+/** Where projects keep what they apply with `ko apply -f`. */
+const MANIFESTS = '{config,deploy,manifests,kubernetes}/**/*.{yaml,yml}';
+const IMAGE = 'ko://';
+
+/** The Go packages that ko builds for a Deployment: `image: ko://<module>/cmd/webhook` in its manifest in the checkout. */
+export async function koPackages({ directory, path }: GoModule, deployment: string): Promise<string[]> {
+  const images: string[] = [];
+  for await (const file of glob(MANIFESTS, { cwd: directory })) {
+    const text = await readFile(join(directory, file), 'utf8').catch(() => '');
+    if (text.includes(IMAGE)) images.push(...imagesOf(text, deployment));
+  }
+  const own = images.filter((image) => image.startsWith(`${IMAGE}${path}/`));
+  return [...new Set(own.map((image) => `./${image.slice(IMAGE.length + path.length + 1)}`))];
+}
+
+function imagesOf(text: string, deployment: string): string[] {
+  const images: string[] = [];
+  for (const document of parseAllDocuments(text)) {
+    if (!('contents' in document) || document.get('kind') !== 'Deployment') continue;
+    if (document.getIn(['metadata', 'name']) !== deployment) continue;
+    visit(document, {
+      Pair(_, { key, value }) {
+        const isImage = isScalar(key) && key.value === 'image' && isScalar(value);
+        if (isImage && String(value.value).startsWith(IMAGE)) images.push(String(value.value));
+      },
+    });
+  }
+  return images;
+}

@@ -1,0 +1,98 @@
+import { readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { DevloopError } from '../../errors.ts';
+import { runTool } from '../../machine/tool.ts';
+import { type ChoiceHints, chooseMainPackage, tagsOf } from './choice.ts';
+import { koPackages } from './ko.ts';
+import { type BuildRecipe, buildRecipes } from './recipes.ts';
+import { type GoModule, mainsOfModule, mainsOfUsualPlaces } from './sources.ts';
+
+export interface MainPackageHints {
+  /** The command of the Deployment's container. */
+  command?: string[];
+  /** HTTP paths of the webhooks that lead to it. */
+  paths?: string[];
+  /** The name of the Deployment. */
+  deployment?: string | undefined;
+  signal?: AbortSignal;
+}
+
+const NAME_IT = `name it in devloop.yaml: controller: {build: [go, build, -o, bin/manager, ./cmd/manager], run: [bin/manager]}`;
+
+export interface FoundMain {
+  package: string;
+  source: string;
+  /** Build tags without which it would be another program than that of the image. */
+  tags?: { tags: string; source: string } | undefined;
+}
+
+/** The Go package of the operator's manager, and why it is that one. */
+export async function findMainPackage(directory: string, hints: MainPackageHints): Promise<FoundMain> {
+  const module = await readModule(directory);
+  const [dockerfile, makefile, mains, ko] = await Promise.all([
+    recipesOf(module, 'Dockerfile'),
+    recipesOf(module, 'Makefile'),
+    mainsOfUsualPlaces(directory),
+    hints.deployment === undefined ? [] : koPackages(module, hints.deployment),
+    requireGo(directory, hints.signal),
+  ]);
+  const program = hints.command?.[0] === undefined ? undefined : basename(hints.command[0]);
+  const clues: ChoiceHints = { program, dockerfile, makefile, ko };
+  const found = (main: { package: string; source: string }): FoundMain => ({
+    package: main.package,
+    source: main.source,
+    tags: tagsOf(main.package, clues),
+  });
+  const usual = chooseMainPackage(mains, clues);
+  if ('package' in usual && usual.certain) return found(usual);
+  const choice = chooseMainPackage(await mainsOfModule(module, hints.paths ?? [], hints.signal), clues);
+  if ('package' in choice) return found(choice);
+  throw noMain(choice.candidates);
+}
+
+async function readModule(directory: string): Promise<GoModule> {
+  const text = await readFile(join(directory, 'go.mod'), 'utf8').catch(() => undefined);
+  if (text === undefined) {
+    throw new DevloopError(
+      'controller.no-main',
+      `There is no go.mod in ${directory}, so there is no Go operator to build.`,
+      {
+        hint: 'devloop up -- <command> runs an operator in any language',
+      },
+    );
+  }
+  return { directory, path: /^module\s+(\S+)/m.exec(text)?.[1] ?? '' };
+}
+
+async function requireGo(directory: string, signal: AbortSignal | undefined): Promise<void> {
+  const { missing } = await runTool(
+    ['go', 'env', 'GOVERSION'],
+    signal ? { cwd: directory, signal } : { cwd: directory },
+  );
+  if (missing) {
+    throw new DevloopError(
+      'controller.no-toolchain',
+      'The operator is written in Go, but there is no go on the PATH.',
+      {
+        hint: 'Install Go from https://go.dev/dl, or run a built operator: devloop up -- <command>',
+      },
+    );
+  }
+}
+
+function noMain(candidates: string[]): DevloopError {
+  if (candidates.length === 0) {
+    return new DevloopError('controller.no-main', 'This Go module holds no main package.', {
+      hint: 'devloop up -- <command> runs a program that is built elsewhere',
+    });
+  }
+  return new DevloopError(
+    'controller.no-main',
+    `Several main packages could be the manager: ${candidates.join(', ')}.`,
+    { hint: NAME_IT },
+  );
+}
+
+async function recipesOf({ directory, path }: GoModule, file: string): Promise<BuildRecipe[]> {
+  return buildRecipes(await readFile(join(directory, file), 'utf8').catch(() => ''), path);
+}

@@ -1,0 +1,82 @@
+import { buildVariables, expandVariables } from './variables.ts';
+
+/** One `go build -o <output> <package>` (or `go run <package>`) of a Dockerfile or Makefile. */
+export interface BuildRecipe {
+  /** The package, as './cmd'. */
+  package: string;
+  /** The base name of -o, without what stands in it for a platform (`manager_${ARCH}`). */
+  output: string | undefined;
+  /** Of -tags, separated by commas; '' for none, and where what they are is not plain text. */
+  tags: string;
+}
+
+/** Flags of `go build` whose value is the next token. */
+const WITH_VALUE = new Set([
+  ...['-C', '-o', '-ldflags', '-gcflags', '-asmflags', '-gccgoflags', '-tags', '-mod', '-modfile', '-p'],
+  ...['-installsuffix', '-buildmode', '-compiler', '-overlay', '-pgo', '-pkgdir', '-toolexec'],
+]);
+
+/** Go itself may be a variable: `$(GO) build`, `${GO_CMD} build`. */
+const GO_BUILD = /(?:\bgo|\$[({]GO\w*[)}])\s+(?:build|run)\b([^\n;&|]*)/g;
+const ELSEWHERE = /\bcd\s/;
+const VARIABLE = /[-_.]?\$(?:\(\w+\)|\{\w+\}|\w+)/g;
+
+/** The builds that a Dockerfile or Makefile of that Go module spells out; one that names its package by a variable is left out. */
+export function buildRecipes(text: string, module = ''): BuildRecipe[] {
+  const joined = text.replace(/\\\r?\n/g, ' ');
+  const variables = buildVariables(joined);
+  return joined
+    .split('\n')
+    .flatMap((line) =>
+      [...line.matchAll(GO_BUILD)].filter(({ index }) => !ELSEWHERE.test(line.slice(0, index))),
+    )
+    .flatMap((match) => readRecipe(match[1]!, module, variables));
+}
+
+function readRecipe(tail: string, module: string, variables: Map<string, string>): BuildRecipe[] {
+  const { flags, words } = readTokens(tail.match(/(?:[^\s"']|"[^"]*"|'[^']*')+/g) ?? []);
+  const [target = '.'] = words;
+  if (flags.has('-C') || !isPlain(target)) return [];
+  const output = flags.get('-o')?.replace(/^.*\//, '').replace(VARIABLE, '') || undefined;
+  const tags = tagsOf(expandVariables(flags.get('-tags') ?? '', variables) ?? '');
+  return [{ package: packageOf(target, module), output, tags }];
+}
+
+function readTokens(tokens: string[]): { flags: Map<string, string>; words: string[] } {
+  const flags = new Map<string, string>();
+  const words: string[] = [];
+  for (let index = 0; index < tokens.length; index++) {
+    const [flag, value] = flagOf(tokens[index]!);
+    if (!flag.startsWith('-')) words.push(flag);
+    else if (value !== undefined || !WITH_VALUE.has(flag)) flags.set(flag, value ?? '');
+    else flags.set(flag, tokens[++index] ?? '');
+  }
+  return { flags, words };
+}
+
+/** A flag has one dash or two, and its value behind a `=` or in the next token. */
+function flagOf(token: string): [flag: string, value?: string] {
+  const parts = /^--?(\w+)(?:=(.*))?$/.exec(token);
+  if (!parts) return [token];
+  return parts[2] === undefined ? [`-${parts[1]}`] : [`-${parts[1]}`, parts[2]];
+}
+
+/** Old builds separate them by spaces. */
+function tagsOf(text: string): string {
+  const tags = text.replace(/["']/g, '').split(/[\s,]+/);
+  return tags.filter((tag) => tag !== '').join();
+}
+
+function isPlain(token: string): boolean {
+  return /^[\w./*-]+$/.test(token) && !token.startsWith('/') && !token.startsWith('..');
+}
+
+/** 'cmd/main.go', 'cmd/*.go', './cmd', 'cmd/' and '<module>/cmd' all name './cmd'. */
+function packageOf(token: string, module: string): string {
+  const inModule = module !== '' && (token === module || token.startsWith(`${module}/`));
+  const directory = (inModule ? token.slice(module.length + 1) : token)
+    .replace(/(^|\/)[^/]*\.go$/, '')
+    .replace(/^(\.\/)+/, '')
+    .replace(/\/$/, '');
+  return directory === '' || directory === '.' ? '.' : `./${directory}`;
+}

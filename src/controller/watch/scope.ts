@@ -1,0 +1,73 @@
+import { readdir } from 'node:fs/promises';
+import { join, matchesGlob, resolve } from 'node:path';
+import { listSources } from '../dependencies.ts';
+import type { SourceSet } from '../go/list.ts';
+import { isGoInput, isNotSource } from './filter.ts';
+
+export type WatchTarget = { goPackage: string; tags?: string | undefined } | { paths: string[] };
+
+/** What is watched: where to look, and which of the files there count. */
+export interface WatchScope {
+  directories: string[];
+  recursive: boolean;
+  /** Whole subtrees that are not even looked at. */
+  isOutside(path: string): boolean;
+  counts(path: string): boolean;
+}
+
+/** Reads what a Go package is built from; directories and globs of devloop.yaml are taken as they are. */
+export async function readScope(cwd: string, target: WatchTarget, signal: AbortSignal): Promise<WatchScope> {
+  if ('paths' in target) return pathScope(cwd, target.paths);
+  return goScope((await listSources(cwd, target, signal)) ?? onlyDirectory(cwd));
+}
+
+/** Every file that counts. */
+export async function filesOf(scope: WatchScope): Promise<string[]> {
+  return (await Promise.all(scope.directories.map((directory) => filesIn(directory, scope)))).flat();
+}
+
+async function filesIn(directory: string, scope: WatchScope): Promise<string[]> {
+  const entries = await readdir(directory, { withFileTypes: true }).catch(() => []);
+  const found = entries.map((entry) => ({ entry, path: join(directory, entry.name) }));
+  const here = found
+    .filter(({ entry, path }) => entry.isFile() && scope.counts(path))
+    .map(({ path }) => path);
+  if (!scope.recursive) return here;
+  const below = found.filter(({ entry, path }) => entry.isDirectory() && !scope.isOutside(path));
+  return here.concat(...(await Promise.all(below.map(({ path }) => filesIn(path, scope)))));
+}
+
+function goScope(sources: SourceSet): WatchScope {
+  return {
+    directories: [...new Set([...sources.directories, ...sources.embeddedDirectories])],
+    recursive: false,
+    isOutside: () => false,
+    counts: (path) => isGoInput(path, sources),
+  };
+}
+
+/** A glob is watched from the directory before its first wildcard. */
+function pathScope(cwd: string, paths: string[]): WatchScope {
+  const entries = paths.map((path) => {
+    const wildcard = path.split('/').findIndex((part) => /[*?[{]/.test(part));
+    const directory = wildcard < 0 ? path : path.split('/').slice(0, wildcard).join('/') || '.';
+    return { root: resolve(cwd, directory), glob: wildcard < 0 ? undefined : resolve(cwd, path) };
+  });
+  const rootsOf = (path: string) =>
+    entries.filter(({ root }) => path === root || path.startsWith(`${root}/`));
+  return {
+    directories: [...new Set(entries.map(({ root }) => root))],
+    recursive: true,
+    isOutside: (path) => {
+      const roots = rootsOf(path);
+      return roots.length > 0 && roots.every(({ root }) => isNotSource(path, root));
+    },
+    counts: (path) =>
+      rootsOf(path).some(({ root, glob }) => !isNotSource(path, root) && (!glob || matchesGlob(path, glob))),
+  };
+}
+
+/** A go.mod that cannot be read lists nothing; the next save may mend it. */
+function onlyDirectory(cwd: string): SourceSet {
+  return { directories: new Set([cwd]), embedded: new Set(), embeddedDirectories: new Set() };
+}

@@ -1,0 +1,135 @@
+import type { ClusterApi } from '../cluster/api/client.ts';
+import type { ConfigMap, Container, EnvVar, Secret } from '../cluster/api/objects.ts';
+import type { TargetDeployment } from './discover-deployment.ts';
+
+export interface PodEnvironment {
+  values: Record<string, string>;
+  /** Variables that cannot be known here, and why. */
+  unknown: { name: string; why: string }[];
+}
+
+/** The environment that the kubelet would give the manager's container, as far as the API can tell it. */
+export async function readPodEnvironment(
+  api: ClusterApi,
+  { object, container }: TargetDeployment,
+): Promise<PodEnvironment> {
+  const namespace = object.metadata.namespace ?? 'default';
+  const read = cachedReader(api, namespace);
+  const result: PodEnvironment = { values: {}, unknown: [] };
+  for (const source of container.envFrom ?? []) await addAll(source, read, result);
+  for (const variable of container.env ?? []) {
+    const value = await readValue(variable, object, namespace, read);
+    // As the kubelet does it: what came from elsewhere may hold dollar signs of its own.
+    const isLiteral = variable.valueFrom === undefined;
+    if (value !== undefined) result.values[variable.name] = isLiteral ? expand(value, result.values) : value;
+    else if (!isOptional(variable)) result.unknown.push({ name: variable.name, why: sourceName(variable) });
+  }
+  return result;
+}
+
+async function addAll(
+  { prefix = '', configMapRef, secretRef }: NonNullable<Container['envFrom']>[number],
+  read: Reader,
+  result: PodEnvironment,
+): Promise<void> {
+  const kind = configMapRef ? 'ConfigMap' : 'Secret';
+  const reference = configMapRef ?? secretRef;
+  if (reference === undefined) return;
+  const data = await read(kind, reference.name);
+  if (data === undefined && !reference.optional) {
+    result.unknown.push({ name: `${prefix}*`, why: `${kind} ${reference.name} cannot be read` });
+  }
+  for (const [key, value] of Object.entries(data ?? {})) result.values[prefix + key] = value;
+}
+
+type Reader = (kind: 'Secret' | 'ConfigMap', name: string) => Promise<Record<string, string> | undefined>;
+
+/** Contents by key, decoded; undefined when the object is missing or may not be read. */
+function cachedReader(api: ClusterApi, namespace: string): Reader {
+  const seen = new Map<string, Promise<Record<string, string> | undefined>>();
+  return (kind, name) => {
+    const key = `${kind}/${name}`;
+    const reading = seen.get(key) ?? readData(api, kind, namespace, name);
+    seen.set(key, reading);
+    return reading;
+  };
+}
+
+async function readData(
+  api: ClusterApi,
+  kind: 'Secret' | 'ConfigMap',
+  namespace: string,
+  name: string,
+): Promise<Record<string, string> | undefined> {
+  const object = await api.get<Secret & ConfigMap>({ kind, namespace, name }).catch(() => undefined);
+  if (object === undefined) return undefined;
+  if (kind === 'ConfigMap') return object.data ?? {};
+  return Object.fromEntries(
+    Object.entries(object.data ?? {}).map(([key, value]) => [
+      key,
+      Buffer.from(value, 'base64').toString('utf8'),
+    ]),
+  );
+}
+
+async function readValue(
+  variable: EnvVar,
+  object: TargetDeployment['object'],
+  namespace: string,
+  read: Reader,
+): Promise<string | undefined> {
+  const from = variable.valueFrom;
+  if (from === undefined) return variable.value ?? '';
+  if (from.configMapKeyRef)
+    return (await read('ConfigMap', from.configMapKeyRef.name))?.[from.configMapKeyRef.key];
+  if (from.secretKeyRef) return (await read('Secret', from.secretKeyRef.name))?.[from.secretKeyRef.key];
+  if (from.fieldRef) return fieldValue(from.fieldRef.fieldPath, object, namespace);
+  return undefined;
+}
+
+/** The downward API, as far as it makes sense for a process that is no Pod. */
+function fieldValue(
+  path: string,
+  { metadata, spec }: TargetDeployment['object'],
+  namespace: string,
+): string | undefined {
+  const key = /^metadata\.(labels|annotations)\['(.+)'\]$/.exec(path);
+  if (key) return spec.template.metadata?.[key[1] as 'labels' | 'annotations']?.[key[2]!] ?? '';
+  switch (path) {
+    case 'metadata.namespace':
+      return namespace;
+    case 'metadata.name':
+      return `${metadata.name}-devloop`;
+    case 'spec.serviceAccountName':
+      return spec.template.spec.serviceAccountName ?? 'default';
+    case 'status.podIP':
+    case 'status.hostIP':
+      return '127.0.0.1';
+    default:
+      return undefined;
+  }
+}
+
+/** `$(NAME)` stands for a variable defined before, `$$` for a dollar sign. */
+function expand(value: string, known: Record<string, string>): string {
+  return value.replace(/\$\$|\$\(([A-Za-z_][\w.-]*)\)/g, (match, name: string | undefined) =>
+    match === '$$' ? '$' : (known[name!] ?? match),
+  );
+}
+
+/** Arguments may name variables in the same way. */
+export function expandArguments(args: string[], known: Record<string, string>): string[] {
+  return args.map((argument) => expand(argument, known));
+}
+
+function isOptional({ valueFrom }: EnvVar): boolean {
+  return valueFrom?.configMapKeyRef?.optional === true || valueFrom?.secretKeyRef?.optional === true;
+}
+
+function sourceName({ valueFrom }: EnvVar): string {
+  if (valueFrom?.configMapKeyRef)
+    return `key ${valueFrom.configMapKeyRef.key} of ConfigMap ${valueFrom.configMapKeyRef.name} cannot be read`;
+  if (valueFrom?.secretKeyRef)
+    return `key ${valueFrom.secretKeyRef.key} of Secret ${valueFrom.secretKeyRef.name} cannot be read`;
+  return `${valueFrom?.fieldRef?.fieldPath ?? valueFrom?.resourceFieldRef?.resource} is known to a Pod only`;
+}

@@ -1,0 +1,101 @@
+import type { ClusterApi } from '../../cluster/api/client.ts';
+import { ApiError } from '../../cluster/api/errors.ts';
+import { type ObjectRef, refOf } from '../../cluster/api/kinds.ts';
+import { sessionOf } from '../../cluster/marks/marks.ts';
+import { leaseRef } from '../../cluster/takeover/lease.ts';
+import { isAlive, type Occupant } from '../../cluster/takeover/lease-holder.ts';
+import { DevloopError } from '../../errors.ts';
+import type { Target } from '../../operator/discover.ts';
+import type { Emit } from '../../report/events.ts';
+import { here, type Place } from './machine-state.ts';
+import { isKnownDead } from './orphans.ts';
+
+/** One Lease for each Service and for the Deployment: whatever two sessions may share. */
+export function leasesOf(target: Target): ObjectRef[] {
+  const services = target.services.map(({ service }) => refOf('Service', service.metadata));
+  const deployment = target.deployment ? [refOf('Deployment', target.deployment.object.metadata)] : [];
+  return [...services, ...deployment].map(leaseRef);
+}
+
+/** Where a session on this target leaves marks. */
+export function namespacesOf(target: Target): string[] {
+  return [...new Set([target.namespace, ...target.services.map((one) => one.service.metadata.namespace!)])];
+}
+
+export function describeTarget(target: Target): string {
+  const named = target.services.map(
+    ({ service }) => `Service ${service.metadata.namespace}/${service.metadata.name}`,
+  );
+  const deployment =
+    target.deployment &&
+    `Deployment ${target.deployment.object.metadata.namespace}/${target.deployment.object.metadata.name}`;
+  return [...named, ...(deployment ? [deployment] : [])].join(', ') || 'no object of the cluster';
+}
+
+/** Asks a Lease about its holder; undefined where there is none, or it may not be read. */
+export async function occupantOf(
+  api: ClusterApi,
+  ref: ObjectRef,
+  place: Place,
+  emit: Emit,
+  signal: AbortSignal,
+): Promise<Occupant | undefined> {
+  try {
+    return await isAlive(api, ref, await here(place), emit, signal);
+  } catch (error) {
+    if (error instanceof ApiError && error.isForbidden) return undefined;
+    throw error;
+  }
+}
+
+/** Sessions whose marks stand in the way. */
+export interface InTheWay {
+  sessions: string[];
+  /** Those of them that live; only where they are to be taken over. */
+  living: Occupant[];
+}
+
+/** The dead sessions whose marks stand in the way; one that lives, or may live, is refused unless it is to be taken over. */
+export async function sessionsInTheWay(
+  api: ClusterApi,
+  target: Target,
+  place: Place,
+  takeOver: boolean,
+  emit: Emit,
+  signal: AbortSignal,
+): Promise<InTheWay> {
+  const asked = leasesOf(target).map((ref) => occupantOf(api, ref, place, emit, signal));
+  const occupants = (await Promise.all(asked)).filter((one) => one !== undefined);
+  const live = occupants.find((one) => one.alive);
+  if (live && !takeOver) throw heldBy(live, target);
+  const known = occupants.map((one) => one.session);
+  for (const session of markedSessions(target).filter((one) => !known.includes(one))) {
+    // Where Leases are forbidden, a mark alone does not say whether somebody is at work.
+    if (!takeOver && !(await isKnownDead(place, session))) throw maybeHeld(session, target);
+    known.push(session);
+  }
+  return { sessions: [...new Set(known)], living: occupants.filter((one) => one.alive) };
+}
+
+export function markedSessions(target: Target): string[] {
+  const deployment = target.deployment ? [target.deployment.object] : [];
+  const objects = [...target.services.map((one) => one.service), ...deployment];
+  return [...new Set(objects.map((object) => sessionOf(object)).filter((session) => session !== undefined))];
+}
+
+function maybeHeld(session: string, target: Target): DevloopError {
+  return new DevloopError(
+    'session.held',
+    `${describeTarget(target)} carries the mark of session ${session}, which has no Lease: whether it is still at work cannot be seen from here.`,
+    { hint: 'If nobody works on it, put it back with: devloop down' },
+  );
+}
+
+export function heldBy(live: Occupant, target: Target | undefined): DevloopError {
+  const since = live.holder ? ` since ${live.holder.since}` : '';
+  const what = target ? describeTarget(target) : (live.holder?.target ?? 'an operator');
+  const hint = live.local
+    ? 'End it with Ctrl-C in its terminal, or from here: devloop down'
+    : 'Talk to its holder; if it must be, take it from them with --take-over';
+  return new DevloopError('session.held', `${what} is held by ${live.identity}${since}.`, { hint });
+}

@@ -1,0 +1,23 @@
+import type { LocalFiles } from '../../local/files.ts';
+import type { Target } from '../../operator/discover.ts';
+import type { Way } from '../route/routing.ts';
+import type { Opened } from './context.ts';
+import type { Place } from './machine-state.ts';
+import type { Io, UpOptions } from './options.ts';
+
+/** One `up`: what all its steps share. */
+export interface Session {
+  id: string;
+  /** In the clock of performance.now(). */
+  started: number;
+  place: Place;
+  opened: Opened;
+  target: Target;
+  /** By which the reviews may come here, in the order in which they are tried; none without webhooks. */
+  ways: Way[];
+  files: LocalFiles;
+  /** All that look like absolute paths in the checkout's sources. */
+  sourcePaths: ReadonlySet<string>;
+  options: UpOptions;
+  io: Io;
+}

@@ -1,0 +1,115 @@
+import type { ClusterApi } from '../../cluster/api/client.ts';
+import { describe } from '../../cluster/api/kinds.ts';
+import { findMarked, type Marked } from '../../cluster/marks/find-marked.ts';
+import { isLeaseOf, LEASED_KINDS } from '../../cluster/takeover/lease.ts';
+import {
+  giveBackServices,
+  type Left,
+  removeCreated,
+  removeLeases,
+  removeRelays,
+  type UndoContext,
+  waitForControllerSlices,
+  wake,
+} from '../../cluster/takeover/restore.ts';
+import { DevloopError } from '../../errors.ts';
+import type { Emit } from '../../report/events.ts';
+
+export interface RestoreOptions {
+  /** How long the in-cluster manager may take to become ready. 0: do not wait. */
+  readySeconds: number;
+  /** Hears how many changes there are to be put back, before the first of them is. */
+  onFound?: ((changes: number) => void) | undefined;
+  /** Runs when the Services lead to the cluster again, while our own slices are gone: the place to see the old way answer. */
+  afterServices?: (() => Promise<void>) | undefined;
+}
+
+export interface Restored {
+  context: string;
+  changes: number;
+  left: Left[];
+}
+
+/**
+ * Puts everything back that carries a session's mark, in the order that keeps a webhook answering: the in-cluster manager wakes
+ * first, then the Services lead to it, then what was ours goes. Reads all it needs from the cluster, so it is the end of `up`,
+ * the whole of `down`, and the repair after a crash; run twice, it does nothing the second time.
+ */
+export async function restore(
+  api: ClusterApi,
+  session: string,
+  namespaces: string[],
+  options: RestoreOptions,
+  emit: Emit,
+  signal: AbortSignal,
+): Promise<Restored> {
+  const { marked, unseen } = await findMarked(api, namespaces, session);
+  options.onFound?.(changesOf(marked));
+  const context: UndoContext = { api, emit, signal, readySeconds: options.readySeconds };
+  const services = marked.filter((one) => one.ref.kind === 'Service').map((one) => one.ref);
+  const left: Left[] = [];
+  const failures: unknown[] = [];
+  // A step that fails must not keep the later ones from being tried: each of them leaves less behind.
+  const attempt = async (step: () => Promise<unknown>): Promise<void> => {
+    await step().catch((error) => failures.push(error));
+  };
+  await attempt(async () => left.push(...(await wake(context, marked))));
+  await attempt(async () => left.push(...(await giveBackServices(context, marked))));
+  if (options.readySeconds > 0)
+    await attempt(() => waitForControllerSlices(context, services, marked, 3_000));
+  await attempt(() => removeCreated(context, marked));
+  await attempt(async () => options.afterServices?.());
+  await attempt(() => removeRelays(context, marked));
+  await attempt(async () => refuseHalf(session, marked, unseen));
+  // While something is left to be put back, the Lease goes on saying whose it is.
+  if (failures.length > 0) throw failures[0];
+  await removeLeases(context, marked);
+  return {
+    context: api.context,
+    changes: changesOf(marked),
+    left: left.filter((one) => one.kept.length > 0),
+  };
+}
+
+/** A Lease says that an object of its kind may have been changed: whoever may not look for that cannot say that it is put back. */
+function refuseHalf(session: string, marked: Marked[], unseen: string[]): void {
+  const leases = marked.map(({ ref }) => ref).filter(({ kind }) => kind === 'Lease');
+  const isHidden = (place: string): boolean =>
+    leases.some((lease) =>
+      LEASED_KINDS.some((kind) => isLeaseOf(lease, kind) && place === `${kind} in ${lease.namespace}`),
+    );
+  const hidden = unseen.filter(isHidden);
+  if (hidden.length === 0) return;
+  throw new DevloopError(
+    'cluster.forbidden',
+    `Session ${session} may have changed what your account may not list: ${hidden.join(', ')}. The rest is put back.`,
+    { hint: 'devloop down, by an account that may list and patch it' },
+  );
+}
+
+/** Leases are no changes. */
+export function changesOf(marked: Marked[]): number {
+  return marked.filter((one) => one.ref.kind !== 'Lease').length;
+}
+
+/** What was kept because somebody else changed it, with the command that settles it. */
+export function reportLeft({ context, left }: Restored, emit: Emit): void {
+  for (const { ref, kept } of left) {
+    for (const { path, now, before } of kept) {
+      emit({
+        type: 'warning',
+        message: `${describe(ref)}: ${path.join('.')} was changed by somebody else to ${JSON.stringify(now ?? null)} and is kept; before devloop it was ${JSON.stringify(before ?? null)}.`,
+        hint: `kubectl --context ${context} ${ref.namespace ? `-n ${ref.namespace} ` : ''}patch ${ref.kind.toLowerCase()} ${ref.name} --type json -p '${settlingPatch(path, before)}'`,
+      });
+    }
+  }
+}
+
+/** A JSON patch: a merge patch would mix the two values where they are maps. A quote in it would end the shell's. */
+function settlingPatch(path: string[], before: unknown): string {
+  const pointer = path.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+  const patch = [
+    before === undefined ? { op: 'remove', path: pointer } : { op: 'add', path: pointer, value: before },
+  ];
+  return JSON.stringify(patch).replaceAll("'", "'\\''");
+}

@@ -1,0 +1,37 @@
+import { type HeldLease, holdLease } from '../../cluster/takeover/lease.ts';
+import { DevloopError } from '../../errors.ts';
+import { createWarner } from '../../gateway/refusals.ts';
+import type { Emit } from '../../report/events.ts';
+import { describeTarget, leasesOf } from '../context/holders.ts';
+import { holderHere } from '../context/machine-state.ts';
+import type { Session } from '../context/session.ts';
+import { nameOf } from '../route/routing.ts';
+
+/** Holds a Lease for all that is taken over, from now on. The first one that somebody else takes or deletes ends the session. */
+export async function holdLeases(
+  { opened, target, ways, id, place, io }: Session,
+  keep: (lease: HeldLease) => void,
+  ending: AbortController,
+): Promise<void> {
+  const [way] = ways;
+  const holder = await holderHere(place, describeTarget(target), way === undefined ? 'none' : nameOf(way));
+  // What keeps one Lease from being renewed keeps all of them.
+  const warn = createWarner(io.emit);
+  const emit: Emit = (event) => (event.type === 'warning' ? warn(event.message) : io.emit(event));
+  for (const ref of leasesOf(target)) {
+    const lease = await holdLease(opened.api, ref, id, holder, emit);
+    if (lease === undefined) return;
+    keep(lease);
+    void lease.lost.then((by) => ending.abort(takenOver(describeTarget(target), by)));
+  }
+}
+
+/** Looks now, and not at the next tick: what was put back by others meanwhile must not be taken over once more. */
+export async function confirmHeld(held: HeldLease[], signal: AbortSignal): Promise<void> {
+  await Promise.all(held.map((lease) => lease.update({})));
+  signal.throwIfAborted();
+}
+
+function takenOver(target: string, by: string): DevloopError {
+  return new DevloopError('session.lost', `${target} was taken over by ${by}.`, { hint: 'devloop status' });
+}
