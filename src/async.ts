@@ -1,10 +1,55 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Emit } from './report/events.ts';
+
 /**
- * Like Promise.all, but a failure waits until the others have come to rest: whoever then puts things back has to find every
- * write that was under way.
+ * Like Promise.all, but a failure waits until the others have come to rest: a restore that follows has to find every write that
+ * was under way.
  */
 export async function allDone<T>(promises: Iterable<Promise<T>>): Promise<T[]> {
   const results = await Promise.allSettled(promises);
   const failed = results.find((result) => result.status === 'rejected');
   if (failed) throw failed.reason;
   return results.map((result) => (result as PromiseFulfilledResult<T>).value);
+}
+
+/**
+ * For steps of which none has a purpose without the others: the first failure ends them all through the controller's signal, and
+ * this rejects with it, not with what another step says about being interrupted. All have come to rest by then.
+ */
+export async function allOrNone<T>(steps: Promise<T>[], ending: AbortController): Promise<T[]> {
+  const endAll = (error: unknown): never => {
+    ending.abort(error);
+    throw ending.signal.reason;
+  };
+  return await allDone(steps.map((step) => step.catch(endAll)));
+}
+
+/** Doubles from `firstMs` up to `longestMs`. `failures` counts from 0. */
+export function backOff(failures: number, firstMs: number, longestMs: number): number {
+  return Math.min(firstMs * 2 ** failures, longestMs);
+}
+
+/** False when the signal ended the wait before its time. */
+export async function sleep(ms: number, signal: AbortSignal): Promise<boolean> {
+  return await pause(ms, true, { signal }).catch(() => false);
+}
+
+const REPORT_EVERY_MS = 1_000;
+
+/** Reports each second what is being waited for, until it settles or its limit has passed. */
+export async function reportWhileWaiting<T>(
+  work: Promise<T>,
+  what: { for: string; limitSeconds: number },
+  emit: Emit,
+): Promise<T> {
+  const started = Date.now();
+  const timer = setInterval(() => {
+    const seconds = Math.round((Date.now() - started) / 1000);
+    if (seconds <= what.limitSeconds) emit({ type: 'waiting', ...what, seconds });
+  }, REPORT_EVERY_MS);
+  try {
+    return await work;
+  } finally {
+    clearInterval(timer);
+  }
 }

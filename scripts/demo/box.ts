@@ -5,7 +5,7 @@ import { startCluster, stopCluster } from '../../test/support/cluster/cluster.ts
 import { loadRelayImage } from '../../test/support/relay-image.ts';
 import { deploySample } from '../../test/support/sample-operator.ts';
 import type { Kept } from './kept.ts';
-import { type Place, Refusal, type Stage, within } from './stage.ts';
+import { type LocalMachine, Refusal, type Stage, within } from './stage.ts';
 
 type Wanted = Omit<Stage, 'place'> & { keep: boolean };
 
@@ -15,7 +15,7 @@ On any other machine the demo works in a cluster that you have (kind, minikube, 
   npm run demo -- --context NAME`;
 
 /** A real Kubernetes of one node in a box of namespaces on this machine, with the sample operator in a Pod. */
-export async function openBox({ keep, checkout, logs, narrator, signal }: Wanted): Promise<Place> {
+export async function openBox({ keep, checkout, logs, narrator, signal }: Wanted): Promise<LocalMachine> {
   narrator.chapter('A Kubernetes cluster, and an operator in it');
   const started = performance.now();
   const starting = startCluster({

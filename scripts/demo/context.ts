@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { DEPLOYMENT, NAMESPACE } from '../../test/support/sample-operator.ts';
-import { type Place, Refusal, type Stage, within } from './stage.ts';
+import { type LocalMachine, Refusal, type Stage, within } from './stage.ts';
 
 type Wanted = Omit<Stage, 'place'> & { keep: boolean; context: string };
 
@@ -13,7 +13,7 @@ const PAUSE = 'registry.k8s.io/pause:3.10';
 const execute = promisify(execFile);
 
 /** A cluster of the user's: the sample operator is used as it is deployed there, or deployed where its image can be loaded. */
-export async function openContext(wanted: Wanted): Promise<Place> {
+export async function openContext(wanted: Wanted): Promise<LocalMachine> {
   const { context, checkout, narrator, signal, keep } = wanted;
   const kubectl = async (args: string[]): Promise<string> => {
     try {
@@ -58,7 +58,7 @@ export async function openContext(wanted: Wanted): Promise<Place> {
   };
 }
 
-type Kubectl = Place['kubectl'];
+type Kubectl = LocalMachine['kubectl'];
 
 async function exists(kubectl: Kubectl, args: string[]): Promise<boolean> {
   return await kubectl(args).then(

@@ -3,7 +3,7 @@ import type { Logs } from './logs.ts';
 import type { Narrator } from './narrator.ts';
 
 /** The cluster that the demo plays in, with the sample operator deployed. */
-export interface Place extends AsyncDisposable {
+export interface LocalMachine extends AsyncDisposable {
   /** What devloop needs to find the cluster. */
   devloop: { args: string[]; env: Record<string, string> };
   /** How a person types kubectl here. */
@@ -14,7 +14,7 @@ export interface Place extends AsyncDisposable {
 }
 
 export interface Stage {
-  place: Place;
+  place: LocalMachine;
   checkout: string;
   logs: Logs;
   narrator: Narrator;

@@ -37,7 +37,7 @@ export async function follow(supervised: Supervised): Promise<void> {
         ports.gate.release();
         break;
       case 'give-notice':
-        ports.gate.giveNotice(effect.why, effect.ms);
+        ports.gate.failFast(effect.why, effect.ms);
         break;
       case 'say':
         // The end that disposal brings about is no news.

@@ -7,7 +7,7 @@ export interface Gate {
   hold(): void;
   release(): void;
   /** Nobody will answer for so many milliseconds: what cannot wait that long fails at once. Ends with the next `hold`. */
-  giveNotice(why: string, ms: number): void;
+  failFast(why: string, ms: number): void;
 }
 
 export interface ControllerPlan {

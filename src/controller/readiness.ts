@@ -29,16 +29,16 @@ const WANTS_CLIENT_CERTIFICATE = /ALERT_(BAD_CERTIFICATE|CERTIFICATE_REQUIRED)/;
 export function answersTls({ host, port }: Endpoint): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host, port, rejectUnauthorized: false });
-    const settle = (answer: boolean) => {
+    const retryOnConflict = (answer: boolean) => {
       // An orderly end: the controller would log a broken handshake.
       if (answer) socket.end();
       else socket.destroy();
       resolve(answer);
     };
-    socket.setTimeout(HANDSHAKE_MS, () => settle(false));
-    socket.once('secureConnect', () => settle(true));
+    socket.setTimeout(HANDSHAKE_MS, () => retryOnConflict(false));
+    socket.once('secureConnect', () => retryOnConflict(true));
     socket.once('error', (error: NodeJS.ErrnoException) =>
-      settle(WANTS_CLIENT_CERTIFICATE.test(error.code ?? '')),
+      retryOnConflict(WANTS_CLIENT_CERTIFICATE.test(error.code ?? '')),
     );
     // A server that closes in the middle of the handshake without a word.
     socket.once('close', () => resolve(false));

@@ -13,7 +13,7 @@ export interface Connections {
   /** Tells that a request came in, until its answer is out. */
   track(request: IncomingMessage, response: ServerResponse): void;
   /** From now on every connection gets one more answer, which closes it. Idle ones stay: closing them is for who sends. */
-  letGo(): void;
+  closeAfterNextAnswer(): void;
   /** Lets go, closes idle connections, and resolves when all that were ever used are gone; a client that is not there any more is given up. */
   drain(): Promise<void>;
   /** Closes at once what answers nothing, including connections that never got as far as a request. */
@@ -32,7 +32,7 @@ export function trackConnections(server: Server): Connections {
   const connections = new Map<string, Connection>();
   let lettingGo = false;
   let draining: Promise<void> | undefined;
-  const letGo = (): void => {
+  const closeAfterNextAnswer = (): void => {
     lettingGo = true;
     for (const { answering } of connections.values()) for (const response of answering) closeAfter(response);
   };
@@ -54,9 +54,9 @@ export function trackConnections(server: Server): Connections {
       response.once('close', () => connection.answering.delete(response));
       if (lettingGo) closeAfter(response);
     },
-    letGo,
+    closeAfterNextAnswer,
     drain() {
-      letGo();
+      closeAfterNextAnswer();
       draining ??= drainAll([...connections.values()]);
       return draining;
     },

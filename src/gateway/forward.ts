@@ -76,7 +76,7 @@ function attempt(agent: Agent | false, target: Target, review: ReviewRequest, wa
       outgoing.destroy();
       reject(signal.reason);
     };
-    const settle = (result: Answer | Failure) => {
+    const retryOnConflict = (result: Answer | Failure) => {
       signal.removeEventListener('abort', stop);
       resolve(result);
     };
@@ -85,14 +85,17 @@ function attempt(agent: Agent | false, target: Target, review: ReviewRequest, wa
       waiting.for = 'answer';
     });
     outgoing.on('error', (error: NodeJS.ErrnoException) =>
-      settle({
+      retryOnConflict({
         code: error.code,
         message: error.message,
         connected: waiting.for === 'answer',
         reused: outgoing.reusedSocket,
       }),
     );
-    outgoing.on('response', (incoming) => void readAnswer(incoming, outgoing.reusedSocket).then(settle));
+    outgoing.on(
+      'response',
+      (incoming) => void readAnswer(incoming, outgoing.reusedSocket).then(retryOnConflict),
+    );
     outgoing.end(review.body);
   });
 }

@@ -29,10 +29,10 @@ export interface Gateway extends AsyncDisposable {
   /** Lets the waiting ones go, in order. */
   release(): void;
   /** Nobody will answer for so many milliseconds: reviews whose budget ends earlier are refused at once. Ends with the next `hold`. */
-  giveNotice(why: string, ms: number): void;
+  failFast(why: string, ms: number): void;
   readonly held: number;
   /** From now on every connection gets one more answer, which closes it: a client that is busy is gone before `drain`. No way back. */
-  letGo(): void;
+  closeAfterNextAnswer(): void;
   /**
    * Lets go of the clients: idle connections are closed at once, busy ones after their answer, later ones after their first.
    * Resolves when the connections of now are gone. There is no way back.
@@ -69,11 +69,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     },
     hold: gate.hold,
     release: gate.release,
-    giveNotice: gate.giveNotice,
+    failFast: gate.failFast,
     get held() {
       return gate.held;
     },
-    letGo: connections.letGo,
+    closeAfterNextAnswer: connections.closeAfterNextAnswer,
     drain: connections.drain,
     [Symbol.asyncDispose]() {
       closed ??= close(server, connections, closing).finally(forwarder.close);

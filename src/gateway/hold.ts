@@ -3,7 +3,7 @@ export interface Gate {
   hold(): void;
   release(): void;
   /** Nobody answers for the next `ms`. Ends with the next `hold`. */
-  giveNotice(why: string, ms: number): void;
+  failFast(why: string, ms: number): void;
   /** Why nobody will answer before `deadline` (in the clock of `performance.now()`); undefined where somebody may. */
   hopeless(deadline: number): string | undefined;
   readonly held: number;
@@ -20,7 +20,7 @@ export function createGate(): Gate {
       closed = true;
       notice = undefined;
     },
-    giveNotice(why, ms) {
+    failFast(why, ms) {
       notice = { why, until: performance.now() + ms };
     },
     hopeless: (deadline) => (notice !== undefined && notice.until > deadline ? notice.why : undefined),

@@ -5,7 +5,7 @@ import { isFree, removeKeyPair } from '../certificates/files.ts';
 import { messageOf } from '../errors.ts';
 import { mentions } from '../operator/mounts.ts';
 import type { Emit } from '../report/events.ts';
-import type { Opened } from '../session/context/context.ts';
+import type { CommandContext } from '../session/context/context.ts';
 import type { UpOptions } from '../session/context/options.ts';
 import { defaultDirectory, type FoundPair, layOut } from './key-pair-files.ts';
 
@@ -23,7 +23,11 @@ export interface LocalFiles {
 }
 
 /** The controller's own files lie in the session's directory; a process of the user's looks in the user's temporary directory. */
-export function localFiles(directory: string, { config, root }: Opened, options: UpOptions): LocalFiles {
+export function localFiles(
+  directory: string,
+  { config, root }: CommandContext,
+  options: UpOptions,
+): LocalFiles {
   const temporary = options.controller ? join(directory, 'tmp') : tmpdir();
   const named = config.certificates?.directory;
   const certificates = named === undefined ? defaultDirectory(temporary) : resolve(root, named);

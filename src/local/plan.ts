@@ -7,7 +7,7 @@ import { isPortBusy } from '../machine/port.ts';
 import type { Target } from '../operator/discover.ts';
 import { expandArguments, readPodEnvironment } from '../operator/environment.ts';
 import { ownPaths } from '../operator/match.ts';
-import type { Opened } from '../session/context/context.ts';
+import type { CommandContext } from '../session/context/context.ts';
 import { controllerRecord, keptProgram } from '../session/context/machine-state.ts';
 import type { Session } from '../session/context/session.ts';
 import { localArguments } from './arguments.ts';
@@ -164,7 +164,7 @@ async function busyPorts(args: string[]): Promise<number[]> {
 
 /** A context chosen by flag or file reaches the controller through a tiny kubeconfig in front of the user's: no secret is copied. */
 function kubeconfigFor(
-  { api, chosen }: Opened,
+  { api, chosen }: CommandContext,
   directory: string,
 ): { paths: string[]; needed: NeededFiles[] } | undefined {
   const own = api.kubeconfigFiles;

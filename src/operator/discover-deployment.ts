@@ -2,8 +2,8 @@ import type { ClusterApi } from '../cluster/api/client.ts';
 import type { Container, Deployment, Service } from '../cluster/api/objects.ts';
 import { DevloopError } from '../errors.ts';
 import type { Wanted } from './discover.ts';
-import { type Candidate, unique } from './match.ts';
-import type { Hints } from './sources.ts';
+import { unique, type WebhookService } from './match.ts';
+import type { CheckoutFacts } from './sources.ts';
 import { isSelectedBy, managerContainer, mountsOf, originalSelector } from './workload.ts';
 
 /** The in-cluster manager: what is quieted while the controller runs here, and whose arguments and environment it gets. */
@@ -15,7 +15,7 @@ export interface TargetDeployment {
 
 /** A Service with the calls that lead to it. */
 interface Called {
-  candidate: Candidate;
+  candidate: WebhookService;
   service: Service;
 }
 
@@ -23,7 +23,7 @@ export async function findDeployment(
   api: ClusterApi,
   called: Called[],
   wanted: Wanted,
-  hints: Hints,
+  hints: CheckoutFacts,
 ): Promise<TargetDeployment | undefined> {
   const services = called.map((one) => one.service);
   const ports = called.flatMap(calledPorts);
@@ -105,7 +105,7 @@ const TWO_SIGNS = 4;
 async function byName(
   api: ClusterApi,
   wanted: Wanted,
-  hints: Hints,
+  hints: CheckoutFacts,
   found: (object: Deployment, source: string) => TargetDeployment,
 ): Promise<TargetDeployment | undefined> {
   const all = await api.list<Deployment>('Deployment', wanted.namespace);
@@ -131,7 +131,7 @@ async function byName(
   return found(best.object, 'named like this checkout');
 }
 
-function nameScore({ metadata, spec }: Deployment, { names }: Hints): number {
+function nameScore({ metadata, spec }: Deployment, { names }: CheckoutFacts): number {
   const { containers, serviceAccountName = 'default' } = spec.template.spec;
   // Without an account of its own it is no operator, but rather what an operator of that name manages.
   if (serviceAccountName === 'default') return 0;

@@ -4,9 +4,9 @@ import type { Service, ServicePort } from '../cluster/api/objects.ts';
 import { DevloopError } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
 import { findDeployment, type TargetDeployment } from './discover-deployment.ts';
-import { type Candidate, type Ranked, rank, unique } from './match.ts';
+import { type Ranked, rank, unique, type WebhookService } from './match.ts';
 import { listApiServices, servedApis } from './served-apis.ts';
-import type { Hints } from './sources.ts';
+import type { CheckoutFacts } from './sources.ts';
 import { listCandidates } from './webhooks.ts';
 import { isSelectedBy, originalSelector, servicePort, targetPortOf } from './workload.ts';
 
@@ -15,7 +15,7 @@ export interface TargetService {
   service: Service;
   /** `<service>.<namespace>.svc`: the name that kube-apiserver verifies, and sends as SNI. */
   serverName: string;
-  calls: Candidate['calls'];
+  calls: WebhookService['calls'];
   /** Ports that webhooks call; `name` as the Service calls it, '' for none. */
   ports: { name: string; port: number; targetPort: number }[];
 }
@@ -46,7 +46,7 @@ const atOnce: Refuse = (error) => {
 export async function discover(
   api: ClusterApi,
   wanted: Wanted,
-  reading: Hints | Promise<Hints>,
+  reading: CheckoutFacts | Promise<CheckoutFacts>,
   emit: Emit,
   refuse: Refuse = atOnce,
 ): Promise<Target> {
@@ -78,13 +78,13 @@ export async function discover(
   return target;
 }
 
-type Chosen = Candidate & { evidence: string[] };
+type Chosen = WebhookService & { evidence: string[] };
 
 async function chooseCandidates(
   api: ClusterApi,
-  candidates: Candidate[],
+  candidates: WebhookService[],
   wanted: Wanted,
-  hints: Hints,
+  hints: CheckoutFacts,
 ): Promise<Chosen[]> {
   if (wanted.services.length > 0)
     return wanted.services.map((name) => namedCandidate(name, candidates, wanted.namespace ?? api.namespace));
@@ -110,7 +110,7 @@ async function chooseCandidates(
   return best;
 }
 
-function namedCandidate(name: string, candidates: Candidate[], namespace: string): Chosen {
+function namedCandidate(name: string, candidates: WebhookService[], namespace: string): Chosen {
   const [space, service] = name.includes('/') ? (name.split('/', 2) as [string, string]) : [namespace, name];
   const matches = candidates.filter(
     (one) => one.service === service && (one.namespace === space || !name.includes('/')),
@@ -125,7 +125,7 @@ function namespaceOf(name: string, fallback: string): string {
   return name.includes('/') ? name.slice(0, name.indexOf('/')) : fallback;
 }
 
-async function readService(api: ClusterApi, candidate: Candidate): Promise<Service> {
+async function readService(api: ClusterApi, candidate: WebhookService): Promise<Service> {
   const ref: ObjectRef = { kind: 'Service', namespace: candidate.namespace, name: candidate.service };
   const service = await api.get<Service>(ref);
   if (service !== undefined) return service;
@@ -149,7 +149,7 @@ function leadsTo(service: Service, deployment: TargetDeployment | undefined, emi
 }
 
 function targetService(
-  candidate: Candidate,
+  candidate: WebhookService,
   service: Service,
   deployment: TargetDeployment | undefined,
   refuse: Refuse,
@@ -170,7 +170,7 @@ function targetService(
   return { service, serverName: `${name}.${namespace}.svc`, calls: candidate.calls, ports };
 }
 
-function noSuchPort({ calls }: Candidate, { metadata }: Service, number: number): DevloopError {
+function noSuchPort({ calls }: WebhookService, { metadata }: Service, number: number): DevloopError {
   const { namespace, name } = metadata;
   const caller = calls.find((call) => call.port === number)?.from;
   return new DevloopError(
@@ -193,7 +193,7 @@ function unresolved(
   );
 }
 
-function noWebhook(candidates: Candidate[], hints: Hints, wanted: Wanted): DevloopError {
+function noWebhook(candidates: WebhookService[], hints: CheckoutFacts, wanted: Wanted): DevloopError {
   const where = wanted.namespace === undefined ? 'the cluster' : `namespace ${wanted.namespace}`;
   const groups = [...hints.groups].slice(0, 5).join(', ') || 'none found';
   const seen =

@@ -1,7 +1,11 @@
 /** Which operator of the cluster belongs to this checkout? Pure: reads what was listed, decides by evidence. */
 
-import type { ClientConfig, CustomResourceDefinition, WebhookConfiguration } from '../cluster/api/objects.ts';
-import type { Hints } from './sources.ts';
+import type {
+  CustomResourceDefinition,
+  WebhookClient,
+  WebhookConfiguration,
+} from '../cluster/api/objects.ts';
+import type { CheckoutFacts } from './sources.ts';
 
 /** One place in the cluster that makes kube-apiserver call a webhook Service. */
 export interface WebhookCall {
@@ -15,13 +19,13 @@ export interface WebhookCall {
 }
 
 /** A webhook Service with all the calls that lead to it. */
-export interface Candidate {
+export interface WebhookService {
   namespace: string;
   service: string;
   calls: WebhookCall[];
 }
 
-export interface Ranked extends Candidate {
+export interface Ranked extends WebhookService {
   /** Why it was matched, for people. */
   evidence: string[];
   /** By what it serves; otherwise by its name and a path that others serve too. */
@@ -32,9 +36,9 @@ export interface Ranked extends Candidate {
 export function webhookServices(
   configurations: { kind: string; object: WebhookConfiguration }[],
   definitions: CustomResourceDefinition[],
-): Candidate[] {
-  const found = new Map<string, Candidate>();
-  const add = (client: ClientConfig | undefined, from: string, groups: string[]): void => {
+): WebhookService[] {
+  const found = new Map<string, WebhookService>();
+  const add = (client: WebhookClient | undefined, from: string, groups: string[]): void => {
     if (!client?.service) return;
     const { namespace, name, path, port } = client.service;
     const candidate = found.get(`${namespace}/${name}`) ?? { namespace, service: name, calls: [] };
@@ -148,7 +152,7 @@ export function ownPaths(calls: WebhookCall[]): string[] {
  * for a group of this checkout is no proof (policy engines have such rules), and neither is a path of a bundled manifest: it has
  * to be a path that the sources serve, or the conversion of a kind that they define.
  */
-export function rank(candidates: Candidate[], hints: Hints): Ranked[] {
+export function rank(candidates: WebhookService[], hints: CheckoutFacts): Ranked[] {
   const ranked = candidates.map((candidate): Ranked => {
     const paths = unique(candidate.calls.map((call) => call.path));
     const names = [...hints.names].filter(
@@ -191,7 +195,7 @@ export function rank(candidates: Candidate[], hints: Hints): Ranked[] {
 }
 
 /** controller-runtime makes paths out of group, version and kind: /validate-apps-example-com-v1-application. */
-function isDerived(path: string, hints: Hints): boolean {
+function isDerived(path: string, hints: CheckoutFacts): boolean {
   return [...hints.groups].some(
     (group) => path.startsWith(`/mutate-${dashed(group)}-`) || path.startsWith(`/validate-${dashed(group)}-`),
   );

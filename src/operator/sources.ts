@@ -2,7 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 
 /** What the files of a checkout tell about the operator that they make. */
-export interface Hints {
+export interface CheckoutFacts {
   /** API groups that the checkout defines. */
   groups: Set<string>;
   /** HTTP paths that stand in its sources. */
@@ -35,7 +35,7 @@ const MAX_BYTES = 400_000;
 const AT_ONCE = 32;
 
 /** Of no checkout. */
-export function noHints(): Hints {
+export function noCheckoutFacts(): CheckoutFacts {
   return {
     groups: new Set(),
     paths: new Set(),
@@ -46,8 +46,8 @@ export function noHints(): Hints {
 }
 
 /** Reads Go sources and YAML manifests below `root`. Nothing is parsed as a language: markers, groups and paths are recognised as text. */
-export async function readHints(root: string): Promise<Hints> {
-  const hints = noHints();
+export async function readCheckout(root: string): Promise<CheckoutFacts> {
+  const hints = noCheckoutFacts();
   const files = await sourceFiles(root);
   for (let at = 0; at < files.length; at += AT_ONCE) {
     await Promise.all(
@@ -92,7 +92,7 @@ const SOURCE_PATH = /"(\/[A-Za-z0-9][A-Za-z0-9._/-]{2,150})"/g;
 const MARKER_PATH = /\+kubebuilder:webhook:[^\n]*\bpath="?([^",\s]+)/g;
 const MANIFEST_PATH = /^\s*path:\s*["']?(\/[A-Za-z0-9][A-Za-z0-9._/-]*)/gm;
 
-function collect(text: string, file: string, hints: Hints): void {
+function collect(text: string, file: string, hints: CheckoutFacts): void {
   const all = (pattern: RegExp, into: Set<string>): void => {
     for (const match of text.matchAll(pattern)) if (match[1]) into.add(match[1]);
   };
@@ -151,7 +151,7 @@ const NAMELESS = new Set([
   ],
 ]);
 
-async function collectNames(root: string, hints: Hints): Promise<void> {
+async function collectNames(root: string, hints: CheckoutFacts): Promise<void> {
   const project = await readFile(join(root, 'PROJECT'), 'utf8').catch(() => '');
   const module = await readFile(join(root, 'go.mod'), 'utf8').catch(() => '');
   const names = [

@@ -2,11 +2,14 @@ import type { ClusterApi } from '../cluster/api/client.ts';
 import { ApiError } from '../cluster/api/errors.ts';
 import { type Kind, kindInfo, type ObjectRef } from '../cluster/api/kinds.ts';
 import type { CustomResourceDefinition, Service, WebhookConfiguration } from '../cluster/api/objects.ts';
-import { type Candidate, unique, type WebhookCall, webhookServices } from './match.ts';
-import type { Hints } from './sources.ts';
+import { unique, type WebhookCall, type WebhookService, webhookServices } from './match.ts';
+import type { CheckoutFacts } from './sources.ts';
 
 /** Every Service that kube-apiserver calls for admission, and for conversion of this checkout's own kinds; that may be read meanwhile. */
-export async function listCandidates(api: ClusterApi, hints: Hints | Promise<Hints>): Promise<Candidate[]> {
+export async function listCandidates(
+  api: ClusterApi,
+  hints: CheckoutFacts | Promise<CheckoutFacts>,
+): Promise<WebhookService[]> {
   const [validating, mutating, definitions] = await Promise.all([
     api.list<WebhookConfiguration>('ValidatingWebhookConfiguration', undefined),
     api.list<WebhookConfiguration>('MutatingWebhookConfiguration', undefined),
@@ -24,7 +27,7 @@ export async function listCandidates(api: ClusterApi, hints: Hints | Promise<Hin
 /** Who may not read CRDs goes without their conversions: they share the Service of the webhooks nearly always. */
 async function convertedDefinitions(
   api: ClusterApi,
-  reading: Hints | Promise<Hints>,
+  reading: CheckoutFacts | Promise<CheckoutFacts>,
 ): Promise<CustomResourceDefinition[]> {
   const hints = await reading;
   if (hints.groups.size === 0) return [];

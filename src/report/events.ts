@@ -62,7 +62,7 @@ export type DevloopEvent =
       answer: string;
       proof?: string;
       latencyMs?: number;
-      cure?: string;
+      hint?: string;
     }
   /** The command failed. `code` and `exitCode` are those of docs/errors.md; a bug of devloop has the code `bug` and exit code 1. */
   | { type: 'error'; code: string; message: string; hint?: string; exitCode: number };
@@ -81,10 +81,10 @@ export type Discovered =
   | 'command'
   | 'setting';
 
-export type ChangeAction = 'create' | 'change' | 'delete' | 'restore' | 'keep';
+export type ChangeAction = 'create' | 'update' | 'delete' | 'restore' | 'keep';
 
 /** good: as it should be; bad: stands in the way of `up`; doubtful: works, but may bite; note: fails, but `up` does not need it; unknown: could not be checked. */
-export type Verdict = 'good' | 'bad' | 'doubtful' | 'note' | 'unknown';
+export type Verdict = 'ok' | 'fail' | 'warn' | 'info' | 'unknown';
 
 export interface SessionStatus {
   session: string;

@@ -5,19 +5,19 @@ import type { Colour, Paint } from './paint.ts';
 type Finding = Extract<DevloopEvent, { type: 'finding' }>;
 
 const COLOURS: Record<Verdict, Colour> = {
-  good: 'green',
-  bad: 'red',
-  doubtful: 'yellow',
-  note: 'dim',
+  ok: 'green',
+  fail: 'red',
+  warn: 'yellow',
+  info: 'dim',
   unknown: 'dim',
 };
 const VERDICT_COLUMN = 8;
 const CHECK_COLUMN = 16;
 const TEXT_AT = VERDICT_COLUMN + CHECK_COLUMN + 2;
 
-/** Verdict, check and answer in columns; proof and cure below the answer. The verdict is a word, so it reads without colours. */
+/** Verdict, check and answer in columns; proof and hint below the answer. The verdict is a word, so it reads without colours. */
 export function renderFinding(
-  { verdict, check, answer, proof, latencyMs, cure }: Finding,
+  { verdict, check, answer, proof, latencyMs, hint }: Finding,
   paint: Paint,
 ): string {
   const took = latencyMs === undefined ? '' : `  ${paint('dim', `(${duration(latencyMs)})`)}`;
@@ -26,7 +26,7 @@ export function renderFinding(
   return [
     `${mark} ${check.padEnd(CHECK_COLUMN)} ${indented(answer, TEXT_AT)}${took}`,
     ...(proof === undefined ? [] : [`${below}${paint('dim', indented(factsOf(proof), TEXT_AT))}`]),
-    ...(cure === undefined ? [] : [`${below}${paint('bold', '→ next:')} ${indented(cure, TEXT_AT)}`]),
+    ...(hint === undefined ? [] : [`${below}${paint('bold', '→ next:')} ${indented(hint, TEXT_AT)}`]),
   ].join('\n');
 }
 

@@ -97,7 +97,7 @@ function labelOf({ what }: Of<'discovered'>): string {
 
 const DONE: Record<ChangeAction, string> = {
   create: 'created',
-  change: 'changed',
+  update: 'changed',
   delete: 'deleted',
   restore: 'restored',
   keep: 'kept',

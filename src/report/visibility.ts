@@ -41,7 +41,7 @@ export function isShown(event: DevloopEvent, verbosity: Verbosity): boolean {
 function shownFrom(event: DevloopEvent): Verbosity {
   // The end that devloop itself brought about is news only for whoever wants every step.
   if (event.type === 'controller.exited' && event.expected) return 'verbose';
-  if (event.type === 'finding' && ['good', 'note'].includes(event.verdict)) return 'normal';
+  if (event.type === 'finding' && ['ok', 'info'].includes(event.verdict)) return 'normal';
   return isAnswer(event) ? 'quiet' : SHOWN_FROM[event.type];
 }
 

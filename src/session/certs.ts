@@ -3,14 +3,14 @@ import { resolve } from 'node:path';
 import { DevloopError } from '../errors.ts';
 import { defaultDirectory, findKeyPair, followKeyPair, layOut } from '../local/key-pair-files.ts';
 import { discover } from '../operator/discover.ts';
-import { hintsOf, open } from './context/context.ts';
+import { checkoutFactsOf, open } from './context/context.ts';
 import type { CertsOptions, Io } from './context/options.ts';
 
 /** Fetches the webhook's key pair to where a manager that is started by hand looks for it, and follows renewals if asked to. */
 export async function certs(options: CertsOptions, io: Io): Promise<void> {
   await using opened = await open(options, io);
   const { api, config } = opened;
-  const target = await discover(api, opened.wanted, hintsOf(opened), io.emit);
+  const target = await discover(api, opened.wanted, checkoutFactsOf(opened), io.emit);
   const service = target.services[0];
   if (service === undefined) {
     throw new DevloopError(

@@ -1,6 +1,6 @@
 import { DevloopError } from '../errors.ts';
 import { checkoutRoot, open } from './context/context.ts';
-import { newSessionId, thisPlace } from './context/machine-state.ts';
+import { newSessionId, thisMachine } from './context/machine-state.ts';
 import type { DoctorOptions, Io } from './context/options.ts';
 import { certificateCheck } from './doctor/certificate.ts';
 import { type Check, type Finding, findingOf, NotChecked, standingOn } from './doctor/check.ts';
@@ -12,8 +12,8 @@ import { examine } from './doctor/examine.ts';
 import { finalizersCheck } from './doctor/finalizers.ts';
 import { askHolders, heldCheck } from './doctor/held.ts';
 import { imageCheck } from './doctor/image.ts';
+import { type DoctorRun, discoverOperator } from './doctor/operator.ts';
 import { ownersCheck } from './doctor/owners.ts';
-import { type Case, findPatient } from './doctor/patient.ts';
 import { podsCheck } from './doctor/pods.ts';
 import { portCheck } from './doctor/port.ts';
 import { programCheck } from './doctor/program.ts';
@@ -31,38 +31,38 @@ export async function doctor(options: DoctorOptions, io: Io): Promise<void> {
     return;
   }
   await using _ = opened;
-  const theCase: Case = { opened, options, io, place: thisPlace(io.env), session: newSessionId() };
-  io.emit({ type: 'note', message: conclude(await examine(allChecks(theCase), io)) });
+  const doctorRun: DoctorRun = { opened, options, io, machine: thisMachine(io.env), session: newSessionId() };
+  io.emit({ type: 'note', message: conclude(await examine(allChecks(doctorRun), io)) });
 }
 
 /** In the order in which `up` needs the things; those that it does not need come last. */
-function allChecks(theCase: Case): Check[] {
-  const { opened, io } = theCase;
+function allChecks(doctorRun: DoctorRun): Check[] {
+  const { opened, io } = doctorRun;
   const { api, root, config } = opened;
   const ownCommand = config.controller?.run !== undefined;
   const version = shared(readVersion(api));
   const reached = shared(standingOn(version, 'the cluster does not answer'));
-  const patient = shared(reached.then(() => findPatient(theCase)));
-  const rights = shared(reached.then(() => rightsOf(theCase, patient)));
-  const dead = shared(askHolders(theCase, patient));
+  const operator = shared(reached.then(() => discoverOperator(doctorRun)));
+  const rights = shared(reached.then(() => rightsOf(doctorRun, operator)));
+  const dead = shared(askHolders(doctorRun, operator));
   const toolchain = shared(judgeToolchain(root, io.env, ownCommand, io.signal));
   return [
     clusterCheck(api, version),
     accountCheck(api, reached),
-    targetCheck(patient, rights),
-    serviceCheck(patient),
+    targetCheck(operator, rights),
+    serviceCheck(operator),
     rightsCheck(api, rights),
     heldCheck(dead),
-    certificateCheck(theCase, patient),
+    certificateCheck(doctorRun, operator),
     toolchainCheck(toolchain),
-    programCheck(theCase, patient, toolchain),
-    portCheck(patient, theCase.place),
-    ...routeChecks(theCase, patient, rights),
-    endpointRoutingCheck(theCase, patient, rights),
-    podsCheck(api, patient),
-    ownersCheck(api, patient),
-    finalizersCheck(api, patient, dead),
-    imageCheck(api, root, patient),
+    programCheck(doctorRun, operator, toolchain),
+    portCheck(operator, doctorRun.machine),
+    ...routeChecks(doctorRun, operator, rights),
+    endpointRoutingCheck(doctorRun, operator, rights),
+    podsCheck(api, operator),
+    ownersCheck(api, operator),
+    finalizersCheck(api, operator, dead),
+    imageCheck(api, root, operator),
     envtestCheck(root, io.env, version),
   ];
 }

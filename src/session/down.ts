@@ -1,11 +1,11 @@
 import type { ClusterApi } from '../cluster/api/client.ts';
 import { describe, type Kind } from '../cluster/api/kinds.ts';
 import { findMarked, type Marked } from '../cluster/marks/find-marked.ts';
-import type { Occupant } from '../cluster/takeover/lease-holder.ts';
+import type { LeaseHolder } from '../cluster/takeover/lease-holder.ts';
 import { isOwnService } from '../cluster/takeover/restore.ts';
 import { open } from './context/context.ts';
-import { heldBy, occupantOf } from './context/holders.ts';
-import { type Place, thisPlace } from './context/machine-state.ts';
+import { heldBy, readHolderOf } from './context/holders.ts';
+import { type LocalMachine, thisMachine } from './context/machine-state.ts';
 import type { DownOptions, Io } from './context/options.ts';
 import { endOrphans } from './context/orphans.ts';
 import { waitUntilAnswering } from './end/answering.ts';
@@ -19,7 +19,7 @@ const READY_SECONDS = 90;
 export async function down(options: DownOptions, io: Io): Promise<void> {
   await using opened = await open(options, io, 'helpful');
   const { api, wanted } = opened;
-  const place = thisPlace(io.env);
+  const machine = thisMachine(io.env);
   const namespaces = [
     ...new Set([
       api.namespace,
@@ -41,15 +41,15 @@ export async function down(options: DownOptions, io: Io): Promise<void> {
   );
   if (sessions.size === 0) {
     io.emit({ type: 'note', message: 'Nothing is taken over here; the cluster is as it should be.' });
-    if (!options.dryRun) await endOrphans(place, io.emit);
+    if (!options.dryRun) await endOrphans(machine, io.emit);
     return;
   }
-  const refused: Occupant[] = [];
+  const refused: LeaseHolder[] = [];
   const failures: unknown[] = [];
   let left = 0;
   for (const [session, objects] of sessions) {
     // What fails in one session must not keep the next one from being put back.
-    const outcome = await endSession(api, session, objects, { namespaces, options, place, io }).catch(
+    const outcome = await endSession(api, session, objects, { namespaces, options, machine, io }).catch(
       (error) => {
         io.signal.throwIfAborted();
         failures.push(error);
@@ -59,7 +59,7 @@ export async function down(options: DownOptions, io: Io): Promise<void> {
     if (typeof outcome === 'number') left += outcome;
     else refused.push(outcome);
   }
-  if (!options.dryRun) await endOrphans(place, io.emit);
+  if (!options.dryRun) await endOrphans(machine, io.emit);
   if (failures.length > 0) throw failures[0];
   if (refused[0]) throw heldBy(refused[0], undefined);
   if (left > 0) throw incomplete(left);
@@ -68,7 +68,7 @@ export async function down(options: DownOptions, io: Io): Promise<void> {
 interface Surroundings {
   namespaces: string[];
   options: DownOptions;
-  place: Place;
+  machine: LocalMachine;
   io: Io;
 }
 
@@ -77,8 +77,8 @@ async function endSession(
   api: ClusterApi,
   session: string,
   objects: Marked[],
-  { namespaces, options, place, io }: Surroundings,
-): Promise<number | Occupant> {
+  { namespaces, options, machine, io }: Surroundings,
+): Promise<number | LeaseHolder> {
   const started = performance.now();
   if (options.dryRun) {
     for (const one of objects) {
@@ -93,7 +93,7 @@ async function endSession(
       ...objects.map((one) => one.ref.namespace).filter((one) => one !== undefined),
     ]),
   ];
-  const occupant = options.takeOver ? undefined : await livingOccupant(api, session, objects, place, io);
+  const occupant = options.takeOver ? undefined : await livingOccupant(api, session, objects, machine, io);
   if (occupant) {
     if (!(occupant.local && (await endLocal(session, occupant, io)))) return occupant;
     if ((await findMarked(api, spaces, session)).marked.length === 0) {
@@ -128,12 +128,12 @@ async function livingOccupant(
   api: ClusterApi,
   session: string,
   objects: Marked[],
-  place: Place,
+  machine: LocalMachine,
   io: Io,
-): Promise<Occupant | undefined> {
+): Promise<LeaseHolder | undefined> {
   const leases = objects.filter((one) => one.ref.kind === 'Lease');
   const occupants = await Promise.all(
-    leases.map(({ ref }) => occupantOf(api, ref, place, io.emit, io.signal)),
+    leases.map(({ ref }) => readHolderOf(api, ref, machine, io.emit, io.signal)),
   );
   return occupants.find((one) => one?.alive && one.session === session);
 }

@@ -6,7 +6,7 @@ import { findMarked, type Marked } from '../cluster/marks/find-marked.ts';
 import { holderOf } from '../cluster/takeover/lease.ts';
 import type { SessionStatus } from '../report/events.ts';
 import { open } from './context/context.ts';
-import { here, type Place, thisPlace } from './context/machine-state.ts';
+import { here, type LocalMachine, thisMachine } from './context/machine-state.ts';
 import type { Io, StatusOptions } from './context/options.ts';
 
 const LOOK_EVERY_MS = 2_000;
@@ -15,9 +15,9 @@ const LOOK_EVERY_MS = 2_000;
 export async function status(options: StatusOptions, io: Io): Promise<void> {
   const quiet: Io = { ...io, emit: (event) => event.type !== 'discovered' && io.emit(event) };
   await using opened = await open(options, quiet, 'helpful');
-  const place = thisPlace(io.env);
+  const machine = thisMachine(io.env);
   for (let last = ''; ; ) {
-    const sessions = await readSessions(opened.api, opened.wanted.namespace, place, io);
+    const sessions = await readSessions(opened.api, opened.wanted.namespace, machine, io);
     const text = JSON.stringify(sessions);
     if (text !== last) io.emit({ type: 'status', sessions });
     last = text;
@@ -30,7 +30,7 @@ export async function status(options: StatusOptions, io: Io): Promise<void> {
 async function readSessions(
   api: ClusterApi,
   namespace: string | undefined,
-  place: Place,
+  machine: LocalMachine,
   io: Io,
 ): Promise<SessionStatus[]> {
   const { marked, unseen } = await findMarked(api, [namespace ?? api.namespace], undefined, {
@@ -48,7 +48,7 @@ async function readSessions(
       sessionStatus(
         id,
         marked.filter((one) => one.session === id),
-        place,
+        machine,
       ),
     ),
   );
@@ -57,11 +57,15 @@ async function readSessions(
 /** What the holder last said of itself is no longer true. */
 const GONE = 'its devloop is gone; devloop down puts everything back';
 
-async function sessionStatus(session: string, marked: Marked[], place: Place): Promise<SessionStatus> {
+async function sessionStatus(
+  session: string,
+  marked: Marked[],
+  machine: LocalMachine,
+): Promise<SessionStatus> {
   const lease = marked.find((one) => one.ref.kind === 'Lease')?.object as Lease | undefined;
   const holder = lease && holderOf(lease);
   const objects = marked.filter((one) => one.ref.kind !== 'Lease').map((one) => describe(one.ref));
-  const state = lease === undefined ? 'unknown' : (await isLive(lease, place)) ? 'live' : 'stale';
+  const state = lease === undefined ? 'unknown' : (await isLive(lease, machine)) ? 'live' : 'stale';
   return {
     session,
     holder: lease?.spec.holderIdentity ?? 'unknown',
@@ -75,9 +79,9 @@ async function sessionStatus(session: string, marked: Marked[], place: Place): P
 }
 
 /** One look cannot observe a Lease standing still: on this machine the process decides, elsewhere the age of the last renewal is all there is. */
-async function isLive(lease: Lease, place: Place): Promise<boolean> {
+async function isLive(lease: Lease, machine: LocalMachine): Promise<boolean> {
   const holder = holderOf(lease);
-  const { isHere, isRunning } = await here(place);
+  const { isHere, isRunning } = await here(machine);
   if (holder && isHere(holder)) return await isRunning(holder);
   const age = Date.now() - Date.parse(lease.spec.renewTime ?? '');
   return age < (lease.spec.leaseDurationSeconds ?? 15) * 1000;

@@ -1,7 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { allOrNone } from '../all-or-none.ts';
-import { allDone } from '../async.ts';
+import { allDone, allOrNone } from '../async.ts';
 import type { HeldLease } from '../cluster/takeover/lease.ts';
 import { createSupervisor, type Gate, type Supervisor } from '../controller/supervisor.ts';
 import { DevloopError, messageOf } from '../errors.ts';
@@ -13,7 +12,7 @@ import type { Emit } from '../report/events.ts';
 import { open } from './context/context.ts';
 import { healthAfter, STARTING, wordsFor } from './context/health.ts';
 import { describeTarget } from './context/holders.ts';
-import { newSessionId, thisPlace } from './context/machine-state.ts';
+import { newSessionId, thisMachine } from './context/machine-state.ts';
 import type { Io, UpOptions } from './context/options.ts';
 import { claimDirectory, endOrphans } from './context/orphans.ts';
 import type { Session } from './context/session.ts';
@@ -31,16 +30,16 @@ import { quietManager } from './start/pause-manager.ts';
 export async function up(options: UpOptions, io: Io): Promise<void> {
   const started = performance.now();
   await using opened = await open(options, io);
-  const place = thisPlace(io.env);
-  const found = await findTarget(opened, options, io, place);
+  const machine = thisMachine(io.env);
+  const found = await findTarget(opened, options, io, machine);
   if (options.dryRun) {
     const id = '<session>';
-    const files = localFiles(join(place.stateDirectory, id), opened, options);
-    return await tellPlan({ ...found, id, started, place, opened, files, options, io });
+    const files = localFiles(join(machine.stateDirectory, id), opened, options);
+    return await tellPlan({ ...found, id, started, machine, opened, files, options, io });
   }
-  await endOrphans(place, io.emit);
+  await endOrphans(machine, io.emit);
   const id = newSessionId();
-  const directory = await claimDirectory(place, id);
+  const directory = await claimDirectory(machine, id);
   const files = localFiles(directory, opened, options);
   await mkdir(join(directory, 'tmp'), { recursive: true, mode: 0o700 });
   // Where the user's own process looks; what a user's setting names may be wanted afterwards.
@@ -49,7 +48,7 @@ export async function up(options: UpOptions, io: Io): Promise<void> {
   const { context } = opened.api;
   io.emit({ type: 'session.started', session: id, context, target: describeTarget(found.target) });
   try {
-    await run({ ...found, id, started, place, opened, files, options, io });
+    await run({ ...found, id, started, machine, opened, files, options, io });
   } finally {
     await removeLocalFiles(directory);
   }
@@ -152,7 +151,7 @@ async function prepareController(
   const gate: Gate = {
     hold: () => route()?.gateways.hold(),
     release: () => route()?.gateways.release(),
-    giveNotice: (why, ms) => route()?.gateways.giveNotice(why, ms),
+    failFast: (why, ms) => route()?.gateways.failFast(why, ms),
   };
   return createSupervisor(plan, { gate, emit, signal });
 }

@@ -25,12 +25,12 @@ const UP: Moment[] = [
   type('session.started'),
   type('build.started'),
   type('route.proven', 'the first probe'),
-  change('change', 'Service'),
+  change('update', 'Service'),
   change('create', 'EndpointSlice'),
-  change('change', 'Endpoints'),
+  change('update', 'Endpoints'),
   change('delete', 'EndpointSlice'),
   ['the second probe', (event) => event.type === 'route.proven' && event.service.startsWith(NAMESPACE)],
-  change('change', 'Deployment'),
+  change('update', 'Deployment'),
   type('controller.started'),
   type('controller.ready'),
   type('session.ready'),
@@ -144,7 +144,7 @@ describe('kill -9', () => {
     expect(await up.exited, up.log()).toBe(4);
     expect(up.events.at(-1)).toMatchObject({ type: 'error', code: 'session.lost' });
     const changed = up.events.flatMap((event) =>
-      event.type === 'change' && event.action === 'change' ? [event.object] : [],
+      event.type === 'change' && event.action === 'update' ? [event.object] : [],
     );
     expect(changed).toEqual([]);
     await rm(settings);

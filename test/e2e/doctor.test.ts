@@ -194,14 +194,14 @@ describe('one broken thing', () => {
     const { code, log, of } = await doctor([], { env: { KUBECONFIG } });
     expect(code, log).toBe(3);
     expect(of('account')[0]!.answer).toBe('half');
-    expect(of('rights')[0]).toMatchObject({ verdict: 'bad', cure: expect.stringContaining('auth can-i') });
+    expect(of('rights')[0]).toMatchObject({ verdict: 'fail', hint: expect.stringContaining('auth can-i') });
     expect(of('rights')[0]!.answer).toContain(`create, update, delete  endpoints in namespace ${NAMESPACE}`);
     expect(of('rights')[0]!.answer).toContain(`patch  deployments.apps in namespace ${NAMESPACE}`);
     for (const check of ['route direct', 'endpoint routing'])
       expect(of(check)).toMatchObject([
         { verdict: 'unknown', answer: 'not checked: the rights to probe it are missing' },
       ]);
-    expect(of('certificate')[0]!.verdict).toBe('good');
+    expect(of('certificate')[0]!.verdict).toBe('ok');
   });
 
   it('the certificate is for other names: 7', async () => {
@@ -215,11 +215,11 @@ describe('one broken thing', () => {
       const { code, log, of } = await doctor();
       expect(code, log).toBe(7);
       expect(of('certificate')[0]).toMatchObject({
-        verdict: 'bad',
+        verdict: 'fail',
         answer: expect.stringContaining('it names only other.example.svc'),
-        cure: expect.stringContaining(`kubectl -n ${NAMESPACE} describe secret wrong-names`),
+        hint: expect.stringContaining(`kubectl -n ${NAMESPACE} describe secret wrong-names`),
       });
-      expect(of('route direct')[0]!.verdict).toBe('good');
+      expect(of('route direct')[0]!.verdict).toBe('ok');
     } finally {
       await rm(join(checkout, 'devloop.yaml'));
       await inNamespace('delete', 'secret', 'wrong-names');
@@ -247,9 +247,9 @@ describe('one broken thing', () => {
       const { code, log, of } = await doctor();
       expect(code, log).toBe(7);
       expect(of('certificate')[0]).toMatchObject({
-        verdict: 'bad',
+        verdict: 'fail',
         answer: expect.stringContaining('it does not chain to the caBundle'),
-        cure: expect.stringContaining('describe certificate application-operator-serving-cert'),
+        hint: expect.stringContaining('describe certificate application-operator-serving-cert'),
       });
     });
   });
@@ -259,10 +259,10 @@ describe('one broken thing', () => {
       const { code, log, of } = await doctor();
       expect(code, log).toBe(2);
       expect(of('service')).toMatchObject([
-        { verdict: 'bad', answer: expect.stringMatching(/has no port 8443, though Validating.* calls it/) },
+        { verdict: 'fail', answer: expect.stringMatching(/has no port 8443, though Validating.* calls it/) },
       ]);
-      expect(of('target')[0]!.verdict).toBe('good');
-      expect(of('route direct')[0]!.verdict).toBe('good');
+      expect(of('target')[0]!.verdict).toBe('ok');
+      expect(of('route direct')[0]!.verdict).toBe('ok');
     });
   });
 
@@ -273,9 +273,9 @@ describe('one broken thing', () => {
     try {
       const { code, log, of } = await doctor();
       expect(code, log).toBe(2);
-      expect(of('service')).toMatchObject([{ verdict: 'bad', answer: expect.stringContaining('"nope"') }]);
+      expect(of('service')).toMatchObject([{ verdict: 'fail', answer: expect.stringContaining('"nope"') }]);
       expect(of('port')[0]).toMatchObject({ verdict: 'unknown' });
-      expect(of('certificate')[0]!.verdict).toBe('good');
+      expect(of('certificate')[0]!.verdict).toBe('ok');
     } finally {
       const value = spec.ports[0].targetPort;
       await patched(['-n', NAMESPACE, 'service', SERVICE], [{ op: 'replace', path, value }]);
@@ -289,9 +289,9 @@ describe('one broken thing', () => {
       const { code, log, of } = await doctor();
       expect(code, log).toBe(6);
       expect(of('port')[0]).toMatchObject({
-        verdict: 'bad',
+        verdict: 'fail',
         answer: expect.stringContaining(`process ${process.pid}`),
-        cure: expect.stringContaining(`kill ${process.pid}`),
+        hint: expect.stringContaining(`kill ${process.pid}`),
       });
     } finally {
       await new Promise((resolve) => server.close(resolve));
@@ -306,7 +306,7 @@ describe('one broken thing', () => {
     const live = await doctor();
     expect(live.code, live.log).toBe(4);
     expect(live.of('session')[0]).toMatchObject({
-      verdict: 'bad',
+      verdict: 'fail',
       answer: expect.stringContaining(`(pid ${up.pid})`),
     });
     expect(live.of('pods')[0]!.answer).toContain('taken over by session');
@@ -316,18 +316,18 @@ describe('one broken thing', () => {
       const dead = await doctor();
       expect(dead.code, dead.log).toBe(0);
       expect(dead.of('session')[0]).toMatchObject({
-        verdict: 'doubtful',
-        cure: expect.stringMatching(/^devloop down/),
+        verdict: 'warn',
+        hint: expect.stringMatching(/^devloop down/),
       });
       expect(dead.of('port')[0]).toMatchObject({
-        verdict: 'doubtful',
+        verdict: 'warn',
         answer: expect.stringContaining('a killed session left behind'),
       });
     } finally {
       expect((await runDevloop(['down'], { cwd: checkout, env: env() })).code).toBe(0);
     }
-    await eventually(async () => expect((await doctor()).of('pods')[0]!.verdict).toBe('good'));
-    expect((await doctor()).of('session')[0]!.verdict).toBe('good');
+    await eventually(async () => expect((await doctor()).of('pods')[0]!.verdict).toBe('ok'));
+    expect((await doctor()).of('session')[0]!.verdict).toBe('ok');
   }, 300_000);
 
   it('an object waits on a finalizer while the Deployment is at 0: a doubt', async () => {
@@ -339,7 +339,7 @@ describe('one broken thing', () => {
     await cluster.kubectl(['apply', '-f', '-'], { input: manifest });
     await cluster.kubectl(['delete', kind, 'leaving', '--wait=false']);
     expect((await doctor()).of('finalizers')[0]).toMatchObject({
-      verdict: 'good',
+      verdict: 'ok',
       answer: expect.stringContaining('can take'),
     });
     await inNamespace('scale', `deployment/${DEPLOYMENT}`, '--replicas=0');
@@ -347,16 +347,16 @@ describe('one broken thing', () => {
       const quiet = await eventually(async () => {
         const found = await doctor();
         expect(found.of('pods')[0]).toMatchObject({
-          verdict: 'doubtful',
+          verdict: 'warn',
           answer: expect.stringContaining('no ready endpoint'),
         });
         return found;
       });
       expect(quiet.code, quiet.log).toBe(0);
       expect(quiet.of('finalizers')[0]).toMatchObject({
-        verdict: 'doubtful',
+        verdict: 'warn',
         answer: expect.stringMatching(/Application default\/leaving \(.*example\.com\/held/),
-        cure: expect.stringContaining(`scale deployment ${DEPLOYMENT} --replicas=1`),
+        hint: expect.stringContaining(`scale deployment ${DEPLOYMENT} --replicas=1`),
       });
       expect(quiet.of('image')[0]!.answer).toContain('no Pod of the manager runs');
     } finally {
@@ -372,9 +372,9 @@ describe('one broken thing', () => {
     const { code, log, of, events } = await doctor(['--address', BLACK_HOLE]);
     expect(code, log).toBe(5);
     expect(of('route direct')[0]).toMatchObject({
-      verdict: 'bad',
+      verdict: 'fail',
       answer: expect.stringMatching(/203\.0\.113\.7 \(.*\): .*(deadline|time|route|refused)/),
-      cure: expect.stringContaining('--address'),
+      hint: expect.stringContaining('--address'),
     });
     expect(events.filter((one) => one.type === 'waiting').length).toBeGreaterThan(0);
     expect(events.at(-1)).toMatchObject({ type: 'error', code: 'route.none', exitCode: 5 });
@@ -390,12 +390,12 @@ describe('one broken thing', () => {
       const { code, log, of, events } = await doctor(['--route', 'auto', ...flags]);
       expect(code, log).toBe(0);
       expect(of(`route ${name}`)[0]).toMatchObject({
-        verdict: 'note',
+        verdict: 'info',
         answer: expect.stringMatching(/^not needed, .*\n.*/),
-        cure: expect.any(String),
+        hint: expect.any(String),
       });
       expect(of(`route ${name}`)[0]!.answer).toContain(cause);
-      expect(of(`route ${other}`)[0]!.verdict).toBe('good');
+      expect(of(`route ${other}`)[0]!.verdict).toBe('ok');
       expect(events.at(-1)).toMatchObject({ type: 'note', message: '`devloop up` would work.' });
     },
   );
@@ -441,14 +441,14 @@ describe('one broken thing', () => {
     const local = await doctor([], { cwd: sample.directory, env: { GOTOOLCHAIN: 'local' } });
     expect(local.code, local.log).toBe(6);
     expect(local.of('toolchain')[0]).toMatchObject({
-      verdict: 'bad',
+      verdict: 'fail',
       answer: expect.stringContaining('go 1.99.0'),
     });
     const auto = await doctor([], { cwd: sample.directory, env: { GOTOOLCHAIN: 'auto' } });
     expect(auto.code, auto.log).toBe(0);
     expect(auto.of('toolchain')[0]).toMatchObject({
-      verdict: 'doubtful',
-      cure: expect.stringContaining('go.dev/dl'),
+      verdict: 'warn',
+      hint: expect.stringContaining('go.dev/dl'),
     });
     expect(auto.of('program')[0]!.answer).toMatch(/^not checked: Go/);
   });
@@ -458,9 +458,9 @@ describe('one broken thing', () => {
     await writeFile(join(scratch, 'config'), text);
     const { code, log, of } = await doctor([], { env: { KUBECONFIG: join(scratch, 'config') } });
     expect(code, log).toBe(3);
-    expect(of('cluster')[0]!.verdict).toBe('bad');
+    expect(of('cluster')[0]!.verdict).toBe('fail');
     expect(of('target')[0]!.answer).toBe('not checked: the cluster does not answer');
-    expect(of('toolchain')[0]!.verdict).toBe('good');
+    expect(of('toolchain')[0]!.verdict).toBe('ok');
   });
 
   it('the image is older than an edit: a doubt', async () => {
@@ -474,7 +474,7 @@ describe('one broken thing', () => {
     git('add', '.');
     git('commit', '-q', '-m', 'all');
     expect((await doctor([], { cwd: sample.directory })).of('image')[0]).toMatchObject({
-      verdict: 'doubtful',
+      verdict: 'warn',
       proof: expect.stringMatching(
         /runs docker.io\/library\/application-operator:dev since .* is commit [0-9a-f]{9}/,
       ),
@@ -499,9 +499,9 @@ describe('an owner that may fight', () => {
     await annotate(`argocd.argoproj.io/tracking-id=${tracking}`);
     try {
       expect(await owners()).toMatchObject({
-        verdict: 'doubtful',
+        verdict: 'warn',
         answer: expect.stringMatching(/^Argo CD shop owns .* may write/),
-        cure: expect.stringContaining('kubectl -n argocd patch application shop'),
+        hint: expect.stringContaining('kubectl -n argocd patch application shop'),
       });
       await cluster.kubectl(['apply', '-f', '-'], { input: ARGO_CRD });
       await cluster.kubectl([
@@ -523,7 +523,7 @@ describe('an owner that may fight', () => {
       ];
       await cluster.kubectl(['-n', 'default', ...words]);
       expect(await owners()).toMatchObject({
-        verdict: 'good',
+        verdict: 'ok',
         answer: expect.stringContaining('leaves them alone'),
       });
     } finally {
@@ -532,15 +532,15 @@ describe('an owner that may fight', () => {
   });
 
   it.each([
-    ['Flux', 'kustomize.toolkit.fluxcd.io/name=shop', 'patch kustomization shop', 'doubtful'],
-    ['OLM', 'olm.owner=shop.v1.0.0', 'installPlanApproval', 'doubtful'],
+    ['Flux', 'kustomize.toolkit.fluxcd.io/name=shop', 'patch kustomization shop', 'warn'],
+    ['OLM', 'olm.owner=shop.v1.0.0', 'installPlanApproval', 'warn'],
   ])('%s', async (who, sign, cure, verdict) => {
     await label(sign);
     try {
       expect(await owners()).toMatchObject({
         verdict,
         answer: expect.stringContaining(who),
-        cure: expect.stringContaining(cure),
+        hint: expect.stringContaining(cure),
       });
     } finally {
       await label(`${sign.split('=')[0]}-`);
@@ -551,7 +551,7 @@ describe('an owner that may fight', () => {
     await annotate('meta.helm.sh/release-name=shop');
     try {
       expect(await owners()).toMatchObject({
-        verdict: 'good',
+        verdict: 'ok',
         answer: expect.stringMatching(/Helm .*shop .*upgrade/),
       });
     } finally {
@@ -571,10 +571,10 @@ it('sees that kube-apiserver dials endpoints itself', async () => {
   await other.kubectl(['apply', '-f', '-'], { input: JSON.stringify(manifest) });
   const { of, log } = await doctor(['--service', 'default/hook'], { env: { KUBECONFIG: other.kubeconfig } });
   expect(of('endpoint routing')[0], log).toMatchObject({
-    verdict: 'good',
+    verdict: 'ok',
     answer: expect.stringMatching(/^on:/),
   });
-  expect(of('route direct')[0]!.verdict, log).toBe('good');
+  expect(of('route direct')[0]!.verdict, log).toBe('ok');
 }, 600_000);
 
 const ARGO_CRD = `

@@ -124,7 +124,7 @@ const env = (): Record<string, string> => ({ KUBECONFIG: cluster.kubeconfig, CGO
 const start = (): DevloopRun => startDevloop(['up'], { cwd: checkout.directory, env: env() });
 const review = (): Promise<string> =>
   cluster
-    .kubectl(['apply', '--dry-run=server', '-f', '-'], { input: application('bad', '') })
+    .kubectl(['apply', '--dry-run=server', '-f', '-'], { input: application('fail', '') })
     .then(String, (error: Error) => error.message);
 
 it('a manager that looks where its sources say, in a mounted file, and in a file of its Pod runs without configuration', async () => {

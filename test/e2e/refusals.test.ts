@@ -444,7 +444,7 @@ describe('devloop refuses', () => {
       ]);
     };
 
-    async function settle(events: DevloopRun['events']): Promise<void> {
+    async function retryOnConflict(events: DevloopRun['events']): Promise<void> {
       const kept = events.filter((event) => event.type === 'warning' && event.message.includes('is kept'));
       expect(kept.map((event) => event.type === 'warning' && event.message)).toEqual([
         expect.stringMatching(
@@ -472,7 +472,7 @@ describe('devloop refuses', () => {
       await meddle();
       up.signal('SIGINT');
       expect(await up.exited, up.log()).toBe(4);
-      await settle(up.events);
+      await retryOnConflict(up.events);
     });
 
     it('to overwrite it on down', async () => {
@@ -484,7 +484,7 @@ describe('devloop refuses', () => {
       await up.exited;
       const { code, events, log } = await runDevloop(['down'], { cwd: scratch, env: env() });
       expect(code, log).toBe(4);
-      await settle(events);
+      await retryOnConflict(events);
       expect(await isRunning(pid)).toBe(false);
       expect((await runDevloop(['down'], { cwd: scratch, env: env() })).code).toBe(0);
     });
@@ -512,11 +512,11 @@ describe('devloop refuses', () => {
       const message = await refuses(['up'], { code: 'target.ambiguous', message: /equally well/, hint });
       expect(message).toContain(`${NAMESPACE}/${SERVICE}`);
       expect(message).toContain(`${SECOND}/${SECOND_SERVICE}`);
-      for (const cure of [
+      for (const hint of [
         ['-n', SECOND],
         ['--service', `${SECOND}/${SECOND_SERVICE}`],
       ]) {
-        const { code, events, log } = await runDevloop(['up', '--dry-run', ...cure], {
+        const { code, events, log } = await runDevloop(['up', '--dry-run', ...hint], {
           cwd: checkout,
           env: env(),
         });

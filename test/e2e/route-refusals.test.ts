@@ -188,7 +188,7 @@ describe('a route that cannot be taken is one clear error, and leaves the cluste
       await sshd.stop();
       await up.waitFor('route.lost');
       const asked = cluster.kubectl(['apply', '--dry-run=server', '-f', '-'], {
-        input: application('bad', ''),
+        input: application('fail', ''),
       });
       await expect(asked).rejects.toThrow(/failed calling webhook/);
       await sshd.restart(['GatewayPorts no']);

@@ -55,7 +55,7 @@ describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
       startDevloop(['up', ...args], { cwd: checkout.directory, env: variables });
     const answer = (): Promise<string> =>
       cluster
-        .kubectl(['apply', '--dry-run=server', '-f', '-'], { input: application('bad', '') })
+        .kubectl(['apply', '--dry-run=server', '-f', '-'], { input: application('fail', '') })
         .then(String, (error: Error) => error.message);
 
     /** Changes what the local webhook says; returns the new text. */

@@ -64,7 +64,7 @@ describe('what sshd permits', () => {
     await expect(ask(opened.route.portFor(target.port))).rejects.toThrow('ECONNREFUSED');
     const explanation = await opened.route.explain();
     expect(explanation?.cause).toMatch(/listens on its loopback address only/);
-    expect(explanation?.cure).toContain('GatewayPorts clientspecified');
+    expect(explanation?.hint).toContain('GatewayPorts clientspecified');
   });
 
   it('says so without being able to look, from the refusal alone', async () => {

@@ -73,26 +73,26 @@ describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
     });
 
     it('answers reviews with the local code', async () => {
-      await expect(apply('bad', '')).rejects.toThrow(LOCAL);
+      await expect(apply('fail', '')).rejects.toThrow(LOCAL);
     });
 
     it('reconciles with the local code: create, update, delete through the finalizer', async () => {
-      await apply('good', 'devloop.test/pause:1');
+      await apply('ok', 'devloop.test/pause:1');
       await eventually(async () =>
-        expect(await cluster.kubectl(['get', 'deployment', 'good', '-o', 'jsonpath={.spec.replicas}'])).toBe(
+        expect(await cluster.kubectl(['get', 'deployment', 'ok', '-o', 'jsonpath={.spec.replicas}'])).toBe(
           '1',
         ),
       );
-      await apply('good', 'devloop.test/pause:1', ', replicas: 3');
+      await apply('ok', 'devloop.test/pause:1', ', replicas: 3');
       await eventually(async () =>
-        expect(await cluster.kubectl(['get', 'deployment', 'good', '-o', 'jsonpath={.spec.replicas}'])).toBe(
+        expect(await cluster.kubectl(['get', 'deployment', 'ok', '-o', 'jsonpath={.spec.replicas}'])).toBe(
           '3',
         ),
       );
       expect(
-        await cluster.kubectl(['get', 'application', 'good', '-o', 'jsonpath={.metadata.finalizers}']),
+        await cluster.kubectl(['get', 'application', 'ok', '-o', 'jsonpath={.metadata.finalizers}']),
       ).toContain('finalizer');
-      await cluster.kubectl(['delete', 'application', 'good', '--timeout=30s']);
+      await cluster.kubectl(['delete', 'application', 'ok', '--timeout=30s']);
       await eventually(async () =>
         expect(await cluster.kubectl(['get', 'deployments', '-o', 'name'])).toBe(''),
       );
@@ -102,7 +102,7 @@ describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
       const outcomes: string[] = [];
       let going = true;
       const load = (async () => {
-        while (going) outcomes.push(await apply('bad', '').then(String, (error: Error) => error.message));
+        while (going) outcomes.push(await apply('fail', '').then(String, (error: Error) => error.message));
       })();
       await edit(LOCAL, `${LOCAL}, twice`);
       await up.waitFor('controller.replaced', undefined, 120_000);
@@ -116,7 +116,7 @@ describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
       await edit('package v1', 'package v1\n\nfunc broken() { return 1 }');
       const failed = await up.waitFor('build.failed', undefined, 120_000);
       expect(failed.output).toMatch(/too many return values|internal\/webhook/);
-      await expect(apply('bad', '')).rejects.toThrow(`${LOCAL}, twice`);
+      await expect(apply('fail', '')).rejects.toThrow(`${LOCAL}, twice`);
       await edit('\n\nfunc broken() { return 1 }', '');
     });
 
@@ -145,7 +145,7 @@ describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
       await second.waitFor('session.ready', undefined, 120_000);
       expect(await up.exited, up.log()).toBe(130);
       up = second;
-      await expect(apply('bad', '')).rejects.toThrow(`${LOCAL}, twice`);
+      await expect(apply('fail', '')).rejects.toThrow(`${LOCAL}, twice`);
     });
 
     it('puts everything back on Ctrl-C, and loses no review', async () => {
@@ -155,7 +155,7 @@ describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
       });
       expect(lost).toEqual([]);
       expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
-      await expect(apply('bad', '')).rejects.toThrow(MESSAGE);
+      await expect(apply('fail', '')).rejects.toThrow(MESSAGE);
     });
   },
 );

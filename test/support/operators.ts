@@ -5,7 +5,7 @@ import type {
   Service,
   WebhookConfiguration,
 } from '../../src/cluster/api/objects.ts';
-import type { Hints } from '../../src/operator/sources.ts';
+import type { CheckoutFacts } from '../../src/operator/sources.ts';
 import { type FakeCluster, fakeCluster } from './fake-cluster.ts';
 
 /** An installed operator, as its manifests left it in the cluster. */
@@ -97,7 +97,7 @@ export function clusterWithTable(): FakeCluster {
   return cluster;
 }
 
-export function hints(groups: string[], paths: string[], names: string[]): Hints {
+export function hints(groups: string[], paths: string[], names: string[]): CheckoutFacts {
   return {
     groups: new Set(groups),
     paths: new Set(paths),

@@ -162,7 +162,7 @@ export interface EndpointSlice extends KubeObject {
   ports?: { name?: string; port?: number; protocol?: string }[];
 }
 
-export interface ClientConfig {
+export interface WebhookClient {
   url?: string;
   caBundle?: string;
   service?: { namespace: string; name: string; path?: string; port?: number };
@@ -176,7 +176,7 @@ export interface ApiService extends KubeObject {
 export interface WebhookConfiguration extends KubeObject {
   webhooks?: {
     name: string;
-    clientConfig: ClientConfig;
+    clientConfig: WebhookClient;
     failurePolicy?: string;
     timeoutSeconds?: number;
     rules?: { apiGroups?: string[]; resources?: string[] }[];
@@ -184,7 +184,7 @@ export interface WebhookConfiguration extends KubeObject {
 }
 
 export interface CustomResourceDefinition extends KubeObject {
-  spec: { group: string; conversion?: { strategy: string; webhook?: { clientConfig?: ClientConfig } } };
+  spec: { group: string; conversion?: { strategy: string; webhook?: { clientConfig?: WebhookClient } } };
 }
 
 export interface Lease extends KubeObject {

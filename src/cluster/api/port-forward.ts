@@ -83,21 +83,21 @@ const BEGUN = 'begun';
 /** Both channels begin with the number of the port. */
 function begun(stream: Duplex, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const settle = (outcome: () => void) => () => {
+    const retryOnConflict = (outcome: () => void) => () => {
       signal.removeEventListener('abort', abandon);
       stream.removeAllListeners(BEGUN).off('error', fail).off('close', close);
       outcome();
     };
     // Stays: what breaks before the caller listens must not count as an error that nobody handles.
     stream.on('error', () => {});
-    const abandon = settle(() => {
+    const abandon = retryOnConflict(() => {
       stream.destroy();
       reject(signal.reason);
     });
-    const fail = (error: Error): void => settle(() => reject(error))();
-    const close = settle(() => reject(new Error('closed before it had begun')));
+    const fail = (error: Error): void => retryOnConflict(() => reject(error))();
+    const close = retryOnConflict(() => reject(new Error('closed before it had begun')));
     signal.addEventListener('abort', abandon);
-    stream.once(BEGUN, settle(resolve)).on('error', fail).on('close', close);
+    stream.once(BEGUN, retryOnConflict(resolve)).on('error', fail).on('close', close);
   });
 }
 

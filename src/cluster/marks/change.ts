@@ -36,7 +36,7 @@ export async function applyChange(
   wanted: WantedChange,
   emit: Emit,
 ): Promise<void> {
-  await settle(wanted.ref, async () => {
+  await retryOnConflict(wanted.ref, async () => {
     const object = await api.get<KubeObject>(wanted.ref);
     if (object === undefined) throw gone(wanted.ref);
     const holder = sessionOf(object);
@@ -52,7 +52,7 @@ export async function applyChange(
     }
     wanted.check?.(object);
     await patchSeen(api, wanted.ref, object, changePatch(object, session, wanted.fields));
-    emit({ type: 'change', action: 'change', object: describe(wanted.ref), detail: wanted.detail });
+    emit({ type: 'change', action: 'update', object: describe(wanted.ref), detail: wanted.detail });
   });
 }
 
@@ -68,7 +68,7 @@ export async function undoChange(
 ): Promise<Kept[]> {
   // Remembered over the tries: where the answer of a patch was lost, the next look finds nothing left to tell.
   let kept: Kept[] = [];
-  await settle(ref, async () => {
+  await retryOnConflict(ref, async () => {
     const object = await api.get<KubeObject>(ref);
     if (object === undefined || sessionOf(object) !== session) return;
     if (undoOf(object) === undefined) {
@@ -120,7 +120,7 @@ export async function createMarked<T extends KubeObject>(
   object: T,
   emit: Emit,
 ): Promise<T> {
-  return await settle(ref, async () => {
+  return await retryOnConflict(ref, async () => {
     try {
       const created = await api.create<T>(ref, object);
       emit({ type: 'change', action: 'create', object: describe(ref), detail: '' });
@@ -143,7 +143,7 @@ function foreign(ref: ObjectRef): DevloopError {
 }
 
 /** Repeats a look-decide-write round while the API server answers that somebody wrote in between, a bounded number of times. */
-export async function settle<T>(ref: ObjectRef, round: () => Promise<T>): Promise<T> {
+export async function retryOnConflict<T>(ref: ObjectRef, round: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await round();

@@ -7,7 +7,7 @@ import { sessionOf } from '../marks/marks.ts';
 import { type Holder, holderOf, LEASE_SECONDS } from './lease.ts';
 
 /** Somebody who holds, or held, an operator. */
-export interface Occupant {
+export interface LeaseHolder {
   session: string;
   identity: string;
   holder: Holder | undefined;
@@ -23,13 +23,13 @@ export interface Here {
 }
 
 /** Whether a Lease's session lives: known at once for processes of this machine, observed for its whole duration otherwise. */
-export async function isAlive(
+export async function readHolder(
   api: ClusterApi,
   ref: ObjectRef,
   here: Here,
   emit: Emit,
   signal: AbortSignal,
-): Promise<Occupant | undefined> {
+): Promise<LeaseHolder | undefined> {
   const lease = await api.get<Lease>(ref);
   const session = lease && sessionOf(lease);
   if (lease === undefined || session === undefined) return undefined;

@@ -6,7 +6,7 @@ import type { Emit } from '../../report/events.ts';
 import type { ClusterApi } from '../api/client.ts';
 import { describe, type ObjectRef, refOf } from '../api/kinds.ts';
 import type { EndpointSlice, Endpoints, KubeObject, Service } from '../api/objects.ts';
-import { applyChange, settle } from '../marks/change.ts';
+import { applyChange, retryOnConflict } from '../marks/change.ts';
 import { same, sessionOf } from '../marks/marks.ts';
 import {
   type Destination,
@@ -71,7 +71,7 @@ export async function takeService(
   emit: Emit,
 ): Promise<void> {
   await swapSelector(api, session, service, undefined, emit);
-  await leadTo(api, session, service, to, emit);
+  await writeEndpoints(api, session, service, to, emit);
   await removeControllerSlices(api, service, emit);
 }
 
@@ -112,7 +112,7 @@ export async function swapSelector(
 }
 
 /** Writes our slice and our Endpoints for a Service without selector. */
-export async function leadTo(
+export async function writeEndpoints(
   api: ClusterApi,
   session: string,
   service: Service,
@@ -164,7 +164,7 @@ async function leadOne<T extends KubeObject>(
   which: Which,
   led: (at: Destination, now: T | undefined) => T,
 ): Promise<void> {
-  await settle(ref, async () => {
+  await retryOnConflict(ref, async () => {
     for (let at: Destination | undefined; !isDeepStrictEqual(at, to()); ) {
       const now = await api.get<T>(ref);
       if (!which(now)) return;
@@ -173,7 +173,7 @@ async function leadOne<T extends KubeObject>(
       if (isDeepStrictEqual(next, now)) continue;
       await (now === undefined ? api.create(ref, next) : api.replace(ref, next));
       const detail = `to ${at.address}:${at.ports.map(({ port }) => port).join(', ')}`;
-      emit({ type: 'change', action: now ? 'change' : 'create', object: describe(ref), detail });
+      emit({ type: 'change', action: now ? 'update' : 'create', object: describe(ref), detail });
     }
   });
 }

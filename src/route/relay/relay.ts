@@ -97,7 +97,7 @@ class Relay {
   explanation(): Explanation | undefined {
     if (this.#failure === undefined) return undefined;
     const cause = `${this.#options.via} is not connected: ${messageOf(this.#failure)}`;
-    return { cause, cure: this.#cure() };
+    return { cause, hint: this.#cure() };
   }
 
   async end(): Promise<void> {

@@ -36,13 +36,13 @@ export class WebhookPort {
       this.close();
       throw error;
     }
-    this.#letGo();
+    this.#closeAfterNextAnswer();
   }
 
   /** While the carrier is cut off, what comes waits: across a cut, another one may take over. */
   hold(held: boolean): void {
     this.#held = held;
-    this.#letGo();
+    this.#closeAfterNextAnswer();
   }
 
   /** This one carries no longer. Without another, the port no longer listens; open connections stay. */
@@ -106,7 +106,7 @@ export class WebhookPort {
     });
   }
 
-  #letGo(): void {
+  #closeAfterNextAnswer(): void {
     if (this.#carrier === undefined || this.#held) return;
     for (const go of this.#waiting) go();
     this.#waiting.clear();

@@ -12,7 +12,7 @@ export interface Local {
 }
 
 /** Which host the value is for. */
-export interface Place {
+export interface LocalMachine {
   /** As the user wrote it. */
   alias: string;
   host: string;
@@ -23,7 +23,7 @@ export interface Place {
 }
 
 /** OpenSSH's tokens: `%h` and its kind, `~`, `${VARIABLE}`. A path in the account's home is one in HOME. */
-export function expandPath(value: string, place: Place, local: Local): string {
+export function expandPath(value: string, place: LocalMachine, local: Local): string {
   const expanded = expandTokens(value, place, local).replaceAll(
     /\$\{(\w+)\}/g,
     (whole, name: string) => local.env[name] ?? whole,
@@ -36,7 +36,7 @@ export function expandPath(value: string, place: Place, local: Local): string {
 
 export function expandTokens(
   value: string,
-  { alias, host, user, port, hostKeyAlias }: Place,
+  { alias, host, user, port, hostKeyAlias }: LocalMachine,
   local: Local,
 ): string {
   const tokens: Record<string, string> = {

@@ -33,29 +33,29 @@ export function explainFindings({ via, address, port, dialled, bound }: Findings
   if (dialled === 'open') {
     return {
       cause: `${place} answers from this machine, so the tunnel stands, but not from the cluster.`,
-      cure: `Let the cluster's nodes and API servers reach ${place} (firewall or security group).`,
+      hint: `Let the cluster's nodes and API servers reach ${place} (firewall or security group).`,
     };
   }
   if (bound === 'loopback') {
     return {
       cause: `sshd of ${via} listens on its loopback address only (port ${port}).`,
-      cure: gatewayPorts,
+      hint: gatewayPorts,
     };
   }
   if (bound !== undefined) {
     const where = bound === 'everywhere' ? 'on all addresses' : `on ${bound.join(', ')}`;
     return {
       cause: `sshd of ${via} listens on port ${port} ${where}, but ${place} ${dialled === 'refused' ? 'refuses' : 'does not answer'}: a firewall is in between, or the host has another address.`,
-      cure: `Open TCP port ${port} of ${address}, or name the address under which the cluster reaches the host.`,
+      hint: `Open TCP port ${port} of ${address}, or name the address under which the cluster reaches the host.`,
     };
   }
   return dialled === 'refused'
     ? {
         cause: `${place} refuses the connection: most likely sshd of ${via} listens on its loopback address only.`,
-        cure: gatewayPorts,
+        hint: gatewayPorts,
       }
     : {
         cause: `${place} does not answer: a firewall keeps the port closed.`,
-        cure: `Open TCP port ${port} of ${address}. If it is open: ${gatewayPorts}`,
+        hint: `Open TCP port ${port} of ${address}. If it is open: ${gatewayPorts}`,
       };
 }

@@ -27,7 +27,7 @@ export interface Identity {
 
 export interface Keyring {
   ask: Ask | undefined;
-  /** Opened keys by path: nobody wants to type a passphrase again after a drop. */
+  /** CommandContext keys by path: nobody wants to type a passphrase again after a drop. */
   unlocked: Map<string, PrivateKey>;
   signal: AbortSignal;
 }

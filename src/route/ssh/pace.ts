@@ -15,7 +15,7 @@ export function pauseMs(tries: number, lostForMs: number, random: number): numbe
   return bounded * (0.75 + random / 4);
 }
 
-/** For what only a person can cure: a changed host key, keys that are refused. */
+/** For what only a person can hint: a changed host key, keys that are refused. */
 export const HOPELESS_PAUSE_MS = 30_000;
 
 /** How long a TCP connection may take. Short at first, since a lost SYN is sent again only after 1, 3 and 7 seconds. */

@@ -1,8 +1,8 @@
 /** How to reach one host: what `ssh -G` says of it, or OpenSSH's defaults. Pure. */
 import { type Destination, parseDestination } from './destination.ts';
-import { expandPath, expandTokens, type Local, type Place } from './expand.ts';
+import { expandPath, expandTokens, type Local, type LocalMachine } from './expand.ts';
 
-export interface HostSettings extends Place {
+export interface HostSettings extends LocalMachine {
   identityFiles: string[];
   certificateFiles: string[];
   identitiesOnly: boolean;
@@ -32,7 +32,7 @@ const ALIVE_COUNT = 2;
 /** `text` is what `ssh -G` printed; empty where there is no OpenSSH. */
 export function readSettings(text: string, { user, host, port }: Destination, local: Local): HostSettings {
   const { all, one } = parse(text);
-  const place: Place = {
+  const place: LocalMachine = {
     alias: host,
     host: one('hostname', host),
     user: user ?? one('user', local.user),

@@ -4,11 +4,11 @@ import { type ClusterApi, connect } from '../../cluster/api/client.ts';
 import { loadKubeconfig } from '../../cluster/api/kubeconfig.ts';
 import { type Config, loadConfig } from '../../config/load.ts';
 import { DevloopError } from '../../errors.ts';
-import { type Hints, noHints, readHints } from '../../operator/sources.ts';
+import { type CheckoutFacts, noCheckoutFacts, readCheckout } from '../../operator/sources.ts';
 import type { CommonOptions, Io } from './options.ts';
 
 /** What a command stands on: the settings after flags, environment and file are merged, and the cluster. */
-export interface Opened extends AsyncDisposable {
+export interface CommandContext extends AsyncDisposable {
   api: ClusterApi;
   config: Config;
   /** The checkout's root: where devloop.yaml, go.mod or .git lies. */
@@ -23,7 +23,7 @@ export async function open(
   options: CommonOptions,
   io: Io,
   settings: 'needed' | 'helpful' = 'needed',
-): Promise<Opened> {
+): Promise<CommandContext> {
   const loaded = await loadConfig(io.cwd).catch((error) => {
     if (settings === 'needed' || !(error instanceof DevloopError)) throw error;
     io.emit({ type: 'warning', message: `${error.message}\nIts settings are not used.` });
@@ -86,10 +86,10 @@ export function checkoutRoot(cwd: string): string {
 }
 
 /** What the checkout tells. A directory that is none is never searched: it may hold anybody's sources. */
-export async function hintsOf({ root, wanted }: Opened): Promise<Hints> {
-  if (SIGNS_OF_A_CHECKOUT.some((sign) => existsSync(join(root, sign)))) return await readHints(root);
+export async function checkoutFactsOf({ root, wanted }: CommandContext): Promise<CheckoutFacts> {
+  if (SIGNS_OF_A_CHECKOUT.some((sign) => existsSync(join(root, sign)))) return await readCheckout(root);
   if (wanted.services.length === 0 && wanted.deployment === undefined) throw noCheckout(root);
-  return noHints();
+  return noCheckoutFacts();
 }
 
 const SIGNS_OF_A_CHECKOUT = ['go.mod', '.git', 'devloop.yaml'];

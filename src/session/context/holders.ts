@@ -3,11 +3,11 @@ import { ApiError } from '../../cluster/api/errors.ts';
 import { type ObjectRef, refOf } from '../../cluster/api/kinds.ts';
 import { sessionOf } from '../../cluster/marks/marks.ts';
 import { leaseRef } from '../../cluster/takeover/lease.ts';
-import { isAlive, type Occupant } from '../../cluster/takeover/lease-holder.ts';
+import { type LeaseHolder, readHolder } from '../../cluster/takeover/lease-holder.ts';
 import { DevloopError } from '../../errors.ts';
 import type { Target } from '../../operator/discover.ts';
 import type { Emit } from '../../report/events.ts';
-import { here, type Place } from './machine-state.ts';
+import { here, type LocalMachine } from './machine-state.ts';
 import { isKnownDead } from './orphans.ts';
 
 /** One Lease for each Service and for the Deployment: whatever two sessions may share. */
@@ -33,15 +33,15 @@ export function describeTarget(target: Target): string {
 }
 
 /** Asks a Lease about its holder; undefined where there is none, or it may not be read. */
-export async function occupantOf(
+export async function readHolderOf(
   api: ClusterApi,
   ref: ObjectRef,
-  place: Place,
+  machine: LocalMachine,
   emit: Emit,
   signal: AbortSignal,
-): Promise<Occupant | undefined> {
+): Promise<LeaseHolder | undefined> {
   try {
-    return await isAlive(api, ref, await here(place), emit, signal);
+    return await readHolder(api, ref, await here(machine), emit, signal);
   } catch (error) {
     if (error instanceof ApiError && error.isForbidden) return undefined;
     throw error;
@@ -52,26 +52,26 @@ export async function occupantOf(
 export interface InTheWay {
   sessions: string[];
   /** Those of them that live; only where they are to be taken over. */
-  living: Occupant[];
+  living: LeaseHolder[];
 }
 
 /** The dead sessions whose marks stand in the way; one that lives, or may live, is refused unless it is to be taken over. */
 export async function sessionsInTheWay(
   api: ClusterApi,
   target: Target,
-  place: Place,
+  machine: LocalMachine,
   takeOver: boolean,
   emit: Emit,
   signal: AbortSignal,
 ): Promise<InTheWay> {
-  const asked = leasesOf(target).map((ref) => occupantOf(api, ref, place, emit, signal));
+  const asked = leasesOf(target).map((ref) => readHolderOf(api, ref, machine, emit, signal));
   const occupants = (await Promise.all(asked)).filter((one) => one !== undefined);
   const live = occupants.find((one) => one.alive);
   if (live && !takeOver) throw heldBy(live, target);
   const known = occupants.map((one) => one.session);
   for (const session of markedSessions(target).filter((one) => !known.includes(one))) {
     // Where Leases are forbidden, a mark alone does not say whether somebody is at work.
-    if (!takeOver && !(await isKnownDead(place, session))) throw maybeHeld(session, target);
+    if (!takeOver && !(await isKnownDead(machine, session))) throw maybeHeld(session, target);
     known.push(session);
   }
   return { sessions: [...new Set(known)], living: occupants.filter((one) => one.alive) };
@@ -91,7 +91,7 @@ function maybeHeld(session: string, target: Target): DevloopError {
   );
 }
 
-export function heldBy(live: Occupant, target: Target | undefined): DevloopError {
+export function heldBy(live: LeaseHolder, target: Target | undefined): DevloopError {
   const since = live.holder ? ` since ${live.holder.since}` : '';
   const what = target ? describeTarget(target) : (live.holder?.target ?? 'an operator');
   const hint = live.local

@@ -7,14 +7,14 @@ import type { Here } from '../../cluster/takeover/lease-holder.ts';
 import { startTimeOf } from '../../machine/process-identity.ts';
 
 /** This user on this machine: who holds a session, and where its local files lie. */
-export interface Place {
+export interface LocalMachine {
   user: string;
   host: string;
   /** Local state of all sessions. It may be lost without harm: what matters stands in the cluster. */
   stateDirectory: string;
 }
 
-export function thisPlace(env: Record<string, string | undefined>): Place {
+export function thisMachine(env: Record<string, string | undefined>): LocalMachine {
   const base = env.XDG_STATE_HOME || join(env.HOME ?? homedir(), '.local', 'state');
   return { user: env.USER || userInfo().username, host: hostname(), stateDirectory: join(base, 'devloop') };
 }
@@ -24,10 +24,10 @@ export function newSessionId(): string {
   return randomBytes(4).toString('hex');
 }
 
-export async function holderHere(place: Place, target: string, route: string): Promise<Holder> {
+export async function holderHere(machine: LocalMachine, target: string, route: string): Promise<Holder> {
   return {
-    user: place.user,
-    host: place.host,
+    user: machine.user,
+    host: machine.host,
     pid: process.pid,
     processStart: (await startTimeOf(process.pid)) ?? '',
     since: new Date().toISOString(),
@@ -38,10 +38,10 @@ export async function holderHere(place: Place, target: string, route: string): P
 }
 
 /** How Leases of this machine's sessions are recognised: two machines may share a name, but not a boot. */
-export async function here(place: Place): Promise<Here> {
+export async function here(machine: LocalMachine): Promise<Here> {
   const boot = bootOf((await startTimeOf(process.pid)) ?? '');
   return {
-    isHere: (holder) => holder.host === place.host && bootOf(holder.processStart) === boot,
+    isHere: (holder) => holder.host === machine.host && bootOf(holder.processStart) === boot,
     isRunning: (holder) => isRunning(holder.pid, holder.processStart),
   };
 }
@@ -61,9 +61,9 @@ export function controllerRecord(directory: string): string {
 }
 
 /** Directories of sessions that run here, or ran. */
-export async function sessionDirectories(place: Place): Promise<string[]> {
-  const names = await readdir(place.stateDirectory).catch(() => []);
-  return names.filter((name) => !name.startsWith('.')).map((name) => join(place.stateDirectory, name));
+export async function sessionDirectories(machine: LocalMachine): Promise<string[]> {
+  const names = await readdir(machine.stateDirectory).catch(() => []);
+  return names.filter((name) => !name.startsWith('.')).map((name) => join(machine.stateDirectory, name));
 }
 
 /** The newest program of a checkout outlives its session, as a cache. */

@@ -1,8 +1,8 @@
 import type { LocalFiles } from '../../local/files.ts';
 import type { Target } from '../../operator/discover.ts';
 import type { Way } from '../route/routing.ts';
-import type { Opened } from './context.ts';
-import type { Place } from './machine-state.ts';
+import type { CommandContext } from './context.ts';
+import type { LocalMachine } from './machine-state.ts';
 import type { Io, UpOptions } from './options.ts';
 
 /** One `up`: what all its steps share. */
@@ -10,8 +10,8 @@ export interface Session {
   id: string;
   /** In the clock of performance.now(). */
   started: number;
-  place: Place;
-  opened: Opened;
+  machine: LocalMachine;
+  opened: CommandContext;
   target: Target;
   /** By which the reviews may come here, in the order in which they are tried; none without webhooks. */
   ways: Way[];

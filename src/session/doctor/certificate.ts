@@ -5,16 +5,16 @@ import { type FoundPair, findKeyPair } from '../../local/key-pair-files.ts';
 import type { TargetService } from '../../operator/discover.ts';
 import type { DevloopEvent } from '../../report/events.ts';
 import { type Check, type Finding, findingOf, NotChecked, standingOn } from './check.ts';
-import type { Case, Patient } from './patient.ts';
+import type { DiscoveredOperator, DoctorRun } from './operator.ts';
 
 /** Will kube-apiserver accept the key pair of each webhook Service: names, dates, chain, and every caBundle that is compared with it? */
-export function certificateCheck({ opened }: Case, patient: Promise<Patient>): Check {
+export function certificateCheck({ opened }: DoctorRun, operator: Promise<DiscoveredOperator>): Check {
   return {
     name: 'certificate',
     limitSeconds: 60,
     late: 'certificate.not-found',
     async run() {
-      const { target } = await standingOn(patient, 'there is no target');
+      const { target } = await standingOn(operator, 'there is no target');
       if (target.services.length === 0) throw new NotChecked('the target has no webhook Service');
       const named = opened.config.certificates?.secret;
       return await Promise.all(
@@ -60,13 +60,13 @@ export function certificateFinding(
   ].join('\n');
   if (doubts.length === 0) {
     const trust = service.calls.length === 0 ? '' : ', and the caBundle of\nall that call it accepts it';
-    return { verdict: 'good', answer: `${object}\nis valid for the Service${trust}`, proof };
+    return { verdict: 'ok', answer: `${object}\nis valid for the Service${trust}`, proof };
   }
-  const cure =
+  const hint =
     secret.certificate === undefined
       ? `kubectl -n ${secret.namespace} describe secret ${secret.name}`
       : `kubectl -n ${secret.namespace} describe certificate ${secret.certificate}`;
-  return { verdict: 'doubtful', answer: doubts.join('\n'), proof, cure };
+  return { verdict: 'warn', answer: doubts.join('\n'), proof, hint };
 }
 
 /** `up` proves the first caBundle that is not empty, and it was found to fit: an error is another one's, which fails in the cluster too. */

@@ -8,7 +8,7 @@ export interface Finding {
   proof?: string;
   latencyMs?: number;
   /** The next thing to do, best a command. */
-  cure?: string;
+  hint?: string;
   /** What `up` would fail with; set when the verdict is bad. */
   code?: ErrorCode;
 }
@@ -41,15 +41,15 @@ export function findingOf(error: unknown, aside: boolean): Finding {
   if (error instanceof NotChecked) return { verdict: 'unknown', answer: `not checked: ${error.message}` };
   if (!(error instanceof DevloopError)) throw error;
   const { code, message, hint } = error;
-  const cure = hint === undefined ? {} : { cure: hint };
+  const next = hint === undefined ? {} : { hint };
   return aside
-    ? { verdict: 'unknown', answer: message, ...cure }
-    : { verdict: 'bad', answer: message, ...cure, code };
+    ? { verdict: 'unknown', answer: message, ...next }
+    : { verdict: 'fail', answer: message, ...next, code };
 }
 
 export function lateFinding({ aside, late, limitSeconds }: Check): Finding {
   const answer = `no answer within ${limitSeconds} s`;
   return aside
     ? { verdict: 'unknown', answer }
-    : { verdict: 'bad', answer, code: late ?? 'cluster.unreachable' };
+    : { verdict: 'fail', answer, code: late ?? 'cluster.unreachable' };
 }

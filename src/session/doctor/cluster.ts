@@ -23,7 +23,7 @@ export function clusterCheck(api: ClusterApi, version: Promise<Version>): Check 
     async run() {
       const { gitVersion, latencyMs } = await version;
       return {
-        verdict: 'good',
+        verdict: 'ok',
         answer: `Kubernetes ${gitVersion} at ${api.server}`,
         proof: `context ${api.context} of ${api.kubeconfigFiles.join(', ')}; GET /version`,
         latencyMs,
@@ -66,5 +66,5 @@ function accountFinding(review: Review | undefined): Finding {
   if (username === undefined)
     return { verdict: 'unknown', answer: 'the API server does not tell who this account is' };
   const named = groups.length > 0 ? `, groups ${groups.join(', ')}` : '';
-  return { verdict: 'good', answer: username, proof: `SelfSubjectReview: user ${username}${named}` };
+  return { verdict: 'ok', answer: username, proof: `SelfSubjectReview: user ${username}${named}` };
 }

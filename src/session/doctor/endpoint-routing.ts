@@ -8,7 +8,7 @@ import { createProber } from '../../cluster/takeover/probe.ts';
 import { LANGUAGE } from '../route/proof.ts';
 import type { Rights } from '../route/ways.ts';
 import type { Check, Finding } from './check.ts';
-import type { Case, Patient } from './patient.ts';
+import type { DiscoveredOperator, DoctorRun } from './operator.ts';
 import { probeTarget } from './routes.ts';
 
 const PAUSE_MS = 50;
@@ -16,8 +16,8 @@ const OBSERVE_MS = 20_000;
 
 /** Does kube-apiserver call webhooks at their endpoints (`--enable-aggregator-routing`), or at the Service's ClusterIP? */
 export function endpointRoutingCheck(
-  { opened, session }: Case,
-  patient: Promise<Patient>,
+  { opened, session }: DoctorRun,
+  operator: Promise<DiscoveredOperator>,
   rights: Promise<Rights>,
 ): Check {
   return {
@@ -25,7 +25,7 @@ export function endpointRoutingCheck(
     limitSeconds: 60,
     aside: true,
     async run(signal) {
-      const target = await probeTarget(patient, rights);
+      const target = await probeTarget(operator, rights);
       const namespace = target.services[0]!.service.metadata.namespace!;
       return endpointRoutingFinding(await observe(opened.api, session, namespace, signal));
     },
@@ -83,13 +83,13 @@ export function endpointRoutingFinding(cause: string): Finding {
   switch (routingOf(cause)) {
     case 'clusterIP':
       return {
-        verdict: 'good',
+        verdict: 'ok',
         answer: 'off: kube-apiserver calls the ClusterIP of a Service',
         proof,
       };
     case 'endpoints':
       return {
-        verdict: 'good',
+        verdict: 'ok',
         answer:
           'on: kube-apiserver dials endpoints itself, so a firewall\naround it has to let it out to the port of the gateway',
         proof,

@@ -56,22 +56,22 @@ export function envtestFinding({ assets, existingCluster, wanted, cluster }: Env
   if (existingCluster?.toLowerCase() === 'true') {
     const answer =
       'USE_EXISTING_CLUSTER=true: tests run against the cluster of the kubeconfig, not against envtest';
-    return { verdict: 'doubtful', answer, proof, cure: 'unset USE_EXISTING_CLUSTER' };
+    return { verdict: 'warn', answer, proof, hint: 'unset USE_EXISTING_CLUSTER' };
   }
   if (assets && assets.missing.length > 0) {
     const answer = `KUBEBUILDER_ASSETS has no ${assets.missing.join(' and no ')}: tests with envtest will not start`;
-    return { verdict: 'doubtful', answer, proof, cure: 'make setup-envtest, or: setup-envtest use -p path' };
+    return { verdict: 'warn', answer, proof, hint: 'make setup-envtest, or: setup-envtest use -p path' };
   }
   const tested = minorOf(assets?.version || wanted);
   const running = minorOf(cluster);
   if (tested !== undefined && running !== undefined && tested !== running) {
     const answer = `tests run against Kubernetes ${tested}, the cluster is ${running}`;
-    return { verdict: 'doubtful', answer, proof, cure: `setup-envtest use ${running}.x -p path` };
+    return { verdict: 'warn', answer, proof, hint: `setup-envtest use ${running}.x -p path` };
   }
   if (tested === undefined)
     return { verdict: 'unknown', answer: 'nothing says against which Kubernetes the tests run', proof };
   return {
-    verdict: 'good',
+    verdict: 'ok',
     answer: `tests run against Kubernetes ${tested}${running ? ', as the cluster' : ''}`,
     proof,
   };

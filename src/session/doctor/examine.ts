@@ -1,4 +1,4 @@
-import { tellingWait } from '../../report-while-waiting.ts';
+import { reportWhileWaiting } from '../../async.ts';
 import type { Io } from '../context/options.ts';
 import { type Check, type Finding, findingOf, lateFinding } from './check.ts';
 
@@ -17,7 +17,7 @@ export async function examine(checks: Check[], io: Io): Promise<Answered[]> {
     for (const { check, findings } of running) {
       const { name, limitSeconds } = check;
       const answer = { for: `an answer: ${name}`, limitSeconds };
-      for (const finding of await tellingWait(findings, answer, io.emit)) {
+      for (const finding of await reportWhileWaiting(findings, answer, io.emit)) {
         answered.push({ check: name, ...finding });
         const { code: _, ...shown } = finding;
         io.emit({ type: 'finding', check: name, ...shown });

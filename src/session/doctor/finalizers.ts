@@ -3,20 +3,24 @@ import type { KubeObject } from '../../cluster/api/objects.ts';
 import { DevloopError } from '../../errors.ts';
 import { definitionNames } from '../../operator/webhooks.ts';
 import { type Check, type Finding, standingOn } from './check.ts';
-import type { Patient } from './patient.ts';
+import type { DiscoveredOperator } from './operator.ts';
 
 /** Of each kind; whoever has more has other worries, and it is said. */
 const AT_MOST = 500;
 const METADATA = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 
 /** Objects of the operator's own kinds that are to be deleted, wait on a finalizer, and have no controller that would take it off. */
-export function finalizersCheck(api: ClusterApi, patient: Promise<Patient>, dead: Promise<string[]>): Check {
+export function finalizersCheck(
+  api: ClusterApi,
+  operator: Promise<DiscoveredOperator>,
+  dead: Promise<string[]>,
+): Check {
   return {
     name: 'finalizers',
     limitSeconds: 30,
     aside: true,
     async run(signal) {
-      const { target, groups } = await standingOn(patient, 'there is no target');
+      const { target, groups } = await standingOn(operator, 'there is no target');
       const isHeld = await dead.then(
         () => false,
         (error) => error instanceof DevloopError && error.code === 'session.held',
@@ -102,19 +106,19 @@ export function finalizersFinding({
   if (kinds.length === 0)
     return { verdict: 'unknown', answer: 'the cluster has no kind that this checkout defines' };
   const proof = `${cut ? `the first ${AT_MOST} objects` : 'all objects'} of ${kinds.join(', ')}; ${runs ? `${runs} at work` : 'no controller at work'}`;
-  if (waiting.length === 0) return { verdict: 'good', answer: 'no object waits on a finalizer', proof };
+  if (waiting.length === 0) return { verdict: 'ok', answer: 'no object waits on a finalizer', proof };
   const list = waiting.slice(0, 5).join(', ') + (waiting.length > 5 ? ` and ${waiting.length - 5} more` : '');
   if (runs !== undefined)
     return {
-      verdict: 'good',
+      verdict: 'ok',
       answer: `being deleted, and ${runs} can take the finalizer off: ${list}`,
       proof,
     };
-  const cure = `\`devloop up\` runs a controller that does${wake ? `; in the cluster: ${wake}` : ''}`;
+  const hint = `\`devloop up\` runs a controller that does${wake ? `; in the cluster: ${wake}` : ''}`;
   return {
-    verdict: 'doubtful',
+    verdict: 'warn',
     answer: `to be deleted, but no controller runs that would take the finalizer off: ${list}`,
     proof,
-    cure,
+    hint,
   };
 }

@@ -32,23 +32,23 @@ export function goFinding(local: LocalGo, mod: GoMod): Finding {
   const wanted = isOlder(mod.go, suggested) ? suggested : mod.go;
   const version = local.version.replace(/^go/, '');
   if (!isOlder(version, wanted))
-    return { verdict: 'good', answer: `${local.version} builds this checkout`, proof };
+    return { verdict: 'ok', answer: `${local.version} builds this checkout`, proof };
   if (local.fetched.includes(`go${wanted}`))
-    return { verdict: 'good', answer: `go${wanted} builds this checkout; it was fetched before`, proof };
+    return { verdict: 'ok', answer: `go${wanted} builds this checkout; it was fetched before`, proof };
   const install = `Install Go ${wanted} from https://go.dev/dl`;
   if (mayFetch) {
     const answer = `${local.version} is older than go.mod asks for: the first build fetches go${wanted} first`;
-    return { verdict: 'doubtful', answer, proof, cure: `${install}, or have it fetched now: go version` };
+    return { verdict: 'warn', answer, proof, hint: `${install}, or have it fetched now: go version` };
   }
   if (local.toolchain.includes('path')) {
     const answer = `${local.version} is older than go.mod asks for: go looks for a program go${wanted} on the PATH`;
-    return { verdict: 'doubtful', answer, proof, cure: install };
+    return { verdict: 'warn', answer, proof, hint: install };
   }
   return {
-    verdict: 'bad',
+    verdict: 'fail',
     answer: `${local.version} cannot build this checkout, which asks for go ${wanted}`,
     proof,
-    cure: `${install}, or let go fetch it: go env -w GOTOOLCHAIN=auto`,
+    hint: `${install}, or let go fetch it: go env -w GOTOOLCHAIN=auto`,
     code: 'controller.no-toolchain',
   };
 }

@@ -1,12 +1,15 @@
 import { sessionsInTheWay } from '../context/holders.ts';
 import { type Check, type Finding, standingOn } from './check.ts';
-import type { Case, Patient } from './patient.ts';
+import type { DiscoveredOperator, DoctorRun } from './operator.ts';
 
 /** The dead sessions whose marks the target carries; throws 'session.held' while one lives. Looks for up to 15 s. */
-export async function askHolders({ opened, place, io }: Case, patient: Promise<Patient>): Promise<string[]> {
-  const { target } = await standingOn(patient, 'there is no target');
+export async function askHolders(
+  { opened, machine, io }: DoctorRun,
+  operator: Promise<DiscoveredOperator>,
+): Promise<string[]> {
+  const { target } = await standingOn(operator, 'there is no target');
   // The waiting has a line already, as every check has.
-  return (await sessionsInTheWay(opened.api, target, place, false, () => {}, io.signal)).sessions;
+  return (await sessionsInTheWay(opened.api, target, machine, false, () => {}, io.signal)).sessions;
 }
 
 export function heldCheck(dead: Promise<string[]>): Check {
@@ -17,12 +20,12 @@ export function heldCheck(dead: Promise<string[]>): Check {
 export function heldFinding(dead: string[]): Finding {
   if (dead.length === 0) {
     const proof = 'no living Lease and no mark on its objects';
-    return { verdict: 'good', answer: 'nobody holds the operator', proof };
+    return { verdict: 'ok', answer: 'nobody holds the operator', proof };
   }
   return {
-    verdict: 'doubtful',
+    verdict: 'warn',
     answer: `session ${dead.join(', ')} is dead, but what it changed is not put back`,
     proof: 'its mark stands on the objects, and its process or Lease does not move any more',
-    cure: 'devloop down (the next `devloop up` does it first, too)',
+    hint: 'devloop down (the next `devloop up` does it first, too)',
   };
 }

@@ -5,16 +5,16 @@ import type { Pod } from '../../cluster/api/objects.ts';
 import { runningPods } from '../../cluster/takeover/pause/deployment.ts';
 import { runTool } from '../../machine/tool.ts';
 import { type Check, type Finding, NotChecked, standingOn } from './check.ts';
-import type { Patient } from './patient.ts';
+import type { DiscoveredOperator } from './operator.ts';
 
 /** Is what runs in the cluster older than this checkout? */
-export function imageCheck(api: ClusterApi, root: string, patient: Promise<Patient>): Check {
+export function imageCheck(api: ClusterApi, root: string, operator: Promise<DiscoveredOperator>): Check {
   return {
     name: 'image',
     limitSeconds: 30,
     aside: true,
     async run(signal) {
-      const { target } = await standingOn(patient, 'there is no target');
+      const { target } = await standingOn(operator, 'there is no target');
       if (target.deployment === undefined) throw new NotChecked('the target has no Deployment');
       const { object, container } = target.deployment;
       const pods = await runningPods(api, object, { terminating: false });
@@ -87,14 +87,14 @@ export function imageFinding(running: Running | undefined, source: NewestSource 
   const proof = `${runs}; the newest Go source is ${source.what}, of ${source.at.toISOString()}`;
   if (source.at > started) {
     return {
-      verdict: 'doubtful',
+      verdict: 'warn',
       answer: 'the image in the cluster is older than this checkout; its CRDs and RBAC may be, too',
       proof,
-      cure: 'devloop runs your code, but applies no manifests: make install, where they have changed',
+      hint: 'devloop runs your code, but applies no manifests: make install, where they have changed',
     };
   }
   if (source.head !== '' && tagIsCommit(image, source.head))
-    return { verdict: 'good', answer: 'the tag of the image names the commit that is checked out', proof };
+    return { verdict: 'ok', answer: 'the tag of the image names the commit that is checked out', proof };
   return {
     verdict: 'unknown',
     answer: 'nothing was edited since the Pod started, but when its image was built is not known',

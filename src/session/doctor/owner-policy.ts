@@ -19,7 +19,7 @@ export function ownerFinding(owner: Owner, objects: string[], policy: Policy | u
   const proof = `${objects.join(', ')}: ${owner.sign}${policy ? `; ${because}` : ''}`;
   if (fights === 'no')
     return {
-      verdict: 'good',
+      verdict: 'ok',
       answer: `${who} owns the objects, and leaves them alone while up runs: ${because}`,
       proof,
     };
@@ -27,7 +27,7 @@ export function ownerFinding(owner: Owner, objects: string[], policy: Policy | u
     fights === 'yes'
       ? `${who} owns the objects, and will write them again while up runs: ${because}`
       : `${who} owns the objects, and may write them again while up runs: ${because}`;
-  return { verdict: 'doubtful', answer, proof, cure: pause };
+  return { verdict: 'warn', answer, proof, hint: pause };
 }
 
 interface Judgement {

@@ -3,18 +3,18 @@ import { describe, refOf } from '../../cluster/api/kinds.ts';
 import { DevloopError } from '../../errors.ts';
 import type { Target } from '../../operator/discover.ts';
 import { type Check, type Finding, standingOn } from './check.ts';
+import type { DiscoveredOperator } from './operator.ts';
 import { ownerFinding, type Policy } from './owner-policy.ts';
 import { type Owner, ownersOf } from './owner-signs.ts';
-import type { Patient } from './patient.ts';
 
 /** Who else writes the Service and the Deployment, and will they fight? */
-export function ownersCheck(api: ClusterApi, patient: Promise<Patient>): Check {
+export function ownersCheck(api: ClusterApi, operator: Promise<DiscoveredOperator>): Check {
   return {
     name: 'owners',
     limitSeconds: 30,
     aside: true,
     async run() {
-      const { target } = await standingOn(patient, 'there is no target');
+      const { target } = await standingOn(operator, 'there is no target');
       const owned = groupByOwner(target);
       if (owned.length === 0) return nobody(target);
       return await Promise.all(
@@ -51,7 +51,7 @@ function nobody({ services, deployment }: Target): Finding {
   const objects = [...services.map((one) => one.service), ...(deployment ? [deployment.object] : [])];
   const managers = objects.flatMap(({ metadata }) => metadata.managedFields ?? []).map((one) => one.manager);
   return {
-    verdict: 'good',
+    verdict: 'ok',
     answer: 'no Argo CD, Flux, Helm or OLM owns what up changes',
     proof: `labels, annotations, owners; fields written by ${[...new Set(managers)].join(', ') || 'nobody'}`,
   };

@@ -5,16 +5,16 @@ import { isControllerSlice } from '../../cluster/takeover/endpoints.ts';
 import { slicesOf } from '../../cluster/takeover/service.ts';
 import { originalSelector } from '../../operator/workload.ts';
 import { type Check, type Finding, NotChecked, standingOn } from './check.ts';
-import type { Patient } from './patient.ts';
+import type { DiscoveredOperator } from './operator.ts';
 
 /** Who answers for the Service in the cluster now, and is it that operator alone? */
-export function podsCheck(api: ClusterApi, patient: Promise<Patient>): Check {
+export function podsCheck(api: ClusterApi, operator: Promise<DiscoveredOperator>): Check {
   return {
     name: 'pods',
     limitSeconds: 30,
     aside: true,
     async run() {
-      const { target } = await standingOn(patient, 'there is no target');
+      const { target } = await standingOn(operator, 'there is no target');
       if (target.services.length === 0) throw new NotChecked('the target has no webhook Service');
       return await Promise.all(
         target.services.map(async ({ service }) => {
@@ -51,26 +51,26 @@ export function podsFinding({ service, deployment, pods, slices }: Behind): Find
   if (strangers.length > 0) {
     const names = strangers.map((pod) => pod.metadata.name).join(', ');
     return {
-      verdict: 'doubtful',
+      verdict: 'warn',
       answer: `Service ${namespace}/${name} also selects Pods that are not of Deployment ${deployment!.metadata.name}: ${names}`,
       proof: `selector ${JSON.stringify(service.spec.selector)}`,
-      cure: 'While `up` runs, none of them gets reviews. Give the selector a label that only this operator has.',
+      hint: 'While `up` runs, none of them gets reviews. Give the selector a label that only this operator has.',
     };
   }
   const ready = readyEndpoints(slices);
   const proof = `EndpointSlices of Service ${name}: ${ready} ready; Pods selected: ${pods.length}`;
   if (ready > 0)
     return {
-      verdict: 'good',
+      verdict: 'ok',
       answer: `Service ${namespace}/${name} leads to ${ready} ready ${ready === 1 ? 'endpoint' : 'endpoints'}`,
       proof,
     };
   const labels = Object.entries(originalSelector(service)).map(([key, value]) => `${key}=${value}`);
   return {
-    verdict: 'doubtful',
+    verdict: 'warn',
     answer: `Service ${namespace}/${name} has no ready endpoint: in the cluster nobody answers its reviews now`,
     proof,
-    cure: `kubectl -n ${namespace} get pods -l ${labels.join(',')}`,
+    hint: `kubectl -n ${namespace} get pods -l ${labels.join(',')}`,
   };
 }
 

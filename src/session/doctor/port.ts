@@ -1,16 +1,16 @@
 import { isPortBusy, portOwner, requireFreePort } from '../../machine/port.ts';
-import type { Place } from '../context/machine-state.ts';
+import type { LocalMachine } from '../context/machine-state.ts';
 import { orphanPids } from '../context/orphans.ts';
 import { type Check, type Finding, NotChecked, standingOn } from './check.ts';
-import type { Patient } from './patient.ts';
+import type { DiscoveredOperator } from './operator.ts';
 
 /** Are the ports free that the controller will listen on? */
-export function portCheck(patient: Promise<Patient>, place: Place): Check {
+export function portCheck(operator: Promise<DiscoveredOperator>, machine: LocalMachine): Check {
   return {
     name: 'port',
     limitSeconds: 20,
     async run() {
-      const { target, refusals } = await standingOn(patient, 'there is no target');
+      const { target, refusals } = await standingOn(operator, 'there is no target');
       const ports = [
         ...new Set(target.services.flatMap((service) => service.ports.map((one) => one.targetPort))),
       ];
@@ -18,14 +18,14 @@ export function portCheck(patient: Promise<Patient>, place: Place): Check {
         const why = refusals.length > 0 ? "the Service's ports lead nowhere" : 'there is no webhook Service';
         throw new NotChecked(why);
       }
-      const left = await orphanPids(place);
+      const left = await orphanPids(machine);
       for (const port of ports) {
         const owner = (await isPortBusy(port)) ? await portOwner(port) : undefined;
         if (owner !== undefined && left.includes(owner.pid)) return orphanFinding(port, owner.pid);
         await requireFreePort(port);
       }
       return {
-        verdict: 'good',
+        verdict: 'ok',
         answer: `the controller can listen on this machine: ${ports.join(', ')} free`,
         proof: 'listened there for a moment, on each kind of address',
       };
@@ -36,9 +36,9 @@ export function portCheck(patient: Promise<Patient>, place: Place): Check {
 /** Pure. */
 export function orphanFinding(port: number, pid: number): Finding {
   return {
-    verdict: 'doubtful',
+    verdict: 'warn',
     answer: `port ${port} is held by the controller that a killed session left behind (pid ${pid})`,
     proof: 'the session noted which process it had started',
-    cure: 'devloop down (the next `devloop up` ends it first, too)',
+    hint: 'devloop down (the next `devloop up` ends it first, too)',
   };
 }

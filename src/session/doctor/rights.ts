@@ -3,12 +3,15 @@ import { leasePermissions, missing, type Permission } from '../../cluster/api/pe
 import { nameOf, routeSettings } from '../route/routing.ts';
 import { askRights, permittedWays, type Rights, rightsFor } from '../route/ways.ts';
 import type { Check, Finding } from './check.ts';
-import type { Case, Patient } from './patient.ts';
+import type { DiscoveredOperator, DoctorRun } from './operator.ts';
 
 /** Everything that `up` needs; where no target was found, for the namespace that the user is in. */
-export async function rightsOf({ opened, options }: Case, patient: Promise<Patient>): Promise<Rights> {
+export async function rightsOf(
+  { opened, options }: DoctorRun,
+  operator: Promise<DiscoveredOperator>,
+): Promise<Rights> {
   const { api, wanted } = opened;
-  const target = await patient.then(({ target }) => target).catch(() => undefined);
+  const target = await operator.then(({ target }) => target).catch(() => undefined);
   const { choice } = routeSettings(options, opened);
   if (target !== undefined) return await rightsFor(api, target, choice);
   return await askRights(
@@ -39,13 +42,13 @@ export function rightsFinding(asked: Permission[], closed: string[], withoutLeas
   const all = closed.length === 0 ? 'all allowed' : `all allowed but for the ${closed.join(' and ')} route`;
   const proof = `${asked.length} SelfSubjectAccessReviews, ${all}`;
   if (withoutLeases.length === 0)
-    return { verdict: 'good', answer: 'the account may do all that `up` needs', proof };
+    return { verdict: 'ok', answer: 'the account may do all that `up` needs', proof };
   const verbs = [...new Set(withoutLeases.map(({ verb }) => verb))].join(', ');
   return {
-    verdict: 'doubtful',
+    verdict: 'warn',
     answer:
       'the account may do all that `up` needs, but not hold Leases: nobody is warned who takes the same operator over',
     proof: `${proof}; not allowed: ${verbs} leases.coordination.k8s.io`,
-    cure: `Ask for the verbs ${verbs} on leases in namespace ${withoutLeases[0]!.namespace}.`,
+    hint: `Ask for the verbs ${verbs} on leases in namespace ${withoutLeases[0]!.namespace}.`,
   };
 }

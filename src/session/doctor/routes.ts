@@ -8,7 +8,7 @@ import { openRoute } from '../route/open-route.ts';
 import { nameOf, type RouteSettings, routeSettings, type Way } from '../route/routing.ts';
 import { type Rights, waysOf } from '../route/ways.ts';
 import { type Check, type Finding, findingOf, NotChecked, standingOn } from './check.ts';
-import type { Case, Patient } from './patient.ts';
+import type { DiscoveredOperator, DoctorRun } from './operator.ts';
 
 /** Probes in a row: the first one may have waited for the proxy to learn of the Service. */
 const IN_A_ROW = 5;
@@ -18,8 +18,12 @@ const PROVE_SECONDS = 120;
 /** The same, and time to put away what was made for it. */
 const LIMIT_SECONDS = 150;
 
-export function routeChecks(theCase: Case, patient: Promise<Patient>, rights: Promise<Rights>): Check[] {
-  const ways = waysOf(settingsOf(theCase).choice);
+export function routeChecks(
+  doctorRun: DoctorRun,
+  operator: Promise<DiscoveredOperator>,
+  rights: Promise<Rights>,
+): Check[] {
+  const ways = waysOf(settingsOf(doctorRun).choice);
   const proofs = ways.map(() => Promise.withResolvers<Finding>());
   for (const { promise } of proofs) promise.catch(() => {});
   return ways.map((way, index) => ({
@@ -28,10 +32,13 @@ export function routeChecks(theCase: Case, patient: Promise<Patient>, rights: Pr
     late: 'route.none' as const,
     async run(signal: AbortSignal) {
       const { promise, resolve, reject } = proofs[index]!;
-      await inTime(signal, (until) => proveWay(theCase, patient, rights, way, until)).then(resolve, reject);
+      await inTime(signal, (until) => proveWay(doctorRun, operator, rights, way, until)).then(
+        resolve,
+        reject,
+      );
       const own = await promise;
       // Only who failed has to know of the others.
-      if (own.verdict !== 'bad') return own;
+      if (own.verdict !== 'fail') return own;
       return asOneOfSeveral(own, await Promise.allSettled(proofs.map((one) => one.promise)));
     },
   }));
@@ -44,35 +51,38 @@ async function inTime(signal: AbortSignal, work: (until: AbortSignal) => Promise
     return await work(AbortSignal.any([signal, deadline]));
   } catch (error) {
     if (!deadline.aborted || signal.aborted) throw error;
-    return { verdict: 'bad', answer: `no proof within ${PROVE_SECONDS} s`, code: 'route.none' };
+    return { verdict: 'fail', answer: `no proof within ${PROVE_SECONDS} s`, code: 'route.none' };
   }
 }
 
 /** A way that does not lead here stands in nobody's way while another one does. Pure. */
 export function asOneOfSeveral(finding: Finding, all: PromiseSettledResult<Finding>[]): Finding {
-  const works = all.some((one) => one.status === 'fulfilled' && one.value.verdict === 'good');
-  if (finding.verdict !== 'bad' || !works) return finding;
+  const works = all.some((one) => one.status === 'fulfilled' && one.value.verdict === 'ok');
+  if (finding.verdict !== 'fail' || !works) return finding;
   const { code: _, ...shown } = finding;
-  return { ...shown, verdict: 'note', answer: `not needed, since another way leads here\n${finding.answer}` };
+  return { ...shown, verdict: 'info', answer: `not needed, since another way leads here\n${finding.answer}` };
 }
 
 async function proveWay(
-  theCase: Case,
-  patient: Promise<Patient>,
+  doctorRun: DoctorRun,
+  operator: Promise<DiscoveredOperator>,
   rights: Promise<Rights>,
   way: Way,
   signal: AbortSignal,
 ): Promise<Finding> {
-  const target = await probeTarget(patient, rights);
+  const target = await probeTarget(operator, rights);
   const asked = (await rights).ways.find((one) => nameOf(one.way) === nameOf(way));
   if (asked !== undefined && asked.lacking.length > 0)
     throw new NotChecked('the rights to take it are missing');
-  return await prove(theCase, target, way, signal);
+  return await prove(doctorRun, target, way, signal);
 }
 
 /** What probes need: a namespace for their temporary objects, and the rights to make them. */
-export async function probeTarget(patient: Promise<Patient>, rights: Promise<Rights>): Promise<Target> {
-  const { target } = await standingOn(patient, 'there is no target');
+export async function probeTarget(
+  operator: Promise<DiscoveredOperator>,
+  rights: Promise<Rights>,
+): Promise<Target> {
+  const { target } = await standingOn(operator, 'there is no target');
   if (target.services.length === 0)
     throw new NotChecked('the target has no webhook Service, so no way here is needed');
   const { lacking } = await standingOn(rights, 'the rights are not known');
@@ -91,13 +101,13 @@ function withSomePort(service: TargetService): TargetService {
     : { ...service, ports: [{ name: '', port: 443, targetPort: 443 }] };
 }
 
-function settingsOf({ opened, options }: Case): RouteSettings {
+function settingsOf({ opened, options }: DoctorRun): RouteSettings {
   return routeSettings(options, opened);
 }
 
 /** Temporary objects that it makes carry the mark of the case, and are gone when it returns or throws. */
-async function prove(theCase: Case, target: Target, way: Way, signal: AbortSignal): Promise<Finding> {
-  const { opened, io } = theCase;
+async function prove(doctorRun: DoctorRun, target: Target, way: Way, signal: AbortSignal): Promise<Finding> {
+  const { opened, io } = doctorRun;
   const told: DevloopEvent[] = [];
   try {
     await using _ = await openRoute(
@@ -106,7 +116,7 @@ async function prove(theCase: Case, target: Target, way: Way, signal: AbortSigna
         // They run at the same time: with a mark of its own, none of them meets the temporary objects of another.
         session: newSessionId(),
         target,
-        settings: settingsOf(theCase),
+        settings: settingsOf(doctorRun),
         env: io.env,
         ask: io.ask,
         emit: (event) => told.push(event),
@@ -131,7 +141,7 @@ export function routeFinding(told: DevloopEvent[]): Finding {
   const found = told.find((event) => event.type === 'discovered' && event.what === 'address');
   const source = found?.type === 'discovered' ? `; the address ${found.source}` : '';
   return {
-    verdict: 'good',
+    verdict: 'ok',
     answer: `leads here, by ${proven.address}`,
     proof: `kube-apiserver was answered ${IN_A_ROW} times in a row${source}; time of the last one, over a new connection`,
     latencyMs: proven.latencyMs,

@@ -4,15 +4,15 @@ import { DevloopError } from '../../errors.ts';
 import type { TargetService } from '../../operator/discover.ts';
 import { servicePort } from '../../operator/workload.ts';
 import { type Check, type Finding, findingOf, NotChecked, standingOn } from './check.ts';
-import type { Patient } from './patient.ts';
+import type { DiscoveredOperator } from './operator.ts';
 
 /** Can each webhook Service be led elsewhere, and do its ports fit those who call it and those who listen? */
-export function serviceCheck(patient: Promise<Patient>): Check {
+export function serviceCheck(operator: Promise<DiscoveredOperator>): Check {
   return {
     name: 'service',
     limitSeconds: 60,
     async run() {
-      const { target, refusals } = await standingOn(patient, 'there is no target');
+      const { target, refusals } = await standingOn(operator, 'there is no target');
       if (target.services.length === 0) throw new NotChecked('the target has no webhook Service');
       const wrong = refusals.map(({ error }) => findingOf(error, false));
       const others = target.services.filter(
@@ -39,7 +39,7 @@ export function serviceFinding(service: TargetService): Finding {
   const callers = [...new Set(service.calls.map((call) => call.from))].join('\nand ') || 'nobody yet';
   const taken = sessionOf(service.service) === undefined ? '' : '; it is taken over just now';
   return {
-    verdict: 'good',
+    verdict: 'ok',
     answer: `Service ${namespace}/${name}\ncan be led here${taken}: port ${ways.join(', ')}`,
     proof: `called by ${callers}`,
   };

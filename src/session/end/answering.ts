@@ -5,7 +5,7 @@ import type { Service } from '../../cluster/api/objects.ts';
 import { isReadySlice } from '../../cluster/takeover/endpoints.ts';
 import { createProber } from '../../cluster/takeover/probe.ts';
 import { slicesOf } from '../../cluster/takeover/service.ts';
-import { noHints } from '../../operator/sources.ts';
+import { noCheckoutFacts } from '../../operator/sources.ts';
 import { listCandidates } from '../../operator/webhooks.ts';
 import { LANGUAGE, probeUntil } from '../route/proof.ts';
 
@@ -21,7 +21,7 @@ export async function waitUntilAnswering(
   services: ObjectRef[],
   signal: AbortSignal,
 ): Promise<void> {
-  const candidates = await listCandidates(api, noHints()).catch(() => []);
+  const candidates = await listCandidates(api, noCheckoutFacts()).catch(() => []);
   await Promise.allSettled(
     services.map(async (ref) => {
       const call = candidates.find((one) => one.namespace === ref.namespace && one.service === ref.name)

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Occupant } from '../../cluster/takeover/lease-holder.ts';
+import type { LeaseHolder } from '../../cluster/takeover/lease-holder.ts';
 import { DevloopError } from '../../errors.ts';
 import { ENDING } from '../context/health.ts';
 import { isRunning } from '../context/machine-state.ts';
@@ -11,7 +11,7 @@ const END_LIMIT_SECONDS = 120;
  * Asks a session of this machine to end as Ctrl-C would, and waits until it has put everything back and its process has ended,
  * so that its ports are free. False when it is not ours to end.
  */
-export async function endLocal(session: string, occupant: Occupant, io: Io): Promise<boolean> {
+export async function endLocal(session: string, occupant: LeaseHolder, io: Io): Promise<boolean> {
   const { pid, processStart, health } = occupant.holder!;
   // A second signal would end it at once, in the middle of that.
   const isEnding = health === ENDING;

@@ -45,7 +45,7 @@ async function restoreCluster({ api, session, target, route, failed, io }: Endin
   const isTold = (changes: number): boolean => changes > 0 || !failed || signal.aborted;
   route?.gateways.release();
   // A review that crosses the closing of an idle connection is lost, so a connection in use has to be closed by an answer.
-  route?.gateways.letGo();
+  route?.gateways.closeAfterNextAnswer();
   const afterServices =
     route &&
     (async () => {

@@ -17,8 +17,8 @@ export interface Gateways extends AsyncDisposable {
   present(serverName: string, pair: { certificate: string; key: string }): void;
   hold(): void;
   release(): void;
-  giveNotice(why: string, ms: number): void;
-  letGo(): void;
+  failFast(why: string, ms: number): void;
+  closeAfterNextAnswer(): void;
   drain(): Promise<void>;
 }
 
@@ -60,8 +60,8 @@ export async function startGateways(plan: GatewayPlan, address: string): Promise
     present: (serverName, pair) => all.forEach((gateway) => void gateway.present(serverName, pair)),
     hold: () => all.forEach((gateway) => void gateway.hold()),
     release: () => all.forEach((gateway) => void gateway.release()),
-    giveNotice: (why, ms) => all.forEach((gateway) => void gateway.giveNotice(why, ms)),
-    letGo: () => all.forEach((gateway) => void gateway.letGo()),
+    failFast: (why, ms) => all.forEach((gateway) => void gateway.failFast(why, ms)),
+    closeAfterNextAnswer: () => all.forEach((gateway) => void gateway.closeAfterNextAnswer()),
     async drain() {
       await Promise.all(all.map((gateway) => gateway.drain()));
     },

@@ -8,5 +8,5 @@ import type { Route } from '../../route/route.ts';
 export async function notReached(route: Route, message: string, otherwise: string): Promise<DevloopError> {
   const explained = await route.explain();
   const why = explained === undefined ? '' : `\n  ${explained.cause}`;
-  return new DevloopError('route.none', `${message}${why}`, { hint: explained?.cure ?? otherwise });
+  return new DevloopError('route.none', `${message}${why}`, { hint: explained?.hint ?? otherwise });
 }

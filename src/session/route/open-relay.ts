@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { allOrNone } from '../../all-or-none.ts';
+import { allOrNone } from '../../async.ts';
 import { findMarked } from '../../cluster/marks/find-marked.ts';
 import { placementOf, RELAY_IMAGE, relayLabels, relayPorts } from '../../cluster/relay/manifest.ts';
 import { networkPolicyNotices } from '../../cluster/relay/network-policies.ts';

@@ -5,15 +5,15 @@ import type { Service } from '../../cluster/api/objects.ts';
 import { createMarked } from '../../cluster/marks/change.ts';
 import { SESSION_LABEL } from '../../cluster/marks/marks.ts';
 import type { Destination } from '../../cluster/takeover/endpoints.ts';
-import { leadTo, moveEndpoints, ourSliceRef } from '../../cluster/takeover/service.ts';
+import { moveEndpoints, ourSliceRef, writeEndpoints } from '../../cluster/takeover/service.ts';
 import type { Emit } from '../../report/events.ts';
-import type { Reach } from '../../route/route.ts';
+import type { RouteTarget } from '../../route/route.ts';
 
 /** Led to Pods by a selector, as the user's Service will be; to an address by endpoints of ours. */
 export function probeService(
   session: string,
   { metadata: { namespace }, spec }: Service,
-  reach: Reach,
+  reach: RouteTarget,
   port: number,
 ): Service {
   const { ipFamilies, ipFamilyPolicy } = spec;
@@ -41,7 +41,7 @@ export function createLeading(
   api: ClusterApi,
   session: string,
   service: Service,
-  reach: Reach,
+  reach: RouteTarget,
   port: () => number,
 ): { lead(): Promise<void>; follow(): Promise<void> } {
   const silent: Emit = () => {};
@@ -50,7 +50,7 @@ export function createLeading(
   return {
     async lead() {
       const created = await createMarked<Service>(api, refOf('Service', service.metadata), service, silent);
-      if ('address' in reach) await leadTo(api, session, created, to(reach.address), silent);
+      if ('address' in reach) await writeEndpoints(api, session, created, to(reach.address), silent);
     },
     async follow() {
       const now = port();
@@ -66,7 +66,7 @@ export async function removeProbeService(
   api: ClusterApi,
   session: string,
   ref: ObjectRef,
-  reach: Reach,
+  reach: RouteTarget,
 ): Promise<void> {
   const endpoints: ObjectRef[] =
     'pods' in reach ? [] : [ourSliceRef(ref, session), { ...ref, kind: 'Endpoints' }];

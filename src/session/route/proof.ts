@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { allDone } from '../../async.ts';
+import { allDone, reportWhileWaiting } from '../../async.ts';
 import { selfSignedPair } from '../../certificates/self-signed.ts';
 import type { ClusterApi } from '../../cluster/api/client.ts';
 import { refOf } from '../../cluster/api/kinds.ts';
@@ -14,8 +14,7 @@ import {
 import { probePath, readProbe } from '../../gateway/probe.ts';
 import { hostPort } from '../../machine/addresses.ts';
 import type { TargetService } from '../../operator/discover.ts';
-import { tellingWait } from '../../report-while-waiting.ts';
-import type { Reach } from '../../route/route.ts';
+import type { RouteTarget } from '../../route/route.ts';
 import { createLeading, probeService, removeProbeService } from './probe-service.ts';
 import type { OpenRoute, Routing } from './routing.ts';
 
@@ -87,7 +86,7 @@ export async function proveRoute(routing: Routing, open: ProvenEnds, limitMs: nu
   let proof: Proof = { reached: false, latencyMs: 0, cause: 'no Service to prove it by' };
   for (const [like] of kinds.values()) {
     const what = { for: `kube-apiserver to reach ${open.route.via}`, limitSeconds: limitMs / 1000 };
-    proof = await tellingWait(proveLike(like!, routing, open, limitMs), what, emit);
+    proof = await reportWhileWaiting(proveLike(like!, routing, open, limitMs), what, emit);
     if (!proof.reached) return { ...proof, cause: withFamily(proof.cause, like!.service, open.route.reach) };
   }
   const { name, via } = open.route;
@@ -100,7 +99,7 @@ export async function proveRoute(routing: Routing, open: ProvenEnds, limitMs: nu
 type ProvenEnds = Pick<OpenRoute, 'route' | 'gateways'>;
 
 /** kube-apiserver without endpoint routing calls the cluster IP of the first family, behind which kube-proxy puts that family alone. */
-function withFamily(cause: string, { metadata, spec }: Service, reach: Reach): string {
+function withFamily(cause: string, { metadata, spec }: Service, reach: RouteTarget): string {
   const first = spec.ipFamilies?.[0];
   if (first === undefined || !('address' in reach)) return cause;
   if (first === familyOf(reach.address) || cause.includes(reach.address)) return cause;

@@ -3,7 +3,7 @@ import type { RouteChoice } from '../../config/route-choice.ts';
 import type { Target } from '../../operator/discover.ts';
 import type { Emit } from '../../report/events.ts';
 import type { Route } from '../../route/route.ts';
-import type { Opened } from '../context/context.ts';
+import type { CommandContext } from '../context/context.ts';
 import type { Ask, RouteOptions } from '../context/options.ts';
 import type { Gateways } from './gateways.ts';
 
@@ -41,7 +41,7 @@ export interface OpenRoute extends AsyncDisposable {
 }
 
 /** Flags beat the file. */
-export function routeSettings(options: RouteOptions, { config }: Opened): RouteSettings {
+export function routeSettings(options: RouteOptions, { config }: CommandContext): RouteSettings {
   return {
     choice: options.route ?? config.route ?? 'auto',
     address: options.address ?? config.address,

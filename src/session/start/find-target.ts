@@ -4,9 +4,9 @@ import type { RouteChoice } from '../../config/route-choice.ts';
 import { discover, type Target } from '../../operator/discover.ts';
 import type { Emit } from '../../report/events.ts';
 import { usableAddress } from '../../route/direct.ts';
-import { hintsOf, type Opened } from '../context/context.ts';
+import { type CommandContext, checkoutFactsOf } from '../context/context.ts';
 import { namespacesOf, sessionsInTheWay } from '../context/holders.ts';
-import type { Place } from '../context/machine-state.ts';
+import type { LocalMachine } from '../context/machine-state.ts';
 import type { Io, UpOptions } from '../context/options.ts';
 import { endLocal } from '../end/end-local.ts';
 import { reportLeft, restore } from '../end/restore.ts';
@@ -15,15 +15,15 @@ import { askRights, permittedWays, rightsFor, untried } from '../route/ways.ts';
 
 /** Discovers, checks all that can be checked without a write, and repairs what a dead session left. */
 export async function findTarget(
-  opened: Opened,
+  opened: CommandContext,
   options: UpOptions,
   io: Io,
-  place: Place,
+  machine: LocalMachine,
 ): Promise<{ target: Target; ways: Way[]; sourcePaths: ReadonlySet<string> }> {
   const { api } = opened;
   const { choice, address: named } = routeSettings(options, opened);
   const address = choice === 'relay' ? undefined : named;
-  const hints = hintsOf(opened);
+  const hints = checkoutFactsOf(opened);
   const look = (emit: Emit): Promise<Target> =>
     withPermissionList(opened, choice, () => discover(api, opened.wanted, hints, emit));
   const target = await look(io.emit);
@@ -35,7 +35,7 @@ export async function findTarget(
   const rights = await rightsFor(api, target, choice);
   const ways = permittedWays(api, rights);
   for (const note of untried(rights)) io.emit({ type: 'note', message: note });
-  const inTheWay = await sessionsInTheWay(api, target, place, options.takeOver, io.emit, io.signal);
+  const inTheWay = await sessionsInTheWay(api, target, machine, options.takeOver, io.emit, io.signal);
   if (inTheWay.sessions.length === 0 || options.dryRun) return { target, ways, sourcePaths };
   // One that runs here can put everything back by itself, and its controller holds the ports that ours needs.
   for (const one of inTheWay.living) if (one.local) await endLocal(one.session, one, io);
@@ -47,7 +47,7 @@ const NOTHING_THERE =
   'Nothing in the cluster was matched to this checkout: no webhook is routed here, and no Deployment is quieted. If it is deployed, name it with --deployment.';
 
 /** Nobody answers for a dead session, so there is nothing to wait for: its Services go back at once. */
-async function recover({ api }: Opened, session: string, target: Target, io: Io): Promise<void> {
+async function recover({ api }: CommandContext, session: string, target: Target, io: Io): Promise<void> {
   const message = `Session ${session} is dead or taken over; what it changed is put back first.`;
   io.emit({ type: 'note', message });
   reportLeft(
@@ -58,7 +58,7 @@ async function recover({ api }: Opened, session: string, target: Target, io: Io)
 
 /** A refusal during discovery is answered with the whole list of what is missing, not just with the first. */
 async function withPermissionList(
-  opened: Opened,
+  opened: CommandContext,
   choice: RouteChoice,
   look: () => Promise<Target>,
 ): Promise<Target> {

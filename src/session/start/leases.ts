@@ -9,12 +9,12 @@ import { nameOf } from '../route/routing.ts';
 
 /** Holds a Lease for all that is taken over, from now on. The first one that somebody else takes or deletes ends the session. */
 export async function holdLeases(
-  { opened, target, ways, id, place, io }: Session,
+  { opened, target, ways, id, machine, io }: Session,
   keep: (lease: HeldLease) => void,
   ending: AbortController,
 ): Promise<void> {
   const [way] = ways;
-  const holder = await holderHere(place, describeTarget(target), way === undefined ? 'none' : nameOf(way));
+  const holder = await holderHere(machine, describeTarget(target), way === undefined ? 'none' : nameOf(way));
   // What keeps one Lease from being renewed keeps all of them.
   const warn = createWarner(io.emit);
   const emit: Emit = (event) => (event.type === 'warning' ? warn(event.message) : io.emit(event));

@@ -56,7 +56,7 @@ export function plannedQuiet({ deployment }: Target): Planned[] {
   const { metadata, spec } = deployment.object;
   // What a dead session left is put back first.
   const before = metadata.labels?.[REPLICAS_LABEL] ?? spec.replicas ?? 1;
-  return [planned('change', `Deployment ${metadata.namespace}/${metadata.name}`, `replicas ${before} -> 0`)];
+  return [planned('update', `Deployment ${metadata.namespace}/${metadata.name}`, `replicas ${before} -> 0`)];
 }
 
 function relayed(namespace: string): Planned[] {
@@ -68,13 +68,13 @@ function relayed(namespace: string): Planned[] {
 }
 
 function swapped(name: string): Planned {
-  return planned('change', `Service ${name}`, 'selector -> the relay Pod');
+  return planned('update', `Service ${name}`, 'selector -> the relay Pod');
 }
 
 function led(name: string, where: string): Planned[] {
   return [
-    planned('change', `Service ${name}`, 'selector removed'),
-    planned('change', `Endpoints ${name}`, where),
+    planned('update', `Service ${name}`, 'selector removed'),
+    planned('update', `Endpoints ${name}`, where),
     planned('create', `EndpointSlice ${name}-devloop-<session>`, where),
     planned('delete', `EndpointSlice ${name}-*`, "Kubernetes' own, made again later"),
   ];

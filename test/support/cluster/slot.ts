@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:f
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { removeCgroup } from './cgroups.ts';
-import { identify, isAlive, killAndWait, onlyChild, type ProcessIdentity } from './identity.ts';
+import { identify, killAndWait, onlyChild, type ProcessIdentity, readHolder } from './identity.ts';
 import { lock } from './lock.ts';
 import { run } from './run.ts';
 
@@ -75,7 +75,7 @@ async function remove(number: number): Promise<void> {
 
 /** unshare ends once process 1 and with it every process of the box has ended: waiting for it is waiting for all. */
 async function killBox(box: ProcessIdentity): Promise<void> {
-  const init = (await isAlive(box)) ? await onlyChild(box.pid) : undefined;
+  const init = (await readHolder(box)) ? await onlyChild(box.pid) : undefined;
   if (init) await killAndWait(init);
   await killAndWait(box);
 }
@@ -94,7 +94,7 @@ async function removeIfDead(name: string): Promise<void> {
   if (!/^\d+$/.test(name)) return rm(dir, { recursive: true, force: true });
   const { owner, box } = await readClaim(dir);
   const keeper = owner ?? box;
-  if (!keeper || !(await isAlive(keeper))) await remove(Number(name));
+  if (!keeper || !(await readHolder(keeper))) await remove(Number(name));
 }
 
 async function readClaim(dir: string): Promise<Claim> {

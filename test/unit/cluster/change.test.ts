@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { ObjectRef } from '../../../src/cluster/api/kinds.ts';
 import type { ConfigMap, Deployment } from '../../../src/cluster/api/objects.ts';
-import { applyChange, createMarked, settle, undoChange } from '../../../src/cluster/marks/change.ts';
+import { applyChange, createMarked, retryOnConflict, undoChange } from '../../../src/cluster/marks/change.ts';
 import { REPLICAS_LABEL, SESSION_LABEL, sessionOf } from '../../../src/cluster/marks/marks.ts';
 import { DevloopError } from '../../../src/errors.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
@@ -213,11 +213,11 @@ describe('createMarked', () => {
   });
 });
 
-describe('settle', () => {
+describe('retryOnConflict', () => {
   it('lets what it does not know pass through as it is', async () => {
     const bug = new TypeError('bug');
     await expect(
-      settle(ref, async () => {
+      retryOnConflict(ref, async () => {
         throw bug;
       }),
     ).rejects.toBe(bug);

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { readHints } from '../../../src/operator/sources.ts';
+import { readCheckout } from '../../../src/operator/sources.ts';
 
 let root: string;
 beforeEach(async () => {
@@ -50,7 +50,7 @@ describe('the layouts of kubebuilder', () => {
       [webhookFile]: marker('/mutate-shop-example-com-v1-order'),
       'internal/webhook/v1/order_webhook_test.go': marker('/from-a-test'),
     });
-    const hints = await readHints(root);
+    const hints = await readCheckout(root);
     expect([...hints.groups]).toEqual(['shop.example.com']);
     expect([...hints.paths]).toEqual(['/mutate-shop-example-com-v1-order']);
     expect([...hints.names].sort()).toEqual(['shop', 'shop-operator']);
@@ -73,7 +73,7 @@ describe('what is only mentioned', () => {
       '.cache/types.go': groupversion('cache.io'),
       'test/e2e/types.go': groupversion('e2e.io'),
     });
-    expect([...(await readHints(root)).groups]).toEqual(['shop.example.com']);
+    expect([...(await readCheckout(root)).groups]).toEqual(['shop.example.com']);
   });
 
   it('in a bundled manifest counts as a path of a manifest only, and declares no webhook', async () => {
@@ -81,7 +81,7 @@ describe('what is only mentioned', () => {
       'config/bundle.yaml':
         'kind: ValidatingWebhookConfiguration\nwebhooks:\n- clientConfig:\n    service:\n      path: /validate-other-io-v1-thing\n',
     });
-    const hints = await readHints(root);
+    const hints = await readCheckout(root);
     expect([...hints.paths]).toEqual([]);
     expect([...hints.manifestPaths]).toEqual(['/validate-other-io-v1-thing']);
     expect(hints.declaresWebhooks).toBe(false);
@@ -91,10 +91,10 @@ describe('what is only mentioned', () => {
 it('takes no name from a directory that is called as half of a cluster is', async () => {
   root = join(dirname(root), 'operator');
   await lay({ 'go.mod': 'module example.com/controller\n' });
-  expect([...(await readHints(root)).names]).toEqual([]);
+  expect([...(await readCheckout(root)).names]).toEqual([]);
 });
 
 it('reads an empty directory, and one that does not exist', async () => {
   await lay({});
-  expect((await readHints(root)).groups.size).toBe(0);
+  expect((await readCheckout(root)).groups.size).toBe(0);
 });

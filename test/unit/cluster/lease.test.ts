@@ -8,7 +8,7 @@ import {
   holdLease,
   leaseRef,
 } from '../../../src/cluster/takeover/lease.ts';
-import { type Here, isAlive } from '../../../src/cluster/takeover/lease-holder.ts';
+import { type Here, readHolder } from '../../../src/cluster/takeover/lease-holder.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
 
@@ -159,12 +159,12 @@ describe('a held Lease', () => {
 
 describe('a session is alive', () => {
   it('never where there is no Lease', async () => {
-    expect(await isAlive(cluster.api, ref, at('here', true), emit, signal)).toBeUndefined();
+    expect(await readHolder(cluster.api, ref, at('here', true), emit, signal)).toBeUndefined();
   });
 
   it('on this machine when its very process runs', async () => {
     await hold();
-    expect(await isAlive(cluster.api, ref, at('here', true), emit, signal)).toMatchObject({
+    expect(await readHolder(cluster.api, ref, at('here', true), emit, signal)).toMatchObject({
       session: 's1',
       alive: true,
       local: true,
@@ -180,7 +180,7 @@ describe('a session is alive', () => {
       'shop',
       (object) => (object.spec.renewTime = '1999-01-01T00:00:00.000000Z'),
     );
-    const looking = isAlive(cluster.api, ref, at('there', false), emit, signal);
+    const looking = readHolder(cluster.api, ref, at('there', false), emit, signal);
     await vi.advanceTimersByTimeAsync(10_000);
     expect(await looking).toMatchObject({ alive: true, local: false });
   });
@@ -194,7 +194,7 @@ describe('a session is alive', () => {
       'shop',
       (object) => (object.spec.renewTime = '2999-01-01T00:00:00.000000Z'),
     );
-    const looking = isAlive(cluster.api, ref, at('there', false), emit, signal);
+    const looking = readHolder(cluster.api, ref, at('there', false), emit, signal);
     let done = false;
     void looking.then(() => (done = true));
     await vi.advanceTimersByTimeAsync(14_000);
@@ -205,7 +205,7 @@ describe('a session is alive', () => {
 
   it('no more when its Lease goes while it is watched', async () => {
     await hold();
-    const looking = isAlive(cluster.api, ref, at('there', false), emit, signal);
+    const looking = readHolder(cluster.api, ref, at('there', false), emit, signal);
     await vi.advanceTimersByTimeAsync(100);
     cluster.drop('Lease', ref.name, 'shop');
     await vi.advanceTimersByTimeAsync(2_000);

@@ -40,7 +40,7 @@ function supervise(plan: ControllerPlan): Subject {
   const gate: string[] = [];
   const end = new AbortController();
   const supervisor = createSupervisor(plan, {
-    gate: { hold: () => gate.push('hold'), release: () => gate.push('release'), giveNotice: () => {} },
+    gate: { hold: () => gate.push('hold'), release: () => gate.push('release'), failFast: () => {} },
     emit: recorder.emit,
     signal: end.signal,
   });

@@ -131,7 +131,7 @@ test('a drain gives up a client that is not there any more', async () => {
 test('letting go leaves idle connections open, and closes each with its next answer', async () => {
   await using bench = await idleAndBusy();
   const { idle, slow, answer } = bench;
-  bench.gateway.letGo();
+  bench.gateway.closeAfterNextAnswer();
   answer();
   expect(await slow).toMatch(/Connection: close[\s\S]*late$/);
   expect(await idle.ask('/again')).toMatch(/^HTTP\/1\.1 200[\s\S]*Connection: close/);

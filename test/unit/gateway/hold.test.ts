@@ -124,7 +124,7 @@ test.each([
 
 test('where nobody will answer in time, a review is refused at once and told why; one that can wait waits', async () => {
   await using bench = await setUp(new Controller(), { start: false });
-  bench.gateway.giveNotice('the controller ended (exit code 2); it is started again in 5 s', 5000);
+  bench.gateway.failFast('the controller ended (exit code 2); it is started again in 5 s', 5000);
   const patient = bench.ask('/convert');
   const reply = await bench.ask('/validate?timeout=4s');
   expect(reply.status).toBe(503);
@@ -137,7 +137,7 @@ test('where nobody will answer in time, a review is refused at once and told why
 
 test('a notice ends when the controller is started again', async () => {
   await using bench = await setUp(new Controller(), { start: false });
-  bench.gateway.giveNotice('the controller ended', Number.POSITIVE_INFINITY);
+  bench.gateway.failFast('the controller ended', Number.POSITIVE_INFINITY);
   bench.gateway.hold();
   const reply = bench.ask('/');
   await until(() => bench.gateway.held === 1);

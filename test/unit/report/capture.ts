@@ -40,7 +40,7 @@ export function everyEvent(text: string): DevloopEvent[] {
     { type: 'warning', message: text, hint: text },
     { type: 'note', message: text },
     { type: 'waiting', for: text, seconds: 1, limitSeconds: 60 },
-    { type: 'change', action: 'change', object: text, detail: text },
+    { type: 'change', action: 'update', object: text, detail: text },
     { type: 'route.planned', route: text, position: 1, detail: text },
     { type: 'controller.planned', build: [text], command: [text], cwd: text },
     { type: 'route.proven', route: text, address: text, service: text, latencyMs: 3 },
@@ -72,7 +72,7 @@ export function everyEvent(text: string): DevloopEvent[] {
         },
       ],
     },
-    { type: 'finding', check: text, verdict: 'bad', answer: text, proof: text, latencyMs: 3, cure: text },
+    { type: 'finding', check: text, verdict: 'fail', answer: text, proof: text, latencyMs: 3, hint: text },
     { type: 'error', code: 'usage.invalid', message: text, hint: text, exitCode: 2 },
   ];
 }

@@ -16,7 +16,7 @@ describe('lines', () => {
     const { stderr, stdout } = printed([
       { type: 'discovered', what: 'service', value: 'shop/hook', source: 'webhook configuration shop' },
       { type: 'discovered', what: 'main package', value: './cmd', source: 'the only one' },
-      { type: 'change', action: 'change', object: 'Service shop/hook', detail: 'selector removed' },
+      { type: 'change', action: 'update', object: 'Service shop/hook', detail: 'selector removed' },
       { type: 'build.done', ms: 1234 },
     ]);
     expect(stdout).toBe('');
@@ -37,7 +37,7 @@ describe('lines', () => {
       { type: 'route.planned', route: 'direct', position: 1, detail: 'an address' },
       {
         type: 'change',
-        action: 'change',
+        action: 'update',
         object: 'Service a/b',
         detail: 'moved',
         dryRun: true,
@@ -92,14 +92,14 @@ describe('lines', () => {
 describe('findings', () => {
   it('go to stdout, with verdict, check and answer in columns, proof and cure below', () => {
     const { stdout, stderr } = printed([
-      { type: 'finding', check: 'cluster', verdict: 'good', answer: 'Kubernetes v1.36.3', latencyMs: 12 },
+      { type: 'finding', check: 'cluster', verdict: 'ok', answer: 'Kubernetes v1.36.3', latencyMs: 12 },
       {
         type: 'finding',
         check: 'endpoint routing',
-        verdict: 'doubtful',
+        verdict: 'warn',
         answer: 'one\ntwo',
         proof: 'seen',
-        cure: 'devloop down',
+        hint: 'devloop down',
       },
     ]);
     expect(stderr).toBe('');
@@ -118,7 +118,7 @@ describe('findings', () => {
 
 describe('verbosity', () => {
   it('leaves out findings that need nobody when it is quiet', () => {
-    const findings = (['good', 'note', 'unknown'] as const).map(
+    const findings = (['ok', 'info', 'unknown'] as const).map(
       (verdict): DevloopEvent => ({ type: 'finding', check: 'x', verdict, answer: 'so' }),
     );
     expect(printed(findings, { verbosity: 'quiet' }).stdout).toBe('unknown  x                so\n');

@@ -44,7 +44,7 @@ it('says when a cut lasts, why, and when it is mended; open connections outlive 
   await expect.poll(() => events, { timeout: 5000 }).toMatchObject([{ type: 'route.lost', route: 'relay' }]);
   expect(await route.explain()).toMatchObject({
     cause: expect.stringContaining('Pod shop/devloop-relay-4f2a'),
-    cure: expect.stringContaining('kubectl logs --namespace shop devloop-relay-4f2a'),
+    hint: expect.stringContaining('kubectl logs --namespace shop devloop-relay-4f2a'),
   });
   cutter.refuse(false);
   expect(await echo(open, 'two', 'open')).toBe('two');

@@ -47,6 +47,6 @@ describe('why the cluster does not get through', () => {
     ['IPv6', { address: '2001:db8::1' }, '[2001:db8::1]:7443', 'Open TCP port'],
   ])('%s', (_, findings, cause, cure) => {
     expect(found(findings).cause).toContain(cause);
-    expect(found(findings).cure).toContain(cure);
+    expect(found(findings).hint).toContain(cure);
   });
 });

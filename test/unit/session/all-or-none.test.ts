@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { allOrNone } from '../../../src/all-or-none.ts';
+import { allOrNone } from '../../../src/async.ts';
 import { DevloopError } from '../../../src/errors.ts';
 
 const never = 1_000_000;

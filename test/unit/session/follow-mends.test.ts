@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { EndpointSlice, Service } from '../../../src/cluster/api/objects.ts';
-import { leadTo } from '../../../src/cluster/takeover/service.ts';
+import { writeEndpoints } from '../../../src/cluster/takeover/service.ts';
 import { DevloopError } from '../../../src/errors.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { healthAfter, STARTING, wordsFor } from '../../../src/session/context/health.ts';
@@ -15,7 +15,7 @@ async function taken(cluster: FakeCluster, signal: AbortSignal, portFor = () => 
     spec: { ports: [{ port: 443 }] },
   });
   const to = { address: SSH_HOST, ports: [{ name: '', port: 1000 }] };
-  await leadTo(
+  await writeEndpoints(
     cluster.api,
     's1',
     service,

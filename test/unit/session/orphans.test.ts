@@ -2,19 +2,19 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { Place } from '../../../src/session/context/machine-state.ts';
+import type { LocalMachine } from '../../../src/session/context/machine-state.ts';
 import { claimDirectory, endOrphans, isKnownDead } from '../../../src/session/context/orphans.ts';
 
 it('a session that begins keeps its directory, whenever another one looks for what is left behind', async () => {
   const stateDirectory = await mkdtemp(join(tmpdir(), 'devloop-state-'));
-  const place: Place = { user: 'dev', host: 'here', stateDirectory };
+  const machine: LocalMachine = { user: 'dev', host: 'here', stateDirectory };
   let going = true;
   const looking = (async () => {
-    while (going) await endOrphans(place, () => {});
+    while (going) await endOrphans(machine, () => {});
   })();
   const sessions = Array.from({ length: 100 }, (_, index) => `s${index}`);
   try {
-    for (const session of sessions) await claimDirectory(place, session);
+    for (const session of sessions) await claimDirectory(machine, session);
   } finally {
     going = false;
     await looking;
@@ -25,15 +25,15 @@ it('a session that begins keeps its directory, whenever another one looks for wh
 
 it('of a home that machines share, only what this machine left is taken for dead and removed', async () => {
   const stateDirectory = await mkdtemp(join(tmpdir(), 'devloop-state-'));
-  const place: Place = { user: 'dev', host: 'here', stateDirectory };
+  const machine: LocalMachine = { user: 'dev', host: 'here', stateDirectory };
   for (const host of ['here', 'elsewhere']) {
     const owner = { host, pid: 4_194_304, processStart: `boot-of-${host}/1` };
     await mkdir(join(stateDirectory, `of-${host}`));
     await writeFile(join(stateDirectory, `of-${host}`, 'devloop.json'), JSON.stringify(owner));
   }
-  const dead = await Promise.all(['of-here', 'of-elsewhere'].map((one) => isKnownDead(place, one)));
+  const dead = await Promise.all(['of-here', 'of-elsewhere'].map((one) => isKnownDead(machine, one)));
   expect(dead).toEqual([true, false]);
-  await endOrphans(place, () => {});
+  await endOrphans(machine, () => {});
   expect(await readdir(stateDirectory)).toEqual(['of-elsewhere']);
   await rm(stateDirectory, { recursive: true });
 });

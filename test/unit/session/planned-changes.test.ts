@@ -44,8 +44,8 @@ describe('a way', () => {
   it('to an address changes the endpoints of each Service', () => {
     const { changes } = plannedWay(target(manager(), [service('shop', 'hook')]), { ssh: 'dev@bastion' });
     expect(changes).toEqual([
-      { action: 'change', object: 'Service shop/hook', detail: 'selector removed' },
-      { action: 'change', object: 'Endpoints shop/hook', detail: 'to dev@bastion' },
+      { action: 'update', object: 'Service shop/hook', detail: 'selector removed' },
+      { action: 'update', object: 'Endpoints shop/hook', detail: 'to dev@bastion' },
       { action: 'create', object: 'EndpointSlice shop/hook-devloop-<session>', detail: 'to dev@bastion' },
       {
         action: 'delete',
@@ -75,6 +75,6 @@ it.each([
   ['those before a session that died', manager({ 'devloop.dev/replicas': '2' }, 0), 'replicas 2 -> 0'],
 ])('quiets a manager of so many replicas: %s', (_, deployment, detail) => {
   expect(plannedQuiet(target(deployment))).toEqual([
-    { action: 'change', object: 'Deployment shop/manager', detail },
+    { action: 'update', object: 'Deployment shop/manager', detail },
   ]);
 });

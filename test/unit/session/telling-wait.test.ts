@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { tellingWait } from '../../../src/report-while-waiting.ts';
+import { reportWhileWaiting } from '../../../src/async.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -7,7 +7,7 @@ afterEach(() => void vi.useRealTimers());
 it('tells each second what is waited for, up to the limit, and nothing afterwards', async () => {
   const told: number[] = [];
   const { promise, resolve } = Promise.withResolvers<string>();
-  const waiting = tellingWait(promise, { for: 'it', limitSeconds: 2 }, (event) => {
+  const waiting = reportWhileWaiting(promise, { for: 'it', limitSeconds: 2 }, (event) => {
     if (event.type === 'waiting') told.push(event.seconds);
   });
   await vi.advanceTimersByTimeAsync(3_500);

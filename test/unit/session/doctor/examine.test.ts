@@ -14,7 +14,7 @@ function run(checks: Check[], signal = new AbortController().signal) {
 const good = (name: string): Check => ({
   name,
   limitSeconds: 5,
-  run: async () => ({ verdict: 'good', answer: 'so it is' }),
+  run: async () => ({ verdict: 'ok', answer: 'so it is' }),
 });
 const failing = (name: string, error: unknown, rest: Partial<Check> = {}): Check => ({
   name,
@@ -37,7 +37,7 @@ describe('checks', () => {
       ...good('first'),
       async run() {
         await second.promise;
-        return { verdict: 'good', answer: 'later' };
+        return { verdict: 'ok', answer: 'later' };
       },
     };
     const { events, answered } = run([
@@ -47,8 +47,8 @@ describe('checks', () => {
         async run() {
           second.resolve();
           return [
-            { verdict: 'good', answer: 'a' },
-            { verdict: 'doubtful', answer: 'b' },
+            { verdict: 'ok', answer: 'a' },
+            { verdict: 'warn', answer: 'b' },
           ];
         },
       },
@@ -70,20 +70,20 @@ describe('checks', () => {
     expect(await answered).toEqual([
       {
         check: 'a',
-        verdict: 'bad',
+        verdict: 'fail',
         answer: 'There is none.',
-        cure: 'make one',
+        hint: 'make one',
         code: 'certificate.not-found',
       },
-      { check: 'b', verdict: 'unknown', answer: 'There is none.', cure: 'make one' },
-      { check: 'c', verdict: 'good', answer: 'so it is' },
+      { check: 'b', verdict: 'unknown', answer: 'There is none.', hint: 'make one' },
+      { check: 'c', verdict: 'ok', answer: 'so it is' },
     ]);
     expect(events[0]).toEqual({
       type: 'finding',
       check: 'a',
-      verdict: 'bad',
+      verdict: 'fail',
       answer: 'There is none.',
-      cure: 'make one',
+      hint: 'make one',
     });
   });
 
@@ -106,8 +106,8 @@ describe('checks', () => {
       silent('c', { aside: true }),
     ]);
     expect(await answered).toMatchObject([
-      { verdict: 'bad', answer: 'no answer within 0.05 s', code: 'cluster.unreachable' },
-      { verdict: 'bad', code: 'route.none' },
+      { verdict: 'fail', answer: 'no answer within 0.05 s', code: 'cluster.unreachable' },
+      { verdict: 'fail', code: 'route.none' },
       { verdict: 'unknown' },
     ]);
   });
@@ -145,16 +145,16 @@ describe('the conclusion', () => {
   });
 
   it('is that up would work, and how much is doubtful', () => {
-    expect(conclude([finding('a', 'good'), finding('b', 'unknown')])).toBe('`devloop up` would work.');
-    expect(conclude([finding('a', 'doubtful')])).toMatch(/would work; 1 thing is doubtful/);
-    expect(conclude([finding('a', 'doubtful'), finding('b', 'doubtful')])).toMatch(/2 things are/);
+    expect(conclude([finding('a', 'ok'), finding('b', 'unknown')])).toBe('`devloop up` would work.');
+    expect(conclude([finding('a', 'warn')])).toMatch(/would work; 1 thing is doubtful/);
+    expect(conclude([finding('a', 'warn'), finding('b', 'warn')])).toMatch(/2 things are/);
   });
 
   it('is the first thing in the way, with its exit code and cure', () => {
     const findings = [
-      finding('port', 'bad', { code: 'port.in-use', cure: 'kill 7' }),
-      finding('route direct', 'bad', { code: 'route.none' }),
-      finding('owners', 'doubtful'),
+      finding('port', 'fail', { code: 'port.in-use', hint: 'kill 7' }),
+      finding('route direct', 'fail', { code: 'route.none' }),
+      finding('owners', 'warn'),
     ];
     expect(() => conclude(findings)).toThrow(
       expect.objectContaining({

@@ -30,30 +30,30 @@ describe('the local Go', () => {
     goFinding({ ...local, toolchain, fetched }, { go, toolchain: suggested }).verdict;
 
   it('is new enough', () => {
-    expect(verdict('local', '1.26.0')).toBe('good');
-    expect(verdict('auto', '')).toBe('good');
+    expect(verdict('local', '1.26.0')).toBe('ok');
+    expect(verdict('auto', '')).toBe('ok');
   });
 
   it('is too old: in the way where none may be fetched', () => {
-    expect(verdict('local', '1.27.0')).toBe('bad');
-    expect(verdict('go1.26.8', '1.27.0')).toBe('bad');
-    expect(verdict('auto', '1.27.0')).toBe('doubtful');
-    expect(verdict('go1.26.8+auto', '1.27.0')).toBe('doubtful');
-    expect(verdict('path', '1.27.0')).toBe('doubtful');
-    expect(verdict('auto', '1.27.0', '', ['go1.27.0'])).toBe('good');
+    expect(verdict('local', '1.27.0')).toBe('fail');
+    expect(verdict('go1.26.8', '1.27.0')).toBe('fail');
+    expect(verdict('auto', '1.27.0')).toBe('warn');
+    expect(verdict('go1.26.8+auto', '1.27.0')).toBe('warn');
+    expect(verdict('path', '1.27.0')).toBe('warn');
+    expect(verdict('auto', '1.27.0', '', ['go1.27.0'])).toBe('ok');
   });
 
   it('follows a suggestion only where it may fetch', () => {
-    expect(verdict('auto', '1.26.0', 'go1.27.1')).toBe('doubtful');
-    expect(verdict('local', '1.26.0', 'go1.27.1')).toBe('good');
+    expect(verdict('auto', '1.26.0', 'go1.27.1')).toBe('warn');
+    expect(verdict('local', '1.26.0', 'go1.27.1')).toBe('ok');
   });
 
   it('is compared in words', () => {
     expect(goFinding({ ...local, toolchain: 'local' }, { go: '1.99.0', toolchain: '' })).toEqual({
-      verdict: 'bad',
+      verdict: 'fail',
       answer: 'go1.26.8 cannot build this checkout, which asks for go 1.99.0',
       proof: 'go version: go1.26.8; go.mod asks for go 1.99.0; GOTOOLCHAIN=local',
-      cure: 'Install Go 1.99.0 from https://go.dev/dl, or let go fetch it: go env -w GOTOOLCHAIN=auto',
+      hint: 'Install Go 1.99.0 from https://go.dev/dl, or let go fetch it: go env -w GOTOOLCHAIN=auto',
       code: 'controller.no-toolchain',
     });
   });

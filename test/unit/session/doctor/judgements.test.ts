@@ -32,15 +32,15 @@ const called = (rest: Partial<TargetService> = {}): TargetService => ({
 
 describe('the target', () => {
   const nothing = { services: [], namespace: 'shop', evidence: [] };
-  const patient = (told: DevloopEvent[], services = [called()]) =>
+  const operator = (told: DevloopEvent[], services = [called()]) =>
     targetFinding({ target: { ...nothing, services }, groups: new Set(), told, refusals: [] });
 
   it('is named with where it was found', () => {
     const told: DevloopEvent[] = [
       { type: 'discovered', what: 'service', value: 'shop/hook', source: 'a path' },
     ];
-    expect(patient(told)).toEqual({
-      verdict: 'good',
+    expect(operator(told)).toEqual({
+      verdict: 'ok',
       answer: 'Service shop/hook',
       proof: 'service: a path',
     });
@@ -57,27 +57,27 @@ describe('the target', () => {
   });
 
   it('is doubtful with what discovery warns of, and when there is none', () => {
-    expect(patient([{ type: 'warning', message: 'Other ports.' }])).toMatchObject({
-      verdict: 'doubtful',
+    expect(operator([{ type: 'warning', message: 'Other ports.' }])).toMatchObject({
+      verdict: 'warn',
       answer: 'Service shop/hook\nOther ports.',
     });
-    expect(patient([], []).verdict).toBe('doubtful');
+    expect(operator([], []).verdict).toBe('warn');
   });
 });
 
 describe('the Service', () => {
   it('can be led here, and shows its ports', () => {
     expect(serviceFinding(called())).toMatchObject({
-      verdict: 'good',
+      verdict: 'ok',
       answer: expect.stringContaining('port 443 -> webhook (9443)'),
     });
   });
 
   it('cannot', () => {
     expect(serviceFinding(called({ service: service({ clusterIP: 'None' }) }))).toMatchObject({
-      verdict: 'bad',
+      verdict: 'fail',
       code: 'service.unsupported',
-      cure: 'Give the Service a cluster IP.',
+      hint: 'Give the Service a cluster IP.',
     });
   });
 });
@@ -103,18 +103,18 @@ describe('the Pods behind it', () => {
     podsFinding({ service: service({}, labels), deployment, pods, slices }).verdict;
 
   it('are all of the Deployment, and ready', () => {
-    expect(judge([pod('manager', 'abc')], [slice(true)])).toBe('good');
+    expect(judge([pod('manager', 'abc')], [slice(true)])).toBe('ok');
   });
 
   it("are another operator's too, also of one that is named alike", () => {
-    expect(judge([pod('manager', 'abc'), pod('other', 'def')], [slice(true)])).toBe('doubtful');
-    expect(judge([pod('manager-two', 'abc')], [slice(true)])).toBe('doubtful');
+    expect(judge([pod('manager', 'abc'), pod('other', 'def')], [slice(true)])).toBe('warn');
+    expect(judge([pod('manager-two', 'abc')], [slice(true)])).toBe('warn');
   });
 
   it('are not ready, or not there', () => {
-    expect(judge([pod('manager', 'abc')], [slice(false)])).toBe('doubtful');
-    expect(judge([], [])).toBe('doubtful');
-    expect(judge([pod('manager', 'abc')], [slice(true, 'somebody')])).toBe('doubtful');
+    expect(judge([pod('manager', 'abc')], [slice(false)])).toBe('warn');
+    expect(judge([], [])).toBe('warn');
+    expect(judge([pod('manager', 'abc')], [slice(true, 'somebody')])).toBe('warn');
   });
 
   it('cannot be judged while somebody holds the Service', () => {
@@ -142,7 +142,7 @@ describe('the certificate', () => {
   it('is good where every caBundle fits', () => {
     const found = judge([call('Validating a', bundle(ca)), call('Mutating b', bundle(ca))]);
     expect(found).toMatchObject({
-      verdict: 'good',
+      verdict: 'ok',
       answer: expect.stringContaining('all that call it'),
     });
   });
@@ -150,23 +150,23 @@ describe('the certificate', () => {
   it('is doubtful where one caBundle does not', () => {
     const found = judge([call('Validating a', bundle(ca)), call('Mutating b', bundle(other))]);
     expect(found).toMatchObject({
-      verdict: 'doubtful',
+      verdict: 'warn',
       answer: expect.stringMatching(/^Mutating b will not accept it: it does not chain/),
-      cure: 'kubectl -n shop describe certificate serving',
+      hint: 'kubectl -n shop describe certificate serving',
     });
   });
 
   it('is doubtful where one caBundle is empty and others are not', () => {
     const found = judge([call('Validating a', bundle(ca)), call('Mutating b', '')]);
-    expect(found).toMatchObject({ verdict: 'doubtful', answer: expect.stringContaining('Mutating b') });
-    expect(judge([call('Mutating b', '')]).verdict).toBe('good');
+    expect(found).toMatchObject({ verdict: 'warn', answer: expect.stringContaining('Mutating b') });
+    expect(judge([call('Mutating b', '')]).verdict).toBe('ok');
   });
 
   it('is doubtful where its renewal is overdue, or something was warned of', () => {
     const calls = [call('Validating a', bundle(ca))];
     expect(judge(calls, new Date('2026-05-31T00:00:00Z')).answer).toContain('should have renewed it');
-    expect(judge(calls, new Date('2026-06-02T00:00:00Z')).verdict).toBe('good');
-    expect(judge(calls, undefined, [{ type: 'warning', message: 'soon' }]).verdict).toBe('doubtful');
+    expect(judge(calls, new Date('2026-06-02T00:00:00Z')).verdict).toBe('ok');
+    expect(judge(calls, undefined, [{ type: 'warning', message: 'soon' }]).verdict).toBe('warn');
   });
 });
 
@@ -194,11 +194,11 @@ describe('objects on a finalizer', () => {
 
   it('are doubtful only while no controller runs', () => {
     expect(finalizersFinding(base)).toMatchObject({
-      verdict: 'doubtful',
-      cure: expect.stringContaining('kubectl scale'),
+      verdict: 'warn',
+      hint: expect.stringContaining('kubectl scale'),
     });
-    expect(finalizersFinding({ ...base, runs: 'the manager' }).verdict).toBe('good');
-    expect(finalizersFinding({ ...base, waiting: [] }).verdict).toBe('good');
+    expect(finalizersFinding({ ...base, runs: 'the manager' }).verdict).toBe('ok');
+    expect(finalizersFinding({ ...base, waiting: [] }).verdict).toBe('ok');
     expect(finalizersFinding({ ...base, kinds: [], waiting: [] }).verdict).toBe('unknown');
   });
 
@@ -217,12 +217,12 @@ describe('the image', () => {
   const source = (at: string) => ({ at: new Date(at), what: 'main.go', head: '0123456789abcdef' });
 
   it('is older than an edit after the start of its Pod', () => {
-    expect(imageFinding(running('shop:dev'), source('2026-06-01T00:00:01Z')).verdict).toBe('doubtful');
+    expect(imageFinding(running('shop:dev'), source('2026-06-01T00:00:01Z')).verdict).toBe('warn');
   });
 
   it('is the one of this commit when its tag says so', () => {
     const before = source('2026-05-31T00:00:00Z');
-    expect(imageFinding(running('host:5000/shop:v1-0123456'), before).verdict).toBe('good');
+    expect(imageFinding(running('host:5000/shop:v1-0123456'), before).verdict).toBe('ok');
     expect(imageFinding(running('host:5000/shop:v1-7654321'), before).verdict).toBe('unknown');
     expect(imageFinding(running('shop:dev'), before).verdict).toBe('unknown');
   });
@@ -244,27 +244,27 @@ describe('envtest', () => {
 
   it.each<[string, Partial<Envtest>, string]>([
     ['nothing set', {}, 'unknown'],
-    ['the cluster version', { assets }, 'good'],
-    ['a program missing', { assets: { ...assets, missing: ['etcd'] } }, 'doubtful'],
-    ['another version', { assets: { ...assets, version: 'v1.31.0' } }, 'doubtful'],
-    ['another version in the Makefile', { wanted: '1.31.0' }, 'doubtful'],
-    ['the existing cluster', { assets, existingCluster: 'true' }, 'doubtful'],
-    ['no cluster to compare with', { assets, cluster: undefined }, 'good'],
+    ['the cluster version', { assets }, 'ok'],
+    ['a program missing', { assets: { ...assets, missing: ['etcd'] } }, 'warn'],
+    ['another version', { assets: { ...assets, version: 'v1.31.0' } }, 'warn'],
+    ['another version in the Makefile', { wanted: '1.31.0' }, 'warn'],
+    ['the existing cluster', { assets, existingCluster: 'true' }, 'warn'],
+    ['no cluster to compare with', { assets, cluster: undefined }, 'ok'],
   ])('with %s', (_, rest, verdict) => {
     expect(envtestFinding({ ...base, ...rest }).verdict).toBe(verdict);
   });
 });
 
 it('a dead session is doubtful, and named', () => {
-  expect(heldFinding([]).verdict).toBe('good');
-  expect(heldFinding(['a1'])).toMatchObject({ verdict: 'doubtful', answer: expect.stringContaining('a1') });
+  expect(heldFinding([]).verdict).toBe('ok');
+  expect(heldFinding(['a1'])).toMatchObject({ verdict: 'warn', answer: expect.stringContaining('a1') });
 });
 
 it('rights without Leases are doubtful', () => {
   const lease = { kind: 'Lease' as const, verb: 'create', namespace: 'shop', why: '' };
-  expect(rightsFinding([], [], []).verdict).toBe('good');
+  expect(rightsFinding([], [], []).verdict).toBe('ok');
   expect(rightsFinding([], [], [lease])).toMatchObject({
-    verdict: 'doubtful',
+    verdict: 'warn',
     proof: expect.stringContaining('create leases'),
   });
 });
@@ -275,21 +275,21 @@ it('a route is told with its address, proof and latency', () => {
     { type: 'discovered', what: 'address', value: '10.0.0.1:1', source: 'faces node 10.0.0.2' },
   ];
   expect(routeFinding(told)).toMatchObject({
-    verdict: 'good',
+    verdict: 'ok',
     answer: expect.stringContaining('10.0.0.1:1'),
     latencyMs: 7,
   });
 });
 
 describe('a way that fails', () => {
-  const failed: Finding = { verdict: 'bad', answer: 'no Pod', cure: 'name an image', code: 'relay.failed' };
+  const failed: Finding = { verdict: 'fail', answer: 'no Pod', hint: 'name an image', code: 'relay.failed' };
   const settled = (value: Finding): PromiseSettledResult<Finding> => ({ status: 'fulfilled', value });
 
   it('is a note with its cure where another one leads here, and no obstacle', () => {
-    expect(asOneOfSeveral(failed, [settled({ verdict: 'good', answer: '' }), settled(failed)])).toEqual({
-      verdict: 'note',
+    expect(asOneOfSeveral(failed, [settled({ verdict: 'ok', answer: '' }), settled(failed)])).toEqual({
+      verdict: 'info',
       answer: 'not needed, since another way leads here\nno Pod',
-      cure: 'name an image',
+      hint: 'name an image',
     });
   });
 

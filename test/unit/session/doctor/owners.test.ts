@@ -88,31 +88,31 @@ describe('whether it will fight', () => {
     ownerFinding(owner(kind), ['Service shop/hook'], spec && policy(spec));
 
   it.each<[OwnerKind, Policy['spec'], string, RegExp]>([
-    ['Argo CD', undefined, 'doubtful', /may write/],
-    ['Argo CD', {}, 'good', /does not sync by itself/],
-    ['Argo CD', { syncPolicy: { automated: null } }, 'good', /does not sync by itself/],
-    ['Argo CD', { syncPolicy: { automated: {} } }, 'doubtful', /next commit/],
-    ['Argo CD', { syncPolicy: { automated: { selfHeal: true } } }, 'doubtful', /will write/],
-    ['Argo CD', { syncPolicy: { automated: { selfHeal: true, enabled: false } } }, 'good', /./],
-    ['Flux Kustomization', undefined, 'doubtful', /may write/],
-    ['Flux Kustomization', {}, 'doubtful', /will write/],
-    ['Flux Kustomization', { suspend: true }, 'good', /suspended/],
-    ['Flux HelmRelease', {}, 'good', /next upgrade only/],
-    ['Flux HelmRelease', { driftDetection: { mode: 'warn' } }, 'good', /next upgrade only/],
-    ['Flux HelmRelease', { driftDetection: { mode: 'enabled' } }, 'doubtful', /will write/],
-    ['Flux HelmRelease', { driftDetection: { mode: 'enabled' }, suspend: true }, 'good', /suspended/],
-    ['Flux HelmRelease', undefined, 'doubtful', /could not be read/],
-    ['Helm', undefined, 'good', /next upgrade only/],
-    ['OLM', undefined, 'doubtful', /rotates the certificate/],
+    ['Argo CD', undefined, 'warn', /may write/],
+    ['Argo CD', {}, 'ok', /does not sync by itself/],
+    ['Argo CD', { syncPolicy: { automated: null } }, 'ok', /does not sync by itself/],
+    ['Argo CD', { syncPolicy: { automated: {} } }, 'warn', /next commit/],
+    ['Argo CD', { syncPolicy: { automated: { selfHeal: true } } }, 'warn', /will write/],
+    ['Argo CD', { syncPolicy: { automated: { selfHeal: true, enabled: false } } }, 'ok', /./],
+    ['Flux Kustomization', undefined, 'warn', /may write/],
+    ['Flux Kustomization', {}, 'warn', /will write/],
+    ['Flux Kustomization', { suspend: true }, 'ok', /suspended/],
+    ['Flux HelmRelease', {}, 'ok', /next upgrade only/],
+    ['Flux HelmRelease', { driftDetection: { mode: 'warn' } }, 'ok', /next upgrade only/],
+    ['Flux HelmRelease', { driftDetection: { mode: 'enabled' } }, 'warn', /will write/],
+    ['Flux HelmRelease', { driftDetection: { mode: 'enabled' }, suspend: true }, 'ok', /suspended/],
+    ['Flux HelmRelease', undefined, 'warn', /could not be read/],
+    ['Helm', undefined, 'ok', /next upgrade only/],
+    ['OLM', undefined, 'warn', /rotates the certificate/],
   ])('%s with %j: %s', (kind, spec, verdict, answer) => {
     expect(judged(kind, spec)).toMatchObject({ verdict, answer: expect.stringMatching(answer) });
   });
 
   it('comes with what pauses it', () => {
-    expect(judged('Argo CD', { syncPolicy: { automated: { selfHeal: true } } }).cure).toContain(
+    expect(judged('Argo CD', { syncPolicy: { automated: { selfHeal: true } } }).hint).toContain(
       `kubectl -n team patch application a --type merge -p '{"spec":{"syncPolicy":{"automated":{"enabled":false}}}}'`,
     );
-    expect(judged('Flux Kustomization', {}).cure).toBe(
+    expect(judged('Flux Kustomization', {}).hint).toBe(
       `kubectl -n flux patch kustomization a --type merge -p '{"spec":{"suspend":true}}'`,
     );
   });

@@ -2,22 +2,22 @@ import type { Service } from '../../cluster/api/objects.ts';
 import type { DevloopError } from '../../errors.ts';
 import { discover, type Target } from '../../operator/discover.ts';
 import type { DevloopEvent } from '../../report/events.ts';
-import { hintsOf, type Opened } from '../context/context.ts';
-import type { Place } from '../context/machine-state.ts';
+import { type CommandContext, checkoutFactsOf } from '../context/context.ts';
+import type { LocalMachine } from '../context/machine-state.ts';
 import type { DoctorOptions, Io } from '../context/options.ts';
 
 /** What all checks are about. */
-export interface Case {
-  opened: Opened;
+export interface DoctorRun {
+  opened: CommandContext;
   options: DoctorOptions;
   io: Io;
-  place: Place;
+  machine: LocalMachine;
   /** The mark of the temporary objects. */
   session: string;
 }
 
 /** The operator that `up` would take over, and what discovery said of it. */
-export interface Patient {
+export interface DiscoveredOperator {
   target: Target;
   /** API groups that the checkout defines. */
   groups: Set<string>;
@@ -32,10 +32,10 @@ export interface Refused {
 }
 
 /** Discovers as `up` does, but goes on where a Service has wrong ports: all the rest can still be checked. */
-export async function findPatient({ opened }: Case): Promise<Patient> {
+export async function discoverOperator({ opened }: DoctorRun): Promise<DiscoveredOperator> {
   const told: DevloopEvent[] = [];
   const refusals: Refused[] = [];
-  const hints = await hintsOf(opened);
+  const hints = await checkoutFactsOf(opened);
   const target = await discover(
     opened.api,
     opened.wanted,
