@@ -75,9 +75,9 @@ export function directRoute(address: string): Route {
   return {
     name: 'direct',
     via: address,
-    reach: { address },
+    target: { address },
     portFor: (gatewayPort) => gatewayPort,
-    onMended() {},
+    onReconnected() {},
     explain: async () => undefined,
     async [Symbol.asyncDispose]() {},
   };

@@ -44,7 +44,7 @@ describe('what sshd permits', () => {
     expect(opened.route).toMatchObject({
       name: 'ssh',
       via: `root@${sshd.address}`,
-      reach: { address: sshd.address },
+      target: { address: sshd.address },
     });
     expect(await ask(opened.route.portFor(target.port))).toBe('hello');
     expect((await opened.route.explain())?.cause).toContain('answers from this machine');
@@ -204,7 +204,7 @@ describe('after a drop', () => {
     await using opened = await open();
     const before = opened.route.portFor(target.port);
     let moves = 0;
-    opened.route.onMended(() => moves++);
+    opened.route.onReconnected(() => moves++);
     await sshd.killSessions();
     const mended = await opened.next('route.mended');
     expect(mended).toMatchObject({ route: 'ssh', via: `root@${sshd.address}` });
@@ -229,7 +229,7 @@ describe('after a drop', () => {
   it('comes back after a black hole at a fixed port', async () => {
     await using opened = await open({ port: 7443 });
     let mends = 0;
-    opened.route.onMended(() => mends++);
+    opened.route.onReconnected(() => mends++);
     await sshd.network.cut();
     await opened.next('route.lost');
     await sshd.network.mend();
@@ -477,7 +477,7 @@ describe('the way to the host', () => {
       `Host inner\n  HostName ${second.address}\n  ProxyJump outer\nHost outer\n  HostName ${sshd.address}\n  IdentityFile ~/jump_key\n`,
     );
     await using opened = await open({ to: 'root@inner', env: home.env });
-    expect(opened.route.reach).toEqual({ address: second.address });
+    expect(opened.route.target).toEqual({ address: second.address });
     const hello = () => exchange(second.address, opened.route.portFor(target.port), 'hello').then(String);
     expect(await hello()).toBe('hello');
     expect(await second.log()).toContain(`from ${sshd.address}`);

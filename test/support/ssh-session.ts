@@ -19,9 +19,9 @@ export function sshSession(
   const route: Route = {
     name: 'ssh',
     via: 'box',
-    reach: { address: SSH_HOST },
+    target: { address: SSH_HOST },
     portFor,
-    onMended: (listener) => void listeners.push(listener),
+    onReconnected: (listener) => void listeners.push(listener),
     explain: async () => undefined,
     async [Symbol.asyncDispose]() {},
   };

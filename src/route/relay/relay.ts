@@ -15,8 +15,8 @@ import { ResumableStream } from './resumable.ts';
 const FIRST_LIMIT = 20_000;
 
 export interface RelayOptions {
-  /** `Pod shop/devloop-relay-4f2a`; another one when the Pod was replaced. */
-  readonly via: string;
+  /** The relay Pod; another one after it was replaced. */
+  readonly pod: { namespace: string; name: string };
   /** Labels of the Pod, for the Service. */
   pods: Record<string, string>;
   /** Port of a gateway on 127.0.0.1 here -> port in the Pod. */
@@ -41,22 +41,22 @@ export async function relayRoute(options: RelayOptions): Promise<Route> {
   return {
     name: 'relay',
     get via() {
-      return options.via;
+      return podOf(options);
     },
-    reach: { pods: options.pods },
+    target: { pods: options.pods },
     portFor: (gatewayPort) => {
       const port = options.ports.get(gatewayPort);
       if (port === undefined) throw new Error(`the relay does not carry to port ${gatewayPort}`);
       return port;
     },
-    onMended: (listener) => void relay.onMended.push(listener),
+    onReconnected: (listener) => void relay.onReconnected.push(listener),
     explain: async () => relay.explanation(),
     [Symbol.asyncDispose]: () => relay.end(),
   };
 }
 
 class Relay {
-  readonly onMended: (() => void)[] = [];
+  readonly onReconnected: (() => void)[] = [];
   #options: RelayOptions;
   #stop = new AbortController();
   #health: Health;
@@ -71,7 +71,7 @@ class Relay {
   constructor(options: RelayOptions) {
     this.#options = options;
     this.#health = new Health(
-      () => options.via,
+      () => podOf(options),
       (event) => this.#leaving || options.emit(event),
       () => this.#mended(),
     );
@@ -96,7 +96,7 @@ class Relay {
 
   explanation(): Explanation | undefined {
     if (this.#failure === undefined) return undefined;
-    const cause = `${this.#options.via} is not connected: ${messageOf(this.#failure)}`;
+    const cause = `${podOf(this.#options)} is not connected: ${messageOf(this.#failure)}`;
     return { cause, hint: this.#cure() };
   }
 
@@ -165,7 +165,7 @@ class Relay {
 
   #mended(): void {
     if (this.#leaving) return;
-    for (const listener of this.onMended) listener();
+    for (const listener of this.onReconnected) listener();
   }
 
   #broken(error: unknown): void {
@@ -180,15 +180,23 @@ class Relay {
 
   #failed(): DevloopError {
     const cause = this.#failure === undefined ? 'it does not answer' : messageOf(this.#failure);
-    return new DevloopError('relay.failed', `${this.#options.via} cannot carry connections here: ${cause}`, {
-      hint: this.#cure(),
-      cause: this.#failure,
-    });
+    return new DevloopError(
+      'relay.failed',
+      `${podOf(this.#options)} cannot carry connections here: ${cause}`,
+      {
+        hint: this.#cure(),
+        cause: this.#failure,
+      },
+    );
   }
 
   #cure(): string {
     if (this.#failure instanceof DevloopError && this.#failure.hint !== undefined) return this.#failure.hint;
-    const [namespace, name] = this.#options.via.replace(/^Pod /, '').split('/');
+    const { namespace, name } = this.#options.pod;
     return `What the relay says: kubectl logs --namespace ${namespace} ${name}`;
   }
+}
+
+function podOf({ pod: { namespace, name } }: RelayOptions): string {
+  return `Pod ${namespace}/${name}`;
 }

@@ -79,9 +79,9 @@ export async function sshRoute(options: SshOptions): Promise<Route> {
   return {
     name: 'ssh',
     via,
-    reach: { address },
+    target: { address },
     portFor: (gatewayPort) => portOf(standing, gatewayPort),
-    onMended: (listener) => void listeners.push(listener),
+    onReconnected: (listener) => void listeners.push(listener),
     explain: () => explain(standing, via, address),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };

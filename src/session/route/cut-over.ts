@@ -29,11 +29,11 @@ export async function cutOver(
 
 async function takeOne(routing: Routing, open: OpenRoute, service: TargetService): Promise<void> {
   const { api, session, emit, signal } = routing;
-  const { reach } = open.route;
+  const { target } = open.route;
   // The prober's configuration reaches kube-apiserver while the Service is being changed.
   await using prober = await serviceProber(api, session, service);
-  if ('pods' in reach) await swapSelector(api, session, service.service, reach.pods, emit);
-  else await takeService(api, session, service.service, destination(open, reach.address, service), emit);
+  if ('pods' in target) await swapSelector(api, session, service.service, target.pods, emit);
+  else await takeService(api, session, service.service, destination(open, target.address, service), emit);
   const proof = await probeUntil(prober, 'us', IN_A_ROW, CUT_OVER_MS, signal);
   if (!proof.reached) {
     throw new DevloopError(
@@ -65,7 +65,7 @@ export function followMends(routing: Routing, open: OpenRoute, cuttingOver: Prom
   };
   let moving = Promise.resolve();
   let looking = Promise.resolve();
-  open.route.onMended(() => {
+  open.route.onReconnected(() => {
     const moved = moving.then(() => onceAnswered(routing, () => move(routing, open)));
     moving = moved.catch(() => {});
     looking = look(looking, moved).catch((error) => tellBroken(routing, error));
@@ -91,11 +91,11 @@ async function onceAnswered(routing: Routing, step: () => Promise<void>): Promis
 }
 
 async function move({ api, session, target, emit }: Routing, open: OpenRoute): Promise<void> {
-  const { reach } = open.route;
-  if (!('address' in reach)) return;
+  const to = open.route.target;
+  if (!('address' in to)) return;
   await allDone(
     target.services.map((service) =>
-      moveEndpoints(api, session, service.service, destination(open, reach.address, service), emit),
+      moveEndpoints(api, session, service.service, destination(open, to.address, service), emit),
     ),
   );
 }

@@ -95,8 +95,8 @@ async function openIn(
   for (const notice of await networkPolicyNotices(api, { namespace, ports, ...labels })) emit(notice);
   return stack.use(
     await relayRoute({
-      get via() {
-        return `Pod ${namespace}/${relay.pod}`;
+      get pod() {
+        return { namespace, name: relay.pod };
       },
       pods: relay.labels,
       ports: new Map(numbers.map((port) => [gateways.portFor(port), port])),
@@ -122,8 +122,8 @@ export function together(routes: Route[], gateways: Gateways): Route {
       return routes.map(({ via }) => via).join(', ');
     },
     portFor: (gatewayPort) => gateways.targetFor(gatewayPort)!,
-    onMended(listener) {
-      for (const route of routes) route.onMended(listener);
+    onReconnected(listener) {
+      for (const route of routes) route.onReconnected(listener);
     },
     async explain() {
       const explained = await Promise.all(routes.map((route) => route.explain()));

@@ -28,8 +28,8 @@ export async function openSsh(routing: Routing, to: string): Promise<OpenRoute> 
       ...(ask === undefined ? {} : { ask }),
     }),
   );
-  if ('address' in route.reach)
-    for (const { service } of target.services) assertTakeable(service, route.reach.address);
+  if ('address' in route.target)
+    for (const { service } of target.services) assertTakeable(service, route.target.address);
   const proof = await proveRoute(routing, { route, gateways }, PROVE_MS);
   if (!proof.reached) {
     const says = `The cluster does not reach port ${route.portFor(gateways.firstPort)} of ${route.via}. kube-apiserver says: ${proof.cause}`;

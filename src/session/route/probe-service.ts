@@ -13,7 +13,7 @@ import type { RouteTarget } from '../../route/route.ts';
 export function probeService(
   session: string,
   { metadata: { namespace }, spec }: Service,
-  reach: RouteTarget,
+  target: RouteTarget,
   port: number,
 ): Service {
   const { ipFamilies, ipFamilyPolicy } = spec;
@@ -29,7 +29,7 @@ export function probeService(
     },
     spec: {
       ports: [{ port: 443, targetPort: port, protocol: 'TCP' }],
-      ...('pods' in reach ? { selector: reach.pods } : {}),
+      ...('pods' in target ? { selector: target.pods } : {}),
       ...(ipFamilies === undefined ? {} : { ipFamilies }),
       ...(ipFamilyPolicy === undefined ? {} : { ipFamilyPolicy }),
     },
@@ -41,7 +41,7 @@ export function createLeading(
   api: ClusterApi,
   session: string,
   service: Service,
-  reach: RouteTarget,
+  target: RouteTarget,
   port: () => number,
 ): { lead(): Promise<void>; follow(): Promise<void> } {
   const silent: Emit = () => {};
@@ -50,12 +50,12 @@ export function createLeading(
   return {
     async lead() {
       const created = await createMarked<Service>(api, refOf('Service', service.metadata), service, silent);
-      if ('address' in reach) await writeEndpoints(api, session, created, to(reach.address), silent);
+      if ('address' in target) await writeEndpoints(api, session, created, to(target.address), silent);
     },
     async follow() {
       const now = port();
-      if (now === led || !('address' in reach)) return;
-      await moveEndpoints(api, session, service, to(reach.address), silent);
+      if (now === led || !('address' in target)) return;
+      await moveEndpoints(api, session, service, to(target.address), silent);
       led = now;
     },
   };
@@ -66,9 +66,9 @@ export async function removeProbeService(
   api: ClusterApi,
   session: string,
   ref: ObjectRef,
-  reach: RouteTarget,
+  target: RouteTarget,
 ): Promise<void> {
   const endpoints: ObjectRef[] =
-    'pods' in reach ? [] : [ourSliceRef(ref, session), { ...ref, kind: 'Endpoints' }];
+    'pods' in target ? [] : [ourSliceRef(ref, session), { ...ref, kind: 'Endpoints' }];
   await allDone([ref, ...endpoints].map((one) => api.remove(one)));
 }

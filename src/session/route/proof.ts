@@ -87,7 +87,7 @@ export async function proveRoute(routing: Routing, open: ProvenEnds, limitMs: nu
   for (const [like] of kinds.values()) {
     const what = { for: `kube-apiserver to reach ${open.route.via}`, limitSeconds: limitMs / 1000 };
     proof = await reportWhileWaiting(proveLike(like!, routing, open, limitMs), what, emit);
-    if (!proof.reached) return { ...proof, cause: withFamily(proof.cause, like!.service, open.route.reach) };
+    if (!proof.reached) return { ...proof, cause: withFamily(proof.cause, like!.service, open.route.target) };
   }
   const { name, via } = open.route;
   const address = hostPort(via, open.route.portFor(open.gateways.firstPort));
@@ -99,10 +99,10 @@ export async function proveRoute(routing: Routing, open: ProvenEnds, limitMs: nu
 type ProvenEnds = Pick<OpenRoute, 'route' | 'gateways'>;
 
 /** kube-apiserver without endpoint routing calls the cluster IP of the first family, behind which kube-proxy puts that family alone. */
-function withFamily(cause: string, { metadata, spec }: Service, reach: RouteTarget): string {
+function withFamily(cause: string, { metadata, spec }: Service, target: RouteTarget): string {
   const first = spec.ipFamilies?.[0];
-  if (first === undefined || !('address' in reach)) return cause;
-  if (first === familyOf(reach.address) || cause.includes(reach.address)) return cause;
+  if (first === undefined || !('address' in target)) return cause;
+  if (first === familyOf(target.address) || cause.includes(target.address)) return cause;
   return `${cause}; it calls the ${first} cluster IP of ${metadata.namespace}/${metadata.name}, which leads to ${first} addresses only`;
 }
 
@@ -113,17 +113,17 @@ async function proveLike(
   limitMs: number,
 ): Promise<Proof> {
   const namespace = like.metadata.namespace!;
-  const { reach } = route;
+  const { target } = route;
   const port = (): number => route.portFor(gateways.portFor(ports[0]!.targetPort));
-  const service = probeService(session, like, reach, port());
+  const service = probeService(session, like, target, port());
   const ref = refOf('Service', service.metadata);
   const serverName = `${service.metadata.name}.${namespace}.svc`;
   await using stack = new AsyncDisposableStack();
   const pair = await selfSignedPair([serverName], { days: 2 });
   gateways.present(serverName, pair);
   const caBundle = Buffer.from(pair.certificate).toString('base64');
-  stack.defer(() => removeProbeService(api, session, ref, reach));
-  const leading = createLeading(api, session, service, reach, port);
+  stack.defer(() => removeProbeService(api, session, ref, target));
+  const leading = createLeading(api, session, service, target, port);
   // kube-apiserver needs a moment to know the one, and proxies for the other.
   const asking = async (): Promise<Prober> =>
     stack.use(

@@ -37,7 +37,7 @@ const relay = await keepRelay(api, {
   signal,
 });
 await relayRoute({
-  via: `Pod ${namespace}/${relay.pod}`,
+  pod: { namespace: namespace!, name: relay.pod },
   pods: relay.labels,
   ports,
   async dial(limit) {

@@ -11,5 +11,5 @@ const route = await sshRoute({
   signal: new AbortController().signal,
 });
 const tell = (): void => console.log(['ports', ...ports.map((port) => route.portFor(port))].join(' '));
-route.onMended(tell);
+route.onReconnected(tell);
 tell();

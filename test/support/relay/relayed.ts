@@ -26,7 +26,7 @@ export async function startRelayed(
   const events: DevloopEvent[] = [];
   const route = stack.use(
     await relayRoute({
-      via: 'Pod shop/devloop-relay-4f2a',
+      pod: { namespace: 'shop', name: 'devloop-relay-4f2a' },
       pods: { app: 'relay' },
       ports: new Map([[portOf(gateway), program.port]]),
       dial: () => dialTcp(cutter.port),

@@ -75,7 +75,7 @@ it('says why it cannot listen on a port, to the client and in its log', async ()
 /** A devloop with the key, to a gateway of its own. */
 function routeTo(program: RelayProgram, gateway: TestGateway, dial = program.dial): Promise<Route> {
   return relayRoute({
-    via: 'Pod a/b',
+    pod: { namespace: 'a', name: 'b' },
     pods: {},
     dial,
     keys: program.keys,
@@ -120,7 +120,7 @@ it('takes nobody without the key, and lets nobody replace its client', async () 
   const stop = new AbortController();
   const causes: string[] = [];
   const intruder = relayRoute({
-    via: 'Pod a/b',
+    pod: { namespace: 'a', name: 'b' },
     pods: {},
     ports: new Map([[1, relayed.program.port]]),
     dial: async () => {
@@ -145,7 +145,7 @@ it('does not trust a program with another key', async () => {
   const stop = new AbortController();
   let dials = 0;
   const route = relayRoute({
-    via: 'Pod a/b',
+    pod: { namespace: 'a', name: 'b' },
     pods: {},
     ports: new Map([[1, program.port]]),
     dial: async () => {

@@ -19,7 +19,7 @@ it('gives up at the signal, and leaves no timer', async () => {
   let dials = 0;
   using route = holdings(() =>
     relayRoute({
-      via: 'Pod a/b',
+      pod: { namespace: 'a', name: 'b' },
       pods: {},
       ports: new Map([[1, 2]]),
       dial: async () => {
@@ -48,7 +48,7 @@ it('leaves neither timer nor connection when it is disposed of', async () => {
   await using program = await startRelayProgram();
   using route = holdings(() =>
     relayRoute({
-      via: 'Pod a/b',
+      pod: { namespace: 'a', name: 'b' },
       pods: {},
       ports: new Map([[portOf(gateway), program.port]]),
       dial: () => dialTcp(program.controlPort),

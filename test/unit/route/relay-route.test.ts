@@ -16,7 +16,7 @@ it('says where it leads', async () => {
   expect(route).toMatchObject({
     name: 'relay',
     via: 'Pod shop/devloop-relay-4f2a',
-    reach: { pods: { app: 'relay' } },
+    target: { pods: { app: 'relay' } },
   });
   expect(route.portFor(portOf(gateway))).toBe(program.port);
   expect(await route.explain()).toBeUndefined();

@@ -8,9 +8,9 @@ function relay(via: string): Route & { mend(): void } {
   return {
     name: 'relay',
     via,
-    reach: { pods: { app: 'relay' } },
+    target: { pods: { app: 'relay' } },
     portFor: (port) => port,
-    onMended: (listener) => void listeners.push(listener),
+    onReconnected: (listener) => void listeners.push(listener),
     explain: async () => undefined,
     mend: () => listeners.forEach((listener) => void listener()),
     async [Symbol.asyncDispose]() {},
@@ -21,7 +21,7 @@ it('relays of several namespaces are one route, which is mended when any of them
   const all = [relay('Pod a/x'), relay('Pod b/y')];
   const route = together(all, {} as Gateways);
   let mended = 0;
-  route.onMended(() => mended++);
+  route.onReconnected(() => mended++);
   for (const one of all) one.mend();
   expect({ via: route.via, mended }).toEqual({ via: 'Pod a/x, Pod b/y', mended: 2 });
 });
