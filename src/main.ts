@@ -3,7 +3,7 @@ import { isatty } from 'node:tty';
 import { runProgram } from './cli/program.ts';
 import type { OutputOptions, Task } from './cli/shell.ts';
 import { CATALOGUE, DevloopError, messageOf, originOf } from './errors.ts';
-import type { Printer } from './report/printer.ts';
+import type { Printer } from './report/human.ts';
 
 declare const DEVLOOP_VERSION: string;
 

@@ -1,9 +1,9 @@
 /**
  * Everything that a person or a script can see of devloop. Code emits events; `human` and `json` are two printers of them.
- * Times are milliseconds unless the name says seconds; objects are written `Kind namespace/name`.
+ * Times are in milliseconds unless the name says seconds.
  */
 export type DevloopEvent =
-  /** A value that was found out or chosen, and where it comes from. */
+  /** A value that was discovered or chosen, and where it comes from. */
   | { type: 'discovered'; what: Discovered; value: string; source: string }
   /** Something is not as it should be, but devloop goes on. */
   | { type: 'warning'; message: string; hint?: string }
@@ -11,50 +11,50 @@ export type DevloopEvent =
   | { type: 'note'; message: string }
   /** A wait that takes long enough to be noticed. */
   | { type: 'waiting'; for: string; seconds: number; limitSeconds: number }
-  /** One write to the cluster (or, in a dry run, the write that would be made; `route`: on that way alone). */
+  /** One write to the cluster. In a dry run, a write that `up` or `down` would make; `route` is set when only that route needs it. */
   | {
       type: 'change';
       action: ChangeAction;
-      object: string;
+      object: ObjectName;
       detail: string;
       dryRun?: boolean;
       route?: string;
     }
-  /** In a dry run: a way that would be tried, the first one at position 1. Its changes follow. */
+  /** In a dry run: a route that `up` would try, the first one at position 1. Its changes follow. */
   | { type: 'route.planned'; route: string; position: number; detail: string }
   /** In a dry run: how the controller would be built (if at all) and run. */
   | { type: 'controller.planned'; build?: string[]; command: string[]; cwd: string }
-  /** kube-apiserver was seen to reach this machine through the Service. */
-  | { type: 'route.proven'; route: string; address: string; service: string; latencyMs: number }
-  /** The way here has broken off and is being mended; reviews that arrive meanwhile wait within their budget, or fail. */
+  /** kube-apiserver reached this machine through the Service (`namespace/name`). */
+  | { type: 'route.verified'; route: string; address: string; service: string; latencyMs: number }
+  /** The connection broke and devloop is reconnecting. Reviews that arrive now wait within their budget, or fail. */
   | { type: 'route.lost'; route: string; cause: string }
-  /** The way here stands again, `ms` after it was lost; `route.proven` follows when kube-apiserver has been seen to use it. */
-  | { type: 'route.mended'; route: string; via: string; ms: number }
-  /** The key pair of the webhook lies where the controller looks for it. */
+  /** The connection is back, `ms` after it was lost; `route.verified` follows once kube-apiserver has used it. */
+  | { type: 'route.reconnected'; route: string; via: string; ms: number }
+  /** The webhook's key pair is in the directory where the controller looks for it. */
   | { type: 'certificate.written'; directory: string; names: string[]; notAfter: string; source: string }
-  /** The controller is being built because of these changed files (paths in the checkout, absolute where outside); none for the first build. */
+  /** The controller is being built because these files changed (paths in the checkout, absolute outside it); empty for the first build. */
   | { type: 'build.started'; reason: string[] }
   | { type: 'build.done'; ms: number }
-  /** `output` is what the compiler said. */
+  /** `output` is what the compiler printed. */
   | { type: 'build.failed'; ms: number; output: string }
   | { type: 'controller.started'; pid: number; command: string[] }
-  /** The controller answers on its webhook port; without webhooks, it runs. */
+  /** The controller answers on its webhook port, or runs if it has no webhooks. */
   | { type: 'controller.ready'; pid: number; ms: number }
-  /** `expected`: devloop ended it. */
+  /** `expected`: devloop stopped it. */
   | { type: 'controller.exited'; pid: number; code: number | null; signal: string | null; expected: boolean }
-  /** A new build serves: from the first changed file to the moment reviews flow again. */
+  /** A new build serves. `ms` runs from the first changed file until reviews flow again. */
   | { type: 'controller.replaced'; pid: number; ms: number; heldMs: number }
   /** A line that the controller printed. */
   | { type: 'controller.output'; stream: 'stdout' | 'stderr'; line: string }
-  | { type: 'session.started'; session: string; context: string; target: string }
+  | { type: 'session.started'; session: string; context: string; targets: ObjectName[] }
   /** The take-over is complete. */
   | { type: 'session.ready'; session: string; ms: number }
   | { type: 'session.stopping'; reason: string }
-  /** What the session changed is put back. */
+  /** Everything that the session changed is restored. */
   | { type: 'session.restored'; session: string; changes: number; ms: number }
   /** The answer of `devloop status`. */
   | { type: 'status'; sessions: SessionStatus[] }
-  /** One answer of `devloop doctor`. `answer` is what is so, `proof` how that is known, `cure` the next thing to do about it. */
+  /** One result of `devloop doctor`: the `answer`, the `proof` behind it, and a `hint` at what to do next. */
   | {
       type: 'finding';
       check: string;
@@ -67,24 +67,29 @@ export type DevloopEvent =
   /** The command failed. `code` and `exitCode` are those of docs/errors.md; a bug of devloop has the code `bug` and exit code 1. */
   | { type: 'error'; code: string; message: string; hint?: string; exitCode: number };
 
+/** An object of the cluster. In a dry run, `<session>` in its name stands for the session's id, and `*` for what is not known yet. */
+export interface ObjectName {
+  kind: string;
+  namespace?: string;
+  name: string;
+}
+
 export type Discovered =
   | 'cluster'
-  | 'operator'
   | 'service'
   | 'webhooks'
   | 'deployment'
   | 'secret'
-  | 'certificate directory'
   | 'main package'
   | 'build tags'
   | 'address'
   | 'command'
   | 'setting';
 
-export type ChangeAction = 'create' | 'update' | 'delete' | 'restore' | 'keep';
+export type ChangeAction = 'create' | 'update' | 'delete' | 'restore';
 
-/** good: as it should be; bad: stands in the way of `up`; doubtful: works, but may bite; note: fails, but `up` does not need it; unknown: could not be checked. */
-export type Verdict = 'ok' | 'fail' | 'warn' | 'info' | 'unknown';
+/** ok: as it should be; warn: works, but may cause trouble; fail: `up` would fail; info: `up` does not need it; unknown: could not be checked. */
+export type Verdict = 'ok' | 'warn' | 'fail' | 'info' | 'unknown';
 
 export interface SessionStatus {
   session: string;
@@ -92,11 +97,12 @@ export interface SessionStatus {
   /** ISO time; empty where the Lease is missing. */
   since: string;
   route: string;
-  target: string;
+  targets: ObjectName[];
   /** live: the Lease was renewed within its duration; stale: it was not; unknown: there is no Lease. */
   state: 'live' | 'stale' | 'unknown';
   health: string;
-  objects: string[];
+  /** What the session changed or created, Leases aside. */
+  objects: ObjectName[];
 }
 
 export type Emit = (event: DevloopEvent) => void;

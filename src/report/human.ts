@@ -1,12 +1,15 @@
 import type { DevloopEvent } from './events.ts';
-import { createPaint, type Paint, wantsColours } from './paint.ts';
-import type { Printer } from './printer.ts';
 import { render } from './render.ts';
-import { renderFinding } from './render-finding.ts';
-import { renderStatus } from './render-status.ts';
-import { safeEvent } from './safe-text.ts';
+import { createPaint, safeEvent, wantsColours } from './text.ts';
 import { isAnswer, isShown, type Verbosity } from './visibility.ts';
 import { createWaitingLine, type Terminal } from './waiting-line.ts';
+
+/** One of the two ways to print events: for people here, for programs in json.ts. */
+export interface Printer {
+  print(event: DevloopEvent): void;
+  /** Leaves the terminal as it should be; nothing is printed afterwards. */
+  close(): void;
+}
 
 export interface HumanPrinterOptions {
   stderr: Terminal;
@@ -15,11 +18,11 @@ export interface HumanPrinterOptions {
   verbosity: Verbosity;
 }
 
-/** For people: all on stderr, but for what was asked for (status, findings, what a dry run would do), which goes to stdout. */
+/** Answers to what the user asked for (status, findings, a dry run) go to stdout, everything else to stderr. */
 export function createHumanPrinter({ stderr, stdout, env, verbosity }: HumanPrinterOptions): Printer {
   const colours = wantsColours(env, stderr.isTTY ?? false);
   const paint = createPaint(colours);
-  const resultPaint = createPaint(wantsColours(env, stdout.isTTY ?? false));
+  const answerPaint = createPaint(wantsColours(env, stdout.isTTY ?? false));
   const waiting = createWaitingLine(stderr, paint);
   return {
     print(unsafe) {
@@ -30,16 +33,11 @@ export function createHumanPrinter({ stderr, stdout, env, verbosity }: HumanPrin
         return;
       }
       waiting.clear();
-      if (isAnswer(event)) stdout.write(`${textOf(event, resultPaint)}\n`);
-      else stderr.write(`${textOf(event, paint)}\n`);
+      if (isAnswer(event)) stdout.write(`${render(event, answerPaint)}\n`);
+      else stderr.write(`${render(event, paint)}\n`);
     },
     close() {
       waiting.clear();
     },
   };
-}
-
-function textOf(event: Exclude<DevloopEvent, { type: 'waiting' }>, paint: Paint): string {
-  if (event.type === 'status') return renderStatus(event.sessions, paint);
-  return event.type === 'finding' ? renderFinding(event, paint) : render(event, paint);
 }

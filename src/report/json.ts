@@ -1,4 +1,4 @@
-import type { Printer } from './printer.ts';
+import type { Printer } from './human.ts';
 
 /** Raised when a field changes its meaning or goes; new events and new fields do not raise it. */
 const VERSION = 1;

@@ -1,70 +1,98 @@
-import type { ChangeAction, DevloopEvent } from './events.ts';
-import { counted, duration, indented, oneLine, row } from './layout.ts';
-import type { Paint } from './paint.ts';
+import type { ChangeAction, DevloopEvent, ObjectName, SessionStatus, Verdict } from './events.ts';
+import {
+  type Colour,
+  counted,
+  duration,
+  indented,
+  objectText,
+  oneLine,
+  type Paint,
+  paintedRow,
+  row,
+} from './text.ts';
 
-export type LineEvent = Exclude<DevloopEvent, { type: 'status' | 'finding' | 'waiting' }>;
+export type PrintedEvent = Exclude<DevloopEvent, { type: 'waiting' }>;
 type Of<T extends DevloopEvent['type']> = Extract<DevloopEvent, { type: T }>;
 
-/** The lines of an event, whose texts are safe already. */
-export function render(event: LineEvent, paint: Paint): string {
+/** The lines of an event whose texts are safe already. */
+export function render(event: PrintedEvent, paint: Paint): string {
   switch (event.type) {
     case 'discovered':
-      return row(labelOf(event), `${oneLine(event.value)}  ${paint('dim', `(${oneLine(event.source)})`)}`);
+      return row(event.what, `${oneLine(event.value)}  ${paint('dim', `(${oneLine(event.source)})`)}`);
     case 'warning':
       return withHint(`${paint('yellow', 'warning:')} ${indented(event.message, 2)}`, event.hint, paint);
     case 'note':
       return row('note', event.message);
     case 'change':
-      return row(verbOf(event), oneLine(`${event.route ? '  ' : ''}${event.object}  ${event.detail}`));
-    case 'route.planned':
-      return row(event.position === 1 ? 'route' : 'else', oneLine(`${event.route}: ${event.detail}`));
-    case 'route.proven':
       return row(
-        'proven',
-        oneLine(`${event.service} reaches ${event.address} (${event.route}) in ${duration(event.latencyMs)}`),
+        verbOf(event),
+        `${event.route ? '  ' : ''}${objectText(event.object)}  ${oneLine(event.detail)}`,
       );
-    case 'route.lost':
-      return row(paint('yellow', 'route lost'.padEnd(13)), oneLine(`${event.route}: ${event.cause}`));
-    case 'route.mended':
-      return row('route back', oneLine(`${event.route} by ${event.via} after ${duration(event.ms)}`));
     case 'certificate.written':
       return row('certificate', `${event.directory}  ${paint('dim', certificateFacts(event))}`);
+    case 'finding':
+      return renderFinding(event, paint);
+    case 'status':
+      return renderStatus(event.sessions, paint);
     case 'error':
       return withHint(`${paint('red', 'error:')} ${indented(event.message, 2)}`, event.hint, paint);
+    default:
+      return renderProgress(event, paint);
+  }
+}
+
+type ProgressEvent = Extract<
+  PrintedEvent,
+  { type: `build.${string}` | `controller.${string}` | `route.${string}` | `session.${string}` }
+>;
+
+function renderProgress(event: ProgressEvent, paint: Paint): string {
+  switch (event.type) {
+    case 'route.planned':
+      return row(event.position === 1 ? 'route' : 'else', oneLine(`${event.route}: ${event.detail}`));
+    case 'route.verified': {
+      const how = `${event.route}, ${duration(event.latencyMs)}`;
+      return row('verified', oneLine(`${event.service}: kube-apiserver reaches ${event.address} (${how})`));
+    }
+    case 'route.lost':
+      return paintedRow(paint, 'yellow', 'route lost', oneLine(`${event.route}: ${event.cause}`));
+    case 'route.reconnected':
+      return row('reconnected', oneLine(`${event.route} via ${event.via} after ${duration(event.ms)}`));
     case 'session.started':
       return row('session', oneLine(event.session));
     case 'session.ready':
-      return row(
-        paint('green', 'ready'.padEnd(13)),
-        `taken over in ${duration(event.ms)}; Ctrl-C puts everything back`,
+      return paintedRow(
+        paint,
+        'green',
+        'ready',
+        `taken over in ${duration(event.ms)}; press Ctrl-C to restore everything`,
       );
     case 'session.stopping':
-      return row('stopping', `${event.reason}; everything is being put back`);
+      return row('stopping', `${event.reason}; restoring everything`);
     case 'session.restored':
-      return row(
-        paint('green', 'restored'.padEnd(13)),
+      return paintedRow(
+        paint,
+        'green',
+        'restored',
         event.changes === 0
           ? 'nothing had been changed'
-          : `${counted(event.changes, 'change')} put back in ${duration(event.ms)}`,
+          : `${counted(event.changes, 'change')} in ${duration(event.ms)}`,
       );
     default:
       return renderController(event, paint);
   }
 }
 
-type ControllerEvent = Extract<LineEvent, { type: `build.${string}` | `controller.${string}` }>;
+type ControllerEvent = Extract<ProgressEvent, { type: `build.${string}` | `controller.${string}` }>;
 
 function renderController(event: ControllerEvent, paint: Paint): string {
   switch (event.type) {
     case 'build.started':
-      return row(
-        'building',
-        event.reason.length === 0 ? 'the controller' : `because of ${reasons(event.reason)}`,
-      );
+      return row('building', event.reason.length === 0 ? 'the controller' : `after ${changed(event.reason)}`);
     case 'build.done':
       return row('built', `in ${duration(event.ms)}`);
     case 'build.failed':
-      return `${row(paint('red', 'build failed'.padEnd(13)), `after ${duration(event.ms)}`)}\n  ${indented(event.output, 2)}`;
+      return `${paintedRow(paint, 'red', 'build failed', `after ${duration(event.ms)}`)}\n  ${indented(event.output, 2)}`;
     case 'controller.planned':
       return [
         ...(event.build ? [row('would build', oneLine(event.build.join(' ')))] : []),
@@ -75,14 +103,13 @@ function renderController(event: ControllerEvent, paint: Paint): string {
     case 'controller.ready':
       return row('answering', `pid ${event.pid}, after ${duration(event.ms)}`);
     case 'controller.exited':
-      return row(
-        event.expected ? 'ended' : paint('red', 'ended'.padEnd(13)),
-        `pid ${event.pid} ${howItEnded(event)}`,
-      );
+      return event.expected
+        ? row('stopped', `pid ${event.pid} ${howItExited(event)}`)
+        : paintedRow(paint, 'red', 'exited', `pid ${event.pid} ${howItExited(event)}, unexpectedly`);
     case 'controller.replaced':
       return row(
         'replaced',
-        `new build serves after ${duration(event.ms)}; reviews were held for ${duration(event.heldMs)}`,
+        `the new build serves after ${duration(event.ms)}; reviews were held for ${duration(event.heldMs)}`,
       );
     case 'controller.output':
       return outputLines(event.line, paint);
@@ -91,16 +118,11 @@ function renderController(event: ControllerEvent, paint: Paint): string {
   }
 }
 
-function labelOf({ what }: Of<'discovered'>): string {
-  return what === 'certificate directory' ? 'certificates' : what;
-}
-
 const DONE: Record<ChangeAction, string> = {
   create: 'created',
-  update: 'changed',
+  update: 'updated',
   delete: 'deleted',
   restore: 'restored',
-  keep: 'kept',
 };
 
 function verbOf({ action, dryRun }: Of<'change'>): string {
@@ -108,17 +130,16 @@ function verbOf({ action, dryRun }: Of<'change'>): string {
 }
 
 function certificateFacts({ notAfter, source }: Of<'certificate.written'>): string {
-  return oneLine(`(${source}, until ${notAfter.slice(0, 'yyyy-mm-dd'.length)})`);
+  return oneLine(`(${source}, valid until ${notAfter.slice(0, 'yyyy-mm-dd'.length)})`);
 }
 
-function reasons(files: string[]): string {
+function changed(files: string[]): string {
   const more = files.length > 3 ? ` and ${files.length - 3} more` : '';
-  return oneLine(`${files.slice(0, 3).join(', ')}${more}`);
+  return oneLine(`a change of ${files.slice(0, 3).join(', ')}${more}`);
 }
 
-function howItEnded({ code, signal, expected }: Of<'controller.exited'>): string {
-  const how = signal === null ? `with exit code ${code ?? 'unknown'}` : `by ${signal}`;
-  return expected ? how : `${how}, by itself`;
+function howItExited({ code, signal }: Of<'controller.exited'>): string {
+  return signal === null ? `with exit code ${code ?? 'unknown'}` : `on ${signal}`;
 }
 
 function outputLines(text: string, paint: Paint): string {
@@ -130,4 +151,63 @@ function outputLines(text: string, paint: Paint): string {
 
 function withHint(text: string, hint: string | undefined, paint: Paint): string {
   return hint === undefined ? text : `${text}\n${paint('bold', '→ next:')} ${indented(hint, 2)}`;
+}
+
+const VERDICT_COLOURS: Record<Verdict, Colour> = {
+  ok: 'green',
+  warn: 'yellow',
+  fail: 'red',
+  info: 'dim',
+  unknown: 'dim',
+};
+const VERDICT_COLUMN = 8;
+const CHECK_COLUMN = 16;
+const TEXT_AT = VERDICT_COLUMN + CHECK_COLUMN + 2;
+
+/** Verdict, check and answer in columns; proof and hint below the answer. The verdict is a word, so it reads without colours. */
+function renderFinding(finding: Of<'finding'>, paint: Paint): string {
+  const { verdict, check, answer, proof, latencyMs, hint } = finding;
+  const took = latencyMs === undefined ? '' : `  ${paint('dim', `(${duration(latencyMs)})`)}`;
+  const mark = paint(VERDICT_COLOURS[verdict], verdict.padEnd(VERDICT_COLUMN));
+  const below = ' '.repeat(TEXT_AT);
+  return [
+    `${mark} ${check.padEnd(CHECK_COLUMN)} ${indented(answer, TEXT_AT)}${took}`,
+    ...(proof === undefined
+      ? []
+      : [`${below}${paint('dim', indented(proof.replaceAll('; ', '\n'), TEXT_AT))}`]),
+    ...(hint === undefined ? [] : [`${below}${paint('bold', '→ next:')} ${indented(hint, TEXT_AT)}`]),
+  ].join('\n');
+}
+
+const STATE_COLOURS: Record<SessionStatus['state'], Colour> = {
+  live: 'green',
+  stale: 'red',
+  unknown: 'yellow',
+};
+
+/** One block a session. */
+function renderStatus(sessions: SessionStatus[], paint: Paint): string {
+  if (sessions.length === 0) return 'No operator is taken over.';
+  return sessions.map((session) => statusBlock(session, paint)).join('\n\n');
+}
+
+function statusBlock(status: SessionStatus, paint: Paint): string {
+  const { session, holder, since, route, targets, state, health, objects } = status;
+  const changedRow = (object: ObjectName, index: number): [string, string] => [
+    index === 0 ? 'changed' : '',
+    objectText(object),
+  ];
+  const lines: [string, string][] = [
+    ['state', paint(STATE_COLOURS[state], state)],
+    ['health', oneLine(health)],
+    ['holder', oneLine(holder)],
+    ['since', oneLine(since || 'unknown')],
+    ['route', oneLine(route)],
+    ['session', oneLine(session)],
+    ...objects.map(changedRow),
+  ];
+  return [
+    ...targets.map((target) => paint('bold', objectText(target))),
+    ...lines.map(([name, value]) => `  ${name.padEnd(8)} ${value}`),
+  ].join('\n');
 }

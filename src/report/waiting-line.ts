@@ -1,6 +1,6 @@
 import type { DevloopEvent } from './events.ts';
-import { oneLine } from './layout.ts';
-import type { Paint } from './paint.ts';
+import type { Paint } from './text.ts';
+import { oneLine } from './text.ts';
 
 export interface Terminal {
   write(text: string): unknown;

@@ -1,5 +1,5 @@
 import type { ClusterApi } from '../cluster/api/client.ts';
-import { describe, type Kind } from '../cluster/api/kinds.ts';
+import type { Kind } from '../cluster/api/kinds.ts';
 import { findMarked, type Marked } from '../cluster/marks/find-marked.ts';
 import type { LeaseHolder } from '../cluster/takeover/lease-holder.ts';
 import { isOwnService } from '../cluster/takeover/restore.ts';
@@ -82,7 +82,7 @@ async function endSession(
   const started = performance.now();
   if (options.dryRun) {
     for (const one of objects) {
-      const [action, object] = [plannedAction(one), describe(one.ref)];
+      const [action, object] = [plannedAction(one), one.ref];
       io.emit({ type: 'change', action, object, detail: `session ${session}`, dryRun: true });
     }
     return 0;

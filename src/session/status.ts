@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ClusterApi } from '../cluster/api/client.ts';
-import { describe } from '../cluster/api/kinds.ts';
 import type { Lease } from '../cluster/api/objects.ts';
 import { findMarked, type Marked } from '../cluster/marks/find-marked.ts';
 import { holderOf } from '../cluster/takeover/lease.ts';
@@ -64,14 +63,14 @@ async function sessionStatus(
 ): Promise<SessionStatus> {
   const lease = marked.find((one) => one.ref.kind === 'Lease')?.object as Lease | undefined;
   const holder = lease && holderOf(lease);
-  const objects = marked.filter((one) => one.ref.kind !== 'Lease').map((one) => describe(one.ref));
+  const objects = marked.filter((one) => one.ref.kind !== 'Lease').map((one) => one.ref);
   const state = lease === undefined ? 'unknown' : (await isLive(lease, machine)) ? 'live' : 'stale';
   return {
     session,
     holder: lease?.spec.holderIdentity ?? 'unknown',
     since: holder?.since ?? lease?.spec.acquireTime ?? '',
     route: holder?.route ?? 'unknown',
-    target: holder?.target ?? objects.join(', '),
+    targets: holder?.targets ?? objects,
     state,
     health: state === 'stale' ? GONE : (holder?.health ?? 'unknown'),
     objects,

@@ -11,7 +11,7 @@ import { requireFreePort } from '../machine/port.ts';
 import type { Emit } from '../report/events.ts';
 import { open } from './context/context.ts';
 import { healthAfter, STARTING, wordsFor } from './context/health.ts';
-import { describeTarget } from './context/holders.ts';
+import { targetsOf } from './context/holders.ts';
 import { newSessionId, thisMachine } from './context/machine-state.ts';
 import type { Io, UpOptions } from './context/options.ts';
 import { claimDirectory, endOrphans } from './context/orphans.ts';
@@ -46,7 +46,7 @@ export async function up(options: UpOptions, io: Io): Promise<void> {
   if (!options.controller && opened.config.certificates?.directory === undefined)
     await recordKeyPairs(directory, [files.certificates]);
   const { context } = opened.api;
-  io.emit({ type: 'session.started', session: id, context, target: describeTarget(found.target) });
+  io.emit({ type: 'session.started', session: id, context, targets: targetsOf(found.target) });
   try {
     await run({ ...found, id, started, machine, opened, files, options, io });
   } finally {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DevloopEvent } from '../../src/report/events.ts';
+import { objectText } from '../../src/report/text.ts';
 import { startCluster, type TestCluster } from '../support/cluster/cluster.ts';
 import { runDevloop, startDevloop } from '../support/devloop.ts';
 import { freezer } from '../support/freezer.ts';
@@ -14,7 +15,7 @@ type Moment = [name: string, is: (event: DevloopEvent) => boolean];
 
 const change = (action: string, kind: string): Moment => [
   `${action} ${kind}`,
-  (event) => event.type === 'change' && event.action === action && event.object.startsWith(`${kind} `),
+  (event) => event.type === 'change' && event.action === action && event.object.kind === kind,
 ];
 const type = (wanted: DevloopEvent['type'], name: string = wanted): Moment => [
   name,
@@ -24,12 +25,12 @@ const type = (wanted: DevloopEvent['type'], name: string = wanted): Moment => [
 const UP: Moment[] = [
   type('session.started'),
   type('build.started'),
-  type('route.proven', 'the first probe'),
+  type('route.verified', 'the first probe'),
   change('update', 'Service'),
   change('create', 'EndpointSlice'),
   change('update', 'Endpoints'),
   change('delete', 'EndpointSlice'),
-  ['the second probe', (event) => event.type === 'route.proven' && event.service.startsWith(NAMESPACE)],
+  ['the second probe', (event) => event.type === 'route.verified' && event.service.startsWith(NAMESPACE)],
   change('update', 'Deployment'),
   type('controller.started'),
   type('controller.ready'),
@@ -138,13 +139,13 @@ describe('kill -9', () => {
       env: env(),
       through: ['unshare', '--uts', 'sh', '-c', 'hostname elsewhere && exec "$@"', 'sh'],
     });
-    await up.waitFor('route.proven', undefined, 300_000);
+    await up.waitFor('route.verified', undefined, 300_000);
     const down = await runDevloop(['down', '--take-over'], { cwd: tmpdir(), env: env() });
     expect(down.code, down.log).toBe(0);
     expect(await up.exited, up.log()).toBe(4);
     expect(up.events.at(-1)).toMatchObject({ type: 'error', code: 'session.lost' });
     const changed = up.events.flatMap((event) =>
-      event.type === 'change' && event.action === 'update' ? [event.object] : [],
+      event.type === 'change' && event.action === 'update' ? [objectText(event.object)] : [],
     );
     expect(changed).toEqual([]);
     await rm(settings);

@@ -58,7 +58,7 @@ async function takenOver(namespace: string, session: string): Promise<void> {
     processStart: '',
     since: '',
     route: '',
-    target: '',
+    targets: [],
     health: '',
   };
   for (const kind of LEASED_KINDS) {

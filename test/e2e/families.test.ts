@@ -110,7 +110,7 @@ async function expectServed(box: Box, family: Family, address: string, ...args: 
   await expect(ask(cluster, 'second')).rejects.toThrow('local on 9445 says no');
   await expect(ask(cluster, 'third')).rejects.toThrow('local on 9445 says no');
   const named = family === 'IPv6' ? `[${address}]:` : `${address}:`;
-  const proven = up.events.flatMap((event) => (event.type === 'route.proven' ? [event.address] : []));
+  const proven = up.events.flatMap((event) => (event.type === 'route.verified' ? [event.address] : []));
   expect(proven.filter((one) => !one.startsWith(named))).toEqual([]);
   const here = { slices: [[family, address]], endpoints: [address] };
   expect(await leadsTo(cluster, 'first')).toEqual(here);

@@ -14,6 +14,7 @@ import { type StartedRelay, startRelay } from '../../src/cluster/relay/pod.ts';
 import { keepRelay } from '../../src/cluster/relay/watch.ts';
 import { slicesOf, swapSelector } from '../../src/cluster/takeover/service.ts';
 import type { DevloopEvent } from '../../src/report/events.ts';
+import { objectText } from '../../src/report/text.ts';
 import { restore } from '../../src/session/end/restore.ts';
 import { PAUSE_IMAGE } from '../support/cluster/build.ts';
 import { startCluster, type TestCluster } from '../support/cluster/cluster.ts';
@@ -446,7 +447,7 @@ describe('the relay Pod', () => {
     await relay[Symbol.asyncDispose]();
     expect(relay.pod).toBe(second);
     const made = events.filter((event) => event.type === 'change' && event.action === 'create');
-    expect(made.map((event) => 'object' in event && event.object)).toEqual([
+    expect(made.map((event) => 'object' in event && objectText(event.object))).toEqual([
       'Secret strict/devloop-relay-kept',
       `Pod strict/${first}`,
       `Pod strict/${second}`,

@@ -192,7 +192,7 @@ describe('a route that cannot be taken is one clear error, and leaves the cluste
       });
       await expect(asked).rejects.toThrow(/failed calling webhook/);
       await sshd.restart(['GatewayPorts no']);
-      await up.waitFor('route.mended');
+      await up.waitFor('route.reconnected');
       const warning = await up.waitFor('warning', (event) => event.message.includes('do not arrive'));
       expect(warning.hint).toContain('GatewayPorts clientspecified');
       up.signal('SIGINT');

@@ -22,7 +22,7 @@ const MESSAGE = 'an Application needs an image';
 const NOWHERE = '192.0.2.7';
 
 function isChange(event: DevloopEvent, kind: string, action: string): boolean {
-  return event.type === 'change' && event.action === action && event.object.startsWith(`${kind} `);
+  return event.type === 'change' && event.action === action && event.object.kind === kind;
 }
 
 describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
@@ -111,12 +111,12 @@ describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
       const text = await edit();
       await using up = start(['--route', `ssh:${sshd.to}`], sshEnv());
       await up.waitFor('session.ready', undefined, 300_000);
-      const proven = await up.waitFor('route.proven', (event) => event.service.includes(SERVICE));
+      const proven = await up.waitFor('route.verified', (event) => event.service.includes(SERVICE));
       expect(proven).toMatchObject({ route: 'ssh', address: expect.stringContaining(sshd.address) });
       expect(await answer()).toContain(text);
       await expectSaved(up);
       expect(await sshd.killSessions()).toBeGreaterThan(0);
-      await up.waitFor('route.mended');
+      await up.waitFor('route.reconnected');
       await eventually(async () => expect(await answer()).toContain('answered here'));
       await expectPutBack(up);
     });
@@ -140,14 +140,14 @@ describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
       expect(await waysToPods()).toEqual(['proxy']);
       await expectSaved(up);
       await cluster.kubectl(['-n', NAMESPACE, 'delete', 'pod', '-l', 'devloop.dev/relay', '--wait=false']);
-      await up.waitFor('route.mended');
+      await up.waitFor('route.reconnected');
       await eventually(async () => expect(await answer()).toContain('answered here'));
       await expectPutBack(up);
     });
 
     it.each<[string, (event: DevloopEvent) => boolean]>([
       ['the Pod is there', (event) => isChange(event, 'Pod', 'create')],
-      ['the way is proven', (event) => event.type === 'route.proven'],
+      ['the way is proven', (event) => event.type === 'route.verified'],
       ['the Service leads to the Pod', (event) => isChange(event, 'Service', 'change')],
       ['it serves', (event) => event.type === 'session.ready'],
     ])('relay: killed when %s, and put back by down from another directory', async (_, moment) => {
@@ -175,7 +175,7 @@ describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
       const KUBECONFIG = await account(cluster, `by-${way}`, rules);
       await using up = start(['--namespace', NAMESPACE], { ...env(), KUBECONFIG });
       await up.waitFor('session.ready', undefined, 300_000);
-      expect((await up.waitFor('route.proven')).route).toBe(way);
+      expect((await up.waitFor('route.verified')).route).toBe(way);
       if (way === 'relay') expect(await waysToPods()).toEqual(['portforward']);
       await expectPutBack(up);
     });

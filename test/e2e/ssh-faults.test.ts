@@ -58,7 +58,7 @@ async function each(count: number, what: string, fault: (index: number) => Promi
 async function recovers(opened: OpenRoute, fault: () => unknown): Promise<void> {
   const from = opened.events.length;
   await fault();
-  await opened.next('route.mended', from);
+  await opened.next('route.reconnected', from);
   await carries(opened);
 }
 
@@ -96,7 +96,7 @@ it('survives 20 black holes', { timeout: 240_000 }, async () => {
     if (index % 4 === 0) await sleep(index * 50);
     else await opened.next('route.lost', from).then(() => sleep(index * 40));
     await sshd.network.mend();
-    if (opened.events.length > from) await opened.next('route.mended', from);
+    if (opened.events.length > from) await opened.next('route.reconnected', from);
     await carries(opened);
   });
 });

@@ -206,9 +206,9 @@ describe('after a drop', () => {
     let moves = 0;
     opened.route.onReconnected(() => moves++);
     await sshd.killSessions();
-    const mended = await opened.next('route.mended');
+    const mended = await opened.next('route.reconnected');
     expect(mended).toMatchObject({ route: 'ssh', via: `root@${sshd.address}` });
-    expect(opened.events.map(({ type }) => type)).toEqual(['route.lost', 'route.mended']);
+    expect(opened.events.map(({ type }) => type)).toEqual(['route.lost', 'route.reconnected']);
     expect(moves).toBe(1);
     const after = opened.route.portFor(target.port);
     expect(after).not.toBe(before);
@@ -222,7 +222,7 @@ describe('after a drop', () => {
       .poll(() => opened.events.filter(({ type }) => type === 'route.lost').length, { timeout: 10_000 })
       .toBeGreaterThan(1);
     await sshd.restart();
-    await opened.next('route.mended');
+    await opened.next('route.reconnected');
     expect(await ask(opened.route.portFor(target.port))).toBe('hello');
   });
 
@@ -233,7 +233,7 @@ describe('after a drop', () => {
     await sshd.network.cut();
     await opened.next('route.lost');
     await sshd.network.mend();
-    await opened.next('route.mended');
+    await opened.next('route.reconnected');
     expect(await ask(7443)).toBe('hello');
     expect(mends).toBe(1);
     expect(opened.route.portFor(target.port)).toBe(7443);
@@ -251,7 +251,7 @@ describe('after a drop', () => {
       .poll(() => JSON.stringify(opened.events), { timeout: 20_000 })
       .toContain('waiting until it is free');
     holder.kill('SIGKILL');
-    await opened.next('route.mended');
+    await opened.next('route.reconnected');
     expect(await ask(7443)).toBe('hello');
   });
 
@@ -260,7 +260,7 @@ describe('after a drop', () => {
     await sshd.network.cut();
     await opened.next('route.lost');
     await sshd.network.mend();
-    await opened.next('route.mended');
+    await opened.next('route.reconnected');
     expect(await ask(opened.route.portFor(target.port))).toBe('hello');
   });
 
@@ -280,7 +280,7 @@ describe('after a drop', () => {
     const started = performance.now();
     await opened[Symbol.asyncDispose]();
     expect(performance.now() - started).toBeLessThan(5_000);
-    expect(opened.events.map(({ type }) => type)).not.toContain('route.mended');
+    expect(opened.events.map(({ type }) => type)).not.toContain('route.reconnected');
   });
 });
 
@@ -402,7 +402,7 @@ describe('our keys', () => {
     await using opened = await open({ env: home.env, ask: answer });
     expect(asked).toEqual(Array(2).fill({ question: `Passphrase of ${home.key}: `, hidden: true }));
     await sshd.killSessions();
-    await opened.next('route.mended');
+    await opened.next('route.reconnected');
     expect(asked).toHaveLength(2);
     const error = await refusal({ env: home.env, ask: answer });
     expect(asked).toHaveLength(5);
@@ -484,7 +484,7 @@ describe('the way to the host', () => {
     for (const broken of [sshd, second]) {
       const from = opened.events.length;
       await broken.killSessions();
-      await opened.next('route.mended', from);
+      await opened.next('route.reconnected', from);
       expect(await hello()).toBe('hello');
     }
     // The far side told us: to wait for its silence would take much longer.
@@ -501,7 +501,7 @@ describe('the way to the host', () => {
     expect(await ask(opened.route.portFor(target.port))).toBe('hello');
     const from = opened.events.length;
     await sshd.killSessions();
-    await opened.next('route.mended', from);
+    await opened.next('route.reconnected', from);
   });
 
   it.each([

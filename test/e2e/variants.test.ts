@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { objectText } from '../../src/report/text.ts';
 import { startCluster, type TestCluster } from '../support/cluster/cluster.ts';
 import { runDevloop, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
@@ -160,7 +161,7 @@ describe('an operator in another language, with several Services, ports and a co
     expect(code, log).toBe(0);
     const planned = (way: string | undefined): string[] =>
       events.flatMap((event) =>
-        event.type === 'change' && event.dryRun && event.route === way ? [event.object] : [],
+        event.type === 'change' && event.dryRun && event.route === way ? [objectText(event.object)] : [],
       );
     expect(planned('direct')).toContain(`Service ${HOOK_NAMESPACE}/first`);
     expect(planned('relay')).toContain(`Secret ${HOOK_NAMESPACE}/devloop-relay-<session>`);

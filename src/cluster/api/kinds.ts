@@ -1,3 +1,4 @@
+import type { ObjectName } from '../../report/events.ts';
 import type { Metadata } from './objects.ts';
 
 /** Where each kind that devloop touches lives in the API. */
@@ -91,7 +92,7 @@ export function objectPath(ref: ObjectRef): string {
 }
 
 /** How an object is written in messages and events: `Service shop/webhook-service`. */
-export function describe(ref: ObjectRef): string {
+export function describe(ref: ObjectName): string {
   return ref.namespace === undefined ? `${ref.kind} ${ref.name}` : `${ref.kind} ${ref.namespace}/${ref.name}`;
 }
 

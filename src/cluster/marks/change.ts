@@ -52,7 +52,7 @@ export async function applyChange(
     }
     wanted.check?.(object);
     await patchSeen(api, wanted.ref, object, changePatch(object, session, wanted.fields));
-    emit({ type: 'change', action: 'update', object: describe(wanted.ref), detail: wanted.detail });
+    emit({ type: 'change', action: 'update', object: wanted.ref, detail: wanted.detail });
   });
 }
 
@@ -79,7 +79,7 @@ export async function undoChange(
     kept = undo.kept;
     await patchSeen(api, ref, object, undo.patch);
     const detail = kept.length === 0 ? 'as it was' : 'all but what others changed';
-    emit({ type: 'change', action: 'restore', object: describe(ref), detail });
+    emit({ type: 'change', action: 'restore', object: ref, detail });
   });
   return kept;
 }
@@ -123,7 +123,7 @@ export async function createMarked<T extends KubeObject>(
   return await retryOnConflict(ref, async () => {
     try {
       const created = await api.create<T>(ref, object);
-      emit({ type: 'change', action: 'create', object: describe(ref), detail: '' });
+      emit({ type: 'change', action: 'create', object: ref, detail: '' });
       return created;
     } catch (error) {
       if (!(error instanceof ApiError) || error.reason !== 'AlreadyExists') throw error;

@@ -110,5 +110,5 @@ function relayFailed(ref: ObjectRef, cause: string, hint?: string, error?: unkno
 /** What cannot be removed now carries the session's mark, and goes with the rest. */
 export async function discard(api: ClusterApi, ref: ObjectRef, emit: Emit): Promise<void> {
   if (await api.remove(ref).catch(() => false))
-    emit({ type: 'change', action: 'delete', object: describe(ref), detail: '' });
+    emit({ type: 'change', action: 'delete', object: ref, detail: '' });
 }

@@ -1,5 +1,5 @@
 import { DevloopError, messageOf } from '../../errors.ts';
-import type { Emit } from '../../report/events.ts';
+import type { Emit, ObjectName } from '../../report/events.ts';
 import type { ClusterApi } from '../api/client.ts';
 import { ApiError, rejected } from '../api/errors.ts';
 import { describe, type Kind, type ObjectRef } from '../api/kinds.ts';
@@ -19,7 +19,7 @@ export interface Holder {
   processStart: string;
   since: string;
   route: string;
-  target: string;
+  targets: ObjectName[];
   health: string;
 }
 

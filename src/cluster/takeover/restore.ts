@@ -59,7 +59,7 @@ export async function giveBackServices(context: UndoContext, marked: Marked[]): 
     of(marked, 'Service').map(async ({ ref, object, session }) => {
       if (isOwnService(ref, session)) {
         if (await api.remove(ref, object.metadata.uid))
-          emit({ type: 'change', action: 'delete', object: describe(ref), detail: '' });
+          emit({ type: 'change', action: 'delete', object: ref, detail: '' });
         return { ref, kept: [] };
       }
       return { ref, kept: await undoChange(api, ref, session, emit) };
@@ -108,7 +108,7 @@ export async function removeCreated(context: UndoContext, marked: Marked[]): Pro
   const { api, emit } = context;
   const remove = async ({ ref, object }: Marked): Promise<void> => {
     if (await api.remove(ref, object.metadata.uid))
-      emit({ type: 'change', action: 'delete', object: describe(ref), detail: '' });
+      emit({ type: 'change', action: 'delete', object: ref, detail: '' });
   };
   await allDone(
     [...of(marked, 'EndpointSlice'), ...of(marked, 'ValidatingWebhookConfiguration')].map(remove),
@@ -121,14 +121,14 @@ async function releaseEndpoints({ api, emit }: UndoContext, { ref, object, sessi
   while (Date.now() < deadline) {
     const now = await api.get<Endpoints>(ref);
     if (now === undefined || sessionOf(now) !== session) {
-      emit({ type: 'change', action: 'restore', object: describe(ref), detail: 'made again by Kubernetes' });
+      emit({ type: 'change', action: 'restore', object: ref, detail: 'made again by Kubernetes' });
       return;
     }
     await pause(20);
   }
   // Nobody overwrote them: the Service has no selector, or is gone. Ours must not stay.
   if (await api.remove(ref, object.metadata.uid))
-    emit({ type: 'change', action: 'delete', object: describe(ref), detail: 'not made again by Kubernetes' });
+    emit({ type: 'change', action: 'delete', object: ref, detail: 'not made again by Kubernetes' });
 }
 
 /** After everything else: a relay carries reviews until its Service is seen to lead elsewhere. */
@@ -141,7 +141,7 @@ export async function removeRelays({ api, emit }: UndoContext, marked: Marked[])
     secrets.set(describe(secret), secret);
   }
   const remove = async (ref: ObjectRef): Promise<void> => {
-    if (await api.remove(ref)) emit({ type: 'change', action: 'delete', object: describe(ref), detail: '' });
+    if (await api.remove(ref)) emit({ type: 'change', action: 'delete', object: ref, detail: '' });
   };
   // While it has its Secret, a session that still runs would replace a Pod that is gone.
   await allDone([...secrets.values()].map(remove));

@@ -173,7 +173,7 @@ async function leadOne<T extends KubeObject>(
       if (isDeepStrictEqual(next, now)) continue;
       await (now === undefined ? api.create(ref, next) : api.replace(ref, next));
       const detail = `to ${at.address}:${at.ports.map(({ port }) => port).join(', ')}`;
-      emit({ type: 'change', action: now ? 'update' : 'create', object: describe(ref), detail });
+      emit({ type: 'change', action: now ? 'update' : 'create', object: ref, detail });
     }
   });
 }
@@ -192,7 +192,7 @@ async function removeControllerSlices(api: ClusterApi, service: Service, emit: E
           emit({
             type: 'change',
             action: 'delete',
-            object: describe(ref),
+            object: ref,
             detail: 'made again by Kubernetes later',
           });
       }),

@@ -40,7 +40,7 @@ export class Health {
     this.#told = false;
     if (since === undefined || !told) return;
     const ms = Math.round(performance.now() - since);
-    this.#emit({ type: 'route.mended', route: 'relay', via: this.#via(), ms });
+    this.#emit({ type: 'route.reconnected', route: 'relay', via: this.#via(), ms });
     this.#mended();
   }
 

@@ -37,7 +37,7 @@ export async function mend(mending: Mending): Promise<void> {
     const next = await reopened(mending, lostAt);
     if (next === undefined) return;
     replace(next);
-    emit({ type: 'route.mended', route: 'ssh', via, ms: Math.round(performance.now() - lostAt) });
+    emit({ type: 'route.reconnected', route: 'ssh', via, ms: Math.round(performance.now() - lostAt) });
   }
 }
 

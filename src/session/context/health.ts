@@ -60,9 +60,9 @@ function routeAfter(route: Health['route'], event: DevloopEvent, services: strin
       const problem = `the ${event.route} route is lost (${event.cause.replace(/\.$/, '')}) and is being mended`;
       return { problem, unproven: services };
     }
-    case 'route.mended':
+    case 'route.reconnected':
       return { problem: `the ${event.route} route is back, but not proven yet`, unproven: services };
-    case 'route.proven': {
+    case 'route.verified': {
       const unproven = (route?.unproven ?? []).filter((one) => one !== event.service);
       return route === undefined || unproven.length === 0 ? undefined : { ...route, unproven };
     }

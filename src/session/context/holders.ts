@@ -1,6 +1,6 @@
 import type { ClusterApi } from '../../cluster/api/client.ts';
 import { ApiError } from '../../cluster/api/errors.ts';
-import { type ObjectRef, refOf } from '../../cluster/api/kinds.ts';
+import { describe, type ObjectRef, refOf } from '../../cluster/api/kinds.ts';
 import { sessionOf } from '../../cluster/marks/marks.ts';
 import { leaseRef } from '../../cluster/takeover/lease.ts';
 import { type LeaseHolder, readHolder } from '../../cluster/takeover/lease-holder.ts';
@@ -12,9 +12,7 @@ import { isKnownDead } from './orphans.ts';
 
 /** One Lease for each Service and for the Deployment: whatever two sessions may share. */
 export function leasesOf(target: Target): ObjectRef[] {
-  const services = target.services.map(({ service }) => refOf('Service', service.metadata));
-  const deployment = target.deployment ? [refOf('Deployment', target.deployment.object.metadata)] : [];
-  return [...services, ...deployment].map(leaseRef);
+  return targetsOf(target).map(leaseRef);
 }
 
 /** Where a session on this target leaves marks. */
@@ -22,14 +20,15 @@ export function namespacesOf(target: Target): string[] {
   return [...new Set([target.namespace, ...target.services.map((one) => one.service.metadata.namespace!)])];
 }
 
+/** The Services and the Deployment that a session takes over. */
+export function targetsOf(target: Target): ObjectRef[] {
+  const services = target.services.map(({ service }) => refOf('Service', service.metadata));
+  const deployment = target.deployment ? [refOf('Deployment', target.deployment.object.metadata)] : [];
+  return [...services, ...deployment];
+}
+
 export function describeTarget(target: Target): string {
-  const named = target.services.map(
-    ({ service }) => `Service ${service.metadata.namespace}/${service.metadata.name}`,
-  );
-  const deployment =
-    target.deployment &&
-    `Deployment ${target.deployment.object.metadata.namespace}/${target.deployment.object.metadata.name}`;
-  return [...named, ...(deployment ? [deployment] : [])].join(', ') || 'no object of the cluster';
+  return targetsOf(target).map(describe).join(', ') || 'no object of the cluster';
 }
 
 /** Asks a Lease about its holder; undefined where there is none, or it may not be read. */
@@ -93,7 +92,9 @@ function maybeHeld(session: string, target: Target): DevloopError {
 
 export function heldBy(live: LeaseHolder, target: Target | undefined): DevloopError {
   const since = live.holder ? ` since ${live.holder.since}` : '';
-  const what = target ? describeTarget(target) : (live.holder?.target ?? 'an operator');
+  const what = target
+    ? describeTarget(target)
+    : (live.holder?.targets.map((one) => describe(one)).join(', ') ?? 'an operator');
   const hint = live.local
     ? 'End it with Ctrl-C in its terminal, or from here: devloop down'
     : 'Talk to its holder; if it must be, take it from them with --take-over';

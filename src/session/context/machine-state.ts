@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Holder } from '../../cluster/takeover/lease.ts';
 import type { Here } from '../../cluster/takeover/lease-holder.ts';
 import { startTimeOf } from '../../machine/process-identity.ts';
+import type { ObjectName } from '../../report/events.ts';
 
 /** This user on this machine: who holds a session, and where its local files lie. */
 export interface LocalMachine {
@@ -24,7 +25,11 @@ export function newSessionId(): string {
   return randomBytes(4).toString('hex');
 }
 
-export async function holderHere(machine: LocalMachine, target: string, route: string): Promise<Holder> {
+export async function holderHere(
+  machine: LocalMachine,
+  targets: ObjectName[],
+  route: string,
+): Promise<Holder> {
   return {
     user: machine.user,
     host: machine.host,
@@ -32,7 +37,7 @@ export async function holderHere(machine: LocalMachine, target: string, route: s
     processStart: (await startTimeOf(process.pid)) ?? '',
     since: new Date().toISOString(),
     route,
-    target,
+    targets,
     health: 'starting',
   };
 }

@@ -136,7 +136,7 @@ async function prove(doctorRun: DoctorRun, target: Target, way: Way, signal: Abo
 
 /** Pure. */
 export function routeFinding(told: DevloopEvent[]): Finding {
-  const proven = told.find((event) => event.type === 'route.proven');
+  const proven = told.find((event) => event.type === 'route.verified');
   if (proven === undefined) throw new Error('a route without its proof');
   const found = told.find((event) => event.type === 'discovered' && event.what === 'address');
   const source = found?.type === 'discovered' ? `; the address ${found.source}` : '';

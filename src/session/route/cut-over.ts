@@ -128,7 +128,7 @@ function tellBroken({ emit, signal }: Routing, error: unknown): void {
 function proven(open: OpenRoute, service: TargetService, { latencyMs }: Proof): DevloopEvent {
   const { name: route, via } = open.route;
   const address = hostPort(via, portsOf(open, service)[0]!.port);
-  return { type: 'route.proven', route, address, service: serviceName(service), latencyMs };
+  return { type: 'route.verified', route, address, service: serviceName(service), latencyMs };
 }
 
 /** Where it is right now: a mended tunnel has other ports. */
@@ -140,7 +140,7 @@ function portsOf({ route, gateways }: OpenRoute, { ports }: TargetService): { na
   return ports.map(({ name, targetPort }) => ({ name, port: route.portFor(gateways.portFor(targetPort)) }));
 }
 
-/** As `route.proven` names it. */
+/** As `route.verified` names it. */
 export function serviceName({ service: { metadata } }: TargetService): string {
   return `${metadata.namespace}/${metadata.name}`;
 }

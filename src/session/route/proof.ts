@@ -92,7 +92,7 @@ export async function proveRoute(routing: Routing, open: ProvenEnds, limitMs: nu
   const { name, via } = open.route;
   const address = hostPort(via, open.route.portFor(open.gateways.firstPort));
   const service = 'a Service of devloop';
-  emit({ type: 'route.proven', route: name, address, service, latencyMs: proof.latencyMs });
+  emit({ type: 'route.verified', route: name, address, service, latencyMs: proof.latencyMs });
   return proof;
 }
 

@@ -2,7 +2,7 @@ import { type HeldLease, holdLease } from '../../cluster/takeover/lease.ts';
 import { DevloopError } from '../../errors.ts';
 import { createWarner } from '../../gateway/refusals.ts';
 import type { Emit } from '../../report/events.ts';
-import { describeTarget, leasesOf } from '../context/holders.ts';
+import { describeTarget, leasesOf, targetsOf } from '../context/holders.ts';
 import { holderHere } from '../context/machine-state.ts';
 import type { Session } from '../context/session.ts';
 import { nameOf } from '../route/routing.ts';
@@ -14,7 +14,7 @@ export async function holdLeases(
   ending: AbortController,
 ): Promise<void> {
   const [way] = ways;
-  const holder = await holderHere(machine, describeTarget(target), way === undefined ? 'none' : nameOf(way));
+  const holder = await holderHere(machine, targetsOf(target), way === undefined ? 'none' : nameOf(way));
   // What keeps one Lease from being renewed keeps all of them.
   const warn = createWarner(io.emit);
   const emit: Emit = (event) => (event.type === 'warning' ? warn(event.message) : io.emit(event));

@@ -1,13 +1,13 @@
 import { describe } from '../../cluster/api/kinds.ts';
 import { REPLICAS_LABEL } from '../../cluster/marks/marks.ts';
 import type { Target } from '../../operator/discover.ts';
-import type { ChangeAction } from '../../report/events.ts';
+import type { ChangeAction, ObjectName } from '../../report/events.ts';
 import { leasesOf } from '../context/holders.ts';
 import { nameOf, type Way } from '../route/routing.ts';
 
 export interface Planned {
   action: ChangeAction;
-  object: string;
+  object: ObjectName;
   detail: string;
 }
 
@@ -80,6 +80,7 @@ function led(name: string, where: string): Planned[] {
   ];
 }
 
-function planned(action: ChangeAction, object: string, detail: string): Planned {
-  return { action, object, detail };
+function planned(action: ChangeAction, text: string, detail: string): Planned {
+  const [, kind = '', namespace, name = ''] = /^(\w+) (?:([^/]+)\/)?(.+)$/.exec(text) ?? [];
+  return { action, object: { kind, ...(namespace === undefined ? {} : { namespace }), name }, detail };
 }

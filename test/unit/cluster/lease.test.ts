@@ -20,7 +20,7 @@ const holder: Holder = {
   processStart: '7',
   since: '2026-01-01T00:00:00Z',
   route: 'direct',
-  target: 'x',
+  targets: [],
   health: 'starting',
 };
 const signal = new AbortController().signal;

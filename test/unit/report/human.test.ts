@@ -16,7 +16,12 @@ describe('lines', () => {
     const { stderr, stdout } = printed([
       { type: 'discovered', what: 'service', value: 'shop/hook', source: 'webhook configuration shop' },
       { type: 'discovered', what: 'main package', value: './cmd', source: 'the only one' },
-      { type: 'change', action: 'update', object: 'Service shop/hook', detail: 'selector removed' },
+      {
+        type: 'change',
+        action: 'update',
+        object: { kind: 'Service', namespace: 'shop', name: 'hook' },
+        detail: 'selector removed',
+      },
       { type: 'build.done', ms: 1234 },
     ]);
     expect(stdout).toBe('');
@@ -24,7 +29,7 @@ describe('lines', () => {
       [
         'service       shop/hook  (webhook configuration shop)',
         'main package  ./cmd  (the only one)',
-        'changed       Service shop/hook  selector removed',
+        'updated       Service shop/hook  selector removed',
         'built         in 1.2 s',
         '',
       ].join('\n'),
@@ -33,12 +38,18 @@ describe('lines', () => {
 
   it('of a dry run are the answer, and go to stdout, also when it is quiet', () => {
     const plan: DevloopEvent[] = [
-      { type: 'change', action: 'restore', object: 'Service shop/hook', detail: '', dryRun: true },
+      {
+        type: 'change',
+        action: 'restore',
+        object: { kind: 'Service', namespace: 'shop', name: 'hook' },
+        detail: '',
+        dryRun: true,
+      },
       { type: 'route.planned', route: 'direct', position: 1, detail: 'an address' },
       {
         type: 'change',
         action: 'update',
-        object: 'Service a/b',
+        object: { kind: 'Service', namespace: 'a', name: 'b' },
         detail: 'moved',
         dryRun: true,
         route: 'direct',
@@ -49,7 +60,7 @@ describe('lines', () => {
     const stdout = [
       'would restore Service shop/hook',
       'route         direct: an address',
-      'would change    Service a/b  moved',
+      'would update    Service a/b  moved',
       'else          relay: a Pod',
       'would build   go build',
       'would run     ./manager -v',
@@ -77,10 +88,10 @@ describe('lines', () => {
     expect(printed([error]).stderr).toBe('error: No such file.\n→ next: devloop up\n');
   });
 
-  it('count what was put back, where there was something', () => {
+  it('count what was restored, where there was something', () => {
     const restored = (changes: number) =>
       printed([{ type: 'session.restored', session: 'a', changes, ms: 40 }]).stderr;
-    expect(restored(1)).toBe('restored      1 change put back in 40 ms\n');
+    expect(restored(1)).toBe('restored      1 change in 40 ms\n');
     expect(restored(0)).toBe('restored      nothing had been changed\n');
   });
 
@@ -90,7 +101,7 @@ describe('lines', () => {
 });
 
 describe('findings', () => {
-  it('go to stdout, with verdict, check and answer in columns, proof and cure below', () => {
+  it('go to stdout, with verdict, check and answer in columns, proof and hint below', () => {
     const { stdout, stderr } = printed([
       { type: 'finding', check: 'cluster', verdict: 'ok', answer: 'Kubernetes v1.36.3', latencyMs: 12 },
       {
@@ -105,8 +116,8 @@ describe('findings', () => {
     expect(stderr).toBe('');
     expect(stdout).toBe(
       [
-        'good     cluster          Kubernetes v1.36.3  (12 ms)',
-        'doubtful endpoint routing one',
+        'ok       cluster          Kubernetes v1.36.3  (12 ms)',
+        'warn     endpoint routing one',
         '                          two',
         '                          seen',
         '                          → next: devloop down',
@@ -189,10 +200,10 @@ describe('status', () => {
     const status = everyEvent('x').filter(({ type }) => type === 'status');
     const { stdout, stderr } = printed(status);
     expect(stderr).toBe('');
-    expect(stdout).toMatch(/^x\n {2}state {4}live\n {2}health {3}x\n/);
+    expect(stdout).toMatch(/^x x\n {2}state {4}live\n {2}health {3}x\n/);
   });
 
   it('says so when there is nothing', () => {
-    expect(printed([{ type: 'status', sessions: [] }]).stdout).toBe('Nothing is taken over.\n');
+    expect(printed([{ type: 'status', sessions: [] }]).stdout).toBe('No operator is taken over.\n');
   });
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createJsonPrinter } from '../../../src/report/json.ts';
-import { safeText } from '../../../src/report/safe-text.ts';
+import { safeText } from '../../../src/report/text.ts';
 import { everyEvent, printed } from './capture.ts';
 
 const ATTACKS = {

@@ -50,7 +50,7 @@ it('says when a cut lasts, why, and when it is mended; open connections outlive 
   expect(await echo(open, 'two', 'open')).toBe('two');
   await expect
     .poll(() => events)
-    .toMatchObject([{ type: 'route.lost' }, { type: 'route.mended', route: 'relay' }]);
+    .toMatchObject([{ type: 'route.lost' }, { type: 'route.reconnected', route: 'relay' }]);
   const { ms } = events[1] as { ms: number };
   expect(ms).toBeGreaterThanOrEqual(1000);
   expect(await route.explain()).toBeUndefined();
@@ -73,7 +73,7 @@ it('begins anew with a program that took the place of the one before, and resets
     .poll(() => events, { timeout: 10_000 })
     .toMatchObject([
       { type: 'route.lost', cause: expect.any(String) },
-      { type: 'route.mended', via: 'Pod shop/devloop-relay-4f2a' },
+      { type: 'route.reconnected', via: 'Pod shop/devloop-relay-4f2a' },
     ]);
   expect(await echo(await relayed.call(), 'again')).toBe('again');
 });

@@ -90,12 +90,12 @@ it('counts as serving again only once kube-apiserver has been seen to follow', a
   };
   answerProbes(cluster, () => expect(seen).not.toContain('serving'));
   const following = followMends(routing, open, Promise.resolve());
-  routing.emit({ type: 'route.mended', route: 'ssh', via: 'box', ms: 1 });
+  routing.emit({ type: 'route.reconnected', route: 'ssh', via: 'box', ms: 1 });
   expect(seen).toEqual(['the ssh route is back, but not proven yet']);
   mend();
   await expect.poll(() => seen.at(-1)).toBe('serving');
   expect(events.at(-1)).toMatchObject({
-    type: 'route.proven',
+    type: 'route.verified',
     address: 'box:2000',
     service: 'shop/webhook',
   });
@@ -106,7 +106,7 @@ it('proves a way that came back during the cut-over once that is done', async ()
   const cluster = fakeCluster();
   const leaving = new AbortController();
   const { routing, open, events, mend } = await taken(cluster, leaving.signal);
-  const proofs = (): number => events.filter(({ type }) => type === 'route.proven').length;
+  const proofs = (): number => events.filter(({ type }) => type === 'route.verified').length;
   answerProbes(cluster, () => {});
   const cutOver = Promise.withResolvers<void>();
   const following = followMends(routing, open, cutOver.promise);

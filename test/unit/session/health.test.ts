@@ -5,13 +5,13 @@ import { healthAfter, STARTING, wordsFor } from '../../../src/session/context/he
 const SERVICES = ['shop/first', 'shop/second'];
 const READY: DevloopEvent = { type: 'session.ready', session: 's1', ms: 1 };
 const LOST: DevloopEvent = { type: 'route.lost', route: 'ssh', cause: 'the network is gone.' };
-const MENDED: DevloopEvent = { type: 'route.mended', route: 'ssh', via: 'box', ms: 1 };
+const MENDED: DevloopEvent = { type: 'route.reconnected', route: 'ssh', via: 'box', ms: 1 };
 const BUILT: DevloopEvent = { type: 'build.done', ms: 1 };
 const UNBUILT: DevloopEvent = { type: 'build.failed', ms: 1, output: '' };
 const UP: DevloopEvent = { type: 'controller.ready', pid: 1, ms: 1 };
 const [FIRST, SECOND] = SERVICES.map(
   (service): DevloopEvent => ({
-    type: 'route.proven',
+    type: 'route.verified',
     route: 'ssh',
     address: 'box:1',
     service,

@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { Deployment, Service } from '../../../src/cluster/api/objects.ts';
 import type { Target } from '../../../src/operator/discover.ts';
-import { plannedLeases, plannedProbes, plannedQuiet, plannedWay } from '../../../src/session/start/plan.ts';
+import { objectText } from '../../../src/report/text.ts';
+import {
+  type Planned,
+  plannedLeases,
+  plannedProbes,
+  plannedQuiet,
+  plannedWay,
+} from '../../../src/session/start/plan.ts';
 
 const service = (namespace: string, name: string): Service => ({
   metadata: { namespace, name },
@@ -24,7 +31,7 @@ const target = (
   deployment: { object, container: { name: 'manager' }, source: '' },
   evidence: [],
 });
-const objects = (planned: { object: string }[]): string[] => planned.map(({ object }) => object);
+const objects = (planned: Planned[]): string[] => planned.map(({ object }) => objectText(object));
 
 it('names who holds what, and what proves the way', () => {
   expect(objects(plannedLeases(target(manager())))).toEqual([
@@ -44,12 +51,24 @@ describe('a way', () => {
   it('to an address changes the endpoints of each Service', () => {
     const { changes } = plannedWay(target(manager(), [service('shop', 'hook')]), { ssh: 'dev@bastion' });
     expect(changes).toEqual([
-      { action: 'update', object: 'Service shop/hook', detail: 'selector removed' },
-      { action: 'update', object: 'Endpoints shop/hook', detail: 'to dev@bastion' },
-      { action: 'create', object: 'EndpointSlice shop/hook-devloop-<session>', detail: 'to dev@bastion' },
+      {
+        action: 'update',
+        object: { kind: 'Service', namespace: 'shop', name: 'hook' },
+        detail: 'selector removed',
+      },
+      {
+        action: 'update',
+        object: { kind: 'Endpoints', namespace: 'shop', name: 'hook' },
+        detail: 'to dev@bastion',
+      },
+      {
+        action: 'create',
+        object: { kind: 'EndpointSlice', namespace: 'shop', name: 'hook-devloop-<session>' },
+        detail: 'to dev@bastion',
+      },
       {
         action: 'delete',
-        object: 'EndpointSlice shop/hook-*',
+        object: { kind: 'EndpointSlice', namespace: 'shop', name: 'hook-*' },
         detail: "Kubernetes' own, made again later",
       },
     ]);
@@ -75,6 +94,6 @@ it.each([
   ['those before a session that died', manager({ 'devloop.dev/replicas': '2' }, 0), 'replicas 2 -> 0'],
 ])('quiets a manager of so many replicas: %s', (_, deployment, detail) => {
   expect(plannedQuiet(target(deployment))).toEqual([
-    { action: 'update', object: 'Deployment shop/manager', detail },
+    { action: 'update', object: { kind: 'Deployment', namespace: 'shop', name: 'manager' }, detail },
   ]);
 });

@@ -271,7 +271,7 @@ it('rights without Leases are doubtful', () => {
 
 it('a route is told with its address, proof and latency', () => {
   const told: DevloopEvent[] = [
-    { type: 'route.proven', route: 'direct', address: '10.0.0.1:1', service: 's', latencyMs: 7 },
+    { type: 'route.verified', route: 'direct', address: '10.0.0.1:1', service: 's', latencyMs: 7 },
     { type: 'discovered', what: 'address', value: '10.0.0.1:1', source: 'faces node 10.0.0.2' },
   ];
   expect(routeFinding(told)).toMatchObject({

@@ -1,0 +1,91 @@
+import { styleText } from 'node:util';
+import type { DevloopEvent, ObjectName } from './events.ts';
+
+export type Colour = 'dim' | 'bold' | 'red' | 'green' | 'yellow';
+export type Paint = (colour: Colour, text: string) => string;
+
+export function createPaint(colours: boolean): Paint {
+  return colours ? (colour, text) => styleText(colour, text, { validateStream: false }) : (_, text) => text;
+}
+
+/** FORCE_COLOR decides either way (`0` is off), as in Node itself; then NO_COLOR; then whether it is a terminal. */
+export function wantsColours(env: Record<string, string | undefined>, isTerminal: boolean): boolean {
+  const { FORCE_COLOR, NO_COLOR, TERM } = env;
+  if (FORCE_COLOR !== undefined) return !['0', 'false'].includes(FORCE_COLOR);
+  return isTerminal && !NO_COLOR && TERM !== 'dumb';
+}
+
+const COLUMN = 13;
+
+/** The subject in the first column, then the rest; further lines stay in the second, so none can pose as another event. */
+export function row(first: string, rest: string): string {
+  return `${first.padEnd(COLUMN)} ${indented(rest, COLUMN + 1)}`.trimEnd();
+}
+
+/** Padded before it is painted, since escape sequences have no width. */
+export function paintedRow(paint: Paint, colour: Colour, first: string, rest: string): string {
+  return row(paint(colour, first.padEnd(COLUMN)), rest);
+}
+
+/** The first line stays as it is; the others begin at the column. */
+export function indented(text: string, column: number): string {
+  return text.trimEnd().replaceAll('\n', `\n${' '.repeat(column)}`);
+}
+
+export function oneLine(text: string): string {
+  return text.replaceAll(/\s*\n\s*/g, ' ');
+}
+
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+export function duration(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1000);
+  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+}
+
+/** As kubectl's users write it: `Service shop/hook`. */
+export function objectText({ kind, namespace, name }: ObjectName): string {
+  return oneLine(`${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`);
+}
+
+const ESC = '\\x1b';
+const COLOUR = `(?<colour>${ESC}\\[[\\d;:]*m)`;
+/** CSI: moves the cursor, erases, changes modes, asks the terminal questions. */
+const CONTROL_SEQUENCE = `(?:${ESC}\\[|\\x9b)[0-?]*[ -/]*[@-~]`;
+/** OSC and its kin: titles, links, the clipboard. */
+const STRING = `(?:${ESC}[\\]PX^_]|[\\x90\\x98\\x9d-\\x9f])[^\\p{Cc}]*(?:\\x07|${ESC}\\\\|\\x9c)`;
+const SHORT_SEQUENCE = `${ESC}[ -/]*[0-Z\\\\^-~]`;
+/** On its own, or what remains of a sequence that has no end. */
+const CONTROL_CHARACTER = '[^\\P{Cc}\\t\\n]';
+/** Reverses the direction of writing, so that text reads as what it is not. */
+const DIRECTION = '\\p{Bidi_Control}';
+
+/** No alternative can match across the start of another, so the time is linear in the length of the text. */
+const UNSAFE = new RegExp(
+  [COLOUR, CONTROL_SEQUENCE, STRING, SHORT_SEQUENCE, CONTROL_CHARACTER, DIRECTION].join('|'),
+  'gu',
+);
+
+/** Text from outside, without anything that could move the cursor, hide what was shown, or make the terminal answer. */
+export function safeText(text: string, keepColours = false): string {
+  return text.replaceAll(UNSAFE, (found, ...rest) => {
+    const { colour } = rest.at(-1) as { colour: string | undefined };
+    return keepColours && colour !== undefined ? found : '';
+  });
+}
+
+/** The event with all its texts made safe; only the controller's own output may keep its colours. */
+export function safeEvent<E extends DevloopEvent>(event: E, colours: boolean): E {
+  return safeValue(event, colours && event.type === 'controller.output') as E;
+}
+
+function safeValue(value: unknown, keepColours: boolean): unknown {
+  if (typeof value === 'string') return safeText(value, keepColours);
+  if (Array.isArray(value)) return value.map((item) => safeValue(item, keepColours));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, safeValue(item, keepColours)]));
+}
