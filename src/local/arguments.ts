@@ -1,4 +1,4 @@
-import { type MountedPath, rewritePaths } from './mounted-paths.ts';
+import { type MountedPath, rewritePaths } from './mounts.ts';
 
 export interface ArgumentSituation {
   /** Where the Deployment mounts what lies elsewhere on this machine. */

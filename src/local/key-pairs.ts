@@ -1,53 +1,203 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { type CertificateFacts, inspect, type Problem } from '../certificates/inspect.ts';
+import { type KeyPair, keyPairFromSecret } from '../certificates/key-pair.ts';
+import { type CertificateSource, nextStep, unusable } from '../certificates/unusable.ts';
+import type { ClusterApi } from '../cluster/api/client.ts';
+import type { Work } from '../cluster/work.ts';
+import { DevloopError, messageOf } from '../errors.ts';
+import type { Target, TargetService } from '../operator/discover.ts';
+import {
+  certificateCandidates,
+  namedSecret,
+  type SecretCandidate,
+  unmountedCandidates,
+} from '../operator/mounts.ts';
 import { rereadCalls } from '../operator/webhooks.ts';
-import type { Session } from '../session/context/session.ts';
-import { type FoundPair, findKeyPair, followKeyPair, layOut } from './key-pair-files.ts';
+import type { Emit } from '../report/events.ts';
 
-/** The key pair of each webhook Service, by the name that kube-apiserver verifies. */
-export type KeyPairs = Map<string, FoundPair>;
-
-/** Finds and checks all of them, and writes the first one, which is the controller's, to where it will look. */
-export async function findKeyPairs(session: Session): Promise<KeyPairs> {
-  const pairs = await readKeyPairs(session);
-  const [first] = pairs.values();
-  if (first) await layOut(session.files.certificates, first, session.io.emit);
-  return pairs;
+/** The key pair of a webhook Service, and the Secret that holds it. */
+export interface FoundPair {
+  pair: KeyPair;
+  facts: CertificateFacts;
+  secret: SecretCandidate;
 }
 
-/** Finds and checks all of them; writes nothing. `files.mountedAt` is told where the container sees them. */
-export async function readKeyPairs({ opened, target, files, io }: Session): Promise<KeyPairs> {
+/** The key pair of each webhook Service, by the name that kube-apiserver verifies; the controller's own comes first. */
+export type KeyPairs = Map<string, FoundPair>;
+
+/** Where key pairs are looked for. */
+export interface KeyPairSearch {
+  api: ClusterApi;
+  target: Target;
+  /** The Secret that the user named, as `[namespace/]name`. */
+  secretName?: string | undefined;
+}
+
+/** Finds and checks the key pair of every webhook Service. */
+export async function readKeyPairs(search: KeyPairSearch, emit: Emit): Promise<KeyPairs> {
   const pairs: KeyPairs = new Map();
-  for (const service of target.services) {
-    const found = await findKeyPair(opened.api, target, service, opened.config.certificates?.secret, io.emit);
+  for (const service of search.target.services) {
+    const found = await findKeyPair(search, service, emit);
     const { namespace, name, directory } = found.secret;
     const source = directory ? `mounted at ${directory}` : `its certificate is for ${service.serverName}`;
-    io.emit({ type: 'discovered', what: 'secret', value: `${namespace}/${name}`, source });
-    if (directory !== undefined && !files.mountedAt.includes(directory)) files.mountedAt.push(directory);
+    emit({ type: 'discovered', what: 'secret', value: `${namespace}/${name}`, source });
     pairs.set(service.serverName, found);
   }
   return pairs;
 }
 
-/** Follows renewals of all of them until the signal aborts. */
+/** The directories in which the manager's container sees the key pairs. */
+export function mountPointsOf(pairs: KeyPairs): string[] {
+  const directories = [...pairs.values()].map(({ secret }) => secret.directory);
+  return [...new Set(directories.filter((directory) => directory !== undefined))];
+}
+
+/** Picks the likeliest Secret whose certificate is for the Service's name, since a name or a mount may mislead. */
+export async function findKeyPair(
+  search: KeyPairSearch,
+  service: TargetService,
+  emit: Emit,
+): Promise<FoundPair> {
+  const candidates = await secretCandidates(search, service);
+  const judged = candidates.map((secret) => judge(secret, service));
+  const fitting =
+    judged.find((one) => 'found' in one && one.errors.length === 0) ??
+    judged.find((one) => 'found' in one && one.coversName) ??
+    judged[0];
+  if (fitting === undefined) throw notFound(search.target, service);
+  if ('failure' in fitting) throw fitting.failure;
+  const { secret } = fitting.found;
+  const refusal = unusable(sourceOf(secret), fitting.errors);
+  if (refusal) throw refusal;
+  for (const { message } of fitting.warnings)
+    emit({ type: 'warning', message: `Secret ${secret.namespace}/${secret.name}: ${message}` });
+  return fitting.found;
+}
+
+async function secretCandidates(
+  { api, target, secretName }: KeyPairSearch,
+  service: TargetService,
+): Promise<SecretCandidate[]> {
+  const namespace = service.service.metadata.namespace ?? target.namespace;
+  if (secretName !== undefined) return [await namedSecret(api, namespace, secretName)];
+  const mounted = await certificateCandidates(api, target);
+  if (mounted.some((one) => 'found' in judge(one, service))) return mounted;
+  const others = (await unmountedCandidates(api, namespace)).filter((one) => {
+    const verdict = judge(one, service);
+    return 'found' in verdict && verdict.coversName;
+  });
+  return [...others, ...mounted];
+}
+
+function sourceOf({ namespace, name, certificate }: SecretCandidate): CertificateSource {
+  return { namespace, secret: name, ...(certificate === undefined ? {} : { certificate }) };
+}
+
+type Verdict =
+  | { found: FoundPair; errors: Problem[]; warnings: Problem[]; coversName: boolean }
+  | { failure: DevloopError };
+
+function judge(secret: SecretCandidate, service: TargetService): Verdict {
+  const object = `Secret ${secret.namespace}/${secret.name}`;
+  if (!secret.exists) return { failure: missingSecret(secret) };
+  let pair: KeyPair;
+  try {
+    pair = keyPairFromSecret(secret.files, object);
+  } catch (error) {
+    const { code, message, hint } =
+      error instanceof DevloopError
+        ? error
+        : new DevloopError('certificate.invalid', `${object}: ${messageOf(error)}`);
+    const next = hint ?? nextStep(sourceOf(secret));
+    return { failure: new DevloopError(code, message, { hint: next, cause: error }) };
+  }
+  const { facts, problems } = inspect(pair, {
+    serverNames: [service.serverName],
+    caBundle: caBundleOf(service),
+    now: new Date(),
+  });
+  const names = inspect(pair, { serverNames: [service.serverName], now: new Date() }).facts.names;
+  return {
+    found: { pair, facts, secret },
+    errors: problems.filter((one) => one.severity === 'error'),
+    warnings: problems.filter((one) => one.severity === 'warning'),
+    coversName: names.includes(service.serverName),
+  };
+}
+
+/** PEM. In practice every webhook that calls a Service carries the same bundle; the first one that is not empty counts. */
+function caBundleOf(service: TargetService): string {
+  const encoded = service.calls.find((call) => call.caBundle !== '')?.caBundle ?? '';
+  return Buffer.from(encoded, 'base64').toString('utf8');
+}
+
+function missingSecret({ namespace, name, directory }: SecretCandidate): DevloopError {
+  const mounted = directory ? `, but the Deployment mounts it at ${directory}` : '';
+  return new DevloopError('certificate.not-found', `Secret ${namespace}/${name} does not exist${mounted}.`, {
+    hint: `Check whether its certificate was issued: kubectl -n ${namespace} get certificates,secrets`,
+  });
+}
+
+function notFound({ deployment }: Target, { serverName, service }: TargetService): DevloopError {
+  const mounts = deployment
+    ? `Deployment ${deployment.object.metadata.name} mounts no Secret`
+    : 'no Deployment was found that could mount it';
+  const { namespace } = service.metadata;
+  return new DevloopError(
+    'certificate.not-found',
+    `No Secret with a key pair for ${serverName} was found: ${mounts}, and no TLS Secret in namespace ${namespace} is for that name.`,
+    {
+      hint: `kubectl -n ${namespace} get secrets\nThen name it in devloop.yaml: certificates: {secret: …}`,
+    },
+  );
+}
+
+/** Looks for renewals of all key pairs until the signal aborts, and passes each to `use`. */
 export async function followKeyPairs(
-  { opened, target, files, io }: Session,
+  search: KeyPairSearch,
   pairs: KeyPairs,
-  present: (serverName: string, pair: FoundPair['pair']) => void,
-  signal: AbortSignal,
+  use: (serverName: string, renewed: FoundPair) => Promise<void>,
+  work: Pick<Work, 'emit' | 'signal'>,
 ): Promise<void> {
   await Promise.all(
-    target.services.map((service, index) => {
-      const { secret } = opened.config.certificates ?? {};
+    search.target.services.map(async (service) => {
+      const { serverName } = service;
       const find = async (): Promise<FoundPair> => {
-        const calls = await rereadCalls(opened.api, service);
-        return await findKeyPair(opened.api, target, { ...service, calls }, secret, () => {});
+        const calls = await rereadCalls(search.api, service);
+        return await findKeyPair(search, { ...service, calls }, () => {});
       };
-      const use = async (found: FoundPair): Promise<void> => {
-        if (index === 0)
-          for (const directory of [files.certificates, ...files.fixed])
-            await layOut(directory, found, io.emit);
-        present(service.serverName, found.pair);
-      };
-      return followKeyPair(find, use, pairs.get(service.serverName)!, io.emit, signal);
+      const first = pairs.get(serverName)!;
+      await followKeyPair(first, find, (renewed) => use(serverName, renewed), work);
     }),
   );
+}
+
+const LOOK_EVERY_MS = 5_000;
+
+/** As `followKeyPairs`, for one key pair. A Secret that is unusable for a moment causes one warning, and is read again. */
+export async function followKeyPair(
+  first: FoundPair,
+  find: () => Promise<FoundPair>,
+  use: (renewed: FoundPair) => Promise<unknown>,
+  { emit, signal }: Pick<Work, 'emit' | 'signal'>,
+): Promise<void> {
+  let current = first.pair.certificate + first.pair.key;
+  let reported = '';
+  while (!signal.aborted) {
+    await pause(LOOK_EVERY_MS, undefined, { signal }).catch(() => {});
+    if (signal.aborted) return;
+    try {
+      const found = await find();
+      // By now the end of the session is removing its files.
+      if (signal.aborted) return;
+      if (found.pair.certificate + found.pair.key !== current) await use(found);
+      current = found.pair.certificate + found.pair.key;
+      reported = '';
+    } catch (error) {
+      const message = messageOf(error);
+      if (message !== reported)
+        emit({ type: 'warning', message: `Could not refresh the certificate, will try again: ${message}` });
+      reported = message;
+    }
+  }
 }

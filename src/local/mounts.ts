@@ -5,38 +5,80 @@ import type { Target } from '../operator/discover.ts';
 import { namedMounts } from '../operator/mounts.ts';
 import type { Emit } from '../report/events.ts';
 import { withoutLeaderElection } from './config-files.ts';
-import type { LocalFiles } from './files.ts';
-import type { MountedPath } from './mounted-paths.ts';
+import type { LocalFiles } from './key-pair-files.ts';
 
-/** What the controller needs on this machine: a directory, also where nothing is in it, and files by their path in it. */
+/** A file or directory of the container, and where its content lies on this machine. */
+export interface MountedPath {
+  from: string;
+  to: string;
+}
+
+/**
+ * Replaces every absolute path of a value that lies in a mounted directory: `/a/b`, `--flag=/a/b`, `/a/b,/c/d` and
+ * `name=/a/b,other=/c/d`.
+ */
+export function rewritePaths(value: string, paths: MountedPath[]): string {
+  return value
+    .split(',')
+    .map((part) => {
+      const match = /^([^/]*=)?(\/.*)$/s.exec(part);
+      return match ? (match[1] ?? '') + rewritePath(match[2]!, paths) : part;
+    })
+    .join(',');
+}
+
+/** The longest mount wins, and only whole path segments count: /certs is no prefix of /certs-old. */
+function rewritePath(path: string, paths: MountedPath[]): string {
+  let best: MountedPath | undefined;
+  for (const mount of paths) {
+    const from = withoutTrailingSlash(mount.from);
+    const inside = path === from || path.startsWith(`${from}/`);
+    if (inside && from.length > (best?.from.length ?? 0)) best = { from, to: withoutTrailingSlash(mount.to) };
+  }
+  return best ? best.to + path.slice(best.from.length) : path;
+}
+
+function withoutTrailingSlash(path: string): string {
+  return path.length > 1 ? path.replace(/\/+$/, '') : path;
+}
+
+/** A directory that the controller needs on this machine, even an empty one, and the files in it by their relative path. */
 export interface NeededFiles {
   directory: string;
   files: Record<string, string | Buffer>;
 }
 
 /** Keys of Secrets and ConfigMaps cannot hold a slash; `items` may name sub-directories. */
-export async function layOutFiles({ directory, files }: NeededFiles): Promise<void> {
-  await mkdir(directory, { recursive: true, mode: 0o700 });
-  for (const [name, content] of Object.entries(files)) {
-    const path = join(directory, name);
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    await writeFile(path, content, { mode: 0o600 });
+export async function writeNeededFiles(needed: NeededFiles[]): Promise<void> {
+  for (const { directory, files } of needed) {
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    for (const [name, content] of Object.entries(files)) {
+      const path = join(directory, name);
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      await writeFile(path, content, { mode: 0o600 });
+    }
   }
 }
 
-/** Where each mounted path that the arguments name lies here, and what has to lie there. */
+/** What the paths of a Deployment are made local from. */
+export interface MountInputs {
+  api: ClusterApi;
+  target: Target;
+  files: LocalFiles;
+  /** The directories in which the manager's container sees the key pairs. */
+  keyPairMounts: string[];
+}
+
+/** Where each mounted path that the arguments or variables (`words`) name lies on this machine, and what has to be written there. */
 export async function planMounts(
-  api: ClusterApi,
-  target: Target,
-  files: LocalFiles,
+  { api, target, files, keyPairMounts }: MountInputs,
   words: string[],
   emit: Emit,
 ): Promise<{ paths: MountedPath[]; needed: NeededFiles[] }> {
   const needed: NeededFiles[] = [];
-  const paths = files.mountedAt.map((from) => ({ from, to: files.certificates }));
-  const mounts = (await namedMounts(api, target, words)).filter(
-    (mount) => !files.mountedAt.includes(mount.path),
-  );
+  const paths = keyPairMounts.map((from) => ({ from, to: files.keyPairDirectory }));
+  const named = await namedMounts(api, target, words);
+  const mounts = named.filter(({ path }) => !keyPairMounts.includes(path));
   for (const [index, mount] of mounts.entries()) {
     const directory = join(files.directory, 'mounts', String(index));
     const entries = Object.entries(mount.files);
@@ -44,10 +86,8 @@ export async function planMounts(
     needed.push({ directory, files: Object.fromEntries(contents) });
     const to = mount.isFile ? join(directory, Object.keys(mount.files)[0]!) : directory;
     paths.push({ from: mount.path, to });
-    emit({
-      type: 'note',
-      message: `Mounted ${mount.isFile ? 'file' : 'directory'} ${mount.path}\nlies here at ${to}.`,
-    });
+    const what = mount.isFile ? 'file' : 'directory';
+    emit({ type: 'note', message: `The mounted ${what} ${mount.path}\nis copied to ${to}.` });
   }
   return { paths, needed };
 }
@@ -56,9 +96,7 @@ function localContent(name: string, content: Buffer, emit: Emit): string | Buffe
   if (!/\.(ya?ml|json)$/.test(name)) return content;
   const changed = withoutLeaderElection(content.toString('utf8'));
   if (changed === undefined) return content;
-  emit({
-    type: 'note',
-    message: `Leader election is switched off in the copy of ${name}: it needs a Pod; the in-cluster manager is quiet.`,
-  });
+  const message = `Leader election is turned off in the local copy of ${name}: it only works in a Pod, and the in-cluster manager is paused.`;
+  emit({ type: 'note', message });
   return changed;
 }

@@ -1,4 +1,7 @@
 import { basename, delimiter, join, resolve } from 'node:path';
+import type { ClusterApi } from '../cluster/api/client.ts';
+import type { Work } from '../cluster/work.ts';
+import type { Config } from '../config/schema.ts';
 import { goBuildCommand } from '../controller/build.ts';
 import { type FoundMain, findMainPackage, type MainPackageHints } from '../controller/go/main-package.ts';
 import type { ControllerPlan } from '../controller/supervisor.ts';
@@ -7,131 +10,118 @@ import { isPortBusy } from '../machine/port.ts';
 import type { Target } from '../operator/discover.ts';
 import { expandArguments, readPodEnvironment } from '../operator/environment.ts';
 import { ownPaths } from '../operator/match.ts';
-import type { CommandContext } from '../session/context/context.ts';
-import { controllerRecord, keptProgram } from '../session/context/machine-state.ts';
-import type { Session } from '../session/context/session.ts';
+import type { Emit } from '../report/events.ts';
 import { localArguments } from './arguments.ts';
 import { controllerEnvironment, NAMESPACE_FILE } from './environment.ts';
-import { fixedDirectories } from './files.ts';
-import { layOutFiles, type NeededFiles, planMounts } from './mounts.ts';
+import { hardCodedDirectories, type LocalFiles } from './key-pair-files.ts';
+import { type MountedPath, type NeededFiles, planMounts } from './mounts.ts';
 
 const GRACE_MS = 10_000;
 const READY_SECONDS = 120;
 
-/** How to build and run the controller here, and what of the key pair's places the sources name for good. */
-interface Planned {
+/** What the plan of a controller is made from. */
+export interface ControllerInputs {
+  api: ClusterApi;
+  target: Target;
+  checkout: {
+    root: string;
+    /** Everything in the sources that looks like an absolute path. */
+    sourcePaths: ReadonlySet<string>;
+  };
+  settings: NonNullable<Config['controller']>;
+  /** The command that the user gave behind `--`. */
+  command?: string[] | undefined;
+  /** The context and the kubeconfig that the user chose; absent where they are kubectl's own. */
+  chosen: { context?: string | undefined; kubeconfig?: string | undefined };
+  /** devloop's own environment. */
+  env: Record<string, string | undefined>;
+  files: LocalFiles;
+  /** The directories in which the manager's container sees the key pairs. */
+  keyPairMounts: string[];
+  stateFile: string;
+  keptProgram: string;
+}
+
+export interface PlannedController {
   plan: ControllerPlan;
-  fixed: string[];
+  /** Directories outside the session's own in which the sources look for the key pair. */
+  hardCoded: string[];
+  /** What has to be written before the controller starts. */
+  needed: NeededFiles[];
 }
 
-/** Lays out what the controller needs, and says how to build and run it. */
-export async function controllerPlan(session: Session): Promise<Planned> {
-  const { needed, ...planned } = await planController(session);
-  for (const files of needed) await layOutFiles(files);
-  return planned;
-}
-
-/**
- * How the controller is built and run here, as much as possible as the Deployment runs it in the cluster, and the files that it
- * needs for that. Writes nothing.
- */
-export async function planController(session: Session): Promise<Planned & { needed: NeededFiles[] }> {
-  const { opened, target, files, io } = session;
-  const { api, config, root } = opened;
-  const { emit } = io;
-  const [program, pod] = await Promise.all([
-    howToBuild(session),
-    target.deployment ? readPodEnvironment(api, target.deployment) : { values: {}, unknown: [] },
+/** Plans to build and run the controller as much as possible as the Deployment runs it in the cluster. Writes nothing. */
+export async function planController(
+  inputs: ControllerInputs,
+  { emit, signal }: Pick<Work, 'emit' | 'signal'>,
+): Promise<PlannedController> {
+  const { api, target, checkout, settings } = inputs;
+  const [program, variables] = await Promise.all([
+    planProgram(inputs, { emit, signal }),
+    deploymentVariables(api, target, emit),
   ]);
-  for (const { name, why } of pod.unknown)
-    emit({ type: 'warning', message: `The controller's variable ${name} is left out: ${why}.` });
-  const own = target.deployment ? expandArguments(containerArguments(target), pod.values) : [];
-  const words = [...own, ...Object.values(pod.values)];
-  const mounts = await planMounts(api, target, files, words, emit);
-  const { paths } = mounts;
-  const { args, notes } = localArguments(own, { paths, busyPorts: await busyPorts(own) });
-  for (const note of notes)
-    emit({
-      type: 'note',
-      message: `${note.argument}\nbecomes ${note.became || 'nothing'}: ${note.because}`,
-    });
-  const kubeconfig = kubeconfigFor(opened, files.directory);
-  const environment = controllerEnvironment({
-    inherited: io.env,
-    deployment: { ...pod.values, ...config.controller?.env },
-    temporary: join(files.directory, 'tmp'),
-    paths,
-    namespace: session.sourcePaths.has(NAMESPACE_FILE) ? target.namespace : undefined,
-    ...(kubeconfig === undefined ? {} : { kubeconfig: kubeconfig.paths.join(delimiter) }),
-  });
-  for (const note of environment.notes) emit({ type: 'warning', message: note });
+  const own = expandArguments(containerArguments(target), variables);
+  const words = [...own, ...Object.values(variables)];
+  const { paths, needed } = await planMounts(inputs, words, emit);
+  const args = await planArguments(own, paths, emit);
+  const kubeconfig = planKubeconfig(inputs);
   const port = target.services[0]?.ports[0]?.targetPort;
   const plan: ControllerPlan = {
-    cwd: root,
+    cwd: checkout.root,
     build: program.build,
     run: program.takesArguments ? [...program.run, ...args] : program.run,
-    env: environment.env,
+    env: planEnvironment(inputs, { variables, paths, kubeconfig: kubeconfig?.paths }, emit),
     webhook: port === undefined ? undefined : { host: '127.0.0.1', port },
     watch: program.watch,
     graceMs: GRACE_MS,
-    readyMs: (config.controller?.readySeconds ?? READY_SECONDS) * 1000,
-    stateFile: controllerRecord(files.directory),
-    keptProgram: keptProgram(io.env, root),
+    readyMs: (settings.readySeconds ?? READY_SECONDS) * 1000,
+    stateFile: inputs.stateFile,
+    keptProgram: inputs.keptProgram,
   };
-  const fixed = fixedDirectories(files.mountedAt, words, session.sourcePaths);
-  return { plan, fixed, needed: [...mounts.needed, ...(kubeconfig?.needed ?? [])] };
+  const hardCoded = hardCodedDirectories(inputs.keyPairMounts, words, checkout.sourcePaths);
+  return { plan, hardCoded, needed: [...needed, ...(kubeconfig?.needed ?? [])] };
 }
 
 interface Program {
   build: string[] | undefined;
   run: string[];
   watch: ControllerPlan['watch'];
-  /** The Deployment's arguments are the program's own only when devloop builds and runs it itself. */
+  /** Whether the Deployment's arguments are appended: a command of the user's has its own. */
   takesArguments: boolean;
 }
 
-async function howToBuild({ opened, target, options, files, io }: Session): Promise<Program> {
-  const { emit, signal } = io;
-  const { root, config } = opened;
-  const settings = config.controller ?? {};
+async function planProgram(
+  { target, checkout: { root }, settings, command, files, env }: ControllerInputs,
+  { emit, signal }: Pick<Work, 'emit' | 'signal'>,
+): Promise<Program> {
   const watched = settings.watch?.map((path) => resolve(root, path));
-  const command = options.command ?? settings.run;
-  if (command !== undefined) {
-    emit({
-      type: 'discovered',
-      what: 'command',
-      value: command.join(' '),
-      source: options.command ? 'named by you' : 'devloop.yaml',
-    });
-    return {
-      build: settings.build,
-      run: command,
-      watch: { paths: watched ?? [root] },
-      takesArguments: false,
-    };
+  const run = command ?? settings.run;
+  if (run !== undefined) {
+    const source = command ? 'named by you' : 'devloop.yaml';
+    emit({ type: 'discovered', what: 'command', value: run.join(' '), source });
+    return { build: settings.build, run, watch: { paths: watched ?? [root] }, takesArguments: false };
   }
   if (settings.build !== undefined) throw buildWithoutRun();
   const main = await findMainPackage(root, mainPackageHints(target, signal));
   emit({ type: 'discovered', what: 'main package', value: main.package, source: main.source });
-  const tags = ownTags(main, io.env);
+  const tags = ownTags(main, env);
   if (tags !== undefined)
     emit({ type: 'discovered', what: 'build tags', value: tags.tags, source: tags.source });
   const binary = join(files.directory, 'controller');
-  const build = goBuildCommand(main.package, binary, tags?.tags);
   return {
-    build,
+    build: goBuildCommand(main.package, binary, tags?.tags),
     run: [binary],
     watch: watched ? { paths: watched } : { goPackage: main.package, tags: tags?.tags },
     takesArguments: true,
   };
 }
 
-/** Tags in the user's own GOFLAGS, if only none, are what the user wants. */
-export function ownTags(main: FoundMain, env: NodeJS.ProcessEnv): FoundMain['tags'] {
+/** The build tags of the image, unless GOFLAGS already sets tags, even none. */
+export function ownTags(main: FoundMain, env: Record<string, string | undefined>): FoundMain['tags'] {
   return /(^|\s)--?tags\b/.test(env.GOFLAGS ?? '') ? undefined : main.tags;
 }
 
-/** What the cluster knows of the program that the operator is. */
+/** What the cluster knows about the operator's program. */
 export function mainPackageHints(target: Target | undefined, signal: AbortSignal): MainPackageHints {
   const { object, container } = target?.deployment ?? {};
   const paths = ownPaths(target?.services.flatMap(({ calls }) => calls) ?? []);
@@ -139,10 +129,23 @@ export function mainPackageHints(target: Target | undefined, signal: AbortSignal
 }
 
 export function buildWithoutRun(): DevloopError {
-  const message = 'devloop.yaml has controller.build without controller.run: what it builds cannot be known.';
+  const message =
+    'devloop.yaml sets controller.build without controller.run, so devloop cannot start what it builds.';
   return new DevloopError('config.invalid', message, {
-    hint: 'Add controller.run, the command that starts what was built.',
+    hint: 'Add controller.run, the command that starts the built program.',
   });
+}
+
+async function deploymentVariables(
+  api: ClusterApi,
+  { deployment }: Target,
+  emit: Emit,
+): Promise<Record<string, string>> {
+  if (deployment === undefined) return {};
+  const { values, unknown } = await readPodEnvironment(api, deployment);
+  for (const { name, why } of unknown)
+    emit({ type: 'warning', message: `The controller runs without its variable ${name}: ${why}.` });
+  return values;
 }
 
 /** The container's words behind its program: a subcommand in `command` counts as well. */
@@ -152,21 +155,48 @@ function containerArguments(target: Target): string[] {
   return isShell ? [] : [...command.slice(1), ...args];
 }
 
+async function planArguments(own: string[], paths: MountedPath[], emit: Emit): Promise<string[]> {
+  const { args, notes } = localArguments(own, { paths, busyPorts: await busyPorts(own) });
+  for (const { argument, became, because } of notes)
+    emit({ type: 'note', message: `${argument}\nbecomes ${became || 'nothing'}: ${because}` });
+  return args;
+}
+
 async function busyPorts(args: string[]): Promise<number[]> {
-  const ports = [
-    ...new Set(
-      args.flatMap((argument) => [...argument.matchAll(/:(\d{2,5})\b/g)].map((match) => Number(match[1]))),
-    ),
-  ];
+  const numbers = args.flatMap((argument) => [...argument.matchAll(/:(\d{2,5})\b/g)].map(([, port]) => port));
+  const ports = [...new Set(numbers.map(Number))];
   const busy = await Promise.all(ports.map((port) => isPortBusy(port)));
   return ports.filter((_, index) => busy[index]);
 }
 
-/** A context chosen by flag or file reaches the controller through a tiny kubeconfig in front of the user's: no secret is copied. */
-function kubeconfigFor(
-  { api, chosen }: CommandContext,
-  directory: string,
-): { paths: string[]; needed: NeededFiles[] } | undefined {
+function planEnvironment(
+  { target, checkout, settings, env, files }: ControllerInputs,
+  cluster: {
+    variables: Record<string, string>;
+    paths: MountedPath[];
+    kubeconfig: string[] | undefined;
+  },
+  emit: Emit,
+): Record<string, string> {
+  const { variables, paths, kubeconfig } = cluster;
+  const environment = controllerEnvironment({
+    inherited: env,
+    deployment: { ...variables, ...settings.env },
+    temporary: join(files.directory, 'tmp'),
+    paths,
+    namespace: checkout.sourcePaths.has(NAMESPACE_FILE) ? target.namespace : undefined,
+    ...(kubeconfig === undefined ? {} : { kubeconfig: kubeconfig.join(delimiter) }),
+  });
+  for (const message of environment.notes) emit({ type: 'warning', message });
+  return environment.env;
+}
+
+/** A chosen context reaches the controller through a tiny kubeconfig in front of the user's, so that no secret is copied. */
+function planKubeconfig({
+  api,
+  chosen,
+  files: { directory },
+}: ControllerInputs): { paths: string[]; needed: NeededFiles[] } | undefined {
   const own = api.kubeconfigFiles;
   if (chosen.context === undefined)
     return chosen.kubeconfig === undefined ? undefined : { paths: own, needed: [] };

@@ -1,7 +1,8 @@
 import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import { DevloopError } from '../errors.ts';
-import { defaultDirectory, findKeyPair, followKeyPair, layOut } from '../local/key-pair-files.ts';
+import { defaultDirectory, writeFoundPair } from '../local/key-pair-files.ts';
+import { findKeyPair, followKeyPair } from '../local/key-pairs.ts';
 import { discover } from '../operator/discover.ts';
 import { checkoutFactsOf, open } from './context/context.ts';
 import type { CertsOptions, Io } from './context/options.ts';
@@ -20,16 +21,16 @@ export async function certs(options: CertsOptions, io: Io): Promise<void> {
     );
   }
   const find = (): ReturnType<typeof findKeyPair> =>
-    findKeyPair(api, target, service, config.certificates?.secret, io.emit);
+    findKeyPair({ api, target, secretName: config.certificates?.secret }, service, io.emit);
   const found = await find();
   const directory = resolve(
     io.cwd,
     options.output ?? config.certificates?.directory ?? defaultDirectory(tmpdir()),
   );
-  if (!(await layOut(directory, found, io.emit))) {
+  if (!(await writeFoundPair(directory, found, io.emit))) {
     const until = found.facts.notAfter.toISOString();
     io.emit({ type: 'note', message: `The key pair lies in ${directory} already, valid until ${until}.` });
   }
   if (options.watch)
-    await followKeyPair(find, (renewed) => layOut(directory, renewed, io.emit), found, io.emit, io.signal);
+    await followKeyPair(found, find, (renewed) => writeFoundPair(directory, renewed, io.emit), io);
 }

@@ -1,21 +1,25 @@
 import type { HeldLease } from '../cluster/takeover/lease.ts';
 import type { Supervisor } from '../controller/supervisor.ts';
-import { followKeyPairs, type KeyPairs } from '../local/key-pairs.ts';
+import { writeFoundPair } from '../local/key-pair-files.ts';
+import { type FoundPair, followKeyPairs, type KeyPairs } from '../local/key-pairs.ts';
 import type { Session } from './context/session.ts';
 import type { OpenRoute } from './route/routing.ts';
+import { keyPairSearch } from './start/local-inputs.ts';
 
 /** What runs while reviews flow. */
 export interface Serving {
   held: HeldLease[];
   pairs: KeyPairs;
+  /** Where the controller looks for its key pair. */
+  keyPairDirectories: string[];
   route: OpenRoute | undefined;
   supervisor: Supervisor | undefined;
 }
 
 /** The long part: changes are built and swapped in, certificates are followed, until the signal aborts. */
 export async function serve(session: Session, serving: Serving, signal: AbortSignal): Promise<void> {
-  const { held, pairs, route, supervisor } = serving;
-  const { io } = session;
+  const { held, pairs, keyPairDirectories, route, supervisor } = serving;
+  const { target, io } = session;
   // Who reads that it is ready may ask `status` at once.
   if (route) await announceRoute(held, route);
   io.emit({ type: 'session.ready', session: session.id, ms: performance.now() - session.started });
@@ -24,8 +28,13 @@ export async function serve(session: Session, serving: Serving, signal: AbortSig
     if (signal.aborted) resolve();
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
-  const present: OpenRoute['gateways']['present'] = (name, pair) => route?.gateways.present(name, pair);
-  const following = followKeyPairs(session, pairs, present, signal);
+  const useRenewed = async (serverName: string, found: FoundPair): Promise<void> => {
+    // The controller serves with the key pair of the first Service; the gateway has them all.
+    if (serverName === target.services[0]?.serverName)
+      for (const directory of keyPairDirectories) await writeFoundPair(directory, found, io.emit);
+    route?.gateways.present(serverName, found.pair);
+  };
+  const following = followKeyPairs(keyPairSearch(session), pairs, useRenewed, { emit: io.emit, signal });
   await Promise.race([ended, supervisor?.follow() ?? ended]);
   await Promise.race([following, ended]);
 }
@@ -37,5 +46,5 @@ async function announceRoute(held: HeldLease[], { route }: OpenRoute): Promise<v
 function invitation({ target, files }: Session): string {
   const port = target.services[0]?.ports[0]?.targetPort;
   if (port === undefined) return 'Start your process now; the in-cluster manager is quiet.';
-  return `Start your process now; reviews wait for it at 127.0.0.1:${port}. Its key pair lies in ${files.certificates}.`;
+  return `Start your process now; reviews wait for it at 127.0.0.1:${port}. Its key pair is in ${files.keyPairDirectory}.`;
 }

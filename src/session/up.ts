@@ -4,9 +4,10 @@ import { allDone, allOrNone } from '../async.ts';
 import type { HeldLease } from '../cluster/takeover/lease.ts';
 import { createSupervisor, type Gate, type Supervisor } from '../controller/supervisor.ts';
 import { DevloopError, messageOf } from '../errors.ts';
-import { layOutFixed, localFiles, recordKeyPairs, removeLocalFiles } from '../local/files.ts';
-import { findKeyPairs, type KeyPairs } from '../local/key-pairs.ts';
-import { controllerPlan } from '../local/plan.ts';
+import { recordOutside, removeLocalFiles, writeFoundPair, writeHardCoded } from '../local/key-pair-files.ts';
+import { type KeyPairs, readKeyPairs } from '../local/key-pairs.ts';
+import { writeNeededFiles } from '../local/mounts.ts';
+import { planController } from '../local/plan.ts';
 import { requireFreePort } from '../machine/port.ts';
 import type { Emit } from '../report/events.ts';
 import { open } from './context/context.ts';
@@ -24,6 +25,7 @@ import { serve } from './serve.ts';
 import { tellPlan } from './start/dry-run.ts';
 import { findTarget } from './start/find-target.ts';
 import { confirmHeld, holdLeases } from './start/leases.ts';
+import { controllerInputs, filesIn, keyPairSearch } from './start/local-inputs.ts';
 import { quietManager } from './start/pause-manager.ts';
 
 /** Takes the operator over, serves it from here until the signal aborts, and puts everything back. */
@@ -34,17 +36,17 @@ export async function up(options: UpOptions, io: Io): Promise<void> {
   const found = await findTarget(opened, options, io, machine);
   if (options.dryRun) {
     const id = '<session>';
-    const files = localFiles(join(machine.stateDirectory, id), opened, options);
+    const files = filesIn(join(machine.stateDirectory, id), opened, options);
     return await tellPlan({ ...found, id, started, machine, opened, files, options, io });
   }
   await endOrphans(machine, io.emit);
   const id = newSessionId();
   const directory = await claimDirectory(machine, id);
-  const files = localFiles(directory, opened, options);
+  const files = filesIn(directory, opened, options);
   await mkdir(join(directory, 'tmp'), { recursive: true, mode: 0o700 });
   // Where the user's own process looks; what a user's setting names may be wanted afterwards.
   if (!options.controller && opened.config.certificates?.directory === undefined)
-    await recordKeyPairs(directory, [files.certificates]);
+    await recordOutside(directory, [files.keyPairDirectory]);
   const { context } = opened.api;
   io.emit({ type: 'session.started', session: id, context, targets: targetsOf(found.target) });
   try {
@@ -69,8 +71,12 @@ async function run(session: Session): Promise<void> {
   let begun = false;
   await using standing = new AsyncDisposableStack();
   try {
-    const pairs = await findKeyPairs(session);
-    supervisor = await prepareController(session, pairs, emit, signal, () => route);
+    const pairs = await readKeyPairs(keyPairSearch(session), io.emit);
+    const [pair] = pairs.values();
+    if (pair) await writeFoundPair(session.files.keyPairDirectory, pair, io.emit);
+    const prepared = await prepareController(session, pairs, emit, signal, () => route);
+    supervisor = prepared?.supervisor;
+    const keyPairDirectories = [session.files.keyPairDirectory, ...(prepared?.hardCoded ?? [])];
     begun = true;
     const openingRoute = async (): Promise<void> => {
       await holdLeases(session, (lease) => held.push(standing.use(lease)), ending);
@@ -88,7 +94,8 @@ async function run(session: Session): Promise<void> {
     await allDone([leaving.told, supervisor?.start() ?? leaving.told]);
     route?.gateways.release();
     if (!(await leaving.gone)) emit({ type: 'warning', message: STUBBORN_POD });
-    await serve({ ...session, io: { ...io, emit } }, { held, pairs, route, supervisor }, signal);
+    const serving = { held, pairs, keyPairDirectories, route, supervisor };
+    await serve({ ...session, io: { ...io, emit } }, serving, signal);
     ending.signal.throwIfAborted();
   } catch (error) {
     failure = error;
@@ -140,20 +147,20 @@ async function prepareController(
   emit: Emit,
   signal: AbortSignal,
   route: () => OpenRoute | undefined,
-): Promise<Supervisor | undefined> {
+): Promise<{ supervisor: Supervisor; hardCoded: string[] } | undefined> {
   if (!session.options.controller) return undefined;
-  const { plan, fixed } = await controllerPlan(session);
+  const { plan, ...planned } = await planController(controllerInputs(session, pairs), session.io);
+  await writeNeededFiles(planned.needed);
   // The supervisor looks again when it starts; here it can still be said before anything is changed.
   if (plan.webhook) await requireFreePort(plan.webhook.port);
   const [pair] = pairs.values();
-  session.files.fixed = fixed;
-  if (pair) await layOutFixed(session.files, pair, emit);
+  const hardCoded = pair ? await writeHardCoded(session.files, planned.hardCoded, pair, emit) : [];
   const gate: Gate = {
     hold: () => route()?.gateways.hold(),
     release: () => route()?.gateways.release(),
     failFast: (why, ms) => route()?.gateways.failFast(why, ms),
   };
-  return createSupervisor(plan, { gate, emit, signal });
+  return { supervisor: createSupervisor(plan, { gate, emit, signal }), hardCoded };
 }
 
 function routingOf({ id, opened, target, options, io }: Session, emit: Emit, signal: AbortSignal): Routing {

@@ -1,4 +1,4 @@
-import type { LocalFiles } from '../../local/files.ts';
+import type { LocalFiles } from '../../local/key-pair-files.ts';
 import type { Target } from '../../operator/discover.ts';
 import type { Way } from '../route/routing.ts';
 import type { CommandContext } from './context.ts';

@@ -1,7 +1,7 @@
 import { inspect } from '../../certificates/inspect.ts';
 import type { ClusterApi } from '../../cluster/api/client.ts';
 import { DevloopError } from '../../errors.ts';
-import { type FoundPair, findKeyPair } from '../../local/key-pair-files.ts';
+import { type FoundPair, findKeyPair } from '../../local/key-pairs.ts';
 import type { TargetService } from '../../operator/discover.ts';
 import type { DevloopEvent } from '../../report/events.ts';
 import { type Check, type Finding, findingOf, NotChecked, standingOn } from './check.ts';
@@ -16,12 +16,13 @@ export function certificateCheck({ opened }: DoctorRun, operator: Promise<Discov
     async run() {
       const { target } = await standingOn(operator, 'there is no target');
       if (target.services.length === 0) throw new NotChecked('the target has no webhook Service');
-      const named = opened.config.certificates?.secret;
+      const secretName = opened.config.certificates?.secret;
+      const search = { api: opened.api, target, secretName };
       return await Promise.all(
         target.services.map(async (service) => {
           const told: DevloopEvent[] = [];
           try {
-            const found = await findKeyPair(opened.api, target, service, named, (event) => told.push(event));
+            const found = await findKeyPair(search, service, (event) => told.push(event));
             const renewal = await renewalOf(opened.api, found);
             return certificateFinding(service, found, { renewal, told, now: new Date() });
           } catch (error) {

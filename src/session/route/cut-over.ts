@@ -3,7 +3,7 @@ import { allDone } from '../../async.ts';
 import type { Destination } from '../../cluster/takeover/endpoints.ts';
 import { moveEndpoints, swapSelector, takeService } from '../../cluster/takeover/service.ts';
 import { DevloopError, messageOf, originOf } from '../../errors.ts';
-import type { FoundPair } from '../../local/key-pair-files.ts';
+import type { KeyPairs } from '../../local/key-pairs.ts';
 import { hostPort } from '../../machine/addresses.ts';
 import type { TargetService } from '../../operator/discover.ts';
 import type { DevloopEvent } from '../../report/events.ts';
@@ -17,11 +17,7 @@ const LONGEST_PAUSE_MS = 5_000;
 const START_AGAIN = 'End this session with Ctrl-C, and start it again.';
 
 /** Leads every webhook Service here, and returns when kube-apiserver has been seen to follow, several times in a row. */
-export async function cutOver(
-  routing: Routing,
-  open: OpenRoute,
-  pairs: Map<string, FoundPair>,
-): Promise<void> {
+export async function cutOver(routing: Routing, open: OpenRoute, pairs: KeyPairs): Promise<void> {
   const { services } = routing.target;
   for (const { serverName } of services) open.gateways.present(serverName, pairs.get(serverName)!.pair);
   await allDone(services.map((service) => takeOne(routing, open, service)));

@@ -3,6 +3,7 @@ import { readKeyPairs } from '../../local/key-pairs.ts';
 import { planController } from '../../local/plan.ts';
 import { markedSessions, namespacesOf } from '../context/holders.ts';
 import type { Session } from '../context/session.ts';
+import { controllerInputs, keyPairSearch } from './local-inputs.ts';
 import { type Planned, plannedLeases, plannedProbes, plannedQuiet, plannedWay } from './plan.ts';
 
 /**
@@ -11,8 +12,8 @@ import { type Planned, plannedLeases, plannedProbes, plannedQuiet, plannedWay } 
  */
 export async function tellPlan(session: Session): Promise<void> {
   const { opened, target, ways, options, io } = session;
-  await readKeyPairs(session);
-  const controller = options.controller ? (await planController(session)).plan : undefined;
+  const pairs = await readKeyPairs(keyPairSearch(session), io.emit);
+  const planned = options.controller ? await planController(controllerInputs(session, pairs), io) : undefined;
   const mayHold = (await missing(opened.api, leasePermissions(namespacesOf(target)))).length === 0;
   for (const dead of markedSessions(target)) io.emit({ type: 'note', message: putBackFirst(dead) });
   if (!mayHold) io.emit({ type: 'warning', message: NO_LEASES });
@@ -24,8 +25,8 @@ export async function tellPlan(session: Session): Promise<void> {
     tellChanges(changes, { route });
   }
   tellChanges(plannedQuiet(target));
-  if (controller) {
-    const { build, run, cwd } = controller;
+  if (planned) {
+    const { build, run, cwd } = planned.plan;
     io.emit({ type: 'controller.planned', ...(build === undefined ? {} : { build }), command: run, cwd });
   }
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { type FoundPair, followKeyPair } from '../../../src/local/key-pair-files.ts';
+import { type FoundPair, followKeyPair } from '../../../src/local/key-pairs.ts';
 
-it('writes no key pair that is found once the session has been told to end', async () => {
+it('does not use a renewal that is found after the session was aborted', async () => {
   const of = (content: string): FoundPair => ({ pair: { certificate: content, key: content } }) as FoundPair;
   const leaving = new AbortController();
   const used: FoundPair[] = [];
@@ -9,12 +9,9 @@ it('writes no key pair that is found once the session has been told to end', asy
     leaving.abort();
     return of('renewed');
   };
-  await followKeyPair(
-    find,
-    async (found) => used.push(found),
-    of('first'),
-    () => {},
-    leaving.signal,
-  );
+  await followKeyPair(of('first'), find, async (found) => used.push(found), {
+    emit: () => {},
+    signal: leaving.signal,
+  });
   expect(used).toEqual([]);
 });
