@@ -30,8 +30,20 @@ export function backOff(failures: number, firstMs: number, longestMs: number): n
 }
 
 /** False when the signal ended the wait before its time. */
-export async function sleep(ms: number, signal: AbortSignal): Promise<boolean> {
-  return await pause(ms, true, { signal }).catch(() => false);
+export async function sleep(ms: number, signal?: AbortSignal): Promise<boolean> {
+  return await pause(ms, true, signal ? { signal } : {}).catch(() => false);
+}
+
+/** Asks at once and then every `everyMs`; false when it still does not hold after `limitMs`, or the signal aborts first. */
+export async function pollUntil(
+  holds: () => Promise<boolean>,
+  { everyMs, limitMs, signal }: { everyMs: number; limitMs: number; signal?: AbortSignal },
+): Promise<boolean> {
+  const deadline = performance.now() + limitMs;
+  while (!(await holds())) {
+    if (performance.now() >= deadline || !(await sleep(everyMs, signal))) return false;
+  }
+  return true;
 }
 
 const REPORT_EVERY_MS = 1_000;

@@ -1,25 +1,28 @@
+import { DevloopError } from '../errors.ts';
+import { describeOwner } from '../machine/port.ts';
+import { portOwner } from '../machine/system.ts';
 import type { Exit } from './process.ts';
 
 export interface ExitCause {
-  /** What happened, in the words of a person. */
+  /** What happened, as the end of a sentence about the controller. */
   message: string;
   hint: string;
-  /** The port that another process held. */
+  /** The port that another process uses. */
   port?: number;
 }
 
-interface Known {
+interface KnownCause {
   pattern: RegExp;
   explain(match: RegExpExecArray): ExitCause;
 }
 
-/** The reasons for which managers end at once, as Go, client-go and controller-runtime word them. */
-const KNOWN: Known[] = [
+/** Why managers fail to start, in the words of Go, client-go and controller-runtime. */
+const KNOWN_CAUSES: KnownCause[] = [
   {
     pattern: /listen tcp[46]? \S*:(\d+): bind: address already in use/,
     explain: ([, port]) => ({
       message: `port ${port} is in use`,
-      hint: 'end the process that holds the port, or give the controller another one',
+      hint: 'end the process that uses the port, or give the controller another one',
       port: Number(port),
     }),
   },
@@ -33,37 +36,38 @@ const KNOWN: Known[] = [
   {
     pattern: /no matches for kind \\?"([^"\\]+)\\?" in version \\?"([^"\\]+)\\?"/,
     explain: ([, kind, version]) => ({
-      message: `the cluster does not know the kind ${kind} of ${version}: its CRD is missing`,
+      message: `the cluster has no kind ${kind} in ${version}: its CRD is missing`,
       hint: 'make install',
     }),
   },
   {
     pattern: /open \S+\/serviceaccount\/namespace: no such file/,
     explain: () => ({
-      message: 'it reads its namespace from a file that only Pods have',
-      hint: 'name it in devloop.yaml, by the variable that the program takes before the file: controller: {env: {OPERATOR_NAMESPACE: …}}',
+      message: 'it reads its namespace from a file that exists only in Pods',
+      hint: 'set the variable that the program reads before the file in devloop.yaml, for example: controller: {env: {OPERATOR_NAMESPACE: …}}',
     }),
   },
   {
     pattern: /unable to find leader election namespace/,
     explain: () => ({
-      message: 'it wants leader election, which needs a Pod',
-      hint: 'switch leader election off in the configuration that the controller reads (an argument is switched off by devloop)',
+      message: 'leader election is on, which works only in a Pod',
+      hint: 'switch leader election off in the configuration file or code of the controller (devloop switches it off only in arguments)',
     }),
   },
   {
     pattern: /unable to load in-cluster config/,
     explain: () => ({
-      message: 'a part of it reaches the cluster only from within a Pod',
-      hint: 'switch that part off in the configuration that the controller reads (an API server of its own, for example).',
+      message:
+        'part of it connects to the cluster with the in-cluster configuration, which exists only in Pods',
+      hint: 'switch that part off in the configuration of the controller (an API server of its own, for example)',
     }),
   },
 ];
 
-/** The last well-known cause in the last lines of a controller: what it complained of earlier, it lived with. */
+/** The last known cause in the last lines of a controller: it survived what it logged earlier. */
 export function exitCause(lines: string[]): ExitCause | undefined {
   for (const line of lines.toReversed()) {
-    for (const { pattern, explain } of KNOWN) {
+    for (const { pattern, explain } of KNOWN_CAUSES) {
       const match = pattern.exec(line);
       if (match) return explain(match);
     }
@@ -71,7 +75,27 @@ export function exitCause(lines: string[]): ExitCause | undefined {
   return undefined;
 }
 
-export function describeExit(exit: Exit): string {
-  if (exit.failure !== undefined) return `could not be started: ${exit.failure}`;
-  return exit.signal === null ? `ended with exit code ${exit.code}` : `was ended by ${exit.signal}`;
+/** For a controller whose output has been read already. */
+export function exitProblem(exit: Exit, lines: string[]): { message: string; hint?: string } {
+  const ended = `The controller ${describeExit(exit)}`;
+  const cause = exitCause(lines);
+  return cause ? { message: `${ended}: ${cause.message}`, hint: cause.hint } : { message: ended };
+}
+
+/** For a controller that exited before it was ready: with its last lines, and the process that uses its port. */
+export async function exitedError(exit: Exit, lines: string[]): Promise<DevloopError> {
+  const { message, hint = SEE_LINES } = exitProblem(exit, lines);
+  const port = exitCause(lines)?.port;
+  const owner = port === undefined ? '' : ` by ${describeOwner(await portOwner(port))}`;
+  const text = [message + owner, ...lines.map((line) => `  ${line}`)].join('\n');
+  return new DevloopError('controller.exited', text, {
+    hint: exit.failure === undefined ? hint : 'Check that the command exists and is executable.',
+  });
+}
+
+const SEE_LINES = 'See its last lines above.';
+
+function describeExit({ code, signal, failure }: Exit): string {
+  if (failure !== undefined) return `could not be started: ${failure}`;
+  return signal === null ? `exited with code ${code}` : `was killed by ${signal}`;
 }

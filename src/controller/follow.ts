@@ -1,91 +1,95 @@
-import { DevloopError } from '../errors.ts';
-import { createBuilder } from './builder.ts';
-import { describeExit, exitCause } from './exit-cause.ts';
+import { relative } from 'node:path';
+import { sleep } from '../async.ts';
+import { type Builder, createBuilder } from './builder.ts';
 import type { Supervised } from './plan.ts';
-import type { Exit } from './process.ts';
 import { step } from './restart.ts';
-import { type Effect, isSettled, type Problem, type RestartEvent, servingState } from './restart-state.ts';
-import { type Running, run } from './runner.ts';
-import { followSources } from './source-changes.ts';
+import { type Effect, isSettled, type RestartEvent, servingState } from './restart-state.ts';
+import { observe, run } from './runner.ts';
+import { type Watcher, watchSources } from './watch/watch.ts';
+
+type Report = (event: RestartEvent) => void;
 
 /**
- * Carries out what `step` decides, one event after the other. An effect only starts work; what becomes of that comes back as
- * another event.
+ * Follows the sources and the controller: one event after the other goes through `step`, and `perform` carries out the effects.
+ * An effect only starts work; its outcome comes back as another event.
  */
 export async function follow(supervised: Supervised): Promise<void> {
   const { ports, disposed } = supervised;
   const settled = Promise.withResolvers<void>();
-  const report = inTurn(handle);
-  const builder = createBuilder(supervised, report, () => sources.refresh());
-  const sources = followSources(supervised, report, settled.reject);
+  const ended = new AbortController();
+  const { signal } = ended;
   let state = servingState(performance.now());
-  let backOff: NodeJS.Timeout | undefined;
-
-  function handle(event: RestartEvent): void {
+  const report = inTurn((event) => {
     const next = step(state, event);
     state = next.state;
     for (const effect of next.effects) perform(effect);
     if (isSettled(state)) settled.resolve();
-  }
-
-  function perform(effect: Effect): void {
-    switch (effect.do) {
-      case 'hold':
-        ports.gate.hold();
-        break;
-      case 'release':
-        ports.gate.release();
-        break;
-      case 'give-notice':
-        ports.gate.failFast(effect.why, effect.ms);
-        break;
-      case 'say':
-        // The end that disposal brings about is no news.
-        if (!disposed.aborted) ports.emit(effect.event);
-        break;
-      case 'build':
-        builder.build(effect.build);
-        break;
-      case 'abort-build':
-        builder.abort();
-        break;
-      case 'stop':
-        void supervised.running?.stop();
-        break;
-      case 'start':
-        startAgain(supervised, effect.run, report);
-        break;
-      case 'back-off':
-        backOff = setTimeout(() => report({ is: 'back-off-over', at: performance.now() }), effect.ms);
-        break;
-      case 'end-back-off':
-        clearTimeout(backOff);
-        break;
-      default:
-        effect satisfies never;
-    }
-  }
-
+  });
+  const watching = watch(supervised, report, AbortSignal.any([ports.signal, disposed, signal]));
+  watching.catch(settled.reject);
+  const builder = createBuilder(supervised, report, () => {
+    watching.then((watcher) => watcher?.refresh(supervised.buildSpan.fromMs)).catch(settled.reject);
+  });
+  const perform = createPerformer(supervised, builder, report, signal);
   const leave = () => report({ is: 'leave', at: performance.now() });
-  const giveUp = () => settled.resolve();
-  ports.signal.addEventListener('abort', leave, { once: true });
-  disposed.addEventListener('abort', giveUp, { once: true });
+  ports.signal.addEventListener('abort', leave, { signal });
+  disposed.addEventListener('abort', () => settled.resolve(), { signal });
   try {
     if (supervised.running) void observe(supervised.running, state.lastRun, report);
-    if (disposed.aborted) giveUp();
+    if (disposed.aborted) settled.resolve();
     if (ports.signal.aborted) leave();
     await settled.promise;
   } finally {
-    ports.signal.removeEventListener('abort', leave);
-    disposed.removeEventListener('abort', giveUp);
-    clearTimeout(backOff);
+    ended.abort();
     if (state.heldAt !== undefined) ports.gate.release();
-    await Promise.all([builder.end(), sources.end()]);
+    const watcher = await watching.catch(() => undefined);
+    await Promise.all([builder.end(), watcher?.[Symbol.asyncDispose]()]);
   }
 }
 
-/** An effect may cause an event at once; it waits until the effects before it are done. */
-function inTurn(handle: (event: RestartEvent) => void): (event: RestartEvent) => void {
+function createPerformer(
+  supervised: Supervised,
+  builder: Builder,
+  report: Report,
+  signal: AbortSignal,
+): (effect: Effect) => void {
+  const { ports, disposed } = supervised;
+  let backOff = new AbortController();
+  return (effect) => {
+    switch (effect.do) {
+      case 'hold':
+        return ports.gate.hold();
+      case 'release':
+        return ports.gate.release();
+      case 'fail-fast':
+        return ports.gate.failFast(effect.why, effect.ms);
+      case 'emit':
+        // The exit that the disposal causes is no news.
+        return disposed.aborted ? undefined : ports.emit(effect.event);
+      case 'build':
+        return builder.build(effect.build);
+      case 'abort-build':
+        return builder.abort();
+      case 'stop':
+        return void supervised.running?.stop();
+      case 'start':
+        return startAgain(supervised, effect.run, report);
+      case 'back-off':
+        backOff = new AbortController();
+        void sleep(effect.ms, AbortSignal.any([signal, backOff.signal])).then((over) => {
+          if (over) report({ is: 'back-off-over', at: performance.now() });
+        });
+        return;
+      case 'end-back-off':
+        return backOff.abort();
+      default:
+        effect satisfies never;
+    }
+  };
+}
+
+/** An effect can cause an event at once; that event waits until the effects before it are done. */
+function inTurn(handle: Report): Report {
   const waiting: RestartEvent[] = [];
   let busy = false;
   return (event) => {
@@ -100,8 +104,8 @@ function inTurn(handle: (event: RestartEvent) => void): (event: RestartEvent) =>
   };
 }
 
-function startAgain(supervised: Supervised, number: number, report: (event: RestartEvent) => void): void {
-  // Disposal has asked its process to end, and knows of no other.
+function startAgain(supervised: Supervised, number: number, report: Report): void {
+  // Disposal has already asked the process that it knows of to end.
   if (supervised.disposed.aborted) return;
   const { plan, ports, program, disposed } = supervised;
   supervised.running = run(plan, program.run, ports.emit, disposed);
@@ -109,35 +113,37 @@ function startAgain(supervised: Supervised, number: number, report: (event: Rest
   void observe(supervised.running, number, report);
 }
 
-/** Tells what becomes of one process: whether it gets ready, and, last, its end. */
-async function observe(
-  running: Running,
-  number: number,
-  report: (event: RestartEvent) => void,
-): Promise<void> {
-  let problem: Problem | undefined;
+/** Reports changes of the sources; undefined when the plan names none, or the signal aborts first. */
+async function watch(
+  supervised: Supervised,
+  report: Report,
+  signal: AbortSignal,
+): Promise<Watcher | undefined> {
+  const { plan, ports } = supervised;
+  if (!plan.watch || signal.aborted) return undefined;
   try {
-    await running.ready;
-    report({ is: 'ready', run: number, pid: running.pid!, at: performance.now() });
+    return await watchSources({
+      cwd: plan.cwd,
+      target: plan.watch,
+      sinceMs: supervised.buildSpan.fromMs,
+      isOfBuild: (modifiedMs) => isOfBuild(supervised, modifiedMs),
+      signal,
+      onChange: (files, at) =>
+        report({ is: 'changed', files: files.map((file) => named(file, plan.cwd)), at }),
+      onError: (message) => ports.emit({ type: 'warning', message: `cannot watch the sources: ${message}` }),
+    });
   } catch (error) {
-    problem = problemOf(error);
-    const late = error instanceof DevloopError && error.code === 'controller.not-ready';
-    if (late) report({ is: 'not-ready', run: number, problem: problem!, at: performance.now() });
-    if (late) problem = undefined;
+    if (signal.aborted) return undefined;
+    throw error;
   }
-  const exit = await running.exited;
-  problem ??= endOf(exit, running.lastLines());
-  report({ is: 'exited', run: number, code: exit.code, problem, at: performance.now() });
 }
 
-function endOf(exit: Exit, lines: string[]): Problem {
-  const ended = `the controller ${describeExit(exit)}`;
-  const cause = exitCause(lines);
-  return cause ? { message: `${ended}: ${cause.message}`, hint: cause.hint } : { message: ended };
+/** `go build` writes no sources, so what changes while it runs is somebody's edit; a build command of the user's own can generate some. */
+function isOfBuild({ plan, buildSpan }: Supervised, modifiedMs: number): boolean {
+  return plan.build?.[0] !== 'go' && modifiedMs >= buildSpan.fromMs && modifiedMs <= buildSpan.toMs;
 }
 
-/** Anything but a DevloopError is the abort that came with the disposal. */
-function problemOf(error: unknown): Problem | undefined {
-  if (!(error instanceof DevloopError)) return undefined;
-  return error.hint === undefined ? { message: error.message } : { message: error.message, hint: error.hint };
+function named(file: string, cwd: string): string {
+  const path = relative(cwd, file);
+  return path.startsWith('..') ? file : path;
 }

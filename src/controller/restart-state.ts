@@ -1,13 +1,13 @@
 import type { DevloopEvent } from '../report/events.ts';
 
 /**
- * The life of a controller that is rebuilt while it runs. Two things go on side by side: at most one build, and at most one
- * process. Requests are held exactly while a process is being replaced or starts, so a held gate is always released.
+ * The life of a controller that is rebuilt while it runs: at most one build and at most one process, side by side. Requests are
+ * held exactly while a process is being replaced or starts, so a held gate is always released.
  */
 export interface State {
   build: Build;
   run: Run;
-  /** The number of the last build and of the last process; what others report is stale. */
+  /** The numbers of the newest build and process; what older ones report is stale. */
   lastBuild: number;
   lastRun: number;
   heldAt: number | undefined;
@@ -15,23 +15,23 @@ export interface State {
 
 export type Build =
   | { is: 'idle' }
-  /** `since`: the first change that this build answers. */
+  /** `since`: when the first change was made that this build contains. */
   | { is: 'running'; since: number }
-  /** Nothing is built any more: devloop leaves. */
+  /** devloop is leaving, so nothing more is built. */
   | { is: 'closed' };
 
 export type Run =
   | { is: 'down' }
   | { is: 'backing-off'; failures: number }
-  /** `since`: the change that it was started for; undefined when it only replaces one that ended. */
+  /** `since`: when the change was made that it was started for; undefined when it only replaces a process that exited. */
   | { is: 'starting'; since: number | undefined; failures: number }
   | { is: 'serving'; readyAt: number; failures: number }
   | { is: 'stopping'; since: number };
 
-/** `at` is the time of the event, in milliseconds of any steady clock. */
+/** `at` is the time of the event, in milliseconds of any monotonic clock. */
 export type RestartEvent = { at: number } & (
   | { is: 'changed'; files: string[] }
-  | { is: 'built'; build: number; ms: number; same: boolean }
+  | { is: 'built'; build: number; ms: number; identical: boolean }
   | { is: 'build-failed'; build: number; ms: number; output: string }
   | { is: 'ready'; run: number; pid: number }
   | { is: 'not-ready'; run: number; problem: Problem }
@@ -48,22 +48,22 @@ export interface Problem {
 export type Effect =
   | { do: 'hold' }
   | { do: 'release' }
-  /** Nobody will answer for so long; `Infinity` until the next change. */
-  | { do: 'give-notice'; why: string; ms: number }
+  /** No controller will answer for `ms`; `Infinity`: until the next change. */
+  | { do: 'fail-fast'; why: string; ms: number }
   | { do: 'build'; build: number }
   | { do: 'abort-build' }
   | { do: 'stop' }
   | { do: 'start'; run: number }
   | { do: 'back-off'; ms: number }
   | { do: 'end-back-off' }
-  | { do: 'say'; event: DevloopEvent };
+  | { do: 'emit'; event: DevloopEvent };
 
 export interface Step {
   state: State;
   effects: Effect[];
 }
 
-/** What holds when the first build serves. */
+/** The state in which the first build serves. */
 export function servingState(at: number): State {
   return {
     build: { is: 'idle' },
@@ -74,7 +74,7 @@ export function servingState(at: number): State {
   };
 }
 
-/** Whether nothing more will happen by itself after `leave`. */
+/** Whether nothing more will happen after `leave`. */
 export function isSettled({ build, run }: State): boolean {
   return build.is === 'closed' && (run.is === 'serving' || run.is === 'down');
 }

@@ -1,13 +1,14 @@
+import { backOff } from '../async.ts';
 import type { DevloopEvent } from '../report/events.ts';
 import type { Effect, Problem, RestartEvent, Run, State, Step } from './restart-state.ts';
 
 const FIRST_BACK_OFF_MS = 1000;
-/** A person waits for this, so it ends sooner than kubelet's five minutes. */
+/** Shorter than kubelet's five minutes, because a person is waiting. */
 const LONGEST_BACK_OFF_MS = 30_000;
-/** A process that served for so long starts again with a clean record. */
+/** After serving for this long, a process that exits starts with a clean record. */
 const STABLE_MS = 60_000;
 
-/** What follows from an event: the one place where it is decided what a changed, built, ended or silent controller leads to. */
+/** The one place that decides what happens when the sources change, a build ends, or the controller gets ready, stays silent or exits. */
 export function step(state: State, event: RestartEvent): Step {
   return withGate(state, transition(state, event), event.at);
 }
@@ -36,7 +37,7 @@ function transition(state: State, event: RestartEvent): Step {
   }
 }
 
-/** The newest change wins: a build that does not know it is of no use. */
+/** The newest change wins: a build without it is aborted. */
 function onChanged(state: State, { files, at }: Extract<RestartEvent, { is: 'changed' }>): Step {
   if (state.build.is === 'closed') return unchanged(state);
   const build = state.lastBuild + 1;
@@ -44,7 +45,7 @@ function onChanged(state: State, { files, at }: Extract<RestartEvent, { is: 'cha
   const abort: Effect[] = state.build.is === 'running' ? [{ do: 'abort-build' }] : [];
   return {
     state: { ...state, build: { is: 'running', since }, lastBuild: build },
-    effects: [...abort, say({ type: 'build.started', reason: files }), { do: 'build', build }],
+    effects: [...abort, emit({ type: 'build.started', reason: files }), { do: 'build', build }],
   };
 }
 
@@ -54,12 +55,12 @@ function onBuildEnded(
   event: Extract<RestartEvent, { is: 'built' | 'build-failed' }>,
 ): Step {
   if (event.is === 'build-failed') {
-    return { state, effects: [say({ type: 'build.failed', ms: event.ms, output: event.output })] };
+    return { state, effects: [emit({ type: 'build.failed', ms: event.ms, output: event.output })] };
   }
-  return adopt(state, since, event.same, say({ type: 'build.done', ms: event.ms }));
+  return adopt(state, since, event.identical, emit({ type: 'build.done', ms: event.ms }));
 }
 
-function adopt(state: State, since: number, same: boolean, done: Effect): Step {
+function adopt(state: State, since: number, identical: boolean, done: Effect): Step {
   const { run } = state;
   switch (run.is) {
     case 'down':
@@ -68,22 +69,22 @@ function adopt(state: State, since: number, same: boolean, done: Effect): Step {
       return start(state, since, 0, [done, { do: 'end-back-off' }]);
     case 'starting':
     case 'serving':
-      if (same) return { state, effects: [done, say(SAME_PROGRAM)] };
+      if (identical) return { state, effects: [done, emit(IDENTICAL_BUILD)] };
       return {
         state: { ...state, run: { is: 'stopping', since: sinceOf(run) ?? since } },
         effects: [done, { do: 'stop' }],
       };
     case 'stopping':
-      // What is started next is the newest build, whichever it is.
+      // The newest build is the one that is started next.
       return { state, effects: [done] };
     default:
       return run satisfies never;
   }
 }
 
-const SAME_PROGRAM: DevloopEvent = {
+const IDENTICAL_BUILD: DevloopEvent = {
   type: 'note',
-  message: 'the change makes no difference to the program, so it was not restarted',
+  message: 'the new build is identical, so the controller was not restarted',
 };
 
 function onRunEvent(state: State, event: Extract<RestartEvent, { run: number }>): Step {
@@ -91,12 +92,12 @@ function onRunEvent(state: State, event: Extract<RestartEvent, { run: number }>)
   if (event.is === 'exited') return onExited(state, event);
   if (run.is !== 'starting') return unchanged(state);
   const serving: State = { ...state, run: { is: 'serving', readyAt: event.at, failures: run.failures } };
-  // It may still become ready; the gateway answers for it meanwhile, as holding on would only add to the wait.
+  // It may still get ready. Holding requests for longer would only add to their wait.
   if (event.is === 'not-ready') return { state: serving, effects: [warn(event.problem)] };
   if (run.since === undefined) return { state: serving, effects: [] };
   const ms = Math.round(event.at - run.since);
   const heldMs = Math.round(event.at - (state.heldAt ?? event.at));
-  return { state: serving, effects: [say({ type: 'controller.replaced', pid: event.pid, ms, heldMs })] };
+  return { state: serving, effects: [emit({ type: 'controller.replaced', pid: event.pid, ms, heldMs })] };
 }
 
 function onExited(state: State, event: Extract<RestartEvent, { is: 'exited' }>): Step {
@@ -105,7 +106,7 @@ function onExited(state: State, event: Extract<RestartEvent, { is: 'exited' }>):
     case 'stopping':
       return start(state, run.since, 0, []);
     case 'starting':
-      // What was just written does not start: only another change can mend that.
+      // The new program does not start: only another change can fix that.
       if (run.since !== undefined && event.code !== 0) return goDown(state, event.problem);
       return restart(state, event, run.failures);
     case 'serving':
@@ -118,45 +119,47 @@ function onExited(state: State, event: Extract<RestartEvent, { is: 'exited' }>):
   }
 }
 
-/** As kubelet does. Exit code 0 is a manager's own wish to be restarted (certificate rotators do that), and comes first at once. */
+/** As kubelet does, except that a manager that exits with code 0 (certificate rotators do) is restarted at once the first time. */
 function restart(state: State, event: Extract<RestartEvent, { is: 'exited' }>, failures: number): Step {
   if (state.build.is === 'closed') return goDown(state, event.problem);
   if (event.code === 0 && failures === 0) {
-    const message = 'the controller ended with exit code 0, which asks for a restart';
-    return start(state, undefined, 1, [say({ type: 'note', message })]);
+    const message = 'the controller exited with code 0, which asks for a restart';
+    return start(state, undefined, 1, [emit({ type: 'note', message })]);
   }
-  const ms = Math.min(LONGEST_BACK_OFF_MS, FIRST_BACK_OFF_MS * 2 ** failures);
+  const ms = backOff(failures, FIRST_BACK_OFF_MS, LONGEST_BACK_OFF_MS);
   return {
     state: { ...state, run: { is: 'backing-off', failures: failures + 1 } },
     effects: [
-      warn(advised(event.problem, `It is started again in ${ms / 1000} s, or at the next change.`)),
-      notice(event.problem, `it is started again in ${ms / 1000} s, or at the next change`, ms),
+      warn(withAdvice(event.problem, `devloop restarts it in ${ms / 1000} s, or at the next change.`)),
+      failFast(event.problem, `devloop restarts it in ${ms / 1000} s, or at the next change`, ms),
       { do: 'back-off', ms },
     ],
   };
 }
 
 function goDown(state: State, problem: Problem): Step {
-  const told =
-    state.build.is === 'closed' ? problem : advised(problem, 'It is started again at the next change.');
-  const absent = notice(problem, 'it is started again at the next change', Number.POSITIVE_INFINITY);
+  const down: State = { ...state, run: { is: 'down' } };
+  if (state.build.is === 'closed') return { state: down, effects: [warn(problem)] };
   return {
-    state: { ...state, run: { is: 'down' } },
-    effects: state.build.is === 'closed' ? [warn(told)] : [warn(told), absent],
+    state: down,
+    effects: [
+      warn(withAdvice(problem, 'devloop restarts it at the next change.')),
+      failFast(problem, 'devloop restarts it at the next change', Number.POSITIVE_INFINITY),
+    ],
   };
 }
 
-/** For the answer to a review, which is one line. */
-function notice({ message }: Problem, next: string, ms: number): Effect {
+/** The reason becomes the answer to a review, which has one line. */
+function failFast({ message }: Problem, next: string, ms: number): Effect {
   const what = message.split('\n', 1)[0]!.replace(/^The/, 'the');
-  return { do: 'give-notice', why: `${what}; ${next}`, ms };
+  return { do: 'fail-fast', why: `${what}; ${next}`, ms };
 }
 
-function advised(problem: Problem, advice: string): Problem {
+function withAdvice(problem: Problem, advice: string): Problem {
   return { ...problem, hint: problem.hint === undefined ? advice : `${problem.hint} ${advice}` };
 }
 
-/** No more builds; a replacement that has begun is brought to its end, as requests wait for it. */
+/** Starts no more builds, but completes a replacement that has begun, because requests wait for it. */
 function onLeave(state: State): Step {
   const effects: Effect[] = state.build.is === 'running' ? [{ do: 'abort-build' }] : [];
   const backingOff = state.run.is === 'backing-off';
@@ -183,15 +186,15 @@ function unchanged(state: State): Step {
   return { state, effects: [] };
 }
 
-function say(event: DevloopEvent): Effect {
-  return { do: 'say', event };
+function emit(event: DevloopEvent): Effect {
+  return { do: 'emit', event };
 }
 
 function warn(problem: Problem): Effect {
-  return say({ type: 'warning', ...problem });
+  return emit({ type: 'warning', ...problem });
 }
 
-/** Holds before anything else is done and releases after it, wherever a transition begins or ends a replacement. */
+/** Where a transition begins a replacement, holds requests before all other effects; where it ends one, releases them after. */
 function withGate(before: State, { state, effects }: Step, at: number): Step {
   const held = state.run.is === 'stopping' || state.run.is === 'starting';
   if (held === (before.heldAt !== undefined)) return { state, effects };

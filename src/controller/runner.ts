@@ -1,9 +1,13 @@
 import { rm } from 'node:fs/promises';
-import { startTimeOf } from '../machine/process-identity.ts';
+import { reportWhileWaiting } from '../async.ts';
+import { DevloopError } from '../errors.ts';
+import { startTimeOf } from '../machine/system.ts';
 import type { Emit } from '../report/events.ts';
+import { exitProblem } from './exit-cause.ts';
 import { recordController } from './orphan.ts';
 import { type ControllerProcess, type Exit, startController } from './process.ts';
 import { type Endpoint, waitUntilReady } from './readiness.ts';
+import type { Problem, RestartEvent } from './restart-state.ts';
 
 export interface RunPlan {
   cwd: string;
@@ -20,54 +24,81 @@ export interface Running {
   /** Rejects with 'controller.exited' or 'controller.not-ready'. */
   readonly ready: Promise<void>;
   readonly exited: Promise<Exit>;
-  /** Of its output. */
+  /** The end of its output. */
   lastLines(): string[];
   stop(): Promise<Exit>;
 }
 
-/** A manager without webhooks tells nobody that it is ready; one that cannot start mostly ends within this. */
+/** A manager without webhooks gives no sign that it is ready; one that fails to start mostly exits within this time. */
 const OBSERVE_MS = 1500;
-const STOP_REPORT_MS = 2000;
 
-/** Starts the controller, remembers it for a session that finds this one killed, and reports what becomes of it. */
+/** Starts the controller, records it for a session that finds this one killed, and emits what happens to it. */
 export function run(plan: RunPlan, command: string[], emit: Emit, signal: AbortSignal): Running {
   const start = performance.now();
   const controller = startController({ command, cwd: plan.cwd, env: plan.env }, emit);
+  const { pid } = controller;
   let stopping = false;
   const recorded = record(plan.stateFile, controller);
   const exited = forget(plan.stateFile, controller, recorded);
   void controller.exited.then(({ code, signal }) => {
-    const { pid } = controller;
     if (pid !== undefined) emit({ type: 'controller.exited', pid, code, signal, expected: stopping });
   });
-  const ready = waitUntilReady(controller, {
-    webhook: plan.webhook,
-    observeMs: OBSERVE_MS,
-    deadlineMs: plan.readyMs,
-    signal,
-    onWaiting: (seconds) =>
-      emit({
-        type: 'waiting',
-        for: 'the controller to be ready',
-        seconds,
-        limitSeconds: plan.readyMs / 1000,
-      }),
-  }).then(() =>
-    emit({ type: 'controller.ready', pid: controller.pid!, ms: Math.round(performance.now() - start) }),
+  const ready = untilReady(plan, controller, emit, signal).then(() =>
+    emit({ type: 'controller.ready', pid: pid!, ms: Math.round(performance.now() - start) }),
   );
   ready.catch(() => {});
   return {
-    pid: controller.pid,
+    pid,
     ready,
     exited,
     lastLines: () => controller.lastLines(),
     stop() {
-      if (!stopping) reportStopping(exited, plan.graceMs, emit);
+      const limitSeconds = plan.graceMs / 1000;
+      if (!stopping) void reportWhileWaiting(exited, { for: 'the controller to end', limitSeconds }, emit);
       stopping = true;
       void controller.stop({ graceMs: plan.graceMs });
       return exited;
     },
   };
+}
+
+/** Reports whether one run gets ready, and then how it exited. */
+export async function observe(
+  running: Running,
+  number: number,
+  report: (event: RestartEvent) => void,
+): Promise<void> {
+  let problem: Problem | undefined;
+  try {
+    await running.ready;
+    report({ is: 'ready', run: number, pid: running.pid!, at: performance.now() });
+  } catch (error) {
+    // Anything else is the abort of the disposal.
+    if (error instanceof DevloopError) problem = problemOf(error);
+    if (problem && error instanceof DevloopError && error.code === 'controller.not-ready') {
+      report({ is: 'not-ready', run: number, problem, at: performance.now() });
+      problem = undefined;
+    }
+  }
+  const exit = await running.exited;
+  problem ??= exitProblem(exit, running.lastLines());
+  report({ is: 'exited', run: number, code: exit.code, problem, at: performance.now() });
+}
+
+function problemOf({ message, hint }: DevloopError): Problem {
+  return hint === undefined ? { message } : { message, hint };
+}
+
+async function untilReady(
+  plan: RunPlan,
+  controller: ControllerProcess,
+  emit: Emit,
+  signal: AbortSignal,
+): Promise<void> {
+  const { webhook, readyMs } = plan;
+  const ready = waitUntilReady(controller, { webhook, observeMs: OBSERVE_MS, deadlineMs: readyMs, signal });
+  const waiting = { for: 'the controller to be ready', limitSeconds: readyMs / 1000 };
+  await (webhook ? reportWhileWaiting(ready, waiting, emit) : ready);
 }
 
 async function record(file: string, { pid, command }: ControllerProcess): Promise<void> {
@@ -80,13 +111,4 @@ async function forget(file: string, controller: ControllerProcess, recorded: Pro
   await recorded;
   await rm(file, { force: true });
   return exit;
-}
-
-function reportStopping(exited: Promise<Exit>, graceMs: number, emit: Emit): void {
-  const start = performance.now();
-  const timer = setInterval(() => {
-    const seconds = Math.round((performance.now() - start) / 1000);
-    emit({ type: 'waiting', for: 'the controller to end', seconds, limitSeconds: graceMs / 1000 });
-  }, STOP_REPORT_MS);
-  void exited.then(() => clearInterval(timer));
 }

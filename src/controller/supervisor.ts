@@ -1,23 +1,23 @@
 import { DevloopError } from '../errors.ts';
 import { requireFreePort } from '../machine/port.ts';
+import { buildOnce } from './builder.ts';
 import { follow } from './follow.ts';
 import { goAdvice } from './go/advice.ts';
 import type { ControllerPlan, Supervised, SupervisorPorts } from './plan.ts';
-import { buildProgram } from './programs.ts';
 import { run } from './runner.ts';
 
 export type { ControllerPlan, Gate } from './plan.ts';
 
 export interface Supervisor extends AsyncDisposable {
-  /** The first build; throws 'controller.build-failed' with the compiler's lines. */
+  /** The first build; throws 'controller.build-failed' with the compiler's output. */
   build(): Promise<void>;
   /** The first start: resolves when the controller is ready, and leaves no process behind when it throws. */
   start(): Promise<void>;
-  /** Builds and replaces the controller at each change, and restarts it when it ends, until the signal aborts. */
+  /** Builds and replaces the controller at each change, and restarts it when it exits, until the signal aborts. */
   follow(): Promise<void>;
 }
 
-/** A manager that fills its own certificate asks for a restart by exit code 0, before it was ever ready. */
+/** A manager that creates its own certificate asks for a restart with exit code 0, before it was ever ready. */
 const START_ATTEMPTS = 3;
 
 export function createSupervisor(plan: ControllerPlan, ports: SupervisorPorts): Supervisor {
@@ -40,7 +40,7 @@ export function createSupervisor(plan: ControllerPlan, ports: SupervisorPorts): 
       disposal.abort();
       await supervised.running?.stop();
       await following?.catch(() => {});
-      // A process that was started in the very moment of the disposal.
+      // A process that was started at the very moment of the disposal.
       await supervised.running?.stop();
     },
   };
@@ -49,13 +49,11 @@ export function createSupervisor(plan: ControllerPlan, ports: SupervisorPorts): 
 async function firstBuild(supervised: Supervised): Promise<void> {
   const { plan, ports, disposed } = supervised;
   if (plan.build === undefined) return;
-  supervised.buildSpan = { fromMs: Date.now(), toMs: Number.POSITIVE_INFINITY };
   ports.emit({ type: 'build.started', reason: [] });
-  const built = await buildProgram(plan, 0, AbortSignal.any([ports.signal, disposed]));
-  supervised.buildSpan.toMs = Date.now();
+  const built = await buildOnce(supervised, 0, AbortSignal.any([ports.signal, disposed]));
   if (!built.ok) {
-    const hint = goAdvice(built.output) ?? 'Mend what it says, and run devloop up again.';
-    const message = `The controller does not build (${plan.build.join(' ')}):\n${built.output}`;
+    const message = `The controller failed to build (${plan.build.join(' ')}):\n${built.output}`;
+    const hint = goAdvice(built.output) ?? 'Fix it and run devloop up again.';
     throw new DevloopError('controller.build-failed', message, { hint });
   }
   ports.emit({ type: 'build.done', ms: built.ms });

@@ -1,13 +1,22 @@
+import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 
-export const LONGEST_LINE = 64 * 1024;
+const LONGEST_LINE = 64 * 1024;
 const CUT = ' … (cut)';
 
-/** Turns chunks of output into lines; of a line that is too long only the beginning is kept. */
-export function createLineSplitter(onLine: (line: string) => void): {
-  write(chunk: Buffer): void;
-  end(): void;
-} {
+/** Calls `onLine` with each line of a stream, of a longer one with its first 64 K characters. Resolves when the stream has closed. */
+export function forwardLines(stream: Readable, onLine: (line: string) => void): Promise<void> {
+  const splitter = createSplitter(onLine);
+  stream.on('data', splitter.write);
+  return new Promise((resolve) => {
+    stream.once('close', () => {
+      splitter.end();
+      resolve();
+    });
+  });
+}
+
+function createSplitter(onLine: (line: string) => void): { write(chunk: Buffer): void; end(): void } {
   const decoder = new StringDecoder('utf8');
   let pending = '';
   let cut = false;

@@ -1,5 +1,5 @@
-import { type SpawnOptions, spawn } from 'node:child_process';
-import { killGroup, signalGroup } from './process-group.ts';
+import { spawn } from 'node:child_process';
+import { endGroup } from './process.ts';
 
 export interface ToolOptions {
   cwd?: string;
@@ -12,26 +12,34 @@ export interface ToolResult {
   code: number | null;
   stdout: string;
   stderr: string;
-  /** Both streams, in the order in which they came. */
+  /** Both streams, in the order in which they arrived. */
   output: string;
-  /** The program could not be started: there is no such file, or it may not be run. */
+  /** The program could not be started: the file is missing or not executable. */
   missing: boolean;
 }
 
-/** How long an interrupted tool may take to remove its temporary files. */
+/** An interrupted `go build` removes its work directory, which can hold gigabytes. */
 const INTERRUPT_MS = 2000;
 
-/** Runs a program to its end in a group of its own, as `go build` and `make` start others. An abort ends the whole group. */
+/** Runs a program to its end, in a process group of its own since `go build` and `make` start others. An abort ends the whole group. */
 export async function runTool(command: string[], options: ToolOptions = {}): Promise<ToolResult> {
-  options.signal?.throwIfAborted();
-  const spawnOptions: SpawnOptions = { detached: true, stdio: ['ignore', 'pipe', 'pipe'] };
-  if (options.cwd !== undefined) spawnOptions.cwd = options.cwd;
-  if (options.env !== undefined) spawnOptions.env = options.env;
-  const child = spawn(command[0]!, command.slice(1), spawnOptions);
+  const { cwd, env, signal } = options;
+  signal?.throwIfAborted();
+  const child = spawn(command[0]!, command.slice(1), {
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...(cwd === undefined ? {} : { cwd }),
+    ...(env === undefined ? {} : { env }),
+  });
   const result: ToolResult = { code: null, stdout: '', stderr: '', output: '', missing: false };
-  collect(child.stdout!, result, 'stdout');
-  collect(child.stderr!, result, 'stderr');
-  const ended = new Promise<void>((resolve) => {
+  collect(child.stdout, result, 'stdout');
+  collect(child.stderr, result, 'stderr');
+  const ended = new AbortController();
+  const interrupt = () => {
+    if (child.pid !== undefined) void endGroup(child.pid, 'SIGINT', INTERRUPT_MS, ended.signal);
+  };
+  signal?.addEventListener('abort', interrupt, { signal: ended.signal });
+  await new Promise<void>((resolve) => {
     child.once('error', () => {
       result.missing = true;
       resolve();
@@ -41,11 +49,8 @@ export async function runTool(command: string[], options: ToolOptions = {}): Pro
       resolve();
     });
   });
-  const onAbort = () => void interrupt(child.pid, ended);
-  options.signal?.addEventListener('abort', onAbort, { once: true });
-  await ended;
-  options.signal?.removeEventListener('abort', onAbort);
-  options.signal?.throwIfAborted();
+  ended.abort();
+  signal?.throwIfAborted();
   return result;
 }
 
@@ -55,13 +60,4 @@ function collect(stream: NodeJS.ReadableStream, result: ToolResult, name: 'stdou
     result[name] += text;
     result.output += text;
   });
-}
-
-/** SIGINT first: it makes `go build` remove its work directory, which can hold gigabytes. */
-async function interrupt(pid: number | undefined, ended: Promise<void>): Promise<void> {
-  if (pid === undefined) return;
-  signalGroup(pid, 'SIGINT');
-  const timer = setTimeout(() => void killGroup(pid, 0), INTERRUPT_MS);
-  await ended;
-  clearTimeout(timer);
 }

@@ -358,7 +358,7 @@ describe('devloop refuses', () => {
         const file = join(directory, 'cmd/main.go');
         await writeFile(file, `${await readFile(file, 'utf8')}\nfunc broken() { return 1 }\n`);
       });
-      const message = /does not build[\s\S]*main\.go:\d+:\d+: too many return values/;
+      const message = /failed to build[\s\S]*main\.go:\d+:\d+: too many return values/;
       await refuses(['up'], { code: 'controller.build-failed', message, hint: 'devloop up' }, { cwd });
     });
 
@@ -372,7 +372,7 @@ describe('devloop refuses', () => {
     });
 
     it('that ends at once', async () => {
-      const message = /ended with exit code 3\n {2}no settings/;
+      const message = /exited with code 3\n {2}no settings/;
       const command = ['--', process.execPath, AT_ONCE, '3', 'no settings'];
       await refuses(['up', ...command], { code: 'controller.exited', message, hint: /./ });
     });

@@ -4,7 +4,7 @@ import { homedir, hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
 import type { Holder } from '../../cluster/takeover/lease.ts';
 import type { Here } from '../../cluster/takeover/lease-holder.ts';
-import { startTimeOf } from '../../machine/process-identity.ts';
+import { startTimeOf } from '../../machine/system.ts';
 import type { ObjectName } from '../../report/events.ts';
 
 /** This user on this machine: who holds a session, and where its local files lie. */

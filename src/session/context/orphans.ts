@@ -2,7 +2,7 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { endOrphan, orphanPid } from '../../controller/orphan.ts';
 import { removeLocalFiles } from '../../local/key-pair-files.ts';
-import { startTimeOf } from '../../machine/process-identity.ts';
+import { startTimeOf } from '../../machine/system.ts';
 import type { Emit } from '../../report/events.ts';
 import { controllerRecord, isRunning, type LocalMachine, sessionDirectories } from './machine-state.ts';
 

@@ -1,4 +1,5 @@
-import { isPortBusy, portOwner, requireFreePort } from '../../machine/port.ts';
+import { isPortBusy, requireFreePort } from '../../machine/port.ts';
+import { portOwner } from '../../machine/system.ts';
 import type { LocalMachine } from '../context/machine-state.ts';
 import { orphanPids } from '../context/orphans.ts';
 import { type Check, type Finding, NotChecked, standingOn } from './check.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { endOrphan, recordController } from '../../../src/controller/orphan.ts';
 import { startController } from '../../../src/controller/process.ts';
-import { startTimeOf } from '../../../src/machine/process-identity.ts';
+import { startTimeOf } from '../../../src/machine/system.ts';
 import { isRunning } from '../../support/is-running.ts';
 import { recordEvents } from './support/events.ts';
 import { directoryWith, program } from './support/places.ts';
@@ -30,7 +30,7 @@ test.each(['ends-on-sigterm.mjs', 'ignores-sigterm.mjs', 'leaves-grandchild.mjs'
   },
 );
 
-test('a process that got the pid of the controller is left alone', async () => {
+test('another process that got the pid of the controller is not touched', async () => {
   const { file, controller, pid, startTime } = await orphan('ends-on-sigterm.mjs');
   await recordController(file, { pid, startTime: `${startTime}0`, command: controller.command });
   expect(await endOrphan(file)).toBeUndefined();
@@ -40,7 +40,7 @@ test('a process that got the pid of the controller is left alone', async () => {
 });
 
 test.each(['', '{', '{"pid":1}', '{"pid":-1,"startTime":"x","command":[]}', 'null', '[]'])(
-  'a record that is %j names nobody',
+  'the record %j names no process',
   async (text) => {
     const file = join(await directoryWith(), 'controller.json');
     await writeFile(file, text);

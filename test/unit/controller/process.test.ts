@@ -11,7 +11,7 @@ async function start(command: string[]) {
   return { recorder, controller };
 }
 
-test('lines come whole, a long one is cut, and the last needs no end', async () => {
+test('lines arrive whole, a long one is cut, and the last needs no newline', async () => {
   const { recorder, controller } = await start(program('prints.mjs'));
   expect(await controller.exited).toEqual({ code: 0, signal: null });
   const lines = (stream: string) =>
@@ -26,14 +26,14 @@ test('lines come whole, a long one is cut, and the last needs no end', async () 
   expect(controller.lastLines()).toHaveLength(5);
 });
 
-test('SIGTERM is enough where it is heeded', async () => {
+test('SIGTERM is enough for a program that handles it', async () => {
   const { recorder, controller } = await start(program('ends-on-sigterm.mjs'));
   await recorder.waitFor('controller.output', ({ line }) => line === 'running');
   expect(await controller.stop({ graceMs: 10_000 })).toEqual({ code: 0, signal: null });
   expect(controller.lastLines()).toEqual(['running', 'ending']);
 });
 
-test('SIGTERM goes out once, however often the stop is asked for, and SIGKILL follows', async () => {
+test('SIGTERM is sent once, however often stop is called, and SIGKILL follows', async () => {
   const { recorder, controller } = await start(program('ignores-sigterm.mjs'));
   await recorder.waitFor('controller.output', ({ line }) => line === 'running');
   const stops = [controller.stop({ graceMs: 200 }), controller.stop({ graceMs: 200 })];
@@ -54,7 +54,7 @@ test('a grandchild does not outlive the controller', async () => {
   expect(await isRunning(grandchild)).toBe(false);
 });
 
-test('a grandchild does not outlive a controller that was killed, either', async () => {
+test('a grandchild does not outlive a controller that was killed', async () => {
   const { recorder, controller } = await start(program('leaves-grandchild.mjs'));
   const { line } = await recorder.waitFor('controller.output', (event) =>
     event.line.startsWith('grandchild'),
@@ -64,7 +64,7 @@ test('a grandchild does not outlive a controller that was killed, either', async
   expect(await isRunning(Number(line.split(' ')[1]))).toBe(false);
 });
 
-test('a program that cannot be started has ended', async () => {
+test('a program that cannot be started has exited, with the reason', async () => {
   const { recorder, controller } = await start(['/nonexistent/manager']);
   expect(await controller.exited).toMatchObject({ code: null, failure: expect.stringContaining('ENOENT') });
   expect(await controller.stop({ graceMs: 0 })).toMatchObject({ code: null });

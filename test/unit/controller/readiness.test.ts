@@ -12,25 +12,19 @@ async function start(command: string[], options: Partial<ReadinessOptions> = {})
   const recorder = recordEvents();
   const controller = startController({ command, cwd: await directoryWith(), env: {} }, recorder.emit);
   onTestFinished(async () => void (await controller.stop({ graceMs: 0 })));
-  const waited: number[] = [];
   const ready = waitUntilReady(controller, {
     webhook: undefined,
     observeMs: 300,
     deadlineMs: 10_000,
     signal: NEVER,
-    onWaiting: (seconds) => waited.push(seconds),
     ...options,
   });
-  return { recorder, controller, ready, waited };
+  return { recorder, controller, ready };
 }
 
-test('a TLS server is known when it answers, and the wait is told', async () => {
+test('a controller is ready when it answers TLS', async () => {
   const webhook = { host: '127.0.0.1', port: await freePort() };
-  const { ready, waited } = await start(program('listens-tls.mjs', webhook.port, 1100), {
-    webhook,
-  });
-  await ready;
-  expect(waited[0]).toBe(1);
+  await (await start(program('listens-tls.mjs', webhook.port, 300), { webhook })).ready;
   expect(await answersTls(webhook)).toBe(true);
 });
 
@@ -44,7 +38,7 @@ test('neither a closed port nor one without TLS answers', async () => {
   );
 });
 
-test('an end before that fails at once, with the last lines and the cause', async () => {
+test('one that exits first fails at once, with its last lines and the cause', async () => {
   const holder = createServer();
   await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void holder.close());
@@ -56,7 +50,7 @@ test('an end before that fails at once, with the last lines and the cause', asyn
     code: 'controller.exited',
     message: expect.stringContaining(complaint),
   });
-  await expect(ready).rejects.toThrow(`exit code 1: port ${port} is in use, held by process ${process.pid}`);
+  await expect(ready).rejects.toThrow(`exited with code 1: port ${port} is in use by process ${process.pid}`);
 });
 
 test('one that never listens is not ready at the deadline', async () => {
@@ -65,10 +59,10 @@ test('one that never listens is not ready at the deadline', async () => {
   await expect(ready).rejects.toMatchObject({ code: 'controller.not-ready', hint: expect.any(String) });
 });
 
-test('without webhooks it is ready when it stays alive', async () => {
+test('without webhooks it is ready when it keeps running', async () => {
   await (await start(program('ends-on-sigterm.mjs'))).ready;
   const { ready } = await start(program('exits-at-once.mjs', 2), { observeMs: 10_000 });
-  await expect(ready).rejects.toThrow('exit code 2');
+  await expect(ready).rejects.toThrow('exited with code 2');
 });
 
 test('an abort ends the wait with its reason', async () => {
@@ -85,19 +79,19 @@ test.each([
     'failed to start: open /tmp/serving-certs/tls.crt: no such file or directory',
     '/tmp/serving-certs/tls.crt',
   ],
-  ['no matches for kind "Certificate" in version "cert-manager.io/v1"', 'Certificate of cert-manager.io/v1'],
-  ['{"error":"no matches for kind \\"Widget\\" in version \\"a.b/v1\\""}', 'Widget of a.b/v1'],
+  ['no matches for kind "Certificate" in version "cert-manager.io/v1"', 'Certificate in cert-manager.io/v1'],
+  ['{"error":"no matches for kind \\"Widget\\" in version \\"a.b/v1\\""}', 'Widget in a.b/v1'],
   [
     'open /var/run/secrets/kubernetes.io/serviceaccount/namespace: no such file or directory',
-    'a file that only Pods have',
+    'a file that exists only in Pods',
   ],
-  ['unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST', 'only from within a Pod'],
+  ['unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST', 'exists only in Pods'],
   ['unable to find leader election namespace: not running in-cluster', 'leader election'],
 ])('%s', (line, message) => {
   expect(exitCause(['first', line, 'last'])?.message).toContain(message);
 });
 
-test('the last complaint is what it ended of', () => {
+test('the last known cause counts', () => {
   const lines = [
     'no matches for kind "Widget" in version "a.b/v1"',
     'listen tcp :9443: bind: address already in use',
@@ -105,6 +99,6 @@ test('the last complaint is what it ended of', () => {
   expect(exitCause(lines)?.message).toBe('port 9443 is in use');
 });
 
-test('other complaints are left as they are', () => {
+test('other errors have no known cause', () => {
   expect(exitCause(['panic: runtime error'])).toBeUndefined();
 });

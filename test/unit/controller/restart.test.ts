@@ -20,9 +20,9 @@ const RUNS: Run[] = [
 ];
 const EVENTS: RestartEvent[] = [
   { is: 'changed', files: ['a.go'], at: 10 },
-  { is: 'built', build: 2, ms: 1, same: false, at: 10 },
-  { is: 'built', build: 2, ms: 1, same: true, at: 10 },
-  { is: 'built', build: 1, ms: 1, same: false, at: 10 },
+  { is: 'built', build: 2, ms: 1, identical: false, at: 10 },
+  { is: 'built', build: 2, ms: 1, identical: true, at: 10 },
+  { is: 'built', build: 1, ms: 1, identical: false, at: 10 },
   { is: 'build-failed', build: 2, ms: 1, output: 'x', at: 10 },
   { is: 'ready', run: 3, pid: 1, at: 10 },
   { is: 'not-ready', run: 3, problem: PROBLEM, at: 10 },
@@ -39,10 +39,10 @@ function stateWith(run: Run, build: State['build']): State {
 }
 
 function names(effects: Effect[]): string {
-  return effects.map((effect) => (effect.do === 'say' ? `say ${effect.event.type}` : effect.do)).join(', ');
+  return effects.map((effect) => (effect.do === 'emit' ? `emit ${effect.event.type}` : effect.do)).join(', ');
 }
 
-test('every state answers every event', () => {
+test('every state has a step for every event', () => {
   const builds: State['build'][] = [{ is: 'idle' }, { is: 'running', since: 5 }, { is: 'closed' }];
   const before = RUNS.flatMap((run) => builds.map((build) => stateWith(run, build)));
   const table = before.flatMap((state) => EVENTS.map((event) => describeStep(state, event)));
@@ -59,32 +59,50 @@ function describeStep(before: State, event: RestartEvent): string {
 
 test.each<[string, Run, RestartEvent, string, string]>([
   [
-    'a new program replaces the one that serves',
+    'a new build replaces the controller that serves',
     RUNS[4]!,
     EVENTS[1]!,
     'stopping',
-    'hold, say build.done, stop',
+    'hold, emit build.done, stop',
   ],
-  ['the same program is left alone', RUNS[4]!, EVENTS[2]!, 'serving', 'say build.done, say note'],
-  ['a failed build leaves the old process', RUNS[4]!, EVENTS[4]!, 'serving', 'say build.failed'],
-  ['after the end of the old comes the new', RUNS[5]!, EVENTS[7]!, 'starting', 'start'],
-  ['a new one that is ready releases', RUNS[2]!, EVENTS[5]!, 'serving', 'say controller.replaced, release'],
   [
-    'a new one that crashes releases and waits',
+    'an identical build does not restart the controller',
+    RUNS[4]!,
+    EVENTS[2]!,
+    'serving',
+    'emit build.done, emit note',
+  ],
+  ['a failed build leaves the controller running', RUNS[4]!, EVENTS[4]!, 'serving', 'emit build.failed'],
+  ['the new build starts when the old process has exited', RUNS[5]!, EVENTS[7]!, 'starting', 'start'],
+  [
+    'when the new one is ready, requests are released',
+    RUNS[2]!,
+    EVENTS[5]!,
+    'serving',
+    'emit controller.replaced, release',
+  ],
+  [
+    'when the new one crashes, requests fail fast until the next change',
     RUNS[2]!,
     EVENTS[8]!,
     'down',
-    'say warning, give-notice, release',
+    'emit warning, fail-fast, release',
   ],
-  ['a new one that is late releases', RUNS[2]!, EVENTS[6]!, 'serving', 'say warning, release'],
-  ['an exit with 0 restarts at once', RUNS[4]!, EVENTS[7]!, 'starting', 'hold, say note, start'],
-  ['a crash backs off', RUNS[4]!, EVENTS[8]!, 'backing-off', 'say warning, give-notice, back-off'],
   [
-    'a build ends the back-off, even with the same program',
+    'when the new one is late, requests are released',
+    RUNS[2]!,
+    EVENTS[6]!,
+    'serving',
+    'emit warning, release',
+  ],
+  ['exit code 0 restarts at once', RUNS[4]!, EVENTS[7]!, 'starting', 'hold, emit note, start'],
+  ['a crash backs off', RUNS[4]!, EVENTS[8]!, 'backing-off', 'emit warning, fail-fast, back-off'],
+  [
+    'a build ends the back-off, even an identical one',
     RUNS[1]!,
     EVENTS[2]!,
     'starting',
-    'hold, say build.done, end-back-off, start',
+    'hold, emit build.done, end-back-off, start',
   ],
 ])('%s', (_, run, event, after, effects) => {
   const next = step(stateWith(run, { is: 'running', since: 5 }), event);
@@ -92,21 +110,21 @@ test.each<[string, Run, RestartEvent, string, string]>([
   expect(names(next.effects)).toBe(effects);
 });
 
-test('the newest change wins, and the time counts from the first', () => {
+test('the newest change wins, and the time counts from the first one', () => {
   let next = step(servingState(0), { is: 'changed', files: ['a.go'], at: 100 });
   next = step(next.state, { is: 'changed', files: ['b.go'], at: 200 });
-  expect(names(next.effects)).toBe('abort-build, say build.started, build');
-  expect(step(next.state, { is: 'built', build: 1, ms: 1, same: false, at: 210 }).effects).toEqual([]);
-  next = step(next.state, { is: 'built', build: 2, ms: 1, same: false, at: 300 });
+  expect(names(next.effects)).toBe('abort-build, emit build.started, build');
+  expect(step(next.state, { is: 'built', build: 1, ms: 1, identical: false, at: 210 }).effects).toEqual([]);
+  next = step(next.state, { is: 'built', build: 2, ms: 1, identical: false, at: 300 });
   next = step(next.state, { is: 'exited', run: 0, code: 0, problem: PROBLEM, at: 310 });
   next = step(next.state, { is: 'ready', run: 1, pid: 9, at: 350 });
   expect(next.effects[0]).toEqual({
-    do: 'say',
+    do: 'emit',
     event: { type: 'controller.replaced', pid: 9, ms: 250, heldMs: 50 },
   });
 });
 
-test('the back-off doubles up to 30 s and begins anew after a minute of service', () => {
+test('the back-off doubles up to 30 s and starts again at 1 s after a minute of service', () => {
   let state = servingState(0);
   const waits: number[] = [];
   for (let round = 0; round < 7; round++) {
@@ -120,43 +138,43 @@ test('the back-off doubles up to 30 s and begins anew after a minute of service'
   expect(late.effects.at(-1)).toEqual({ do: 'back-off', ms: 1000 });
 });
 
-test('while nobody will answer, it is said in one line why, and for how long', () => {
+test('while no controller will answer, the gateway gets the reason in one line, and for how long', () => {
   const exited = (code: number): RestartEvent => ({
     is: 'exited',
     run: 3,
     code,
-    problem: { message: `The controller ended with exit code ${code}\n  panic: oh no` },
+    problem: { message: `The controller exited with code ${code}\n  panic: oh no` },
     at: 10,
   });
-  const noticed = (run: Run) =>
-    step(stateWith(run, { is: 'idle' }), exited(2)).effects.filter((effect) => effect.do === 'give-notice');
-  expect(noticed(RUNS[4]!)).toEqual([
+  const failedFast = (run: Run) =>
+    step(stateWith(run, { is: 'idle' }), exited(2)).effects.filter((effect) => effect.do === 'fail-fast');
+  expect(failedFast(RUNS[4]!)).toEqual([
     {
-      do: 'give-notice',
-      why: 'the controller ended with exit code 2; it is started again in 1 s, or at the next change',
+      do: 'fail-fast',
+      why: 'the controller exited with code 2; devloop restarts it in 1 s, or at the next change',
       ms: 1000,
     },
   ]);
-  expect(noticed(RUNS[2]!)).toEqual([
+  expect(failedFast(RUNS[2]!)).toEqual([
     {
-      do: 'give-notice',
-      why: 'the controller ended with exit code 2; it is started again at the next change',
+      do: 'fail-fast',
+      why: 'the controller exited with code 2; devloop restarts it at the next change',
       ms: Number.POSITIVE_INFINITY,
     },
   ]);
 });
 
-test('whatever happens: one process, one build, a timer only while backing off, and a gate that is released', () => {
+test('whatever happens: one process, one build, a timer only during back-off, and a gate that is released in the end', () => {
   for (let seed = 1; seed <= 400; seed++) liveThrough(seed);
 });
 
-/** Something that the world may do next, and what it takes away. */
+/** Something that can happen next, and what it ends. */
 interface Happening {
   ends?: 'build' | 'process' | 'timer';
   event: RestartEvent;
 }
 
-/** A world that obeys the effects, in which anything that can happen happens at random. */
+/** A world that obeys the effects, in which things happen at random. */
 function liveThrough(seed: number): void {
   const next = randomNumbers(seed);
   let state = servingState(0);
@@ -200,7 +218,7 @@ function liveThrough(seed: number): void {
     const list: Happening[] = leaving ? [] : [{ event: { is: 'changed', files: [], at } }];
     const { build, process: run } = world;
     if (build !== undefined) {
-      list.push({ ends: 'build', event: { is: 'built', build, ms: 1, same: next(2) === 0, at } });
+      list.push({ ends: 'build', event: { is: 'built', build, ms: 1, identical: next(2) === 0, at } });
       list.push({ ends: 'build', event: { is: 'build-failed', build, ms: 1, output: '', at } });
     }
     if (run !== undefined) {

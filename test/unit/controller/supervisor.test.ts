@@ -73,7 +73,7 @@ test('builds, serves, replaces at each change, keeps the old one when a build fa
   const following = supervisor.follow();
   const source = join(cwd, 'internal/greeting/greeting.go');
 
-  // Saved before anything is watched: found by its time.
+  // Saved before anything is watched, and found by its modification time.
   await writeFile(source, greeting('second'));
   const replaced = await recorder.waitFor('controller.replaced');
   expect(replaced.pid).not.toBe(first);
@@ -90,7 +90,7 @@ test('builds, serves, replaces at each change, keeps the old one when a build fa
 
   from = recorder.events.length;
   await writeFile(source, greeting('second', 'Text has another comment.'));
-  await recorder.waitFor('note', ({ message }) => message.includes('no difference'), from);
+  await recorder.waitFor('note', ({ message }) => message.includes('identical'), from);
   expect(await isRunning(replaced.pid)).toBe(true);
 
   from = recorder.events.length;
@@ -102,7 +102,7 @@ test('builds, serves, replaces at each change, keeps the old one when a build fa
   await recorder.waitFor('controller.output', ({ line }) => line === 'fresh', from);
   await recorder.waitFor('controller.replaced', undefined, from);
 
-  // The new directory is followed by now or soon: a change in it counts either way.
+  // Whether the new directory is watched already or not: a change in it counts.
   from = recorder.events.length;
   await put(cwd, 'internal/fresh/fresh.go', 'package fresh\n\nconst Text = "fresher"\n');
   await recorder.waitFor('controller.output', ({ line }) => line === 'fresher', from);
@@ -121,7 +121,9 @@ test('builds, serves, replaces at each change, keeps the old one when a build fa
   );
 });
 
-test('a package that is imported before it is written is waited for', { timeout: 60_000 }, async () => {
+test('a package that is imported before it exists is picked up when it is written', {
+  timeout: 60_000,
+}, async () => {
   const { cwd, recorder, supervisor } = await goSubject();
   await supervisor.build();
   await supervisor.start();
@@ -136,7 +138,7 @@ test('a package that is imported before it is written is waited for', { timeout:
   await recorder.waitFor('controller.output', ({ line }) => line === 'late');
 });
 
-test('many saves in a row end in the newest program', { timeout: 60_000 }, async () => {
+test('after many saves in a row the newest program runs', { timeout: 60_000 }, async () => {
   const { cwd, recorder, supervisor, gate } = await goSubject();
   await supervisor.build();
   await supervisor.start();
@@ -156,7 +158,7 @@ test('many saves in a row end in the newest program', { timeout: 60_000 }, async
   expect(gate.at(-1)).toBe('release');
 });
 
-test('a new program that ends at once is reported, the gate is released, and the next change mends it', {
+test('a new program that exits at once is reported, the gate is released, and the next change replaces it', {
   timeout: 60_000,
 }, async () => {
   const { cwd, recorder, supervisor, gate } = await goSubject();
@@ -168,14 +170,14 @@ test('a new program that ends at once is reported, the gate is released, and the
     'internal/greeting/greeting.go',
     `package greeting\n\nimport "os"\n\nvar Text = "never"\n\nfunc init() { println("no luck"); os.Exit(3) }\n`,
   );
-  const warning = await recorder.waitFor('warning', ({ message }) => message.includes('exit code 3'));
+  const warning = await recorder.waitFor('warning', ({ message }) => message.includes('exited with code 3'));
   expect(warning.message).toContain('no luck');
   expect(gate).toEqual(['hold', 'release']);
-  await put(cwd, 'internal/greeting/greeting.go', greeting('mended'));
+  await put(cwd, 'internal/greeting/greeting.go', greeting('fixed'));
   await recorder.waitFor('controller.replaced');
 });
 
-test('a first build that fails says what the compiler says', async () => {
+test('a first build that fails throws the output of the compiler', async () => {
   const { cwd, supervisor } = await goSubject();
   await put(cwd, 'cmd/main.go', 'package main\n\nfunc main() { nonsense() }\n');
   await expect(supervisor.build()).rejects.toMatchObject({
@@ -184,7 +186,7 @@ test('a first build that fails says what the compiler says', async () => {
   });
 });
 
-test('a missing module is answered with go mod tidy', async () => {
+test('the hint for a missing module is go mod tidy', async () => {
   const { cwd, supervisor } = await goSubject();
   await put(cwd, 'cmd/main.go', 'package main\n\nimport _ "example.com/elsewhere"\n\nfunc main() {}\n');
   await expect(supervisor.build()).rejects.toMatchObject({
@@ -193,7 +195,7 @@ test('a missing module is answered with go mod tidy', async () => {
   });
 });
 
-test('a first start that crashes throws and leaves no process', async () => {
+test('a first start that fails throws and leaves no process', async () => {
   const plan = await nodePlan(
     program('exits-at-once.mjs', 4, 'unable to find leader election namespace: not running in-cluster'),
   );
@@ -204,7 +206,7 @@ test('a first start that crashes throws and leaves no process', async () => {
   });
 });
 
-test('a port that is held stops the first start, with the name of the holder', async () => {
+test('a port in use fails the first start, and the error names the process that uses it', async () => {
   const { port, supervisor, recorder } = await goSubject();
   const holder = supervise(
     await nodePlan(program('listens-tls.mjs', port), { webhook: { host: '127.0.0.1', port } }),
@@ -217,7 +219,7 @@ test('a port that is held stops the first start, with the name of the holder', a
   expect(recorder.all('controller.started')).toEqual([]);
 });
 
-test('one that never listens is ended at the deadline of the first start', async () => {
+test('a controller that never listens is killed at the deadline of the first start', async () => {
   const plan = await nodePlan(program('ignores-sigterm.mjs'), {
     webhook: { host: '127.0.0.1', port: await freePort() },
     readyMs: 300,
@@ -228,7 +230,17 @@ test('one that never listens is ended at the deadline of the first start', async
   expect(await isRunning(recorder.all('controller.started')[0]!.pid)).toBe(false);
 });
 
-test('a controller that ends by itself is started again', async () => {
+test('waiting for the controller is reported each second', async () => {
+  const port = await freePort();
+  const plan = await nodePlan(program('listens-tls.mjs', port, 1200), {
+    webhook: { host: '127.0.0.1', port },
+  });
+  const { supervisor, recorder } = supervise(plan);
+  await supervisor.start();
+  expect(recorder.all('waiting')[0]).toMatchObject({ seconds: 1, limitSeconds: 5 });
+});
+
+test('a controller that is killed is restarted', async () => {
   const port = await freePort();
   const plan = await nodePlan(program('listens-tls.mjs', port), { webhook: { host: '127.0.0.1', port } });
   const { supervisor, recorder, gate } = supervise(plan);
@@ -293,7 +305,7 @@ test('dispose in the middle of a build leaves neither compiler nor controller', 
   const compiler = Number(await readFile(join(cwd, 'pid'), 'utf8'));
   await supervisor[Symbol.asyncDispose]();
   await following;
-  // A process that was killed closes its pipes a moment before it has ended.
+  // A killed process closes its pipes a moment before it has ended.
   await expect.poll(() => isRunning(compiler)).toBe(false);
   expect(await isRunning(recorder.all('controller.started')[0]!.pid)).toBe(false);
 });

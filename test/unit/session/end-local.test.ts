@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, it } from 'vitest';
 import type { Holder } from '../../../src/cluster/takeover/lease.ts';
-import { startTimeOf } from '../../../src/machine/process-identity.ts';
+import { startTimeOf } from '../../../src/machine/system.ts';
 import { healthAfter, STARTING, wordsFor } from '../../../src/session/context/health.ts';
 import { endLocal } from '../../../src/session/end/end-local.ts';
 

@@ -1,8 +1,10 @@
 import { createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { isPortBusy, portOwner, requireFreePort } from '../../../src/machine/port.ts';
-import { firstOfLsof, listeningInodes } from '../../../src/machine/socket-table.ts';
-import { freePort } from './support/places.ts';
+import { listeningInodes } from '../../../src/machine/linux.ts';
+import { firstOfLsof } from '../../../src/machine/macos.ts';
+import { isPortBusy, requireFreePort } from '../../../src/machine/port.ts';
+import { portOwner } from '../../../src/machine/system.ts';
+import { freePort } from '../controller/support/places.ts';
 
 async function listenOn(host: string): Promise<number> {
   const server = createServer();
@@ -11,19 +13,16 @@ async function listenOn(host: string): Promise<number> {
   return (server.address() as { port: number }).port;
 }
 
-test.each(['127.0.0.1', '0.0.0.0', '::'])(
-  'a listener on %s is found, and its process named',
-  async (host) => {
-    const port = await listenOn(host);
-    expect(await isPortBusy(port)).toBe(true);
-    expect(await portOwner(port)).toEqual({ pid: process.pid, command: expect.stringContaining('node') });
-    await expect(requireFreePort(port)).rejects.toMatchObject({
-      code: 'port.in-use',
-      message: expect.stringContaining(`process ${process.pid}`),
-      hint: expect.stringContaining(`kill ${process.pid}`),
-    });
-  },
-);
+test.each(['127.0.0.1', '0.0.0.0', '::'])('a listener on %s is found with its process', async (host) => {
+  const port = await listenOn(host);
+  expect(await isPortBusy(port)).toBe(true);
+  expect(await portOwner(port)).toEqual({ pid: process.pid, command: expect.stringContaining('node') });
+  await expect(requireFreePort(port)).rejects.toMatchObject({
+    code: 'port.in-use',
+    message: expect.stringContaining(`process ${process.pid}`),
+    hint: expect.stringContaining(`kill ${process.pid}`),
+  });
+});
 
 test('a free port has no owner', async () => {
   const port = await freePort();
@@ -32,7 +31,7 @@ test('a free port has no owner', async () => {
   await requireFreePort(port);
 });
 
-test('only listeners count in the table of the kernel', () => {
+test('only listeners count in the socket table of Linux', () => {
   const table = [
     '  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode',
     '   0: 0100007F:24E3 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 4242 1 0 100 0 0 10 0',
@@ -45,7 +44,7 @@ test('only listeners count in the table of the kernel', () => {
   expect(listeningInodes('', 80)).toEqual([]);
 });
 
-test('the fields of lsof are read', () => {
+test('the output of lsof is parsed', () => {
   expect(firstOfLsof('p812\ncmanager\nf7\np900\ncother\n')).toEqual({ pid: 812, command: 'manager' });
   expect(firstOfLsof('')).toBeUndefined();
 });

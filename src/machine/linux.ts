@@ -1,0 +1,69 @@
+import { readdir, readFile, readlink } from 'node:fs/promises';
+
+/** The kernel's start tick, and the id of the boot that it counts from. */
+export async function startTimeOf(pid: number): Promise<string | undefined> {
+  const stat = await statOf(String(pid));
+  if (!stat || stat.state === 'Z') return undefined;
+  const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => '');
+  return `${boot.trim()}/${stat.startTick}`;
+}
+
+export async function hasRunningMember(group: number): Promise<boolean> {
+  const stats = await Promise.all((await pids()).map(statOf));
+  return stats.some((stat) => stat?.group === group && stat.state !== 'Z' && stat.state !== 'X');
+}
+
+export async function portOwner(port: number): Promise<{ pid: number; command: string } | undefined> {
+  const tables = await Promise.all(['/proc/net/tcp', '/proc/net/tcp6'].map(textOf));
+  const inodes = tables.flatMap((table) => listeningInodes(table, port));
+  if (inodes.length === 0) return undefined;
+  const sockets = new Set(inodes.map((inode) => `socket:[${inode}]`));
+  for (const pid of await pids()) {
+    if (!(await hasOpen(pid, sockets))) continue;
+    const commandLine = await textOf(`/proc/${pid}/cmdline`);
+    return { pid: Number(pid), command: commandLine.split('\0').join(' ').trim() };
+  }
+  return undefined;
+}
+
+const LISTENING = '0A';
+
+/** The inodes of the sockets that listen on a port, from the text of /proc/net/tcp or tcp6. */
+export function listeningInodes(table: string, port: number): string[] {
+  const suffix = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  return table
+    .split('\n')
+    .slice(1)
+    .map((line) => line.trim().split(/\s+/))
+    .filter((fields) => fields[1]?.endsWith(suffix) && fields[3] === LISTENING)
+    .map((fields) => fields[9]!);
+}
+
+interface Stat {
+  state: string;
+  group: number;
+  startTick: string;
+}
+
+async function statOf(pid: string): Promise<Stat | undefined> {
+  const text = await textOf(`/proc/${pid}/stat`);
+  if (text === '') return undefined;
+  // The second field is the program's name in parentheses, which can contain spaces and parentheses itself.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return { state: fields[0]!, group: Number(fields[2]), startTick: fields[19]! };
+}
+
+async function hasOpen(pid: string, sockets: Set<string>): Promise<boolean> {
+  const descriptors = await readdir(`/proc/${pid}/fd`).catch(() => []);
+  const links = await Promise.all(descriptors.map((fd) => readlink(`/proc/${pid}/fd/${fd}`).catch(() => '')));
+  return links.some((link) => sockets.has(link));
+}
+
+async function pids(): Promise<string[]> {
+  return (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+}
+
+/** Empty when there is no such file, or this user is not allowed to read it. */
+async function textOf(file: string): Promise<string> {
+  return readFile(file, 'utf8').catch(() => '');
+}

@@ -1,0 +1,32 @@
+import { pollUntil, sleep } from '../async.ts';
+import { hasRunningMember } from './system.ts';
+
+const POLL_MS = 10;
+
+/** Sends a signal to a whole process group; false when no process is left in it. */
+export function signalGroup(group: number, signal: NodeJS.Signals): boolean {
+  try {
+    process.kill(-group, signal);
+    return true;
+  } catch {
+    // ESRCH: the group is empty. EPERM (macOS): only zombies are left.
+    return false;
+  }
+}
+
+/** Asks a group to end, and kills it when `ended` has not aborted within the grace period. */
+export async function endGroup(
+  group: number,
+  request: 'SIGTERM' | 'SIGINT',
+  graceMs: number,
+  ended: AbortSignal,
+): Promise<void> {
+  signalGroup(group, request);
+  if (await sleep(graceMs, ended)) signalGroup(group, 'SIGKILL');
+}
+
+/** Kills what is left of a group, and waits up to `limitMs` until none of its processes runs. */
+export async function killGroup(group: number, limitMs: number): Promise<void> {
+  const isGone = async () => !signalGroup(group, 'SIGKILL') || !(await hasRunningMember(group));
+  await pollUntil(isGone, { everyMs: POLL_MS, limitMs });
+}

@@ -1,0 +1,27 @@
+import * as linux from './linux.ts';
+import * as macos from './macos.ts';
+
+/**
+ * What devloop asks of an operating system where Node has no answer. Another system is one more file like linux.ts, and
+ * its own way to signal a process group in process.ts.
+ */
+interface OperatingSystem {
+  /**
+   * When a process started, as text that no later process with the same pid can have. Undefined when there is no such
+   * process, or only its zombie.
+   */
+  startTimeOf(pid: number): Promise<string | undefined>;
+  /** Whether any process of a group still runs. Zombies do not count: only their parent can remove them. */
+  hasRunningMember(group: number): Promise<boolean>;
+  /** The process that listens on a TCP port; undefined when there is none, or when it belongs to another user. */
+  portOwner(port: number): Promise<PortOwner | undefined>;
+}
+
+export interface PortOwner {
+  pid: number;
+  command: string;
+}
+
+const system: OperatingSystem = process.platform === 'linux' ? linux : macos;
+
+export const { startTimeOf, hasRunningMember, portOwner } = system;
