@@ -65,3 +65,17 @@ export async function reportWhileWaiting<T>(
     clearInterval(timer);
   }
 }
+
+const QUIET_MS = 5_000;
+
+/** Emits warnings, but each message at most once in five seconds: a cluster that retries can send many reviews a second. */
+export function createWarner(emit: Emit): (message: string) => void {
+  const lastEmitted = new Map<string, number>();
+  return (message) => {
+    const now = performance.now();
+    for (const [old, time] of lastEmitted) if (now - time > QUIET_MS) lastEmitted.delete(old);
+    if (lastEmitted.has(message)) return;
+    lastEmitted.set(message, now);
+    emit({ type: 'warning', message });
+  };
+}

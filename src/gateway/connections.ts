@@ -3,20 +3,23 @@ import type { Server } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
-import { LONGEST_MS } from './budget.ts';
+import { LONGEST_BUDGET_MS } from './gate.ts';
 
 /**
- * The connections of clients. kube-apiserver sends reviews over an open connection wherever the Service leads by now, for
- * as long as the connection stays open; so letting go has to come from this side.
+ * The connections of clients. kube-apiserver keeps sending reviews over an open connection after the Service points elsewhere,
+ * so this side has to close it.
  */
 export interface Connections {
-  /** Tells that a request came in, until its answer is out. */
+  /** The connection is busy from this request until its answer is sent. */
   track(request: IncomingMessage, response: ServerResponse): void;
-  /** From now on every connection gets one more answer, which closes it. Idle ones stay: closing them is for who sends. */
+  /** From now on each connection gets one more answer and is then closed. Idle ones stay open until they have sent a request. */
   closeAfterNextAnswer(): void;
-  /** Lets go, closes idle connections, and resolves when all that were ever used are gone; a client that is not there any more is given up. */
+  /**
+   * Closes idle connections at once and busy ones after their answer. Resolves when all connections that have ever been used
+   * are closed; one whose client has disappeared is destroyed after a while.
+   */
   drain(): Promise<void>;
-  /** Closes at once what answers nothing, including connections that never got as far as a request. */
+  /** Destroys all connections without a request, including those that never sent one. */
   destroyIdle(): void;
   destroyAll(): void;
 }
@@ -30,10 +33,10 @@ interface Connection {
 
 export function trackConnections(server: Server): Connections {
   const connections = new Map<string, Connection>();
-  let lettingGo = false;
+  let closingAll = false;
   let draining: Promise<void> | undefined;
   const closeAfterNextAnswer = (): void => {
-    lettingGo = true;
+    closingAll = true;
     for (const { answering } of connections.values()) for (const response of answering) closeAfter(response);
   };
   server.on('connection', (raw) => {
@@ -52,7 +55,7 @@ export function trackConnections(server: Server): Connections {
       connection.used = true;
       connection.answering.add(response);
       response.once('close', () => connection.answering.delete(response));
-      if (lettingGo) closeAfter(response);
+      if (closingAll) closeAfter(response);
     },
     closeAfterNextAnswer,
     drain() {
@@ -69,24 +72,24 @@ export function trackConnections(server: Server): Connections {
   };
 }
 
-/** The plain socket and the TLS socket around it have this in common, and nothing else that is public. */
+/** The only public property that a TLS socket shares with the plain socket inside it. */
 function peerOf(socket: Socket): string {
   return `${socket.remoteAddress} ${socket.remotePort}`;
 }
 
-/** A client that the way does not lead to any more never closes its side, and TCP finds out after a quarter of an hour. */
+/** A client that is no longer reachable never closes its side, and TCP needs 15 minutes to notice. */
 const GONE_MS = 3_000;
 
 async function drainAll(connections: Connection[]): Promise<void> {
-  // One that was never used may have its first review under way: it counts as new.
+  // The first review of an unused connection may be under way, so that connection counts as new.
   await Promise.all(connections.filter((connection) => connection.used).map(drainOne));
 }
 
 async function drainOne({ raw, tls, answering }: Connection): Promise<void> {
   if (answering.size === 0) tls?.end();
   const giveUp = (ms: number): NodeJS.Timeout => setTimeout(() => raw.destroy(), ms);
-  // No review is answered later than that.
-  let patience = giveUp(LONGEST_MS + GONE_MS);
+  // No review is answered later than this.
+  let patience = giveUp(LONGEST_BUDGET_MS + GONE_MS);
   void Promise.all([...answering].map(closing)).then(() => {
     clearTimeout(patience);
     if (!raw.destroyed) patience = giveUp(GONE_MS);
@@ -99,7 +102,7 @@ function closing(stream: Duplex | ServerResponse): Promise<void> {
   return new Promise((resolve) => stream.once('close', () => resolve()));
 }
 
-/** Sends `Connection: close` with the answer, so that nothing can cross the closing on the wire. */
+/** Sends `Connection: close` with the answer, so that the client sends no further review while this side closes. */
 function closeAfter(response: ServerResponse): void {
   response.shouldKeepAlive = false;
 }

@@ -3,13 +3,11 @@ import { Agent, request as httpsRequest } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
 import { messageOf } from '../errors.ts';
-import { type Answer, statusAnswer } from './answer.ts';
-import { readBody } from './body.ts';
-import { forwardable } from './headers.ts';
-import { afterFailure, type Failure } from './resend.ts';
-import type { Waiting } from './waiting.ts';
+import type { Waiting } from './gate.ts';
+import { type Answer, forwardable, readBody, statusAnswer } from './http.ts';
 
-export interface Target {
+/** Where the controller listens for reviews. */
+export interface ControllerAddress {
   host: string;
   port: number;
 }
@@ -17,7 +15,7 @@ export interface Target {
 export interface ReviewRequest {
   method: string;
   url: string;
-  /** Name and value in turn. */
+  /** Alternating name and value. */
   headers: string[];
   body: Uint8Array;
   /** The name that the client asked for in its TLS handshake. */
@@ -25,58 +23,93 @@ export interface ReviewRequest {
 }
 
 export interface Forwarder {
+  /** The controller's answer, or a Status where it has none to give. Rejects only when the wait is over. */
   forward(review: ReviewRequest, waiting: Waiting): Promise<Answer>;
   close(): void;
 }
 
-const RETRY_MS = 15;
+/** How one attempt to get an answer from the controller failed. */
+export interface Failure {
+  code: string | undefined;
+  message: string;
+  /** The TLS connection was up, so the controller may have seen the review. */
+  connected: boolean;
+  /** The connection came from the pool, and may have ended before the review was sent. */
+  reused: boolean;
+}
 
-export function createForwarder(target: Target): Forwarder {
+const RETRY_MS = 15;
+const MOST_RESENDS = 4;
+const CONNECTION_ENDED = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED']);
+
+export function createForwarder(controller: ControllerAddress): Forwarder {
   const agent = new Agent({ keepAlive: true, maxSockets: 256 });
   return {
-    forward: (review, waiting) => forward(agent, target, review, waiting),
+    forward: (review, waiting) => forward(agent, controller, review, waiting),
     close: () => agent.destroy(),
   };
 }
 
-async function forward(agent: Agent, target: Target, review: ReviewRequest, waiting: Waiting) {
-  let deaths = 0;
+async function forward(
+  agent: Agent,
+  controller: ControllerAddress,
+  review: ReviewRequest,
+  waiting: Waiting,
+): Promise<Answer> {
+  let resends = 0;
   let over: Agent | false = agent;
   for (;;) {
-    const result = await attempt(over, target, review, waiting);
+    const result = await attempt(over, controller, review, waiting);
     if ('status' in result) return result;
-    const next = afterFailure(result, deaths);
-    if (next === 'give-up') return failed(result, deaths);
-    const hopeless = next === 'wait' ? waiting.hopeless() : undefined;
-    if (hopeless !== undefined) return statusAnswer(503, hopeless);
-    // The pool may be full of connections that ended with the old process; one that ends first proves nothing.
-    if (next === 'resend' && !result.reused) deaths += 1;
+    const next = afterFailure(result, resends);
+    if (next === 'give-up') return failed(controller, result, resends);
+    const reason = next === 'wait' ? waiting.reasonToFail() : undefined;
+    if (reason !== undefined) return statusAnswer(503, reason);
+    // Not counted for a pooled connection: the pool may be full of connections that ended together with the old process.
+    if (next === 'resend' && !result.reused) resends += 1;
     if (next === 'resend') over = false;
     await sleep(RETRY_MS, undefined, { signal: waiting.signal }).catch(() => waiting.signal.throwIfAborted());
   }
 }
 
-function failed(failure: Failure, deaths: number): Answer {
+/**
+ * `wait`: no controller has seen the review, so another attempt is free. `resend`: the connection ended without an answer,
+ * because the old process stopped or closed an idle connection. To call the webhook twice is safe, since Kubernetes requires
+ * webhooks to be idempotent; but a handler that panics looks the same, hence the limit.
+ */
+export function afterFailure(failure: Failure, resends: number): 'wait' | 'resend' | 'give-up' {
+  if (failure.code === 'ECONNREFUSED') return 'wait';
+  if (failure.code === undefined || !CONNECTION_ENDED.has(failure.code)) return 'give-up';
+  if (!failure.connected) return 'wait';
+  return resends < MOST_RESENDS ? 'resend' : 'give-up';
+}
+
+function failed({ host, port }: ControllerAddress, failure: Failure, resends: number): Answer {
   return statusAnswer(
     502,
-    deaths === 0
-      ? `the controller could not be asked: ${failure.message}`
-      : `the controller closed the connection without a whole answer ${deaths + 1} times; see whether its output shows a panic`,
+    resends === 0
+      ? `the controller on ${host}:${port} cannot be called over HTTPS: ${failure.message.trim()}. Check that its webhook server uses that port.`
+      : `the controller closed the connection ${resends + 1} times without a complete answer. Check its output for a panic in the webhook handler.`,
   );
 }
 
-/** One request, over the pool or (`false`) over a connection of its own. Rejects only when the waiting is over; then nothing of the request is left. */
-function attempt(agent: Agent | false, target: Target, review: ReviewRequest, waiting: Waiting) {
+/** One request, over the pool or (`false`) over a new connection. Rejects only when the wait is over, and leaves nothing open then. */
+function attempt(
+  agent: Agent | false,
+  controller: ControllerAddress,
+  review: ReviewRequest,
+  waiting: Waiting,
+): Promise<Answer | Failure> {
   const { signal } = waiting;
   signal.throwIfAborted();
   return new Promise<Answer | Failure>((resolve, reject) => {
     waiting.for = 'connection';
-    const outgoing = startRequest(agent, target, review);
+    const outgoing = startRequest(agent, controller, review);
     const stop = () => {
       outgoing.destroy();
       reject(signal.reason);
     };
-    const retryOnConflict = (result: Answer | Failure) => {
+    const settle = (result: Answer | Failure) => {
       signal.removeEventListener('abort', stop);
       resolve(result);
     };
@@ -85,33 +118,34 @@ function attempt(agent: Agent | false, target: Target, review: ReviewRequest, wa
       waiting.for = 'answer';
     });
     outgoing.on('error', (error: NodeJS.ErrnoException) =>
-      retryOnConflict({
+      settle({
         code: error.code,
         message: error.message,
         connected: waiting.for === 'answer',
         reused: outgoing.reusedSocket,
       }),
     );
-    outgoing.on(
-      'response',
-      (incoming) => void readAnswer(incoming, outgoing.reusedSocket).then(retryOnConflict),
-    );
+    outgoing.on('response', (incoming) => void readAnswer(incoming, outgoing.reusedSocket).then(settle));
     outgoing.end(review.body);
   });
 }
 
-function startRequest(agent: Agent | false, target: Target, review: ReviewRequest): ClientRequest {
+function startRequest(
+  agent: Agent | false,
+  controller: ControllerAddress,
+  review: ReviewRequest,
+): ClientRequest {
   const { method, url, body, serverName } = review;
   const bare = body.length === 0 && (method === 'GET' || method === 'HEAD');
   return httpsRequest({
     agent,
-    host: target.host,
-    port: target.port,
+    host: controller.host,
+    port: controller.port,
     method,
     path: url,
     headers: bare ? review.headers : [...review.headers, 'Content-Length', String(body.length)],
     servername: serverName ?? '',
-    // The controller is a process of this machine, whose certificate is for the name of a Service: there is nothing to verify.
+    // The controller is a local process, and its certificate is for the name of a Service.
     rejectUnauthorized: false,
   });
 }
@@ -123,7 +157,7 @@ function onConnected(outgoing: ClientRequest, connected: () => void): void {
   });
 }
 
-/** An answer that breaks off never reached the client, so it is worth no more than none. */
+/** An incomplete answer counts as none, since nothing of it has been passed to the client. */
 async function readAnswer(incoming: IncomingMessage, reused: boolean): Promise<Answer | Failure> {
   try {
     const body = await readBody(incoming, Number.POSITIVE_INFINITY);

@@ -1,16 +1,16 @@
-import { type Answer, jsonAnswer, statusAnswer } from './answer.ts';
+import { type Answer, jsonAnswer, statusAnswer } from './http.ts';
 
 const PREFIX = '/devloop/probe/';
 const NONCE = /^[a-z0-9]{8,64}$/;
 const PROOF = /devloop probe ([a-z0-9]{8,64}) reached session ([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)/;
 
-/** The path that a gateway answers by itself, with a denial that repeats the nonce. */
+/** A path that the gateway itself answers, with a denial that repeats the nonce. */
 export function probePath(nonce: string): string {
   if (!NONCE.test(nonce)) throw new TypeError(`not a nonce: ${nonce}`);
   return PREFIX + nonce;
 }
 
-/** Finds the gateway's denial in the text of kube-apiserver's error. */
+/** Finds the gateway's denial in the error text of kube-apiserver. */
 export function readProbe(text: string): { nonce: string; session: string } | undefined {
   const match = PROOF.exec(text);
   return match?.[1] === undefined || match[2] === undefined
@@ -18,26 +18,26 @@ export function readProbe(text: string): { nonce: string; session: string } | un
     : { nonce: match[1], session: match[2] };
 }
 
-/** The nonce of a URL that is a probe. */
+/** The nonce in the URL of a probe; undefined for any other URL. */
 export function probeNonce(url: string): string | undefined {
   if (!url.startsWith(PREFIX)) return undefined;
   const nonce = url.slice(PREFIX.length).split('?', 1)[0] ?? '';
   return NONCE.test(nonce) ? nonce : undefined;
 }
 
-export function answerProbe(nonce: string, session: string, body: string): Answer {
+export function answerProbe(nonce: string, sessionId: string, body: string): Answer {
   const uid = reviewUid(body);
-  if (uid === undefined) return statusAnswer(400, 'a probe has to be an AdmissionReview with a request.uid');
+  if (uid === undefined) return statusAnswer(400, 'a probe must be an AdmissionReview with a request.uid');
   const answer = jsonAnswer(200, {
     kind: 'AdmissionReview',
     apiVersion: 'admission.k8s.io/v1',
     response: {
       uid,
       allowed: false,
-      status: { code: 403, message: `devloop probe ${nonce} reached session ${session}` },
+      status: { code: 403, message: `devloop probe ${nonce} reached session ${sessionId}` },
     },
   });
-  // kube-apiserver would ask again over the open connection, wherever the Service leads by then: each probe has to dial.
+  // kube-apiserver would send the next probe over this connection, even after the Service points elsewhere. Each probe has to dial.
   return { ...answer, headers: [...answer.headers, 'Connection', 'close'] };
 }
 

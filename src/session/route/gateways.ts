@@ -45,7 +45,7 @@ export async function startGateways(plan: GatewayPlan, address: string): Promise
   for (const [index, targetPort] of targetPorts.entries()) {
     const port = fixed === undefined ? 0 : fixed + index;
     const controller = { host: LOOPBACK, port: targetPort };
-    const gateway = stack.use(await startGateway({ host, port, session, target: controller, emit }));
+    const gateway = stack.use(await startGateway({ host, port, sessionId: session, controller, emit }));
     gateway.hold();
     gateways.set(targetPort, gateway);
   }

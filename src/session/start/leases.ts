@@ -1,6 +1,6 @@
+import { createWarner } from '../../async.ts';
 import { type HeldLease, holdLease } from '../../cluster/takeover/lease.ts';
 import { DevloopError } from '../../errors.ts';
-import { createWarner } from '../../gateway/refusals.ts';
 import type { Emit } from '../../report/events.ts';
 import { describeTarget, leasesOf, targetsOf } from '../context/holders.ts';
 import { holderHere } from '../context/machine-state.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { budgetOf, parseDuration, patienceFor } from '../../../src/gateway/budget.ts';
+import { budgetOf, parseDuration, patienceFor } from '../../../src/gateway/gate.ts';
 
 test.each([
   ['/validate?timeout=10s', 10_000],
@@ -35,7 +35,7 @@ test.each([
   expect(parseDuration(text)).toBe(ms);
 });
 
-test('the answer leaves a margin of a tenth, at most half a second', () => {
+test('the gateway answers a tenth of the budget earlier, at most half a second', () => {
   expect(patienceFor(10_000)).toBe(9500);
   expect(patienceFor(30_000)).toBe(29_500);
   expect(patienceFor(1000)).toBe(900);

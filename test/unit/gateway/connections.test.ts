@@ -3,12 +3,12 @@ import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { type TLSSocket, connect as tlsConnect } from 'node:tls';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { DevloopError } from '../../../src/errors.ts';
 import { startGateway } from '../../../src/gateway/gateway.ts';
 import { Controller, NAME, otherPair, pair, setUp, until } from './support.ts';
 
-const options = { session: 's1', target: { host: '127.0.0.1', port: 1 }, emit: () => {} };
+const options = { sessionId: 's1', controller: { host: '127.0.0.1', port: 1 }, emit: () => {} };
 
 async function servedTo(port: number, servername: string): Promise<string> {
   const socket = tlsConnect({ host: '127.0.0.1', port, servername, rejectUnauthorized: false });
@@ -22,7 +22,7 @@ function sameAs(pem: string): string {
   return new X509Certificate(pem).toString();
 }
 
-test('each server name gets its own certificate, all others the first', async () => {
+test('each server name gets its own certificate, and unknown names get the first', async () => {
   await using gateway = await startGateway({ host: '127.0.0.1', ...options });
   gateway.present(NAME, pair);
   gateway.present('Other.test.svc', otherPair);
@@ -35,7 +35,7 @@ test('each server name gets its own certificate, all others the first', async ()
   expect(await servedTo(gateway.port, '')).toBe(sameAs(otherPair.certificate));
 });
 
-test('before the first key pair a handshake fails, and nothing else happens', async () => {
+test('a handshake before the first key pair fails, and later ones succeed', async () => {
   await using gateway = await startGateway({ host: '127.0.0.1', ...options });
   await expect(servedTo(gateway.port, NAME)).rejects.toThrow();
   gateway.present(NAME, pair);
@@ -49,9 +49,9 @@ test('a replaced key pair leaves open connections alone', async () => {
   expect((await bench.ask('/after')).status).toBe(200);
 });
 
-test('a client that does not trust the certificate is told', async () => {
+test('a client that does not trust the certificate causes a warning', async () => {
   await using bench = await setUp();
-  // Not Node: it looks at the certificate only after the handshake, and so sends no alert.
+  // Node verifies the certificate after the handshake, so it would send no alert.
   const args = [
     's_client',
     '-connect',
@@ -63,12 +63,10 @@ test('a client that does not trust the certificate is told', async () => {
   const client = spawn('openssl', args, { stdio: 'ignore' });
   await once(client, 'close');
   await until(() => bench.events.length > 0);
-  expect(bench.events).toEqual([
-    { type: 'warning', message: `a client refused the certificate for ${NAME}: unknown ca` },
-  ]);
+  expect(bench.events).toEqual([{ type: 'warning', message: expect.stringMatching(`${NAME}: unknown ca`) }]);
 });
 
-test('a key pair that does not fit together is refused, and the one before stays', async () => {
+test('a certificate with another key is refused, and the previous pair stays in use', async () => {
   await using gateway = await startGateway({ host: '127.0.0.1', ...options });
   gateway.present(NAME, pair);
   expect(() => gateway.present(NAME, { certificate: pair.certificate, key: otherPair.key })).toThrow(
@@ -77,7 +75,7 @@ test('a key pair that does not fit together is refused, and the one before stays
   expect(await servedTo(gateway.port, NAME)).toBe(sameAs(pair.certificate));
 });
 
-/** A gateway with a connection that has had its answer, and one whose answer comes when `answer` is called. */
+/** A gateway with an idle connection, and a busy one that gets its answer when `answer` is called. */
 async function idleAndBusy() {
   let answer = () => {};
   const controller = new Controller((request, response) => {
@@ -93,7 +91,7 @@ async function idleAndBusy() {
   return { ...bench, idle, busy, slow, answer: () => answer() };
 }
 
-test('a drain closes idle connections at once, busy ones after their answer, new ones after their first', async () => {
+test('drain closes idle connections at once, busy ones after their answer, and new ones after their first answer', async () => {
   await using bench = await idleAndBusy();
   const { idle, busy, slow, answer } = bench;
   let drained = false;
@@ -111,7 +109,7 @@ test('a drain closes idle connections at once, busy ones after their answer, new
   await bench.gateway.drain();
 });
 
-test('a drain gives up a client that is not there any more', async () => {
+test('drain destroys the connection of a client that has disappeared', async () => {
   await using bench = await setUp();
   const between = createServer({ allowHalfOpen: true }).listen(0, '127.0.0.1');
   const cut = once(between, 'connection').then(([near]) => {
@@ -128,7 +126,7 @@ test('a drain gives up a client that is not there any more', async () => {
   between.close();
 }, 20_000);
 
-test('letting go leaves idle connections open, and closes each with its next answer', async () => {
+test('closeAfterNextAnswer leaves idle connections open, and closes each with its next answer', async () => {
   await using bench = await idleAndBusy();
   const { idle, slow, answer } = bench;
   bench.gateway.closeAfterNextAnswer();
@@ -151,7 +149,7 @@ async function keepAlive(port: number): Promise<{ socket: TLSSocket; ask(path: s
   };
 }
 
-test('the gateway closes within its bound, whatever is open, and answers what is held', async () => {
+test('the gateway closes in a limited time whatever is open, and answers the reviews that it holds', async () => {
   await using bench = await setUp(new Controller(() => {}));
   const stuck = bench.ask('/stuck', { agent: false });
   await until(() => bench.controller.seen.length === 1);
@@ -160,18 +158,16 @@ test('the gateway closes within its bound, whatever is open, and answers what is
   await until(() => bench.gateway.held === 1);
   const raw = connect(bench.gateway.port, '127.0.0.1');
   await once(raw, 'connect');
-  const began = performance.now();
   const ended = expect(stuck).rejects.toThrow();
   const again = bench.gateway[Symbol.asyncDispose]();
   expect(bench.gateway[Symbol.asyncDispose]()).toBe(again);
   expect((await held).status).toBe(503);
   await again;
   await ended;
-  expect(performance.now() - began).toBeLessThan(10_000);
   await until(() => bench.controller.connections === 0);
 });
 
-test('with nothing under way the gateway closes at once', async () => {
+test('an idle gateway closes at once', async () => {
   await using bench = await setUp();
   await bench.ask('/');
   const unused = tlsConnect({
@@ -182,12 +178,16 @@ test('with nothing under way the gateway closes at once', async () => {
   });
   unused.on('error', () => {});
   await once(unused, 'secureConnect');
-  const began = performance.now();
-  await bench.gateway[Symbol.asyncDispose]();
-  expect(performance.now() - began).toBeLessThan(1800);
+  // No deadline can pass, so only an orderly close resolves.
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+  try {
+    await bench.gateway[Symbol.asyncDispose]();
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
-test('hostile bytes on the socket and inside TLS do no harm', async () => {
+test('malformed bytes on the socket and inside TLS do no harm', async () => {
   await using bench = await setUp();
   const { port } = bench.gateway;
   const hello = await clientHello();
@@ -246,11 +246,11 @@ async function sendAndLeave(socket: Socket, bytes: Buffer): Promise<void> {
   await closed;
 }
 
-test('a port that is taken and an address that is not ours are told', async () => {
+test('a port in use and a foreign address are errors with a code', async () => {
   await using gateway = await startGateway({ host: '127.0.0.1', ...options });
   await expect(startGateway({ host: '127.0.0.1', port: gateway.port, ...options })).rejects.toMatchObject({
     code: 'port.in-use',
-    message: `The gateway cannot listen on 127.0.0.1:${gateway.port}: another process does`,
+    message: expect.stringContaining(`127.0.0.1:${gateway.port}`),
   });
   await expect(startGateway({ host: '192.0.2.1', ...options })).rejects.toMatchObject({
     code: 'route.address',

@@ -11,7 +11,7 @@ export const NAME = 'webhook.test.svc';
 export const pair = await selfSignedPair([NAME], { days: 1 });
 export const otherPair = await selfSignedPair(['other.test.svc'], { days: 1 });
 
-/** A real https server that can be ended abruptly, as a process ends, and started again on its port. */
+/** A real HTTPS server that can stop abruptly, like a process that ends, and start again on its port. */
 export class Controller {
   readonly seen: string[] = [];
   port = 0;
@@ -82,18 +82,17 @@ export interface Reply {
   status: number;
   headers: IncomingMessage['headers'];
   text: string;
-  ms: number;
 }
 
-/** A gateway before a controller, and a client that keeps its connections, as kube-apiserver does. */
+/** A gateway in front of a controller, and a client that keeps its connections, like kube-apiserver. */
 export async function setUp(controller = new Controller(), { start = true } = {}): Promise<Bench> {
   if (start) await controller.start();
   else controller.port = await freePort();
   const events: DevloopEvent[] = [];
   const gateway = await startGateway({
     host: '127.0.0.1',
-    session: 's1',
-    target: { host: '127.0.0.1', port: controller.port },
+    sessionId: 's1',
+    controller: { host: '127.0.0.1', port: controller.port },
     emit: (event) => events.push(event),
   });
   gateway.present(NAME, pair);
@@ -114,7 +113,6 @@ export async function setUp(controller = new Controller(), { start = true } = {}
 
 export function ask(port: number, path: string, options: Ask = {}): Promise<Reply> {
   const { body = '{}', method = 'POST', ...rest } = options;
-  const began = performance.now();
   return new Promise((resolve, reject) => {
     const request = httpsRequest(
       {
@@ -135,7 +133,6 @@ export function ask(port: number, path: string, options: Ask = {}): Promise<Repl
             status: response.statusCode ?? 0,
             headers: response.headers,
             text: Buffer.concat(chunks).toString(),
-            ms: performance.now() - began,
           }),
         );
       },
@@ -145,7 +142,7 @@ export function ask(port: number, path: string, options: Ask = {}): Promise<Repl
   });
 }
 
-/** Waits until something is so, as others have to act first. */
+/** Polls until the condition is true. */
 export async function until(condition: () => boolean, limitMs = 5000): Promise<void> {
   const end = performance.now() + limitMs;
   while (!condition()) {

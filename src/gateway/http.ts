@@ -1,0 +1,95 @@
+import type { Readable } from 'node:stream';
+
+/** A complete HTTP answer. Headers alternate name and value, like Node's rawHeaders; Content-Length is set when it is sent. */
+export interface Answer {
+  status: number;
+  headers: string[];
+  /** Bytes come from the controller; text is devloop's own answer. */
+  body: Buffer | string;
+}
+
+const REASONS = {
+  400: 'BadRequest',
+  413: 'RequestEntityTooLarge',
+  500: 'InternalError',
+  502: 'InternalError',
+  503: 'ServiceUnavailable',
+} as const;
+
+/** A Kubernetes Status. kube-apiserver counts it as a failed call, applies the failurePolicy, and shows the message to its caller. */
+export function statusAnswer(code: keyof typeof REASONS, message: string): Answer {
+  return jsonAnswer(code, {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    message: `devloop: ${message}`,
+    reason: REASONS[code],
+    code,
+  });
+}
+
+export function jsonAnswer(status: number, value: unknown): Answer {
+  return { status, headers: ['Content-Type', 'application/json'], body: JSON.stringify(value) };
+}
+
+/** Headers that belong to one connection. To forward the client's `Connection: close` would also close the pooled connection to the controller. */
+const HOP_BY_HOP = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  // A body is forwarded once it is complete, so its length is set again and a 100 has no purpose.
+  'content-length',
+  'expect',
+]);
+
+/** The headers of a request or answer that are forwarded, alternating name and value. */
+export function forwardable(rawHeaders: string[]): string[] {
+  const pairs = rawHeaders.flatMap((name, index) =>
+    index % 2 === 0 ? [[name, rawHeaders[index + 1] ?? ''] as const] : [],
+  );
+  const named = pairs
+    .filter(([name]) => name.toLowerCase() === 'connection')
+    .flatMap(([, value]) => value.split(','))
+    .map((name) => name.trim().toLowerCase());
+  return pairs.flatMap(([name, value]) => {
+    const lower = name.toLowerCase();
+    return HOP_BY_HOP.has(lower) || named.includes(lower) ? [] : [name, value];
+  });
+}
+
+/**
+ * Reads a complete body; undefined if it is longer than `limit` bytes. The excess is read and dropped, because a client that is
+ * disconnected while it sends sees a reset instead of the answer.
+ */
+export function readBody(stream: Readable, limit: number, signal?: AbortSignal): Promise<Buffer | undefined> {
+  return new Promise((resolve, reject) => {
+    let chunks: Buffer[] = [];
+    let size = 0;
+    const stop = () => reject(signal?.reason);
+    stream.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= limit) chunks.push(chunk);
+      else chunks = [];
+    });
+    stream.on('end', () => resolve(size > limit ? undefined : joined(chunks)));
+    stream.on('error', reject);
+    stream.on('close', () => {
+      signal?.removeEventListener('abort', stop);
+      // No effect after 'end', which has already resolved the promise.
+      reject(new Error('the connection closed before the body was complete'));
+    });
+    signal?.addEventListener('abort', stop, { once: true });
+    if (signal?.aborted) stop();
+  });
+}
+
+function joined(chunks: Buffer[]): Buffer {
+  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
+}

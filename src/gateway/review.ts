@@ -1,0 +1,159 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { TLSSocket } from 'node:tls';
+import { messageOf } from '../errors.ts';
+import type { ControllerAddress, Forwarder } from './forward.ts';
+import { budgetOf, type Gate, LONGEST_BUDGET_MS, patienceFor, type Waiting } from './gate.ts';
+import { type Answer, forwardable, readBody, statusAnswer } from './http.ts';
+import { answerProbe, probeNonce } from './probe.ts';
+
+/** What all reviews of one gateway share. */
+export interface ReviewContext {
+  sessionId: string;
+  controller: ControllerAddress;
+  gate: Gate;
+  forwarder: Forwarder;
+  /** Aborted when the gateway closes: reviews that have not reached the controller are then answered at once. */
+  closing: AbortSignal;
+  warn: (message: string) => void;
+}
+
+/** Why the wait of a review ended before it had an answer. */
+type End = 'budget-used' | 'client-gone' | 'gateway-closed';
+
+const BODY_LIMIT = 16 * 1024 * 1024;
+
+/** Answers one request in any case; never rejects. */
+export async function serveReview(
+  context: ReviewContext,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const url = request.url ?? '/';
+  const budgetMs = budgetOf(url);
+  const patienceMs = patienceFor(budgetMs);
+  const end = new AbortController();
+  const deadline = performance.now() + patienceMs;
+  const reasonToFail = () => context.gate.reasonToFail(deadline);
+  const waiting: Waiting = { for: 'body', signal: end.signal, reasonToFail };
+  const finish = (why: End) => end.abort(why);
+  const timer = setTimeout(finish, patienceMs, 'budget-used');
+  const onGone = () => finish('client-gone');
+  const onClosing = () => {
+    // The controller may still answer a review that it already has.
+    if (waiting.for !== 'answer') finish('gateway-closed');
+  };
+  response.once('close', onGone);
+  context.closing.addEventListener('abort', onClosing);
+  if (context.closing.aborted) onClosing();
+  try {
+    const answer = await answerOf(context, request, url, waiting).catch((error: unknown) => {
+      const why = endOf(end.signal, request);
+      if (why !== undefined) return answerAtEnd(why, waiting.for, budgetMs, context.controller);
+      return statusAnswer(500, `unexpected error, which is a bug in devloop: ${messageOf(error)}`);
+    });
+    if (answer !== undefined) send(context, request, response, answer);
+  } catch (error) {
+    // Node refuses to send the controller's answer, for example because of a header that HTTP does not allow.
+    context.warn(`${request.method} ${url} failed: ${messageOf(error)}`);
+    response.destroy();
+  } finally {
+    clearTimeout(timer);
+    response.off('close', onGone);
+    context.closing.removeEventListener('abort', onClosing);
+  }
+}
+
+async function answerOf(
+  context: ReviewContext,
+  request: IncomingMessage,
+  url: string,
+  waiting: Waiting,
+): Promise<Answer> {
+  const body = await readBody(request, BODY_LIMIT, waiting.signal);
+  if (body === undefined) {
+    return statusAnswer(413, `the request body is larger than ${BODY_LIMIT / 2 ** 20} MiB`);
+  }
+  const nonce = probeNonce(url);
+  if (nonce !== undefined) return answerProbe(nonce, context.sessionId, body.toString('utf8'));
+  waiting.for = 'release';
+  await context.gate.pass(waiting.signal);
+  const review = {
+    method: request.method ?? 'POST',
+    url,
+    headers: forwardable(request.rawHeaders),
+    body,
+    serverName: (request.socket as TLSSocket).servername || undefined,
+  };
+  return await context.forwarder.forward(review, waiting);
+}
+
+function endOf(signal: AbortSignal, request: IncomingMessage): End | undefined {
+  if (signal.aborted) return signal.reason as End;
+  // When a client disconnects in the middle of a body, the request closes before the response does.
+  return request.destroyed && !request.complete ? 'client-gone' : undefined;
+}
+
+/** The answer to a review whose wait has ended; undefined where the client is gone. */
+function answerAtEnd(
+  end: End,
+  waitedFor: Waiting['for'],
+  budgetMs: number,
+  { host, port }: ControllerAddress,
+): Answer | undefined {
+  if (end === 'client-gone') return undefined;
+  if (end === 'gateway-closed') {
+    return statusAnswer(503, 'the session ended before the controller got this review. Try again.');
+  }
+  const waited = `${seconds(patienceFor(budgetMs))} (the timeout of this webhook is ${seconds(budgetMs)})`;
+  const tryAgain = 'Check the output of `devloop up`, then try again.';
+  switch (waitedFor) {
+    case 'body':
+      return statusAnswer(
+        503,
+        `the request was still incomplete after ${waited}. Check the network between the cluster and this machine.`,
+      );
+    case 'release':
+      return statusAnswer(503, `the controller was still starting after ${waited}. ${tryAgain}`);
+    case 'connection':
+      return statusAnswer(
+        503,
+        `nothing accepted a connection on ${host}:${port} within ${waited}. ${tryAgain}`,
+      );
+    case 'answer':
+      return statusAnswer(503, `the controller did not answer within ${waited}. ${moreTime(budgetMs)}`);
+    default:
+      return waitedFor satisfies never;
+  }
+}
+
+function moreTime(budgetMs: number): string {
+  const stuck = 'It may be blocked, or stopped in a debugger.';
+  if (budgetMs >= LONGEST_BUDGET_MS) return stuck;
+  return `${stuck} For more time, raise timeoutSeconds in the webhook configuration (at most ${LONGEST_BUDGET_MS / 1000}).`;
+}
+
+function seconds(ms: number): string {
+  return `${Number((ms / 1000).toFixed(1))} s`;
+}
+
+function send(
+  { warn }: ReviewContext,
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, headers, body }: Answer,
+): void {
+  if (typeof body === 'string' && status >= 500) {
+    warn(`${request.method} ${request.url?.split('?')[0]} failed: ${statusMessage(body)}`);
+  }
+  if (response.destroyed) return;
+  // The connection of an incomplete request cannot be used again.
+  if (!request.complete) response.shouldKeepAlive = false;
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+  response.writeHead(status, [...headers, 'Content-Length', String(bytes.length)]);
+  response.end(bytes);
+}
+
+function statusMessage(body: string): string {
+  const { message } = JSON.parse(body) as { message: string };
+  return message.replace(/^devloop: /, '');
+}
