@@ -5,13 +5,13 @@ import { type CertificateSource, nextStep, unusable } from '../certificates/unus
 import type { ClusterApi } from '../cluster/api/client.ts';
 import type { Work } from '../cluster/work.ts';
 import { DevloopError, messageOf } from '../errors.ts';
-import type { Target, TargetService } from '../operator/discover.ts';
 import {
   certificateCandidates,
   namedSecret,
   type SecretCandidate,
   unmountedCandidates,
 } from '../operator/mounts.ts';
+import type { Target, TargetService } from '../operator/target.ts';
 import { rereadCalls } from '../operator/webhooks.ts';
 import type { Emit } from '../report/events.ts';
 

@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ClusterApi } from '../cluster/api/client.ts';
-import type { Target } from '../operator/discover.ts';
 import { namedMounts } from '../operator/mounts.ts';
+import type { Target } from '../operator/target.ts';
 import type { Emit } from '../report/events.ts';
 import { withoutLeaderElection } from './config-files.ts';
 import type { LocalFiles } from './key-pair-files.ts';

@@ -7,9 +7,9 @@ import { type FoundMain, findMainPackage, type MainPackageHints } from '../contr
 import type { ControllerPlan } from '../controller/supervisor.ts';
 import { DevloopError } from '../errors.ts';
 import { isPortBusy } from '../machine/port.ts';
-import type { Target } from '../operator/discover.ts';
 import { expandArguments, readPodEnvironment } from '../operator/environment.ts';
 import { ownPaths } from '../operator/match.ts';
+import type { Target } from '../operator/target.ts';
 import type { Emit } from '../report/events.ts';
 import { localArguments } from './arguments.ts';
 import { controllerEnvironment, NAMESPACE_FILE } from './environment.ts';

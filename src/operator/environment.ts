@@ -1,14 +1,14 @@
 import type { ClusterApi } from '../cluster/api/client.ts';
 import type { ConfigMap, Container, EnvVar, Secret } from '../cluster/api/objects.ts';
-import type { TargetDeployment } from './discover-deployment.ts';
+import type { TargetDeployment } from './target.ts';
 
 export interface PodEnvironment {
   values: Record<string, string>;
-  /** Variables that cannot be known here, and why. */
+  /** Variables whose values cannot be read from the API, and why. */
   unknown: { name: string; why: string }[];
 }
 
-/** The environment that the kubelet would give the manager's container, as far as the API can tell it. */
+/** The environment that the kubelet gives the manager's container, as far as it can be read from the API. */
 export async function readPodEnvironment(
   api: ClusterApi,
   { object, container }: TargetDeployment,
@@ -19,7 +19,7 @@ export async function readPodEnvironment(
   for (const source of container.envFrom ?? []) await addAll(source, read, result);
   for (const variable of container.env ?? []) {
     const value = await readValue(variable, object, namespace, read);
-    // As the kubelet does it: what came from elsewhere may hold dollar signs of its own.
+    // Like the kubelet: a value from a Secret or ConfigMap keeps its dollar signs.
     const isLiteral = variable.valueFrom === undefined;
     if (value !== undefined) result.values[variable.name] = isLiteral ? expand(value, result.values) : value;
     else if (!isOptional(variable)) result.unknown.push({ name: variable.name, why: sourceName(variable) });
@@ -44,7 +44,7 @@ async function addAll(
 
 type Reader = (kind: 'Secret' | 'ConfigMap', name: string) => Promise<Record<string, string> | undefined>;
 
-/** Contents by key, decoded; undefined when the object is missing or may not be read. */
+/** Returns the contents by key, decoded; undefined when the object is missing or cannot be read. */
 function cachedReader(api: ClusterApi, namespace: string): Reader {
   const seen = new Map<string, Promise<Record<string, string> | undefined>>();
   return (kind, name) => {
@@ -87,7 +87,7 @@ async function readValue(
   return undefined;
 }
 
-/** The downward API, as far as it makes sense for a process that is no Pod. */
+/** The downward API, as far as it makes sense for a process outside a Pod. */
 function fieldValue(
   path: string,
   { metadata, spec }: TargetDeployment['object'],
@@ -110,14 +110,14 @@ function fieldValue(
   }
 }
 
-/** `$(NAME)` stands for a variable defined before, `$$` for a dollar sign. */
+/** `$(NAME)` stands for a variable that is defined earlier, `$$` for a dollar sign. */
 function expand(value: string, known: Record<string, string>): string {
   return value.replace(/\$\$|\$\(([A-Za-z_][\w.-]*)\)/g, (match, name: string | undefined) =>
     match === '$$' ? '$' : (known[name!] ?? match),
   );
 }
 
-/** Arguments may name variables in the same way. */
+/** Arguments refer to variables in the same way. */
 export function expandArguments(args: string[], known: Record<string, string>): string[] {
   return args.map((argument) => expand(argument, known));
 }
@@ -131,5 +131,5 @@ function sourceName({ valueFrom }: EnvVar): string {
     return `key ${valueFrom.configMapKeyRef.key} of ConfigMap ${valueFrom.configMapKeyRef.name} cannot be read`;
   if (valueFrom?.secretKeyRef)
     return `key ${valueFrom.secretKeyRef.key} of Secret ${valueFrom.secretKeyRef.name} cannot be read`;
-  return `${valueFrom?.fieldRef?.fieldPath ?? valueFrom?.resourceFieldRef?.resource} is known to a Pod only`;
+  return `${valueFrom?.fieldRef?.fieldPath ?? valueFrom?.resourceFieldRef?.resource} is only known inside a Pod`;
 }

@@ -1,75 +1,16 @@
-/** Which operator of the cluster belongs to this checkout? Pure: reads what was listed, decides by evidence. */
-
-import type {
-  CustomResourceDefinition,
-  WebhookClient,
-  WebhookConfiguration,
-} from '../cluster/api/objects.ts';
 import type { CheckoutFacts } from './sources.ts';
+import type { WebhookCall, WebhookService } from './webhooks.ts';
 
-/** One place in the cluster that makes kube-apiserver call a webhook Service. */
-export interface WebhookCall {
-  /** `ValidatingWebhookConfiguration x`, or `CustomResourceDefinition y` for conversion. */
-  from: string;
-  path: string;
-  port: number;
-  /** base64 PEM, as it stands in the configuration; empty where there is none. */
-  caBundle: string;
-  groups: string[];
-}
-
-/** A webhook Service with all the calls that lead to it. */
-export interface WebhookService {
-  namespace: string;
-  service: string;
-  calls: WebhookCall[];
-}
-
+/** A webhook Service that may belong to the checkout. */
 export interface Ranked extends WebhookService {
-  /** Why it was matched, for people. */
+  /** Why it matches, for people; the best reason first. */
   evidence: string[];
-  /** By what it serves; otherwise by its name and a path that others serve too. */
-  proven: boolean;
+  /** Matched by what it serves, and not merely by its name together with a path that others serve too. */
+  certain: boolean;
   score: number;
 }
 
-export function webhookServices(
-  configurations: { kind: string; object: WebhookConfiguration }[],
-  definitions: CustomResourceDefinition[],
-): WebhookService[] {
-  const found = new Map<string, WebhookService>();
-  const add = (client: WebhookClient | undefined, from: string, groups: string[]): void => {
-    if (!client?.service) return;
-    const { namespace, name, path, port } = client.service;
-    const candidate = found.get(`${namespace}/${name}`) ?? { namespace, service: name, calls: [] };
-    candidate.calls.push({
-      from,
-      path: path ?? '/',
-      port: port ?? 443,
-      caBundle: client.caBundle ?? '',
-      groups,
-    });
-    found.set(`${namespace}/${name}`, candidate);
-  };
-  for (const { kind, object } of configurations) {
-    // Our own probe's configurations are of no interest to anybody.
-    if (object.metadata.labels?.['devloop.dev/session'] !== undefined) continue;
-    for (const webhook of object.webhooks ?? []) {
-      const groups = (webhook.rules ?? []).flatMap((rule) => rule.apiGroups ?? []);
-      add(webhook.clientConfig, `${kind} ${object.metadata.name}`, groups);
-    }
-  }
-  for (const definition of definitions) {
-    add(
-      definition.spec.conversion?.webhook?.clientConfig,
-      `CustomResourceDefinition ${definition.metadata.name}`,
-      [definition.spec.group],
-    );
-  }
-  return [...found.values()];
-}
-
-/** Paths that many operators share prove nothing by themselves. */
+/** Paths that many operators serve; they prove nothing on their own. */
 const COMMON_PATHS = new Set([
   ...[
     '/',
@@ -93,7 +34,7 @@ const COMMON_PATHS = new Set([
     '/validation',
     '/conversion',
   ],
-  // Every operator on knative's packages serves these.
+  // Served by every operator that is built on knative's packages.
   ...[
     '/defaulting',
     '/resource-validation',
@@ -106,7 +47,7 @@ const COMMON_PATHS = new Set([
   ],
 ]);
 
-/** Groups of Kubernetes itself, written as in paths. Not all that ends in k8s.io: x-k8s.io is for projects. */
+/** Kubernetes' own groups, as they are written in paths. Not every name that ends in k8s.io is one: x-k8s.io is for projects. */
 const BUILT_IN_GROUPS = [
   ...[
     '',
@@ -135,81 +76,70 @@ const BUILT_IN_GROUPS = [
   ...['events-k8s-io', 'flowcontrol-apiserver-k8s-io', 'node-k8s-io', 'resource-k8s-io', 'scheduling-k8s-io'],
 ].join('|');
 
-/** So do the paths that are made for those: /mutate--v1-pod, /mutate-v1-pod, /validate-apps-v1-deployment. */
+/** Paths for kinds of those groups prove nothing either: /mutate--v1-pod, /mutate-v1-pod, /validate-apps-v1-deployment. */
 const BUILT_IN_PATH = new RegExp(`^/(?:mutate|validate)-(?:(?:${BUILT_IN_GROUPS})-)?v\\d\\w*-`);
 
 function isShared(path: string): boolean {
   return COMMON_PATHS.has(path) || BUILT_IN_PATH.test(path);
 }
 
-/** Those of the paths that others do not serve too. */
+/** The paths that other operators do not serve too. */
 export function ownPaths(calls: WebhookCall[]): string[] {
-  return unique(calls.map(({ path }) => path)).filter((path) => !isShared(path));
+  return pathsOf(calls).filter((path) => !isShared(path));
 }
 
 /**
- * Best match first; what is not proven is left out. Taking over a foreign operator would be worse than finding none, so a rule
- * for a group of this checkout is no proof (policy engines have such rules), and neither is a path of a bundled manifest: it has
- * to be a path that the sources serve, or the conversion of a kind that they define.
+ * The Services that match, the best first. Taking over somebody else's operator would be worse than finding none. So a rule for a
+ * group of this checkout proves nothing (policy engines have such rules), and neither does a path in a bundled manifest: the
+ * sources have to serve a path of the Service, or to define a kind that it converts.
  */
-export function rank(candidates: WebhookService[], hints: CheckoutFacts): Ranked[] {
-  const ranked = candidates.map((candidate): Ranked => {
-    const paths = unique(candidate.calls.map((call) => call.path));
-    const names = [...hints.names].filter(
-      (name) => isPart(name, candidate.namespace) || isPart(name, candidate.service),
-    );
-    const served = paths.filter(
-      (path) => !isShared(path) && (hints.paths.has(path) || isDerived(path, hints)),
-    );
-    const converted = unique(
-      candidate.calls.filter(
-        (call) => call.from.startsWith('CustomResourceDefinition ') && hints.groups.has(call.groups[0]!),
-      ),
-    );
-    const alike =
-      names.length > 0
-        ? paths.filter(
-            (path) => !served.includes(path) && (hints.manifestPaths.has(path) || hints.paths.has(path)),
-          )
-        : [];
-    const evidence = [
-      ...served.slice(0, 2).map((path) => `path ${path} stands in this checkout`),
-      ...converted
-        .slice(0, 1)
-        .map(
-          (call) =>
-            `converts ${call.from.slice('CustomResourceDefinition '.length)}, which is defined in this checkout`,
-        ),
-      ...(names.length > 0 ? [`named like this checkout (${names[0]})`] : []),
-    ];
-    const proof = served.length * 4 + converted.length * 4 + alike.length * 2;
-    const proven = served.length + converted.length > 0;
-    return { ...candidate, evidence, proven, score: proof > 0 ? proof + Math.min(names.length, 1) : 0 };
-  });
-  return ranked
-    .filter((one) => one.score > 0)
+export function rank(services: WebhookService[], facts: CheckoutFacts): Ranked[] {
+  return services
+    .map((service) => judge(service, facts))
+    .filter(({ score }) => score > 0)
     .sort(
-      (a, b) =>
-        Number(b.proven) - Number(a.proven) || b.score - a.score || a.service.localeCompare(b.service),
+      (a, b) => Number(b.certain) - Number(a.certain) || b.score - a.score || a.name.localeCompare(b.name),
     );
 }
 
-/** controller-runtime makes paths out of group, version and kind: /validate-apps-example-com-v1-application. */
-function isDerived(path: string, hints: CheckoutFacts): boolean {
-  return [...hints.groups].some(
-    (group) => path.startsWith(`/mutate-${dashed(group)}-`) || path.startsWith(`/validate-${dashed(group)}-`),
+function judge(service: WebhookService, facts: CheckoutFacts): Ranked {
+  const paths = pathsOf(service.calls);
+  const names = [...facts.names].filter(
+    (name) => isPart(name, service.namespace) || isPart(name, service.name),
+  );
+  const served = paths.filter((path) => !isShared(path) && (facts.paths.has(path) || isDerived(path, facts)));
+  const converted = service.calls.filter(
+    ({ from, groups }) => from.kind === 'CustomResourceDefinition' && facts.groups.has(groups[0]!),
+  );
+  const shared = paths.filter(
+    (path) => !served.includes(path) && (facts.manifestPaths.has(path) || facts.paths.has(path)),
+  );
+  const proof = served.length * 4 + converted.length * 4 + (names.length > 0 ? shared.length * 2 : 0);
+  return {
+    ...service,
+    evidence: [
+      ...served.slice(0, 2).map((path) => `path ${path} is in this checkout`),
+      ...converted.slice(0, 1).map(({ from }) => `converts ${from.name}, which this checkout defines`),
+      ...names.slice(0, 1).map((name) => `its name matches this checkout (${name})`),
+    ],
+    certain: served.length + converted.length > 0,
+    score: proof > 0 ? proof + Math.min(names.length, 1) : 0,
+  };
+}
+
+function pathsOf(calls: WebhookCall[]): string[] {
+  return [...new Set(calls.map(({ path }) => path))];
+}
+
+/** controller-runtime builds paths from group, version and kind: /validate-apps-example-com-v1-application. */
+function isDerived(path: string, { groups }: CheckoutFacts): boolean {
+  const dashed = [...groups].map((group) => group.replaceAll('.', '-'));
+  return dashed.some(
+    (group) => path.startsWith(`/mutate-${group}-`) || path.startsWith(`/validate-${group}-`),
   );
 }
 
 /** `shop` is a part of shop-system and of my-shop-webhook, but not of workshop. */
 function isPart(name: string, whole: string): boolean {
   return `-${whole}-`.includes(`-${name}-`);
-}
-
-function dashed(group: string): string {
-  return group.replaceAll('.', '-');
-}
-
-export function unique<T>(values: T[]): T[] {
-  return [...new Set(values)];
 }

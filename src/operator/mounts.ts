@@ -1,24 +1,23 @@
 import { posix } from 'node:path';
 import type { ClusterApi } from '../cluster/api/client.ts';
 import type { ConfigMap, Secret } from '../cluster/api/objects.ts';
-import type { Target } from './discover.ts';
+import type { Target } from './target.ts';
 import { certificateMounts, type Mount, mountedFiles, mountsOf } from './workload.ts';
 
-/** A Secret that may hold the webhook's key pair: as the container sees it when it is mounted. */
+/** A Secret that may hold the webhook's key pair, with its files as the container sees them. */
 export interface SecretCandidate {
   namespace: string;
   name: string;
   /** File name -> base64. Empty when the Secret is empty. */
   files: Record<string, string>;
-  /** Where the container sees it; absent for a Secret that no volume mounts. */
+  /** The directory in the container; absent for a Secret that is not mounted. */
   directory?: string;
-  /** The Secret exists. */
   exists: boolean;
-  /** The Certificate of cert-manager that it belongs to, where there is one. */
+  /** cert-manager's Certificate that issues it, where there is one. */
   certificate?: string;
 }
 
-/** Mounted Secrets in the order of likelihood; which one it is, its certificate decides. */
+/** The mounted Secrets, the likeliest first. Only a look at the certificate shows which one it is. */
 export async function certificateCandidates(api: ClusterApi, target: Target): Promise<SecretCandidate[]> {
   if (target.deployment === undefined) return [];
   const { object, container } = target.deployment;
@@ -55,7 +54,7 @@ function issuedFor(secret: Secret | undefined): { certificate?: string } {
   return certificate === undefined ? {} : { certificate };
 }
 
-/** Every TLS Secret of a namespace: for operators that read their Secret through the API instead of a volume. */
+/** Every Secret of a namespace with PEM in it: some operators read their Secret through the API instead of mounting it. */
 export async function unmountedCandidates(api: ClusterApi, namespace: string): Promise<SecretCandidate[]> {
   const secrets = await api.list<Secret>('Secret', namespace).catch(() => []);
   return secrets
@@ -72,17 +71,17 @@ export async function unmountedCandidates(api: ClusterApi, namespace: string): P
 /** `-----BEGIN ` in base64. */
 const PEM_BASE64 = 'LS0tLS1CRUdJTi';
 
-/** A mounted file or directory that the manager's arguments or environment name, to be laid out on this machine too. */
+/** A mounted file or directory that the manager's arguments or environment name. */
 export interface NamedMount {
   /** The path as the container sees it. */
   path: string;
-  /** One file (subPath mounts) or a directory. */
+  /** A single file (subPath mount), not a directory. */
   isFile: boolean;
   /** File name -> content. */
   files: Record<string, Buffer>;
 }
 
-/** Config files and key pairs that the arguments name by their mounted path. Mounts that nobody names are left alone. */
+/** The mounts of Secrets and ConfigMaps whose paths the arguments or variables (`words`) name. */
 export async function namedMounts(api: ClusterApi, target: Target, words: string[]): Promise<NamedMount[]> {
   if (target.deployment === undefined) return [];
   const { object, container } = target.deployment;
@@ -94,7 +93,7 @@ export async function namedMounts(api: ClusterApi, target: Target, words: string
   return read.filter((mount) => mount !== undefined);
 }
 
-/** Whether an argument or variable names that path, or one below it. Pure. */
+/** Whether an argument or variable names that path, or one below it. */
 export function mentions(word: string, path: string): boolean {
   const at = word.indexOf(path);
   return at >= 0 && /^(?:$|[/,;:"'\s])/.test(word.slice(at + path.length));
@@ -105,27 +104,21 @@ async function readMount(api: ClusterApi, namespace: string, mount: Mount): Prom
     .get<Secret & ConfigMap>({ kind: mount.kind, namespace, name: mount.name })
     .catch(() => undefined);
   if (object === undefined) return undefined;
-  const data: Record<string, string> =
-    mount.kind === 'Secret'
-      ? (object.data ?? {})
-      : {
-          ...Object.fromEntries(
-            Object.entries(object.data ?? {}).map(([key, text]) => [
-              key,
-              Buffer.from(text).toString('base64'),
-            ]),
-          ),
-          ...object.binaryData,
-        };
+  const data = mount.kind === 'Secret' ? (object.data ?? {}) : configMapData(object);
   const files = Object.fromEntries(
     Object.entries(mountedFiles(mount, data)).map(([name, content]) => [
       name,
       Buffer.from(content, 'base64'),
     ]),
   );
-  if (mount.file === undefined) return { path: mount.path, isFile: false, files };
-  const content = files[mount.file];
-  return content === undefined
-    ? undefined
-    : { path: mount.path, isFile: true, files: { [mount.file]: content } };
+  const { path, file } = mount;
+  if (file === undefined) return { path, isFile: false, files };
+  const content = files[file];
+  return content === undefined ? undefined : { path, isFile: true, files: { [file]: content } };
+}
+
+/** In base64, as Secrets are. */
+function configMapData({ data = {}, binaryData }: ConfigMap): Record<string, string> {
+  const encoded = Object.entries(data).map(([key, text]) => [key, Buffer.from(text).toString('base64')]);
+  return { ...Object.fromEntries(encoded), ...binaryData };
 }

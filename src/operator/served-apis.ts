@@ -1,30 +1,42 @@
 import type { ClusterApi } from '../cluster/api/client.ts';
 import { ApiError } from '../cluster/api/errors.ts';
 import type { ApiService, Deployment, Service } from '../cluster/api/objects.ts';
+import type { Emit } from '../report/events.ts';
 import { isSelectedBy, originalSelector } from './workload.ts';
 
-/** Who may not read them is told of none. */
+/** None for an account that is not allowed to list them. */
 export async function listApiServices(api: ClusterApi): Promise<ApiService[]> {
-  return await api.list<ApiService>('APIService', undefined).catch(nothing);
+  return await api.list<ApiService>('APIService', undefined).catch(noneIfRefused);
 }
 
-/** Those of `all` that kube-apiserver forwards to Pods of this Deployment: nobody serves them while it is quiet. */
-export async function servedApis(
+/** Warns of APIs that kube-apiserver forwards to the Pods of this Deployment. */
+export async function reportServedApis(
   api: ClusterApi,
   deployment: Deployment,
   all: ApiService[],
-): Promise<string[]> {
+  emit: Emit,
+): Promise<void> {
+  const names = await servedApis(api, deployment, all);
+  if (names.length === 0) return;
+  emit({
+    type: 'warning',
+    message: `Deployment ${deployment.metadata.name} also backs APIService ${names.join(', ')}, which is unavailable while the Deployment is paused.`,
+    hint: 'If the controller fails here with "unable to load in-cluster configuration", turn that API off in its configuration.',
+  });
+}
+
+async function servedApis(api: ClusterApi, deployment: Deployment, all: ApiService[]): Promise<string[]> {
   const { namespace } = deployment.metadata;
-  const here = all.filter(({ spec }) => spec.service !== undefined && spec.service.namespace === namespace);
-  if (here.length === 0) return [];
-  const services = await api.list<Service>('Service', namespace).catch(nothing);
-  const its = services.filter((service) => isSelectedBy(deployment, originalSelector(service)));
-  return here
-    .filter(({ spec }) => its.some(({ metadata }) => metadata.name === spec.service!.name))
+  const nearby = all.filter(({ spec }) => spec.service !== undefined && spec.service.namespace === namespace);
+  if (nearby.length === 0) return [];
+  const services = await api.list<Service>('Service', namespace).catch(noneIfRefused);
+  const own = services.filter((service) => isSelectedBy(deployment, originalSelector(service)));
+  return nearby
+    .filter(({ spec }) => own.some(({ metadata }) => metadata.name === spec.service!.name))
     .map(({ metadata }) => metadata.name);
 }
 
-function nothing(error: unknown): [] {
+function noneIfRefused(error: unknown): [] {
   if (error instanceof ApiError) return [];
   throw error;
 }

@@ -1,15 +1,15 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 
-/** What the files of a checkout tell about the operator that they make. */
+/** What the files of a checkout say about their operator. */
 export interface CheckoutFacts {
   /** API groups that the checkout defines. */
   groups: Set<string>;
-  /** HTTP paths that stand in its sources. */
+  /** Everything in its sources that looks like an absolute path: HTTP paths, and paths of files. */
   paths: Set<string>;
-  /** HTTP paths that stand only in its manifests, which may be another operator's that is merely bundled. */
+  /** HTTP paths in its manifests, which may belong to another operator that is merely bundled. */
   manifestPaths: Set<string>;
-  /** Names that the operator goes by: project, module, directory. */
+  /** Names that the operator may have: project, module, directory. */
   names: Set<string>;
   /** The checkout registers or declares webhooks. */
   declaresWebhooks: boolean;
@@ -34,7 +34,7 @@ const MAX_FILES = 8000;
 const MAX_BYTES = 400_000;
 const AT_ONCE = 32;
 
-/** Of no checkout. */
+/** Where there is no checkout. */
 export function noCheckoutFacts(): CheckoutFacts {
   return {
     groups: new Set(),
@@ -45,17 +45,17 @@ export function noCheckoutFacts(): CheckoutFacts {
   };
 }
 
-/** Reads Go sources and YAML manifests below `root`. Nothing is parsed as a language: markers, groups and paths are recognised as text. */
+/** Reads the sources and YAML manifests below `root` as text: markers, groups and paths are recognised without parsing a language. */
 export async function readCheckout(root: string): Promise<CheckoutFacts> {
-  const hints = noCheckoutFacts();
+  const facts = noCheckoutFacts();
   const files = await sourceFiles(root);
   for (let at = 0; at < files.length; at += AT_ONCE) {
     await Promise.all(
-      files.slice(at, at + AT_ONCE).map(async (file) => collect(await readSmall(file), file, hints)),
+      files.slice(at, at + AT_ONCE).map(async (file) => collect(await readSmall(file), file, facts)),
     );
   }
-  await collectNames(root, hints);
-  return hints;
+  await collectNames(root, facts);
+  return facts;
 }
 
 async function sourceFiles(root: string): Promise<string[]> {
@@ -86,30 +86,30 @@ async function readSmall(file: string): Promise<string> {
   return size === 0 || size > MAX_BYTES ? '' : await readFile(file, 'utf8').catch(() => '');
 }
 
-/** Only the marker of a package that defines types: an operator's sources name the groups of many others. */
+/** Only the marker in a package that defines types counts: an operator's sources also name the groups of many others. */
 const GROUP_MARKER = /\+groupName=([\w.-]+)/g;
 const SOURCE_PATH = /"(\/[A-Za-z0-9][A-Za-z0-9._/-]{2,150})"/g;
 const MARKER_PATH = /\+kubebuilder:webhook:[^\n]*\bpath="?([^",\s]+)/g;
 const MANIFEST_PATH = /^\s*path:\s*["']?(\/[A-Za-z0-9][A-Za-z0-9._/-]*)/gm;
 
-function collect(text: string, file: string, hints: CheckoutFacts): void {
+function collect(text: string, file: string, facts: CheckoutFacts): void {
   const all = (pattern: RegExp, into: Set<string>): void => {
     for (const match of text.matchAll(pattern)) if (match[1]) into.add(match[1]);
   };
   if (/\.ya?ml$|\.tpl$/.test(file)) {
     if (/kind:\s*(Validating|Mutating)WebhookConfiguration/.test(text))
-      all(MANIFEST_PATH, hints.manifestPaths);
+      all(MANIFEST_PATH, facts.manifestPaths);
     return;
   }
-  all(GROUP_MARKER, hints.groups);
-  all(SOURCE_PATH, hints.paths);
-  all(MARKER_PATH, hints.paths);
+  all(GROUP_MARKER, facts.groups);
+  all(SOURCE_PATH, facts.paths);
+  all(MARKER_PATH, facts.paths);
   if (/\+kubebuilder:webhook:|NewWebhookManagedBy|GetWebhookServer\(\)/.test(text))
-    hints.declaresWebhooks = true;
+    facts.declaresWebhooks = true;
 }
 
-/** Directories and modules are often called so, and half of a cluster too. */
-const NAMELESS = new Set([
+/** Common names of directories and modules, and of many things in a cluster: they identify nothing. */
+const TOO_COMMON = new Set([
   ...[
     'operator',
     'operators',
@@ -151,7 +151,7 @@ const NAMELESS = new Set([
   ],
 ]);
 
-async function collectNames(root: string, hints: CheckoutFacts): Promise<void> {
+async function collectNames(root: string, facts: CheckoutFacts): Promise<void> {
   const project = await readFile(join(root, 'PROJECT'), 'utf8').catch(() => '');
   const module = await readFile(join(root, 'go.mod'), 'utf8').catch(() => '');
   const names = [
@@ -161,6 +161,6 @@ async function collectNames(root: string, hints: CheckoutFacts): Promise<void> {
   ];
   for (const name of names) {
     const lower = name?.toLowerCase() ?? '';
-    if (lower.length > 2 && !NAMELESS.has(lower)) hints.names.add(lower);
+    if (lower.length > 2 && !TOO_COMMON.has(lower)) facts.names.add(lower);
   }
 }

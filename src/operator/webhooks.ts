@@ -1,53 +1,73 @@
 import type { ClusterApi } from '../cluster/api/client.ts';
 import { ApiError } from '../cluster/api/errors.ts';
-import { type Kind, kindInfo, type ObjectRef } from '../cluster/api/kinds.ts';
-import type { CustomResourceDefinition, Service, WebhookConfiguration } from '../cluster/api/objects.ts';
-import { unique, type WebhookCall, type WebhookService, webhookServices } from './match.ts';
+import { describe, kindInfo, type ObjectRef, refOf } from '../cluster/api/kinds.ts';
+import type {
+  CustomResourceDefinition,
+  Service,
+  WebhookClient,
+  WebhookConfiguration,
+} from '../cluster/api/objects.ts';
+import { sessionOf } from '../cluster/marks/marks.ts';
 import type { CheckoutFacts } from './sources.ts';
 
-/** Every Service that kube-apiserver calls for admission, and for conversion of this checkout's own kinds; that may be read meanwhile. */
-export async function listCandidates(
+/** One webhook of a configuration, or the conversion of one CRD, that makes kube-apiserver call a Service. */
+export interface WebhookCall {
+  /** The webhook configuration, or the CustomResourceDefinition. */
+  from: ObjectRef;
+  path: string;
+  port: number;
+  /** PEM in base64, as in the configuration; empty where there is none. */
+  caBundle: string;
+  /** API groups of the objects that it reviews or converts. */
+  groups: string[];
+}
+
+/** A Service that kube-apiserver calls, with all its calls. */
+export interface WebhookService {
+  namespace: string;
+  name: string;
+  calls: WebhookCall[];
+}
+
+/** Every Service that kube-apiserver calls for admission, and for the conversion of kinds that the checkout defines. */
+export async function listWebhookServices(
   api: ClusterApi,
-  hints: CheckoutFacts | Promise<CheckoutFacts>,
+  facts: CheckoutFacts | Promise<CheckoutFacts>,
 ): Promise<WebhookService[]> {
   const [validating, mutating, definitions] = await Promise.all([
     api.list<WebhookConfiguration>('ValidatingWebhookConfiguration', undefined),
     api.list<WebhookConfiguration>('MutatingWebhookConfiguration', undefined),
-    convertedDefinitions(api, hints),
+    convertedDefinitions(api, facts),
   ]);
-  return webhookServices(
-    [
-      ...validating.map((object) => ({ kind: 'ValidatingWebhookConfiguration', object })),
-      ...mutating.map((object) => ({ kind: 'MutatingWebhookConfiguration', object })),
-    ],
-    definitions,
-  );
+  return byService([
+    ...validating.flatMap((object) => admissionCalls('ValidatingWebhookConfiguration', object)),
+    ...mutating.flatMap((object) => admissionCalls('MutatingWebhookConfiguration', object)),
+    ...definitions.flatMap(conversionCalls),
+  ]);
 }
 
-/** Who may not read CRDs goes without their conversions: they share the Service of the webhooks nearly always. */
+/** An account that is not allowed to read CRDs goes without their conversions: these nearly always share the Service of the webhooks. */
 async function convertedDefinitions(
   api: ClusterApi,
   reading: CheckoutFacts | Promise<CheckoutFacts>,
 ): Promise<CustomResourceDefinition[]> {
-  const hints = await reading;
-  if (hints.groups.size === 0) return [];
+  const { groups } = await reading;
+  if (groups.size === 0) return [];
   try {
     const names = (await definitionNames(api)).filter((name) =>
-      hints.groups.has(name.slice(name.indexOf('.') + 1)),
+      groups.has(name.slice(name.indexOf('.') + 1)),
     );
     const read = await Promise.all(
       names.map((name) => api.get<CustomResourceDefinition>({ kind: 'CustomResourceDefinition', name })),
     );
-    return read
-      .filter((definition) => definition !== undefined)
-      .filter(({ spec }) => spec.conversion?.strategy === 'Webhook');
+    return read.filter((definition) => definition !== undefined);
   } catch (error) {
     if (error instanceof ApiError && error.isForbidden) return [];
     throw error;
   }
 }
 
-/** CRDs of a big cluster are tens of megabytes: only their names come, as a Table. */
+/** Asks for a Table, which has the names alone: the CRDs of a big cluster are tens of megabytes. */
 export async function definitionNames(api: ClusterApi): Promise<string[]> {
   const { root, plural } = kindInfo('CustomResourceDefinition');
   const table = await api.call<{ rows?: { cells: unknown[] }[] }>('GET', `${root}/${plural}`, undefined, {
@@ -57,31 +77,74 @@ export async function definitionNames(api: ClusterApi): Promise<string[]> {
   return (table.rows ?? []).map((row) => String(row.cells[0]));
 }
 
-/** What the configurations that call a Service say now: a caBundle follows its certificate. */
+/** A call with the Service that it goes to. */
+interface AddressedCall {
+  namespace: string;
+  name: string;
+  call: WebhookCall;
+}
+
+/** Configurations with a label of devloop are probes, not the operator's. */
+function admissionCalls(
+  kind: 'ValidatingWebhookConfiguration' | 'MutatingWebhookConfiguration',
+  object: WebhookConfiguration,
+): AddressedCall[] {
+  if (sessionOf(object) !== undefined) return [];
+  const from = refOf(kind, object.metadata);
+  return (object.webhooks ?? []).flatMap(({ clientConfig, rules = [] }) =>
+    callTo(
+      clientConfig,
+      from,
+      rules.flatMap((rule) => rule.apiGroups ?? []),
+    ),
+  );
+}
+
+function conversionCalls({ metadata, spec }: CustomResourceDefinition): AddressedCall[] {
+  if (spec.conversion?.strategy !== 'Webhook') return [];
+  const from = refOf('CustomResourceDefinition', metadata);
+  return callTo(spec.conversion.webhook?.clientConfig, from, [spec.group]);
+}
+
+/** None for a webhook that is configured by URL. */
+function callTo(client: WebhookClient | undefined, from: ObjectRef, groups: string[]): AddressedCall[] {
+  if (!client?.service) return [];
+  const { namespace, name, path = '/', port = 443 } = client.service;
+  return [{ namespace, name, call: { from, path, port, caBundle: client.caBundle ?? '', groups } }];
+}
+
+function byService(calls: AddressedCall[]): WebhookService[] {
+  const services = new Map<string, WebhookService>();
+  for (const { namespace, name, call } of calls) {
+    const service = services.get(`${namespace}/${name}`) ?? { namespace, name, calls: [] };
+    service.calls.push(call);
+    services.set(`${namespace}/${name}`, service);
+  }
+  return [...services.values()];
+}
+
+/** The configurations and CRDs that the calls come from, each once. */
+export function callersOf(calls: WebhookCall[]): ObjectRef[] {
+  return [...new Map(calls.map(({ from }) => [describe(from), from])).values()];
+}
+
+/** Reads the configurations that call a Service again: a caBundle changes with the certificate. */
 export async function rereadCalls(
   api: ClusterApi,
   { service, calls }: { service: Service; calls: WebhookCall[] },
 ): Promise<WebhookCall[]> {
-  const objects = await Promise.all(
-    unique(calls.map((call) => call.from)).map(async (from) => {
-      const [kind, name] = from.split(' ') as [Kind, string];
-      return { kind, object: await read(api, { kind, name }) };
-    }),
-  );
-  const found = objects.flatMap(({ kind, object }) => (object ? [{ kind, object }] : []));
-  const isDefinition = (one: { kind: Kind }): boolean => one.kind === 'CustomResourceDefinition';
-  const services = webhookServices(
-    found.filter((one) => !isDefinition(one)),
-    found.filter(isDefinition).map((one) => one.object),
-  );
   const { namespace, name } = service.metadata;
-  return services.find((one) => one.namespace === namespace && one.service === name)?.calls ?? calls;
+  const read = await Promise.all(callersOf(calls).map((ref) => readCalls(api, ref)));
+  const services = byService(read.flat());
+  return services.find((one) => one.namespace === namespace && one.name === name)?.calls ?? calls;
 }
 
-/** One that may not be read, or is gone, says nothing. */
-async function read(
-  api: ClusterApi,
-  ref: ObjectRef,
-): Promise<(WebhookConfiguration & CustomResourceDefinition) | undefined> {
-  return await api.get<WebhookConfiguration & CustomResourceDefinition>(ref).catch(() => undefined);
+/** None from an object that is gone or cannot be read. */
+async function readCalls(api: ClusterApi, ref: ObjectRef): Promise<AddressedCall[]> {
+  if (ref.kind === 'ValidatingWebhookConfiguration' || ref.kind === 'MutatingWebhookConfiguration') {
+    const object = await api.get<WebhookConfiguration>(ref).catch(() => undefined);
+    return object ? admissionCalls(ref.kind, object) : [];
+  }
+  const object = await api.get<CustomResourceDefinition>(ref).catch(() => undefined);
+  return object ? conversionCalls(object) : [];
 }

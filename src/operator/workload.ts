@@ -1,5 +1,3 @@
-/** Which Deployment stands behind a Service, and what its Pods are given. Pure. */
-
 import type { Container, Deployment, Service, ServicePort, Volume } from '../cluster/api/objects.ts';
 import { undoOf, valueAt } from '../cluster/marks/marks.ts';
 
@@ -9,7 +7,7 @@ export function isSelectedBy(deployment: Deployment, selector: Record<string, st
   return wanted.length > 0 && wanted.every(([key, value]) => labels[key] === value);
 }
 
-/** The container of the manager: the one that declares the webhook's port, or mounts the most, or the first. */
+/** The manager's container: the one that declares the webhook's port, or has a usual name, or is the first. */
 export function managerContainer(deployment: Deployment, targetPorts: (number | string)[]): Container {
   const { containers } = deployment.spec.template.spec;
   const declares = (container: Container): boolean =>
@@ -22,7 +20,7 @@ export function managerContainer(deployment: Deployment, targetPorts: (number | 
   return containers.find(declares) ?? named ?? containers[0]!;
 }
 
-/** The number that a Service port leads to in the Pod: a named targetPort is looked up in the Pod template. */
+/** The number of a Service port in the Pod: a named targetPort is looked up in the Pod template. */
 export function targetPortOf(port: ServicePort, deployment: Deployment | undefined): number | undefined {
   const target = port.targetPort ?? port.port;
   if (typeof target === 'number') return target;
@@ -34,15 +32,15 @@ export function servicePort(service: Service, port: number): ServicePort | undef
   return service.spec.ports?.find((one) => one.port === port);
 }
 
-/** Something of the cluster's that the container sees as files. */
+/** A Secret or ConfigMap that the container sees as files. */
 export interface Mount {
   kind: 'Secret' | 'ConfigMap';
   name: string;
-  /** The directory, or with `file` set the one file, as the container sees it. */
+  /** In the container: the directory, or the file where `file` is set. */
   path: string;
-  /** Set when only one key is mounted, as a file at `path` (subPath). */
+  /** The one key that is mounted, as a file at `path` (subPath). */
   file?: string;
-  /** key -> file name, where the volume renames. */
+  /** key -> file name, where the volume renames keys. */
   items?: Record<string, string>;
 }
 
@@ -83,10 +81,10 @@ function sourcesOf(volume: Volume): Omit<Mount, 'path' | 'file'>[] {
   ];
 }
 
-/** Where controller-runtime looks when it is told nothing, below the temporary directory. */
+/** Where controller-runtime looks by default, below the temporary directory. */
 export const DEFAULT_CERTIFICATE_DIRECTORY = 'k8s-webhook-server/serving-certs';
 
-/** Mounts of Secrets, the likeliest home of the webhook's key pair first. */
+/** Mounts of Secrets, the likeliest to hold the webhook's key pair first. */
 export function certificateMounts(mounts: Mount[], container: Container): Mount[] {
   const words = [...(container.command ?? []), ...(container.args ?? [])].join('\n');
   const named = /(?<![\w-])--?(?:webhook-)?cert(?:ificate)?s?-(?:path|dir)[= \n]([^\s]+)/
@@ -100,7 +98,7 @@ export function certificateMounts(mounts: Mount[], container: Container): Mount[
   return mounts.filter((mount) => mount.kind === 'Secret').sort((a, b) => weight(b) - weight(a));
 }
 
-/** What a mount shows, file name -> base64 content. */
+/** The files of a mount: file name -> content, in base64 as in `data`. */
 export function mountedFiles(mount: Mount, data: Record<string, string>): Record<string, string> {
   const entries = Object.entries(data).flatMap(([key, value]): [string, string][] => {
     if (mount.items === undefined) return [[key, value]];
@@ -110,7 +108,7 @@ export function mountedFiles(mount: Mount, data: Record<string, string>): Record
   return Object.fromEntries(entries);
 }
 
-/** The selector that a Service has, or had before a session took it away or led it to its relay. */
+/** The selector that a Service has, or had before a session removed it or pointed it to a relay. */
 export function originalSelector(service: Service): Record<string, string> {
   const before = undoOf(service)?.fields.find((field) => field.path.join('.') === 'spec.selector')?.before;
   return (before ?? valueAt(service, ['spec', 'selector']) ?? {}) as Record<string, string>;

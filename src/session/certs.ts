@@ -11,7 +11,7 @@ import type { CertsOptions, Io } from './context/options.ts';
 export async function certs(options: CertsOptions, io: Io): Promise<void> {
   await using opened = await open(options, io);
   const { api, config } = opened;
-  const target = await discover(api, opened.wanted, checkoutFactsOf(opened), io.emit);
+  const target = await discover({ api, names: opened.wanted, facts: checkoutFactsOf(opened), emit: io.emit });
   const service = target.services[0];
   if (service === undefined) {
     throw new DevloopError(

@@ -259,7 +259,7 @@ describe('one broken thing', () => {
       const { code, log, of } = await doctor();
       expect(code, log).toBe(2);
       expect(of('service')).toMatchObject([
-        { verdict: 'fail', answer: expect.stringMatching(/has no port 8443, though Validating.* calls it/) },
+        { verdict: 'fail', answer: expect.stringMatching(/port 8443.* ValidatingWebhookConfiguration /) },
       ]);
       expect(of('target')[0]!.verdict).toBe('ok');
       expect(of('route direct')[0]!.verdict).toBe('ok');

@@ -507,9 +507,9 @@ describe('devloop refuses', () => {
 
     const inSecond = (...args: string[]): Promise<string> => cluster.kubectl(['-n', SECOND, ...args]);
 
-    it('that matches equally well; --namespace and --service cure it', async () => {
+    it('that also matches the checkout, unless --namespace or --service chooses one', async () => {
       const hint = `devloop up --service ${NAMESPACE}/${SERVICE}\ndevloop up --service ${SECOND}/${SECOND_SERVICE}`;
-      const message = await refuses(['up'], { code: 'target.ambiguous', message: /equally well/, hint });
+      const message = await refuses(['up'], { code: 'target.ambiguous', message: SECOND_SERVICE, hint });
       expect(message).toContain(`${NAMESPACE}/${SERVICE}`);
       expect(message).toContain(`${SECOND}/${SECOND_SERVICE}`);
       for (const hint of [
@@ -564,7 +564,7 @@ describe('devloop refuses', () => {
       });
 
       it('is missing', async () => {
-        const message = `${object} does not exist, though the Deployment mounts it`;
+        const message = `${object} does not exist`;
         await up({ code: 'certificate.not-found', message, hint: `kubectl -n ${SECOND} get` });
       });
 
@@ -656,9 +656,9 @@ describe('devloop refuses', () => {
         await refuses(['up', '--service', `${SECOND}/${SECOND_SERVICE}`], refusal);
       });
 
-      it('does not exist, though a webhook configuration calls it', async () => {
+      it('does not exist, but a webhook configuration calls it', async () => {
         await inSecond('delete', 'service', SECOND_SERVICE);
-        const message = /does not exist, though ValidatingWebhookConfiguration second-operator-/;
+        const message = /ValidatingWebhookConfiguration second-operator-/;
         await refuses(['up', '-n', SECOND], { code: 'target.not-found', message, hint: 'get services' });
       });
     });

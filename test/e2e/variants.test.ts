@@ -114,7 +114,7 @@ describe('an operator in another language, with several Services, ports and a co
     const old = await presented(address, FIRST);
     await putSecret(cluster, 'first-cert', FIRST);
     // The caBundle no longer fits: devloop says so, and keeps the pair that kube-apiserver trusts.
-    await up.waitFor('warning', (event) => event.message.includes('certificate cannot be refreshed'), 30_000);
+    await up.waitFor('warning', (event) => event.message.includes('first-cert'), 30_000);
     expect(await presented(address, FIRST)).toBe(old);
     const fresh = Buffer.from(await putSecret(cluster, 'first-cert', FIRST)).toString('base64');
     for (const index of [0, 1]) {

@@ -97,7 +97,7 @@ export function clusterWithTable(): FakeCluster {
   return cluster;
 }
 
-export function hints(groups: string[], paths: string[], names: string[]): CheckoutFacts {
+export function checkoutFacts(groups: string[], paths: string[], names: string[]): CheckoutFacts {
   return {
     groups: new Set(groups),
     paths: new Set(paths),

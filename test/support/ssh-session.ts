@@ -1,6 +1,6 @@
 import type { ClusterApi } from '../../src/cluster/api/client.ts';
 import type { Service } from '../../src/cluster/api/objects.ts';
-import type { Target, TargetService } from '../../src/operator/discover.ts';
+import type { Target, TargetService } from '../../src/operator/target.ts';
 import type { Emit } from '../../src/report/events.ts';
 import type { Route } from '../../src/route/route.ts';
 import type { OpenRoute, Routing } from '../../src/session/route/routing.ts';
@@ -14,7 +14,7 @@ export function sshSession(
   { emit, signal, portFor }: { emit: Emit; signal: AbortSignal; portFor: () => number },
 ): { routing: Routing; open: OpenRoute; mend(): void } {
   const ports = [{ name: '', port: 443, targetPort: 9443 }];
-  const taken: TargetService = { service, serverName: 'webhook.shop.svc', calls: [], ports };
+  const taken: TargetService = { service, serverName: 'webhook.shop.svc', calls: [], ports, source: '' };
   const listeners: (() => void)[] = [];
   const route: Route = {
     name: 'ssh',
@@ -28,7 +28,7 @@ export function sshSession(
   const routing: Routing = {
     api,
     session: 's1',
-    target: { services: [taken], namespace: 'shop', evidence: [] } as Target,
+    target: { services: [taken], namespace: 'shop' } as Target,
     settings: { choice: { ssh: 'box' } },
     env: {},
     emit,

@@ -5,7 +5,7 @@ import { sessionOf } from '../../cluster/marks/marks.ts';
 import { leaseRef } from '../../cluster/takeover/lease.ts';
 import { type LeaseHolder, readHolder } from '../../cluster/takeover/lease-holder.ts';
 import { DevloopError } from '../../errors.ts';
-import type { Target } from '../../operator/discover.ts';
+import type { Target } from '../../operator/target.ts';
 import type { Emit } from '../../report/events.ts';
 import { here, type LocalMachine } from './machine-state.ts';
 import { isKnownDead } from './orphans.ts';

@@ -1,5 +1,5 @@
 import type { LocalFiles } from '../../local/key-pair-files.ts';
-import type { Target } from '../../operator/discover.ts';
+import type { Target } from '../../operator/target.ts';
 import type { Way } from '../route/routing.ts';
 import type { CommandContext } from './context.ts';
 import type { LocalMachine } from './machine-state.ts';

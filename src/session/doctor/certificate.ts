@@ -1,8 +1,9 @@
 import { inspect } from '../../certificates/inspect.ts';
 import type { ClusterApi } from '../../cluster/api/client.ts';
+import { describe } from '../../cluster/api/kinds.ts';
 import { DevloopError } from '../../errors.ts';
 import { type FoundPair, findKeyPair } from '../../local/key-pairs.ts';
-import type { TargetService } from '../../operator/discover.ts';
+import type { TargetService } from '../../operator/target.ts';
 import type { DevloopEvent } from '../../report/events.ts';
 import { type Check, type Finding, findingOf, NotChecked, standingOn } from './check.ts';
 import type { DiscoveredOperator, DoctorRun } from './operator.ts';
@@ -73,12 +74,14 @@ export function certificateFinding(
 /** `up` proves the first caBundle that is not empty, and it was found to fit: an error is another one's, which fails in the cluster too. */
 function foreignBundles({ calls }: TargetService, pair: FoundPair['pair'], now: Date): string[] {
   if (calls.every(({ caBundle }) => caBundle === '')) return [];
-  const bundles = new Map(calls.map(({ from, caBundle }) => [`${from} ${caBundle}`, { from, caBundle }]));
+  const bundles = new Map(
+    calls.map(({ from, caBundle }) => [`${describe(from)} ${caBundle}`, { from, caBundle }]),
+  );
   return [...bundles.values()].flatMap(({ from, caBundle: encoded }) => {
     const caBundle = Buffer.from(encoded, 'base64').toString('utf8');
     const { problems } = inspect(pair, { serverNames: [], caBundle, now });
     const wrong = problems.filter(({ severity }) => severity === 'error' || encoded === '');
-    return wrong.map(({ message }) => `${from} will not accept it: ${message}`);
+    return wrong.map(({ message }) => `${describe(from)} will not accept it: ${message}`);
   });
 }
 

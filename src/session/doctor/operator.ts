@@ -1,6 +1,7 @@
 import type { Service } from '../../cluster/api/objects.ts';
 import type { DevloopError } from '../../errors.ts';
-import { discover, type Target } from '../../operator/discover.ts';
+import { discover } from '../../operator/discover.ts';
+import type { Target } from '../../operator/target.ts';
 import type { DevloopEvent } from '../../report/events.ts';
 import { type CommandContext, checkoutFactsOf } from '../context/context.ts';
 import type { LocalMachine } from '../context/machine-state.ts';
@@ -35,13 +36,13 @@ export interface Refused {
 export async function discoverOperator({ opened }: DoctorRun): Promise<DiscoveredOperator> {
   const told: DevloopEvent[] = [];
   const refusals: Refused[] = [];
-  const hints = await checkoutFactsOf(opened);
-  const target = await discover(
-    opened.api,
-    opened.wanted,
-    hints,
-    (event) => told.push(event),
-    (error, service) => refusals.push({ error, service }),
-  );
-  return { target, groups: hints.groups, told, refusals };
+  const facts = await checkoutFactsOf(opened);
+  const target = await discover({
+    api: opened.api,
+    names: opened.wanted,
+    facts,
+    emit: (event) => told.push(event),
+    onUnusablePort: (error, service) => refusals.push({ error, service }),
+  });
+  return { target, groups: facts.groups, told, refusals };
 }

@@ -1,7 +1,7 @@
 import type { ClusterApi } from '../../cluster/api/client.ts';
 import { describe, refOf } from '../../cluster/api/kinds.ts';
 import { DevloopError } from '../../errors.ts';
-import type { Target } from '../../operator/discover.ts';
+import type { Target } from '../../operator/target.ts';
 import { type Check, type Finding, standingOn } from './check.ts';
 import type { DiscoveredOperator } from './operator.ts';
 import { ownerFinding, type Policy } from './owner-policy.ts';

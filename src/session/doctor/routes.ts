@@ -1,6 +1,6 @@
 import { neededFor } from '../../cluster/api/permissions.ts';
 import { DevloopError } from '../../errors.ts';
-import type { Target, TargetService } from '../../operator/discover.ts';
+import type { Target, TargetService } from '../../operator/target.ts';
 import type { DevloopEvent } from '../../report/events.ts';
 import { namespacesOf } from '../context/holders.ts';
 import { newSessionId } from '../context/machine-state.ts';

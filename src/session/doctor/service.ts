@@ -1,7 +1,7 @@
 import { sessionOf } from '../../cluster/marks/marks.ts';
 import { assertTakeable } from '../../cluster/takeover/service.ts';
 import { DevloopError } from '../../errors.ts';
-import type { TargetService } from '../../operator/discover.ts';
+import type { TargetService } from '../../operator/target.ts';
 import { servicePort } from '../../operator/workload.ts';
 import { type Check, type Finding, findingOf, NotChecked, standingOn } from './check.ts';
 import type { DiscoveredOperator } from './operator.ts';

@@ -6,7 +6,7 @@ import { isReadySlice } from '../../cluster/takeover/endpoints.ts';
 import { createProber } from '../../cluster/takeover/probe.ts';
 import { slicesOf } from '../../cluster/takeover/service.ts';
 import { noCheckoutFacts } from '../../operator/sources.ts';
-import { listCandidates } from '../../operator/webhooks.ts';
+import { listWebhookServices } from '../../operator/webhooks.ts';
 import { LANGUAGE, probeUntil } from '../route/proof.ts';
 
 const LIMIT_MS = 10_000;
@@ -21,11 +21,10 @@ export async function waitUntilAnswering(
   services: ObjectRef[],
   signal: AbortSignal,
 ): Promise<void> {
-  const candidates = await listCandidates(api, noCheckoutFacts()).catch(() => []);
+  const webhooks = await listWebhookServices(api, noCheckoutFacts()).catch(() => []);
   await Promise.allSettled(
     services.map(async (ref) => {
-      const call = candidates.find((one) => one.namespace === ref.namespace && one.service === ref.name)
-        ?.calls[0];
+      const call = webhooks.find((one) => one.namespace === ref.namespace && one.name === ref.name)?.calls[0];
       const service = await api.get<Service>(ref);
       if (call === undefined || service === undefined) return;
       if (!(await hasReadyPods(api, service))) return;

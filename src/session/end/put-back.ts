@@ -1,7 +1,7 @@
 import type { ClusterApi } from '../../cluster/api/client.ts';
 import type { Supervisor } from '../../controller/supervisor.ts';
 import { DevloopError, messageOf } from '../../errors.ts';
-import type { Target } from '../../operator/discover.ts';
+import type { Target } from '../../operator/target.ts';
 import { namespacesOf } from '../context/holders.ts';
 import type { Io } from '../context/options.ts';
 import { IN_A_ROW, probeUntil, serviceProber } from '../route/proof.ts';

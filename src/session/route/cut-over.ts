@@ -5,7 +5,7 @@ import { moveEndpoints, swapSelector, takeService } from '../../cluster/takeover
 import { DevloopError, messageOf, originOf } from '../../errors.ts';
 import type { KeyPairs } from '../../local/key-pairs.ts';
 import { hostPort } from '../../machine/addresses.ts';
-import type { TargetService } from '../../operator/discover.ts';
+import type { TargetService } from '../../operator/target.ts';
 import type { DevloopEvent } from '../../report/events.ts';
 import { notReached } from './not-reached.ts';
 import { IN_A_ROW, type Proof, probeUntil, serviceProber } from './proof.ts';

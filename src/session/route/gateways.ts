@@ -1,6 +1,6 @@
 import { DevloopError } from '../../errors.ts';
 import { type Gateway, startGateway } from '../../gateway/gateway.ts';
-import type { Target } from '../../operator/discover.ts';
+import type { Target } from '../../operator/target.ts';
 import type { Emit } from '../../report/events.ts';
 import { isOwn } from '../../route/direct.ts';
 

@@ -6,7 +6,7 @@ import { placementOf, RELAY_IMAGE, relayLabels, relayPorts } from '../../cluster
 import { networkPolicyNotices } from '../../cluster/relay/network-policies.ts';
 import { keepRelay, type Relay } from '../../cluster/relay/watch.ts';
 import { removeRelays } from '../../cluster/takeover/restore.ts';
-import type { TargetService } from '../../operator/discover.ts';
+import type { TargetService } from '../../operator/target.ts';
 import { PROTOCOL, relayConfig } from '../../route/relay/config.ts';
 import type { Route } from '../../route/route.ts';
 import { type Gateways, startGateways } from './gateways.ts';

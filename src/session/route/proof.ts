@@ -13,7 +13,7 @@ import {
 } from '../../cluster/takeover/probe.ts';
 import { probePath, readProbe } from '../../gateway/probe.ts';
 import { hostPort } from '../../machine/addresses.ts';
-import type { TargetService } from '../../operator/discover.ts';
+import type { TargetService } from '../../operator/target.ts';
 import type { RouteTarget } from '../../route/route.ts';
 import { createLeading, probeService, removeProbeService } from './probe-service.ts';
 import type { OpenRoute, Routing } from './routing.ts';

@@ -1,6 +1,6 @@
 import type { ClusterApi } from '../../cluster/api/client.ts';
 import type { RouteChoice } from '../../config/route-choice.ts';
-import type { Target } from '../../operator/discover.ts';
+import type { Target } from '../../operator/target.ts';
 import type { Emit } from '../../report/events.ts';
 import type { Route } from '../../route/route.ts';
 import type { CommandContext } from '../context/context.ts';

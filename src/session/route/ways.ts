@@ -8,7 +8,7 @@ import {
   relayPermissions,
 } from '../../cluster/api/permissions.ts';
 import type { RouteChoice } from '../../config/route-choice.ts';
-import type { Target } from '../../operator/discover.ts';
+import type { Target } from '../../operator/target.ts';
 import { namespacesOf } from '../context/holders.ts';
 import { nameOf, type Way } from './routing.ts';
 

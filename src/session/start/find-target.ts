@@ -1,7 +1,8 @@
 import { ApiError } from '../../cluster/api/errors.ts';
 import { assertTakeable } from '../../cluster/takeover/service.ts';
 import type { RouteChoice } from '../../config/route-choice.ts';
-import { discover, type Target } from '../../operator/discover.ts';
+import { discover } from '../../operator/discover.ts';
+import type { Target } from '../../operator/target.ts';
 import type { Emit } from '../../report/events.ts';
 import { usableAddress } from '../../route/direct.ts';
 import { type CommandContext, checkoutFactsOf } from '../context/context.ts';
@@ -23,15 +24,15 @@ export async function findTarget(
   const { api } = opened;
   const { choice, address: named } = routeSettings(options, opened);
   const address = choice === 'relay' ? undefined : named;
-  const hints = checkoutFactsOf(opened);
+  const facts = checkoutFactsOf(opened);
   const look = (emit: Emit): Promise<Target> =>
-    withPermissionList(opened, choice, () => discover(api, opened.wanted, hints, emit));
+    withPermissionList(opened, choice, () => discover({ api, names: opened.wanted, facts, emit }));
   const target = await look(io.emit);
   if (address !== undefined) usableAddress(address);
   for (const { service } of target.services) assertTakeable(service, address);
   if (target.services.length === 0 && target.deployment === undefined)
     io.emit({ type: 'note', message: NOTHING_THERE });
-  const { paths: sourcePaths } = await hints;
+  const { paths: sourcePaths } = await facts;
   const rights = await rightsFor(api, target, choice);
   const ways = permittedWays(api, rights);
   for (const note of untried(rights)) io.emit({ type: 'note', message: note });

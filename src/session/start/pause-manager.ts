@@ -1,6 +1,6 @@
 import type { ClusterApi } from '../../cluster/api/client.ts';
 import { quiet, waitUntilGone, waitUntilTold } from '../../cluster/takeover/pause/deployment.ts';
-import type { Target } from '../../operator/discover.ts';
+import type { Target } from '../../operator/target.ts';
 import type { Emit } from '../../report/events.ts';
 
 /** The in-cluster manager on its way out. */

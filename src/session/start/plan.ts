@@ -1,6 +1,6 @@
 import { describe } from '../../cluster/api/kinds.ts';
 import { REPLICAS_LABEL } from '../../cluster/marks/marks.ts';
-import type { Target } from '../../operator/discover.ts';
+import type { Target } from '../../operator/target.ts';
 import type { ChangeAction, ObjectName } from '../../report/events.ts';
 import { leasesOf } from '../context/holders.ts';
 import { nameOf, type Way } from '../route/routing.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Container, Deployment } from '../../../src/cluster/api/objects.ts';
 import { planMounts, writeNeededFiles } from '../../../src/local/mounts.ts';
-import type { Target } from '../../../src/operator/discover.ts';
+import type { Target } from '../../../src/operator/target.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
 
@@ -36,7 +36,6 @@ async function plan(config: string) {
   const target = {
     services: [],
     namespace: NAMESPACE,
-    evidence: [],
     deployment: { object: object as unknown as Deployment, container },
   } as unknown as Target;
   const files = { directory, keyPairDirectory: join(directory, 'certs') };

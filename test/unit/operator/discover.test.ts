@@ -7,14 +7,16 @@ import type {
 } from '../../../src/cluster/api/objects.ts';
 import { quiet } from '../../../src/cluster/takeover/pause/deployment.ts';
 import { takeService } from '../../../src/cluster/takeover/service.ts';
-import { discover, type Wanted } from '../../../src/operator/discover.ts';
+import { discover } from '../../../src/operator/discover.ts';
+import type { CheckoutFacts } from '../../../src/operator/sources.ts';
+import type { TargetNames } from '../../../src/operator/target.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { type FakeCluster, refusal } from '../../support/fake-cluster.ts';
-import { clusterWithTable, convert, hints, install } from '../../support/operators.ts';
+import { checkoutFacts, clusterWithTable, convert, install } from '../../support/operators.ts';
 
 let cluster: FakeCluster;
-const find = (checkout: ReturnType<typeof hints>, wanted: Partial<Wanted> = {}) =>
-  discover(cluster.api, { services: [], ...wanted }, checkout, () => {});
+const find = (facts: CheckoutFacts, named: Partial<TargetNames> = {}) =>
+  discover({ api: cluster.api, names: { services: [], ...named }, facts, emit: () => {} });
 const names = (target: Awaited<ReturnType<typeof find>>) => ({
   services: target.services
     .map(({ service }) => `${service.metadata.namespace}/${service.metadata.name}`)
@@ -22,7 +24,7 @@ const names = (target: Awaited<ReturnType<typeof find>>) => ({
   deployment: target.deployment?.object.metadata.name,
 });
 
-const shop = hints(
+const shop = checkoutFacts(
   ['shop.example.com'],
   ['/mutate-shop-example-com-v1-order', '/validate-shop-example-com-v1-order'],
   ['shop'],
@@ -40,7 +42,7 @@ beforeEach(() => {
   cluster = clusterWithTable();
 });
 
-describe('the right operator', () => {
+describe('the operator of the checkout', () => {
   it.each([
     [
       'kubebuilder v2/v3',
@@ -79,7 +81,7 @@ describe('the right operator', () => {
     });
   });
 
-  it('is found by paths of a group below x-k8s.io, which is no group of Kubernetes itself', async () => {
+  it('is found by paths of a group below x-k8s.io, which is for projects', async () => {
     const webhooks = [{ path: '/mutate-kueue-x-k8s-io-v1beta1-workload', group: 'kueue.x-k8s.io' }];
     install(cluster, {
       namespace: 'kueue-system',
@@ -87,12 +89,12 @@ describe('the right operator', () => {
       deployment: 'kueue-controller-manager',
       webhooks,
     });
-    expect(names(await find(hints(['kueue.x-k8s.io'], [webhooks[0]!.path], ['fork']))).deployment).toBe(
-      'kueue-controller-manager',
-    );
+    expect(
+      names(await find(checkoutFacts(['kueue.x-k8s.io'], [webhooks[0]!.path], ['fork']))).deployment,
+    ).toBe('kueue-controller-manager');
   });
 
-  it('carries 13 webhooks and the conversion on one Service as one Service with one port', async () => {
+  it('with 13 webhooks and a conversion on one Service has one Service with one port', async () => {
     const many = Array.from({ length: 13 }, (_, index) => ({
       path: `/validate-shop-example-com-v1-kind${index}`,
       group: 'shop.example.com',
@@ -104,7 +106,7 @@ describe('the right operator', () => {
       webhooks: many,
     });
     convert(cluster, 'orders', 'shop.example.com', 'shop-system', 'shop-webhook-service');
-    const target = await find(hints(['shop.example.com'], [], ['shop']));
+    const target = await find(checkoutFacts(['shop.example.com'], [], ['shop']));
     expect(target.services).toHaveLength(1);
     expect(target.services[0]!.calls).toHaveLength(14);
     expect(target.services[0]!.ports).toEqual([{ name: '', port: 443, targetPort: 9443 }]);
@@ -119,12 +121,12 @@ describe('the right operator', () => {
       webhooks: [],
     });
     convert(cluster, 'orders', 'shop.example.com', 'shop-system', 'shop-webhook-service');
-    expect(names(await find(hints(['shop.example.com'], [], ['other']))).deployment).toBe(
+    expect(names(await find(checkoutFacts(['shop.example.com'], [], ['other']))).deployment).toBe(
       'shop-controller-manager',
     );
   });
 
-  it('brings all its Services along, each with its ports', async () => {
+  it('has all its Services, each with its ports', async () => {
     install(cluster, {
       namespace: 'shop-system',
       service: 'shop-webhook-service',
@@ -147,7 +149,7 @@ describe('the right operator', () => {
     );
   });
 
-  it('is still found, with its Deployment, when a dead session has taken the selector away', async () => {
+  it('is still found, with its Deployment, after a dead session removed the selector', async () => {
     install(cluster, {
       namespace: 'shop-system',
       service: 'shop-webhook-service',
@@ -170,7 +172,7 @@ describe('the right operator', () => {
 describe('a foreign operator', () => {
   const refused = { code: 'target.no-webhook' };
 
-  it('is not taken for a checkout whose own operator is not deployed', async () => {
+  it('is not matched to a checkout whose own operator is not deployed', async () => {
     install(cluster, certManager);
     await expect(find(shop)).rejects.toMatchObject({
       ...refused,
@@ -188,27 +190,27 @@ describe('a foreign operator', () => {
     ["knative's configuration", '/config-validation'],
     ['an injector', '/inject'],
     ['Pods', '/mutate-pods'],
-  ])('is not taken because of a path that many serve: %s', async (_name, path) => {
+  ])('is not matched by a path that many operators serve: %s', async (_name, path) => {
     install(cluster, {
       namespace: 'observability',
       service: 'otel-webhook',
       deployment: 'otel',
       webhooks: [{ path, group: '' }],
     });
-    await expect(find(hints(['shop.example.com'], [path], ['shop']))).rejects.toMatchObject(refused);
+    await expect(find(checkoutFacts(['shop.example.com'], [path], ['shop']))).rejects.toMatchObject(refused);
   });
 
-  it('is found by such a path when it is also named like the checkout', async () => {
+  it('is matched by such a path if its name also matches the checkout', async () => {
     install(cluster, {
       namespace: 'shop-system',
       service: 'webhook',
       deployment: 'shop',
       webhooks: [{ path: '/mutate-v1-pod', group: '' }],
     });
-    expect(names(await find(hints([], ['/mutate-v1-pod'], ['shop']))).deployment).toBe('shop');
+    expect(names(await find(checkoutFacts([], ['/mutate-v1-pod'], ['shop']))).deployment).toBe('shop');
   });
 
-  it('is not taken because it has a rule for a group of this checkout', async () => {
+  it('is not matched by a rule for a group of this checkout', async () => {
     install(cluster, {
       namespace: 'kyverno',
       service: 'kyverno-svc',
@@ -218,7 +220,7 @@ describe('a foreign operator', () => {
     await expect(find(shop)).rejects.toMatchObject(refused);
   });
 
-  it('of the same family in the same namespace is left alone', async () => {
+  it('of the same family in the same namespace is not matched', async () => {
     const labels = (app: string) => ({ app });
     install(cluster, {
       namespace: 'tekton',
@@ -234,13 +236,13 @@ describe('a foreign operator', () => {
       labels: labels('t'),
       webhooks: [{ path: '/defaulting', group: 'triggers.tekton.dev' }],
     });
-    expect(names(await find(hints(['triggers.tekton.dev'], ['/defaulting'], ['triggers'])))).toEqual({
+    expect(names(await find(checkoutFacts(['triggers.tekton.dev'], ['/defaulting'], ['triggers'])))).toEqual({
       services: ['tekton/tekton-triggers-webhook'],
       deployment: 'tekton-triggers-webhook',
     });
   });
 
-  it('whose Deployment another Service of the same checkout leads to is left out, so that each take-over is of one manager', async () => {
+  it('of the same checkout, but with another Deployment, is left out, since a session takes over one manager', async () => {
     install(cluster, {
       namespace: 'platform',
       service: 'shop-webhook-service',
@@ -255,7 +257,7 @@ describe('a foreign operator', () => {
       labels: { app: 'billing' },
       webhooks: [{ path: '/validate-billing-example-com-v1-invoice', group: 'billing.example.com' }],
     });
-    const both = hints(
+    const both = checkoutFacts(
       ['shop.example.com', 'billing.example.com'],
       [...shop.paths, '/validate-billing-example-com-v1-invoice'],
       ['platform'],
@@ -266,7 +268,7 @@ describe('a foreign operator', () => {
     });
   });
 
-  it('installed twice is for the user to choose, even where one carries the name of the checkout', async () => {
+  it('that is installed twice is ambiguous, even if one installation has the name of the checkout', async () => {
     install(cluster, {
       namespace: 'shop-system',
       service: 'shop-webhook-service',
@@ -312,17 +314,17 @@ describe('the Deployment behind a Service', () => {
     volumes: [{ name: 'cert', secret: { secretName: 'webhook-server-cert' } }],
   };
 
-  it('is the one of the same prefix when the old scaffold label selects two', async () => {
+  it('has the same prefix when the old scaffold label selects two', async () => {
     twoManagers(mounting, mounting);
     expect(names(await find(shop)).deployment).toBe('db-controller-manager');
   });
 
-  it('is the one of the same prefix, even if only the other one mounts a Secret', async () => {
+  it('has the same prefix, even if only the other one mounts a Secret', async () => {
     twoManagers({}, mounting);
     expect(names(await find(shop)).deployment).toBe('db-controller-manager');
   });
 
-  it('is the one that mounts a Secret when the names say nothing', async () => {
+  it('is the one that mounts a Secret when the names do not differ', async () => {
     install(cluster, {
       namespace: 'ops',
       service: 'webhook-service',
@@ -334,7 +336,7 @@ describe('the Deployment behind a Service', () => {
     expect(names(await find(shop)).deployment).toBe('controller-manager');
   });
 
-  it('is asked for when nothing tells two apart', async () => {
+  it('is ambiguous when nothing distinguishes two', async () => {
     install(cluster, {
       namespace: 'ops',
       service: 'webhook-service',
@@ -353,7 +355,7 @@ describe('the Deployment behind a Service', () => {
     expect(names(await find(shop, { deployment: 'b-controller' })).deployment).toBe('b-controller');
   });
 
-  it('gives its manager container, not the proxy of the metrics on the same Service', async () => {
+  it('has the container of its manager, not the metrics proxy on the same Service', async () => {
     install(cluster, {
       namespace: 'shop-system',
       service: 'shop',
@@ -379,7 +381,7 @@ describe('the Deployment behind a Service', () => {
 });
 
 describe('an operator without webhooks', () => {
-  const bare = (...names: string[]) => ({ ...hints([], [], names), declaresWebhooks: false });
+  const bare = (...names: string[]) => ({ ...checkoutFacts([], [], names), declaresWebhooks: false });
   const deploy = (
     name: string,
     namespace: string,
@@ -401,29 +403,29 @@ describe('an operator without webhooks', () => {
     ['kubebuilder', 'shop-controller-manager', 'shop-system', 'controller:latest', {}],
     ['a Helm chart', 'shop', 'default', 'ghcr.io/acme/shop:v1', { 'app.kubernetes.io/name': 'shop' }],
     ['a registry with a port', 'shop', 'tools', 'localhost:5000/acme/shop@sha256:abc', {}],
-  ])('is found by its name and one more sign: %s', async (_layout, name, namespace, image, labels) => {
+  ])('is found by its name and another sign: %s', async (_layout, name, namespace, image, labels) => {
     deploy('web', 'prod', 'nginx');
     deploy(name, namespace, image, labels);
     expect(names(await find(bare('shop'))).deployment).toBe(name);
   });
 
   it.each([
-    ['whose name merely starts alike', 'shop-frontend', 'prod', 'acme/frontend'],
-    ['whose name alone is the same', 'shop', 'prod', 'acme/storefront'],
-    ['in a namespace that is named alike', 'postgres', 'shop-system', 'postgres'],
+    ['whose name only begins the same way', 'shop-frontend', 'prod', 'acme/frontend'],
+    ['that has the same name and no other sign', 'shop', 'prod', 'acme/storefront'],
+    ['that only has a matching namespace', 'postgres', 'shop-system', 'postgres'],
   ])('is not a Deployment %s', async (_name, deployment, namespace, image) => {
     deploy(deployment, namespace, image);
     expect((await find(bare('shop'))).deployment).toBeUndefined();
   });
 
-  it('is not the workload that it manages, which has no account of its own', async () => {
+  it('is not a workload that it manages, which has no ServiceAccount of its own', async () => {
     deploy('redis', 'prod', 'redis:8', { 'app.kubernetes.io/name': 'redis' }, '');
     expect((await find(bare('redis'))).deployment).toBeUndefined();
   });
 });
 
-describe('what is named', () => {
-  it('but does not exist is said, with the configuration that calls it', async () => {
+describe('what the user named', () => {
+  it('is not found if it does not exist; the error names the configuration that calls it', async () => {
     install(cluster, { namespace: 'shop-system', service: 'shop-webhook-service', webhooks: shopWebhooks });
     cluster.drop('Service', 'shop-webhook-service', 'shop-system');
     await expect(find(shop)).rejects.toMatchObject({
@@ -436,13 +438,13 @@ describe('what is named', () => {
     });
   });
 
-  it('can be a Service that nothing calls yet: its first port counts', async () => {
+  it('can be a Service that no webhook calls yet: its first port counts', async () => {
     install(cluster, { namespace: 'new', service: 'webhook-service', deployment: 'manager', webhooks: [] });
     const target = await find(shop, { services: ['new/webhook-service'] });
     expect(target.services[0]).toMatchObject({ calls: [], ports: [{ port: 443, targetPort: 9443 }] });
   });
 
-  it('can be a bare name in another namespace when only one Service has it', async () => {
+  it('can be a bare name in another namespace if only one Service has it', async () => {
     install(cluster, {
       namespace: 'shop-system',
       service: 'shop-webhook-service',
@@ -456,7 +458,7 @@ describe('what is named', () => {
 });
 
 describe('ports', () => {
-  it('that a webhook calls but the Service lacks, and names that no container declares, are refused', async () => {
+  it('that the Service lacks, or names that no container declares, are errors', async () => {
     install(cluster, {
       namespace: 's',
       service: 'x',
@@ -481,18 +483,24 @@ describe('ports', () => {
   });
 });
 
-it('goes on without the ports that cannot be right, for whoever takes the refusal', async () => {
+it('goes on without an unusable port if the caller handles the error', async () => {
   const ports = [{ port: 8443, targetPort: 9443 }];
   install(cluster, { namespace: 's', service: 'x', deployment: 'x', webhooks: shopWebhooks, ports });
   const refused: string[] = [];
   const refuse = (error: Error): void => void refused.push(error.message);
-  const target = await discover(cluster.api, { services: [] }, shop, () => {}, refuse);
+  const target = await discover({
+    api: cluster.api,
+    names: { services: [] },
+    facts: shop,
+    emit: () => {},
+    onUnusablePort: refuse,
+  });
   expect(refused).toEqual([expect.stringContaining('no port 443')]);
   expect(names(target)).toEqual({ services: ['s/x'], deployment: 'x' });
   expect(target.services[0]!.ports).toEqual([]);
 });
 
-it('warns of an API that the Pods of the manager serve, and of no other', async () => {
+it('warns of an API that the Pods of the manager serve, and of no others', async () => {
   install(cluster, { namespace: 's', service: 'x', deployment: 'x', webhooks: shopWebhooks });
   install(cluster, { namespace: 's', service: 'y', deployment: 'y', webhooks: [], labels: { app: 'y' } });
   const apis = [
@@ -504,20 +512,20 @@ it('warns of an API that the Pods of the manager serve, and of no other', async 
   for (const [name, service] of apis)
     cluster.put<ApiService>('APIService', { metadata: { name }, spec: service ? { service } : {} });
   const warnings: string[] = [];
-  const hear = (event: DevloopEvent): void => {
+  const emit = (event: DevloopEvent): void => {
     if (event.type === 'warning') warnings.push(event.message);
   };
-  await discover(cluster.api, { services: [] }, shop, hear);
-  expect(warnings).toEqual([expect.stringContaining('(APIService v1.own)')]);
+  await discover({ api: cluster.api, names: { services: [] }, facts: shop, emit });
+  expect(warnings).toEqual([expect.stringContaining('APIService v1.own,')]);
   cluster.hook.before = (verb, what) => {
     if (verb === 'list' && what.startsWith('APIService')) throw refusal(403, 'Forbidden');
   };
   warnings.length = 0;
-  await discover(cluster.api, { services: [] }, shop, hear);
+  await discover({ api: cluster.api, names: { services: [] }, facts: shop, emit });
   expect(warnings).toEqual([]);
 });
 
-it('ignores the webhook configuration of a probe, and webhooks at a URL', async () => {
+it('ignores the webhook configuration of a probe, and webhooks that are configured by URL', async () => {
   cluster.put<WebhookConfiguration>('ValidatingWebhookConfiguration', {
     metadata: { name: 'devloop-probe-1', labels: { 'devloop.dev/session': 's1' } },
     webhooks: [
@@ -530,6 +538,6 @@ it('ignores the webhook configuration of a probe, and webhooks at a URL', async 
   });
   await expect(find(shop)).rejects.toMatchObject({
     code: 'target.no-webhook',
-    message: expect.stringContaining('Webhook Services there: none'),
+    message: expect.not.stringContaining('a/b'),
   });
 });

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { Container, Deployment, Service, Volume } from '../../../src/cluster/api/objects.ts';
 import { isControllerSlice, ourEndpoints, ourSlice } from '../../../src/cluster/takeover/endpoints.ts';
 import { assertTakeable } from '../../../src/cluster/takeover/service.ts';
-import type { Target } from '../../../src/operator/discover.ts';
 import { expandArguments, readPodEnvironment } from '../../../src/operator/environment.ts';
 import { certificateCandidates, namedMounts, unmountedCandidates } from '../../../src/operator/mounts.ts';
+import type { Target } from '../../../src/operator/target.ts';
 import { certificateMounts, isSelectedBy, mountsOf } from '../../../src/operator/workload.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
 
@@ -29,7 +29,6 @@ function manager(
 const target = (deployment: ReturnType<typeof manager>): Target => ({
   services: [],
   namespace: 'shop',
-  evidence: [],
   deployment,
 });
 const secret = (name: string, secretName: string): Volume => ({ name, secret: { secretName } });

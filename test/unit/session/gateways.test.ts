@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { TargetService } from '../../../src/operator/discover.ts';
+import type { TargetService } from '../../../src/operator/target.ts';
 import { startGateways } from '../../../src/session/route/gateways.ts';
 
 it('says so where the ports that follow the wanted one are not enough', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Deployment, Service } from '../../../src/cluster/api/objects.ts';
-import type { Target } from '../../../src/operator/discover.ts';
+import type { Target } from '../../../src/operator/target.ts';
 import { objectText } from '../../../src/report/text.ts';
 import {
   type Planned,
@@ -27,9 +27,8 @@ const target = (
   services = [service('shop', 'hook'), service('till', 'hook')],
 ): Target => ({
   namespace: 'shop',
-  services: services.map((one) => ({ service: one, serverName: '', calls: [], ports: [] })),
+  services: services.map((one) => ({ service: one, serverName: '', calls: [], ports: [], source: '' })),
   deployment: { object, container: { name: 'manager' }, source: '' },
-  evidence: [],
 });
 const objects = (planned: Planned[]): string[] => planned.map(({ object }) => objectText(object));
 

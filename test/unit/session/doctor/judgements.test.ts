@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../../src/cluster/api/errors.ts';
+import type { ObjectRef } from '../../../../src/cluster/api/kinds.ts';
 import type { Deployment, EndpointSlice, Pod, Service } from '../../../../src/cluster/api/objects.ts';
 import type { Permission } from '../../../../src/cluster/api/permissions.ts';
-import type { TargetService } from '../../../../src/operator/discover.ts';
+import type { TargetService } from '../../../../src/operator/target.ts';
 import type { DevloopEvent } from '../../../../src/report/events.ts';
 import { certificateFinding } from '../../../../src/session/doctor/certificate.ts';
 import { type Finding, NotChecked } from '../../../../src/session/doctor/check.ts';
@@ -27,11 +28,12 @@ const called = (rest: Partial<TargetService> = {}): TargetService => ({
   serverName: NAME,
   calls: [],
   ports: [{ name: '', port: 443, targetPort: 9443 }],
+  source: '',
   ...rest,
 });
 
 describe('the target', () => {
-  const nothing = { services: [], namespace: 'shop', evidence: [] };
+  const nothing = { services: [], namespace: 'shop' };
   const operator = (told: DevloopEvent[], services = [called()]) =>
     targetFinding({ target: { ...nothing, services }, groups: new Set(), told, refusals: [] });
 
@@ -128,7 +130,9 @@ describe('the certificate', () => {
   const other = issue({ ca: true, subject: '/CN=other' });
   const pair = issue({ issuer: ca, names: [NAME] });
   const bundle = (one: { certificate: string }) => Buffer.from(one.certificate).toString('base64');
-  const call = (from: string, caBundle: string) => ({ from, caBundle, path: '/', port: 443, groups: [] });
+  const validating: ObjectRef = { kind: 'ValidatingWebhookConfiguration', name: 'a' };
+  const mutating: ObjectRef = { kind: 'MutatingWebhookConfiguration', name: 'b' };
+  const call = (from: ObjectRef, caBundle: string) => ({ from, caBundle, path: '/', port: 443, groups: [] });
   const facts = {
     names: [NAME],
     notBefore: now,
@@ -140,7 +144,7 @@ describe('the certificate', () => {
     certificateFinding(called({ calls }), { pair, facts, secret }, { renewal, told, now });
 
   it('is good where every caBundle fits', () => {
-    const found = judge([call('Validating a', bundle(ca)), call('Mutating b', bundle(ca))]);
+    const found = judge([call(validating, bundle(ca)), call(mutating, bundle(ca))]);
     expect(found).toMatchObject({
       verdict: 'ok',
       answer: expect.stringContaining('all that call it'),
@@ -148,22 +152,25 @@ describe('the certificate', () => {
   });
 
   it('is doubtful where one caBundle does not', () => {
-    const found = judge([call('Validating a', bundle(ca)), call('Mutating b', bundle(other))]);
+    const found = judge([call(validating, bundle(ca)), call(mutating, bundle(other))]);
     expect(found).toMatchObject({
       verdict: 'warn',
-      answer: expect.stringMatching(/^Mutating b will not accept it: it does not chain/),
+      answer: expect.stringMatching(/^MutatingWebhookConfiguration b will not accept it: it does not chain/),
       hint: 'kubectl -n shop describe certificate serving',
     });
   });
 
   it('is doubtful where one caBundle is empty and others are not', () => {
-    const found = judge([call('Validating a', bundle(ca)), call('Mutating b', '')]);
-    expect(found).toMatchObject({ verdict: 'warn', answer: expect.stringContaining('Mutating b') });
-    expect(judge([call('Mutating b', '')]).verdict).toBe('ok');
+    const found = judge([call(validating, bundle(ca)), call(mutating, '')]);
+    expect(found).toMatchObject({
+      verdict: 'warn',
+      answer: expect.stringContaining('MutatingWebhookConfiguration b'),
+    });
+    expect(judge([call(mutating, '')]).verdict).toBe('ok');
   });
 
   it('is doubtful where its renewal is overdue, or something was warned of', () => {
-    const calls = [call('Validating a', bundle(ca))];
+    const calls = [call(validating, bundle(ca))];
     expect(judge(calls, new Date('2026-05-31T00:00:00Z')).answer).toContain('should have renewed it');
     expect(judge(calls, new Date('2026-06-02T00:00:00Z')).verdict).toBe('ok');
     expect(judge(calls, undefined, [{ type: 'warning', message: 'soon' }]).verdict).toBe('warn');

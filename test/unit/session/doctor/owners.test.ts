@@ -67,10 +67,9 @@ describe('who owns an object is seen', () => {
       spec: { selector: {}, template: { spec: { containers: [] } } },
     };
     const target = {
-      services: [{ service, serverName: '', calls: [], ports: [] }],
+      services: [{ service, serverName: '', calls: [], ports: [], source: '' }],
       deployment: { object, container: { name: 'm' }, source: '' },
       namespace: 'shop',
-      evidence: [],
     };
     expect(groupByOwner(target)).toMatchObject([
       { objects: ['Service shop/hook', 'Deployment shop/manager'] },

@@ -1,0 +1,122 @@
+import { describe } from '../cluster/api/kinds.ts';
+import type { Container, Deployment, Service, ServicePort } from '../cluster/api/objects.ts';
+import { DevloopError } from '../errors.ts';
+import type { Emit } from '../report/events.ts';
+import { callersOf, type WebhookCall, type WebhookService } from './webhooks.ts';
+import { servicePort, targetPortOf } from './workload.ts';
+
+/** What the user named; everything else is discovered. */
+export interface TargetNames {
+  /** `[namespace/]name` */
+  services: string[];
+  /** `[namespace/]name` */
+  deployment?: string | undefined;
+  namespace?: string | undefined;
+}
+
+/** The part of an operator that one session takes over: the webhook Services of one manager, and its Deployment. */
+export interface Target {
+  services: TargetService[];
+  /** Absent where no Deployment was found: then nothing is paused. */
+  deployment?: TargetDeployment;
+  namespace: string;
+}
+
+export interface TargetService {
+  service: Service;
+  /** `<service>.<namespace>.svc`: the name that kube-apiserver verifies, and sends as SNI. */
+  serverName: string;
+  calls: WebhookCall[];
+  /** The ports that webhooks call; `name` is '' for a port without one, `targetPort` the number in the Pod. */
+  ports: { name: string; port: number; targetPort: number }[];
+  /** How it was found, for people. */
+  source: string;
+}
+
+/** The in-cluster manager: paused while the controller runs here, which gets its arguments and environment. */
+export interface TargetDeployment {
+  object: Deployment;
+  /** The container that the manager runs in. */
+  container: Container;
+  /** How it was found, for people. */
+  source: string;
+}
+
+/** A webhook Service as it was chosen and read, before its ports are resolved. */
+export interface ChosenService {
+  webhooks: WebhookService;
+  service: Service;
+  source: string;
+}
+
+/** Receives the error for a port that cannot be used. If it returns, the Service goes without that port. */
+export type OnUnusablePort = (error: DevloopError, service: Service) => void;
+
+export function targetService(
+  { webhooks: { calls }, service, source }: ChosenService,
+  deployment: TargetDeployment | undefined,
+  onUnusablePort: OnUnusablePort,
+): TargetService {
+  const called = [...new Set(calls.map((call) => call.port))];
+  const numbers =
+    called.length > 0 ? called : (service.spec.ports ?? []).slice(0, 1).map((port) => port.port);
+  const { namespace = '', name } = service.metadata;
+  const ports = numbers.flatMap((number) => {
+    const port = servicePort(service, number);
+    const targetPort = port && targetPortOf(port, deployment?.object);
+    if (port !== undefined && targetPort !== undefined)
+      return [{ name: port.name ?? '', port: number, targetPort }];
+    const error = port ? undeclaredPort(service, port, deployment) : missingPort(service, number, calls);
+    onUnusablePort(error, service);
+    return [];
+  });
+  return { service, serverName: `${name}.${namespace}.svc`, calls, ports, source };
+}
+
+function missingPort({ metadata }: Service, number: number, calls: WebhookCall[]): DevloopError {
+  const { namespace, name } = metadata;
+  const caller = calls.find((call) => call.port === number)!.from;
+  return new DevloopError(
+    'service.unsupported',
+    `Service ${namespace}/${name} has no port ${number}, but ${describe(caller)} calls that port.`,
+    { hint: `kubectl -n ${namespace} get service ${name} -o yaml` },
+  );
+}
+
+function undeclaredPort(
+  { metadata }: Service,
+  port: ServicePort,
+  deployment: TargetDeployment | undefined,
+): DevloopError {
+  const where = deployment ? `Deployment ${deployment.object.metadata.name}` : 'any Deployment';
+  return new DevloopError(
+    'service.unsupported',
+    `Port ${port.port} of Service ${metadata.namespace}/${metadata.name} has the targetPort "${port.targetPort}", which no container of ${where} declares.`,
+    { hint: 'Declare the port in the Deployment, or name another Deployment with --deployment.' },
+  );
+}
+
+export function reportTarget({ services, deployment }: Target, emit: Emit): void {
+  for (const service of services) reportService(service, emit);
+  if (deployment === undefined) return;
+  const { metadata } = deployment.object;
+  const value = `${metadata.namespace}/${metadata.name}`;
+  emit({ type: 'discovered', what: 'deployment', value, source: deployment.source });
+}
+
+function reportService({ service, calls, ports, source }: TargetService, emit: Emit): void {
+  const value = `${service.metadata.namespace}/${service.metadata.name}`;
+  emit({ type: 'discovered', what: 'service', value, source });
+  if (calls.length > 0) {
+    const count = calls.length === 1 ? '1 call' : `${calls.length} calls`;
+    const callers = callersOf(calls).map(describe).join(', ');
+    emit({ type: 'discovered', what: 'webhooks', value: count, source: callers });
+  }
+  const others = (service.spec.ports ?? []).filter((port) => !ports.some((one) => one.port === port.port));
+  if (others.length === 0) return;
+  const list = others.map((port) => port.name ?? port.port).join(', ');
+  emit({
+    type: 'warning',
+    message: `Service ${value} has ports that no webhook uses (${list}); they are unreachable while devloop takes the Service over.`,
+  });
+}
