@@ -1,26 +1,30 @@
+/** What each exit code means. `--help`, docs/errors.md and the guide are made from this table. */
+export const EXIT_CODES = {
+  0: 'done',
+  1: 'a bug in devloop',
+  2: 'wrong usage or configuration',
+  3: 'cluster unreachable, or access denied',
+  4: 'held by somebody else, or a conflict',
+  5: 'the cluster cannot reach this machine',
+  6: 'the controller does not build or start',
+  7: 'the certificate is unusable',
+  130: 'interrupted, and everything restored',
+} as const;
+
 /**
- * Every failure that a user can meet and do something about. The exit code belongs to the code, so that message and exit
- * code cannot drift apart; docs/errors.md is generated from this table.
- *
- * Exit codes: 0 done, 1 a bug of devloop, 2 wrong usage or configuration, 3 cluster not reachable or access denied, 4 held by
- * somebody else or conflict, 5 no route, 6 controller does not build or start, 7 certificate unusable, 130 interrupted and put back.
+ * Every failure that a user can meet and act on. The exit code belongs to the error code, so that message and exit code cannot
+ * drift apart; docs/errors.md is generated from this table.
  */
 export const CATALOGUE = {
   'usage.invalid': { exit: 2, about: 'A flag or argument is wrong.' },
-  'config.invalid': {
-    exit: 2,
-    about: 'devloop.yaml does not hold what devloop understands. All problems are listed at once.',
-  },
+  'config.invalid': { exit: 2, about: 'devloop.yaml has problems. All of them are listed at once.' },
   'kubeconfig.missing': { exit: 2, about: 'No kubeconfig was found.' },
-  'kubeconfig.invalid': {
-    exit: 2,
-    about: 'The kubeconfig cannot be read, or its context points to nothing.',
-  },
-  'context.unknown': { exit: 2, about: 'The context that was asked for is not in the kubeconfig.' },
+  'kubeconfig.invalid': { exit: 2, about: 'The kubeconfig cannot be read, or its context is incomplete.' },
+  'context.unknown': { exit: 2, about: 'The kubeconfig has no context of the given name.' },
   'cluster.unreachable': { exit: 3, about: 'The API server does not answer.' },
   'cluster.unauthorized': {
     exit: 3,
-    about: 'The API server does not accept the credentials, often an expired token or client certificate.',
+    about: 'The API server does not accept the credentials. Often a token or client certificate has expired.',
   },
   'cluster.forbidden': {
     exit: 3,
@@ -30,42 +34,42 @@ export const CATALOGUE = {
     exit: 3,
     about: 'The API server refused a request for a reason that devloop does not expect.',
   },
-  'target.not-found': { exit: 2, about: 'The Service or Deployment that was named does not exist.' },
+  'target.not-found': { exit: 2, about: 'The given Service or Deployment does not exist.' },
   'target.no-webhook': {
     exit: 2,
-    about: 'This checkout declares webhooks, but no webhook configuration of the cluster calls them.',
+    about: 'This checkout declares webhooks, but no webhook configuration in the cluster calls them.',
   },
   'target.no-operator': {
     exit: 2,
-    about: 'This directory is no checkout of an operator, and none was named.',
+    about: 'This directory is not the checkout of an operator, and no operator was given.',
   },
   'target.ambiguous': {
     exit: 2,
-    about: 'Several operators of the cluster match this checkout equally well.',
+    about: 'Several operators in the cluster match this checkout equally well.',
   },
   'service.unsupported': {
     exit: 2,
     about:
-      'The webhook Service is headless, of type ExternalName, or has no selector, so there is nothing to take over.',
+      'devloop cannot redirect the webhook Service, for example because it is headless or of type ExternalName.',
   },
-  'session.held': { exit: 4, about: 'A live session, here or elsewhere, holds the operator.' },
-  'session.lost': { exit: 4, about: 'Another session took the operator over while this one ran.' },
+  'session.held': { exit: 4, about: 'A live session holds the operator, on this machine or on another one.' },
+  'session.lost': { exit: 4, about: 'Another session took over the operator while this one was running.' },
   'change.conflict': {
     exit: 4,
-    about: 'Somebody else changed an object between read and write, again and again.',
+    about: 'Somebody else kept changing an object while devloop tried to write it.',
   },
   'undo.incomplete': {
     exit: 4,
-    about: 'Something that devloop changed was changed by somebody else since, and was kept as it is.',
+    about: 'Somebody else changed something that devloop had changed, so devloop left it unchanged.',
   },
   'route.none': {
     exit: 5,
     about:
-      'The cluster cannot reach this machine. The answer of kube-apiserver for each way that was tried is shown.',
+      'The cluster cannot reach this machine. The error shows what kube-apiserver answered on each route.',
   },
   'route.address': {
     exit: 2,
-    about: 'The address cannot be used as an endpoint (loopback, link-local, or of the wrong IP family).',
+    about: 'The address cannot be an endpoint: it is loopback, link-local, or of the wrong IP family.',
   },
   'ssh.unreachable': {
     exit: 5,
@@ -73,27 +77,39 @@ export const CATALOGUE = {
   },
   'ssh.host-key': {
     exit: 5,
-    about: 'The SSH host shows a key that known_hosts does not hold, or another one than it holds.',
+    about: "The SSH host's key is not in known_hosts, or differs from the one there.",
   },
   'ssh.auth': { exit: 5, about: 'The SSH host accepts none of the keys, or a passphrase is wrong.' },
   'ssh.forwarding': {
     exit: 5,
-    about: 'The SSH host refuses the port, or listens where the cluster cannot reach it.',
+    about: 'The SSH host refuses to forward the port, or listens where the cluster cannot reach it.',
   },
-  'relay.failed': { exit: 5, about: 'The relay Pod cannot be created, does not start, or is not reachable.' },
-  'port.in-use': { exit: 6, about: 'A port that the controller needs is held by another process.' },
+  'relay.failed': {
+    exit: 5,
+    about: 'The relay Pod cannot be created, does not start, or cannot be reached.',
+  },
+  'port.in-use': { exit: 6, about: 'Another process is using a port that the controller needs.' },
   'controller.no-toolchain': {
     exit: 6,
     about: 'The program that builds the controller (Go) is not installed.',
   },
-  'controller.no-main': { exit: 6, about: 'No main package was found, or several and none stands out.' },
+  'controller.no-main': {
+    exit: 6,
+    about: 'No main package was found, or several were found and none is the obvious one.',
+  },
   'controller.build-failed': { exit: 6, about: 'The first build of the controller failed.' },
-  'controller.exited': { exit: 6, about: 'The controller ended at once.' },
-  'controller.not-ready': { exit: 6, about: 'The controller runs, but does not answer on its webhook port.' },
-  'certificate.not-found': { exit: 7, about: 'No Secret with a key pair for the webhook Service was found.' },
+  'controller.exited': { exit: 6, about: 'The controller exited right after it started.' },
+  'controller.not-ready': {
+    exit: 6,
+    about: 'The controller is running, but does not answer on its webhook port.',
+  },
+  'certificate.not-found': {
+    exit: 7,
+    about: 'No Secret with a key pair for the webhook Service was found.',
+  },
   'certificate.invalid': {
     exit: 7,
-    about: 'The Secret is empty, or certificate and key cannot be read or do not fit together.',
+    about: 'The Secret is empty, or its certificate and key cannot be read or do not match.',
   },
   'certificate.unusable': {
     exit: 7,
@@ -103,18 +119,18 @@ export const CATALOGUE = {
     exit: 7,
     about: 'The key pair cannot be written to the directory where the controller looks for it.',
   },
-  interrupted: { exit: 130, about: 'Interrupted; everything was put back.' },
-} as const satisfies Record<string, { exit: number; about: string }>;
+  interrupted: { exit: 130, about: 'Interrupted. Everything was restored.' },
+} as const satisfies Record<string, { exit: keyof typeof EXIT_CODES; about: string }>;
 
 export type ErrorCode = keyof typeof CATALOGUE;
 
 export interface DevloopErrorOptions {
-  /** The next thing to do, ideally a command to type. */
+  /** What to do next, ideally a command. */
   hint?: string;
   cause?: unknown;
 }
 
-/** An expected failure: something in the world is not as needed. Anything else that is thrown is a bug of devloop. */
+/** An expected failure: something outside devloop is not as it needs to be. Anything else that is thrown is a bug. */
 export class DevloopError extends Error {
   readonly code: ErrorCode;
   readonly hint: string | undefined;
@@ -131,12 +147,12 @@ export class DevloopError extends Error {
   }
 }
 
-/** What failed first: where the release of something fails after it (the API server is gone, say), the language wraps both. */
+/** What failed first. Where releasing something failed too (the API server is gone, say), JavaScript wraps both errors. */
 export function originOf(error: unknown): unknown {
   return error instanceof SuppressedError ? originOf(error.suppressed) : error;
 }
 
-/** The message of anything that was thrown. */
+/** The message of any thrown value. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

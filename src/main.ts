@@ -8,12 +8,12 @@ import type { Printer } from './report/human.ts';
 declare const DEVLOOP_VERSION: string;
 
 const INTERRUPTED = CATALOGUE.interrupted.exit;
-/** npm and npx pass a Ctrl-C on to a child that the terminal has already told: that is one, not two. */
+/** npm and npx pass on a Ctrl-C that the terminal has already sent to their child: that counts as one. */
 const ECHO_MS = 300;
 
 const args = process.argv.slice(2);
 const leaving = new AbortController();
-let output: OutputOptions = { json: asksForJson(args), putsBack: false, verbosity: 'normal' };
+let output: OutputOptions = { json: asksForJson(args), restores: false, verbosity: 'normal' };
 let printer: Printer | undefined;
 let crashed = false;
 let interruptedAt: number | undefined;
@@ -42,7 +42,7 @@ async function run(chosen: OutputOptions, task: Task): Promise<void> {
   const { print } = await openPrinter();
   const { env } = process;
   const io = { emit: print, signal: leaving.signal, env, cwd: process.cwd() };
-  // To ask process.stdin would build it first.
+  // Reading process.stdin.isTTY would construct the stream.
   await task(isatty(0) && isatty(2) ? { ...io, ask } : io);
 }
 
@@ -73,7 +73,7 @@ async function openPrinter(): Promise<Printer> {
   return printer;
 }
 
-/** Says what failed; the answer is the exit code. */
+/** Prints what failed and returns the exit code. */
 async function report(thrown: unknown): Promise<number> {
   const error = originOf(thrown);
   if (error instanceof DevloopError) {
@@ -99,7 +99,7 @@ async function reportBug(error: unknown): Promise<void> {
   if (output.json)
     (await openPrinter()).print({ type: 'error', code: 'bug', message: messageOf(error), exitCode: 1 });
   process.stderr.write(
-    `${inspect(error)}\nThis is a bug of devloop ${DEVLOOP_VERSION}. Please report it, with the lines above.\n`,
+    `${inspect(error)}\nThis is a bug in devloop ${DEVLOOP_VERSION}. Please report it with the lines above.\n`,
   );
 }
 
@@ -107,7 +107,7 @@ function followSignals(): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupt);
 }
 
-/** The first one puts everything back, the next one ends at once; also those that a question at the terminal hears of. */
+/** The first one restores everything, the next one exits at once; Ctrl-C at a question of devloop counts too. */
 function interrupt(signal: string): void {
   if (interruptedAt === undefined) {
     interruptedAt = performance.now();
@@ -120,21 +120,21 @@ function interrupt(signal: string): void {
 
 function leave(reason: string): void {
   if (leaving.signal.aborted) return;
-  if (output.putsBack) {
-    const message = `${reason}. A second Ctrl-C leaves at once; \`devloop down\` then puts back what is left.`;
+  if (output.restores) {
+    const message = `${reason}. A second Ctrl-C exits at once; run \`devloop down\` then to restore the rest.`;
     printer?.print({ type: 'note', message });
   }
   leaving.abort(reason);
 }
 
-/** Whoever read our output has gone (`| head`, a closed terminal): nothing more is said, but what was changed is put back. */
+/** The reader of our output is gone (`| head`, a closed terminal): print nothing more, but restore the cluster. */
 function surviveBrokenPipes(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', () => leave('output closed'));
   }
 }
 
-/** A throw in some callback must not leave the cluster taken over. */
+/** An exception in a callback must not leave the cluster taken over. */
 function surviveCrashes(): void {
   process.on('uncaughtException', (error) => {
     crashed = true;

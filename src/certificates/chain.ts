@@ -1,12 +1,12 @@
 import type { X509Certificate } from 'node:crypto';
 
-/** `other-key`: the bundle holds the issuer's name, but not the key that signed. */
+/** `other-key`: the bundle has a certificate of the issuer's name, but with another key. */
 export type Trust = 'found' | 'expired' | 'other-key' | 'none';
 
 /**
- * Whether a certificate leads to one of a bundle, over certificates that the server sends along, in whatever order. Lenient where
- * Go is strict (it does not ask whether an issuer may issue): a wrong "no" here would stop a user whose cluster works,
- * while a wrong "yes" is found by the probe a moment later.
+ * Whether a certificate chains to one of a bundle, using the certificates that the server sends along, in any order. More lenient
+ * than Go (it does not check whether an issuer is a CA): a wrong "no" would stop a user whose cluster works, while the probe
+ * finds a wrong "yes" a moment later.
  */
 export function findTrust(
   leaf: X509Certificate,
@@ -14,7 +14,7 @@ export function findTrust(
   bundle: X509Certificate[],
   now: Date,
 ): Trust {
-  // Also the self-signed certificate that is its own bundle, which may have an empty name for subject and issuer.
+  // This covers a self-signed certificate that is its own bundle; its subject and issuer can be empty.
   if (bundle.some((root) => root.raw.equals(leaf.raw))) return 'found';
   const reached = reach(leaf, [...bundle, ...between], () => true);
   if (!reached.some((one) => isIn(one, bundle))) {
@@ -47,7 +47,7 @@ function signed(issuer: X509Certificate, one: X509Certificate): boolean {
   try {
     return one.checkIssued(issuer) && one.verify(issuer.publicKey);
   } catch {
-    // Keys of different kinds, or of a kind that is unknown here.
+    // Keys of different types, or of a type that Node does not know.
     return false;
   }
 }

@@ -13,18 +13,18 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { writeFailure } from './files-failure.ts';
+import { DevloopError, messageOf } from '../errors.ts';
 import type { KeyPair } from './key-pair.ts';
 
-/** The kubelet's name for the link that is swapped; programs that watch for it know it. */
+/** The link that the kubelet swaps; programs that watch certificates know its name. */
 const CURRENT = '..data';
 const OURS = /^\.\.\d{4}[\d_]*\.devloop-/;
-/** Holds the topmost directory that had to be made, so that no more than that is removed. */
+/** Records the topmost directory that writeKeyPair created, so that no other directory is removed. */
 const MADE = '..made-by-devloop';
 
 /**
- * Writes a key pair the way the kubelet does: the files go to a new directory, and one rename of a link shows all of them at
- * once, so that nobody reads a certificate with the key of another. Returns false where the same content is there already.
+ * Writes a key pair the way the kubelet does: the files go into a new directory, and renaming one link makes all of them visible
+ * at once, so that no reader gets a certificate with the wrong key. Returns false where the same content is there already.
  *
  * @param extra more files by name, such as ca.crt
  */
@@ -51,7 +51,7 @@ export async function writeKeyPair(
   }
 }
 
-/** Removes what writeKeyPair made in a directory, and the directory itself where it was made too and nothing else is in it. */
+/** Removes what writeKeyPair created in a directory, and the directory itself if writeKeyPair created it and it is empty. */
 export async function removeKeyPair(directory: string): Promise<void> {
   try {
     if (OURS.test((await linkTarget(directory, CURRENT)) ?? '')) {
@@ -67,7 +67,7 @@ export async function removeKeyPair(directory: string): Promise<void> {
   }
 }
 
-/** Whether nothing lies there, or only what writeKeyPair made. */
+/** Whether the directory is empty, or holds only what writeKeyPair created. */
 export async function isFree(directory: string): Promise<boolean> {
   const names = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return [];
@@ -84,7 +84,7 @@ async function makeDirectory(directory: string): Promise<void> {
   else if ((await stat(directory)).mode & 0o077) await chmod(directory, 0o700);
 }
 
-/** Returns the topmost directory that had to be made. Node's own recursive mkdir does not end where the kernel refuses any entry (/proc). */
+/** Returns the topmost directory that it created. Node's recursive mkdir loops where the kernel refuses every entry (/proc). */
 async function makePath(directory: string): Promise<string | undefined> {
   try {
     await mkdir(directory, { mode: 0o700 });
@@ -124,7 +124,7 @@ async function swapIn(directory: string, files: Map<string, string>): Promise<vo
   await replaceLink(directory, CURRENT, fresh.slice(directory.length).replace(/^\/+/, ''));
 }
 
-/** A rename replaces a file or link in one step; a directory in its place makes it fail, and stays. */
+/** A rename replaces a file or link in one step. It fails on a directory, which is kept. */
 async function replaceLink(directory: string, name: string, target: string): Promise<void> {
   if ((await linkTarget(directory, name)) === target) return;
   const temporary = join(directory, `..${name}.devloop-new`);
@@ -137,8 +137,8 @@ async function replaceLink(directory: string, name: string, target: string): Pro
 }
 
 /**
- * At once, not later: before v0.20 controller-runtime reads the pair again only when a file that it watches vanishes, and
- * that is the file in the old directory.
+ * Immediately, because controller-runtime before v0.20 rereads the pair only when a file that it watches disappears, and that is
+ * the file in the old directory.
  */
 async function removeOthers(directory: string, files: Map<string, string>): Promise<void> {
   const current = await linkTarget(directory, CURRENT);
@@ -156,7 +156,7 @@ async function removeMade(directory: string): Promise<void> {
   try {
     for (let path = directory; path.length >= top.length; path = dirname(path)) await rmdir(path);
   } catch (error) {
-    // Somebody else keeps something there.
+    // Somebody else has a file there.
     if ((error as NodeJS.ErrnoException).code !== 'ENOTEMPTY') throw error;
   }
 }
@@ -173,4 +173,31 @@ async function ourDirectories(directory: string): Promise<string[]> {
 
 async function linkTarget(directory: string, name: string): Promise<string | undefined> {
   return await readlink(join(directory, name)).catch(() => undefined);
+}
+
+const CAUSES: Record<string, string> = {
+  EEXIST: 'there is a file where a directory is needed',
+  ENOTDIR: 'there is a file where a directory is needed',
+  EISDIR: 'there is a directory where a file is needed',
+  EACCES: 'no permission',
+  EPERM: 'it belongs to another user',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+};
+
+/** The error of a file operation, as one that names the directory and the cause. */
+function writeFailure(directory: string, error: unknown): unknown {
+  const { code, path, dest } = error as NodeJS.ErrnoException & { dest?: string };
+  if (code === undefined) return error;
+  const cause = CAUSES[code] ?? messageOf(error);
+  const place = dest ?? path;
+  const at = place === undefined || place === directory ? '' : ` (${place})`;
+  return new DevloopError(
+    'certificate.not-written',
+    `The key pair cannot be written to ${directory}: ${cause}${at}`,
+    {
+      hint: 'Move it out of the way, or choose another directory for the certificates.',
+      cause: error,
+    },
+  );
 }

@@ -28,7 +28,7 @@ const SOON_MS = 24 * 60 * 60 * 1000;
 const SERVER_AUTHENTICATION = '1.3.6.1.5.5.7.3.1';
 const ANY_USAGE = '2.5.29.37.0';
 
-/** Looks at a key pair as kube-apiserver will, before it is asked. Expects a pair that was read by keyPairFromSecret. */
+/** Checks a key pair as kube-apiserver will. Expects a pair that was read by keyPairFromSecret. */
 export function inspect(
   pair: KeyPair,
   expectation: Expectation,
@@ -66,7 +66,7 @@ function oneLine(distinguishedName: string | undefined): string {
 function dateProblems({ notBefore, notAfter }: CertificateFacts, now: Date): Problem[] {
   if (now > notAfter) return [error(`it expired at ${notAfter.toISOString()}`)];
   if (now < notBefore) {
-    return [error(`it is not valid before ${notBefore.toISOString()} (is the clock of this machine right?)`)];
+    return [error(`it is not valid before ${notBefore.toISOString()} (is this machine's clock right?)`)];
   }
   if (notAfter.getTime() - now.getTime() < SOON_MS) {
     return [warning(`it expires soon, at ${notAfter.toISOString()}`)];
@@ -75,7 +75,7 @@ function dateProblems({ notBefore, notAfter }: CertificateFacts, now: Date): Pro
 }
 
 function nameProblems(leaf: X509Certificate, names: string[], serverNames: string[]): Problem[] {
-  // Go ignores the common name; so does this.
+  // Like Go, this ignores the common name.
   const missing = serverNames.filter(
     (name) => leaf.checkHost(name, { subject: 'never', partialWildcards: false }) === undefined,
   );
@@ -89,7 +89,7 @@ function usageProblems(leaf: X509Certificate): Problem[] {
   // Node calls the extended key usage `keyUsage`.
   const usage: string[] | undefined = leaf.keyUsage;
   if (usage === undefined || usage.includes(SERVER_AUTHENTICATION) || usage.includes(ANY_USAGE)) return [];
-  return [error('it is not for servers: its extended key usage lacks "server auth"')];
+  return [error('it is not a server certificate: its extended key usage lacks "server auth"')];
 }
 
 function trustProblems(
@@ -99,24 +99,26 @@ function trustProblems(
 ): Problem[] {
   if (caBundle === '') {
     return [
-      warning('the caBundle is empty, so that kube-apiserver trusts its system roots only; not checked here'),
+      warning(
+        'the caBundle is empty, so kube-apiserver trusts only its system roots, which devloop cannot check',
+      ),
     ];
   }
   const bundle = readableCertificates(caBundle);
   if (bundle.length === 0) {
     return [
-      error('the caBundle holds no certificate that can be read (a placeholder that nothing has filled in?)'),
+      error('the caBundle contains no readable certificate (perhaps a placeholder that was never filled in)'),
     ];
   }
   const trust = findTrust(leaf, between, bundle, now);
   if (trust === 'found') return [];
   if (trust === 'expired')
-    return [error('it chains to the caBundle only over a certificate authority that has expired')];
+    return [error('it chains to the caBundle only through a certificate authority that has expired')];
   const holds = bundle.map((one) => oneLine(one.subject) || '(no name)').join('; ');
   const cause =
     trust === 'other-key'
-      ? 'the caBundle holds a certificate authority of that name, but with another key; it is of an older or newer generation'
-      : `the caBundle holds ${holds}`;
+      ? 'the caBundle contains a certificate authority of that name with another key, so it is older or newer'
+      : `the caBundle contains ${holds}`;
   return [
     error(
       `it does not chain to the caBundle: its issuer is ${oneLine(leaf.issuer) || '(no name)'}; ${cause}`,

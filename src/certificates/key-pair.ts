@@ -3,7 +3,7 @@ import { DevloopError, messageOf } from '../errors.ts';
 import { certificateBlocks, privateKeyBlock, readCertificates, readPrivateKey } from './pem.ts';
 
 export interface KeyPair {
-  /** PEM: the server's own certificate first, then what leads to its CA. */
+  /** PEM: the server's own certificate first, then the chain to its CA. */
   certificate: string;
   /** PEM. */
   key: string;
@@ -14,15 +14,15 @@ export interface KeyNames {
   key?: string;
 }
 
-/** A CA in the same Secret (cert-manager, cert-controller, OLM) fits its own key too, and must never be served. */
+/** A CA in the same Secret (cert-manager, cert-controller, OLM) matches its own key too, and must never be served. */
 const OF_A_CA = /^ca[._-]|cakey$/i;
 
 /**
- * The serving key pair of a Secret: under the names given, else under tls.crt and tls.key, else whatever certificate and key
- * fit together.
+ * The serving key pair of a Secret: under the names given, else under tls.crt and tls.key, else any certificate and key
+ * that match.
  *
  * @param data the Secret's data, in base64
- * @param object what it is, for messages: `Secret ns/name`
+ * @param object the Secret, for messages: `Secret ns/name`
  */
 export function keyPairFromSecret(
   data: Record<string, string>,
@@ -31,7 +31,7 @@ export function keyPairFromSecret(
 ): KeyPair {
   const texts = decode(data);
   if (texts.size === 0) {
-    throw invalid(object, 'is empty', 'Whatever fills it has not done so yet, or has failed.');
+    throw invalid(object, 'is empty', 'The controller that fills it has not done so yet, or has failed.');
   }
   const certificateName = names.certificate ?? 'tls.crt';
   const keyName = names.key ?? 'tls.key';
@@ -44,7 +44,7 @@ export function keyPairFromSecret(
   const found = names.certificate === undefined && names.key === undefined ? findPair(texts) : undefined;
   if (found === undefined) {
     const present = [...texts.keys()].sort().join(', ');
-    throw invalid(object, `has no ${certificateName} with a ${keyName} that fits it; it holds ${present}`);
+    throw invalid(object, `has no ${certificateName} with a matching ${keyName}; it contains ${present}`);
   }
   return found;
 }
@@ -64,18 +64,18 @@ function checkPair(
   key: string,
 ) {
   const chain = parse(object, certificateName, () => readCertificates(certificate));
-  if (chain[0] === undefined) throw invalid(object, `holds no PEM certificate in ${certificateName}`);
+  if (chain[0] === undefined) throw invalid(object, `has no PEM certificate in ${certificateName}`);
   const block = privateKeyBlock(key);
-  if (block === undefined) throw invalid(object, `holds no PEM private key in ${keyName}`);
+  if (block === undefined) throw invalid(object, `has no PEM private key in ${keyName}`);
   const privateKey = parse(object, keyName, () => readPrivateKey(block));
   if (chain[0].checkPrivateKey(privateKey)) return;
-  // Go takes the first certificate as the server's own, so the operator cannot serve with this order either.
+  // Go takes the first certificate for the server's own, so the operator cannot serve with this order either.
   const place = chain.findIndex((one) => one.checkPrivateKey(privateKey)) + 1;
   throw invalid(
     object,
     place > 0
-      ? `has its certificates in the wrong order: ${keyName} fits number ${place} of ${certificateName}, and has to fit the first`
-      : `does not fit together: ${keyName} is not the key of ${certificateName}`,
+      ? `has its certificates in the wrong order: ${keyName} matches certificate ${place} of ${certificateName}, but it must match the first`
+      : `has a ${keyName} that does not match its ${certificateName}`,
   );
 }
 

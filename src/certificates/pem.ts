@@ -1,7 +1,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
-// Any label that ends so: PKCS1, PKCS8 and SEC1 are all in use, and openssl puts an EC PARAMETERS block in front.
+// Any label with this ending: PKCS1, PKCS8 and SEC1 are all in use, and openssl puts an EC PARAMETERS block in front.
 const PRIVATE_KEY = /-----BEGIN ((?:[A-Z0-9]+ )*PRIVATE KEY)-----[\s\S]*?-----END \1-----/;
 
 export function certificateBlocks(text: string): string[] {
@@ -12,7 +12,7 @@ export function privateKeyBlock(text: string): string | undefined {
   return PRIVATE_KEY.exec(text)?.[0];
 }
 
-/** All certificates of a PEM text, in order. Throws on the first that cannot be read. */
+/** All certificates of a PEM text, in order. Throws on the first one that cannot be read. */
 export function readCertificates(text: string): X509Certificate[] {
   return certificateBlocks(text).map((block) => new X509Certificate(block));
 }

@@ -15,11 +15,11 @@ const EXTENSIONS = {
 const SERVER_AUTH = '1.3.6.1.5.5.7.3.1';
 
 /**
- * A serving certificate that is its own CA: `certificate` is also the caBundle to go with it. Of an elliptic curve, whose keys
- * are made at once; node-forge knows certificates of RSA alone, so it writes what this one consists of.
+ * A serving certificate that is its own CA: `certificate` is also its caBundle. It uses an elliptic curve, whose keys are generated
+ * instantly; node-forge supports only RSA certificates, so only its ASN.1 writer is used.
  */
 export async function selfSignedPair(dnsNames: string[], { days }: { days: number }): Promise<KeyPair> {
-  // Loaded here only, and no more of node-forge than this: all of it takes longer to load than most commands take to run.
+  // Imported lazily, and only this part: all of node-forge takes longer to load than most commands take to run.
   const [{ default: asn1 }, keys] = await Promise.all([
     import('node-forge/lib/asn1.js'),
     promisify(generateKeyPair)('ec', { namedCurve: 'prime256v1' }),
@@ -34,7 +34,7 @@ export async function selfSignedPair(dnsNames: string[], { days }: { days: numbe
     write.integer(Buffer.concat([Buffer.from([1]), randomBytes(15)])),
     algorithm,
     name,
-    // The nodes' clocks may be behind this machine's.
+    // The nodes' clocks can be behind this machine's.
     write.sequence(write.time(-HOUR_MS), write.time(days * 24 * HOUR_MS)),
     name,
     publicKey,
@@ -48,7 +48,7 @@ export async function selfSignedPair(dnsNames: string[], { days }: { days: numbe
   };
 }
 
-/** The words of ASN.1 that a certificate is made of. */
+/** The ASN.1 elements of a certificate. */
 function writer(asn1: typeof Asn1) {
   const { UNIVERSAL, CONTEXT_SPECIFIC } = asn1.Class;
   const { Type } = asn1;
@@ -82,7 +82,7 @@ function writer(asn1: typeof Asn1) {
     },
     extensions: (dnsNames: string[]) =>
       sequence(
-        // Go takes a leaf that is among the roots as it is; other verifiers want the root to be a CA.
+        // Go accepts a leaf that is among the roots; other verifiers require the root to be a CA.
         extension(EXTENSIONS.basicConstraints, sequence(yes), yes),
         extension(EXTENSIONS.keyUsage, digitalSignatureAndCertSign, yes),
         extension(EXTENSIONS.extKeyUsage, sequence(oid(SERVER_AUTH))),

@@ -16,12 +16,12 @@ interface CertsFlags extends CommonFlags {
 
 export function certsCommand(shell: Shell): Command {
   const command = new Command('certs')
-    .summary("fetch the webhook's key pair to where the controller looks for it")
+    .summary("copy the webhook's key pair to where the controller looks for it")
     .description(
-      "Writes the webhook's certificate and key from their Secret to a directory, so that a controller that you start yourself can serve with them. Changes nothing in the cluster.",
+      "Copies the webhook's certificate and key from their Secret to a directory, for a controller that you start yourself. Changes nothing in the cluster.",
     )
-    .option('--output <dir>', 'where to write (default: where the controller looks)')
-    .option('--watch', 'go on, and write every renewal');
+    .option('--output <dir>', 'where to write it (default: where controller-runtime looks)')
+    .option('--watch', 'keep running, and write every renewal');
   addCommonFlags(command).action(async (flags: CertsFlags) => {
     const { watch = false, output } = flags;
     await shell.run(outputOptions(flags), async (io) => {
@@ -30,8 +30,8 @@ export function certsCommand(shell: Shell): Command {
     });
   });
   return addExamples(command, `${shell.name} certs`, [
-    ['', 'To where controller-runtime looks by default'],
-    ['--output ./certs --watch', 'To a directory of your own, kept fresh'],
-    ['--service shop-system/webhook-service', 'Of a Service that you name'],
+    ['', 'Write to where controller-runtime looks by default'],
+    ['--output ./certs --watch', 'Write to a directory of your own and keep it up to date'],
+    ['--service shop-system/webhook-service', 'Choose the webhook Service'],
   ]);
 }

@@ -2,7 +2,7 @@ import type { Command, Option } from 'commander';
 
 const OF_DEVLOOP = ['-V', '--version'];
 
-/** `--json up` is `up --json`, and `help up` is `up --help`: every flag is one of its command. Pure. */
+/** `--json up` is `up --json`, and `help up` is `up --help`: every flag belongs to its command. */
 export function commandFirst(args: string[], commands: readonly Command[]): string[] {
   const at = placeOfCommand(args, commands);
   const name = args[at];
@@ -14,12 +14,12 @@ export function commandFirst(args: string[], commands: readonly Command[]): stri
   return isKnown ? [...rest, '--help'] : rest;
 }
 
-/** Where no command is: the flag that would be one of a command. Pure. */
+/** Where no command is given: the flag that would belong to one. */
 export function lonelyFlag([first = '']: string[], commands: readonly Command[]): string | undefined {
   return flagOf(first, commands) && first;
 }
 
-/** Behind the last argument where there is no command. */
+/** The index of the command; past the last argument where there is none. */
 function placeOfCommand(args: string[], commands: readonly Command[]): number {
   let at = 0;
   while (args[at]?.startsWith('-') && !OF_DEVLOOP.includes(args[at]!))

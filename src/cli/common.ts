@@ -30,36 +30,36 @@ export interface RouteFlags {
   relayImage?: string;
 }
 
-/** How the reviews come here. */
+/** How reviews reach this machine. */
 export function addRouteFlags(command: Command): Command {
   return command
-    .option('--route <way>', 'auto, direct, relay, or ssh:[user@]host[:port] (default: auto)', parseRoute)
+    .option('--route <route>', 'auto, direct, relay, or ssh:[user@]host[:port] (default: auto)', parseRoute)
     .option(
       '--address <ip>',
-      'address that the cluster shall call: of this machine, or of the SSH host',
+      'address for the cluster to call, of this machine or of the SSH host',
       parseAddress,
     )
-    .option('--port <n>', 'port of that address (default: any free one)', parsePort)
-    .option('--relay-image <image>', 'image with Node for the relay Pod', parseImage);
+    .option('--port <n>', 'port for the cluster to call (default: any free one)', parsePort)
+    .option('--relay-image <image>', 'image for the relay Pod; it must contain Node', parseImage);
 }
 
 export function routeOptions({ route, address, port, relayImage }: RouteFlags): RouteOptions {
   return present({ route, address, port, relayImage });
 }
 
-/** The flags that every command has that talks to a cluster. */
+/** The flags of every command that talks to a cluster. */
 export function addCommonFlags(command: Command): Command {
   return command
-    .optionsGroup('Cluster and operator (discovered where absent):')
-    .option('--context <name>', 'context of the kubeconfig')
+    .optionsGroup('Cluster and operator (discovered by default):')
+    .option('--context <name>', 'kubeconfig context to use')
     .option('-n, --namespace <name>', 'namespace of the operator', parseNamespace)
     .option('--kubeconfig <file>', 'kubeconfig to use')
-    .option('--service <[ns/]name>', 'webhook Service; can be repeated', collectNames)
+    .option('--service <[ns/]name>', 'webhook Service (repeatable)', collectNames)
     .option('--deployment <[ns/]name>', 'Deployment of the operator', parseName)
     .optionsGroup('Output:')
-    .option('--json', 'one JSON event a line on stdout')
-    .addOption(new Option('-q, --quiet', 'only warnings and errors').conflicts('verbose'))
-    .option('-v, --verbose', 'every step')
+    .option('--json', 'print one JSON event per line')
+    .addOption(new Option('-q, --quiet', 'print warnings and errors only').conflicts('verbose'))
+    .option('-v, --verbose', 'print every step')
     .helpOption('-h, --help', 'show this help');
 }
 
@@ -68,8 +68,8 @@ export function commonOptions(flags: CommonFlags): CommonOptions {
   return { services: service, ...present({ kubeconfig, context, namespace, deployment }) };
 }
 
-export function outputOptions({ json, quiet, verbose }: CommonFlags, putsBack = false): OutputOptions {
-  return { json: json ?? false, putsBack, verbosity: quiet ? 'quiet' : verbose ? 'verbose' : 'normal' };
+export function outputOptions({ json, quiet, verbose }: CommonFlags, restores = false): OutputOptions {
+  return { json: json ?? false, restores, verbosity: quiet ? 'quiet' : verbose ? 'verbose' : 'normal' };
 }
 
 /** Without the keys whose value is absent. */
@@ -78,7 +78,7 @@ export function present<T extends object>(values: T): { [K in keyof T]?: Exclude
   return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> };
 }
 
-/** Worked examples below a command's help: what to type, and what for. */
+/** Examples below a command's help: what to type, and its purpose. */
 export function addExamples(
   command: Command,
   name: string,

@@ -1,11 +1,11 @@
 import { PLAIN_ROUTES } from '../config/route-choice.ts';
 
-/** What can be typed, as far as a shell has to know it. */
+/** A command, as far as a shell has to know it. */
 export interface Described {
   name: string;
   about: string;
   words: string[];
-  /** Whether a command of the user's own follows `--`. */
+  /** Whether `--` and a command of the user's own can follow. */
   takesCommand: boolean;
   flags: DescribedFlag[];
 }
@@ -18,7 +18,7 @@ export interface DescribedFlag {
 }
 
 const ROUTES = `${PLAIN_ROUTES.join(' ')} ssh:`;
-/** The names that the user has given to hosts in the OpenSSH configuration; patterns are none. In words of every shell. */
+/** The host names in the OpenSSH configuration, without patterns, in syntax that every shell understands. */
 const SSH_HOSTS =
   "sed -n 's/^[[:space:]]*[Hh]ost[[:space:]=]\\{1,\\}//p' ~/.ssh/config 2>/dev/null | tr -s '[:space:]' '\\n' | grep -v '[*?!\"]'";
 
@@ -38,7 +38,7 @@ _devloop() {
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD - 1}"; do
     if [[ $word == -- ]]; then compopt -o default; return; fi
   done
-  # For bash, = and : are words.
+  # bash splits words at = and :.
   if [[ $current == [:=] ]]; then current=; at=$COMP_CWORD; fi
   if [[ \${COMP_WORDS[at]} == : && \${COMP_WORDS[at - 1]} == ssh ]]; then
     COMPREPLY=($(compgen -W "$(${SSH_HOSTS})" -- "$current"))
@@ -92,12 +92,12 @@ ${names.join('\n')}
 ${cases.join('\n')}
   esac
 }
-# Sourced, it announces itself; autoloaded from $fpath, it is the function's body.
+# Sourced, it registers itself; autoloaded from $fpath, it is the function's body.
 if [[ $funcstack[1] == _devloop ]]; then _devloop "$@"; else compdef _devloop devloop; fi
 `;
 }
 
-/** Nothing comes of `ssh:(…)` where that is nothing. */
+/** `ssh:(…)` completes to nothing where there are no hosts. */
 const FISH_ROUTES = ` -xa '${ROUTES} ssh:(__devloop_ssh_hosts)'`;
 
 export function fish(commands: Described[]): string {
@@ -129,7 +129,7 @@ function zshFlag(flag: DescribedFlag): string[] {
   return spellings(flag).map((spelling) => `*${spelling}[${about}]${value}`);
 }
 
-/** In single quotes. fish knows \\' inside them; the other two have to leave the quotes for it. */
+/** In single quotes. fish knows \\' inside them; the other two have to close the quotes for it. */
 function quoted(text: string, apostrophe = "'\\''"): string {
   return `'${text.replaceAll("'", apostrophe)}'`;
 }

@@ -4,8 +4,8 @@ import type { Shell } from './shell.ts';
 
 export function completionCommand(shell: Shell, program: Command): Command {
   return new Command('completion')
-    .summary('print the completion script for a shell')
-    .description('Prints a script that teaches a shell to complete the commands and flags of devloop.')
+    .summary('print a shell completion script')
+    .description('Prints a script with which a shell completes the commands and flags of devloop.')
     .helpOption('-h, --help', 'show this help')
     .addArgument(new Argument('<shell>').choices(['bash', 'zsh', 'fish']))
     .addHelpText(
@@ -14,7 +14,7 @@ export function completionCommand(shell: Shell, program: Command): Command {
 Examples:
   # bash, in ~/.bashrc
   source <(devloop completion bash)
-  # zsh, to a directory in $fpath
+  # zsh, into a directory in $fpath
   devloop completion zsh > ~/.zsh/completions/_devloop
   # fish
   devloop completion fish > ~/.config/fish/completions/devloop.fish`,
@@ -44,6 +44,6 @@ function describeFlag({ long, short, description, flags, required }: Option): De
 }
 
 function takenBy(flags: string): DescribedFlag['takes'] {
-  if (flags.includes('<way>')) return 'route';
+  if (flags.includes('<route>')) return 'route';
   return /<(file|dir)>/.test(flags) ? 'file' : 'value';
 }

@@ -15,9 +15,9 @@ interface DoctorFlags extends CommonFlags, RouteFlags {}
 
 export function doctorCommand(shell: Shell): Command {
   const command = new Command('doctor')
-    .summary('would `up` work here, and if not, why not')
+    .summary('check whether `up` would work here')
     .description(
-      'Checks everything that `up` needs: cluster, rights, target, certificate, the way from the cluster to this machine, toolchain. Each answer comes with its proof and, where something is wrong, with the next command. Nothing of the operator is changed; the way is proven with temporary objects of devloop, which are removed again.',
+      'Checks everything that `up` needs: cluster, permissions, target, certificate, the routes from the cluster to this machine, and the toolchain. Prints the proof of each result and, where something is wrong, the next command. Leaves the operator unchanged; to verify a route, it creates temporary objects and deletes them again.',
     );
   addCommonFlags(addRouteFlags(command)).action(async (flags: DoctorFlags) => {
     await shell.run(outputOptions(flags, true), async (io) => {
@@ -26,9 +26,9 @@ export function doctorCommand(shell: Shell): Command {
     });
   });
   return addExamples(command, `${shell.name} doctor`, [
-    ['', 'Would `up` work from this checkout, in the current context'],
-    ['--address 192.168.1.20', 'Does the cluster reach this address of this machine'],
-    ['--route ssh:dev@bastion.example.com', 'Does the cluster reach this machine over that host'],
-    ['--json', 'For a script: one finding a line; exit code 0 when `up` would work'],
+    ['', 'Check this checkout against the current context'],
+    ['--address 192.168.1.20', 'Check whether the cluster can reach this address'],
+    ['--route ssh:dev@bastion.example.com', 'Check the route through an SSH host'],
+    ['--json', 'Print JSON for a script; the exit code is 0 when `up` would work'],
   ]);
 }

@@ -9,12 +9,12 @@ interface DownFlags extends CommonFlags {
 
 export function downCommand(shell: Shell): Command {
   const command = new Command('down')
-    .summary('put everything back, from any machine, also after a crash')
+    .summary('restore the cluster, from any machine, also after a crash')
     .description(
-      'Undoes every change that sessions of devloop left in the cluster, and says what it did. The marks on the objects are all it needs, so it works from any machine.',
+      'Restores everything that devloop sessions changed in the cluster, and prints what it did. It needs nothing but the labels and annotations on the changed objects, so it works from any machine.',
     )
-    .option('--take-over', 'also end a session that is alive')
-    .option('--dry-run', 'show what would change and stop');
+    .option('--take-over', 'also end live sessions')
+    .option('--dry-run', 'print what would change, and stop');
   addCommonFlags(command).action(async (flags: DownFlags) => {
     const { takeOver = false, dryRun = false } = flags;
     await shell.run(outputOptions(flags), async (io) => {
@@ -23,8 +23,8 @@ export function downCommand(shell: Shell): Command {
     });
   });
   return addExamples(command, `${shell.name} down`, [
-    ['', 'Put back what a crashed session left'],
-    ['--dry-run', 'What would be put back'],
+    ['', 'Restore what a crashed session left behind'],
+    ['--dry-run', 'Show what would be restored'],
     ['-n shop-system --take-over', "End a colleague's session in one namespace"],
   ]);
 }

@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { EXIT_CODES } from '../errors.ts';
 import { certsCommand } from './certs.ts';
 import { commandFirst, lonelyFlag } from './command-first.ts';
 import { completionCommand } from './completion.ts';
@@ -9,13 +10,15 @@ import { statusCommand } from './status.ts';
 import { upCommand } from './up.ts';
 import { invalid, usageError } from './usage.ts';
 
-const EXIT_CODES = `
-Exit codes:
-  0 done                          4 held by somebody else, or conflict
-  1 a bug of devloop              5 the cluster cannot reach this machine
-  2 wrong usage or configuration  6 the controller does not build or start
-  3 cluster not reachable,        7 certificate unusable
-    or access denied              130 interrupted, and put back`;
+/** In two columns, below the help. */
+function exitCodesHelp(): string {
+  const entries = Object.entries(EXIT_CODES).map(([code, meaning]) => `${code.padEnd(4)}${meaning}`);
+  const half = Math.ceil(entries.length / 2);
+  const rows = entries
+    .slice(0, half)
+    .map((entry, row) => `  ${entry.padEnd(44)}${entries[half + row] ?? ''}`.trimEnd());
+  return `\nExit codes:\n${rows.join('\n')}`;
+}
 
 /** Runs the command that the arguments name. Rejects with a DevloopError when they are wrong. */
 export async function runProgram(args: string[], shell: Shell): Promise<void> {
@@ -24,11 +27,10 @@ export async function runProgram(args: string[], shell: Shell): Promise<void> {
   const program = createProgram(shell, own);
   const before = commandFirst(end < 0 ? args : args.slice(0, end), program.commands);
   if (own !== undefined && before[0] !== 'up')
-    throw invalid('Only `up` takes a command behind `--`.', `${shell.name} up -- command`);
-  if (own?.length === 0) throw invalid('There is no command behind `--`.', `${shell.name} up --help`);
+    throw invalid('Only `up` takes a command after `--`.', `${shell.name} up -- command`);
+  if (own?.length === 0) throw invalid('`--` must be followed by a command.', `${shell.name} up --help`);
   const lonely = lonelyFlag(before, program.commands);
-  if (lonely !== undefined)
-    throw invalid(`\`${lonely}\` is a flag of a command, and there is no command.`, `${shell.name} --help`);
+  if (lonely !== undefined) throw invalid(`\`${lonely}\` needs a command.`, `${shell.name} --help`);
   try {
     if (before.length === 0) program.help();
     await program.parseAsync(before, { from: 'user' });
@@ -42,21 +44,21 @@ export async function runProgram(args: string[], shell: Shell): Promise<void> {
 export function createProgram(shell: Shell, own?: string[]): Command {
   const program = new Command(shell.name)
     .description(
-      'Runs a Kubernetes operator on your machine, admission webhooks included, as if it ran in the cluster, and puts the cluster back as it was.',
+      'Runs a Kubernetes operator on your machine as if it ran in the cluster, admission webhooks included, and restores the cluster afterwards.',
     )
     .usage('<command> [options]')
     .version(shell.version, '-V, --version', 'show the version')
-    .helpOption('-h, --help', 'show this help, or that of a command')
+    .helpOption('-h, --help', 'show this help, or the help of a command')
     .helpCommand(false)
-    .commandsGroup('Take over and put back:')
+    .commandsGroup('Take over and restore:')
     .addCommand(upCommand(shell, own))
     .addCommand(downCommand(shell))
-    .commandsGroup('Look:')
+    .commandsGroup('Inspect:')
     .addCommand(statusCommand(shell))
     .addCommand(doctorCommand(shell))
-    .commandsGroup('Help yourself:')
+    .commandsGroup('Certificates and shell:')
     .addCommand(certsCommand(shell));
-  program.addCommand(completionCommand(shell, program)).addHelpText('after', EXIT_CODES);
+  program.addCommand(completionCommand(shell, program)).addHelpText('after', exitCodesHelp());
   for (const command of [program, ...program.commands]) {
     command.exitOverride().configureOutput({ writeOut: shell.write, outputError() {} });
   }

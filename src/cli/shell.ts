@@ -2,19 +2,19 @@ import type { Io } from '../session/context/options.ts';
 
 export interface OutputOptions {
   json: boolean;
-  /** Whether the command, once told to leave, puts something back that is worth waiting for. */
-  putsBack: boolean;
+  /** Whether the command, when interrupted, has something to restore that is worth waiting for. */
+  restores: boolean;
   verbosity: 'quiet' | 'normal' | 'verbose';
 }
 
 export type Task = (io: Io) => Promise<void>;
 
-/** What the commands need from the program that they are part of. */
+/** What the commands need from the program. */
 export interface Shell {
   /** What the user typed to get here: `devloop` or `kubectl devloop`. */
   name: string;
   version: string;
-  /** To stdout: help and completion scripts, which are text and no events. */
+  /** To stdout: help and completion scripts, which are text rather than events. */
   write(text: string): void;
   run(output: OutputOptions, task: Task): Promise<void>;
 }

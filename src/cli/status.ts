@@ -8,11 +8,11 @@ interface StatusFlags extends CommonFlags {
 
 export function statusCommand(shell: Shell): Command {
   const command = new Command('status')
-    .summary('who has taken over what, since when, through which route')
+    .summary('show who has taken over what, since when, by which route')
     .description(
-      'Shows the sessions that hold operators of the cluster: who, since when, through which route, alive or not, and the objects that they changed.',
+      'Lists the sessions that hold operators of this cluster: who, since when, by which route, live or stale, and which objects they changed.',
     )
-    .option('--watch', 'go on, and show every change');
+    .option('--watch', 'keep running, and print every change');
   addCommonFlags(command).action(async (flags: StatusFlags) => {
     await shell.run(outputOptions(flags), async (io) => {
       const { status } = await import('../session/status.ts');
@@ -20,8 +20,8 @@ export function statusCommand(shell: Shell): Command {
     });
   });
   return addExamples(command, `${shell.name} status`, [
-    ['', 'Every session in the cluster'],
+    ['', 'List every session in the cluster'],
     ['-n shop-system --watch', 'Follow the sessions of one namespace'],
-    ['--json', 'For a script'],
+    ['--json', 'Print JSON for a script'],
   ]);
 }

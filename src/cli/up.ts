@@ -20,17 +20,17 @@ interface UpFlags extends CommonFlags, RouteFlags {
   dryRun?: true;
 }
 
-/** `own` is the controller's command, from behind `--`. */
+/** `own` is the controller's command, from after `--`. */
 export function upCommand(shell: Shell, own: string[] | undefined): Command {
   const command = new Command('up')
-    .summary('run the operator here, in place of the one in the cluster')
+    .summary('run the operator here instead of in the cluster')
     .description(
-      'Takes the operator over: its webhooks lead to this machine, its Deployment is quiet, and the controller is built and run here, again after every change. Ctrl-C puts everything back.',
+      'Takes over the operator: redirects its webhooks to this machine, pauses its Deployment, and builds and runs the controller here, again after every change. Ctrl-C restores everything.',
     )
     .usage('[options] [-- command...]')
-    .option('--no-controller', 'build and run nothing; reviews go to a process that you start')
-    .option('--take-over', 'take over although a live session holds the operator')
-    .option('--dry-run', 'show what would change and stop');
+    .option('--no-controller', 'do not build or run anything; send reviews to a process that you start')
+    .option('--take-over', 'take over even if a live session holds the operator')
+    .option('--dry-run', 'print what would change, and stop');
   addCommonFlags(addRouteFlags(command)).action(async (flags: UpFlags) => {
     const options = upOptions(flags, own, shell.name);
     await shell.run(outputOptions(flags, !options.dryRun), async (io) => {
@@ -39,18 +39,21 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
     });
   });
   return addExamples(command, `${shell.name} up`, [
-    ['', 'Everything is discovered from this checkout and the current context'],
-    ['--dry-run', 'What would be changed in the cluster'],
-    ['-n shop-system -- go run ./cmd/manager --zap-devel', 'With a command of your own for the controller'],
-    ['--route ssh:dev@bastion.example.com', 'The reviews come over an SSH host that the cluster reaches'],
-    ['--no-controller', 'The controller runs in the debugger of your editor'],
+    ['', 'Discover everything from this checkout and the current context'],
+    ['--dry-run', 'Show what would change in the cluster'],
+    ['-n shop-system -- go run ./cmd/manager --zap-devel', 'Run the controller with your own command'],
+    ['--route ssh:dev@bastion.example.com', 'Receive reviews through an SSH host that the cluster can reach'],
+    ['--no-controller', 'Run the controller in the debugger of your editor'],
   ]);
 }
 
 function upOptions(flags: UpFlags, own: string[] | undefined, name: string): UpOptions {
   const { controller, takeOver = false, dryRun = false } = flags;
   if (own !== undefined && !controller) {
-    throw invalid('With --no-controller there is no command to run.', `${name} up --no-controller`);
+    throw invalid(
+      '--no-controller and a command after `--` exclude each other.',
+      `${name} up --no-controller`,
+    );
   }
   return {
     ...commonOptions(flags),

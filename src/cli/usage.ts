@@ -1,7 +1,7 @@
 import type { CommanderError } from 'commander';
 import { DevloopError } from '../errors.ts';
 
-/** Commander's complaint as one of ours; its suggestion, where it has one, becomes the hint. */
+/** Commander's error as one of ours; its suggestion, if any, becomes the hint. */
 export function usageError(error: CommanderError, help: string): DevloopError {
   const [message = '', suggestion] = error.message.replace(/^error: /, '').split('\n');
   const hint = suggestion?.replace(/^\((.*)\)$/, '$1') ?? help;

@@ -8,18 +8,18 @@ const NAME = new RegExp(`^(?:${LABEL}/)?${LABEL}(?:\\.${LABEL})*$`);
 
 export function parsePort(value: string): number {
   const port = /^\d{1,5}$/.test(value) ? Number(value) : 0;
-  if (port < 1 || port > 65_535) throw new InvalidArgumentError('A port is a number from 1 to 65535.');
+  if (port < 1 || port > 65_535) throw new InvalidArgumentError('Expected a port number from 1 to 65535.');
   return port;
 }
 
 export function parseAddress(value: string): string {
-  if (isIP(value) === 0) throw new InvalidArgumentError('An IP address is needed, such as 192.168.1.20.');
+  if (isIP(value) === 0) throw new InvalidArgumentError('Expected an IP address, such as 192.168.1.20.');
   return value;
 }
 
 export function parseNamespace(value: string): string {
   if (!NAMESPACE.test(value))
-    throw new InvalidArgumentError('A namespace has lower-case letters, digits and dashes only.');
+    throw new InvalidArgumentError('Expected a namespace: lower-case letters, digits and dashes.');
   return value;
 }
 

@@ -8,7 +8,7 @@ import type { Config } from './schema.ts';
 export type { Config } from './schema.ts';
 
 const NAME = 'devloop.yaml';
-const HINT = 'All settings are described in docs/guide.md of devloop.';
+const HINT = "devloop's docs/guide.md describes all settings.";
 const LARGEST = 64 * 1024;
 const SHOWN = 20;
 
@@ -17,7 +17,7 @@ export async function loadConfig(cwd: string): Promise<{ file: string; config: C
   const file = findFile(cwd);
   if (file === undefined) return undefined;
   const text = await readText(file);
-  // Most checkouts have no file, and then need no parser.
+  // Most checkouts have no such file and need no parser.
   const { parseConfig } = await import('./parse.ts');
   const parsed = parseConfig(text);
   if ('problems' in parsed) throw invalid(file, parsed.problems);

@@ -1,6 +1,6 @@
 import { isAlias, isMap, isNode, isScalar, isSeq, type Pair, type YAMLMap } from 'yaml';
 
-/** Tells about a problem at a node of the document. */
+/** Reports a problem at a node of the document. */
 export type Complain = (node: unknown, message: string) => void;
 
 export interface NamedPair {
@@ -9,7 +9,7 @@ export interface NamedPair {
   pair: Pair;
 }
 
-/** The pairs of a map, without those whose key was there before or is no name. */
+/** The pairs of a map, without those whose key is a duplicate or not a name. */
 export function namedPairs(map: YAMLMap, complain: Complain): NamedPair[] {
   const seen = new Set<string>();
   return map.items.flatMap((pair) => {
@@ -25,7 +25,7 @@ export function namedPairs(map: YAMLMap, complain: Complain): NamedPair[] {
 
 function nameOf(key: unknown): string | undefined {
   if (!isScalar(key)) return undefined;
-  // `yes: …` or `1: …`: the name is what was written, whatever YAML takes it for.
+  // `yes: …` or `1: …`: the name is what was written, whatever YAML makes of it.
   return typeof key.value === 'string' ? key.value : key.source || undefined;
 }
 
@@ -33,7 +33,7 @@ export function isNothing(node: unknown): boolean {
   return node === null || (isScalar(node) && node.value === null);
 }
 
-/** What is there, in words, for "expected … , got …". */
+/** What the node is, in words, for "expected … , got …". */
 export function kindOf(node: unknown): string {
   if (isNothing(node)) return 'nothing';
   if (isAlias(node)) return 'an alias (`*…`), which has no meaning here: write the value out';

@@ -15,7 +15,7 @@ interface Found {
   message: string;
 }
 
-/** Every problem of the text at once, in the order of the text. Never throws, whatever the text is. */
+/** Finds all problems of the text at once, in its order. Never throws, whatever the text is. */
 export function parseConfig(text: string): Parsed {
   const lines = new LineCounter();
   const { config, found } = read(text, lines);
@@ -34,7 +34,7 @@ function read(text: string, lineCounter: LineCounter): { config: Config; found: 
       message: SYNTAX[code] ?? lowerFirst(message),
     }));
     const { config, problems } = readSettings(document.contents);
-    // From the first broken line on the parser only guesses, so what it made of it says nothing about the settings.
+    // After the first broken line the parser only guesses, so what it read there says nothing about the settings.
     const lineOf = ({ offset }: Found): number => position(lineCounter, offset).line;
     const end = Math.min(...broken.map(lineOf));
     const trusted = problems.filter((problem) => lineOf(problem) < end);
@@ -54,7 +54,7 @@ const SYNTAX: Record<string, string> = {
   TAG_RESOLVE_FAILED: 'tags (`!…`) have no meaning here',
 };
 
-/** One slip makes the parser stumble several times. */
+/** One mistake can make the parser report several errors. */
 function firstOfEachLine(found: Found[], lines: LineCounter): Found[] {
   const seen = new Set<number>();
   return found.filter(({ offset }) => {

@@ -1,6 +1,6 @@
 import type { RouteChoice } from './route-choice.ts';
 
-/** What devloop.yaml can say. Everything is optional: what is absent is discovered. */
+/** The settings of devloop.yaml. All are optional: what is absent is discovered. */
 export interface Config {
   context?: string;
   namespace?: string;
@@ -58,13 +58,16 @@ export const SCHEMA = {
   namespace: { kind: 'text', about: 'Namespace of the operator.' },
   service: { kind: 'text or texts', about: 'Webhook Service, or several, as `[namespace/]name`.' },
   deployment: { kind: 'text', about: 'Deployment of the operator, as `[namespace/]name`.' },
-  route: { kind: 'route', about: 'Way from the cluster to this machine; the first that works where absent.' },
+  route: {
+    kind: 'route',
+    about: 'Route from the cluster to this machine. Default: the first one that works.',
+  },
   address: {
     kind: 'address',
-    about: 'Address of this machine, or of the SSH host, that the cluster shall use.',
+    about: 'Address for the cluster to call, of this machine or of the SSH host.',
   },
-  port: { kind: 'port', about: 'Port that takes the reviews; any free one where absent.' },
-  relayImage: { kind: 'image', about: 'Image of the relay Pod, with Node in it.' },
+  port: { kind: 'port', about: 'Port for the cluster to call. Default: any free one.' },
+  relayImage: { kind: 'image', about: 'Image for the relay Pod; it must contain Node.' },
   certificates: {
     kind: 'section',
     about: "The webhook's key pair.",
@@ -79,11 +82,11 @@ export const SCHEMA = {
     fields: {
       build: { kind: 'command', about: 'Command that builds it.' },
       run: { kind: 'command', about: 'Command that runs it.' },
-      watch: { kind: 'texts', about: 'Files and directories that are watched, relative to devloop.yaml.' },
-      env: { kind: 'variables', about: 'Environment variables, in addition to those of the Deployment.' },
+      watch: { kind: 'texts', about: 'Files and directories to watch, relative to devloop.yaml.' },
+      env: { kind: 'variables', about: "Environment variables, added to the Deployment's." },
       readySeconds: {
         kind: 'seconds',
-        about: 'How long it may take to answer on its webhook port; 120 where absent.',
+        about: 'How long it may take to answer on its webhook port. Default: 120.',
       },
     },
   },

@@ -30,7 +30,7 @@ function readSection(node: unknown, schema: Schema, path: string, complain: Comp
     const field = Object.hasOwn(schema, name) ? schema[name] : undefined;
     const inner = below(path, name);
     if (field === undefined) complain(key, unknownKey(name, schema, path));
-    // `key` without a colon has no value node, so the key's place is shown.
+    // `key` without a colon has no value node, so the position of the key is shown.
     else if (field.kind !== 'section')
       values.push([name, READERS[field.kind](pair.value ?? key, inner, complain)]);
     // A section may have all its lines commented out.

@@ -1,6 +1,6 @@
-/** The name that was most likely meant, if one is close enough to be a slip of the finger. */
+/** The name that was most likely meant, if one is close enough to be a typo. */
 export function mostSimilar(name: string, names: string[]): string | undefined {
-  // Far longer than any name: not a slip, and not worth its square in time.
+  // Far longer than any name: not a typo, and the time grows with its square.
   if (name.length > 40) return undefined;
   const allowed = name.length <= 4 ? 1 : 2;
   const ranked = names
@@ -10,7 +10,7 @@ export function mostSimilar(name: string, names: string[]): string | undefined {
   return ranked[0]?.one;
 }
 
-/** Letters inserted, removed, replaced, or swapped with their neighbour. */
+/** Counts letters inserted, removed, replaced, or swapped with their neighbour. */
 function editDistance(a: string, b: string): number {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, j) => j)];
   for (let i = 1; i <= a.length; i++) {

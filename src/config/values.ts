@@ -5,7 +5,7 @@ import { EXPECTED_ROUTE, isImage, type RouteChoice, routeChoice } from './route-
 import type { FieldKind } from './schema.ts';
 import { splitWords } from './words.ts';
 
-/** Reads the value of the setting at `path`; undefined when there is a problem, of which somebody has then been told. */
+/** Reads the value of the setting at `path`; undefined after a problem was reported. */
 type Read = (node: unknown, path: string, complain: Complain) => unknown;
 
 export const READERS: Record<FieldKind, Read> = {
@@ -96,13 +96,13 @@ function readVariables(node: unknown, path: string, complain: Complain): Record<
     return undefined;
   }
   const values = namedPairs(node, complain).map(({ key, name, pair }) => {
-    if (!/^[^=\p{Cc}]+$/u.test(name)) complain(key, `\`${path}\`: this cannot be the name of a variable`);
+    if (!/^[^=\p{Cc}]+$/u.test(name)) complain(key, `\`${path}\`: this is not a valid variable name`);
     return [name, readVariable(pair.value ?? key, `${path}.${name}`, complain)] as const;
   });
   return Object.fromEntries(values.filter((entry): entry is [string, string] => entry[1] !== undefined));
 }
 
-/** `PORT: 8080` and `ENABLE_WEBHOOKS: false` are meant as they are written. */
+/** `PORT: 8080` and `ENABLE_WEBHOOKS: false` keep their text as written. */
 function readVariable(node: unknown, path: string, complain: Complain): string | undefined {
   const { value, source } = isScalar(node) ? node : {};
   if (typeof value === 'number' || typeof value === 'boolean') return source ?? String(value);
@@ -115,7 +115,7 @@ function readVariable(node: unknown, path: string, complain: Complain): string |
   return undefined;
 }
 
-/** No name, path or argument holds one on purpose, except line breaks and tabs in an argument. */
+/** Nobody means to put one into a name, path or argument, except line breaks and tabs in an argument. */
 function hasControlCharacter(text: string): boolean {
   return /[^\P{Cc}\t\n]/u.test(text);
 }

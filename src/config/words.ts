@@ -33,7 +33,7 @@ function problemOf({ shell, double = '', open }: Groups): string | undefined {
   if (operator !== undefined) {
     return `\`${operator}\` needs a shell, and devloop runs commands without one: write the words as a list, or call a script`;
   }
-  if (open === '\\') return 'a backslash stands at the end';
+  if (open === '\\') return 'it ends with a backslash';
   return open === undefined ? undefined : `the quote ${open} is not closed`;
 }
 

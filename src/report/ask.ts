@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 
-/** Asks the person at a terminal. What is typed to a hidden question is not shown. */
+/** Asks the person at the terminal. The answer to a hidden question is not shown. */
 export async function askAtTerminal(
   question: string,
   options: { hidden: boolean },
@@ -21,7 +21,7 @@ export async function askAtTerminal(
     },
   });
   const lines = createInterface({ input: stdin, output, terminal: true });
-  // In raw mode the terminal hands Ctrl-C to us instead of making a signal of it.
+  // In raw mode the terminal passes Ctrl-C to us instead of raising a signal.
   lines.once('SIGINT', () => {
     stderr.write('\n');
     terminal.interrupt();
@@ -31,7 +31,7 @@ export async function askAtTerminal(
     muted = options.hidden;
     return await answer;
   } catch (error) {
-    // Ctrl-D, or a terminal that has gone: no answer is an empty one.
+    // Ctrl-D, or a terminal that is gone: no answer counts as an empty one.
     if (signal.aborted) throw error;
     return '';
   } finally {

@@ -64,7 +64,7 @@ export type DevloopEvent =
       latencyMs?: number;
       hint?: string;
     }
-  /** The command failed. `code` and `exitCode` are those of docs/errors.md; a bug of devloop has the code `bug` and exit code 1. */
+  /** The command failed. `code` and `exitCode` are those of docs/errors.md; a bug in devloop has the code `bug` and exit code 1. */
   | { type: 'error'; code: string; message: string; hint?: string; exitCode: number };
 
 /** An object of the cluster. In a dry run, `<session>` in its name stands for the session's id, and `*` for what is not known yet. */

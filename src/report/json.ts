@@ -1,9 +1,9 @@
 import type { Printer } from './human.ts';
 
-/** Raised when a field changes its meaning or goes; new events and new fields do not raise it. */
+/** Raised when a field is removed or changes its meaning; new events and new fields do not raise it. */
 const VERSION = 1;
 
-/** One JSON object a line. What JSON leaves raw and a terminal or a line reader would act on is escaped, so nothing is lost. */
+/** One JSON object per line. Characters that JSON leaves raw, but a terminal or line reader would act on, are escaped. */
 export function createJsonPrinter(write: (text: string) => void, now: () => Date): Printer {
   return {
     print(event) {

@@ -39,13 +39,13 @@ export function isShown(event: DevloopEvent, verbosity: Verbosity): boolean {
 }
 
 function shownFrom(event: DevloopEvent): Verbosity {
-  // The end that devloop itself brought about is news only for whoever wants every step.
+  // An exit that devloop brought about matters only to somebody who wants to see every step.
   if (event.type === 'controller.exited' && event.expected) return 'verbose';
   if (event.type === 'finding' && ['ok', 'info'].includes(event.verdict)) return 'normal';
   return isAnswer(event) ? 'quiet' : SHOWN_FROM[event.type];
 }
 
-/** What was asked for, as against what is told on the way there. */
+/** What the user asked for, as opposed to progress. */
 export function isAnswer(event: DevloopEvent): boolean {
   return event.type === 'change' ? event.dryRun === true : ANSWERS.has(event.type);
 }

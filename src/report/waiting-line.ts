@@ -10,13 +10,13 @@ export interface Terminal {
 
 export interface WaitingLine {
   show(event: Extract<DevloopEvent, { type: 'waiting' }>): void;
-  /** Makes room for a line that stays. */
+  /** Removes the line, to make room for one that stays. */
   clear(): void;
 }
 
 const EVERY_SECONDS = 5;
 
-/** On a terminal one line that changes in place, elsewhere (a log, CI) a line now and then. */
+/** One line that changes in place on a terminal; elsewhere (a log, CI) a line every few seconds. */
 export function createWaitingLine(terminal: Terminal, paint: Paint): WaitingLine {
   return terminal.isTTY ? lineInPlace(terminal, paint) : lineNowAndThen(terminal);
 }

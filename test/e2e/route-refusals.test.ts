@@ -155,7 +155,7 @@ describe('a route that cannot be taken is one clear error, and leaves the cluste
         await using terminal = await asked({ KUBECONFIG: way.kubeconfig });
         way.freeze();
         terminal.type(CTRL_C);
-        await expect.poll(terminal.shown).toContain('A second Ctrl-C leaves at once');
+        await expect.poll(terminal.shown).toContain('A second Ctrl-C exits at once');
         // Sooner, it would count as the same Ctrl-C, passed on by npm.
         await new Promise((resolve) => setTimeout(resolve, 400));
         terminal.type(CTRL_C);

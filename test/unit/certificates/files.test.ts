@@ -106,13 +106,13 @@ test('a file in place of the directory, or a directory in place of a file, is re
   writeFileSync(file, 'mine');
   await expect(writeKeyPair(file, generation(1), NAMES)).rejects.toMatchObject({
     code: 'certificate.not-written',
-    message: `Cannot keep the key pair in ${file}: a file stands in the place of a directory`,
+    message: `The key pair cannot be written to ${file}: there is a file where a directory is needed`,
   });
   mkdirSync(join(directory, 'tls.key'), { recursive: true });
   await expect(writeKeyPair(directory, generation(1), NAMES)).rejects.toMatchObject({
     code: 'certificate.not-written',
     message: expect.stringContaining(
-      `a directory stands in the place of a file (${join(directory, 'tls.key')})`,
+      `there is a directory where a file is needed (${join(directory, 'tls.key')})`,
     ),
   });
   expect(lstatSync(join(directory, 'tls.key')).isDirectory()).toBe(true);

@@ -86,14 +86,14 @@ test.each([
     expect(problems({ ...leaf, certificate }, other.certificate + root.certificate)).toEqual([]);
   }
   expect(problems({ ...leaf, certificate: leaf.certificate + second.certificate }, root.certificate)).toEqual(
-    error('it does not chain to the caBundle: its issuer is CN=second; the caBundle holds CN=root'),
+    error('it does not chain to the caBundle: its issuer is CN=second; the caBundle contains CN=root'),
   );
   expect(problems(leaf, second.certificate)).toEqual([]);
 });
 
 test('a bundle of the same name but another key is told apart', () => {
   const renewed = issue({ ca: true, subject: '/CN=ca', key: RSA });
-  expect(problems(pair, renewed.certificate)).toEqual(error('of that name, but with another key'));
+  expect(problems(pair, renewed.certificate)).toEqual(error('of that name with another key'));
   expect(problems(pair, renewed.certificate + ca.certificate)).toEqual([]);
 });
 
@@ -101,7 +101,7 @@ test('an authority that has expired does not count', () => {
   const old = issue({ ca: true, subject: '/CN=old', issuer: other, to: '20260101000000Z' });
   const leaf = issue({ issuer: old });
   expect(problems(leaf, old.certificate)).toEqual(
-    error('only over a certificate authority that has expired'),
+    error('only through a certificate authority that has expired'),
   );
 });
 
@@ -120,7 +120,7 @@ test('a bundle that is empty is a warning, one that cannot be read an error, a d
   ]);
   expect(problems(pair, '\n')).toEqual(error('a placeholder'));
   const damaged = other.certificate.replace('MII', 'AAA');
-  expect(problems(pair, damaged)).toEqual(error('holds no certificate that can be read'));
+  expect(problems(pair, damaged)).toEqual(error('contains no readable certificate'));
   expect(problems(pair, damaged + ca.certificate)).toEqual([]);
 });
 
@@ -130,10 +130,10 @@ test('all errors become one, with the next step; warnings alone become none', ()
   const refusal = unusable(source, problems(made, other.certificate));
   expect(refusal?.code).toBe('certificate.unusable');
   expect(refusal?.message.split('\n')).toEqual([
-    'The certificate in Secret ns/webhook-server-cert cannot be used:',
+    'The certificate in Secret ns/webhook-server-cert is unusable:',
     '  - it expired at 2026-01-01T00:00:00.000Z',
     '  - it is not for webhook.test.svc; it names only a.test',
-    '  - it does not chain to the caBundle: its issuer is CN=ca; the caBundle holds CN=other',
+    '  - it does not chain to the caBundle: its issuer is CN=ca; the caBundle contains CN=other',
   ]);
   expect(refusal?.hint).toContain('kubectl -n ns describe certificate serving-cert');
   expect(unusable({ namespace: 'ns', secret: 's' }, problems(made))?.hint).toContain(

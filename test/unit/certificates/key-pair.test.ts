@@ -80,7 +80,7 @@ test('names that were given are the only ones', () => {
   };
   expect(read(files, { certificate: 'a.crt', key: 'a.key' })).toEqual(pair);
   expect(refusal(files, { certificate: 'b.crt', key: 'a.key' }).message).toBe(
-    'Secret ns/name has no b.crt with a a.key that fits it; it holds a.crt, a.key, tls.crt, tls.key',
+    'Secret ns/name has no b.crt with a matching a.key; it contains a.crt, a.key, tls.crt, tls.key',
   );
 });
 
@@ -90,17 +90,17 @@ test.each([
   [
     'without a certificate',
     { 'tls.key': pair.key },
-    'Secret ns/name has no tls.crt with a tls.key that fits it; it holds tls.key',
+    'Secret ns/name has no tls.crt with a matching tls.key; it contains tls.key',
   ],
   [
     'with a certificate that is none',
     { 'tls.crt': 'x', 'tls.key': pair.key },
-    'holds no PEM certificate in tls.crt',
+    'has no PEM certificate in tls.crt',
   ],
   [
     'with a key that is none',
     { 'tls.crt': pair.certificate, 'tls.key': pair.certificate },
-    'holds no PEM private key in tls.key',
+    'has no PEM private key in tls.key',
   ],
   [
     'with a damaged certificate',
@@ -115,12 +115,12 @@ test.each([
   [
     'with the key of another',
     { 'tls.crt': pair.certificate, 'tls.key': other.key },
-    'does not fit together: tls.key is not the key of tls.crt',
+    'has a tls.key that does not match its tls.crt',
   ],
   [
     'with its chain upside down',
     { 'tls.crt': ca.certificate + pair.certificate, 'tls.key': pair.key },
-    'tls.key fits number 2 of tls.crt, and has to fit the first',
+    'tls.key matches certificate 2 of tls.crt, but it must match the first',
   ],
 ] as [string, Record<string, string>, string][])('a Secret %s is refused', (_, files, message) => {
   expect(refusal(files)).toMatchObject({

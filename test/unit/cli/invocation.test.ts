@@ -110,7 +110,7 @@ describe('leaving', () => {
     let stderr = '';
     child.stderr?.on('data', (chunk) => (stderr += chunk));
     child.kill('SIGINT');
-    await expect.poll(() => stderr).toMatch(/SIGINT. A second Ctrl-C leaves at once/);
+    await expect.poll(() => stderr).toMatch(/SIGINT. A second Ctrl-C exits at once/);
     // Sooner, it would count as the same Ctrl-C, passed on by npm.
     await new Promise((resolve) => setTimeout(resolve, 400));
     child.kill('SIGINT');

@@ -16,14 +16,14 @@ describe('wrong usage ends with 2 and says what to do', () => {
     ['quiet and verbose at once', ['status', '-q', '-v'], /cannot be used with/, /status --help/],
     ['a command without --', ['up', 'make', 'run'], /too many arguments/i, /up --help/],
     ['a command that is not for up', ['down', '--', 'make'], /only `up`/i, /up -- command/],
-    ['nothing behind --', ['up', '--'], /no command behind/, /up --help/],
+    ['nothing after --', ['up', '--'], /must be followed by a command/, /up --help/],
     [
       'a command and --no-controller',
       ['up', '--no-controller', '--', 'make'],
-      /no command to run/,
+      /exclude each other/,
       /up --no-controller/,
     ],
-    ['flags alone', ['-n', 'shop', '--watch'], /no command/, /devloop --help/],
+    ['flags alone', ['-n', 'shop', '--watch'], /needs a command/, /devloop --help/],
     ['help for what is no command', ['help', 'donw'], /unknown command 'donw'/i, /down/],
     ['an unknown shell', ['completion', 'tcsh'], /bash, zsh, fish/, /completion --help/],
   ])('%s', (_, args, message, hint) => {
@@ -48,7 +48,7 @@ describe('wrong usage ends with 2 and says what to do', () => {
 describe('flags before the command', () => {
   it.each([
     ['with a value that is named like a command', ['-n', 'down', '--kubeconfig', '/nowhere', 'status']],
-    ['with a value behind =', ['--quiet', '--kubeconfig=/nowhere', 'down']],
+    ['with a value after =', ['--quiet', '--kubeconfig=/nowhere', 'down']],
     ['before `up` with a command of its own', ['--kubeconfig', '/nowhere', 'up', '--', 'make', 'help']],
   ])('are those of the command: %s', (_, args) => {
     expect(runBin(args)).toMatchObject({
