@@ -4,12 +4,12 @@ import { DevloopError } from '../errors.ts';
 import { defaultDirectory, writeFoundPair } from '../local/key-pair-files.ts';
 import { findKeyPair, followKeyPair } from '../local/key-pairs.ts';
 import { discover } from '../operator/discover.ts';
-import { checkoutFactsOf, open } from './context/context.ts';
+import { checkoutFactsOf, openContext } from './context/context.ts';
 import type { CertsOptions, Io } from './context/options.ts';
 
 /** Fetches the webhook's key pair to where a manager that is started by hand looks for it, and follows renewals if asked to. */
 export async function certs(options: CertsOptions, io: Io): Promise<void> {
-  await using opened = await open(options, io);
+  await using opened = await openContext(options, io);
   const { api, config } = opened;
   const target = await discover({ api, names: opened.wanted, facts: checkoutFactsOf(opened), emit: io.emit });
   const service = target.services[0];

@@ -1,7 +1,8 @@
 import { DevloopError } from '../errors.ts';
-import { checkoutRoot, open } from './context/context.ts';
-import { newSessionId, thisMachine } from './context/machine-state.ts';
+import { checkoutRoot, openContext } from './context/context.ts';
+import { thisMachine } from './context/local-machine.ts';
 import type { DoctorOptions, Io } from './context/options.ts';
+import { newSessionId } from './context/session-directories.ts';
 import { certificateCheck } from './doctor/certificate.ts';
 import { type Check, type Finding, findingOf, NotChecked, standingOn } from './doctor/check.ts';
 import { accountCheck, clusterCheck, readVersion } from './doctor/cluster.ts';
@@ -25,13 +26,14 @@ import { judgeToolchain, toolchainCheck } from './doctor/toolchain.ts';
 
 /** Would `up` work here? Each answer is a finding; throws what `up` would fail with first. */
 export async function doctor(options: DoctorOptions, io: Io): Promise<void> {
-  const opened = await open(options, { ...io, emit: () => {} }).catch(withoutCluster);
+  const opened = await openContext(options, { ...io, emit: () => {} }).catch(withoutCluster);
   if (opened instanceof DevloopError) {
     conclude(await examine(checksWithout(opened, io), io));
     return;
   }
   await using _ = opened;
-  const doctorRun: DoctorRun = { opened, options, io, machine: thisMachine(io.env), session: newSessionId() };
+  const machine = await thisMachine(io.env);
+  const doctorRun: DoctorRun = { opened, options, io, machine, session: newSessionId() };
   io.emit({ type: 'note', message: conclude(await examine(allChecks(doctorRun), io)) });
 }
 

@@ -3,11 +3,11 @@ import type { Kind } from '../cluster/api/kinds.ts';
 import { findMarked, type Marked } from '../cluster/marks/find-marked.ts';
 import type { LeaseHolder } from '../cluster/takeover/lease-holder.ts';
 import { isOwnService } from '../cluster/takeover/restore.ts';
-import { open } from './context/context.ts';
+import { openContext } from './context/context.ts';
 import { heldBy, readHolderOf } from './context/holders.ts';
-import { type LocalMachine, thisMachine } from './context/machine-state.ts';
+import { type LocalMachine, thisMachine } from './context/local-machine.ts';
 import type { DownOptions, Io } from './context/options.ts';
-import { endOrphans } from './context/orphans.ts';
+import { endOrphans } from './context/session-directories.ts';
 import { waitUntilAnswering } from './end/answering.ts';
 import { endLocal } from './end/end-local.ts';
 import { incomplete } from './end/put-back.ts';
@@ -17,9 +17,9 @@ const READY_SECONDS = 90;
 
 /** Puts back everything that devloop changed in this cluster and whose session is dead, or runs here and can be told to end. */
 export async function down(options: DownOptions, io: Io): Promise<void> {
-  await using opened = await open(options, io, 'helpful');
+  await using opened = await openContext(options, io, 'optional');
   const { api, wanted } = opened;
-  const machine = thisMachine(io.env);
+  const machine = await thisMachine(io.env);
   const namespaces = [
     ...new Set([
       api.namespace,

@@ -2,9 +2,9 @@ import type { HeldLease } from '../cluster/takeover/lease.ts';
 import type { Supervisor } from '../controller/supervisor.ts';
 import { writeFoundPair } from '../local/key-pair-files.ts';
 import { type FoundPair, followKeyPairs, type KeyPairs } from '../local/key-pairs.ts';
-import type { Session } from './context/session.ts';
 import type { OpenRoute } from './route/routing.ts';
 import { keyPairSearch } from './start/local-inputs.ts';
+import type { Session } from './start/session.ts';
 
 /** What runs while reviews flow. */
 export interface Serving {

@@ -4,8 +4,8 @@ import type { Lease } from '../cluster/api/objects.ts';
 import { findMarked, type Marked } from '../cluster/marks/find-marked.ts';
 import { holderOf } from '../cluster/takeover/lease.ts';
 import type { SessionStatus } from '../report/events.ts';
-import { open } from './context/context.ts';
-import { here, type LocalMachine, thisMachine } from './context/machine-state.ts';
+import { openContext } from './context/context.ts';
+import { type LocalMachine, thisMachine } from './context/local-machine.ts';
 import type { Io, StatusOptions } from './context/options.ts';
 
 const LOOK_EVERY_MS = 2_000;
@@ -13,8 +13,8 @@ const LOOK_EVERY_MS = 2_000;
 /** Who has taken over what, read from the marks and Leases of the cluster alone. */
 export async function status(options: StatusOptions, io: Io): Promise<void> {
   const quiet: Io = { ...io, emit: (event) => event.type !== 'discovered' && io.emit(event) };
-  await using opened = await open(options, quiet, 'helpful');
-  const machine = thisMachine(io.env);
+  await using opened = await openContext(options, quiet, 'optional');
+  const machine = await thisMachine(io.env);
   for (let last = ''; ; ) {
     const sessions = await readSessions(opened.api, opened.wanted.namespace, machine, io);
     const text = JSON.stringify(sessions);
@@ -80,8 +80,7 @@ async function sessionStatus(
 /** One look cannot observe a Lease standing still: on this machine the process decides, elsewhere the age of the last renewal is all there is. */
 async function isLive(lease: Lease, machine: LocalMachine): Promise<boolean> {
   const holder = holderOf(lease);
-  const { isHere, isRunning } = await here(machine);
-  if (holder && isHere(holder)) return await isRunning(holder);
+  if (holder && machine.isHere(holder)) return await machine.isRunning(holder);
   const age = Date.now() - Date.parse(lease.spec.renewTime ?? '');
   return age < (lease.spec.leaseDurationSeconds ?? 15) * 1000;
 }

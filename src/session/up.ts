@@ -10,13 +10,12 @@ import { writeNeededFiles } from '../local/mounts.ts';
 import { planController } from '../local/plan.ts';
 import { requireFreePort } from '../machine/port.ts';
 import type { Emit } from '../report/events.ts';
-import { open } from './context/context.ts';
+import { openContext } from './context/context.ts';
 import { healthAfter, STARTING, wordsFor } from './context/health.ts';
 import { targetsOf } from './context/holders.ts';
-import { newSessionId, thisMachine } from './context/machine-state.ts';
+import { thisMachine } from './context/local-machine.ts';
 import type { Io, UpOptions } from './context/options.ts';
-import { claimDirectory, endOrphans } from './context/orphans.ts';
-import type { Session } from './context/session.ts';
+import { claimDirectory, endOrphans, newSessionId } from './context/session-directories.ts';
 import { putBack } from './end/put-back.ts';
 import { cutOver, followMends, serviceName } from './route/cut-over.ts';
 import { openRoute } from './route/open-route.ts';
@@ -27,12 +26,13 @@ import { findTarget } from './start/find-target.ts';
 import { confirmHeld, holdLeases } from './start/leases.ts';
 import { controllerInputs, filesIn, keyPairSearch } from './start/local-inputs.ts';
 import { quietManager } from './start/pause-manager.ts';
+import type { Session } from './start/session.ts';
 
 /** Takes the operator over, serves it from here until the signal aborts, and puts everything back. */
 export async function up(options: UpOptions, io: Io): Promise<void> {
   const started = performance.now();
-  await using opened = await open(options, io);
-  const machine = thisMachine(io.env);
+  await using opened = await openContext(options, io);
+  const machine = await thisMachine(io.env);
   const found = await findTarget(opened, options, io, machine);
   if (options.dryRun) {
     const id = '<session>';

@@ -7,26 +7,29 @@ import { DevloopError } from '../../errors.ts';
 import { type CheckoutFacts, noCheckoutFacts, readCheckout } from '../../operator/sources.ts';
 import type { CommonOptions, Io } from './options.ts';
 
-/** What a command stands on: the settings after flags, environment and file are merged, and the cluster. */
+/** What every command needs: the merged settings of flags, environment and devloop.yaml, and the cluster. */
 export interface CommandContext extends AsyncDisposable {
   api: ClusterApi;
   config: Config;
-  /** The checkout's root: where devloop.yaml, go.mod or .git lies. */
+  /** The checkout's root: the directory with devloop.yaml, go.mod or .git. */
   root: string;
   wanted: { services: string[]; deployment?: string | undefined; namespace?: string | undefined };
-  /** Set when the user chose a context or file, which the controller then has to use too. */
+  /** Set if the user chose a context or a kubeconfig, so that the controller uses it too. */
   chosen: { context?: string | undefined; kubeconfig?: string | undefined };
 }
 
-/** Flags beat environment beats file beats discovery. Where settings are only helpful, a file with problems is left out: it must not keep anybody from putting things back. */
-export async function open(
+/**
+ * Precedence: flags, then environment variables, then devloop.yaml, then discovery. Commands that restore pass `optional`: they
+ * ignore a devloop.yaml with errors, which must not keep anybody from restoring the cluster.
+ */
+export async function openContext(
   options: CommonOptions,
   io: Io,
-  settings: 'needed' | 'helpful' = 'needed',
+  settings: 'required' | 'optional' = 'required',
 ): Promise<CommandContext> {
   const loaded = await loadConfig(io.cwd).catch((error) => {
-    if (settings === 'needed' || !(error instanceof DevloopError)) throw error;
-    io.emit({ type: 'warning', message: `${error.message}\nIts settings are not used.` });
+    if (settings === 'required' || !(error instanceof DevloopError)) throw error;
+    io.emit({ type: 'warning', message: `${error.message}\ndevloop ignores this file.` });
     return undefined;
   });
   const config = loaded?.config ?? {};
@@ -46,7 +49,7 @@ export async function open(
       type: 'discovered',
       what: 'setting',
       value: loaded.file,
-      source: 'found above this directory',
+      source: 'found in a parent directory',
     });
   return {
     api,
@@ -74,7 +77,7 @@ function contextSource(options: CommonOptions, io: Io, config: Config): string {
   return config.context === undefined ? 'current context of the kubeconfig' : 'devloop.yaml';
 }
 
-/** The nearest directory upwards with a go.mod, else with a .git, else where we are. */
+/** The nearest parent directory with a go.mod, else the nearest with a .git, else `cwd` itself. */
 export function checkoutRoot(cwd: string): string {
   for (const sign of ['go.mod', '.git']) {
     for (let directory = cwd; ; directory = dirname(directory)) {
@@ -85,7 +88,7 @@ export function checkoutRoot(cwd: string): string {
   return cwd;
 }
 
-/** What the checkout tells. A directory that is none is never searched: it may hold anybody's sources. */
+/** Reads the checkout. A directory that is not a checkout is not searched, since it may contain anything. */
 export async function checkoutFactsOf({ root, wanted }: CommandContext): Promise<CheckoutFacts> {
   if (SIGNS_OF_A_CHECKOUT.some((sign) => existsSync(join(root, sign)))) return await readCheckout(root);
   if (wanted.services.length === 0 && wanted.deployment === undefined) throw noCheckout(root);
@@ -97,7 +100,7 @@ const SIGNS_OF_A_CHECKOUT = ['go.mod', '.git', 'devloop.yaml'];
 function noCheckout(root: string): DevloopError {
   return new DevloopError(
     'target.no-operator',
-    `${root} is no checkout of an operator: it has no ${SIGNS_OF_A_CHECKOUT.join(', ')}, and no Service or Deployment is named.`,
-    { hint: 'Change to your checkout, or name the operator: devloop up --service namespace/name' },
+    `${root} is not an operator's checkout: it contains none of ${SIGNS_OF_A_CHECKOUT.join(', ')}. No Service or Deployment was named either.`,
+    { hint: 'cd to your checkout, or name the operator: devloop up --service namespace/name' },
   );
 }

@@ -1,10 +1,10 @@
 import type { DevloopEvent } from '../../report/events.ts';
 
-/** How a session does: what stands in the way of serving, part by part, since one that is well again says nothing of the others. */
+/** A session's health, kept separately for each part, because one part that recovers says nothing about the others. */
 export interface Health {
   phase: 'starting' | 'ready' | 'ending';
-  /** Why reviews do not arrive here, and the Services of which that is not known to be over. */
-  route: { problem: string; unproven: string[] } | undefined;
+  /** Why reviews do not arrive, and the Services for which that is not known to be over. */
+  route: { problem: string; unverified: string[] } | undefined;
   controller: string | undefined;
   source: string | undefined;
 }
@@ -16,17 +16,17 @@ export const STARTING: Health = {
   source: undefined,
 };
 
-/** Said of itself by a session that must not be told to end once more. */
-export const ENDING = 'putting everything back';
+/** The health of a session that is already stopping and must not be asked again. */
+export const ENDING = 'restoring';
 
-/** In the words that `status` shows. Pure. */
+/** As `status` shows it. */
 export function wordsFor({ phase, route, controller, source }: Health): string {
   if (phase === 'starting') return 'starting';
   if (phase === 'ending') return ENDING;
   return route?.problem ?? controller ?? source ?? 'serving';
 }
 
-/** `services` are those that the route carries reviews of: after a loss it counts as proven once each of them is. Pure. */
+/** `services`: those that use the route. After a loss, the route counts as verified once each of them is. */
 export function healthAfter(health: Health, event: DevloopEvent, services: string[]): Health {
   switch (event.type) {
     case 'session.ready':
@@ -38,7 +38,7 @@ export function healthAfter(health: Health, event: DevloopEvent, services: strin
     case 'build.failed':
       return {
         ...health,
-        source: 'serving the last program that was built; the newest source does not build',
+        source: 'serving the last build; the current source does not build',
       };
     case 'controller.ready':
     case 'controller.replaced':
@@ -47,7 +47,7 @@ export function healthAfter(health: Health, event: DevloopEvent, services: strin
       if (event.expected) return health;
       return {
         ...health,
-        controller: `the controller ended (${event.signal ?? `exit code ${event.code}`}); reviews fail until it serves again`,
+        controller: `the controller exited (${event.signal ?? `exit code ${event.code}`}); reviews fail until it serves again`,
       };
     default:
       return { ...health, route: routeAfter(health.route, event, services) };
@@ -57,14 +57,17 @@ export function healthAfter(health: Health, event: DevloopEvent, services: strin
 function routeAfter(route: Health['route'], event: DevloopEvent, services: string[]): Health['route'] {
   switch (event.type) {
     case 'route.lost': {
-      const problem = `the ${event.route} route is lost (${event.cause.replace(/\.$/, '')}) and is being mended`;
-      return { problem, unproven: services };
+      const problem = `the ${event.route} route is lost (${event.cause.replace(/\.$/, '')}); reconnecting`;
+      return { problem, unverified: services };
     }
     case 'route.reconnected':
-      return { problem: `the ${event.route} route is back, but not proven yet`, unproven: services };
+      return {
+        problem: `the ${event.route} route is reconnected, but not verified yet`,
+        unverified: services,
+      };
     case 'route.verified': {
-      const unproven = (route?.unproven ?? []).filter((one) => one !== event.service);
-      return route === undefined || unproven.length === 0 ? undefined : { ...route, unproven };
+      const unverified = (route?.unverified ?? []).filter((one) => one !== event.service);
+      return route === undefined || unverified.length === 0 ? undefined : { ...route, unverified };
     }
     default:
       return route;

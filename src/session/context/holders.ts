@@ -7,8 +7,8 @@ import { type LeaseHolder, readHolder } from '../../cluster/takeover/lease-holde
 import { DevloopError } from '../../errors.ts';
 import type { Target } from '../../operator/target.ts';
 import type { Emit } from '../../report/events.ts';
-import { here, type LocalMachine } from './machine-state.ts';
-import { isKnownDead } from './orphans.ts';
+import type { LocalMachine } from './local-machine.ts';
+import { isKnownDead } from './session-directories.ts';
 
 /** One Lease for each Service and for the Deployment: whatever two sessions may share. */
 export function leasesOf(target: Target): ObjectRef[] {
@@ -40,7 +40,7 @@ export async function readHolderOf(
   signal: AbortSignal,
 ): Promise<LeaseHolder | undefined> {
   try {
-    return await readHolder(api, ref, await here(machine), emit, signal);
+    return await readHolder(api, ref, machine, emit, signal);
   } catch (error) {
     if (error instanceof ApiError && error.isForbidden) return undefined;
     throw error;

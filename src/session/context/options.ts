@@ -1,7 +1,7 @@
 import type { RouteChoice } from '../../config/route-choice.ts';
 import type { Emit } from '../../report/events.ts';
 
-/** What every command can be told about the cluster and the operator; everything that is absent is discovered. */
+/** What the user can say about the cluster and the operator. What is absent is discovered. */
 export interface CommonOptions {
   kubeconfig?: string;
   context?: string;
@@ -12,24 +12,24 @@ export interface CommonOptions {
   deployment?: string;
 }
 
-/** How the reviews shall come here; what is absent is found out. */
+/** How kube-apiserver reaches this machine. What is absent is discovered. */
 export interface RouteOptions {
   route?: RouteChoice;
-  /** What the cluster shall call: an address of this machine, or of the SSH host. */
+  /** The address that the cluster calls: one of this machine, or of the SSH host. */
   address?: string;
-  /** The port of that address; any free one by default. */
+  /** The port on that address; any free one by default. */
   port?: number;
-  /** Image of the relay Pod, with Node in it. */
+  /** The relay Pod's image, which must contain Node. */
   relayImage?: string;
 }
 
 export interface UpOptions extends CommonOptions, RouteOptions {
-  /** false: route to a process that the user starts. */
+  /** false: the user starts the process that answers the reviews. */
   controller: boolean;
-  /** Take over although a live session holds the operator. */
+  /** Take over even if a live session holds the operator. */
   takeOver: boolean;
   dryRun: boolean;
-  /** The controller's command, from behind `--`. */
+  /** The controller's command: what follows `--`. */
   command?: string[];
 }
 
@@ -42,24 +42,24 @@ export interface StatusOptions extends CommonOptions {
   watch: boolean;
 }
 
-/** As for `up`: what shall be proven. */
+/** The options that `up` would get. */
 export interface DoctorOptions extends CommonOptions, RouteOptions {}
 
 export interface CertsOptions extends CommonOptions {
   watch: boolean;
-  /** The directory to write to; where the controller looks by default. */
+  /** The directory to write to; by default the one where the controller looks. */
   output?: string;
 }
 
-/** Asks the person at the terminal; `hidden` answers are not shown as they are typed. Rejects when the person leaves. */
+/** Asks the user at the terminal. A `hidden` answer is not echoed. Rejects when the user presses Ctrl-C. */
 export type Ask = (question: string, options: { hidden: boolean }) => Promise<string>;
 
-/** The world as a command sees it. */
+/** What a command gets from the process that runs it. */
 export interface Io {
   emit: Emit;
-  /** Absent where nobody can answer. */
+  /** Absent without a terminal. */
   ask?: Ask;
-  /** Aborted when the user wants to leave. */
+  /** Aborted by Ctrl-C or SIGTERM. */
   signal: AbortSignal;
   env: Record<string, string | undefined>;
   cwd: string;

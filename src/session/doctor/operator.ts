@@ -4,7 +4,7 @@ import { discover } from '../../operator/discover.ts';
 import type { Target } from '../../operator/target.ts';
 import type { DevloopEvent } from '../../report/events.ts';
 import { type CommandContext, checkoutFactsOf } from '../context/context.ts';
-import type { LocalMachine } from '../context/machine-state.ts';
+import type { LocalMachine } from '../context/local-machine.ts';
 import type { DoctorOptions, Io } from '../context/options.ts';
 
 /** What all checks are about. */

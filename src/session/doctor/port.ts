@@ -1,7 +1,7 @@
 import { isPortBusy, requireFreePort } from '../../machine/port.ts';
 import { portOwner } from '../../machine/system.ts';
-import type { LocalMachine } from '../context/machine-state.ts';
-import { orphanPids } from '../context/orphans.ts';
+import type { LocalMachine } from '../context/local-machine.ts';
+import { orphanPids } from '../context/session-directories.ts';
 import { type Check, type Finding, NotChecked, standingOn } from './check.ts';
 import type { DiscoveredOperator } from './operator.ts';
 

@@ -3,7 +3,7 @@ import { DevloopError } from '../../errors.ts';
 import type { Target, TargetService } from '../../operator/target.ts';
 import type { DevloopEvent } from '../../report/events.ts';
 import { namespacesOf } from '../context/holders.ts';
-import { newSessionId } from '../context/machine-state.ts';
+import { newSessionId } from '../context/session-directories.ts';
 import { openRoute } from '../route/open-route.ts';
 import { nameOf, type RouteSettings, routeSettings, type Way } from '../route/routing.ts';
 import { type Rights, waysOf } from '../route/ways.ts';

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { LeaseHolder } from '../../cluster/takeover/lease-holder.ts';
 import { DevloopError } from '../../errors.ts';
 import { ENDING } from '../context/health.ts';
-import { isRunning } from '../context/machine-state.ts';
+import { isRunning } from '../context/local-machine.ts';
 import type { Io } from '../context/options.ts';
 
 const END_LIMIT_SECONDS = 120;
@@ -24,7 +24,7 @@ export async function endLocal(session: string, occupant: LeaseHolder, io: Io): 
   }
   const started = Date.now();
   for (let seconds = 0; seconds < END_LIMIT_SECONDS; seconds = Math.floor((Date.now() - started) / 1000)) {
-    if (!(await isRunning(pid, processStart))) return true;
+    if (!(await isRunning({ pid, processStart }))) return true;
     io.emit({
       type: 'waiting',
       for: `session ${session} (pid ${pid}) to put everything back`,

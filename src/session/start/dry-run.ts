@@ -2,9 +2,9 @@ import { leasePermissions, missing } from '../../cluster/api/permissions.ts';
 import { readKeyPairs } from '../../local/key-pairs.ts';
 import { planController } from '../../local/plan.ts';
 import { markedSessions, namespacesOf } from '../context/holders.ts';
-import type { Session } from '../context/session.ts';
 import { controllerInputs, keyPairSearch } from './local-inputs.ts';
 import { type Planned, plannedLeases, plannedProbes, plannedQuiet, plannedWay } from './plan.ts';
+import type { Session } from './session.ts';
 
 /**
  * What `up` would do, in its order, out of all that it finds out before its first write. Writes nothing, on this machine neither,

@@ -7,7 +7,7 @@ import type { Emit } from '../../report/events.ts';
 import { usableAddress } from '../../route/direct.ts';
 import { type CommandContext, checkoutFactsOf } from '../context/context.ts';
 import { namespacesOf, sessionsInTheWay } from '../context/holders.ts';
-import type { LocalMachine } from '../context/machine-state.ts';
+import type { LocalMachine } from '../context/local-machine.ts';
 import type { Io, UpOptions } from '../context/options.ts';
 import { endLocal } from '../end/end-local.ts';
 import { reportLeft, restore } from '../end/restore.ts';

@@ -1,11 +1,11 @@
 import { createWarner } from '../../async.ts';
-import { type HeldLease, holdLease } from '../../cluster/takeover/lease.ts';
+import { type HeldLease, type Holder, holdLease } from '../../cluster/takeover/lease.ts';
 import { DevloopError } from '../../errors.ts';
-import type { Emit } from '../../report/events.ts';
+import type { Emit, ObjectName } from '../../report/events.ts';
 import { describeTarget, leasesOf, targetsOf } from '../context/holders.ts';
-import { holderHere } from '../context/machine-state.ts';
-import type { Session } from '../context/session.ts';
+import type { LocalMachine } from '../context/local-machine.ts';
 import { nameOf } from '../route/routing.ts';
+import type { Session } from './session.ts';
 
 /** Holds a Lease for all that is taken over, from now on. The first one that somebody else takes or deletes ends the session. */
 export async function holdLeases(
@@ -14,7 +14,7 @@ export async function holdLeases(
   ending: AbortController,
 ): Promise<void> {
   const [way] = ways;
-  const holder = await holderHere(machine, targetsOf(target), way === undefined ? 'none' : nameOf(way));
+  const holder = holderHere(machine, targetsOf(target), way === undefined ? 'none' : nameOf(way));
   // What keeps one Lease from being renewed keeps all of them.
   const warn = createWarner(io.emit);
   const emit: Emit = (event) => (event.type === 'warning' ? warn(event.message) : io.emit(event));
@@ -34,4 +34,13 @@ export async function confirmHeld(held: HeldLease[], signal: AbortSignal): Promi
 
 function takenOver(target: string, by: string): DevloopError {
   return new DevloopError('session.lost', `${target} was taken over by ${by}.`, { hint: 'devloop status' });
+}
+
+function holderHere(
+  { user, host, processStart }: LocalMachine,
+  targets: ObjectName[],
+  route: string,
+): Holder {
+  const since = new Date().toISOString();
+  return { user, host, pid: process.pid, processStart, since, route, targets, health: 'starting' };
 }

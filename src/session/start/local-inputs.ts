@@ -1,11 +1,13 @@
-import { resolve } from 'node:path';
+import { createHash } from 'node:crypto';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { type LocalFiles, localFiles } from '../../local/key-pair-files.ts';
 import { type KeyPairSearch, type KeyPairs, mountPointsOf } from '../../local/key-pairs.ts';
 import type { ControllerInputs } from '../../local/plan.ts';
 import type { CommandContext } from '../context/context.ts';
-import { controllerRecord, keptProgram } from '../context/machine-state.ts';
 import type { UpOptions } from '../context/options.ts';
-import type { Session } from '../context/session.ts';
+import { controllerRecord } from '../context/session-directories.ts';
+import type { Session } from './session.ts';
 
 /** Where this session's files lie, for its own directory. */
 export function filesIn(
@@ -39,4 +41,10 @@ export function controllerInputs(session: Session, pairs: KeyPairs): ControllerI
     stateFile: controllerRecord(files.directory),
     keptProgram: keptProgram(io.env, root),
   };
+}
+
+/** The newest program of a checkout is kept as a cache after its session. */
+function keptProgram(env: Record<string, string | undefined>, root: string): string {
+  const base = env.XDG_CACHE_HOME || join(env.HOME ?? homedir(), '.cache');
+  return join(base, 'devloop', 'programs', createHash('sha256').update(root).digest('hex').slice(0, 16));
 }

@@ -91,7 +91,7 @@ it('counts as serving again only once kube-apiserver has been seen to follow', a
   answerProbes(cluster, () => expect(seen).not.toContain('serving'));
   const following = followMends(routing, open, Promise.resolve());
   routing.emit({ type: 'route.reconnected', route: 'ssh', via: 'box', ms: 1 });
-  expect(seen).toEqual(['the ssh route is back, but not proven yet']);
+  expect(seen).toEqual(['the ssh route is reconnected, but not verified yet']);
   mend();
   await expect.poll(() => seen.at(-1)).toBe('serving');
   expect(events.at(-1)).toMatchObject({

@@ -2,12 +2,12 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { LocalMachine } from '../../../src/session/context/machine-state.ts';
-import { claimDirectory, endOrphans, isKnownDead } from '../../../src/session/context/orphans.ts';
+import { thisMachine } from '../../../src/session/context/local-machine.ts';
+import { claimDirectory, endOrphans, isKnownDead } from '../../../src/session/context/session-directories.ts';
 
-it('a session that begins keeps its directory, whenever another one looks for what is left behind', async () => {
+it('a session that starts keeps its directory while another one removes abandoned directories', async () => {
   const stateDirectory = await mkdtemp(join(tmpdir(), 'devloop-state-'));
-  const machine: LocalMachine = { user: 'dev', host: 'here', stateDirectory };
+  const machine = { ...(await thisMachine({})), host: 'here', stateDirectory };
   let going = true;
   const looking = (async () => {
     while (going) await endOrphans(machine, () => {});
@@ -23,9 +23,9 @@ it('a session that begins keeps its directory, whenever another one looks for wh
   await rm(stateDirectory, { recursive: true });
 });
 
-it('of a home that machines share, only what this machine left is taken for dead and removed', async () => {
+it('only directories that this machine abandoned are removed from a home directory that machines share', async () => {
   const stateDirectory = await mkdtemp(join(tmpdir(), 'devloop-state-'));
-  const machine: LocalMachine = { user: 'dev', host: 'here', stateDirectory };
+  const machine = { ...(await thisMachine({})), host: 'here', stateDirectory };
   for (const host of ['here', 'elsewhere']) {
     const owner = { host, pid: 4_194_304, processStart: `boot-of-${host}/1` };
     await mkdir(join(stateDirectory, `of-${host}`));

@@ -1,9 +1,9 @@
 import type { LocalFiles } from '../../local/key-pair-files.ts';
 import type { Target } from '../../operator/target.ts';
+import type { CommandContext } from '../context/context.ts';
+import type { LocalMachine } from '../context/local-machine.ts';
+import type { Io, UpOptions } from '../context/options.ts';
 import type { Way } from '../route/routing.ts';
-import type { CommandContext } from './context.ts';
-import type { LocalMachine } from './machine-state.ts';
-import type { Io, UpOptions } from './options.ts';
 
 /** One `up`: what all its steps share. */
 export interface Session {

@@ -1,0 +1,90 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { endOrphan, orphanPid } from '../../controller/orphan.ts';
+import { removeLocalFiles } from '../../local/key-pair-files.ts';
+import type { Emit } from '../../report/events.ts';
+import { isRunning, type LocalMachine } from './local-machine.ts';
+
+const OWNER = 'devloop.json';
+
+interface Owner {
+  host: string;
+  pid: number;
+  processStart: string;
+}
+
+/** Short enough for labels and names, and random enough to be unique in a cluster. */
+export function newSessionId(): string {
+  return randomBytes(4).toString('hex');
+}
+
+/**
+ * Creates a session's directory. It appears with its owner's name already in it, so that another devloop that starts at the same
+ * moment does not mistake it for the directory of a dead session.
+ */
+export async function claimDirectory(machine: LocalMachine, sessionId: string): Promise<string> {
+  const owner: Owner = { host: machine.host, pid: process.pid, processStart: machine.processStart };
+  const directory = join(machine.stateDirectory, sessionId);
+  const unclaimed = join(machine.stateDirectory, `.${sessionId}`);
+  await mkdir(unclaimed, { recursive: true, mode: 0o700 });
+  await writeFile(join(unclaimed, OWNER), JSON.stringify(owner), { mode: 0o600 });
+  await rename(unclaimed, directory);
+  return directory;
+}
+
+/** Where a session records the controller that it runs. */
+export function controllerRecord(directory: string): string {
+  return join(directory, 'controller.json');
+}
+
+/** Stops the controllers of devloop processes that were killed, and removes the files of those sessions. */
+export async function endOrphans(machine: LocalMachine, emit: Emit): Promise<void> {
+  for (const directory of await abandonedDirectories(machine)) {
+    const ended = await endOrphan(controllerRecord(directory));
+    if (ended) {
+      const message = `Stopped the controller of a killed session (pid ${ended.pid}: ${ended.command.join(' ')}).`;
+      emit({ type: 'note', message });
+    }
+    await removeLocalFiles(directory);
+  }
+}
+
+/** The controllers that `endOrphans` would stop. */
+export async function orphanPids(machine: LocalMachine): Promise<number[]> {
+  const directories = await abandonedDirectories(machine);
+  const pids = await Promise.all(directories.map((directory) => orphanPid(controllerRecord(directory))));
+  return pids.filter((pid) => pid !== undefined);
+}
+
+async function abandonedDirectories(machine: LocalMachine): Promise<string[]> {
+  const names = await readdir(machine.stateDirectory).catch(() => []);
+  const directories = names
+    .filter((name) => !name.startsWith('.'))
+    .map((name) => join(machine.stateDirectory, name));
+  const abandoned = await Promise.all(directories.map((directory) => isAbandoned(machine, directory)));
+  return directories.filter((_, index) => abandoned[index]);
+}
+
+/** Several machines may share a home directory without seeing each other's processes: each leaves the others' sessions alone. */
+async function isAbandoned(machine: LocalMachine, directory: string): Promise<boolean> {
+  const owner = await ownerOf(directory);
+  if (owner === undefined) return true;
+  if (await isRunning(owner)) return false;
+  // A machine's name may change, but a controller that runs here was started here.
+  return owner.host === machine.host || (await orphanPid(controllerRecord(directory))) !== undefined;
+}
+
+/** Whether a session ran on this machine and its process is gone; false also if nothing is known about it. */
+export async function isKnownDead(machine: LocalMachine, sessionId: string): Promise<boolean> {
+  const owner = await ownerOf(join(machine.stateDirectory, sessionId));
+  return owner?.host === machine.host && !(await isRunning(owner));
+}
+
+async function ownerOf(directory: string): Promise<Owner | undefined> {
+  try {
+    return JSON.parse(await readFile(join(directory, OWNER), 'utf8'));
+  } catch {
+    return undefined;
+  }
+}
