@@ -25,10 +25,14 @@ export async function follow(supervised: Supervised): Promise<void> {
     for (const effect of next.effects) perform(effect);
     if (isSettled(state)) settled.resolve();
   });
-  const watching = watch(supervised, report, AbortSignal.any([ports.signal, disposed, signal]));
-  watching.catch(settled.reject);
+  const watchSignal = AbortSignal.any([ports.signal, disposed, signal]);
+  const fail = (error: unknown) => {
+    if (!watchSignal.aborted) settled.reject(error);
+  };
+  const watching = watch(supervised, report, watchSignal);
+  watching.catch(fail);
   const builder = createBuilder(supervised, report, () => {
-    watching.then((watcher) => watcher?.refresh(supervised.buildSpan.fromMs)).catch(settled.reject);
+    watching.then((watcher) => watcher?.refresh(supervised.buildSpan.fromMs)).catch(fail);
   });
   const perform = createPerformer(supervised, builder, report, signal);
   const leave = () => report({ is: 'leave', at: performance.now() });
@@ -113,7 +117,7 @@ function startAgain(supervised: Supervised, number: number, report: Report): voi
   void observe(supervised.running, number, report);
 }
 
-/** Reports changes of the sources; undefined when the plan names none, or the signal aborts first. */
+/** Reports changes of the sources; undefined when there is nothing to watch. */
 async function watch(
   supervised: Supervised,
   report: Report,
@@ -121,21 +125,15 @@ async function watch(
 ): Promise<Watcher | undefined> {
   const { plan, ports } = supervised;
   if (!plan.watch || signal.aborted) return undefined;
-  try {
-    return await watchSources({
-      cwd: plan.cwd,
-      target: plan.watch,
-      sinceMs: supervised.buildSpan.fromMs,
-      isOfBuild: (modifiedMs) => isOfBuild(supervised, modifiedMs),
-      signal,
-      onChange: (files, at) =>
-        report({ is: 'changed', files: files.map((file) => named(file, plan.cwd)), at }),
-      onError: (message) => ports.emit({ type: 'warning', message: `cannot watch the sources: ${message}` }),
-    });
-  } catch (error) {
-    if (signal.aborted) return undefined;
-    throw error;
-  }
+  return await watchSources({
+    cwd: plan.cwd,
+    target: plan.watch,
+    sinceMs: supervised.buildSpan.fromMs,
+    isOfBuild: (modifiedMs) => isOfBuild(supervised, modifiedMs),
+    signal,
+    onChange: (files, at) => report({ is: 'changed', files: files.map((file) => named(file, plan.cwd)), at }),
+    onError: (message) => ports.emit({ type: 'warning', message: `cannot watch the sources: ${message}` }),
+  });
 }
 
 /** `go build` writes no sources, so what changes while it runs is somebody's edit; a build command of the user's own can generate some. */

@@ -2,17 +2,17 @@ import type { Emit } from '../report/events.ts';
 import type { Program } from './programs.ts';
 import type { Running } from './runner.ts';
 
-/** What holds requests back while there is no controller to answer them; the gateway, or nothing for an operator without webhooks. */
+/** Holds requests while no controller can answer them: the gateway, or nothing for an operator without webhooks. */
 export interface Gate {
   hold(): void;
   release(): void;
-  /** Nobody will answer for so many milliseconds: what cannot wait that long fails at once. Ends with the next `hold`. */
+  /** No controller will answer for `ms`: requests that cannot wait that long fail at once. Ends with the next `hold`. */
   failFast(why: string, ms: number): void;
 }
 
 export interface ControllerPlan {
   cwd: string;
-  /** A `-o` that names `run[0]` is given a new file at each build. Undefined: the program is there already. */
+  /** Each build writes to a new file, if `-o` names `run[0]`. Undefined: the program is built already. */
   build: string[] | undefined;
   run: string[];
   env: Record<string, string>;
@@ -21,9 +21,9 @@ export interface ControllerPlan {
   /** Between SIGTERM and SIGKILL. */
   graceMs: number;
   readyMs: number;
-  /** Holds the identity of the running controller; built programs lie beside it. */
+  /** Identifies the running controller; built programs are stored beside it. */
   stateFile: string;
-  /** Where the newest program stays for the next session; saves the link step of an unchanged one. */
+  /** Where the newest program is kept for the next session, which then skips the link step if nothing changed. */
   keptProgram?: string | undefined;
 }
 
@@ -37,12 +37,12 @@ export interface SupervisorPorts {
 export interface Supervised {
   plan: ControllerPlan;
   ports: SupervisorPorts;
-  /** Aborted by dispose: whatever goes on ends at once. */
+  /** Aborted by the disposal: everything ends at once. */
   disposed: AbortSignal;
   program: Program;
   running: Running | undefined;
-  /** What identifies the program of the running process. */
+  /** Identifies the program of the running process. */
   runningContent: string | undefined;
-  /** The last build, in the clock of `Date.now()`: what was saved after its beginning may not be in the program. */
+  /** The last build, on the clock of `Date.now()`: what was saved after its start may not be in the program. */
   buildSpan: { fromMs: number; toMs: number };
 }

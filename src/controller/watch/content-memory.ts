@@ -3,20 +3,21 @@ import { readFile, stat } from 'node:fs/promises';
 import { isGenerated, structureOf } from './filter.ts';
 
 export interface ContentChange {
-  /** The last modification, in the clock of `Date.now()`; 0 when the file is gone. */
+  file: string;
+  /** The last modification, on the clock of `Date.now()`; 0 when the file is gone. */
   modifiedMs: number;
   generated: boolean;
-  /** Other files may belong to the program now. */
+  /** Whether the program may now consist of other files. */
   structural: boolean;
 }
 
 export interface ContentMemory {
   has(file: string): boolean;
-  /** Reads the file; undefined when it holds what it held when it was read before. */
-  changeOf(file: string): Promise<ContentChange | undefined>;
+  /** Reads the files, and returns those whose content differs from when they were last read. */
+  changesIn(files: string[]): Promise<ContentChange[]>;
 }
 
-/** Remembers what files held, so that a save without a change, or `make generate` with the same result, is no change. */
+/** Remembers the content of files, so that neither a save without a change nor `make generate` with the same result is a change. */
 export function createContentMemory(): ContentMemory {
   const remembered = new Map<string, { hash: string; structure: string }>();
 
@@ -25,26 +26,33 @@ export function createContentMemory(): ContentMemory {
     const now = await read(file);
     if (!now) {
       const known = remembered.delete(file);
-      return known ? { modifiedMs: 0, generated: false, structural: true } : undefined;
+      return known ? { file, modifiedMs: 0, generated: false, structural: true } : undefined;
     }
     const hash = createHash('sha1').update(now.content).digest('base64');
     if (hash === before?.hash) return undefined;
     const structure = structureOf(file, now.content);
     remembered.set(file, { hash, structure });
     return {
+      file,
       modifiedMs: now.modifiedMs,
       generated: isGenerated(now.content),
       structural: structure !== before?.structure,
     };
   }
 
-  return { has: (file) => remembered.has(file), changeOf };
+  return {
+    has: (file) => remembered.has(file),
+    async changesIn(files) {
+      const changes = await Promise.all(files.map(changeOf));
+      return changes.filter((change) => change !== undefined);
+    },
+  };
 }
 
 async function read(file: string): Promise<{ content: string; modifiedMs: number } | undefined> {
   try {
     const { mtimeMs } = await stat(file);
-    // latin1 keeps every byte, so that the hash sees them all.
+    // latin1 keeps every byte, so the hash covers them all.
     return { content: await readFile(file, 'latin1'), modifiedMs: mtimeMs };
   } catch {
     return undefined;

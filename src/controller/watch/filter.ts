@@ -2,36 +2,37 @@ import type { SourceSet } from '../go/list.ts';
 
 const BUILD_INPUT = /\.(go|s|S|c|h|cc|cpp|cxx|hpp|hxx|m|syso)$/;
 const MODULE_FILE = /^go\.(mod|sum|work|work\.sum)$/;
-/** Where tools of any language put what they make or fetch, and what editors leave beside a file while they save it. */
+/** Where tools of any language put their output and downloads. */
 const NOT_SOURCE =
   /^(\.git|\.hg|\.svn|\.idea|\.vscode|\.venv|node_modules|target|dist|bin|build|__pycache__)$/;
+/** What editors create beside a file while they save it. */
 const EDITOR_FILE = /^(\.#.*|#.*#|4913|.*~|.*\.(swp|swx|swo|tmp|pyc))$/;
 const GENERATED = /^(\/\/|#) Code generated .* DO NOT EDIT\.$/m;
 const STRUCTURE = /^(package\b.*|import\s*\([^)]*\)|import\s.*|\/\/go:(embed|build)\b.*)$/gm;
 
-/** Whether a file decides what the Go program becomes. */
+/** Whether a Go program is built from this file. */
 export function isGoInput(path: string, sources: SourceSet): boolean {
   const { directory, name } = split(path);
   if (sources.embedded.has(path) || sources.embeddedDirectories.has(directory))
     return !EDITOR_FILE.test(name);
   if (!sources.directories.has(directory)) return false;
   if (MODULE_FILE.test(name)) return true;
-  // Go itself passes over names that begin with these.
+  // Go itself ignores names that begin with these.
   return BUILD_INPUT.test(name) && !name.endsWith('_test.go') && !/^[._]/.test(name);
 }
 
-/** Whether a path below a watched directory is output, a tool's own, or an editor's. */
+/** Whether a path below a watched directory belongs to a tool or an editor. */
 export function isNotSource(path: string, root: string): boolean {
   const inside = path.slice(root.length).split('/').filter(Boolean);
   return inside.some((part) => NOT_SOURCE.test(part)) || EDITOR_FILE.test(inside.at(-1) ?? '');
 }
 
-/** The mark that Go's convention asks generators for. */
+/** Whether it has the comment that generators write by Go's convention. */
 export function isGenerated(content: string): boolean {
   return GENERATED.test(content);
 }
 
-/** What of a file decides which other files belong to the program: only then the list has to be made anew. */
+/** The part of a file that decides which other files belong to the program: when it changes, they are listed again. */
 export function structureOf(path: string, content: string): string {
   if (MODULE_FILE.test(split(path).name)) return content;
   return [...content.matchAll(STRUCTURE)].map(([text]) => text).join('\n');

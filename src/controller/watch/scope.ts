@@ -6,22 +6,22 @@ import { isGoInput, isNotSource } from './filter.ts';
 
 export type WatchTarget = { goPackage: string; tags?: string | undefined } | { paths: string[] };
 
-/** What is watched: where to look, and which of the files there count. */
+/** What is watched: the directories, and which of the files in them count. */
 export interface WatchScope {
   directories: string[];
   recursive: boolean;
-  /** Whole subtrees that are not even looked at. */
+  /** Whether a path is in a subtree that is not watched at all. */
   isOutside(path: string): boolean;
   counts(path: string): boolean;
 }
 
-/** Reads what a Go package is built from; directories and globs of devloop.yaml are taken as they are. */
+/** For a Go package, everything it is built from; directories and globs from devloop.yaml as they are. */
 export async function readScope(cwd: string, target: WatchTarget, signal: AbortSignal): Promise<WatchScope> {
   if ('paths' in target) return pathScope(cwd, target.paths);
   return goScope((await listSources(cwd, target, signal)) ?? onlyDirectory(cwd));
 }
 
-/** Every file that counts. */
+/** All files that count. */
 export async function filesOf(scope: WatchScope): Promise<string[]> {
   return (await Promise.all(scope.directories.map((directory) => filesIn(directory, scope)))).flat();
 }
@@ -67,7 +67,7 @@ function pathScope(cwd: string, paths: string[]): WatchScope {
   };
 }
 
-/** A go.mod that cannot be read lists nothing; the next save may mend it. */
+/** For a go.mod that go cannot read; the next save may fix it. */
 function onlyDirectory(cwd: string): SourceSet {
   return { directories: new Set([cwd]), embedded: new Set(), embeddedDirectories: new Set() };
 }

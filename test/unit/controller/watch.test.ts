@@ -64,7 +64,7 @@ test('sources of the program count; tests, other files and other directories do 
   await changesAre('a/a.go', 'go.mod');
 });
 
-test('the same bytes again are no change', async () => {
+test('a save of the same bytes is no change', async () => {
   const { directory, write, changesAre } = await watchGo();
   await write('a/a.go', MODULE['a/a.go']);
   await write('a/a.go.new', MODULE['a/a.go']);
@@ -83,7 +83,7 @@ test('an atomic save, a new file and a removed one are changes', async () => {
   await changesAre('a/a.go');
 });
 
-test('a directory that is imported anew is watched after the refresh', async () => {
+test('a directory that is imported for the first time is watched after the refresh', async () => {
   const { watcher, write, changesAre } = await watchGo();
   await write('b/b.go', 'package b\n');
   await write('a/a.go', 'package a\n\nimport _ "example.com/m/b"\n');
@@ -111,20 +111,20 @@ test('embedded files and local replacements count', async () => {
   await changesAre('a/one.yaml', 'a/templates/y.tmpl', 'lib/lib.go');
 });
 
-test('what was saved after the build had begun is reported from the beginning', async () => {
+test('what was saved after the build had started is reported at once', async () => {
   const directory = await directoryWith(MODULE);
   const { seen } = await watchIn(directory, { goPackage: './cmd' }, 0);
   expect(seen.flat().sort()).toEqual(['a/a.go', 'cmd/main.go', 'go.mod']);
 });
 
-test('200 files at once are all seen', async () => {
+test('200 changes at once are all reported', async () => {
   const { write, changesAre } = await watchGo();
   const names = Array.from({ length: 200 }, (_, index) => `a/f${String(index).padStart(3, '0')}.go`);
   await Promise.all(names.map((name) => write(name, 'package a\n')));
   await changesAre(...names);
 });
 
-test('directories and globs are watched with all below, except what tools and editors make', async () => {
+test('directories and globs are watched recursively, except what tools and editors write', async () => {
   const directory = await directoryWith({
     'src/a.rs': '1',
     'conf/x.yaml': '1',
@@ -148,7 +148,7 @@ test('directories and globs are watched with all below, except what tools and ed
   await expectChanges(['conf/x.yaml', 'src/a.rs', 'src/deep/er/new.rs'], 'src/mark');
 });
 
-test('a generated file that the build itself wrote is no change', async () => {
+test('a generated file that the build wrote is no change', async () => {
   const directory = await directoryWith(MODULE);
   const changes: string[] = [];
   let own = true;
@@ -171,7 +171,7 @@ test('a generated file that the build itself wrote is no change', async () => {
   await expect.poll(() => changes).toContain(generated);
 });
 
-test('nothing of the module cache and of Go itself is a source', async () => {
+test('neither the module cache nor the standard library is a source', async () => {
   const directory = await directoryWith(MODULE);
   const sources = await listSources(directory, { goPackage: './cmd' }, NEVER);
   expect([...sources!.directories].sort()).toEqual([directory, join(directory, 'a'), join(directory, 'cmd')]);
@@ -179,7 +179,7 @@ test('nothing of the module cache and of Go itself is a source', async () => {
   expect(await listSources(directory, { goPackage: './cmd' }, NEVER)).toBeUndefined();
 });
 
-test('what is built with a tag only is a source of a build with that tag', async () => {
+test('a file with a build tag is a source only of a build with that tag', async () => {
   const directory = await directoryWith({
     ...MODULE,
     'cmd/tagged.go': '//go:build all\n\npackage main\n\nimport _ "example.com/m/tagged"\n',
@@ -192,7 +192,7 @@ test('what is built with a tag only is a source of a build with that tag', async
   expect([await has('all'), await has('')]).toEqual([true, false]);
 });
 
-test('packages are read from the list of go', () => {
+test('the output of go list is parsed', () => {
   const list = [
     { Dir: '/go/src/fmt', ImportPath: 'fmt', Standard: true },
     { Dir: '/cache/lib@v1', ImportPath: 'lib', Module: { Path: 'lib', GoMod: '/cache/lib.mod' } },
@@ -212,7 +212,7 @@ test('packages are read from the list of go', () => {
   expect([...directories].sort()).toEqual(['/m', '/m/cmd', '/m/missing']);
 });
 
-test('paths are judged by name and place', () => {
+test('whether a path is a source depends on its name and directory', () => {
   const sources = {
     directories: new Set(['/m']),
     embedded: new Set(['/m/x.yaml']),
@@ -234,7 +234,7 @@ test('paths are judged by name and place', () => {
   expect(isNotSource('/p/node_modules/a/b.js', '/p')).toBe(true);
 });
 
-test('only package, imports, embeds and build tags are structure', () => {
+test('the structure of a file is its package, imports, embeds and build tags', () => {
   const file = '//go:build linux\n\npackage a\n\nimport (\n\t"fmt"\n)\n\n//go:embed x\nvar X string\n';
   expect(structureOf('/m/a.go', file)).toBe(
     '//go:build linux\npackage a\nimport (\n\t"fmt"\n)\n//go:embed x',
