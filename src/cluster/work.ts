@@ -10,3 +10,6 @@ export interface Work {
   /** Ends waits, never a write. */
   signal: AbortSignal;
 }
+
+/** What waits for something in the cluster works with: it changes nothing there. */
+export type Observer = Omit<Work, 'sessionId'>;

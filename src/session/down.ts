@@ -1,8 +1,9 @@
 import type { ClusterApi } from '../cluster/api/client.ts';
 import type { Kind } from '../cluster/api/kinds.ts';
 import { findMarked, type Marked } from '../cluster/marks/find-marked.ts';
+import { isOwnService } from '../cluster/names.ts';
 import type { LeaseHolder } from '../cluster/takeover/lease-holder.ts';
-import { isOwnService } from '../cluster/takeover/restore.ts';
+import type { Work } from '../cluster/work.ts';
 import { openContext } from './context/context.ts';
 import { heldBy, readHolderOf } from './context/holders.ts';
 import { type LocalMachine, thisMachine } from './context/local-machine.ts';
@@ -96,7 +97,7 @@ async function endSession(
   const occupant = options.takeOver ? undefined : await livingOccupant(api, session, objects, machine, io);
   if (occupant) {
     if (!(occupant.local && (await endLocal(session, occupant, io)))) return occupant;
-    if ((await findMarked(api, spaces, session)).marked.length === 0) {
+    if ((await findMarked(api, spaces, { sessionId: session })).marked.length === 0) {
       io.emit({
         type: 'session.restored',
         session,
@@ -109,17 +110,18 @@ async function endSession(
   const services = objects
     .map(({ ref }) => ref)
     .filter((ref) => ref.kind === 'Service' && !isOwnService(ref, session));
-  const afterServices = (): Promise<void> => waitUntilAnswering(api, session, services, io.signal);
+  const afterServices = (): Promise<void> => waitUntilAnswering(work, services);
+  const work: Work = { api, sessionId: session, emit: io.emit, signal: io.signal };
   const settings = { readySeconds: READY_SECONDS, afterServices };
-  const restored = await restore(api, session, spaces, settings, io.emit, io.signal);
+  const restored = await restore(work, spaces, settings);
   reportLeft(restored, io.emit);
   io.emit({ type: 'session.restored', session, changes: restored.changes, ms: performance.now() - started });
   return restored.left.length;
 }
 
 /** What is the user's is put back; what devloop made goes. Pure. */
-export function plannedAction({ ref, session }: Pick<Marked, 'ref' | 'session'>): 'restore' | 'delete' {
-  return CHANGED_KINDS.has(ref.kind) && !isOwnService(ref, session) ? 'restore' : 'delete';
+export function plannedAction({ ref, sessionId }: Pick<Marked, 'ref' | 'sessionId'>): 'restore' | 'delete' {
+  return CHANGED_KINDS.has(ref.kind) && !isOwnService(ref, sessionId) ? 'restore' : 'delete';
 }
 
 const CHANGED_KINDS = new Set<Kind>(['Deployment', 'Service', 'Endpoints']);
@@ -133,9 +135,9 @@ async function livingOccupant(
 ): Promise<LeaseHolder | undefined> {
   const leases = objects.filter((one) => one.ref.kind === 'Lease');
   const occupants = await Promise.all(
-    leases.map(({ ref }) => readHolderOf(api, ref, machine, io.emit, io.signal)),
+    leases.map(({ ref }) => readHolderOf({ api, emit: io.emit, signal: io.signal }, ref, machine)),
   );
-  return occupants.find((one) => one?.alive && one.session === session);
+  return occupants.find((one) => one?.alive && one.sessionId === session);
 }
 
 /** With a selection, only sessions that touch what was selected. A selected object brings its whole session along. */
@@ -153,10 +155,10 @@ function isWanted(
 
 function groupBySession(selected: Marked[], all: Marked[]): Map<string, Marked[]> {
   const sessions = new Map<string, Marked[]>();
-  for (const { session } of selected)
+  for (const { sessionId: session } of selected)
     sessions.set(
       session,
-      all.filter((one) => one.session === session),
+      all.filter((one) => one.sessionId === session),
     );
   return sessions;
 }

@@ -32,21 +32,19 @@ async function readSessions(
   machine: LocalMachine,
   io: Io,
 ): Promise<SessionStatus[]> {
-  const { marked, unseen } = await findMarked(api, [namespace ?? api.namespace], undefined, {
-    secrets: false,
-  });
+  const { marked, unseen } = await findMarked(api, [namespace ?? api.namespace], { secrets: false });
   if (unseen.length > 0)
     io.emit({
       type: 'warning',
       message: `Your account may not list ${unseen.join(', ')}; marks there cannot be seen.`,
     });
   const shown = namespace === undefined ? marked : marked.filter((one) => one.ref.namespace === namespace);
-  const ids = [...new Set(shown.map((one) => one.session))].sort();
+  const ids = [...new Set(shown.map((one) => one.sessionId))].sort();
   return await Promise.all(
     ids.map((id) =>
       sessionStatus(
         id,
-        marked.filter((one) => one.session === id),
+        marked.filter((one) => one.sessionId === id),
         machine,
       ),
     ),

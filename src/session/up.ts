@@ -25,7 +25,7 @@ import { tellPlan } from './start/dry-run.ts';
 import { findTarget } from './start/find-target.ts';
 import { confirmHeld, holdLeases } from './start/leases.ts';
 import { controllerInputs, filesIn, keyPairSearch } from './start/local-inputs.ts';
-import { quietManager } from './start/pause-manager.ts';
+import { pauseManager } from './start/pause-manager.ts';
 import type { Session } from './start/session.ts';
 
 /** Takes the operator over, serves it from here until the signal aborts, and puts everything back. */
@@ -89,7 +89,7 @@ async function run(session: Session): Promise<void> {
       standing.use(followMends(routing, route, cuttingOver));
       await cuttingOver;
     }
-    const leaving = await quietManager(api, id, target, emit, signal);
+    const leaving = await pauseManager({ api, sessionId: id, emit, signal }, target);
     // A manager needs longer to come up than the other one to hear that it has to go.
     await allDone([leaving.told, supervisor?.start() ?? leaving.told]);
     route?.gateways.release();
@@ -165,5 +165,5 @@ async function prepareController(
 
 function routingOf({ id, opened, target, options, io }: Session, emit: Emit, signal: AbortSignal): Routing {
   const settings = routeSettings(options, opened);
-  return { api: opened.api, session: id, target, settings, env: io.env, ask: io.ask, emit, signal };
+  return { api: opened.api, sessionId: id, target, settings, env: io.env, ask: io.ask, emit, signal };
 }

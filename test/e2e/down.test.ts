@@ -7,8 +7,9 @@ import { loadKubeconfig } from '../../src/cluster/api/kubeconfig.ts';
 import type { Deployment, KubeObject, Service } from '../../src/cluster/api/objects.ts';
 import { findMarked } from '../../src/cluster/marks/find-marked.ts';
 import { sessionOf } from '../../src/cluster/marks/marks.ts';
-import { holdLease, LEASED_KINDS, leaseRef } from '../../src/cluster/takeover/lease.ts';
-import { quiet } from '../../src/cluster/takeover/pause/deployment.ts';
+import { LEASED_KINDS, leaseRef } from '../../src/cluster/names.ts';
+import { holdLease } from '../../src/cluster/takeover/lease.ts';
+import { pause } from '../../src/cluster/takeover/pause/deployment.ts';
 import { swapSelector } from '../../src/cluster/takeover/service.ts';
 import { account, type Rule } from '../support/account.ts';
 import { startCluster, type TestCluster } from '../support/cluster/cluster.ts';
@@ -61,12 +62,13 @@ async function takenOver(namespace: string, session: string): Promise<void> {
     targets: [],
     health: '',
   };
+  const work = { api, sessionId: session, emit, signal: new AbortController().signal };
   for (const kind of LEASED_KINDS) {
-    const lease = await holdLease(api, leaseRef(ref(kind, namespace)), session, holder, emit);
+    const lease = await holdLease(work, leaseRef(ref(kind, namespace)), holder);
     await lease?.[Symbol.asyncDispose]();
   }
-  await quiet(api, session, deployment, emit);
-  await swapSelector(api, session, service, undefined, emit);
+  await pause(work, deployment);
+  await swapSelector(work, service, undefined);
 }
 
 async function markOf(kind: Kind, namespace: string, name?: string): Promise<string | undefined> {

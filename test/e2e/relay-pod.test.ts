@@ -13,6 +13,7 @@ import { RELAY_IMAGE, type RelaySpec } from '../../src/cluster/relay/manifest.ts
 import { type StartedRelay, startRelay } from '../../src/cluster/relay/pod.ts';
 import { keepRelay } from '../../src/cluster/relay/watch.ts';
 import { slicesOf, swapSelector } from '../../src/cluster/takeover/service.ts';
+import type { Work } from '../../src/cluster/work.ts';
 import type { DevloopEvent } from '../../src/report/events.ts';
 import { objectText } from '../../src/report/text.ts';
 import { restore } from '../../src/session/end/restore.ts';
@@ -61,12 +62,11 @@ function level(name: string): Record<string, string> {
   return { 'pod-security.kubernetes.io/enforce': name, 'pod-security.kubernetes.io/warn': name };
 }
 
-function spec(session: string, rest: Partial<RelaySpec> & { fail?: boolean } = {}): RelaySpec {
+function spec(rest: Partial<RelaySpec> & { fail?: boolean } = {}): RelaySpec {
   const { fail = false, ...other } = rest;
   const ports = other.ports ?? [{ name: 'webhook-server', port: 9443 }];
   const config = JSON.stringify({ controlPort: CONTROL, ports: ports.map(({ port }) => port), fail });
   return {
-    session,
     namespace: STRICT,
     image: RELAY_IMAGE,
     program,
@@ -79,7 +79,8 @@ function spec(session: string, rest: Partial<RelaySpec> & { fail?: boolean } = {
   };
 }
 
-const start = (one: RelaySpec): Promise<StartedRelay> => startRelay(api, { ...one, emit, signal });
+const work = (sessionId: string, by = api): Work => ({ api: by, sessionId, emit, signal });
+const start = (sessionId: string, one: RelaySpec): Promise<StartedRelay> => startRelay(work(sessionId), one);
 const podOf = (relay: { namespace: string; pod: string }): Promise<Pod | undefined> =>
   api.get<Pod>({ kind: 'Pod', namespace: relay.namespace, name: relay.pod });
 
@@ -100,7 +101,7 @@ describe('a port-forward', () => {
     JSON.parse(Buffer.concat(await (await dial(COUNTS)).toArray()).toString());
 
   beforeAll(async () => {
-    relay = await start(spec('forward'));
+    relay = await start('forward', spec());
   });
 
   it('carries 20 MB there and back as they were', async () => {
@@ -238,15 +239,15 @@ describe('a port-forward', () => {
 
 describe('the relay Pod', () => {
   it('runs where nothing but restricted Pods may, without the rights of an account', async () => {
-    const relay = await start(spec('plain'));
+    const relay = await start('plain', spec());
     const pod = await api.call<{ spec: { containers: { volumeMounts: { mountPath: string }[] }[] } }>(
       'GET',
       `/api/v1/namespaces/${STRICT}/pods/${relay.pod}`,
     );
     expect(pod.spec.containers[0]!.volumeMounts.map(({ mountPath }) => mountPath)).toEqual(['/relay']);
     expect(events.filter(({ type }) => type === 'change')).toHaveLength(2);
-    await restore(api, 'plain', [], { readySeconds: 0 }, emit, signal);
-    expect((await findMarked(api, [STRICT], 'plain')).marked).toEqual([]);
+    await restore(work('plain'), [], { readySeconds: 0 });
+    expect((await findMarked(api, [STRICT], { sessionId: 'plain' })).marked).toEqual([]);
   });
 
   it.each<{
@@ -292,12 +293,12 @@ describe('the relay Pod', () => {
       hint: /adds a node/,
     },
   ])('says so when $name, and leaves nothing', async ({ session, of, says, hint }) => {
-    await expect(start(spec(session, of))).rejects.toMatchObject({
+    await expect(start(session, spec(of))).rejects.toMatchObject({
       code: 'relay.failed',
       message: expect.stringMatching(says),
       hint: expect.stringMatching(hint),
     });
-    expect((await findMarked(api, [STRICT], session)).marked).toEqual([]);
+    expect((await findMarked(api, [STRICT], { sessionId: session })).marked).toEqual([]);
   });
 
   it('says so when a quota forbids it', async () => {
@@ -309,7 +310,7 @@ describe('the relay Pod', () => {
       spec: { hard: { pods: '0' } },
     });
     await eventually(async () => {
-      await expect(start(spec('quota', { namespace: tight }))).rejects.toMatchObject({
+      await expect(start('quota', spec({ namespace: tight }))).rejects.toMatchObject({
         code: 'relay.failed',
         message: expect.stringContaining('exceeded quota: none, requested: pods=1'),
         hint: expect.stringContaining('kubectl -n tight get resourcequota'),
@@ -326,7 +327,7 @@ describe('the relay Pod', () => {
       metadata: { name: 'low', namespace: small },
       spec: { limits: [{ type: 'Container', max: { memory: '16Mi' } }] },
     });
-    await expect(start(spec('limits', { namespace: small }))).rejects.toMatchObject({
+    await expect(start('limits', spec({ namespace: small }))).rejects.toMatchObject({
       code: 'relay.failed',
       message: expect.stringContaining('maximum memory usage per Container is 16Mi'),
       hint: expect.stringContaining('limitrange'),
@@ -335,8 +336,8 @@ describe('the relay Pod', () => {
 
   it('says so when Pod Security forbids it', async () => {
     const restricted = await namespace('restricted', level('restricted'));
-    const low = spec('security', { namespace: restricted, placement: { hostNetwork: true } as object });
-    await expect(start(low)).rejects.toMatchObject({
+    const low = spec({ namespace: restricted, placement: { hostNetwork: true } as object });
+    await expect(start('security', low)).rejects.toMatchObject({
       code: 'relay.failed',
       message: expect.stringContaining('violates PodSecurity "restricted:latest": host namespaces'),
       hint: expect.stringContaining('kubectl get namespace restricted --show-labels'),
@@ -363,7 +364,7 @@ describe('the relay Pod', () => {
       ],
     });
     await eventually(async () => {
-      await expect(start(spec('webhook', { namespace: guarded }))).rejects.toMatchObject({
+      await expect(start('webhook', spec({ namespace: guarded }))).rejects.toMatchObject({
         code: 'relay.failed',
         message: expect.stringContaining('failed calling webhook "guard.example.com"'),
         hint: expect.stringContaining('label devloop.dev/relay'),
@@ -377,7 +378,7 @@ describe('the relay Pod', () => {
     await using viewer = await connect(
       await loadKubeconfig({ kubeconfig: await cluster.kubeconfigFor('nobody') }, {}, '/'),
     );
-    await expect(startRelay(viewer, { ...spec('rights'), emit, signal })).rejects.toMatchObject({
+    await expect(startRelay(work('rights', viewer), spec())).rejects.toMatchObject({
       code: 'relay.failed',
       message: expect.stringContaining('cannot create resource "secrets"'),
       hint: 'kubectl auth can-i create secrets -n strict',
@@ -388,14 +389,14 @@ describe('the relay Pod', () => {
     const overtaken: ClusterApi = {
       ...api,
       async create(ref, object, options) {
-        if (ref.kind === 'Pod') await restore(api, 'late', [STRICT], { readySeconds: 0 }, emit, signal);
+        if (ref.kind === 'Pod') await restore(work('late'), [STRICT], { readySeconds: 0 });
         return await api.create(ref, object, options);
       },
     };
-    await expect(startRelay(overtaken, { ...spec('late'), emit, signal })).rejects.toMatchObject({
+    await expect(startRelay(work('late', overtaken), spec())).rejects.toMatchObject({
       code: 'relay.failed',
     });
-    expect((await findMarked(api, [STRICT], 'late')).marked).toEqual([]);
+    expect((await findMarked(api, [STRICT], { sessionId: 'late' })).marked).toEqual([]);
   });
 
   it('goes with its Secret also where the session was killed meanwhile', async () => {
@@ -403,14 +404,16 @@ describe('the relay Pod', () => {
       ...api,
       async create(ref, object, options) {
         if (ref.kind !== 'Pod') return await api.create(ref, object, options);
-        await restore(api, 'killed', [STRICT], { readySeconds: 0 }, emit, signal);
+        await restore(work('killed'), [STRICT], { readySeconds: 0 });
         await api.create(ref, object, options);
         throw new Error('killed');
       },
       remove: () => Promise.reject(new Error('killed')),
     };
-    await expect(startRelay(killed, { ...spec('killed'), emit, signal })).rejects.toThrow('killed');
-    await eventually(async () => expect((await findMarked(api, [STRICT], 'killed')).marked).toEqual([]));
+    await expect(startRelay(work('killed', killed), spec())).rejects.toThrow('killed');
+    await eventually(async () =>
+      expect((await findMarked(api, [STRICT], { sessionId: 'killed' })).marked).toEqual([]),
+    );
   });
 
   it('is replaced by one with the same labels when it is deleted, and not when its session was put back', async () => {
@@ -422,7 +425,7 @@ describe('the relay Pod', () => {
         return api.get(ref, options);
       },
     };
-    await using relay = await keepRelay(watched, { ...spec('kept'), emit, signal });
+    await using relay = await keepRelay(work('kept', watched), spec());
     const first = relay.pod;
     await cluster.kubectl(['delete', 'pod', first, '-n', STRICT, '--wait=false']);
     await eventually(async () => expect(relay.pod).not.toBe(first));
@@ -442,7 +445,7 @@ describe('the relay Pod', () => {
     );
     const second = relay.pod;
     looks = 0;
-    await restore(api, 'kept', [], { readySeconds: 0 }, emit, signal);
+    await restore(work('kept'), [], { readySeconds: 0 });
     await eventually(async () => expect(looks).toBeGreaterThan(0));
     await relay[Symbol.asyncDispose]();
     expect(relay.pod).toBe(second);
@@ -452,7 +455,7 @@ describe('the relay Pod', () => {
       `Pod strict/${first}`,
       `Pod strict/${second}`,
     ]);
-    expect((await findMarked(api, [STRICT], 'kept')).marked).toEqual([]);
+    expect((await findMarked(api, [STRICT], { sessionId: 'kept' })).marked).toEqual([]);
     await eventually(async () => expect(await podOf(relay)).toBeUndefined());
   });
 });
@@ -466,36 +469,29 @@ describe('a Service whose selector is swapped', () => {
     const service = (await api.get<Service>(ref))!;
     await eventually(async () => expect(await targets(service)).toMatchObject([{ port: 9443 }]));
     const before = await snapshot(cluster, space);
-    const relay = await start(spec('swap', { namespace: space, ports: [{ name: 'webhook', port: 8443 }] }));
+    const relay = await start('swap', spec({ namespace: space, ports: [{ name: 'webhook', port: 8443 }] }));
 
-    await swapSelector(api, 'swap', service, relay.labels, emit);
+    await swapSelector(work('swap'), service, relay.labels);
     await eventually(async () => {
       expect(await targets(service)).toEqual([{ pod: relay.pod, port: 8443 }]);
       const endpoints = await api.get<Endpoints>({ ...ref, kind: 'Endpoints' });
       expect(endpoints?.subsets).toMatchObject([{ ports: [{ port: 8443 }] }]);
     });
-    const { marked } = await findMarked(api, [], 'swap');
+    const { marked } = await findMarked(api, [], { sessionId: 'swap' });
     expect(marked.map((one) => `${one.ref.kind} ${one.ref.name}`)).toEqual([
       'Service webhook-service',
       `Pod ${relay.pod}`,
       'Secret devloop-relay-swap',
     ]);
 
-    await restore(
-      api,
-      'swap',
-      [],
-      {
-        readySeconds: 10,
-        afterServices: async () => {
-          // Whoever still follows the old way finds the relay until the new one has been seen to answer.
-          expect(await podOf(relay)).toBeDefined();
-          expect((await targets(service)).map(({ pod }) => pod)).not.toContain(relay.pod);
-        },
+    await restore(work('swap'), [], {
+      readySeconds: 10,
+      afterServices: async () => {
+        // Whoever still follows the old way finds the relay until the new one has been seen to answer.
+        expect(await podOf(relay)).toBeDefined();
+        expect((await targets(service)).map(({ pod }) => pod)).not.toContain(relay.pod);
       },
-      emit,
-      signal,
-    );
+    });
     await eventually(async () => {
       expect(await podOf(relay)).toBeUndefined();
       expect(await snapshot(cluster, space)).toEqual(before);

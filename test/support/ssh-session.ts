@@ -27,7 +27,7 @@ export function sshSession(
   };
   const routing: Routing = {
     api,
-    session: 's1',
+    sessionId: 's1',
     target: { services: [taken], namespace: 'shop' } as Target,
     settings: { choice: { ssh: 'box' } },
     env: {},

@@ -1,17 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { DevloopError } from '../../errors.ts';
-import type { Emit } from '../../report/events.ts';
-import type { ClusterApi } from '../api/client.ts';
 import { ApiError, rejected } from '../api/errors.ts';
 import { describe, type ObjectRef } from '../api/kinds.ts';
 import type { Json, KubeObject } from '../api/objects.ts';
+import { SESSION_LABEL, UNDO_ANNOTATION } from '../names.ts';
+import type { Work } from '../work.ts';
 import {
   changePatch,
   type Kept,
   type PatchOperation,
-  SESSION_LABEL,
   sessionOf,
-  UNDO_ANNOTATION,
   undoOf,
   undoPatch,
   valueAt,
@@ -30,17 +28,12 @@ export interface WantedChange {
 }
 
 /** Makes a marked change in one guarded patch; looks again and tries anew when somebody wrote in between. */
-export async function applyChange(
-  api: ClusterApi,
-  session: string,
-  wanted: WantedChange,
-  emit: Emit,
-): Promise<void> {
+export async function applyChange({ api, sessionId, emit }: Work, wanted: WantedChange): Promise<void> {
   await retryOnConflict(wanted.ref, async () => {
     const object = await api.get<KubeObject>(wanted.ref);
     if (object === undefined) throw gone(wanted.ref);
     const holder = sessionOf(object);
-    if (holder === session) return;
+    if (holder === sessionId) return;
     if (holder !== undefined) {
       throw new DevloopError(
         'session.held',
@@ -51,7 +44,7 @@ export async function applyChange(
       );
     }
     wanted.check?.(object);
-    await patchSeen(api, wanted.ref, object, changePatch(object, session, wanted.fields));
+    await patchSeen(api, wanted.ref, object, changePatch(object, sessionId, wanted.fields));
     emit({ type: 'change', action: 'update', object: wanted.ref, detail: wanted.detail });
   });
 }
@@ -60,17 +53,12 @@ export async function applyChange(
  * Puts an object back that carries the mark of this session. Idempotent; what somebody else changed since is kept and returned.
  * Another session's mark is left alone: it may have come between the look that found ours and now.
  */
-export async function undoChange(
-  api: ClusterApi,
-  ref: ObjectRef,
-  session: string,
-  emit: Emit,
-): Promise<Kept[]> {
+export async function restoreChange({ api, sessionId, emit }: Work, ref: ObjectRef): Promise<Kept[]> {
   // Remembered over the tries: where the answer of a patch was lost, the next look finds nothing left to tell.
   let kept: Kept[] = [];
   await retryOnConflict(ref, async () => {
     const object = await api.get<KubeObject>(ref);
-    if (object === undefined || sessionOf(object) !== session) return;
+    if (object === undefined || sessionOf(object) !== sessionId) return;
     if (undoOf(object) === undefined) {
       kept = [unreadable(ref, object, emit)];
       return;
@@ -86,7 +74,7 @@ export async function undoChange(
 
 /** A patch that removes what somebody else has just removed is refused as invalid, before its version is compared: a conflict too. */
 async function patchSeen(
-  api: ClusterApi,
+  api: Work['api'],
   ref: ObjectRef,
   seen: KubeObject,
   patch: PatchOperation[],
@@ -102,7 +90,7 @@ async function patchSeen(
 }
 
 /** Without the undo nobody knows how the object was. The mark stays, so that the next look still finds it. */
-function unreadable(ref: ObjectRef, object: KubeObject, emit: Emit): Kept {
+function unreadable(ref: ObjectRef, object: KubeObject, emit: Work['emit']): Kept {
   const where = `${ref.kind.toLowerCase()} ${ref.name}${ref.namespace ? ` -n ${ref.namespace}` : ''}`;
   emit({
     type: 'warning',
@@ -115,10 +103,9 @@ function unreadable(ref: ObjectRef, object: KubeObject, emit: Emit): Kept {
 
 /** Creates an object that carries its mark from birth. One that this session left there in an earlier try is taken as it is. */
 export async function createMarked<T extends KubeObject>(
-  api: ClusterApi,
+  { api, sessionId, emit }: Work,
   ref: ObjectRef,
   object: T,
-  emit: Emit,
 ): Promise<T> {
   return await retryOnConflict(ref, async () => {
     try {
@@ -129,7 +116,7 @@ export async function createMarked<T extends KubeObject>(
       if (!(error instanceof ApiError) || error.reason !== 'AlreadyExists') throw error;
       const existing = await api.get<T>(ref);
       if (existing === undefined) throw error;
-      if (sessionOf(existing) !== sessionOf(object)) throw foreign(ref);
+      if (sessionOf(existing) !== sessionId) throw foreign(ref);
       return existing;
     }
   });

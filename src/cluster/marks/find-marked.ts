@@ -2,11 +2,8 @@ import type { ClusterApi } from '../api/client.ts';
 import { ApiError } from '../api/errors.ts';
 import { type Kind, kindInfo, type ObjectRef, refOf } from '../api/kinds.ts';
 import type { KubeObject } from '../api/objects.ts';
-import { isRelayObject, relaySecretRef } from '../relay/manifest.ts';
-import { isOurEndpoints, isOurSlice } from '../takeover/endpoints.ts';
-import { isLeaseOf, LEASED_KINDS } from '../takeover/lease.ts';
-import { isProbe } from '../takeover/probe.ts';
-import { SESSION_LABEL, sessionOf } from './marks.ts';
+import { isOurs, relaySecretRef, SESSION_LABEL } from '../names.ts';
+import { sessionOf } from './marks.ts';
 
 /** Kinds that can carry a mark. */
 const MARKED_KINDS: Kind[] = [
@@ -27,7 +24,7 @@ const ONE_METADATA_ONLY = 'application/json;as=PartialObjectMetadata;v=v1;g=meta
 
 export interface Marked {
   ref: ObjectRef;
-  session: string;
+  sessionId: string;
   object: KubeObject;
 }
 
@@ -39,10 +36,9 @@ export interface Marked {
 export async function findMarked(
   api: ClusterApi,
   namespaces: string[],
-  session?: string,
-  options: { secrets: boolean } = { secrets: true },
+  { sessionId, secrets = true }: { sessionId?: string; secrets?: boolean } = {},
 ): Promise<{ marked: Marked[]; unseen: string[] }> {
-  const selector = session === undefined ? SESSION_LABEL : `${SESSION_LABEL}=${session}`;
+  const selector = sessionId === undefined ? SESSION_LABEL : `${SESSION_LABEL}=${sessionId}`;
   const unseen: string[] = [];
   const list = async (kind: Kind, namespace: string | undefined): Promise<Marked[]> => {
     const objects = await api.list<KubeObject>(kind, namespace, {
@@ -51,10 +47,10 @@ export async function findMarked(
     });
     const found = objects.map((object) => ({
       ref: refOf(kind, object.metadata),
-      session: sessionOf(object)!,
+      sessionId: sessionOf(object)!,
       object,
     }));
-    return found.filter(isOurs);
+    return found.filter(isAlive).filter((one) => isOurs(one.ref, one.object, one.sessionId));
   };
   const everywhere = async (kind: Kind): Promise<Marked[]> => {
     try {
@@ -78,24 +74,17 @@ export async function findMarked(
     }
   };
   const marked = (await Promise.all(MARKED_KINDS.map(everywhere))).flat();
-  if (!options.secrets) return { marked, unseen };
-  const sessions = new Set(marked.map((one) => one.session));
-  if (session !== undefined) sessions.add(session);
+  if (!secrets) return { marked, unseen };
+  const sessions = new Set(marked.map((one) => one.sessionId));
+  if (sessionId !== undefined) sessions.add(sessionId);
   const named = async (namespace: string): Promise<Marked[]> =>
     (await Promise.all([...sessions].map((one) => relaySecret(api, namespace, one)))).flat();
   return { marked: [...marked, ...(await relaySecrets(list, named, marked, namespaces))], unseen };
 }
 
-/** Whether it carries the label because of the session, and not because a controller or a person copied it. */
-function isOurs({ ref, session, object }: Marked): boolean {
-  if (ref.kind === 'EndpointSlice') return isOurSlice(object);
-  if (ref.kind === 'Endpoints') return isOurEndpoints(object);
-  if (ref.kind === 'ValidatingWebhookConfiguration') return isProbe(ref, session);
-  if (ref.kind === 'Lease') return LEASED_KINDS.some((kind) => isLeaseOf(ref, kind));
-  // A Pod that is told to end needs seconds for it, and nobody has to do anything about it any more.
-  if (RELAY_KINDS.has(ref.kind))
-    return isRelayObject(ref, session) && object.metadata.deletionTimestamp === undefined;
-  return true;
+/** A relay's Pod takes seconds to terminate, and there is nothing left to do about it. */
+function isAlive({ ref, object }: Marked): boolean {
+  return !RELAY_KINDS.has(ref.kind) || object.metadata.deletionTimestamp === undefined;
 }
 
 /**
@@ -121,11 +110,11 @@ async function relaySecrets(
 }
 
 /** The Secret of one session, by its name; none where it may not be read. */
-async function relaySecret(api: ClusterApi, namespace: string, session: string): Promise<Marked[]> {
-  const ref = relaySecretRef({ session, namespace });
+async function relaySecret(api: ClusterApi, namespace: string, sessionId: string): Promise<Marked[]> {
+  const ref = relaySecretRef(namespace, sessionId);
   try {
     const object = await api.get<KubeObject>(ref, { accept: ONE_METADATA_ONLY });
-    return object !== undefined && sessionOf(object) === session ? [{ ref, session, object }] : [];
+    return object !== undefined && sessionOf(object) === sessionId ? [{ ref, sessionId, object }] : [];
   } catch (error) {
     if (error instanceof ApiError && error.isForbidden) return [];
     throw error;

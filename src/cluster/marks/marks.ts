@@ -4,14 +4,7 @@
  * at which an object is changed but does not say how to undo it. All functions here are pure.
  */
 import type { Json, KubeObject } from '../api/objects.ts';
-
-export const SESSION_LABEL = 'devloop.dev/session';
-export const UNDO_ANNOTATION = 'devloop.dev/undo';
-/**
- * What a quieted Deployment had. A label, because its controller copies annotations to the ReplicaSets and never takes them away
- * there again.
- */
-export const REPLICAS_LABEL = 'devloop.dev/replicas';
+import { REPLICAS_LABEL, SESSION_LABEL, UNDO_ANNOTATION } from '../names.ts';
 
 /** One field that a change owns. `undefined` stands for absent. */
 export interface FieldChange {
@@ -72,7 +65,7 @@ function replicasBefore(fields: FieldChange[]): number | undefined {
 /** The patch that makes a change and marks it. It only applies to the very version of the object that was looked at. */
 export function changePatch(
   object: KubeObject,
-  session: string,
+  sessionId: string,
   wanted: { path: string[]; value?: Json }[],
 ): PatchOperation[] {
   const fields = wanted.map(({ path, value }): FieldChange => {
@@ -90,7 +83,7 @@ export function changePatch(
   return [
     ...guard(object),
     ...fields.flatMap((field) => write(field.path, field.before, field.after)),
-    ...setEntries(object.metadata.labels, 'labels', { [SESSION_LABEL]: session, ...label }),
+    ...setEntries(object.metadata.labels, 'labels', { [SESSION_LABEL]: sessionId, ...label }),
     ...setEntries(object.metadata.annotations, 'annotations', annotation),
   ];
 }

@@ -1,12 +1,10 @@
 /** The objects of the relay: a Pod that any namespace admits, and a Secret with the program that it runs. Pure. */
 
-import type { ObjectRef } from '../api/kinds.ts';
 import type { Deployment, KubeObject, Placement, Pod, Secret, Service } from '../api/objects.ts';
-import { SESSION_LABEL } from '../marks/marks.ts';
+import { RELAY_NAME, relayLabels, relayPodName, relaySecretRef, SESSION_LABEL } from '../names.ts';
 
 /** A stock image with Node in it, fully written: some container runtimes know no short names. */
 export const RELAY_IMAGE = 'docker.io/library/node:24-alpine';
-export const RELAY_LABEL = 'devloop.dev/relay';
 export const RELAY_CONTAINER = 'relay';
 
 const DIRECTORY = '/relay';
@@ -35,7 +33,6 @@ export interface RelayPort {
 }
 
 export interface RelaySpec {
-  session: string;
   namespace: string;
   image: string;
   /** One CommonJS file for Node 20 or later; run with the path of the configuration as its argument. */
@@ -51,54 +48,40 @@ export interface RelaySpec {
   placement?: Placement | undefined;
 }
 
-/** What the Service's selector is swapped to: never the operator's own labels, so that nothing else adopts the Pod. */
-export function relayLabels(session: string): Record<string, string> {
-  return { [RELAY_LABEL]: session };
-}
-
-export function relaySecretRef({ session, namespace }: Pick<RelaySpec, 'session' | 'namespace'>): ObjectRef {
-  return { kind: 'Secret', namespace, name: `devloop-relay-${session}` };
-}
-
-/** By its name too: an object of the user's that was given our label by chance must never be deleted. */
-export function isRelayObject({ kind, name }: ObjectRef, session: string): boolean {
-  const stem = `devloop-relay-${session}`;
-  return kind === 'Secret' ? name === stem : kind === 'Pod' && name.startsWith(`${stem}-`);
-}
-
 /**
  * One Secret instead of a ConfigMap and a Secret: the configuration has to be secret, and one object is one permission and one
  * write less.
  */
-export function relaySecret(spec: RelaySpec): Secret & object {
-  const { namespace, name } = relaySecretRef(spec);
+export function relaySecret(spec: RelaySpec, sessionId: string): Secret & object {
+  const { namespace, name } = relaySecretRef(spec.namespace, sessionId);
   const encode = (text: string): string => Buffer.from(text).toString('base64');
   return {
     apiVersion: 'v1',
     kind: 'Secret',
     type: 'Opaque',
-    metadata: { name, namespace: namespace!, labels: ourLabels(spec.session) },
+    metadata: { name, namespace: namespace!, labels: ourLabels(sessionId) },
     data: { 'relay.cjs': encode(spec.program), 'relay.json': encode(spec.config) },
   };
 }
 
 /**
  * Passes Pod Security `restricted`. Never restarted by the kubelet: the program ends when nobody uses it, and has to stay ended;
- * while somebody does, the session replaces a Pod that is gone. `uid` is left to OpenShift, which gives each namespace its own.
+ * while somebody does, the session replaces a Pod that is gone. The user id is left to OpenShift, which gives each namespace its own.
  * It belongs to the Secret: one that comes into being when that is gone, since the session was put back, is taken away by Kubernetes.
  */
 export function relayPod(
   spec: RelaySpec,
-  { secret, suffix, uid }: { secret: KubeObject; suffix: string; uid: boolean },
+  sessionId: string,
+  { secret, suffix, runAsUser }: { secret: KubeObject; suffix: string; runAsUser: boolean },
 ): Pod & object {
-  const { name } = relaySecretRef(spec);
+  const { name } = secret.metadata;
   return {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: {
-      name: `devloop-relay-${spec.session}-${suffix}`,
+      name: relayPodName(sessionId, suffix),
       namespace: spec.namespace,
-      labels: { ...ourLabels(spec.session), ...relayLabels(spec.session), ...NO_SIDECAR.labels },
+      labels: { ...ourLabels(sessionId), ...relayLabels(sessionId), ...NO_SIDECAR.labels },
       annotations: NO_SIDECAR.annotations,
       ownerReferences: [{ apiVersion: 'v1', kind: 'Secret', name, uid: secret.metadata.uid! }],
     },
@@ -113,7 +96,7 @@ export function relayPod(
       dnsPolicy: 'Default',
       securityContext: {
         runAsNonRoot: true,
-        ...(uid ? { runAsUser: UID, runAsGroup: UID } : {}),
+        ...(runAsUser ? { runAsUser: UID, runAsGroup: UID } : {}),
         seccompProfile: { type: 'RuntimeDefault' },
         ...sysctls(spec.ports),
       },
@@ -170,12 +153,12 @@ function sysctls(ports: RelayPort[]): object {
   return { sysctls: [{ name: 'net.ipv4.ip_unprivileged_port_start', value: '0' }] };
 }
 
-function ourLabels(session: string): Record<string, string> {
-  return { [SESSION_LABEL]: session, 'app.kubernetes.io/name': 'devloop-relay' };
+function ourLabels(sessionId: string): Record<string, string> {
+  return { [SESSION_LABEL]: sessionId, 'app.kubernetes.io/name': RELAY_NAME };
 }
 
 /** OpenShift gives each namespace its own range of user ids, and refuses a Pod that names another. */
-export function givesUids(namespace: KubeObject | undefined): boolean {
+export function assignsUserIds(namespace: KubeObject | undefined): boolean {
   return namespace?.metadata.annotations?.['openshift.io/sa.scc.uid-range'] !== undefined;
 }
 

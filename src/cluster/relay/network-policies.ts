@@ -2,7 +2,8 @@
 import type { DevloopEvent } from '../../report/events.ts';
 import type { ClusterApi } from '../api/client.ts';
 import type { LabelSelector, NetworkPolicy } from '../api/objects.ts';
-import { RELAY_LABEL, type RelayPort } from './manifest.ts';
+import { RELAY_LABEL, RELAY_NAME } from '../names.ts';
+import type { RelayPort } from './manifest.ts';
 
 type Labels = Record<string, string>;
 type Ingress = NonNullable<NetworkPolicy['spec']['ingress']>[number];
@@ -70,7 +71,7 @@ function opening(namespace: string, ports: number[]): NetworkPolicy {
   return {
     apiVersion: 'networking.k8s.io/v1',
     kind: 'NetworkPolicy',
-    metadata: { name: 'devloop-relay', namespace },
+    metadata: { name: RELAY_NAME, namespace },
     spec: {
       podSelector: { matchExpressions: [{ key: RELAY_LABEL, operator: 'Exists' }] },
       policyTypes: ['Ingress'],

@@ -1,23 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { DevloopError } from '../../errors.ts';
-import type { Emit } from '../../report/events.ts';
-import type { ClusterApi } from '../api/client.ts';
 import { ApiError } from '../api/errors.ts';
 import { describe, type ObjectRef, refOf } from '../api/kinds.ts';
 import type { KubeObject, Pod } from '../api/objects.ts';
 import { createMarked } from '../marks/change.ts';
-import { givesUids, type RelaySpec, relayLabels, relayPod, relaySecret, relaySecretRef } from './manifest.ts';
+import { relayLabels, relaySecretRef } from '../names.ts';
+import type { Work } from '../work.ts';
+import { assignsUserIds, type RelaySpec, relayPod, relaySecret } from './manifest.ts';
 import { refusalHint, relayState } from './state.ts';
 
 /** Pulling the image is most of it, and happens once a node. */
 const READY_SECONDS = 120;
 const POLL_MS = 100;
-
-export interface StartRelayOptions extends RelaySpec {
-  emit: Emit;
-  /** Ends the wait, never a write. */
-  signal: AbortSignal;
-}
 
 export interface StartedRelay {
   namespace: string;
@@ -31,37 +25,34 @@ export interface StartedRelay {
  * Creates the relay's Secret and Pod and waits until the program listens. Both are marked from birth, so that `devloop down`
  * finds them from anywhere; where the start fails they are removed at once. Rejects with `relay.failed`, or `interrupted`.
  */
-export async function startRelay(api: ClusterApi, options: StartRelayOptions): Promise<StartedRelay> {
-  const ref = relaySecretRef(options);
+export async function startRelay(work: Work, spec: RelaySpec): Promise<StartedRelay> {
+  const ref = relaySecretRef(spec.namespace, work.sessionId);
   try {
-    const secret = await created(createMarked(api, ref, relaySecret(options), options.emit), ref);
-    return await startPod(api, options, secret);
+    const secret = await created(createMarked(work, ref, relaySecret(spec, work.sessionId)), ref);
+    return await startPod(work, spec, secret);
   } catch (error) {
-    await discard(api, ref, options.emit);
+    await discard(work, ref);
     throw error;
   }
 }
 
 /** One more Pod for a Secret that is there. */
-export async function startPod(
-  api: ClusterApi,
-  options: StartRelayOptions,
-  secret: KubeObject,
-): Promise<StartedRelay> {
-  const { session, namespace, emit } = options;
+export async function startPod(work: Work, spec: RelaySpec, secret: KubeObject): Promise<StartedRelay> {
+  const { api, sessionId } = work;
+  const { namespace } = spec;
   const place: ObjectRef = { kind: 'Namespace', name: namespace };
   // Who may not look at the namespace is hardly on OpenShift, where everybody may.
-  const uid = !givesUids(await api.get<KubeObject>(place).catch(() => undefined));
-  const pod = relayPod(options, { secret, suffix: randomBytes(2).toString('hex'), uid });
+  const runAsUser = !assignsUserIds(await api.get<KubeObject>(place).catch(() => undefined));
+  const pod = relayPod(spec, sessionId, { secret, suffix: randomBytes(2).toString('hex'), runAsUser });
   const ref = refOf('Pod', pod.metadata);
   try {
-    await created(createMarked(api, ref, pod, emit), ref);
-    await waitUntilReady(api, ref, options);
+    await created(createMarked(work, ref, pod), ref);
+    await waitUntilReady(work, ref);
   } catch (error) {
-    await discard(api, ref, emit);
+    await discard(work, ref);
     throw error;
   }
-  return { namespace, pod: ref.name, labels: relayLabels(session) };
+  return { namespace, pod: ref.name, labels: relayLabels(sessionId) };
 }
 
 /** What the API server or somebody's policy says about the creation, told as a failure of the relay. */
@@ -75,11 +66,7 @@ async function created<T>(creation: Promise<T>, ref: ObjectRef): Promise<T> {
   }
 }
 
-async function waitUntilReady(
-  api: ClusterApi,
-  ref: ObjectRef,
-  { emit, signal }: StartRelayOptions,
-): Promise<void> {
+async function waitUntilReady({ api, emit, signal }: Work, ref: ObjectRef): Promise<void> {
   const started = Date.now();
   for (let told = 0; ; ) {
     const ageMs = Date.now() - started;
@@ -108,7 +95,7 @@ function relayFailed(ref: ObjectRef, cause: string, hint?: string, error?: unkno
 }
 
 /** What cannot be removed now carries the session's mark, and goes with the rest. */
-export async function discard(api: ClusterApi, ref: ObjectRef, emit: Emit): Promise<void> {
+export async function discard({ api, emit }: Work, ref: ObjectRef): Promise<void> {
   if (await api.remove(ref).catch(() => false))
     emit({ type: 'change', action: 'delete', object: ref, detail: '' });
 }

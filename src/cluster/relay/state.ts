@@ -2,7 +2,8 @@
 import { type ApiError, UNANSWERED_WEBHOOK } from '../api/errors.ts';
 import { kindInfo, type ObjectRef } from '../api/kinds.ts';
 import type { ContainerStatus, Pod } from '../api/objects.ts';
-import { RELAY_CONTAINER, RELAY_LABEL } from './manifest.ts';
+import { RELAY_LABEL } from '../names.ts';
+import { RELAY_CONTAINER } from './manifest.ts';
 
 export type RelayState =
   | { is: 'ready' }
@@ -100,7 +101,7 @@ export function refusalHint({ message, status }: ApiError, { kind, namespace }: 
   if (UNANSWERED_WEBHOOK.test(message))
     return `A webhook that decides on Pods does not answer. Have it leave out Pods with the label ${RELAY_LABEL} (objectSelector). If it is that of your operator, nobody answers it without the relay: end devloop up with Ctrl-C, and start it again.`;
   if (/webhook|ValidatingAdmissionPolicy/.test(message))
-    return 'A policy of the cluster stands against it: ask for an exception for Pods with the label devloop.dev/relay.';
+    return `A policy of the cluster stands against it: ask for an exception for Pods with the label ${RELAY_LABEL}.`;
   if (status === 403) return `kubectl auth can-i create ${kindInfo(kind).plural} -n ${namespace}`;
   return `${get} events --sort-by .lastTimestamp`;
 }

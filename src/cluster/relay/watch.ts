@@ -4,9 +4,11 @@ import { DevloopError, messageOf } from '../../errors.ts';
 import type { ClusterApi } from '../api/client.ts';
 import { describe, type ObjectRef } from '../api/kinds.ts';
 import type { Pod } from '../api/objects.ts';
+import { relaySecretRef } from '../names.ts';
+import type { Work } from '../work.ts';
 import { relayDialer } from './dial.ts';
-import { relaySecretRef } from './manifest.ts';
-import { discard, type StartedRelay, type StartRelayOptions, startPod, startRelay } from './pod.ts';
+import type { RelaySpec } from './manifest.ts';
+import { discard, type StartedRelay, startPod, startRelay } from './pod.ts';
 import { relayState } from './state.ts';
 
 const LOOK_EVERY_MS = 2_000;
@@ -23,19 +25,19 @@ export interface Relay extends AsyncDisposable {
 }
 
 /** Starts a relay and keeps one running: evicted, drained, deleted or crashed, another Pod with the same labels takes its place. */
-export async function keepRelay(api: ClusterApi, options: StartRelayOptions): Promise<Relay> {
-  let now = await startRelay(api, options);
+export async function keepRelay(work: Work, spec: RelaySpec): Promise<Relay> {
+  let now = await startRelay(work, spec);
   const ending = new AbortController();
-  const watching = watch(api, { ...options, signal: ending.signal }, now, (next) => (now = next));
+  const watching = watch({ ...work, signal: ending.signal }, spec, now, (next) => (now = next));
   const { namespace, labels } = now;
-  const dial = relayDialer(api);
+  const dial = relayDialer(work.api);
   return {
     namespace,
     labels,
     get pod() {
       return now.pod;
     },
-    dial: (signal) => dial({ ...options, namespace, pod: now.pod }, signal),
+    dial: (signal) => dial({ ...spec, namespace, pod: now.pod }, signal),
     async [Symbol.asyncDispose]() {
       ending.abort();
       await watching;
@@ -44,12 +46,12 @@ export async function keepRelay(api: ClusterApi, options: StartRelayOptions): Pr
 }
 
 async function watch(
-  api: ClusterApi,
-  options: StartRelayOptions,
+  work: Work,
+  spec: RelaySpec,
   first: StartedRelay,
   replaced: (next: StartedRelay) => void,
 ): Promise<void> {
-  const { emit, signal } = options;
+  const { api, emit, signal } = work;
   const tell = (message: string, hint?: string): void =>
     emit({ type: 'warning', message, ...(hint === undefined ? {} : { hint }) });
   let now = first;
@@ -60,13 +62,13 @@ async function watch(
     if (state === undefined || state.is === 'ready' || state.is === 'starting') continue;
     const lost = `${describe(ref)} is lost: ${state.cause}.`;
     try {
-      const next = await replacement(api, options);
+      const next = await replacement(work, spec);
       if (next === undefined) return;
       tell(`${lost} ${describe({ ...ref, name: next.pod })} takes its place.`);
       now = next;
       replaced(now);
       failures = 0;
-      await discard(api, ref, emit);
+      await discard(work, ref);
     } catch (error) {
       if (failures === 0 && !signal.aborted)
         tell(`${lost} Replacing it failed: ${messageOf(error)}`, withPatience(error));
@@ -90,9 +92,9 @@ async function look(api: ClusterApi, ref: ObjectRef): Promise<ReturnType<typeof 
 }
 
 /** Undefined once the Secret is gone: `devloop down` was here, which takes it before the Pods, and nothing must come after it. */
-async function replacement(api: ClusterApi, options: StartRelayOptions): Promise<StartedRelay | undefined> {
-  const secret = await api.get(relaySecretRef(options));
-  return secret === undefined ? undefined : await startPod(api, options, secret);
+async function replacement(work: Work, spec: RelaySpec): Promise<StartedRelay | undefined> {
+  const secret = await work.api.get(relaySecretRef(spec.namespace, work.sessionId));
+  return secret === undefined ? undefined : await startPod(work, spec, secret);
 }
 
 function pauseMs(failures: number): number {

@@ -1,7 +1,8 @@
 /** The objects that lead a Service to an address of ours. Pure: see docs/architecture.md for why all of them are needed. */
 
-import type { EndpointSlice, Endpoints, KubeObject, Service } from '../api/objects.ts';
-import { SESSION_LABEL } from '../marks/marks.ts';
+import { refOf } from '../api/kinds.ts';
+import type { EndpointSlice, Endpoints, Service } from '../api/objects.ts';
+import { MANAGED_BY, SESSION_LABEL, SKIP_MIRROR, SLICE_MANAGER, sliceRef } from '../names.ts';
 
 /** Where reviews for one Service shall go: this address, and a gateway's port for each Service port (by the port's name). */
 export interface Destination {
@@ -9,10 +10,7 @@ export interface Destination {
   ports: { name: string; port: number }[];
 }
 
-export const MANAGED_BY = 'endpointslice.kubernetes.io/managed-by';
 export const SERVICE_NAME = 'kubernetes.io/service-name';
-const SKIP_MIRROR = 'endpointslice.kubernetes.io/skip-mirror';
-export const OUR_MANAGER = 'devloop.dev';
 const CONTROLLERS = new Set(['endpointslice-controller.k8s.io', 'endpointslicemirroring-controller.k8s.io']);
 
 export function familyOf(address: string): 'IPv4' | 'IPv6' {
@@ -20,15 +18,15 @@ export function familyOf(address: string): 'IPv4' | 'IPv6' {
 }
 
 /** API servers up to 1.33 with endpoint routing read Endpoints; newer ones and kube-proxy read slices. So both are written. */
-export function ourSlice(service: Service, session: string, to: Destination): EndpointSlice {
+export function ourSlice(service: Service, sessionId: string, to: Destination): EndpointSlice {
   const { namespace, name } = service.metadata;
   return {
     apiVersion: 'discovery.k8s.io/v1',
     kind: 'EndpointSlice',
     metadata: {
-      name: sliceName(name, session),
+      name: sliceRef(refOf('Service', service.metadata), sessionId).name,
       ...(namespace === undefined ? {} : { namespace }),
-      labels: { [SERVICE_NAME]: name, [MANAGED_BY]: OUR_MANAGER, [SESSION_LABEL]: session },
+      labels: { [SERVICE_NAME]: name, [MANAGED_BY]: SLICE_MANAGER, [SESSION_LABEL]: sessionId },
     },
     addressType: familyOf(to.address),
     endpoints: [{ addresses: [to.address], conditions: { ready: true } }],
@@ -36,14 +34,10 @@ export function ourSlice(service: Service, session: string, to: Destination): En
   };
 }
 
-export function sliceName(service: string, session: string): string {
-  return `${service}-devloop-${session}`;
-}
-
 /** skip-mirror keeps the mirroring controller from making a second slice out of this object. */
 export function ourEndpoints(
   service: Service,
-  session: string,
+  sessionId: string,
   to: Destination,
   existing: Endpoints | undefined,
 ): Endpoints {
@@ -53,7 +47,7 @@ export function ourEndpoints(
     kind: 'Endpoints',
     metadata: {
       ...(existing?.metadata ?? { name, ...(namespace === undefined ? {} : { namespace }) }),
-      labels: { ...existing?.metadata.labels, [SKIP_MIRROR]: 'true', [SESSION_LABEL]: session },
+      labels: { ...existing?.metadata.labels, [SKIP_MIRROR]: 'true', [SESSION_LABEL]: sessionId },
     },
     subsets: [
       {
@@ -66,15 +60,6 @@ export function ourEndpoints(
       },
     ],
   };
-}
-
-/** The session's label alone says nothing: the controllers copy a Service's labels to the endpoints that they make for it. */
-export function isOurSlice({ metadata }: KubeObject): boolean {
-  return metadata.labels?.[MANAGED_BY] === OUR_MANAGER;
-}
-
-export function isOurEndpoints({ metadata }: KubeObject): boolean {
-  return metadata.labels?.[SKIP_MIRROR] !== undefined;
 }
 
 /** Slices that Kubernetes' own controllers made and will make again when the selector is back. */

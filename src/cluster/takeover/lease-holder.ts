@@ -1,14 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Emit } from '../../report/events.ts';
-import type { ClusterApi } from '../api/client.ts';
 import type { ObjectRef } from '../api/kinds.ts';
 import type { Lease } from '../api/objects.ts';
 import { sessionOf } from '../marks/marks.ts';
+import type { Observer } from '../work.ts';
 import { type Holder, holderOf, LEASE_SECONDS } from './lease.ts';
 
 /** Somebody who holds, or held, an operator. */
 export interface LeaseHolder {
-  session: string;
+  sessionId: string;
   identity: string;
   holder: Holder | undefined;
   alive: boolean;
@@ -24,34 +23,26 @@ export interface Here {
 
 /** Whether a Lease's session lives: known at once for processes of this machine, observed for its whole duration otherwise. */
 export async function readHolder(
-  api: ClusterApi,
+  observer: Observer,
   ref: ObjectRef,
   here: Here,
-  emit: Emit,
-  signal: AbortSignal,
 ): Promise<LeaseHolder | undefined> {
-  const lease = await api.get<Lease>(ref);
-  const session = lease && sessionOf(lease);
-  if (lease === undefined || session === undefined) return undefined;
+  const lease = await observer.api.get<Lease>(ref);
+  const sessionId = lease && sessionOf(lease);
+  if (lease === undefined || sessionId === undefined) return undefined;
   const holder = holderOf(lease);
   const result = {
-    session,
+    sessionId,
     holder,
     identity: lease.spec.holderIdentity ?? 'unknown',
     local: holder !== undefined && here.isHere(holder),
   };
   if (holder && result.local) return { ...result, alive: await here.isRunning(holder) };
-  return { ...result, alive: await moves(api, ref, lease, emit, signal) };
+  return { ...result, alive: await moves(observer, ref, lease) };
 }
 
 /** Clocks of two machines are never compared: a Lease is dead when it stood still here for its whole duration. */
-async function moves(
-  api: ClusterApi,
-  ref: ObjectRef,
-  lease: Lease,
-  emit: Emit,
-  signal: AbortSignal,
-): Promise<boolean> {
+async function moves({ api, emit, signal }: Observer, ref: ObjectRef, lease: Lease): Promise<boolean> {
   const limitSeconds = lease.spec.leaseDurationSeconds ?? LEASE_SECONDS;
   const started = Date.now();
   for (let seconds = 0; seconds <= limitSeconds; seconds = (Date.now() - started) / 1000) {

@@ -1,12 +1,11 @@
 import { DevloopError, messageOf } from '../../errors.ts';
-import type { Emit, ObjectName } from '../../report/events.ts';
-import type { ClusterApi } from '../api/client.ts';
+import type { ObjectName } from '../../report/events.ts';
 import { ApiError, rejected } from '../api/errors.ts';
-import { describe, type Kind, type ObjectRef } from '../api/kinds.ts';
+import { describe, type ObjectRef } from '../api/kinds.ts';
 import type { Lease } from '../api/objects.ts';
-import { SESSION_LABEL } from '../marks/marks.ts';
+import { HOLDER_ANNOTATION, SESSION_LABEL } from '../names.ts';
+import type { Work } from '../work.ts';
 
-const INFO_ANNOTATION = 'devloop.dev/holder';
 export const LEASE_SECONDS = 15;
 const RENEW_EVERY_MS = 5_000;
 
@@ -29,25 +28,9 @@ export interface HeldLease extends AsyncDisposable {
   readonly lost: Promise<string>;
 }
 
-/** The Lease of a Service or Deployment that is taken over. */
-export function leaseRef({ kind, namespace, name }: ObjectRef): ObjectRef {
-  return {
-    ...(namespace === undefined ? {} : { namespace }),
-    kind: 'Lease',
-    name: `devloop.${kind.toLowerCase()}.${name}`.slice(0, 253),
-  };
-}
-
-/** What is taken over. */
-export const LEASED_KINDS: Kind[] = ['Service', 'Deployment'];
-
-export function isLeaseOf(lease: ObjectRef, kind: Kind): boolean {
-  return lease.name.startsWith(`devloop.${kind.toLowerCase()}.`);
-}
-
 export function holderOf(lease: Lease): Holder | undefined {
   try {
-    return JSON.parse(lease.metadata.annotations?.[INFO_ANNOTATION] ?? '') as Holder;
+    return JSON.parse(lease.metadata.annotations?.[HOLDER_ANNOTATION] ?? '') as Holder;
   } catch {
     return undefined;
   }
@@ -59,16 +42,14 @@ export function identity(holder: Pick<Holder, 'user' | 'host' | 'pid'>): string 
 
 /** Creates the Lease and renews it until disposed, which deletes it. Undefined where Leases are forbidden: said once, then done without. */
 export async function holdLease(
-  api: ClusterApi,
+  { api, sessionId, emit }: Work,
   ref: ObjectRef,
-  session: string,
   first: Holder,
-  emit: Emit,
 ): Promise<HeldLease | undefined> {
   let holder = first;
   let created: Lease;
   try {
-    created = await api.create<Lease>(ref, leaseObject(ref, session, holder));
+    created = await api.create<Lease>(ref, leaseObject(ref, sessionId, holder));
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     if (error.isForbidden) {
@@ -90,7 +71,7 @@ export async function holdLease(
       // With its uid the API server refuses the patch where another session's Lease came in between.
       metadata: {
         ...(created.metadata.uid === undefined ? {} : { uid: created.metadata.uid }),
-        annotations: { [INFO_ANNOTATION]: JSON.stringify(holder) },
+        annotations: { [HOLDER_ANNOTATION]: JSON.stringify(holder) },
       },
       spec: { renewTime: microTime() },
     };
@@ -131,7 +112,7 @@ function outdated(error: unknown): string {
   return `The Lease of this session was not renewed for ${LEASE_SECONDS} s: ${cause}. Until it is, others take the session for dead, and may take over.`;
 }
 
-function leaseObject(ref: ObjectRef, session: string, holder: Holder): Lease {
+function leaseObject(ref: ObjectRef, sessionId: string, holder: Holder): Lease {
   const now = microTime();
   return {
     apiVersion: 'coordination.k8s.io/v1',
@@ -139,8 +120,8 @@ function leaseObject(ref: ObjectRef, session: string, holder: Holder): Lease {
     metadata: {
       name: ref.name,
       ...(ref.namespace === undefined ? {} : { namespace: ref.namespace }),
-      labels: { [SESSION_LABEL]: session },
-      annotations: { [INFO_ANNOTATION]: JSON.stringify(holder) },
+      labels: { [SESSION_LABEL]: sessionId },
+      annotations: { [HOLDER_ANNOTATION]: JSON.stringify(holder) },
     },
     spec: {
       holderIdentity: identity(holder),

@@ -3,10 +3,14 @@ import type { ClusterApi } from '../api/client.ts';
 import { ApiError } from '../api/errors.ts';
 import type { ObjectRef } from '../api/kinds.ts';
 import type { WebhookConfiguration } from '../api/objects.ts';
-import { SESSION_LABEL } from '../marks/marks.ts';
-
-const PROBE_LABEL = 'devloop.dev/probe';
-const WEBHOOK_NAME = 'probe.devloop.dev';
+import {
+  PROBE_LABEL,
+  PROBE_WEBHOOK,
+  probeConfigurationName,
+  probeObjectName,
+  SESSION_LABEL,
+} from '../names.ts';
+import type { Work } from '../work.ts';
 
 /** What the gateway and the prober agree on; session/ passes the gateway's own functions in. */
 export interface ProbeLanguage {
@@ -38,15 +42,14 @@ export interface Prober extends AsyncDisposable {
  * API server's refusal names the exact cause.
  */
 export async function createProber(
-  api: ClusterApi,
-  session: string,
+  { api, sessionId }: Pick<Work, 'api' | 'sessionId'>,
   target: ProbeTarget,
   language: ProbeLanguage,
 ): Promise<Prober> {
   let nonce = randomBytes(8).toString('hex');
-  const name = `${stemOf(session)}${nonce.slice(0, 6)}`;
+  const name = probeConfigurationName(sessionId, nonce.slice(0, 6));
   const ref: ObjectRef = { kind: 'ValidatingWebhookConfiguration', name };
-  await api.create(ref, configuration(name, session, target, nonce, language.path(nonce)));
+  await api.create(ref, configuration(name, sessionId, target, { nonce, path: language.path(nonce) }));
 
   async function once(): Promise<ProbeAnswer> {
     const started = performance.now();
@@ -55,9 +58,9 @@ export async function createProber(
     if (answer === undefined)
       return { reached: false, pending: true, cause: 'kube-apiserver does not know the probe yet' };
     // A refusal that does not name our webhook comes from somebody else, and says nothing of the way.
-    if (!answer.includes(WEBHOOK_NAME)) return { reached: false, pending: true, cause: answer };
+    if (!answer.includes(PROBE_WEBHOOK)) return { reached: false, pending: true, cause: answer };
     const read = language.read(answer);
-    if (read?.nonce === nonce && read.session === session) return { reached: true, latencyMs };
+    if (read?.nonce === nonce && read.session === sessionId) return { reached: true, latencyMs };
     // kube-apiserver keeps connections to whoever answered; only a new path makes it dial anew.
     nonce = randomBytes(8).toString('hex');
     await api.patch(ref, 'json', [
@@ -75,24 +78,14 @@ export async function createProber(
   };
 }
 
-function stemOf(session: string): string {
-  return `devloop-probe-${session}-`;
-}
-
-/** By its name too: a configuration of the user's that was given our label by chance must never be deleted. */
-export function isProbe({ name }: ObjectRef, session: string): boolean {
-  return name.startsWith(stemOf(session));
-}
-
 function configuration(
   name: string,
-  session: string,
+  sessionId: string,
   target: ProbeTarget,
-  nonce: string,
-  path: string,
+  { nonce, path }: { nonce: string; path: string },
 ): WebhookConfiguration & object {
   const webhook = {
-    name: WEBHOOK_NAME,
+    name: PROBE_WEBHOOK,
     clientConfig: {
       service: { namespace: target.namespace, name: target.service, port: target.port, path },
       ...(target.caBundle ? { caBundle: target.caBundle } : {}),
@@ -115,7 +108,7 @@ function configuration(
   return {
     apiVersion: 'admissionregistration.k8s.io/v1',
     kind: 'ValidatingWebhookConfiguration',
-    metadata: { name, labels: { [SESSION_LABEL]: session } },
+    metadata: { name, labels: { [SESSION_LABEL]: sessionId } },
     webhooks: [webhook],
   };
 }
@@ -125,7 +118,7 @@ async function dryRun(api: ClusterApi, namespace: string, nonce: string): Promis
   const object = {
     apiVersion: 'v1',
     kind: 'ConfigMap',
-    metadata: { name: `devloop-probe-${nonce}`, namespace, labels: { [PROBE_LABEL]: nonce } },
+    metadata: { name: probeObjectName(nonce), namespace, labels: { [PROBE_LABEL]: nonce } },
   };
   try {
     await api.create({ kind: 'ConfigMap', namespace, name: object.metadata.name }, object, {

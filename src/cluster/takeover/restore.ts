@@ -1,25 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { allDone } from '../../async.ts';
-import type { Emit } from '../../report/events.ts';
-import type { ClusterApi } from '../api/client.ts';
 import { ApiError } from '../api/errors.ts';
 import { describe, type Kind, type ObjectRef } from '../api/kinds.ts';
 import type { EndpointSlice, Endpoints, Service } from '../api/objects.ts';
-import { undoChange } from '../marks/change.ts';
+import { restoreChange } from '../marks/change.ts';
 import type { Marked } from '../marks/find-marked.ts';
 import { type Kept, sessionOf } from '../marks/marks.ts';
-import { relaySecretRef } from '../relay/manifest.ts';
+import { isOwnService, relaySecretRef } from '../names.ts';
+import type { Work } from '../work.ts';
 import { isControllerSlice, isReadySlice } from './endpoints.ts';
 import { waitUntilReady } from './pause/deployment.ts';
 import { slicesOf } from './service.ts';
-
-export interface UndoContext {
-  api: ClusterApi;
-  emit: Emit;
-  /** Ends waits, never writes. */
-  signal: AbortSignal;
-  readySeconds: number;
-}
 
 export interface Left {
   ref: ObjectRef;
@@ -29,13 +20,13 @@ export interface Left {
 const of = (marked: Marked[], kind: Kind): Marked[] => marked.filter((one) => one.ref.kind === kind);
 
 /** First the in-cluster manager wakes, while whoever answers now still does. */
-export async function wake(context: UndoContext, marked: Marked[]): Promise<Left[]> {
-  const { api, emit, signal, readySeconds } = context;
+export async function resumeManager(work: Work, marked: Marked[], readySeconds: number): Promise<Left[]> {
+  const { emit } = work;
   return await allDone(
-    of(marked, 'Deployment').map(async ({ ref, session }) => {
-      const kept = await undoChange(api, ref, session, emit);
+    of(marked, 'Deployment').map(async ({ ref }) => {
+      const kept = await restoreChange(work, ref);
       if (readySeconds === 0) return { ref, kept };
-      const { ready, blocked } = await waitUntilReady(api, ref, readySeconds, emit, signal);
+      const { ready, blocked } = await waitUntilReady(work, ref, readySeconds);
       if (blocked)
         emit({
           type: 'note',
@@ -53,23 +44,18 @@ export async function wake(context: UndoContext, marked: Marked[]): Promise<Left
 }
 
 /** Then the Services get their selectors back, and Kubernetes makes its endpoints again. */
-export async function giveBackServices(context: UndoContext, marked: Marked[]): Promise<Left[]> {
-  const { api, emit } = context;
+export async function restoreServices(work: Work, marked: Marked[]): Promise<Left[]> {
+  const { api, sessionId, emit } = work;
   return await allDone(
-    of(marked, 'Service').map(async ({ ref, object, session }) => {
-      if (isOwnService(ref, session)) {
+    of(marked, 'Service').map(async ({ ref, object }) => {
+      if (isOwnService(ref, sessionId)) {
         if (await api.remove(ref, object.metadata.uid))
           emit({ type: 'change', action: 'delete', object: ref, detail: '' });
         return { ref, kept: [] };
       }
-      return { ref, kept: await undoChange(api, ref, session, emit) };
+      return { ref, kept: await restoreChange(work, ref) };
     }),
   );
-}
-
-/** By its name alone: a Service of the user's that lost its undo annotation must never be taken for one of ours and deleted. */
-export function isOwnService(ref: ObjectRef, session: string): boolean {
-  return ref.name.startsWith('devloop-') && ref.name.endsWith(`-${session}`);
 }
 
 /**
@@ -77,7 +63,7 @@ export function isOwnService(ref: ObjectRef, session: string): boolean {
  * Bounded: with no ready Pod there is none.
  */
 export async function waitForControllerSlices(
-  context: UndoContext,
+  { api }: Work,
   services: ObjectRef[],
   marked: Marked[],
   limitMs: number,
@@ -89,9 +75,9 @@ export async function waitForControllerSlices(
   const lookAll = allDone(
     services.map(async (ref) => {
       while (Date.now() < deadline) {
-        const service = await context.api.get<Service>(ref);
+        const service = await api.get<Service>(ref);
         if (service === undefined) return;
-        const slices = (await slicesOf(context.api, service)).filter(isControllerSlice);
+        const slices = (await slicesOf(api, service)).filter(isControllerSlice);
         if (slices.some(isReadySlice) && !slices.some(leadsToRelay)) return;
         await pause(20);
       }
@@ -104,8 +90,8 @@ export async function waitForControllerSlices(
 }
 
 /** What was ours from birth goes, newest kind first; Endpoints are made again by their controller, which drops our label. */
-export async function removeCreated(context: UndoContext, marked: Marked[]): Promise<void> {
-  const { api, emit } = context;
+export async function removeCreated(work: Work, marked: Marked[]): Promise<void> {
+  const { api, emit } = work;
   const remove = async ({ ref, object }: Marked): Promise<void> => {
     if (await api.remove(ref, object.metadata.uid))
       emit({ type: 'change', action: 'delete', object: ref, detail: '' });
@@ -113,14 +99,14 @@ export async function removeCreated(context: UndoContext, marked: Marked[]): Pro
   await allDone(
     [...of(marked, 'EndpointSlice'), ...of(marked, 'ValidatingWebhookConfiguration')].map(remove),
   );
-  await allDone(of(marked, 'Endpoints').map((one) => releaseEndpoints(context, one)));
+  await allDone(of(marked, 'Endpoints').map((one) => releaseEndpoints(work, one)));
 }
 
-async function releaseEndpoints({ api, emit }: UndoContext, { ref, object, session }: Marked): Promise<void> {
+async function releaseEndpoints({ api, sessionId, emit }: Work, { ref, object }: Marked): Promise<void> {
   const deadline = Date.now() + 3_000;
   while (Date.now() < deadline) {
     const now = await api.get<Endpoints>(ref);
-    if (now === undefined || sessionOf(now) !== session) {
+    if (now === undefined || sessionOf(now) !== sessionId) {
       emit({ type: 'change', action: 'restore', object: ref, detail: 'made again by Kubernetes' });
       return;
     }
@@ -132,12 +118,12 @@ async function releaseEndpoints({ api, emit }: UndoContext, { ref, object, sessi
 }
 
 /** After everything else: a relay carries reviews until its Service is seen to lead elsewhere. */
-export async function removeRelays({ api, emit }: UndoContext, marked: Marked[]): Promise<void> {
+export async function removeRelays({ api, sessionId, emit }: Work, marked: Marked[]): Promise<void> {
   const pods = of(marked, 'Pod');
   // Where Secrets may not be listed, they are known by the session all the same.
   const secrets = new Map(of(marked, 'Secret').map((one) => [describe(one.ref), one.ref]));
-  for (const { ref, session } of pods) {
-    const secret = relaySecretRef({ session, namespace: ref.namespace! });
+  for (const { ref } of pods) {
+    const secret = relaySecretRef(ref.namespace!, sessionId);
     secrets.set(describe(secret), secret);
   }
   const remove = async (ref: ObjectRef): Promise<void> => {
@@ -148,6 +134,6 @@ export async function removeRelays({ api, emit }: UndoContext, marked: Marked[])
   await allDone(pods.map(({ ref }) => remove(ref)));
 }
 
-export async function removeLeases({ api }: UndoContext, marked: Marked[]): Promise<void> {
+export async function removeLeases({ api }: Work, marked: Marked[]): Promise<void> {
   await allDone(of(marked, 'Lease').map(({ ref, object }) => api.remove(ref, object.metadata.uid)));
 }

@@ -2,12 +2,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { allDone } from '../../async.ts';
 import { DevloopError } from '../../errors.ts';
-import type { Emit } from '../../report/events.ts';
 import type { ClusterApi } from '../api/client.ts';
 import { describe, type ObjectRef, refOf } from '../api/kinds.ts';
 import type { EndpointSlice, Endpoints, KubeObject, Service } from '../api/objects.ts';
 import { applyChange, retryOnConflict } from '../marks/change.ts';
 import { same, sessionOf } from '../marks/marks.ts';
+import { sliceRef } from '../names.ts';
+import type { Work } from '../work.ts';
 import {
   type Destination,
   familyOf,
@@ -15,7 +16,6 @@ import {
   ourEndpoints,
   ourSlice,
   SERVICE_NAME,
-  sliceName,
 } from './endpoints.ts';
 
 /** Refuses Services that cannot be led elsewhere, before anything is written. */
@@ -63,16 +63,10 @@ export function assertTakeable(service: Service, address?: string): void {
  * Leads a Service to this machine. The selector goes first, in a patch that carries its own undo; then our endpoints come;
  * what the controllers left behind goes last, so that there is no moment without an endpoint.
  */
-export async function takeService(
-  api: ClusterApi,
-  session: string,
-  service: Service,
-  to: () => Destination,
-  emit: Emit,
-): Promise<void> {
-  await swapSelector(api, session, service, undefined, emit);
-  await writeEndpoints(api, session, service, to, emit);
-  await removeControllerSlices(api, service, emit);
+export async function takeService(work: Work, service: Service, to: () => Destination): Promise<void> {
+  await swapSelector(work, service, undefined);
+  await writeEndpoints(work, service, to);
+  await removeControllerSlices(work, service);
 }
 
 /**
@@ -80,96 +74,68 @@ export async function takeService(
  * controllers make the endpoints on the way here and back, so no permission on those is needed.
  */
 export async function swapSelector(
-  api: ClusterApi,
-  session: string,
+  work: Work,
   service: Service,
   labels: Record<string, string> | undefined,
-  emit: Emit,
 ): Promise<void> {
   const ref = refOf('Service', service.metadata);
   const path = ['spec', 'selector'];
   const terms = Object.entries(labels ?? {}).map(([key, value]) => `${key}=${value}`);
-  await applyChange(
-    api,
-    session,
-    {
-      ref,
-      fields: [labels === undefined ? { path } : { path, value: labels }],
-      detail: labels === undefined ? 'selector removed' : `selector -> ${terms.join(',')}`,
-      check: (now) => {
-        if (same((now as Service).spec.selector, service.spec.selector)) return;
-        throw new DevloopError(
-          'change.conflict',
-          `The selector of ${describe(ref)} was changed by somebody else just now.`,
-          {
-            hint: 'Run devloop up again.',
-          },
-        );
-      },
+  await applyChange(work, {
+    ref,
+    fields: [labels === undefined ? { path } : { path, value: labels }],
+    detail: labels === undefined ? 'selector removed' : `selector -> ${terms.join(',')}`,
+    check: (now) => {
+      if (same((now as Service).spec.selector, service.spec.selector)) return;
+      throw new DevloopError(
+        'change.conflict',
+        `The selector of ${describe(ref)} was changed by somebody else just now.`,
+        { hint: 'Run devloop up again.' },
+      );
     },
-    emit,
-  );
+  });
 }
 
 /** Writes our slice and our Endpoints for a Service without selector. */
-export async function writeEndpoints(
-  api: ClusterApi,
-  session: string,
-  service: Service,
-  to: () => Destination,
-  emit: Emit,
-): Promise<void> {
-  await lead(api, session, service, to, emit, () => true);
+export async function writeEndpoints(work: Work, service: Service, to: () => Destination): Promise<void> {
+  await writeBoth(work, service, to, () => true);
 }
 
 /** Other ports than before, on the same address; nothing where the endpoints are not this session's yet, or any more. */
-export async function moveEndpoints(
-  api: ClusterApi,
-  session: string,
-  service: Service,
-  to: () => Destination,
-  emit: Emit,
-): Promise<void> {
-  await lead(api, session, service, to, emit, (now) => now !== undefined && sessionOf(now) === session);
+export async function moveEndpoints(work: Work, service: Service, to: () => Destination): Promise<void> {
+  await writeBoth(work, service, to, (now) => now !== undefined && sessionOf(now) === work.sessionId);
 }
 
 type Which = (now: KubeObject | undefined) => boolean;
 
-async function lead(
-  api: ClusterApi,
-  session: string,
-  service: Service,
-  to: () => Destination,
-  emit: Emit,
-  which: Which,
-): Promise<void> {
+async function writeBoth(work: Work, service: Service, to: () => Destination, which: Which): Promise<void> {
+  const { sessionId } = work;
   const ref = refOf('Service', service.metadata);
   await allDone([
-    leadOne<EndpointSlice>(api, ourSliceRef(ref, session), to, emit, which, (at, now) => {
-      const slice = ourSlice(service, session, at);
+    writeOne<EndpointSlice>(work, sliceRef(ref, sessionId), to, (at, now) => {
+      if (!which(now)) return undefined;
+      const slice = ourSlice(service, sessionId, at);
       return now === undefined ? slice : { ...now, ports: slice.ports ?? [] };
     }),
-    leadOne<Endpoints>(api, { ...ref, kind: 'Endpoints' }, to, emit, which, (at, now) =>
-      ourEndpoints(service, session, at, now),
+    writeOne<Endpoints>(work, { ...ref, kind: 'Endpoints' }, to, (at, now) =>
+      which(now) ? ourEndpoints(service, sessionId, at, now) : undefined,
     ),
   ]);
 }
 
 /** A tunnel may come back with other ports at any moment, so what was written is compared with what is so now. */
-async function leadOne<T extends KubeObject>(
-  api: ClusterApi,
+async function writeOne<T extends KubeObject>(
+  { api, emit }: Work,
   ref: ObjectRef,
   to: () => Destination,
-  emit: Emit,
-  which: Which,
-  led: (at: Destination, now: T | undefined) => T,
+  wanted: (at: Destination, now: T | undefined) => T | undefined,
 ): Promise<void> {
   await retryOnConflict(ref, async () => {
     for (let at: Destination | undefined; !isDeepStrictEqual(at, to()); ) {
       const now = await api.get<T>(ref);
-      if (!which(now)) return;
       at = to();
-      const next = led(at, now);
+      const next = wanted(at, now);
+      if (next === undefined) return;
       if (isDeepStrictEqual(next, now)) continue;
       await (now === undefined ? api.create(ref, next) : api.replace(ref, next));
       const detail = `to ${at.address}:${at.ports.map(({ port }) => port).join(', ')}`;
@@ -179,7 +145,7 @@ async function leadOne<T extends KubeObject>(
 }
 
 /** The controllers' slices stay when a selector goes, and the mirroring controller adds one; all of them have to go, and stay gone. */
-async function removeControllerSlices(api: ClusterApi, service: Service, emit: Emit): Promise<void> {
+async function removeControllerSlices({ api, emit }: Work, service: Service): Promise<void> {
   const deadline = Date.now() + 10_000;
   for (let quietRounds = 0; ; ) {
     const leftovers = (await slicesOf(api, service)).filter(isControllerSlice);
@@ -211,8 +177,4 @@ export async function slicesOf(api: ClusterApi, service: KubeObject): Promise<En
   return await api.list<EndpointSlice>('EndpointSlice', service.metadata.namespace, {
     query: { labelSelector: `${SERVICE_NAME}=${service.metadata.name}` },
   });
-}
-
-export function ourSliceRef(service: ObjectRef, session: string): ObjectRef {
-  return { ...service, kind: 'EndpointSlice', name: sliceName(service.name, session) };
 }

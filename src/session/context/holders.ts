@@ -1,12 +1,11 @@
-import type { ClusterApi } from '../../cluster/api/client.ts';
 import { ApiError } from '../../cluster/api/errors.ts';
 import { describe, type ObjectRef, refOf } from '../../cluster/api/kinds.ts';
 import { sessionOf } from '../../cluster/marks/marks.ts';
-import { leaseRef } from '../../cluster/takeover/lease.ts';
+import { leaseRef } from '../../cluster/names.ts';
 import { type LeaseHolder, readHolder } from '../../cluster/takeover/lease-holder.ts';
+import type { Observer } from '../../cluster/work.ts';
 import { DevloopError } from '../../errors.ts';
 import type { Target } from '../../operator/target.ts';
-import type { Emit } from '../../report/events.ts';
 import type { LocalMachine } from './local-machine.ts';
 import { isKnownDead } from './session-directories.ts';
 
@@ -33,14 +32,12 @@ export function describeTarget(target: Target): string {
 
 /** Asks a Lease about its holder; undefined where there is none, or it may not be read. */
 export async function readHolderOf(
-  api: ClusterApi,
+  observer: Observer,
   ref: ObjectRef,
   machine: LocalMachine,
-  emit: Emit,
-  signal: AbortSignal,
 ): Promise<LeaseHolder | undefined> {
   try {
-    return await readHolder(api, ref, machine, emit, signal);
+    return await readHolder(observer, ref, machine);
   } catch (error) {
     if (error instanceof ApiError && error.isForbidden) return undefined;
     throw error;
@@ -56,18 +53,16 @@ export interface InTheWay {
 
 /** The dead sessions whose marks stand in the way; one that lives, or may live, is refused unless it is to be taken over. */
 export async function sessionsInTheWay(
-  api: ClusterApi,
+  observer: Observer,
   target: Target,
   machine: LocalMachine,
   takeOver: boolean,
-  emit: Emit,
-  signal: AbortSignal,
 ): Promise<InTheWay> {
-  const asked = leasesOf(target).map((ref) => readHolderOf(api, ref, machine, emit, signal));
+  const asked = leasesOf(target).map((ref) => readHolderOf(observer, ref, machine));
   const occupants = (await Promise.all(asked)).filter((one) => one !== undefined);
   const live = occupants.find((one) => one.alive);
   if (live && !takeOver) throw heldBy(live, target);
-  const known = occupants.map((one) => one.session);
+  const known = occupants.map((one) => one.sessionId);
   for (const session of markedSessions(target).filter((one) => !known.includes(one))) {
     // Where Leases are forbidden, a mark alone does not say whether somebody is at work.
     if (!takeOver && !(await isKnownDead(machine, session))) throw maybeHeld(session, target);

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ClusterApi } from '../../cluster/api/client.ts';
 import { refOf } from '../../cluster/api/kinds.ts';
 import type { Service } from '../../cluster/api/objects.ts';
 import { createMarked } from '../../cluster/marks/change.ts';
-import { SESSION_LABEL } from '../../cluster/marks/marks.ts';
+import { routingServiceName, SESSION_LABEL } from '../../cluster/names.ts';
 import { createProber } from '../../cluster/takeover/probe.ts';
+import type { Work } from '../../cluster/work.ts';
 import { LANGUAGE } from '../route/proof.ts';
 import type { Rights } from '../route/ways.ts';
 import type { Check, Finding } from './check.ts';
@@ -27,7 +27,9 @@ export function endpointRoutingCheck(
     async run(signal) {
       const target = await probeTarget(operator, rights);
       const namespace = target.services[0]!.service.metadata.namespace!;
-      return endpointRoutingFinding(await observe(opened.api, session, namespace, signal));
+      return endpointRoutingFinding(
+        await observe({ api: opened.api, sessionId: session, emit: () => {}, signal }, namespace),
+      );
     },
   };
 }
@@ -36,19 +38,15 @@ export function endpointRoutingCheck(
  * What kube-apiserver says of a webhook behind a headless Service without endpoints. It never dials: the resolver for ClusterIPs
  * refuses the Service, and the one for endpoints misses the endpoints. So its words tell which of the two it uses.
  */
-async function observe(
-  api: ClusterApi,
-  session: string,
-  namespace: string,
-  signal: AbortSignal,
-): Promise<string> {
-  const service = headless(session, namespace);
+async function observe(work: Work, namespace: string): Promise<string> {
+  const { api, sessionId, signal } = work;
+  const service = headless(sessionId, namespace);
   const ref = refOf('Service', service.metadata);
   await using stack = new AsyncDisposableStack();
   stack.defer(async () => void (await api.remove(ref)));
-  await createMarked<Service>(api, ref, service, () => {});
+  await createMarked<Service>(work, ref, service);
   const target = { namespace, service: ref.name, port: 443, caBundle: '' };
-  const prober = stack.use(await createProber(api, session, target, LANGUAGE));
+  const prober = stack.use(await createProber(work, target, LANGUAGE));
   const deadline = Date.now() + OBSERVE_MS;
   let cause = '';
   while (Date.now() < deadline) {
@@ -61,11 +59,11 @@ async function observe(
   return cause;
 }
 
-function headless(session: string, namespace: string): Service {
+function headless(sessionId: string, namespace: string): Service {
   return {
     apiVersion: 'v1',
     kind: 'Service',
-    metadata: { name: `devloop-routing-${session}`, namespace, labels: { [SESSION_LABEL]: session } },
+    metadata: { name: routingServiceName(sessionId), namespace, labels: { [SESSION_LABEL]: sessionId } },
     spec: { clusterIP: 'None', ports: [{ port: 443, targetPort: 443, protocol: 'TCP' }] },
   };
 }

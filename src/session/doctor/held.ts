@@ -9,7 +9,8 @@ export async function askHolders(
 ): Promise<string[]> {
   const { target } = await standingOn(operator, 'there is no target');
   // The waiting has a line already, as every check has.
-  return (await sessionsInTheWay(opened.api, target, machine, false, () => {}, io.signal)).sessions;
+  const silent = { api: opened.api, emit: () => {}, signal: io.signal };
+  return (await sessionsInTheWay(silent, target, machine, false)).sessions;
 }
 
 export function heldCheck(dead: Promise<string[]>): Check {

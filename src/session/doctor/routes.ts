@@ -114,7 +114,7 @@ async function prove(doctorRun: DoctorRun, target: Target, way: Way, signal: Abo
       {
         api: opened.api,
         // They run at the same time: with a mark of its own, none of them meets the temporary objects of another.
-        session: newSessionId(),
+        sessionId: newSessionId(),
         target,
         settings: settingsOf(doctorRun),
         env: io.env,

@@ -5,6 +5,7 @@ import type { Service } from '../../cluster/api/objects.ts';
 import { isReadySlice } from '../../cluster/takeover/endpoints.ts';
 import { createProber } from '../../cluster/takeover/probe.ts';
 import { slicesOf } from '../../cluster/takeover/service.ts';
+import type { Work } from '../../cluster/work.ts';
 import { noCheckoutFacts } from '../../operator/sources.ts';
 import { listWebhookServices } from '../../operator/webhooks.ts';
 import { LANGUAGE, probeUntil } from '../route/proof.ts';
@@ -15,12 +16,8 @@ const LIMIT_MS = 10_000;
  * Proxies follow a Service at their own time: waits until kube-apiserver is answered by the Pods that each of these leads to again.
  * Only a courtesy to whoever goes on at once, so it is bounded, and whoever may not probe goes without it.
  */
-export async function waitUntilAnswering(
-  api: ClusterApi,
-  session: string,
-  services: ObjectRef[],
-  signal: AbortSignal,
-): Promise<void> {
+export async function waitUntilAnswering(work: Work, services: ObjectRef[]): Promise<void> {
+  const { api, signal } = work;
   const webhooks = await listWebhookServices(api, noCheckoutFacts()).catch(() => []);
   await Promise.allSettled(
     services.map(async (ref) => {
@@ -30,7 +27,7 @@ export async function waitUntilAnswering(
       if (!(await hasReadyPods(api, service))) return;
       const { port, caBundle } = call;
       const target = { namespace: ref.namespace!, service: ref.name, port, caBundle };
-      await using prober = await createProber(api, session, target, LANGUAGE);
+      await using prober = await createProber(work, target, LANGUAGE);
       await probeUntil(prober, 'other', 1, LIMIT_MS, signal);
     }),
   );

@@ -1,4 +1,5 @@
 import type { ClusterApi } from '../../cluster/api/client.ts';
+import type { Work } from '../../cluster/work.ts';
 import type { Supervisor } from '../../controller/supervisor.ts';
 import { DevloopError, messageOf } from '../../errors.ts';
 import type { Target } from '../../operator/target.ts';
@@ -39,7 +40,7 @@ export async function putBack(ending: Ending): Promise<void> {
 async function restoreCluster({ api, session, target, route, failed, io }: Ending): Promise<void> {
   const started = performance.now();
   const { emit, signal } = io;
-  const never = new AbortController().signal;
+  const work: Work = { api, sessionId: session, emit, signal: new AbortController().signal };
   const reason = signal.aborted ? String(signal.reason ?? 'interrupted') : failed ? 'it failed' : 'ended';
   // A failure before anything was changed is all there is to say.
   const isTold = (changes: number): boolean => changes > 0 || !failed || signal.aborted;
@@ -49,7 +50,7 @@ async function restoreCluster({ api, session, target, route, failed, io }: Endin
   const afterServices =
     route &&
     (async () => {
-      await waitUntilLetGo(api, session, target, emit, never);
+      await waitUntilLetGo(work, target);
       // While the way still stands, so that the last answers get through.
       await route.gateways.drain();
     });
@@ -57,7 +58,7 @@ async function restoreCluster({ api, session, target, route, failed, io }: Endin
     if (isTold(changes)) emit({ type: 'session.stopping', reason });
   };
   const options = { readySeconds: READY_SECONDS, onFound, afterServices };
-  const restored = await restore(api, session, namespacesOf(target), options, emit, never);
+  const restored = await restore(work, namespacesOf(target), options);
   reportLeft(restored, emit);
   const { changes } = restored;
   if (isTold(changes)) emit({ type: 'session.restored', session, changes, ms: performance.now() - started });
@@ -65,18 +66,13 @@ async function restoreCluster({ api, session, target, route, failed, io }: Endin
 }
 
 /** kube-proxy follows at its own time: the gateway stays until kube-apiserver is answered by somebody else, several times in a row. */
-async function waitUntilLetGo(
-  api: ClusterApi,
-  session: string,
-  target: Target,
-  emit: Io['emit'],
-  signal: AbortSignal,
-): Promise<void> {
+async function waitUntilLetGo(work: Work, target: Target): Promise<void> {
+  const { api, emit, signal } = work;
   await Promise.all(
     target.services.map(async (service) => {
       try {
         if (!(await hasReadyPods(api, service.service))) return;
-        await using prober = await serviceProber(api, session, service);
+        await using prober = await serviceProber(work, service);
         await probeUntil(prober, 'other', IN_A_ROW, LET_GO_MS, signal);
       } catch (error) {
         emit({

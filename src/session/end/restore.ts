@@ -1,17 +1,16 @@
-import type { ClusterApi } from '../../cluster/api/client.ts';
 import { describe } from '../../cluster/api/kinds.ts';
 import { findMarked, type Marked } from '../../cluster/marks/find-marked.ts';
-import { isLeaseOf, LEASED_KINDS } from '../../cluster/takeover/lease.ts';
+import { isLeaseOf, LEASED_KINDS } from '../../cluster/names.ts';
 import {
-  giveBackServices,
   type Left,
   removeCreated,
   removeLeases,
   removeRelays,
-  type UndoContext,
+  restoreServices,
+  resumeManager,
   waitForControllerSlices,
-  wake,
 } from '../../cluster/takeover/restore.ts';
+import type { Work } from '../../cluster/work.ts';
 import { DevloopError } from '../../errors.ts';
 import type { Emit } from '../../report/events.ts';
 
@@ -35,17 +34,10 @@ export interface Restored {
  * first, then the Services lead to it, then what was ours goes. Reads all it needs from the cluster, so it is the end of `up`,
  * the whole of `down`, and the repair after a crash; run twice, it does nothing the second time.
  */
-export async function restore(
-  api: ClusterApi,
-  session: string,
-  namespaces: string[],
-  options: RestoreOptions,
-  emit: Emit,
-  signal: AbortSignal,
-): Promise<Restored> {
-  const { marked, unseen } = await findMarked(api, namespaces, session);
+export async function restore(work: Work, namespaces: string[], options: RestoreOptions): Promise<Restored> {
+  const { api, sessionId } = work;
+  const { marked, unseen } = await findMarked(api, namespaces, { sessionId });
   options.onFound?.(changesOf(marked));
-  const context: UndoContext = { api, emit, signal, readySeconds: options.readySeconds };
   const services = marked.filter((one) => one.ref.kind === 'Service').map((one) => one.ref);
   const left: Left[] = [];
   const failures: unknown[] = [];
@@ -53,17 +45,16 @@ export async function restore(
   const attempt = async (step: () => Promise<unknown>): Promise<void> => {
     await step().catch((error) => failures.push(error));
   };
-  await attempt(async () => left.push(...(await wake(context, marked))));
-  await attempt(async () => left.push(...(await giveBackServices(context, marked))));
-  if (options.readySeconds > 0)
-    await attempt(() => waitForControllerSlices(context, services, marked, 3_000));
-  await attempt(() => removeCreated(context, marked));
+  await attempt(async () => left.push(...(await resumeManager(work, marked, options.readySeconds))));
+  await attempt(async () => left.push(...(await restoreServices(work, marked))));
+  if (options.readySeconds > 0) await attempt(() => waitForControllerSlices(work, services, marked, 3_000));
+  await attempt(() => removeCreated(work, marked));
   await attempt(async () => options.afterServices?.());
-  await attempt(() => removeRelays(context, marked));
-  await attempt(async () => refuseHalf(session, marked, unseen));
+  await attempt(() => removeRelays(work, marked));
+  await attempt(async () => refuseHalf(sessionId, marked, unseen));
   // While something is left to be put back, the Lease goes on saying whose it is.
   if (failures.length > 0) throw failures[0];
-  await removeLeases(context, marked);
+  await removeLeases(work, marked);
   return {
     context: api.context,
     changes: changesOf(marked),
@@ -72,7 +63,7 @@ export async function restore(
 }
 
 /** A Lease says that an object of its kind may have been changed: whoever may not look for that cannot say that it is put back. */
-function refuseHalf(session: string, marked: Marked[], unseen: string[]): void {
+function refuseHalf(sessionId: string, marked: Marked[], unseen: string[]): void {
   const leases = marked.map(({ ref }) => ref).filter(({ kind }) => kind === 'Lease');
   const isHidden = (place: string): boolean =>
     leases.some((lease) =>
@@ -82,7 +73,7 @@ function refuseHalf(session: string, marked: Marked[], unseen: string[]): void {
   if (hidden.length === 0) return;
   throw new DevloopError(
     'cluster.forbidden',
-    `Session ${session} may have changed what your account may not list: ${hidden.join(', ')}. The rest is put back.`,
+    `Session ${sessionId} may have changed what your account may not list: ${hidden.join(', ')}. The rest is put back.`,
     { hint: 'devloop down, by an account that may list and patch it' },
   );
 }

@@ -24,12 +24,12 @@ export async function cutOver(routing: Routing, open: OpenRoute, pairs: KeyPairs
 }
 
 async function takeOne(routing: Routing, open: OpenRoute, service: TargetService): Promise<void> {
-  const { api, session, emit, signal } = routing;
+  const { emit, signal } = routing;
   const { target } = open.route;
   // The prober's configuration reaches kube-apiserver while the Service is being changed.
-  await using prober = await serviceProber(api, session, service);
-  if ('pods' in target) await swapSelector(api, session, service.service, target.pods, emit);
-  else await takeService(api, session, service.service, destination(open, target.address, service), emit);
+  await using prober = await serviceProber(routing, service);
+  if ('pods' in target) await swapSelector(routing, service.service, target.pods);
+  else await takeService(routing, service.service, destination(open, target.address, service));
   const proof = await probeUntil(prober, 'us', IN_A_ROW, CUT_OVER_MS, signal);
   if (!proof.reached) {
     throw new DevloopError(
@@ -86,21 +86,22 @@ async function onceAnswered(routing: Routing, step: () => Promise<void>): Promis
   }
 }
 
-async function move({ api, session, target, emit }: Routing, open: OpenRoute): Promise<void> {
+async function move(routing: Routing, open: OpenRoute): Promise<void> {
   const to = open.route.target;
   if (!('address' in to)) return;
   await allDone(
-    target.services.map((service) =>
-      moveEndpoints(api, session, service.service, destination(open, to.address, service), emit),
+    routing.target.services.map((service) =>
+      moveEndpoints(routing, service.service, destination(open, to.address, service)),
     ),
   );
 }
 
 /** Only when every Service is led here again the way counts as proven. */
-async function proveAgain({ api, session, target, emit, signal }: Routing, open: OpenRoute): Promise<void> {
+async function proveAgain(routing: Routing, open: OpenRoute): Promise<void> {
+  const { target, emit, signal } = routing;
   const proofs = await allDone(
     target.services.map(async (service) => {
-      await using prober = await serviceProber(api, session, service);
+      await using prober = await serviceProber(routing, service);
       const proof = await probeUntil(prober, 'us', 1, MENDED_MS, signal);
       if (!proof.reached)
         throw await notReached(open.route, `kube-apiserver says: ${proof.cause}`, START_AGAIN);

@@ -25,14 +25,14 @@ export interface Gateways extends AsyncDisposable {
 /** What of a session the gateways need. */
 export interface GatewayPlan {
   target: Pick<Target, 'services'>;
-  session: string;
+  sessionId: string;
   settings: { port?: number | undefined };
   emit: Emit;
 }
 
 /** Listens, holding, on the address that the route leads to; on all of them where that is not this machine's own (NAT). */
 export async function startGateways(plan: GatewayPlan, address: string): Promise<Gateways> {
-  const { target, session, settings, emit } = plan;
+  const { target, sessionId, settings, emit } = plan;
   const targetPorts = [
     ...new Set(target.services.flatMap(({ ports }) => ports.map((one) => one.targetPort))),
   ];
@@ -45,7 +45,7 @@ export async function startGateways(plan: GatewayPlan, address: string): Promise
   for (const [index, targetPort] of targetPorts.entries()) {
     const port = fixed === undefined ? 0 : fixed + index;
     const controller = { host: LOOPBACK, port: targetPort };
-    const gateway = stack.use(await startGateway({ host, port, sessionId: session, controller, emit }));
+    const gateway = stack.use(await startGateway({ host, port, sessionId, controller, emit }));
     gateway.hold();
     gateways.set(targetPort, gateway);
   }

@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { allOrNone } from '../../async.ts';
 import { findMarked } from '../../cluster/marks/find-marked.ts';
-import { placementOf, RELAY_IMAGE, relayLabels, relayPorts } from '../../cluster/relay/manifest.ts';
+import { relayLabels } from '../../cluster/names.ts';
+import { placementOf, RELAY_IMAGE, relayPorts } from '../../cluster/relay/manifest.ts';
 import { networkPolicyNotices } from '../../cluster/relay/network-policies.ts';
 import { keepRelay, type Relay } from '../../cluster/relay/watch.ts';
 import { removeRelays } from '../../cluster/takeover/restore.ts';
@@ -58,26 +59,26 @@ function groupsOf(services: TargetService[]): Group[] {
 }
 
 async function openIn(
-  { api, session, target, settings, emit, signal }: Routing,
+  routing: Routing,
   { namespace, services }: Group,
   gateways: Gateways,
   stack: AsyncDisposableStack,
 ): Promise<Route> {
+  const { api, sessionId, target, settings, emit, signal } = routing;
   const { makeRelayKeys } = await import('../../route/relay/keys.ts');
   const { relayRoute } = await import('../../route/relay/relay.ts');
   const keys = makeRelayKeys();
   // Where the session's end was here before, there is nothing left to do.
   stack.defer(async () => {
-    const { marked } = await findMarked(api, [namespace], session);
-    await removeRelays({ api, emit, signal, readySeconds: 0 }, marked);
+    const { marked } = await findMarked(api, [namespace], { sessionId });
+    await removeRelays(routing, marked);
   });
   const ports = relayPorts(services);
   const numbers = [...new Set(ports.map(({ port }) => port))];
   const [controlPort, proxyPort] = portsBeside(numbers);
   const manager = target.deployment?.object;
   const relay: Relay = stack.use(
-    await keepRelay(api, {
-      session,
+    await keepRelay(routing, {
       namespace,
       image: settings.relayImage ?? RELAY_IMAGE,
       program: await readFile(join(import.meta.dirname, 'relay.cjs'), 'utf8'),
@@ -87,11 +88,9 @@ async function openIn(
       protocol: PROTOCOL,
       ports,
       placement: placementOf(manager),
-      emit,
-      signal,
     }),
   );
-  const labels = { manager: manager?.spec.template.metadata?.labels, relay: relayLabels(session) };
+  const labels = { manager: manager?.spec.template.metadata?.labels, relay: relayLabels(sessionId) };
   for (const notice of await networkPolicyNotices(api, { namespace, ports, ...labels })) emit(notice);
   return stack.use(
     await relayRoute({

@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { allDone, reportWhileWaiting } from '../../async.ts';
 import { selfSignedPair } from '../../certificates/self-signed.ts';
-import type { ClusterApi } from '../../cluster/api/client.ts';
 import { refOf } from '../../cluster/api/kinds.ts';
 import type { Service } from '../../cluster/api/objects.ts';
 import { familyOf } from '../../cluster/takeover/endpoints.ts';
@@ -11,6 +10,7 @@ import {
   type Prober,
   type ProbeTarget,
 } from '../../cluster/takeover/probe.ts';
+import type { Work } from '../../cluster/work.ts';
 import { probePath, readProbe } from '../../gateway/probe.ts';
 import { hostPort } from '../../machine/addresses.ts';
 import type { TargetService } from '../../operator/target.ts';
@@ -108,27 +108,26 @@ function withFamily(cause: string, { metadata, spec }: Service, target: RouteTar
 
 async function proveLike(
   { service: like, ports }: TargetService,
-  { api, session, signal, inARow = 1 }: Routing,
+  routing: Routing,
   { route, gateways }: ProvenEnds,
   limitMs: number,
 ): Promise<Proof> {
+  const { sessionId, signal, inARow = 1 } = routing;
   const namespace = like.metadata.namespace!;
   const { target } = route;
   const port = (): number => route.portFor(gateways.portFor(ports[0]!.targetPort));
-  const service = probeService(session, like, target, port());
+  const service = probeService(sessionId, like, target, port());
   const ref = refOf('Service', service.metadata);
   const serverName = `${service.metadata.name}.${namespace}.svc`;
   await using stack = new AsyncDisposableStack();
   const pair = await selfSignedPair([serverName], { days: 2 });
   gateways.present(serverName, pair);
   const caBundle = Buffer.from(pair.certificate).toString('base64');
-  stack.defer(() => removeProbeService(api, session, ref, target));
-  const leading = createLeading(api, session, service, target, port);
+  stack.defer(() => removeProbeService(routing, ref, target));
+  const leading = createLeading(routing, service, target, port);
   // kube-apiserver needs a moment to know the one, and proxies for the other.
   const asking = async (): Promise<Prober> =>
-    stack.use(
-      await createProber(api, session, { namespace, service: ref.name, port: 443, caBundle }, LANGUAGE),
-    );
+    stack.use(await createProber(routing, { namespace, service: ref.name, port: 443, caBundle }, LANGUAGE));
   const prober = asking();
   await allDone<unknown>([prober, leading.lead()]);
   const { once } = await prober;
@@ -138,8 +137,7 @@ async function proveLike(
 
 /** Probes the user's own Service with the caBundle of the user's own configuration: address, port, certificate and trust at once. */
 export async function serviceProber(
-  api: ClusterApi,
-  session: string,
+  work: Pick<Work, 'api' | 'sessionId'>,
   service: TargetService,
 ): Promise<Prober> {
   const call = service.calls.find((one) => one.caBundle !== '') ?? service.calls[0];
@@ -149,5 +147,5 @@ export async function serviceProber(
     port: call?.port ?? service.ports[0]!.port,
     caBundle: call?.caBundle ?? '',
   };
-  return await createProber(api, session, target, LANGUAGE);
+  return await createProber(work, target, LANGUAGE);
 }

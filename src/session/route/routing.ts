@@ -1,7 +1,6 @@
-import type { ClusterApi } from '../../cluster/api/client.ts';
+import type { Work } from '../../cluster/work.ts';
 import type { RouteChoice } from '../../config/route-choice.ts';
 import type { Target } from '../../operator/target.ts';
-import type { Emit } from '../../report/events.ts';
 import type { Route } from '../../route/route.ts';
 import type { CommandContext } from '../context/context.ts';
 import type { Ask, RouteOptions } from '../context/options.ts';
@@ -11,17 +10,12 @@ import type { Gateways } from './gateways.ts';
 export type Way = Exclude<RouteChoice, 'auto'>;
 
 /** What every way needs to be opened and proven. */
-export interface Routing {
-  api: ClusterApi;
-  /** The mark of everything that is made on the way. */
-  session: string;
+export interface Routing extends Work {
   target: Target;
   settings: RouteSettings;
   env: Record<string, string | undefined>;
   /** Absent without a terminal. */
   ask?: Ask | undefined;
-  emit: Emit;
-  signal: AbortSignal;
   /** How many probes in a row prove a way; one where absent. */
   inARow?: number;
 }

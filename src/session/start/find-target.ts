@@ -36,10 +36,15 @@ export async function findTarget(
   const rights = await rightsFor(api, target, choice);
   const ways = permittedWays(api, rights);
   for (const note of untried(rights)) io.emit({ type: 'note', message: note });
-  const inTheWay = await sessionsInTheWay(api, target, machine, options.takeOver, io.emit, io.signal);
+  const inTheWay = await sessionsInTheWay(
+    { api, emit: io.emit, signal: io.signal },
+    target,
+    machine,
+    options.takeOver,
+  );
   if (inTheWay.sessions.length === 0 || options.dryRun) return { target, ways, sourcePaths };
   // One that runs here can put everything back by itself, and its controller holds the ports that ours needs.
-  for (const one of inTheWay.living) if (one.local) await endLocal(one.session, one, io);
+  for (const one of inTheWay.living) if (one.local) await endLocal(one.sessionId, one, io);
   for (const session of inTheWay.sessions) await recover(opened, session, target, io);
   return { target: await look(() => {}), ways, sourcePaths };
 }
@@ -52,7 +57,9 @@ async function recover({ api }: CommandContext, session: string, target: Target,
   const message = `Session ${session} is dead or taken over; what it changed is put back first.`;
   io.emit({ type: 'note', message });
   reportLeft(
-    await restore(api, session, namespacesOf(target), { readySeconds: 0 }, io.emit, io.signal),
+    await restore({ api, sessionId: session, emit: io.emit, signal: io.signal }, namespacesOf(target), {
+      readySeconds: 0,
+    }),
     io.emit,
   );
 }

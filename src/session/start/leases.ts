@@ -19,7 +19,7 @@ export async function holdLeases(
   const warn = createWarner(io.emit);
   const emit: Emit = (event) => (event.type === 'warning' ? warn(event.message) : io.emit(event));
   for (const ref of leasesOf(target)) {
-    const lease = await holdLease(opened.api, ref, id, holder, emit);
+    const lease = await holdLease({ api: opened.api, sessionId: id, emit, signal: io.signal }, ref, holder);
     if (lease === undefined) return;
     keep(lease);
     void lease.lost.then((by) => ending.abort(takenOver(describeTarget(target), by)));

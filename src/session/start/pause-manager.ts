@@ -1,7 +1,6 @@
-import type { ClusterApi } from '../../cluster/api/client.ts';
-import { quiet, waitUntilGone, waitUntilTold } from '../../cluster/takeover/pause/deployment.ts';
+import { pause, waitUntilGone, waitUntilTold } from '../../cluster/takeover/pause/deployment.ts';
+import type { Work } from '../../cluster/work.ts';
 import type { Target } from '../../operator/target.ts';
-import type { Emit } from '../../report/events.ts';
 
 /** The in-cluster manager on its way out. */
 export interface Leaving {
@@ -12,19 +11,13 @@ export interface Leaving {
 }
 
 /** Scales the in-cluster manager down. */
-export async function quietManager(
-  api: ClusterApi,
-  session: string,
-  target: Target,
-  emit: Emit,
-  signal: AbortSignal,
-): Promise<Leaving> {
+export async function pauseManager(work: Work, target: Target): Promise<Leaving> {
   const deployment = target.deployment?.object;
   if (deployment === undefined) return { told: Promise.resolve(), gone: Promise.resolve(true) };
-  await quiet(api, session, deployment, emit);
+  await pause(work, deployment);
   const leaving = {
-    told: waitUntilTold(api, deployment, 10, emit, signal),
-    gone: waitUntilGone(api, deployment, 60, emit, signal),
+    told: waitUntilTold(work, deployment, 10),
+    gone: waitUntilGone(work, deployment, 60),
   };
   // Whoever waits hears of a failure; while nobody does yet, it must not count as unhandled.
   for (const step of Object.values(leaving)) step.catch(() => {});

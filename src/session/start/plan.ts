@@ -1,5 +1,5 @@
 import { describe } from '../../cluster/api/kinds.ts';
-import { REPLICAS_LABEL } from '../../cluster/marks/marks.ts';
+import { REPLICAS_LABEL } from '../../cluster/names.ts';
 import type { Target } from '../../operator/target.ts';
 import type { ChangeAction, ObjectName } from '../../report/events.ts';
 import { leasesOf } from '../context/holders.ts';

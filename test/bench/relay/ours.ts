@@ -21,21 +21,21 @@ const emit = (event: DevloopEvent): void => console.log(`event ${JSON.stringify(
 const api = await connect(await loadKubeconfig({ kubeconfig }, {}, '/'));
 const keys = makeRelayKeys();
 const numbers = [...ports.values()];
-const relay = await keepRelay(api, {
-  session: session!,
-  namespace: namespace!,
-  image: RELAY_IMAGE,
-  program: await readFile(program!, 'utf8'),
-  config: JSON.stringify(
-    relayConfig({ controlPort: CONTROL_PORT, proxyPort: PROXY_PORT, ports: numbers, keys }),
-  ),
-  controlPort: CONTROL_PORT,
-  proxyPort: PROXY_PORT,
-  protocol: PROTOCOL,
-  ports: numbers.map((port) => ({ port })),
-  emit,
-  signal,
-});
+const relay = await keepRelay(
+  { api, sessionId: session!, emit, signal },
+  {
+    namespace: namespace!,
+    image: RELAY_IMAGE,
+    program: await readFile(program!, 'utf8'),
+    config: JSON.stringify(
+      relayConfig({ controlPort: CONTROL_PORT, proxyPort: PROXY_PORT, ports: numbers, keys }),
+    ),
+    controlPort: CONTROL_PORT,
+    proxyPort: PROXY_PORT,
+    protocol: PROTOCOL,
+    ports: numbers.map((port) => ({ port })),
+  },
+);
 await relayRoute({
   pod: { namespace: namespace!, name: relay.pod },
   pods: relay.labels,

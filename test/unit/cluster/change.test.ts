@@ -1,8 +1,14 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { ObjectRef } from '../../../src/cluster/api/kinds.ts';
 import type { ConfigMap, Deployment } from '../../../src/cluster/api/objects.ts';
-import { applyChange, createMarked, retryOnConflict, undoChange } from '../../../src/cluster/marks/change.ts';
-import { REPLICAS_LABEL, SESSION_LABEL, sessionOf } from '../../../src/cluster/marks/marks.ts';
+import {
+  applyChange,
+  createMarked,
+  restoreChange,
+  retryOnConflict,
+} from '../../../src/cluster/marks/change.ts';
+import { sessionOf } from '../../../src/cluster/marks/marks.ts';
+import { REPLICAS_LABEL, SESSION_LABEL } from '../../../src/cluster/names.ts';
 import { DevloopError } from '../../../src/errors.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
@@ -13,6 +19,12 @@ const quiet = { ref, fields: [{ path: ['spec', 'replicas'], value: 0 }], detail:
 let cluster: FakeCluster;
 let events: DevloopEvent[];
 const emit = (event: DevloopEvent): void => void events.push(event);
+const work = (sessionId = 's1') => ({
+  api: cluster.api,
+  sessionId,
+  emit,
+  signal: new AbortController().signal,
+});
 const replicas = (): number | undefined =>
   cluster.read<Deployment>('Deployment', 'manager', 'shop')!.spec.replicas;
 const lost = (): DevloopError => new DevloopError('cluster.unreachable', 'socket hang up');
@@ -45,15 +57,15 @@ describe('applyChange', () => {
           (object) => (object.spec.replicas = 2 + time),
         ),
     );
-    await applyChange(cluster.api, 's1', quiet, emit);
+    await applyChange(work(), quiet);
     expect(replicas()).toBe(0);
-    await undoChange(cluster.api, ref, 's1', emit);
+    await restoreChange(work(), ref);
     expect(replicas()).toBe(5);
   });
 
   it('gives up with change.conflict after a bounded number of tries', async () => {
     before('patch', () => cluster.edit('Deployment', 'manager', 'shop', () => {}));
-    await expect(applyChange(cluster.api, 's1', quiet, emit)).rejects.toMatchObject({
+    await expect(applyChange(work(), quiet)).rejects.toMatchObject({
       name: 'DevloopError',
       code: 'change.conflict',
     });
@@ -62,9 +74,9 @@ describe('applyChange', () => {
   });
 
   it('refuses an object that carries the mark of another session, and leaves it alone', async () => {
-    await applyChange(cluster.api, 'other', quiet, emit);
+    await applyChange(work('other'), quiet);
     const marked = cluster.read('Deployment', 'manager', 'shop');
-    await expect(applyChange(cluster.api, 's1', quiet, emit)).rejects.toMatchObject({
+    await expect(applyChange(work(), quiet)).rejects.toMatchObject({
       code: 'session.held',
       message: expect.stringContaining('other'),
     });
@@ -72,10 +84,10 @@ describe('applyChange', () => {
   });
 
   it('does nothing to an object that this session has changed already', async () => {
-    await applyChange(cluster.api, 's1', quiet, emit);
-    await applyChange(cluster.api, 's1', quiet, emit);
+    await applyChange(work(), quiet);
+    await applyChange(work(), quiet);
     expect(cluster.calls.filter((call) => call.startsWith('patch'))).toHaveLength(1);
-    await undoChange(cluster.api, ref, 's1', emit);
+    await restoreChange(work(), ref);
     expect(replicas()).toBe(2);
   });
 
@@ -86,9 +98,9 @@ describe('applyChange', () => {
         if (verb === 'patch' && ++answers === 1) throw lost();
       },
     };
-    await applyChange(cluster.api, 's1', quiet, emit);
+    await applyChange(work(), quiet);
     expect(answers).toBe(1);
-    await undoChange(cluster.api, ref, 's1', emit);
+    await restoreChange(work(), ref);
     expect(replicas()).toBe(2);
   });
 
@@ -98,7 +110,7 @@ describe('applyChange', () => {
         throw lost();
       },
     };
-    await expect(applyChange(cluster.api, 's1', quiet, emit)).rejects.toMatchObject({
+    await expect(applyChange(work(), quiet)).rejects.toMatchObject({
       code: 'cluster.unreachable',
     });
     expect(cluster.calls.length).toBeLessThanOrEqual(3);
@@ -108,13 +120,13 @@ describe('applyChange', () => {
     before('patch', () => {
       throw refusal(403, 'Forbidden', 'no');
     });
-    await expect(applyChange(cluster.api, 's1', quiet, emit)).rejects.toMatchObject({
+    await expect(applyChange(work(), quiet)).rejects.toMatchObject({
       code: 'cluster.forbidden',
     });
     before('patch', () => {
       throw refusal(422, 'Invalid', 'no');
     });
-    await expect(applyChange(cluster.api, 's1', quiet, emit)).rejects.toMatchObject({
+    await expect(applyChange(work(), quiet)).rejects.toMatchObject({
       code: 'cluster.rejected',
     });
     expect(cluster.calls.filter((call) => call.startsWith('patch'))).toHaveLength(2);
@@ -128,7 +140,7 @@ describe('applyChange', () => {
       if ((object as Deployment).spec.replicas === 9)
         throw new DevloopError('change.conflict', 'changed by somebody else');
     };
-    await expect(applyChange(cluster.api, 's1', { ...quiet, check }, emit)).rejects.toMatchObject({
+    await expect(applyChange(work(), { ...quiet, check })).rejects.toMatchObject({
       message: 'changed by somebody else',
     });
     expect(replicas()).toBe(9);
@@ -136,32 +148,32 @@ describe('applyChange', () => {
 
   it('says that the object is gone', async () => {
     cluster.drop('Deployment', 'manager', 'shop');
-    await expect(applyChange(cluster.api, 's1', quiet, emit)).rejects.toMatchObject({
+    await expect(applyChange(work(), quiet)).rejects.toMatchObject({
       code: 'target.not-found',
     });
   });
 });
 
-describe('undoChange', () => {
+describe('restoreChange', () => {
   it('is done once and then does nothing, and nothing for an object that is gone', async () => {
-    await applyChange(cluster.api, 's1', quiet, emit);
-    await undoChange(cluster.api, ref, 's1', emit);
+    await applyChange(work(), quiet);
+    await restoreChange(work(), ref);
     const after = cluster.read('Deployment', 'manager', 'shop');
-    expect(await undoChange(cluster.api, ref, 's1', emit)).toEqual([]);
+    expect(await restoreChange(work(), ref)).toEqual([]);
     expect(cluster.read('Deployment', 'manager', 'shop')).toEqual(after);
     cluster.drop('Deployment', 'manager', 'shop');
-    expect(await undoChange(cluster.api, ref, 's1', emit)).toEqual([]);
+    expect(await restoreChange(work(), ref)).toEqual([]);
   });
 
   it('leaves the change of a session alone that came between the look and the undo', async () => {
-    await applyChange(cluster.api, 's2', quiet, emit);
-    await undoChange(cluster.api, ref, 's1', emit);
+    await applyChange(work('s2'), quiet);
+    await restoreChange(work(), ref);
     expect(sessionOf(cluster.read('Deployment', 'manager', 'shop')!)).toBe('s2');
     expect(replicas()).toBe(0);
   });
 
   it('still reports what was kept when the answer of its patch was lost', async () => {
-    await applyChange(cluster.api, 's1', quiet, emit);
+    await applyChange(work(), quiet);
     cluster.edit<Deployment>('Deployment', 'manager', 'shop', (object) => (object.spec.replicas = 7));
     let answers = 0;
     cluster.hook = {
@@ -169,17 +181,15 @@ describe('undoChange', () => {
         if (verb === 'patch' && ++answers === 1) throw lost();
       },
     };
-    expect(await undoChange(cluster.api, ref, 's1', emit)).toEqual([
-      { path: ['spec', 'replicas'], now: 7, before: 2 },
-    ]);
+    expect(await restoreChange(work(), ref)).toEqual([{ path: ['spec', 'replicas'], now: 7, before: 2 }]);
   });
 
   it('does not drop the mark of a change whose undo can no longer be read', async () => {
-    await applyChange(cluster.api, 's1', quiet, emit);
+    await applyChange(work(), quiet);
     cluster.edit<Deployment>('Deployment', 'manager', 'shop', (object) => {
       object.metadata.labels![REPLICAS_LABEL] = 'many';
     });
-    expect(await undoChange(cluster.api, ref, 's1', emit)).toHaveLength(1);
+    expect(await restoreChange(work(), ref)).toHaveLength(1);
     expect(events.at(-1)).toMatchObject({
       type: 'warning',
       hint: expect.stringContaining('kubectl label deployment manager -n shop devloop.dev/session-'),
@@ -196,9 +206,9 @@ describe('createMarked', () => {
   });
 
   it('takes an object of its own that an earlier try left, and refuses one of somebody else', async () => {
-    const first = await createMarked(cluster.api, made, object('s1'), emit);
-    expect((await createMarked(cluster.api, made, object('s1'), emit)).metadata.uid).toBe(first.metadata.uid);
-    await expect(createMarked(cluster.api, made, object('s2'), emit)).rejects.toMatchObject({
+    const first = await createMarked(work(), made, object('s1'));
+    expect((await createMarked(work(), made, object('s1'))).metadata.uid).toBe(first.metadata.uid);
+    await expect(createMarked(work('s2'), made, object('s2'))).rejects.toMatchObject({
       code: 'change.conflict',
     });
   });
@@ -208,7 +218,7 @@ describe('createMarked', () => {
     cluster.hook = {
       before: (verb) => (verb === 'get' ? cluster.drop('ConfigMap', 'made', 'shop') : undefined),
     };
-    await createMarked(cluster.api, made, object('s1'), emit);
+    await createMarked(work(), made, object('s1'));
     expect(sessionOf(cluster.read('ConfigMap', 'made', 'shop')!)).toBe('s1');
   });
 });

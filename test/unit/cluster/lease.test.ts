@@ -1,13 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Lease } from '../../../src/cluster/api/objects.ts';
 import { endpointPermissions, forbidden, missing, neededFor } from '../../../src/cluster/api/permissions.ts';
-import {
-  type HeldLease,
-  type Holder,
-  holderOf,
-  holdLease,
-  leaseRef,
-} from '../../../src/cluster/takeover/lease.ts';
+import { leaseRef } from '../../../src/cluster/names.ts';
+import { type HeldLease, type Holder, holderOf, holdLease } from '../../../src/cluster/takeover/lease.ts';
 import { type Here, readHolder } from '../../../src/cluster/takeover/lease-holder.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
@@ -28,13 +23,14 @@ let cluster: FakeCluster;
 let events: DevloopEvent[];
 let held: HeldLease | undefined;
 const emit = (event: DevloopEvent): void => void events.push(event);
+const work = (sessionId = 's1') => ({ api: cluster.api, sessionId, emit, signal });
 const lease = (): Lease | undefined => cluster.read<Lease>('Lease', ref.name, 'shop');
 const at = (host: string, running: boolean): Here => ({
   isHere: (one) => one.host === host,
   isRunning: async () => running,
 });
 const hold = async (session = 's1'): Promise<HeldLease | undefined> =>
-  (held = await holdLease(cluster.api, ref, session, holder, emit));
+  (held = await holdLease(work(session), ref, holder));
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -131,7 +127,7 @@ describe('a held Lease', () => {
 
   it('that exists already is session.held; where Leases are forbidden it is done without, said once', async () => {
     await hold();
-    await expect(holdLease(cluster.api, ref, 's2', holder, emit)).rejects.toMatchObject({
+    await expect(holdLease(work('s2'), ref, holder)).rejects.toMatchObject({
       code: 'session.held',
     });
     cluster.hook = {
@@ -139,7 +135,7 @@ describe('a held Lease', () => {
         throw refusal(403, 'Forbidden', 'leases is forbidden');
       },
     };
-    expect(await holdLease(cluster.api, ref, 's2', holder, emit)).toBeUndefined();
+    expect(await holdLease(work('s2'), ref, holder)).toBeUndefined();
     expect(events.filter((event) => event.type === 'warning')).toHaveLength(1);
   });
 
@@ -159,13 +155,13 @@ describe('a held Lease', () => {
 
 describe('a session is alive', () => {
   it('never where there is no Lease', async () => {
-    expect(await readHolder(cluster.api, ref, at('here', true), emit, signal)).toBeUndefined();
+    expect(await readHolder(work(), ref, at('here', true))).toBeUndefined();
   });
 
   it('on this machine when its very process runs', async () => {
     await hold();
-    expect(await readHolder(cluster.api, ref, at('here', true), emit, signal)).toMatchObject({
-      session: 's1',
+    expect(await readHolder(work(), ref, at('here', true))).toMatchObject({
+      sessionId: 's1',
       alive: true,
       local: true,
       identity: 'ann@here (pid 42)',
@@ -180,7 +176,7 @@ describe('a session is alive', () => {
       'shop',
       (object) => (object.spec.renewTime = '1999-01-01T00:00:00.000000Z'),
     );
-    const looking = readHolder(cluster.api, ref, at('there', false), emit, signal);
+    const looking = readHolder(work(), ref, at('there', false));
     await vi.advanceTimersByTimeAsync(10_000);
     expect(await looking).toMatchObject({ alive: true, local: false });
   });
@@ -194,7 +190,7 @@ describe('a session is alive', () => {
       'shop',
       (object) => (object.spec.renewTime = '2999-01-01T00:00:00.000000Z'),
     );
-    const looking = readHolder(cluster.api, ref, at('there', false), emit, signal);
+    const looking = readHolder(work(), ref, at('there', false));
     let done = false;
     void looking.then(() => (done = true));
     await vi.advanceTimersByTimeAsync(14_000);
@@ -205,7 +201,7 @@ describe('a session is alive', () => {
 
   it('no more when its Lease goes while it is watched', async () => {
     await hold();
-    const looking = readHolder(cluster.api, ref, at('there', false), emit, signal);
+    const looking = readHolder(work(), ref, at('there', false));
     await vi.advanceTimersByTimeAsync(100);
     cluster.drop('Lease', ref.name, 'shop');
     await vi.advanceTimersByTimeAsync(2_000);

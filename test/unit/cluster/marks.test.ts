@@ -3,15 +3,13 @@ import { describe, expect, it } from 'vitest';
 import type { Json, KubeObject } from '../../../src/cluster/api/objects.ts';
 import {
   changePatch,
-  REPLICAS_LABEL,
-  SESSION_LABEL,
   same,
   sessionOf,
-  UNDO_ANNOTATION,
   undoOf,
   undoPatch,
   valueAt,
 } from '../../../src/cluster/marks/marks.ts';
+import { REPLICAS_LABEL, SESSION_LABEL, UNDO_ANNOTATION } from '../../../src/cluster/names.ts';
 import { applyJsonPatch } from '../../support/json-patch.ts';
 
 /** Keys that break naive JSON pointers and naive look-ups. */

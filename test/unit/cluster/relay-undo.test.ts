@@ -2,11 +2,10 @@ import { beforeEach, expect, it } from 'vitest';
 import type { Kind } from '../../../src/cluster/api/kinds.ts';
 import type { EndpointSlice, Endpoints, KubeObject, Service } from '../../../src/cluster/api/objects.ts';
 import { findMarked } from '../../../src/cluster/marks/find-marked.ts';
-import { SESSION_LABEL } from '../../../src/cluster/marks/marks.ts';
-import { relayLabels } from '../../../src/cluster/relay/manifest.ts';
+import { relayLabels, SESSION_LABEL } from '../../../src/cluster/names.ts';
 import {
-  giveBackServices,
   removeRelays,
+  restoreServices,
   waitForControllerSlices,
 } from '../../../src/cluster/takeover/restore.ts';
 import { swapSelector } from '../../../src/cluster/takeover/service.ts';
@@ -18,7 +17,7 @@ const CONTROLLER = 'endpointslice-controller.k8s.io';
 const signal = new AbortController().signal;
 const emit = (): void => {};
 let cluster: FakeCluster;
-const context = () => ({ api: cluster.api, emit, signal, readySeconds: 0 });
+const work = () => ({ api: cluster.api, sessionId: 's1', emit, signal });
 const put = (kind: Kind, name: string, rest: object = {}): KubeObject =>
   cluster.put(kind, { metadata: { name, namespace: 'shop', labels }, ...rest } as KubeObject);
 const service = (): Service => cluster.read<Service>('Service', 'webhook', 'shop')!;
@@ -46,21 +45,21 @@ beforeEach(async () => {
     metadata: { name: 'webhook', namespace: 'shop' },
     spec: { selector: { app: 'shop' }, ports: [{ port: 443 }] },
   });
-  await swapSelector(cluster.api, 's1', service(), relayLabels('s1'), emit);
+  await swapSelector(work(), service(), relayLabels('s1'));
   put('Pod', 'devloop-relay-s1-ab12');
   put('Secret', 'devloop-relay-s1');
 });
 
 it('a swapped selector comes back with the rest of the Service', async () => {
   expect(service().spec.selector).toEqual({ 'devloop.dev/relay': 's1' });
-  await restore(cluster.api, 's1', [], { readySeconds: 0 }, emit, signal);
+  await restore(work(), [], { readySeconds: 0 });
   expect(service()).toMatchObject({ spec: { selector: { app: 'shop' } } });
   expect((await findMarked(cluster.api, [])).marked).toEqual([]);
 });
 
 it('the relay goes after its Service leads elsewhere, and its Secret before its Pod', async () => {
   cluster.calls.length = 0;
-  await restore(cluster.api, 's1', [], { readySeconds: 0 }, emit, signal);
+  await restore(work(), [], { readySeconds: 0 });
   const writes = cluster.calls.filter((call) => /^(patch|remove)/.test(call));
   expect(writes).toEqual([
     'patch Service shop/webhook',
@@ -72,8 +71,12 @@ it('the relay goes after its Service leads elsewhere, and its Secret before its 
 it('what the controllers made for the relay and gave our label is theirs', async () => {
   cluster.put<EndpointSlice>('EndpointSlice', slice('devloop-relay-s1-ab12'));
   put('Endpoints', 'webhook');
-  expect(kinds((await findMarked(cluster.api, [], 's1')).marked)).toEqual(['Pod', 'Secret', 'Service']);
-  await restore(cluster.api, 's1', [], { readySeconds: 0 }, emit, signal);
+  expect(kinds((await findMarked(cluster.api, [], { sessionId: 's1' })).marked)).toEqual([
+    'Pod',
+    'Secret',
+    'Service',
+  ]);
+  await restore(work(), [], { readySeconds: 0 });
   expect(cluster.read<Endpoints>('Endpoints', 'webhook', 'shop')).toBeDefined();
   expect(cluster.read<EndpointSlice>('EndpointSlice', 'webhook-x', 'shop')).toBeDefined();
 });
@@ -81,8 +84,8 @@ it('what the controllers made for the relay and gave our label is theirs', async
 it('Pods and Secrets of others that were given the label are left alone', async () => {
   put('Pod', 'manager-1');
   put('Secret', 'webhook-server-cert');
-  const { marked } = await findMarked(cluster.api, [], 's1');
-  await removeRelays(context(), marked);
+  const { marked } = await findMarked(cluster.api, [], { sessionId: 's1' });
+  await removeRelays(work(), marked);
   expect(cluster.names('Pod')).toEqual(['manager-1']);
   expect(cluster.names('Secret')).toEqual(['webhook-server-cert']);
 });
@@ -91,9 +94,9 @@ it('the Secret goes too where Secrets may not be listed, which is no word worth'
   cluster.hook.before = (verb, what) => {
     if (verb === 'list' && what.startsWith('Secret')) throw refusal(403, 'Forbidden');
   };
-  const { marked, unseen } = await findMarked(cluster.api, [], 's1');
+  const { marked, unseen } = await findMarked(cluster.api, [], { sessionId: 's1' });
   expect(unseen).toEqual([]);
-  await removeRelays(context(), marked);
+  await removeRelays(work(), marked);
   expect(cluster.names('Secret')).toEqual([]);
 });
 
@@ -103,7 +106,7 @@ it('a Secret without a Pod, as a killed session leaves it, is found by its name 
     if (verb === 'list' && what.startsWith('Secret')) throw refusal(403, 'Forbidden');
   };
   expect(kinds((await findMarked(cluster.api, [])).marked)).toEqual(['Secret', 'Service']);
-  await restore(cluster.api, 's1', [], { readySeconds: 0 }, emit, signal);
+  await restore(work(), [], { readySeconds: 0 });
   expect(cluster.names('Secret')).toEqual([]);
 });
 
@@ -118,8 +121,8 @@ it('Secrets are looked for beside other marks only, never in the whole cluster',
 
 it("a slice that still leads to the relay is not the Service's old way", async () => {
   cluster.put<EndpointSlice>('EndpointSlice', slice('devloop-relay-s1-ab12'));
-  const { marked } = await findMarked(cluster.api, [], 's1');
-  await giveBackServices(context(), marked);
+  const { marked } = await findMarked(cluster.api, [], { sessionId: 's1' });
+  await restoreServices(work(), marked);
   const services = [{ kind: 'Service', namespace: 'shop', name: 'webhook' }] as const;
   let looks = 0;
   cluster.hook.before = (verb, what) => {
@@ -128,6 +131,6 @@ it("a slice that still leads to the relay is not the Service's old way", async (
       now.endpoints = slice('manager-1').endpoints;
     });
   };
-  await waitForControllerSlices(context(), [...services], marked, 10_000);
+  await waitForControllerSlices(work(), [...services], marked, 10_000);
   expect(looks).toBe(5);
 });

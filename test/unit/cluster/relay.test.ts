@@ -2,12 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../src/cluster/api/errors.ts';
 import type { ContainerStatus, Deployment, Pod, Service } from '../../../src/cluster/api/objects.ts';
 import { forbidden, missing, relayPermissions } from '../../../src/cluster/api/permissions.ts';
+import { isOurs, relayLabels } from '../../../src/cluster/names.ts';
 import {
-  givesUids,
-  isRelayObject,
+  assignsUserIds,
   placementOf,
   type RelaySpec,
-  relayLabels,
   relayPod,
   relayPorts,
   relaySecret,
@@ -16,7 +15,6 @@ import { refusalHint, relayState } from '../../../src/cluster/relay/state.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
 
 const spec: RelaySpec = {
-  session: 's1',
   namespace: 'shop',
   image: 'registry.example.com/node:24',
   program: 'require("node:net")',
@@ -30,22 +28,24 @@ const secret = { metadata: { name: 'devloop-relay-s1', uid: 'u1' } };
 
 describe("the relay's objects", () => {
   it('are marked from birth, and the Pod is found by the labels that a Service is swapped to', () => {
-    const pod = relayPod(spec, { secret, suffix: 'ab12', uid: true });
+    const pod = relayPod(spec, 's1', { secret, suffix: 'ab12', runAsUser: true });
     expect(pod.metadata.name).toBe('devloop-relay-s1-ab12');
     expect(pod.metadata.labels).toMatchObject({ 'devloop.dev/session': 's1', ...relayLabels('s1') });
     expect(pod.metadata.ownerReferences).toMatchObject([{ kind: 'Secret', ...secret.metadata }]);
-    expect(relaySecret(spec).metadata.labels).toMatchObject({ 'devloop.dev/session': 's1' });
-    expect(relaySecret(spec).metadata.labels).not.toHaveProperty('devloop.dev/relay');
+    expect(relaySecret(spec, 's1').metadata.labels).toMatchObject({ 'devloop.dev/session': 's1' });
+    expect(relaySecret(spec, 's1').metadata.labels).not.toHaveProperty('devloop.dev/relay');
   });
 
   it('keep the key out of the Pod', () => {
-    const { data } = relaySecret(spec);
+    const { data } = relaySecret(spec, 's1');
     expect(Buffer.from(data!['relay.json']!, 'base64').toString()).toBe(spec.config);
-    expect(JSON.stringify(relayPod(spec, { secret, suffix: 'a', uid: true }))).not.toContain('programKey');
+    expect(JSON.stringify(relayPod(spec, 's1', { secret, suffix: 'a', runAsUser: true }))).not.toContain(
+      'programKey',
+    );
   });
 
   it('give the ports the names by which Services look them up', () => {
-    expect(relayPod(spec, { secret, suffix: 'a', uid: true }).spec).toMatchObject({
+    expect(relayPod(spec, 's1', { secret, suffix: 'a', runAsUser: true }).spec).toMatchObject({
       containers: [
         {
           ports: [
@@ -58,17 +58,17 @@ describe("the relay's objects", () => {
   });
 
   it('name a user but on OpenShift, and open low ports only where they are asked for', () => {
-    const context = (one: RelaySpec, uid: boolean): object =>
-      (relayPod(one, { secret, suffix: 'a', uid }).spec as { securityContext: object } & object)
+    const context = (one: RelaySpec, runAsUser: boolean): object =>
+      (relayPod(one, 's1', { secret, suffix: 'a', runAsUser }).spec as { securityContext: object } & object)
         .securityContext;
     expect(context(spec, true)).toMatchObject({ runAsNonRoot: true, runAsUser: 65_532 });
     expect(context(spec, false)).not.toHaveProperty('runAsUser');
     expect(context(spec, true)).not.toHaveProperty('sysctls');
     expect(context({ ...spec, ports: [{ port: 443 }] }, true)).toHaveProperty('sysctls');
     const annotations = { 'openshift.io/sa.scc.uid-range': '1000680000/10000' };
-    expect(givesUids({ metadata: { name: 'shop', annotations } })).toBe(true);
-    expect(givesUids({ metadata: { name: 'shop' } })).toBe(false);
-    expect(givesUids(undefined)).toBe(false);
+    expect(assignsUserIds({ metadata: { name: 'shop', annotations } })).toBe(true);
+    expect(assignsUserIds({ metadata: { name: 'shop' } })).toBe(false);
+    expect(assignsUserIds(undefined)).toBe(false);
   });
 
   it('run where the manager may run', () => {
@@ -82,20 +82,20 @@ describe("the relay's objects", () => {
       spec: { selector: {}, template: { spec: { containers: [], serviceAccountName: 'm', ...placement } } },
     } as Deployment;
     expect(placementOf(deployment)).toEqual(placement);
-    expect(relayPod({ ...spec, placement }, { secret, suffix: 'a', uid: true }).spec).toMatchObject(
-      placement,
-    );
+    expect(
+      relayPod({ ...spec, placement }, 's1', { secret, suffix: 'a', runAsUser: true }).spec,
+    ).toMatchObject(placement);
     expect(placementOf(undefined)).toEqual({});
   });
 
   it('are known by their names, so that nobody else loses what was given the label', () => {
-    const at = (kind: 'Pod' | 'Secret' | 'ConfigMap', name: string) => ({ kind, namespace: 'shop', name });
-    expect(isRelayObject(at('Pod', 'devloop-relay-s1-ab12'), 's1')).toBe(true);
-    expect(isRelayObject(at('Secret', 'devloop-relay-s1'), 's1')).toBe(true);
-    expect(isRelayObject(at('Pod', 'manager-1'), 's1')).toBe(false);
-    expect(isRelayObject(at('Pod', 'devloop-relay-s2-ab12'), 's1')).toBe(false);
-    expect(isRelayObject(at('Secret', 'devloop-relay-s1-tls'), 's1')).toBe(false);
-    expect(isRelayObject(at('ConfigMap', 'devloop-relay-s1'), 's1')).toBe(false);
+    const labelled = { metadata: { name: '' } };
+    const at = (kind: 'Pod' | 'Secret', name: string) => ({ kind, namespace: 'shop', name });
+    expect(isOurs(at('Pod', 'devloop-relay-s1-ab12'), labelled, 's1')).toBe(true);
+    expect(isOurs(at('Secret', 'devloop-relay-s1'), labelled, 's1')).toBe(true);
+    expect(isOurs(at('Pod', 'manager-1'), labelled, 's1')).toBe(false);
+    expect(isOurs(at('Pod', 'devloop-relay-s2-ab12'), labelled, 's1')).toBe(false);
+    expect(isOurs(at('Secret', 'devloop-relay-s1-tls'), labelled, 's1')).toBe(false);
   });
 
   it('have each port of the Services once, by its name', () => {

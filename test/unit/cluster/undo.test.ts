@@ -7,14 +7,15 @@ import type {
   Service,
 } from '../../../src/cluster/api/objects.ts';
 import { findMarked } from '../../../src/cluster/marks/find-marked.ts';
-import { SESSION_LABEL, sessionOf, UNDO_ANNOTATION } from '../../../src/cluster/marks/marks.ts';
+import { sessionOf } from '../../../src/cluster/marks/marks.ts';
+import { SESSION_LABEL, UNDO_ANNOTATION } from '../../../src/cluster/names.ts';
 import { ourEndpoints, ourSlice } from '../../../src/cluster/takeover/endpoints.ts';
-import { quiet } from '../../../src/cluster/takeover/pause/deployment.ts';
+import { pause } from '../../../src/cluster/takeover/pause/deployment.ts';
 import {
-  giveBackServices,
   removeCreated,
   removeLeases,
-  wake,
+  restoreServices,
+  resumeManager,
 } from '../../../src/cluster/takeover/restore.ts';
 import { takeService } from '../../../src/cluster/takeover/service.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
@@ -25,7 +26,12 @@ const selector = { app: 'shop' };
 let cluster: FakeCluster;
 let events: DevloopEvent[];
 const emit = (event: DevloopEvent): void => void events.push(event);
-const context = () => ({ api: cluster.api, emit, signal: new AbortController().signal, readySeconds: 0 });
+const work = (sessionId = 's1') => ({
+  api: cluster.api,
+  sessionId,
+  emit,
+  signal: new AbortController().signal,
+});
 const service = (): Service => cluster.read<Service>('Service', 'webhook-service', 'shop')!;
 
 beforeEach(() => {
@@ -56,16 +62,16 @@ beforeEach(() => {
 });
 
 async function takeOver(session: string): Promise<void> {
-  await takeService(cluster.api, session, service(), () => to, emit);
-  await quiet(cluster.api, session, cluster.read<Deployment>('Deployment', 'manager', 'shop')!, emit);
+  await takeService(work(session), service(), () => to);
+  await pause(work(session), cluster.read<Deployment>('Deployment', 'manager', 'shop')!);
 }
 
-async function restoreAll(session: string): Promise<void> {
-  const { marked } = await findMarked(cluster.api, [], session);
-  await wake(context(), marked);
-  await giveBackServices(context(), marked);
-  await removeCreated(context(), marked);
-  await removeLeases(context(), marked);
+async function restoreAll(sessionId: string): Promise<void> {
+  const { marked } = await findMarked(cluster.api, [], { sessionId });
+  await resumeManager(work(sessionId), marked, 0);
+  await restoreServices(work(sessionId), marked);
+  await removeCreated(work(sessionId), marked);
+  await removeLeases(work(sessionId), marked);
 }
 
 describe('a take-over and its undo', () => {
@@ -116,8 +122,8 @@ describe('a take-over and its undo', () => {
       await takeOver(`s${writes}`).catch(() => {});
       cluster.hook = {};
       const { marked } = await findMarked(cluster.api, []);
-      await wake(context(), marked);
-      await giveBackServices(context(), marked);
+      await resumeManager(work(`s${writes}`), marked, 0);
+      await restoreServices(work(`s${writes}`), marked);
       expect(service().spec).toEqual(specs.service);
       expect(cluster.read<Deployment>('Deployment', 'manager', 'shop')!.spec).toEqual(specs.deployment);
       for (const { ref, object } of marked)
@@ -139,7 +145,7 @@ describe('a take-over and its undo', () => {
         slow--;
       },
     };
-    await expect(takeService(cluster.api, 's1', service(), () => to, emit)).rejects.toMatchObject({
+    await expect(takeService(work(), service(), () => to)).rejects.toMatchObject({
       code: 'cluster.forbidden',
     });
     expect(slow).toBe(0);
@@ -156,7 +162,7 @@ describe('a take-over and its undo', () => {
         if (verb === 'create' && what.startsWith('Endpoints ')) once = false;
       },
     };
-    await takeService(cluster.api, 's1', service(), () => to, emit);
+    await takeService(work(), service(), () => to);
     expect(cluster.read<Endpoints>('Endpoints', 'webhook-service', 'shop')?.subsets?.[0]?.addresses).toEqual([
       { ip: '10.0.0.7' },
     ]);
@@ -170,7 +176,7 @@ describe('a take-over and its undo', () => {
       'shop',
       (object) => (object.spec.selector = { app: 'other' }),
     );
-    await expect(takeService(cluster.api, 's1', seen, () => to, emit)).rejects.toMatchObject({
+    await expect(takeService(work(), seen, () => to)).rejects.toMatchObject({
       code: 'change.conflict',
     });
     expect(sessionOf(service())).toBeUndefined();
@@ -179,15 +185,15 @@ describe('a take-over and its undo', () => {
 
 describe('putting Services back', () => {
   it('never deletes a Service of the user, even if its undo annotation is gone', async () => {
-    await takeService(cluster.api, 's1', service(), () => to, emit);
+    await takeService(work(), service(), () => to);
     cluster.edit<Service>(
       'Service',
       'webhook-service',
       'shop',
       (object) => delete object.metadata.annotations![UNDO_ANNOTATION],
     );
-    const { marked } = await findMarked(cluster.api, [], 's1');
-    const left = await giveBackServices(context(), marked);
+    const { marked } = await findMarked(cluster.api, [], { sessionId: 's1' });
+    const left = await restoreServices(work(), marked);
     expect(service()).toBeDefined();
     expect(left.flatMap((one) => one.kept)).toHaveLength(1);
     expect(events).toContainEqual(
@@ -203,19 +209,22 @@ describe('putting Services back', () => {
       metadata: { name: 'devloop-probe-s1', namespace: 'shop', labels: { [SESSION_LABEL]: 's1' } },
       spec: {},
     });
-    await giveBackServices(context(), (await findMarked(cluster.api, [], 's1')).marked);
+    await restoreServices(work(), (await findMarked(cluster.api, [], { sessionId: 's1' })).marked);
     expect(cluster.read('Service', 'devloop-probe-s1', 'shop')).toBeUndefined();
   });
 
   it('keeps the selector that somebody else has set meanwhile, and says so', async () => {
-    await takeService(cluster.api, 's1', service(), () => to, emit);
+    await takeService(work(), service(), () => to);
     cluster.edit<Service>(
       'Service',
       'webhook-service',
       'shop',
       (object) => (object.spec.selector = { app: 'new' }),
     );
-    const [left] = await giveBackServices(context(), (await findMarked(cluster.api, [], 's1')).marked);
+    const [left] = await restoreServices(
+      work(),
+      (await findMarked(cluster.api, [], { sessionId: 's1' })).marked,
+    );
     expect(left?.kept).toEqual([{ path: ['spec', 'selector'], now: { app: 'new' }, before: selector }]);
     expect(service().spec.selector).toEqual({ app: 'new' });
     expect(sessionOf(service())).toBeUndefined();
@@ -225,10 +234,10 @@ describe('putting Services back', () => {
 describe('removing what was created', () => {
   it('does not delete an object that took the name since', async () => {
     const slice = cluster.put('EndpointSlice', ourSlice(service(), 's1', to));
-    const { marked } = await findMarked(cluster.api, [], 's1');
+    const { marked } = await findMarked(cluster.api, [], { sessionId: 's1' });
     cluster.drop('EndpointSlice', slice.metadata.name, 'shop');
     cluster.put('EndpointSlice', ourSlice(service(), 's1', to));
-    await removeCreated(context(), marked);
+    await removeCreated(work(), marked);
     expect(cluster.read('EndpointSlice', slice.metadata.name, 'shop')).toBeDefined();
   });
 
@@ -238,14 +247,14 @@ describe('removing what was created', () => {
       { kind: 'Endpoints', namespace: 'shop', name: 'webhook-service' },
       ourEndpoints(service(), 's1', to, existing),
     );
-    const { marked } = await findMarked(cluster.api, [], 's1');
+    const { marked } = await findMarked(cluster.api, [], { sessionId: 's1' });
     cluster.edit<Endpoints>(
       'Endpoints',
       'webhook-service',
       'shop',
       (object) => (object.metadata.labels = {}),
     );
-    await removeCreated(context(), marked);
+    await removeCreated(work(), marked);
     expect(cluster.read('Endpoints', 'webhook-service', 'shop')).toBeDefined();
     cluster.edit<Endpoints>(
       'Endpoints',
@@ -253,7 +262,7 @@ describe('removing what was created', () => {
       'shop',
       (object) => (object.metadata.labels = { [SESSION_LABEL]: 's1' }),
     );
-    await removeCreated(context(), marked);
+    await removeCreated(work(), marked);
     expect(cluster.read('Endpoints', 'webhook-service', 'shop')).toBeUndefined();
   }, 10_000);
 
@@ -264,7 +273,7 @@ describe('removing what was created', () => {
     });
     cluster.put('Lease', lease('devloop.service.a', 's1'));
     cluster.put('Lease', lease('devloop.service.b', 's2'));
-    await removeLeases(context(), (await findMarked(cluster.api, [], 's1')).marked);
+    await removeLeases(work(), (await findMarked(cluster.api, [], { sessionId: 's1' })).marked);
     expect(cluster.read('Lease', 'devloop.service.a', 'shop')).toBeUndefined();
     expect(cluster.read('Lease', 'devloop.service.b', 'shop')).toBeDefined();
   });
@@ -272,13 +281,13 @@ describe('removing what was created', () => {
 
 describe('findMarked', () => {
   it('searches the given namespaces where the whole cluster may not be listed, and says what it could not see', async () => {
-    await takeService(cluster.api, 's1', service(), () => to, emit);
+    await takeService(work(), service(), () => to);
     cluster.hook = {
       before: (_verb, what) => {
         if (what.endsWith(' *') || what === 'EndpointSlice shop') throw refusal(403, 'Forbidden');
       },
     };
-    const { marked, unseen } = await findMarked(cluster.api, ['shop'], 's1');
+    const { marked, unseen } = await findMarked(cluster.api, ['shop'], { sessionId: 's1' });
     expect(marked.map((one) => one.ref.kind).sort()).toEqual(['Endpoints', 'Service']);
     expect(unseen.sort()).toEqual(['EndpointSlice in shop', 'ValidatingWebhookConfiguration']);
   });

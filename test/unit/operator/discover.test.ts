@@ -5,7 +5,7 @@ import type {
   Service,
   WebhookConfiguration,
 } from '../../../src/cluster/api/objects.ts';
-import { quiet } from '../../../src/cluster/takeover/pause/deployment.ts';
+import { pause } from '../../../src/cluster/takeover/pause/deployment.ts';
 import { takeService } from '../../../src/cluster/takeover/service.ts';
 import { discover } from '../../../src/operator/discover.ts';
 import type { CheckoutFacts } from '../../../src/operator/sources.ts';
@@ -157,14 +157,11 @@ describe('the operator of the checkout', () => {
       webhooks: shopWebhooks,
     });
     const deployment = cluster.read<Deployment>('Deployment', 'shop-controller-manager', 'shop-system')!;
-    await takeService(
-      cluster.api,
-      'dead',
-      cluster.read<Service>('Service', 'shop-webhook-service', 'shop-system')!,
-      () => ({ address: '10.0.0.9', ports: [] }),
-      () => {},
-    );
-    await quiet(cluster.api, 'dead', deployment, () => {});
+    const { signal } = new AbortController();
+    const work = { api: cluster.api, sessionId: 'dead', emit: () => {}, signal };
+    const service = cluster.read<Service>('Service', 'shop-webhook-service', 'shop-system')!;
+    await takeService(work, service, () => ({ address: '10.0.0.9', ports: [] }));
+    await pause(work, deployment);
     expect(names(await find(shop)).deployment).toBe('shop-controller-manager');
   });
 });

@@ -17,7 +17,7 @@ it.each([
   const processStart = (await startTimeOf(child.pid!))!;
   const holder = { pid: child.pid, processStart, health } as Holder;
   const io = { emit: () => {}, signal: new AbortController().signal, env: {}, cwd: '/' };
-  const occupant = { session: 's1', identity: 'x', holder, alive: true, local: true };
+  const occupant = { sessionId: 's1', identity: 'x', holder, alive: true, local: true };
   expect(await endLocal('s1', occupant, io)).toBe(true);
   expect((await exited)[1]).toBe(signal);
 });

@@ -15,13 +15,8 @@ async function taken(cluster: FakeCluster, signal: AbortSignal, portFor = () => 
     spec: { ports: [{ port: 443 }] },
   });
   const to = { address: SSH_HOST, ports: [{ name: '', port: 1000 }] };
-  await writeEndpoints(
-    cluster.api,
-    's1',
-    service,
-    () => to,
-    () => {},
-  );
+  const work = { api: cluster.api, sessionId: 's1', emit: () => {}, signal };
+  await writeEndpoints(work, service, () => to);
   const events: DevloopEvent[] = [];
   const emit = (event: DevloopEvent): void => void events.push(event);
   return { ...sshSession(cluster.api, service, { emit, signal, portFor }), events };

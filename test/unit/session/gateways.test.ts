@@ -5,7 +5,7 @@ import { startGateways } from '../../../src/session/route/gateways.ts';
 it('says so where the ports that follow the wanted one are not enough', async () => {
   const ports = [9443, 9444].map((targetPort) => ({ name: '', port: targetPort, targetPort }));
   const target = { services: [{ ports } as unknown as TargetService] };
-  const plan = (port: number) => ({ target, session: 's1', settings: { port }, emit() {} });
+  const plan = (port: number) => ({ target, sessionId: 's1', settings: { port }, emit() {} });
   await expect(startGateways(plan(65_535), '192.0.2.1')).rejects.toMatchObject({
     code: 'usage.invalid',
     message: expect.stringContaining('2 ports in a row'),

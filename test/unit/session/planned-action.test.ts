@@ -13,5 +13,5 @@ it.each<[Kind, string, 'restore' | 'delete']>([
   ['Lease', 'devloop.service.webhook', 'delete'],
   ['ValidatingWebhookConfiguration', 'devloop-probe-4f2a-0b1c', 'delete'],
 ])('a dry run of down tells of a %s %s: %s', (kind, name, action) => {
-  expect(plannedAction({ ref: { kind, namespace: 'shop', name }, session: '4f2a' })).toBe(action);
+  expect(plannedAction({ ref: { kind, namespace: 'shop', name }, sessionId: '4f2a' })).toBe(action);
 });

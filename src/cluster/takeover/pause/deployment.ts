@@ -1,28 +1,19 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { DevloopError } from '../../../errors.ts';
-import type { Emit } from '../../../report/events.ts';
 import type { ClusterApi } from '../../api/client.ts';
 import { describe, type ObjectRef, refOf } from '../../api/kinds.ts';
 import type { Deployment, Pod } from '../../api/objects.ts';
 import { applyChange } from '../../marks/change.ts';
+import type { Observer, Work } from '../../work.ts';
 
 const POLL_MS = 50;
 
 /** Scales the in-cluster manager to nothing, so that two managers never work on the same objects. */
-export async function quiet(
-  api: ClusterApi,
-  session: string,
-  deployment: Deployment,
-  emit: Emit,
-): Promise<void> {
+export async function pause(work: Work, deployment: Deployment): Promise<void> {
   const before = deployment.spec.replicas ?? 1;
   const ref = refOf('Deployment', deployment.metadata);
-  await applyChange(
-    api,
-    session,
-    { ref, fields: [{ path: ['spec', 'replicas'], value: 0 }], detail: `replicas ${before} -> 0` },
-    emit,
-  );
+  const fields = [{ path: ['spec', 'replicas'], value: 0 }];
+  await applyChange(work, { ref, fields, detail: `replicas ${before} -> 0` });
 }
 
 /** Pods of the Deployment that still run. Terminating ones count until they are gone when `terminating` is set. */
@@ -51,37 +42,28 @@ export async function runningPods(
 
 /** Waits until every Pod has been told to end; one that has not within the limit is waited for by `waitUntilGone`. */
 export async function waitUntilTold(
-  api: ClusterApi,
+  observer: Observer,
   deployment: Deployment,
   limitSeconds: number,
-  emit: Emit,
-  signal: AbortSignal,
 ): Promise<void> {
   const what = `the Pods of ${describe(refOf('Deployment', deployment.metadata))} to be told to end`;
-  await waitFor(what, limitSeconds, emit, signal, async () => {
-    const running = await runningPods(api, deployment, { terminating: false });
+  await waitFor(observer, { for: what, limitSeconds }, async () => {
+    const running = await runningPods(observer.api, deployment, { terminating: false });
     return running.length === 0;
   });
 }
 
 /** Open connections of kube-apiserver to the old Pod end only with the Pod, so the cut-over is complete when it has gone. */
 export async function waitUntilGone(
-  api: ClusterApi,
+  observer: Observer,
   deployment: Deployment,
   limitSeconds: number,
-  emit: Emit,
-  signal: AbortSignal,
 ): Promise<boolean> {
-  return await waitFor(
-    `the Pods of ${describe(refOf('Deployment', deployment.metadata))} to end`,
-    limitSeconds,
-    emit,
-    signal,
-    async () => {
-      const left = await runningPods(api, deployment, { terminating: true });
-      return left.length === 0;
-    },
-  );
+  const what = `the Pods of ${describe(refOf('Deployment', deployment.metadata))} to end`;
+  return await waitFor(observer, { for: what, limitSeconds }, async () => {
+    const left = await runningPods(observer.api, deployment, { terminating: true });
+    return left.length === 0;
+  });
 }
 
 /**
@@ -89,15 +71,14 @@ export async function waitUntilGone(
  * that leads nowhere refuses them: then waiting is of no use, and the Service has to go back first.
  */
 export async function waitUntilReady(
-  api: ClusterApi,
+  observer: Observer,
   ref: ObjectRef,
   limitSeconds: number,
-  emit: Emit,
-  signal: AbortSignal,
 ): Promise<{ ready: boolean; blocked?: string }> {
   let blocked: string | undefined;
-  const ready = await waitFor(`${describe(ref)} to become ready`, limitSeconds, emit, signal, async () => {
-    const deployment = await api.get<Deployment>(ref);
+  const what = { for: `${describe(ref)} to become ready`, limitSeconds };
+  const ready = await waitFor(observer, what, async () => {
+    const deployment = await observer.api.get<Deployment>(ref);
     if (deployment === undefined || (deployment.spec.replicas ?? 1) === 0) return true;
     const failure = deployment.status?.conditions?.find(
       (one) => one.type === 'ReplicaFailure' && one.status === 'True',
@@ -120,22 +101,20 @@ export function isReady({ spec, status, metadata }: Deployment): boolean {
 }
 
 async function waitFor(
-  what: string,
-  limitSeconds: number,
-  emit: Emit,
-  signal: AbortSignal,
+  { emit, signal }: Observer,
+  what: { for: string; limitSeconds: number },
   done: () => Promise<boolean>,
 ): Promise<boolean> {
   const started = Date.now();
   for (let told = 0; ; ) {
     if (await done()) return true;
     const seconds = Math.floor((Date.now() - started) / 1000);
-    if (seconds >= limitSeconds) return false;
-    if (seconds > told) emit({ type: 'waiting', for: what, seconds, limitSeconds });
+    if (seconds >= what.limitSeconds) return false;
+    if (seconds > told) emit({ type: 'waiting', ...what, seconds });
     told = seconds;
-    await pause(POLL_MS);
+    await sleep(POLL_MS);
     if (signal.aborted)
-      throw new DevloopError('interrupted', `Interrupted while waiting for ${what}.`, {
+      throw new DevloopError('interrupted', `Interrupted while waiting for ${what.for}.`, {
         hint: 'devloop down puts everything back',
       });
   }

@@ -1,0 +1,122 @@
+/** Every label, annotation and name that devloop gives to objects of the cluster, and how its objects are told from the user's. */
+import { type Kind, type ObjectRef, refOf } from './api/kinds.ts';
+import type { KubeObject } from './api/objects.ts';
+
+/** On everything that a session changes or creates; its value is the session's id. */
+export const SESSION_LABEL = 'devloop.dev/session';
+/** On what a session changes: the changed fields before and after. */
+export const UNDO_ANNOTATION = 'devloop.dev/undo';
+/**
+ * On a paused Deployment, in place of UNDO_ANNOTATION: its replicas. A label, because the Deployment controller copies annotations
+ * to the ReplicaSets and never removes them there.
+ */
+export const REPLICAS_LABEL = 'devloop.dev/replicas';
+/** On a Lease: who holds it. */
+export const HOLDER_ANNOTATION = 'devloop.dev/holder';
+/** On the relay's Pods; a Service that uses the relay selects it. Its value is the session's id. */
+export const RELAY_LABEL = 'devloop.dev/relay';
+/** On the objects whose dry-run creation makes kube-apiserver call the probe's webhook. */
+export const PROBE_LABEL = 'devloop.dev/probe';
+export const PROBE_WEBHOOK = 'probe.devloop.dev';
+
+/** Kubernetes' label for whoever manages an EndpointSlice, and devloop's value of it. */
+export const MANAGED_BY = 'endpointslice.kubernetes.io/managed-by';
+export const SLICE_MANAGER = 'devloop.dev';
+/** Kubernetes' label on Endpoints that it shall not mirror to an EndpointSlice: on those that devloop writes. */
+export const SKIP_MIRROR = 'endpointslice.kubernetes.io/skip-mirror';
+
+export const RELAY_NAME = 'devloop-relay';
+
+/** Stands for the session's id in the names of a plan. */
+export const ANY_SESSION = '<session>';
+
+/** The kinds of which a session holds a Lease for each object that it takes over. */
+export const LEASED_KINDS: Kind[] = ['Service', 'Deployment'];
+
+const LONGEST_NAME = 253;
+
+export function leaseRef({ kind, namespace, name }: ObjectRef): ObjectRef {
+  const metadata = { name: `${leaseStem(kind)}${name}`.slice(0, LONGEST_NAME) };
+  return refOf('Lease', namespace === undefined ? metadata : { ...metadata, namespace });
+}
+
+export function isLeaseOf(lease: ObjectRef, kind: Kind): boolean {
+  return lease.name.startsWith(leaseStem(kind));
+}
+
+function leaseStem(kind: Kind): string {
+  return `devloop.${kind.toLowerCase()}.`;
+}
+
+/** The EndpointSlice that points a Service to this machine. */
+export function sliceRef(service: ObjectRef, sessionId: string): ObjectRef {
+  return { ...service, kind: 'EndpointSlice', name: `${service.name}-devloop-${sessionId}` };
+}
+
+/** Named by its IP families, so that what Kubernetes removes after one Service does not belong to the next one. */
+export function probeServiceName(ipFamilies: string[], sessionId: string): string {
+  return ['devloop-probe', ...ipFamilies, sessionId].join('-').toLowerCase();
+}
+
+/** The headless Service with which `doctor` finds out how kube-apiserver reaches Services. */
+export function routingServiceName(sessionId: string): string {
+  return `devloop-routing-${sessionId}`;
+}
+
+export function probeConfigurationName(sessionId: string, suffix: string): string {
+  return `devloop-probe-${sessionId}-${suffix}`;
+}
+
+/** The object whose creation is tried in a dry run. */
+export function probeObjectName(nonce: string): string {
+  return `devloop-probe-${nonce}`;
+}
+
+export function relaySecretRef(namespace: string, sessionId: string): ObjectRef {
+  return { kind: 'Secret', namespace, name: `${RELAY_NAME}-${sessionId}` };
+}
+
+export function relayPodName(sessionId: string, suffix: string): string {
+  return `${RELAY_NAME}-${sessionId}-${suffix}`;
+}
+
+/** What a Service selects while it uses the relay. Never the operator's own labels, so that no ReplicaSet adopts the Pod. */
+export function relayLabels(sessionId: string): Record<string, string> {
+  return { [RELAY_LABEL]: sessionId };
+}
+
+/**
+ * Whether an object with the session's label was created or changed by that session. The label alone does not say so: controllers
+ * copy a Service's labels to its endpoints, and a person may copy a manifest. What devloop deletes must also have its name.
+ */
+export function isOurs(ref: ObjectRef, object: KubeObject, sessionId: string): boolean {
+  switch (ref.kind) {
+    case 'EndpointSlice':
+      return isOurSlice(object);
+    case 'Endpoints':
+      return isOurEndpoints(object);
+    case 'ValidatingWebhookConfiguration':
+      return ref.name.startsWith(probeConfigurationName(sessionId, ''));
+    case 'Lease':
+      return LEASED_KINDS.some((kind) => isLeaseOf(ref, kind));
+    case 'Pod':
+      return ref.name.startsWith(relayPodName(sessionId, ''));
+    case 'Secret':
+      return ref.name === `${RELAY_NAME}-${sessionId}`;
+    default:
+      return true;
+  }
+}
+
+/** Created by devloop. By its name alone: a Service of the user's that lost its annotation must never be deleted. */
+export function isOwnService(ref: ObjectRef, sessionId: string): boolean {
+  return ref.name.startsWith('devloop-') && ref.name.endsWith(`-${sessionId}`);
+}
+
+export function isOurSlice({ metadata }: KubeObject): boolean {
+  return metadata.labels?.[MANAGED_BY] === SLICE_MANAGER;
+}
+
+export function isOurEndpoints({ metadata }: KubeObject): boolean {
+  return metadata.labels?.[SKIP_MIRROR] !== undefined;
+}
