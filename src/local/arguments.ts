@@ -1,23 +1,25 @@
 import { type MountedPath, rewritePaths } from './mounts.ts';
 
-export interface ArgumentSituation {
-  /** Where the Deployment mounts what lies elsewhere on this machine. */
+/** How this machine differs from the Pod. */
+export interface LocalConditions {
+  /** Mounted paths, which are elsewhere on this machine. */
   paths: MountedPath[];
-  /** Ports that another process of this machine listens on. */
+  /** Ports on which another process of this machine listens. */
   busyPorts: number[];
 }
 
-export interface ArgumentNote {
+/** One argument that was changed, and why. */
+export interface ArgumentChange {
   argument: string;
   became: string;
   because: string;
 }
 
 interface Flag {
-  /** With its dashes: Go's flag package, klog and zap take one or two. */
+  /** With its dashes: Go's flag package, klog and zap accept one or two. */
   name: string;
   value: string | undefined;
-  /** The value stands in the next token. */
+  /** The value is the next argument. */
   separate: boolean;
 }
 
@@ -27,29 +29,30 @@ const HEALTH_ADDRESS = /^--?(health|healthz|readyz|probe|pprof|profiler)(-[a-z]+
 const FALSE = new Set(['false', 'f', '0']);
 const BOOLEAN = /^(true|false|t|f|0|1)$/i;
 
-/** The Deployment's own arguments, changed only where they cannot hold on this machine. */
+/** The Deployment's own arguments, changed only where they cannot work on this machine. */
 export function localArguments(
   args: string[],
-  situation: ArgumentSituation,
-): { args: string[]; notes: ArgumentNote[] } {
+  conditions: LocalConditions,
+): { args: string[]; changes: ArgumentChange[] } {
   const result: string[] = [];
-  const notes: ArgumentNote[] = [];
+  const changes: ArgumentChange[] = [];
   for (let index = 0; index < args.length; index++) {
     const flag = readFlag(args[index]!, args[index + 1]);
-    const change = flag && changeFlag(flag, situation);
+    const change = flag && changeFlag(flag, conditions);
     if (change) {
       const tokens = args.slice(index, index + (flag.separate ? 2 : 1));
-      notes.push({ argument: tokens.join(' '), became: change.tokens.join(' '), because: change.because });
+      changes.push({ argument: tokens.join(' '), became: change.tokens.join(' '), because: change.because });
       result.push(...change.tokens);
       index += tokens.length - 1;
       continue;
     }
     const argument = args[index]!;
-    const became = rewritePaths(argument, situation.paths);
-    if (became !== argument) notes.push({ argument, became, because: 'the mounted files lie there' });
+    const became = rewritePaths(argument, conditions.paths);
+    if (became !== argument)
+      changes.push({ argument, became, because: 'the mounted files are copied there' });
     result.push(became);
   }
-  return { args: result, notes };
+  return { args: result, changes };
 }
 
 function readFlag(argument: string, next: string | undefined): Flag | undefined {
@@ -64,22 +67,22 @@ function readFlag(argument: string, next: string | undefined): Flag | undefined 
 
 function changeFlag(
   flag: Flag,
-  situation: ArgumentSituation,
+  conditions: LocalConditions,
 ): { tokens: string[]; because: string } | undefined {
-  if (LEADER_ELECTION.test(flag.name)) return withoutElection(flag);
+  if (LEADER_ELECTION.test(flag.name)) return leaderElectionOff(flag);
   const port = portOf(flag);
-  if (port === undefined || !situation.busyPorts.includes(port)) return undefined;
+  if (port === undefined || !conditions.busyPorts.includes(port)) return undefined;
   const free = METRICS_ADDRESS.test(flag.name) || flag.name.endsWith('port') ? '0' : ':0';
   const tokens = flag.separate ? [flag.name, free] : [`${flag.name}=${free}`];
   return { tokens, because: `port ${port} is in use on this machine` };
 }
 
-/** Outside a cluster controller-runtime ends with "unable to find leader election namespace". */
-function withoutElection(flag: Flag): { tokens: string[]; because: string } | undefined {
+/** Outside a Pod, controller-runtime fails with "unable to find leader election namespace". */
+function leaderElectionOff(flag: Flag): { tokens: string[]; because: string } | undefined {
   if (flag.value !== undefined && FALSE.has(flag.value.toLowerCase())) return undefined;
   return {
     tokens: [`${flag.name}=false`],
-    because: 'leader election needs a Pod',
+    because: 'leader election only works in a Pod',
   };
 }
 

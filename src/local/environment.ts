@@ -2,23 +2,23 @@ import { type MountedPath, rewritePaths } from './mounts.ts';
 
 export interface EnvironmentParts {
   inherited: Record<string, string | undefined>;
-  /** The env of the Deployment's container, with every valueFrom resolved. */
+  /** The variables of the Deployment's container, with every valueFrom resolved. */
   deployment: Record<string, string>;
   kubeconfig?: string;
-  /** TMPDIR of the controller: controller-runtime looks for its certificate below it. */
+  /** The controller's TMPDIR: controller-runtime looks for its certificate below it. */
   temporary?: string;
   paths: MountedPath[];
-  /** Of the Pod, where the program would read it from a file that only Pods have. */
+  /** The Pod's namespace, set where the program would read it from a file that only Pods have. */
   namespace?: string | undefined;
 }
 
-/** What Kubernetes' own libraries and many operators read before that file, with the same meaning. */
+/** Kubernetes' own libraries and many operators read these variables before that file. */
 const OWN_NAMESPACE = ['OPERATOR_NAMESPACE', 'POD_NAMESPACE'];
 
-/** Where a Pod finds its own namespace. */
+/** The file in a Pod that holds its namespace. */
 export const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
 
-/** What describes the container and not the operator. */
+/** These describe the container, not the operator. */
 const OF_THE_CONTAINER = new Set([
   'PATH',
   'HOME',
@@ -30,14 +30,14 @@ const OF_THE_CONTAINER = new Set([
 ]);
 
 /**
- * The inherited environment, over it the Deployment's, over that what devloop decides.
+ * The Deployment's variables override the inherited ones, and devloop's own override both.
  *
- * A variable that only the user's shell sets is kept, as the user may mean it. ENABLE_WEBHOOKS=false (which `make run` of a
- * kubebuilder project uses) is the one that would make a take-over pointless, so it is kept but never silently.
+ * A variable that only the user's shell sets is kept, as it may be intended. ENABLE_WEBHOOKS=false, from `make run` in a
+ * kubebuilder project, would make a take-over pointless, so it is kept with a warning.
  */
 export function controllerEnvironment(parts: EnvironmentParts): {
   env: Record<string, string>;
-  notes: string[];
+  warnings: string[];
 } {
   const env: Record<string, string> = {};
   if (parts.namespace !== undefined) for (const name of OWN_NAMESPACE) env[name] = parts.namespace;
@@ -47,12 +47,12 @@ export function controllerEnvironment(parts: EnvironmentParts): {
   }
   if (parts.kubeconfig !== undefined) env.KUBECONFIG = parts.kubeconfig;
   if (parts.temporary !== undefined) env.TMPDIR = parts.temporary;
-  return { env, notes: notesOn(parts) };
+  return { env, warnings: warningsFor(parts) };
 }
 
-function notesOn({ inherited, deployment }: EnvironmentParts): string[] {
+function warningsFor({ inherited, deployment }: EnvironmentParts): string[] {
   if (inherited.ENABLE_WEBHOOKS !== 'false' || 'ENABLE_WEBHOOKS' in deployment) return [];
   return [
-    'ENABLE_WEBHOOKS=false comes from your shell, not from the Deployment: the controller will probably serve no webhooks. Unset it to serve them.',
+    'Your shell sets ENABLE_WEBHOOKS=false and the Deployment does not, so the controller will probably serve no webhooks. Unset it to serve them.',
   ];
 }

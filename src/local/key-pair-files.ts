@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { isFree, removeKeyPair, writeKeyPair } from '../certificates/files.ts';
 import { messageOf } from '../errors.ts';
 import { mentions } from '../operator/mounts.ts';
+import { DEFAULT_CERTIFICATE_DIRECTORY } from '../operator/workload.ts';
 import type { Emit } from '../report/events.ts';
 import type { FoundPair } from './key-pairs.ts';
 
@@ -32,7 +33,7 @@ export function localFiles(
 
 /** controller-runtime's default below a temporary directory. */
 export function defaultDirectory(temporary: string): string {
-  return join(temporary, 'k8s-webhook-server', 'serving-certs');
+  return join(temporary, DEFAULT_CERTIFICATE_DIRECTORY);
 }
 
 /** Writes the whole Secret as the kubelet would, and always as tls.crt and tls.key. False where the same content is there already. */

@@ -4,17 +4,16 @@ import type { ClusterApi } from '../cluster/api/client.ts';
 import { namedMounts } from '../operator/mounts.ts';
 import type { Target } from '../operator/target.ts';
 import type { Emit } from '../report/events.ts';
-import { withoutLeaderElection } from './config-files.ts';
 import type { LocalFiles } from './key-pair-files.ts';
 
-/** A file or directory of the container, and where its content lies on this machine. */
+/** A file or directory of the container, and where its copy is on this machine. */
 export interface MountedPath {
   from: string;
   to: string;
 }
 
 /**
- * Replaces every absolute path of a value that lies in a mounted directory: `/a/b`, `--flag=/a/b`, `/a/b,/c/d` and
+ * Replaces every absolute path of a value that is in a mounted directory: `/a/b`, `--flag=/a/b`, `/a/b,/c/d` and
  * `name=/a/b,other=/c/d`.
  */
 export function rewritePaths(value: string, paths: MountedPath[]): string {
@@ -69,7 +68,7 @@ export interface MountInputs {
   keyPairMounts: string[];
 }
 
-/** Where each mounted path that the arguments or variables (`words`) name lies on this machine, and what has to be written there. */
+/** Where the copy of each mounted path that the arguments or variables (`words`) name is on this machine, and what has to be written there. */
 export async function planMounts(
   { api, target, files, keyPairMounts }: MountInputs,
   words: string[],
@@ -99,4 +98,16 @@ function localContent(name: string, content: Buffer, emit: Emit): string | Buffe
   const message = `Leader election is turned off in the local copy of ${name}: it only works in a Pod, and the in-cluster manager is paused.`;
   emit({ type: 'note', message });
   return changed;
+}
+
+const LEADER_ELECTION =
+  /^([ \t]*(?:- )?"?(?:enable)?leader-?elect(?:ion)?(?:-?enabled?)?"?[ \t]*:[ \t]*)"?true"?(?=[ \t]*(?:,|#|\r?$))/gim;
+
+/**
+ * A configuration file with leader election turned off, in the style of component configs (`leaderElection: {leaderElect: true}`)
+ * or of a single operator; undefined where it is not on. The file is edited as text, so that comments and order stay.
+ */
+export function withoutLeaderElection(text: string): string | undefined {
+  const changed = text.replace(LEADER_ELECTION, '$1false');
+  return changed === text ? undefined : changed;
 }

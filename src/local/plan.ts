@@ -156,9 +156,9 @@ function containerArguments(target: Target): string[] {
 }
 
 async function planArguments(own: string[], paths: MountedPath[], emit: Emit): Promise<string[]> {
-  const { args, notes } = localArguments(own, { paths, busyPorts: await busyPorts(own) });
-  for (const { argument, became, because } of notes)
-    emit({ type: 'note', message: `${argument}\nbecomes ${became || 'nothing'}: ${because}` });
+  const { args, changes } = localArguments(own, { paths, busyPorts: await busyPorts(own) });
+  for (const { argument, became, because } of changes)
+    emit({ type: 'note', message: `${argument}\nbecomes ${became}: ${because}` });
   return args;
 }
 
@@ -187,7 +187,7 @@ function planEnvironment(
     namespace: checkout.sourcePaths.has(NAMESPACE_FILE) ? target.namespace : undefined,
     ...(kubeconfig === undefined ? {} : { kubeconfig: kubeconfig.join(delimiter) }),
   });
-  for (const message of environment.notes) emit({ type: 'warning', message });
+  for (const message of environment.warnings) emit({ type: 'warning', message });
   return environment.env;
 }
 

@@ -7,59 +7,71 @@ const PATHS = [
   { from: '/etc/operator', to: '/state/mounts/0' },
   { from: '/etc/operator/special/', to: '/state/mounts/1/' },
 ];
-const SITUATION = { paths: PATHS, busyPorts: [8080, 8081, 8443] };
+const CONDITIONS = { paths: PATHS, busyPorts: [8080, 8081, 8443] };
 
 test.each<[string, string[], string[]]>([
-  ['leader election, bare', ['--leader-elect'], ['--leader-elect=false']],
-  ['leader election, with a value', ['--leader-elect=true'], ['--leader-elect=false']],
-  ['leader election, in two tokens', ['--leader-elect', 'true', 'x'], ['--leader-elect=false', 'x']],
+  ['leader election without a value', ['--leader-elect'], ['--leader-elect=false']],
+  ['leader election with a value', ['--leader-elect=true'], ['--leader-elect=false']],
+  ['leader election in two arguments', ['--leader-elect', 'true', 'x'], ['--leader-elect=false', 'x']],
   [
-    'leader election, before another flag',
+    'leader election before another flag',
     ['--leader-elect', '--zap-devel'],
     ['--leader-elect=false', '--zap-devel'],
   ],
   ['leader election of kubebuilder v2', ['--enable-leader-election'], ['--enable-leader-election=false']],
   ['leader election with one dash', ['-leader-elect=true'], ['-leader-elect=false']],
   [
-    'leader election, other spellings',
+    'other spellings of leader election',
     ['--leader-election', '--enable-leader-elect=1'],
     ['--leader-election=false', '--enable-leader-elect=false'],
   ],
   [
-    'leader election that is off',
+    'leader election that is already off',
     ['--leader-elect=false', '--leader-elect=0'],
     ['--leader-elect=false', '--leader-elect=0'],
   ],
   [
-    'what belongs to the election',
+    'other flags of leader election',
     ['--leader-election-id=x', '--leader-elect-lease-duration=15s'],
     ['--leader-election-id=x', '--leader-elect-lease-duration=15s'],
   ],
   ['a mounted directory', [`--webhook-cert-path=${CERTS}`], ['--webhook-cert-path=/state/certs']],
-  ['a mounted directory in its own token', ['--cert-dir', `${CERTS}/`], ['--cert-dir', '/state/certs/']],
+  [
+    'a mounted directory as an argument of its own',
+    ['--cert-dir', `${CERTS}/`],
+    ['--cert-dir', '/state/certs/'],
+  ],
   [
     'a file in a mounted directory',
     ['-config=/etc/operator/config.yaml'],
     ['-config=/state/mounts/0/config.yaml'],
   ],
   ['the longest mount', ['/etc/operator/special/a'], ['/state/mounts/1/a']],
-  ['whole segments only', [`${CERTS}-old/a`, '/etc/operators'], [`${CERTS}-old/a`, '/etc/operators']],
+  [
+    'a path that merely begins like a mount',
+    [`${CERTS}-old/a`, '/etc/operators'],
+    [`${CERTS}-old/a`, '/etc/operators'],
+  ],
   [
     'a list',
     ['--files=/etc/operator/a,/other,/etc/operator/b'],
     ['--files=/state/mounts/0/a,/other,/state/mounts/0/b'],
   ],
   ['a list of names and paths', ['--map=a=/etc/operator/a,b=/other'], ['--map=a=/state/mounts/0/a,b=/other']],
-  ['busy metrics', ['--metrics-bind-address=:8443'], ['--metrics-bind-address=0']],
-  ['busy metrics of v2', ['--metrics-addr=127.0.0.1:8080'], ['--metrics-addr=0']],
-  ['busy metrics in two tokens', ['--metrics-bind-address', ':8443'], ['--metrics-bind-address', '0']],
+  ['a busy metrics port', ['--metrics-bind-address=:8443'], ['--metrics-bind-address=0']],
+  ['a busy metrics port, kubebuilder v2', ['--metrics-addr=127.0.0.1:8080'], ['--metrics-addr=0']],
   [
-    'busy health',
+    'a busy metrics port in two arguments',
+    ['--metrics-bind-address', ':8443'],
+    ['--metrics-bind-address', '0'],
+  ],
+  [
+    'a busy health port',
     ['--health-probe-bind-address=:8081', '--health-addr=:8081'],
     ['--health-probe-bind-address=:0', '--health-addr=:0'],
   ],
   [
-    'a busy port by number',
+    'a busy port that is a plain number',
     ['--metrics-port=8080', '--health-port', '8081'],
     ['--metrics-port=0', '--health-port', '0'],
   ],
@@ -69,26 +81,26 @@ test.each<[string, string[], string[]]>([
     ['--metrics-bind-address=:9999', '--health-probe-bind-address=0'],
   ],
   [
-    'another port',
+    'a busy port in other flags',
     ['--webhook-port=8443', '--upstream=host:8443'],
     ['--webhook-port=8443', '--upstream=host:8443'],
   ],
   [
-    'klog and zap',
+    'flags of klog and zap',
     ['-v=4', '--zap-log-level', 'debug', '-logtostderr'],
     ['-v=4', '--zap-log-level', 'debug', '-logtostderr'],
   ],
   ['a subcommand', ['controller', '--', 'x'], ['controller', '--', 'x']],
 ])('%s', (_, args, expected) => {
-  expect(localArguments(args, SITUATION).args).toEqual(expected);
+  expect(localArguments(args, CONDITIONS).args).toEqual(expected);
 });
 
-test('each change is noted with its reason', () => {
-  const { notes } = localArguments(
+test('each change has a reason', () => {
+  const { changes } = localArguments(
     ['--leader-elect', '--metrics-bind-address', ':8443', '--x=1', `--c=${CERTS}`],
-    SITUATION,
+    CONDITIONS,
   );
-  expect(notes).toEqual([
+  expect(changes).toEqual([
     { argument: '--leader-elect', became: '--leader-elect=false', because: expect.stringContaining('Pod') },
     {
       argument: '--metrics-bind-address :8443',
@@ -99,7 +111,7 @@ test('each change is noted with its reason', () => {
   ]);
 });
 
-test('arguments that concern nothing of this come back as they are', () => {
+test('all other arguments stay as they are', () => {
   const next = randomNumbers(7);
   const words = [
     '--',
@@ -123,11 +135,11 @@ test('arguments that concern nothing of this come back as they are', () => {
   ];
   for (let round = 0; round < 2000; round++) {
     const args = Array.from({ length: next(8) }, () => words[next(words.length)]!);
-    expect(localArguments(args, SITUATION)).toEqual({ args, notes: [] });
+    expect(localArguments(args, CONDITIONS)).toEqual({ args, changes: [] });
   }
 });
 
-test('a second pass changes nothing', () => {
+test('local arguments stay as they are', () => {
   const args = [
     '--leader-elect',
     'true',
@@ -136,8 +148,8 @@ test('a second pass changes nothing', () => {
     ':8081',
     `--c=${CERTS}`,
   ];
-  const once = localArguments(args, SITUATION).args;
-  expect(localArguments(once, SITUATION)).toEqual({ args: once, notes: [] });
+  const once = localArguments(args, CONDITIONS).args;
+  expect(localArguments(once, CONDITIONS)).toEqual({ args: once, changes: [] });
 });
 
 function randomNumbers(seed: number): (below: number) => number {

@@ -3,8 +3,8 @@ import { controllerEnvironment } from '../../../src/local/environment.ts';
 
 const PATHS = [{ from: '/certs', to: '/state/certs' }];
 
-test('the Deployment wins over the shell, and what devloop decides over both', () => {
-  const { env, notes } = controllerEnvironment({
+test('the Deployment overrides the shell, and devloop overrides both', () => {
+  const { env, warnings } = controllerEnvironment({
     inherited: { A: 'shell', B: 'shell', GONE: undefined, TMPDIR: '/tmp', KUBECONFIG: '/home/me/config' },
     deployment: { B: 'deployment', CERTS: '/certs/tls.crt', TMPDIR: '/var/tmp' },
     kubeconfig: '/state/kubeconfig',
@@ -18,10 +18,10 @@ test('the Deployment wins over the shell, and what devloop decides over both', (
     TMPDIR: '/state/tmp',
     KUBECONFIG: '/state/kubeconfig',
   });
-  expect(notes).toEqual([]);
+  expect(warnings).toEqual([]);
 });
 
-test('what describes the container stays there', () => {
+test('variables that describe the container are not taken over', () => {
   const own = { PATH: '/bin', HOME: '/home/me', KUBECONFIG: '/home/me/config' };
   const container = {
     PATH: '/',
@@ -33,16 +33,16 @@ test('what describes the container stays there', () => {
   expect(controllerEnvironment({ inherited: own, deployment: container, paths: [] }).env).toEqual(own);
 });
 
-test('webhooks that only the shell switches off are said', () => {
+test('a shell that turns webhooks off causes a warning', () => {
   const inherited = { ENABLE_WEBHOOKS: 'false' };
-  const said = controllerEnvironment({ inherited, deployment: {}, paths: [] });
-  expect(said.env).toEqual(inherited);
-  expect(said.notes).toEqual([expect.stringContaining('ENABLE_WEBHOOKS=false comes from your shell')]);
+  const fromShell = controllerEnvironment({ inherited, deployment: {}, paths: [] });
+  expect(fromShell.env).toEqual(inherited);
+  expect(fromShell.warnings).toEqual([expect.stringContaining('ENABLE_WEBHOOKS=false')]);
   const decided = controllerEnvironment({ inherited, deployment: { ENABLE_WEBHOOKS: 'true' }, paths: [] });
-  expect(decided).toEqual({ env: { ENABLE_WEBHOOKS: 'true' }, notes: [] });
+  expect(decided).toEqual({ env: { ENABLE_WEBHOOKS: 'true' }, warnings: [] });
 });
 
-test('the namespace of the Pod is said where only a file of the Pod would say it, and nobody else does', () => {
+test('the namespace of the Pod is set where the program would read it from a file, unless another variable sets it', () => {
   const parts = { inherited: {}, deployment: {}, paths: [], namespace: 'operators' };
   expect(controllerEnvironment(parts).env).toEqual({
     OPERATOR_NAMESPACE: 'operators',

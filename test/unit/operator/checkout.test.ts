@@ -10,7 +10,7 @@ beforeEach(async () => {
 });
 afterEach(async () => await rm(dirname(root), { recursive: true, force: true }));
 
-async function lay(files: Record<string, string>): Promise<void> {
+async function writeFiles(files: Record<string, string>): Promise<void> {
   for (const [name, text] of Object.entries(files)) {
     await mkdir(dirname(join(root, name)), { recursive: true });
     await writeFile(join(root, name), text);
@@ -43,24 +43,24 @@ describe('the layouts of kubebuilder', () => {
       'layout:\n- go.kubebuilder.io/v4\nprojectName: shop\n',
     ],
   ])('%s: group, paths, names', async (_layout, groupFile, webhookFile, project) => {
-    await lay({
+    await writeFiles({
       PROJECT: project,
       'go.mod': 'module github.com/acme/shop-operator/v2\n\ngo 1.24\n',
       [groupFile]: groupversion('shop.example.com'),
       [webhookFile]: marker('/mutate-shop-example-com-v1-order'),
       'internal/webhook/v1/order_webhook_test.go': marker('/from-a-test'),
     });
-    const hints = await readCheckout(root);
-    expect([...hints.groups]).toEqual(['shop.example.com']);
-    expect([...hints.paths]).toEqual(['/mutate-shop-example-com-v1-order']);
-    expect([...hints.names].sort()).toEqual(['shop', 'shop-operator']);
-    expect(hints.declaresWebhooks).toBe(true);
+    const facts = await readCheckout(root);
+    expect([...facts.groups]).toEqual(['shop.example.com']);
+    expect([...facts.paths]).toEqual(['/mutate-shop-example-com-v1-order']);
+    expect([...facts.names].sort()).toEqual(['shop', 'shop-operator']);
+    expect(facts.declaresWebhooks).toBe(true);
   });
 });
 
-describe('what is only mentioned', () => {
-  it('is not the checkout’s own: other CRDs, groups of clients, vendored code, test data', async () => {
-    await lay({
+describe('what a checkout merely contains', () => {
+  it('does not belong to it: other CRDs, groups of clients, vendored code, test data', async () => {
+    await writeFiles({
       'go.mod': 'module example.com/shop\n',
       'api/v1/groupversion_info.go': groupversion('shop.example.com'),
       'config/crd/external/cert-manager.yaml':
@@ -76,25 +76,24 @@ describe('what is only mentioned', () => {
     expect([...(await readCheckout(root)).groups]).toEqual(['shop.example.com']);
   });
 
-  it('in a bundled manifest counts as a path of a manifest only, and declares no webhook', async () => {
-    await lay({
+  it('as a path in a bundled manifest is only a manifest path, and declares no webhook', async () => {
+    await writeFiles({
       'config/bundle.yaml':
         'kind: ValidatingWebhookConfiguration\nwebhooks:\n- clientConfig:\n    service:\n      path: /validate-other-io-v1-thing\n',
     });
-    const hints = await readCheckout(root);
-    expect([...hints.paths]).toEqual([]);
-    expect([...hints.manifestPaths]).toEqual(['/validate-other-io-v1-thing']);
-    expect(hints.declaresWebhooks).toBe(false);
+    const facts = await readCheckout(root);
+    expect([...facts.paths]).toEqual([]);
+    expect([...facts.manifestPaths]).toEqual(['/validate-other-io-v1-thing']);
+    expect(facts.declaresWebhooks).toBe(false);
   });
 });
 
-it('takes no name from a directory that is called as half of a cluster is', async () => {
+it('takes no name from a directory or module with a common name', async () => {
   root = join(dirname(root), 'operator');
-  await lay({ 'go.mod': 'module example.com/controller\n' });
+  await writeFiles({ 'go.mod': 'module example.com/controller\n' });
   expect([...(await readCheckout(root)).names]).toEqual([]);
 });
 
-it('reads an empty directory, and one that does not exist', async () => {
-  await lay({});
+it('finds nothing in a directory that does not exist', async () => {
   expect((await readCheckout(root)).groups.size).toBe(0);
 });

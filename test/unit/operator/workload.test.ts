@@ -1,7 +1,5 @@
-import { describe, expect, it } from 'vitest';
-import type { Container, Deployment, Service, Volume } from '../../../src/cluster/api/objects.ts';
-import { isControllerSlice, ourEndpoints, ourSlice } from '../../../src/cluster/takeover/endpoints.ts';
-import { assertTakeable } from '../../../src/cluster/takeover/service.ts';
+import { describe, expect, it, test } from 'vitest';
+import type { Container, Deployment, Volume } from '../../../src/cluster/api/objects.ts';
 import { expandArguments, readPodEnvironment } from '../../../src/operator/environment.ts';
 import { certificateCandidates, namedMounts, unmountedCandidates } from '../../../src/operator/mounts.ts';
 import type { Target } from '../../../src/operator/target.ts';
@@ -33,7 +31,7 @@ const target = (deployment: ReturnType<typeof manager>): Target => ({
 });
 const secret = (name: string, secretName: string): Volume => ({ name, secret: { secretName } });
 
-describe('the likeliest Secret of a webhook', () => {
+describe('the likeliest Secret for a webhook', () => {
   const volumes = [secret('metrics', 'metrics-server-cert'), secret('webhook', 'webhook-server-cert')];
   const volumeMounts = [
     { name: 'metrics', mountPath: '/tmp/k8s-metrics-server/metrics-certs' },
@@ -44,7 +42,7 @@ describe('the likeliest Secret of a webhook', () => {
     return certificateMounts(mountsOf(object, container), container)[0]?.name;
   };
 
-  it('is the one mounted where the arguments say, whatever the flag is called', () => {
+  it('is the one mounted where the arguments say, whatever the name of the flag', () => {
     for (const flag of [
       '--webhook-cert-path',
       '--webhook-cert-dir',
@@ -58,7 +56,7 @@ describe('the likeliest Secret of a webhook', () => {
     }
   });
 
-  it('is not that of the metrics, whose flag comes first in kubebuilder’s manifests', () => {
+  it('is not the one for metrics, whose flag comes first in the manifests of kubebuilder', () => {
     const swapped = [
       { name: 'metrics', mountPath: '/metrics-certs' },
       { name: 'webhook', mountPath: '/pki' },
@@ -69,7 +67,7 @@ describe('the likeliest Secret of a webhook', () => {
     expect(first(['--metrics-cert-path=/metrics-certs'], swapped)).toBe('webhook-server-cert');
   });
 
-  it('is the one at controller-runtime’s own directory when nothing is said', () => {
+  it('is the one at the default directory of controller-runtime if no argument names one', () => {
     const named = [
       { name: 'metrics', mountPath: '/tmp/k8s-webhook-server/serving-certs' },
       { name: 'webhook', mountPath: '/x' },
@@ -79,7 +77,7 @@ describe('the likeliest Secret of a webhook', () => {
 });
 
 describe('mounted files', () => {
-  it('come with the names and the place that the container sees: items, projected volumes, subPath', async () => {
+  it('have the names and the directory that the container sees: items, projected volumes, subPath', async () => {
     const cluster = fakeCluster();
     cluster.put('Secret', {
       metadata: { name: 'olm', namespace: 'shop' },
@@ -120,14 +118,14 @@ describe('mounted files', () => {
     expect(found).toHaveLength(3);
   });
 
-  it('of a Secret that does not exist yet are none, and it is said to be absent', async () => {
+  it('of a Secret that does not exist yet are empty, and marked as such', async () => {
     const deployment = manager({ volumeMounts: [{ name: 'c', mountPath: '/c' }] }, [secret('c', 'later')]);
     expect(await certificateCandidates(fakeCluster().api, target(deployment))).toEqual([
       { namespace: 'shop', name: 'later', files: {}, directory: '/c', exists: false },
     ]);
   });
 
-  it('are laid out when an argument names them, and only then', async () => {
+  it('are read only if an argument names them', async () => {
     const cluster = fakeCluster();
     cluster.put('ConfigMap', {
       metadata: { name: 'config', namespace: 'shop' },
@@ -153,7 +151,7 @@ describe('mounted files', () => {
     expect([...found[1]!.files.blob!]).toEqual([255]);
   });
 
-  it('that no volume mounts are looked for among the Secrets with PEM', async () => {
+  it('are found among the Secrets with PEM if no volume mounts them', async () => {
     const cluster = fakeCluster();
     cluster.put('Secret', {
       metadata: { name: 'pem', namespace: 'shop' },
@@ -168,7 +166,7 @@ describe('mounted files', () => {
 });
 
 describe('the environment of the Pod', () => {
-  it('is what the kubelet would give: envFrom first, variables expanded, contents of others as they are', async () => {
+  it('is the one that the kubelet sets: envFrom first, variables expanded, the contents of Secrets not', async () => {
     const cluster = fakeCluster();
     cluster.put('ConfigMap', {
       metadata: { name: 'settings', namespace: 'shop' },
@@ -225,89 +223,9 @@ describe('the environment of the Pod', () => {
   });
 });
 
-describe('our endpoints', () => {
-  const service: Service = { metadata: { name: 'webhook-service', namespace: 'shop' }, spec: {} };
-  const to = {
-    address: 'fd00::7',
-    ports: [
-      { name: '', port: 40001 },
-      { name: 'conversion', port: 40002 },
-    ],
-  };
-
-  it('carry the names of the Service’s ports, the family of the address, and the mark', () => {
-    const slice = ourSlice(service, 's1', to);
-    expect(slice).toMatchObject({
-      addressType: 'IPv6',
-      endpoints: [{ addresses: ['fd00::7'], conditions: { ready: true } }],
-    });
-    expect(slice.ports).toEqual([
-      { name: '', port: 40001, protocol: 'TCP' },
-      { name: 'conversion', port: 40002, protocol: 'TCP' },
-    ]);
-    expect(slice.metadata.labels).toMatchObject({
-      'kubernetes.io/service-name': 'webhook-service',
-      'devloop.dev/session': 's1',
-    });
-    expect(isControllerSlice(slice)).toBe(false);
-    const endpoints = ourEndpoints(service, 's1', to, {
-      metadata: { name: 'webhook-service', namespace: 'shop', resourceVersion: '5', labels: { app: 'x' } },
-    });
-    expect(endpoints.metadata).toMatchObject({
-      resourceVersion: '5',
-      labels: { app: 'x', 'endpointslice.kubernetes.io/skip-mirror': 'true', 'devloop.dev/session': 's1' },
-    });
-    expect(endpoints.subsets?.[0]?.ports).toEqual([
-      { port: 40001, protocol: 'TCP' },
-      { name: 'conversion', port: 40002, protocol: 'TCP' },
-    ]);
-  });
-
-  it('of two Services with long names that begin alike do not take each other’s name', () => {
-    const long = (end: string): Service => ({
-      metadata: { name: `${'a'.repeat(55)}-${end}`, namespace: 'shop' },
-      spec: {},
-    });
-    expect(ourSlice(long('one'), 's1', to).metadata.name).not.toBe(
-      ourSlice(long('two'), 's1', to).metadata.name,
-    );
-  });
-});
-
-describe('a Service', () => {
-  const service = (spec: Service['spec'], labels = {}): Service => ({
-    metadata: { name: 'x', namespace: 'shop', labels },
-    spec,
-  });
-
-  it.each([
-    ['headless', { clusterIP: 'None', selector: { a: 'b' } }],
-    ['of type ExternalName', { type: 'ExternalName' }],
-    ['without a selector', { clusterIP: '10.0.0.1' }],
-    ['with an empty selector', { clusterIP: '10.0.0.1', selector: {} }],
-  ])('%s is refused', (_name, spec) => {
-    expect(() => assertTakeable(service(spec))).toThrow(
-      expect.objectContaining({ code: 'service.unsupported' }),
-    );
-  });
-
-  it('whose selector a session took is not taken for one without', () => {
-    expect(() => assertTakeable(service({}, { 'devloop.dev/session': 's1' }))).not.toThrow();
-  });
-
-  it('of one family takes no address of the other', () => {
-    expect(() => assertTakeable(service({ selector: { a: 'b' }, ipFamilies: ['IPv6'] }), '10.0.0.7')).toThrow(
-      expect.objectContaining({ code: 'route.address' }),
-    );
-    expect(() =>
-      assertTakeable(service({ selector: { a: 'b' }, ipFamilies: ['IPv6', 'IPv4'] }), '10.0.0.7'),
-    ).not.toThrow();
-  });
-
-  it('selects a Deployment by all its labels, and none by an empty selector', () => {
-    const { object } = manager({});
-    expect(isSelectedBy(object, { app: 'shop' })).toBe(true);
-    expect(isSelectedBy(object, { app: 'shop', tier: 'x' })).toBe(false);
-    expect(isSelectedBy(object, {})).toBe(false);
-  });
+test('a Service selects a Deployment by all its labels, and none by an empty selector', () => {
+  const { object } = manager({});
+  expect(isSelectedBy(object, { app: 'shop' })).toBe(true);
+  expect(isSelectedBy(object, { app: 'shop', tier: 'x' })).toBe(false);
+  expect(isSelectedBy(object, {})).toBe(false);
 });

@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest';
+import type { Container, Deployment, Service } from '../../../src/cluster/api/objects.ts';
+import { type ControllerInputs, planController } from '../../../src/local/plan.ts';
+import { fakeCluster } from '../../support/fake-cluster.ts';
+
+const MOUNT = '/certs';
+
+/** An operator whose container has a subcommand, arguments and a variable, and a command of the user's to run it. */
+function inputs(rest: Partial<ControllerInputs> = {}): ControllerInputs {
+  const metadata = { name: 'shop', namespace: 'shop' };
+  const container: Container = {
+    name: 'manager',
+    command: ['/manager', 'serve'],
+    args: ['--leader-elect'],
+    env: [{ name: 'LEVEL', value: 'info' }],
+  };
+  const object: Deployment = {
+    metadata,
+    spec: { selector: {}, template: { spec: { containers: [container] } } },
+  };
+  const service: Service = { metadata: { ...metadata, name: 'hook' }, spec: {} };
+  const ports = [{ name: '', port: 443, targetPort: 9443 }];
+  return {
+    api: fakeCluster().api,
+    target: {
+      services: [{ service, serverName: 'hook.shop.svc', calls: [], ports, source: '' }],
+      deployment: { object, container, source: '' },
+      namespace: 'shop',
+    },
+    checkout: { root: '/checkout', sourcePaths: new Set([MOUNT]) },
+    settings: { run: ['./run'], env: { LEVEL: 'debug' } },
+    chosen: {},
+    env: { HOME: '/home/me' },
+    files: { directory: '/state/s1', keyPairDirectory: '/state/s1/certs' },
+    keyPairMounts: [MOUNT],
+    stateFile: '/state/s1/controller.json',
+    keptProgram: '/cache/program',
+    ...rest,
+  };
+}
+
+const plan = (rest?: Partial<ControllerInputs>) =>
+  planController(inputs(rest), { emit: () => {}, signal: new AbortController().signal });
+
+test('a command of the user runs without the arguments of the Deployment, but with its environment', async () => {
+  const planned = await plan();
+  expect(planned).toMatchObject({
+    plan: {
+      cwd: '/checkout',
+      build: undefined,
+      run: ['./run'],
+      env: { HOME: '/home/me', LEVEL: 'debug', TMPDIR: '/state/s1/tmp' },
+      webhook: { host: '127.0.0.1', port: 9443 },
+      watch: { paths: ['/checkout'] },
+    },
+    hardCoded: [MOUNT],
+    needed: [],
+  });
+  expect(planned.plan.env).not.toHaveProperty('KUBECONFIG');
+  expect((await plan({ command: ['make', 'run'] })).plan.run).toEqual(['make', 'run']);
+});
+
+test('a chosen context reaches the controller by a kubeconfig of its own', async () => {
+  const { plan: controller, needed } = await plan({ chosen: { context: 'dev' } });
+  expect(controller.env.KUBECONFIG).toBe('/state/s1/kubeconfig');
+  expect(needed).toMatchObject([{ directory: '/state/s1', files: { kubeconfig: expect.any(String) } }]);
+});
+
+test('a build command without a run command is an error', async () => {
+  await expect(plan({ settings: { build: ['make'] } })).rejects.toMatchObject({ code: 'config.invalid' });
+});
