@@ -10,70 +10,21 @@ export interface Ranked extends WebhookService {
   score: number;
 }
 
-/** Paths that many operators serve; they prove nothing on their own. */
-const COMMON_PATHS = new Set([
-  ...[
-    '/',
-    '/convert',
-    '/mutate',
-    '/validate',
-    '/webhook',
-    '/webhooks',
-    '/admit',
-    '/admission',
-    '/mutating',
-    '/validating',
-  ],
-  ...[
-    '/inject',
-    '/mutate-pod',
-    '/mutate-pods',
-    '/validate-pod',
-    '/validate-pods',
-    '/mutation',
-    '/validation',
-    '/conversion',
-  ],
-  // Served by every operator that is built on knative's packages.
-  ...[
-    '/defaulting',
-    '/resource-validation',
-    '/config-validation',
-    '/resource-conversion',
-    '/health',
-    '/healthz',
-    '/readyz',
-    '/metrics',
-  ],
-]);
+/** Paths that many operators serve; they prove nothing on their own. The last two lines are of knative's packages and of every server. */
+const COMMON_PATHS = new Set(
+  `/ /convert /mutate /validate /webhook /webhooks /admit /admission /mutating /validating
+  /inject /mutate-pod /mutate-pods /validate-pod /validate-pods /mutation /validation /conversion
+  /defaulting /resource-validation /config-validation /resource-conversion
+  /health /healthz /readyz /metrics`.split(/\s+/),
+);
 
 /** Kubernetes' own groups, as they are written in paths. Not every name that ends in k8s.io is one: x-k8s.io is for projects. */
 const BUILT_IN_GROUPS = [
-  ...[
-    '',
-    'core',
-    'apps',
-    'batch',
-    'autoscaling',
-    'policy',
-    'extensions',
-    'networking-k8s-io',
-    'storage-k8s-io',
-  ],
-  ...[
-    'rbac-authorization-k8s-io',
-    'admissionregistration-k8s-io',
-    'apiextensions-k8s-io',
-    'apiregistration-k8s-io',
-  ],
-  ...[
-    'authentication-k8s-io',
-    'authorization-k8s-io',
-    'certificates-k8s-io',
-    'coordination-k8s-io',
-    'discovery-k8s-io',
-  ],
-  ...['events-k8s-io', 'flowcontrol-apiserver-k8s-io', 'node-k8s-io', 'resource-k8s-io', 'scheduling-k8s-io'],
+  '',
+  ...`core apps batch autoscaling policy extensions networking-k8s-io storage-k8s-io
+  rbac-authorization-k8s-io admissionregistration-k8s-io apiextensions-k8s-io apiregistration-k8s-io
+  authentication-k8s-io authorization-k8s-io certificates-k8s-io coordination-k8s-io discovery-k8s-io
+  events-k8s-io flowcontrol-apiserver-k8s-io node-k8s-io resource-k8s-io scheduling-k8s-io`.split(/\s+/),
 ].join('|');
 
 /** Paths for kinds of those groups prove nothing either: /mutate--v1-pod, /mutate-v1-pod, /validate-apps-v1-deployment. */

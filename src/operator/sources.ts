@@ -15,21 +15,9 @@ export interface CheckoutFacts {
   declaresWebhooks: boolean;
 }
 
-const SKIPPED = new Set([
-  'vendor',
-  'node_modules',
-  'bin',
-  'dist',
-  'target',
-  'testdata',
-  'test',
-  'tests',
-  'e2e',
-  'fixtures',
-  'third_party',
-  'hack',
-  'docs',
-]);
+const SKIPPED_DIRECTORIES = new Set(
+  'vendor node_modules bin dist target testdata test tests e2e fixtures third_party hack docs'.split(' '),
+);
 const MAX_FILES = 8000;
 const MAX_BYTES = 400_000;
 const AT_ONCE = 32;
@@ -69,7 +57,8 @@ async function sourceFiles(root: string): Promise<string[]> {
     const entries = await readdir(directory, { withFileTypes: true }).catch(() => []);
     for (const entry of entries) {
       const path = join(directory, entry.name);
-      if (entry.isDirectory() && !entry.name.startsWith('.') && !SKIPPED.has(entry.name)) queue.push(path);
+      if (entry.isDirectory() && !entry.name.startsWith('.') && !SKIPPED_DIRECTORIES.has(entry.name))
+        queue.push(path);
       else if (
         entry.isFile() &&
         /\.(go|ya?ml|tpl|rs|java|py|ts)$/.test(entry.name) &&
@@ -109,47 +98,11 @@ function collect(text: string, file: string, facts: CheckoutFacts): void {
 }
 
 /** Common names of directories and modules, and of many things in a cluster: they identify nothing. */
-const TOO_COMMON = new Set([
-  ...[
-    'operator',
-    'operators',
-    'controller',
-    'controllers',
-    'manager',
-    'controller-manager',
-    'webhook',
-    'webhooks',
-  ],
-  ...[
-    'app',
-    'apps',
-    'main',
-    'src',
-    'code',
-    'project',
-    'workspace',
-    'repo',
-    'checkout',
-    'work',
-    'test',
-    'demo',
-    'example',
-  ],
-  ...[
-    'system',
-    'default',
-    'platform',
-    'service',
-    'server',
-    'api',
-    'core',
-    'backend',
-    'kubernetes',
-    'kube',
-    'k8s',
-    'git',
-  ],
-]);
+const TOO_COMMON = new Set(
+  `operator operators controller controllers manager controller-manager webhook webhooks
+  app apps main src code project workspace repo checkout work test demo example
+  system default platform service server api core backend kubernetes kube k8s git`.split(/\s+/),
+);
 
 async function collectNames(root: string, facts: CheckoutFacts): Promise<void> {
   const project = await readFile(join(root, 'PROJECT'), 'utf8').catch(() => '');
