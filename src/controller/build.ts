@@ -1,20 +1,21 @@
 import { open } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import { runTool } from '../machine/tool.ts';
+import { keepProgram, type Program, removeOldPrograms, restoreKept } from './programs.ts';
 
 export type BuildOutcome =
-  | {
-      ok: true;
-      ms: number /** Equal for programs that differ in nothing but what they were built from. */;
-      content: string | undefined;
-    }
+  | { ok: true; ms: number; program: Program }
   | { ok: false; ms: number; output: string };
 
-export interface BuildRequest {
-  command: string[];
+export interface BuildPlan {
   cwd: string;
-  /** Where the program will lie. */
-  binary: string;
-  signal: AbortSignal;
+  /** Each build writes to a new file if `-o` names `run[0]`. Undefined: the program is built already. */
+  build: string[] | undefined;
+  run: string[];
+  /** Built programs are stored beside it. */
+  stateFile: string;
+  /** Where the newest program is kept for the next session, which then skips the link step if nothing changed. */
+  keptProgram?: string | undefined;
 }
 
 /**
@@ -29,20 +30,49 @@ export function tagsFlag(tags: string | undefined): string[] {
   return tags ? [`-tags=${tags}`] : [];
 }
 
-/** Builds once, in the environment of devloop and not of the controller; an abort ends the compiler's whole group and rejects. */
-export async function runBuild(request: BuildRequest): Promise<BuildOutcome> {
-  const start = performance.now();
-  const { command, cwd, signal } = request;
-  const result = await runTool(command, { cwd, signal });
-  const ms = Math.round(performance.now() - start);
-  if (result.missing) return { ok: false, ms, output: `${command[0]}: no such program` };
-  if (result.code !== 0) return { ok: false, ms, output: result.output.trimEnd() };
-  return { ok: true, ms, content: await contentOf(request.binary) };
+/**
+ * Builds program number `build` of a session. A new file for each build neither disturbs the running program nor leaves half of one
+ * behind. Without a build command, every change counts as a new program.
+ */
+export async function buildProgram(
+  plan: BuildPlan,
+  build: number,
+  signal: AbortSignal,
+): Promise<BuildOutcome> {
+  const { build: command, run, cwd, keptProgram } = plan;
+  if (command === undefined)
+    return { ok: true, ms: 0, program: { run, content: undefined, file: undefined } };
+  const output = command.indexOf('-o') + 1;
+  if (output === 0 || command[output] !== run[0])
+    return await runBuild(command, cwd, { run, file: undefined }, signal);
+  const binary = join(dirname(plan.stateFile), `controller-${build}`);
+  const isFirst = build === 0;
+  if (keptProgram !== undefined && isFirst) await restoreKept(keptProgram, binary);
+  const program = { run: run.with(0, binary), file: binary };
+  const outcome = await runBuild(command.with(output, binary), cwd, program, signal);
+  if (keptProgram !== undefined && outcome.ok) await keepProgram(binary, keptProgram);
+  if (keptProgram !== undefined && isFirst) await removeOldPrograms(dirname(keptProgram)).catch(() => {});
+  return outcome;
 }
 
-/** The go tool looks no further for it, either. */
-const HEAD = 32 * 1024;
-/** Of an ELF note on Linux, of the text's first bytes elsewhere. */
+/** Runs in the environment of devloop, not the controller's. An abort ends all processes of the build, and rejects. */
+async function runBuild(
+  command: string[],
+  cwd: string,
+  program: Omit<Program, 'content'>,
+  signal: AbortSignal,
+): Promise<BuildOutcome> {
+  const start = performance.now();
+  const { missing, code, output } = await runTool(command, { cwd, signal });
+  const ms = Math.round(performance.now() - start);
+  if (missing) return { ok: false, ms, output: `${command[0]}: command not found` };
+  if (code !== 0) return { ok: false, ms, output: output.trimEnd() };
+  return { ok: true, ms, program: { ...program, content: await contentOf(resolve(cwd, program.run[0]!)) } };
+}
+
+/** How much of a program to read; the go tool reads no more for it, either. */
+const HEAD_BYTES = 32 * 1024;
+/** In an ELF note on Linux, at the beginning of the text segment elsewhere. */
 const BUILD_ID = /(?:[\w-]{20}\/){3}([\w-]{20})/;
 
 /**
@@ -53,7 +83,7 @@ async function contentOf(binary: string): Promise<string | undefined> {
   const file = await open(binary).catch(() => undefined);
   if (!file) return undefined;
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD), 0, HEAD, 0);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
     return BUILD_ID.exec(buffer.toString('latin1', 0, bytesRead))?.[1];
   } finally {
     await file.close();

@@ -1,6 +1,7 @@
 import { messageOf } from '../errors.ts';
+import { type BuildOutcome, buildProgram } from './build.ts';
 import type { Supervised } from './plan.ts';
-import { type Built, buildProgram, removeProgram } from './programs.ts';
+import { removeProgram } from './programs.ts';
 import type { RestartEvent } from './restart-state.ts';
 
 export interface Builder {
@@ -12,7 +13,11 @@ export interface Builder {
 }
 
 /** Builds once, and notes when: what was saved after the start may not be in the program. */
-export async function buildOnce(supervised: Supervised, number: number, signal: AbortSignal): Promise<Built> {
+export async function buildOnce(
+  supervised: Supervised,
+  number: number,
+  signal: AbortSignal,
+): Promise<BuildOutcome> {
   const span = { fromMs: Date.now(), toMs: Number.POSITIVE_INFINITY };
   supervised.buildSpan = span;
   try {
@@ -39,7 +44,8 @@ export function createBuilder(
       const at = performance.now();
       if (!built.ok)
         return report({ is: 'build-failed', build: number, ms: built.ms, output: built.output, at });
-      const identical = built.content !== undefined && built.content === supervised.runningContent;
+      const { content } = built.program;
+      const identical = content !== undefined && content === supervised.runningContent;
       const replaced = supervised.program;
       supervised.program = built.program;
       report({ is: 'built', build: number, ms: built.ms, identical, at });

@@ -1,6 +1,8 @@
 import type { Emit } from '../report/events.ts';
+import type { BuildPlan } from './build.ts';
 import type { Program } from './programs.ts';
-import type { Running } from './runner.ts';
+import type { Running, RunPlan } from './runner.ts';
+import type { WatchTarget } from './watch/scope.ts';
 
 /** Holds requests while no controller can answer them: the gateway, or nothing for an operator without webhooks. */
 export interface Gate {
@@ -10,21 +12,10 @@ export interface Gate {
   failFast(why: string, ms: number): void;
 }
 
-export interface ControllerPlan {
-  cwd: string;
-  /** Each build writes to a new file, if `-o` names `run[0]`. Undefined: the program is built already. */
-  build: string[] | undefined;
-  run: string[];
-  env: Record<string, string>;
-  webhook: { host: string; port: number } | undefined;
-  watch: { goPackage: string; tags?: string | undefined } | { paths: string[] } | undefined;
-  /** Between SIGTERM and SIGKILL. */
-  graceMs: number;
-  readyMs: number;
-  /** Identifies the running controller; built programs are stored beside it. */
-  stateFile: string;
-  /** Where the newest program is kept for the next session, which then skips the link step if nothing changed. */
-  keptProgram?: string | undefined;
+/** How to build, run and watch the controller. */
+export interface ControllerPlan extends BuildPlan, RunPlan {
+  /** Undefined: nothing is watched. */
+  watch: WatchTarget | undefined;
 }
 
 export interface SupervisorPorts {

@@ -12,9 +12,12 @@ import type { Problem, RestartEvent } from './restart-state.ts';
 export interface RunPlan {
   cwd: string;
   env: Record<string, string>;
+  /** Undefined for an operator without webhooks. */
   webhook: Endpoint | undefined;
+  /** Between SIGTERM and SIGKILL. */
   graceMs: number;
   readyMs: number;
+  /** Identifies the running controller. */
   stateFile: string;
 }
 
