@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { candidates, family, hostPort, refusal, sharedFamilies } from '../../../src/machine/addresses.ts';
-import { directAddresses, isOwn, ownAddresses } from '../../../src/route/direct.ts';
 
-describe('an endpoint may hold', () => {
+describe('kube-apiserver accepts in an EndpointSlice', () => {
   it.each([
     '10.0.0.7',
     '192.168.1.2',
@@ -17,7 +16,7 @@ describe('an endpoint may hold', () => {
   });
 });
 
-describe('an endpoint may not hold', () => {
+describe('kube-apiserver rejects in an EndpointSlice', () => {
   it.each([
     ['', 'not an IP address'],
     ['localhost', 'not an IP address'],
@@ -46,12 +45,12 @@ describe('an endpoint may not hold', () => {
   });
 });
 
-it('tells the families apart', () => {
+it('knows the family of an address', () => {
   expect(family('10.0.0.1')).toBe('IPv4');
   expect(family('fd00::1')).toBe('IPv6');
 });
 
-it('puts an IPv6 address in brackets before a port, and nothing else', () => {
+it('puts brackets around an IPv6 address before a port, and around nothing else', () => {
   expect(hostPort('10.0.0.1', 443)).toBe('10.0.0.1:443');
   expect(hostPort('fd00::1', 443)).toBe('[fd00::1]:443');
   expect(hostPort('dev@bastion.example.com', 443)).toBe('dev@bastion.example.com:443');
@@ -67,17 +66,17 @@ describe('the families of several Services', () => {
     ],
     [[[], []], []],
     [[['IPv4'], ['IPv6']], undefined],
-  ])('%j: shared are %j', (services, shared) => {
+  ])('%j share %j', (services, shared) => {
     expect(sharedFamilies(services)).toEqual(shared);
   });
 });
 
-describe('of several addresses', () => {
+describe('candidates', () => {
   const found = (...addresses: string[]) => addresses.map((address) => ({ address, source: 'test' }));
   const order = (families: string[], ...addresses: string[]): string[] =>
     candidates(found(...addresses), families).map((one) => one.address);
 
-  it('those of the first family of the Service come first, each once, in the order they were found', () => {
+  it('are unique, those of the first family of the Service first, otherwise in the order they were found', () => {
     expect(order(['IPv6', 'IPv4'], '10.0.0.1', 'fd00::1', '10.0.0.1', '10.0.0.2')).toEqual([
       'fd00::1',
       '10.0.0.1',
@@ -85,33 +84,5 @@ describe('of several addresses', () => {
     ]);
     expect(order(['IPv4'], 'fd00::1', '10.0.0.1', '127.0.0.1')).toEqual(['10.0.0.1']);
     expect(order([], 'fd00::1', '10.0.0.1')).toEqual(['fd00::1', '10.0.0.1']);
-  });
-});
-
-describe('direct addresses', () => {
-  const options = { server: 'https://127.0.0.1:6443', nodes: [], families: ['IPv4'] };
-
-  it('are none where only loopback faces the cluster, or its name is unknown', async () => {
-    expect(await directAddresses(options)).toEqual([]);
-    expect(await directAddresses({ ...options, server: 'https://no-such-host.invalid' })).toEqual([]);
-  });
-
-  it('are the one that the user named, unless no endpoint may hold it', async () => {
-    expect(await directAddresses({ ...options, address: '203.0.113.9' })).toEqual([
-      { address: '203.0.113.9', source: 'named by you' },
-    ]);
-    expect(await directAddresses({ ...options, address: 'FD00:0:0::7%eth0' })).toEqual([
-      { address: 'fd00::7', source: 'named by you' },
-    ]);
-    await expect(directAddresses({ ...options, address: '::1' })).rejects.toMatchObject({
-      code: 'route.address',
-      message: expect.stringContaining('loopback'),
-    });
-  });
-
-  it('of this machine are known as its own', () => {
-    expect(isOwn('127.0.0.1')).toBe(true);
-    expect(isOwn('203.0.113.9')).toBe(false);
-    expect(ownAddresses().every(isOwn)).toBe(true);
   });
 });
