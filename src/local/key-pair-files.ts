@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isFree, removeKeyPair, writeKeyPair } from '../certificates/files.ts';
 import { messageOf } from '../errors.ts';
-import { mentions } from '../operator/mounts.ts';
-import { DEFAULT_CERTIFICATE_DIRECTORY } from '../operator/workload.ts';
+import { DEFAULT_CERTIFICATE_DIRECTORY, mentions } from '../operator/mounts.ts';
 import type { Emit } from '../report/events.ts';
 import type { FoundPair } from './key-pairs.ts';
 
@@ -22,13 +21,10 @@ export interface LocalFiles {
  */
 export function localFiles(
   directory: string,
-  {
-    startsController,
-    keyPairDirectory,
-  }: { startsController: boolean; keyPairDirectory?: string | undefined },
+  wanted: { startsController: boolean; keyPairDirectory?: string | undefined },
 ): LocalFiles {
-  const temporary = startsController ? join(directory, 'tmp') : tmpdir();
-  return { directory, keyPairDirectory: keyPairDirectory ?? defaultDirectory(temporary) };
+  const temporary = wanted.startsController ? join(directory, 'tmp') : tmpdir();
+  return { directory, keyPairDirectory: wanted.keyPairDirectory ?? defaultDirectory(temporary) };
 }
 
 /** controller-runtime's default below a temporary directory. */
@@ -87,7 +83,7 @@ export async function writeHardCoded(
         written.push(directory);
         continue;
       }
-      const message = `The sources name ${directory}, which already holds a key pair of yours; devloop leaves it unchanged.`;
+      const message = `The sources name ${directory}, but it already holds a key pair of yours, which stays unchanged.`;
       emit({ type: 'note', message });
     } catch (error) {
       const message = `The controller may look for its key pair in ${directory}: ${messageOf(error)}`;

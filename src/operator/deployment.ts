@@ -1,9 +1,10 @@
 import type { ClusterApi } from '../cluster/api/client.ts';
 import type { Deployment, Service } from '../cluster/api/objects.ts';
 import { DevloopError } from '../errors.ts';
+import { mountsOf } from './mounts.ts';
 import type { CheckoutFacts } from './sources.ts';
-import type { ChosenService, TargetDeployment, TargetNames } from './target.ts';
-import { isSelectedBy, managerContainer, mountsOf, originalSelector } from './workload.ts';
+import { type ChosenService, splitName, type TargetDeployment, type TargetNames } from './target.ts';
+import { isSelectedBy, managerContainer, originalSelector } from './workload.ts';
 
 /** The Deployment of the in-cluster manager: the one that the user named, else the one behind the Service, else one by its name. */
 export async function findDeployment(
@@ -12,13 +13,12 @@ export async function findDeployment(
   names: TargetNames,
   facts: CheckoutFacts,
 ): Promise<TargetDeployment | undefined> {
-  const [found, source] = (await locate(api, chosen, names, facts)) ?? [];
-  if (found === undefined || source === undefined) return undefined;
-  return { object: found, container: managerContainer(found, chosen.flatMap(calledPorts)), source };
+  const located = await locate(api, chosen, names, facts);
+  if (located === undefined) return undefined;
+  return { ...located, container: managerContainer(located.object, chosen.flatMap(calledPorts)) };
 }
 
-/** With its source. */
-type Located = [Deployment, string];
+type Located = Omit<TargetDeployment, 'container'>;
 
 async function locate(
   api: ClusterApi,
@@ -29,18 +29,19 @@ async function locate(
   const service = chosen[0]?.service;
   if (names.deployment !== undefined) {
     const namespace = service?.metadata.namespace ?? names.namespace ?? api.namespace;
-    return [await namedDeployment(api, names.deployment, namespace), 'named by you'];
+    return { object: await namedDeployment(api, names.deployment, namespace), source: 'named by you' };
   }
   if (service === undefined) {
-    const similar = similarDeployment(await api.list<Deployment>('Deployment', names.namespace), facts);
-    return similar && [similar, 'its name matches this checkout'];
+    const object = similarDeployment(await api.list<Deployment>('Deployment', names.namespace), facts);
+    return object && { object, source: 'its name matches this checkout' };
   }
   const all = await api.list<Deployment>('Deployment', service.metadata.namespace);
   const selected = all.filter((one) => isSelectedBy(one, originalSelector(service)));
   const { name } = service.metadata;
-  if (selected.length <= 1) return selected[0] && [selected[0], `selected by Service ${name}`];
-  const best = bestOf(selected, service, chosen.flatMap(calledPorts));
-  return [best, `the best match of those that Service ${name} selects`];
+  if (selected.length <= 1)
+    return selected[0] && { object: selected[0], source: `selected by Service ${name}` };
+  const object = bestOf(selected, service, chosen.flatMap(calledPorts));
+  return { object, source: `the best match of those that Service ${name} selects` };
 }
 
 /** The ports of the Pod that webhooks reach; not the Service's other ports, which may be a side-car's. */
@@ -50,13 +51,11 @@ function calledPorts({ webhooks, service }: ChosenService): (number | string)[] 
   return [...new Set((called.length > 0 ? called : all).map((port) => port.targetPort ?? port.port))];
 }
 
-async function namedDeployment(api: ClusterApi, name: string, defaultNamespace: string): Promise<Deployment> {
-  const [namespace, bare] = name.includes('/')
-    ? (name.split('/', 2) as [string, string])
-    : [defaultNamespace, name];
-  const object = await api.get<Deployment>({ kind: 'Deployment', namespace, name: bare });
+async function namedDeployment(api: ClusterApi, text: string, defaultNamespace: string): Promise<Deployment> {
+  const { namespace, name } = splitName(text, defaultNamespace);
+  const object = await api.get<Deployment>({ kind: 'Deployment', namespace, name });
   if (object !== undefined) return object;
-  throw new DevloopError('target.not-found', `Deployment ${namespace}/${bare} does not exist.`, {
+  throw new DevloopError('target.not-found', `Deployment ${namespace}/${name} does not exist.`, {
     hint: `kubectl -n ${namespace} get deployments`,
   });
 }

@@ -11,6 +11,7 @@ import {
   type ChosenService,
   type OnUnusablePort,
   reportTarget,
+  splitName,
   type Target,
   type TargetDeployment,
   type TargetNames,
@@ -22,7 +23,7 @@ import { isSelectedBy, originalSelector } from './workload.ts';
 export interface Discovery {
   api: ClusterApi;
   names: TargetNames;
-  /** May still be being read: the cluster is asked at the same time. */
+  /** May still be loading: the cluster is asked at the same time. */
   facts: CheckoutFacts | Promise<CheckoutFacts>;
   emit: Emit;
   /** By default the error is thrown. */
@@ -74,7 +75,7 @@ function chooseServices(
   );
   const ranked = rank(inNamespace, facts).filter(
     ({ namespace }) =>
-      names.deployment === undefined || namespaceOf(names.deployment, namespace) === namespace,
+      names.deployment === undefined || splitName(names.deployment, namespace).namespace === namespace,
   );
   const best = ranked[0];
   if (best === undefined) {
@@ -91,18 +92,12 @@ function chooseServices(
 }
 
 /** A Service that no webhook calls (yet) can be named too. */
-function namedService(name: string, listed: WebhookService[], defaultNamespace: string): Choice {
-  const [namespace, service] = name.includes('/')
-    ? (name.split('/', 2) as [string, string])
-    : [defaultNamespace, name];
-  const alike = listed.filter((one) => one.name === service);
+function namedService(text: string, listed: WebhookService[], defaultNamespace: string): Choice {
+  const { namespace, name } = splitName(text, defaultNamespace);
+  const alike = listed.filter((one) => one.name === name);
   const exact = alike.find((one) => one.namespace === namespace);
-  const only = alike.length === 1 && !name.includes('/') ? alike[0] : undefined;
-  return { webhooks: exact ?? only ?? { namespace, name: service, calls: [] }, source: 'named by you' };
-}
-
-function namespaceOf(name: string, fallback: string): string {
-  return name.includes('/') ? name.slice(0, name.indexOf('/')) : fallback;
+  const only = alike.length === 1 && !text.includes('/') ? alike[0] : undefined;
+  return { webhooks: exact ?? only ?? { namespace, name, calls: [] }, source: 'named by you' };
 }
 
 async function readService(api: ClusterApi, { namespace, name, calls }: WebhookService): Promise<Service> {

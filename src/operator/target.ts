@@ -14,6 +14,14 @@ export interface TargetNames {
   namespace?: string | undefined;
 }
 
+/** Reads `[namespace/]name`. */
+export function splitName(text: string, defaultNamespace: string): { namespace: string; name: string } {
+  const slash = text.indexOf('/');
+  return slash < 0
+    ? { namespace: defaultNamespace, name: text }
+    : { namespace: text.slice(0, slash), name: text.slice(slash + 1) };
+}
+
 /** The part of an operator that one session takes over: the webhook Services of one manager, and its Deployment. */
 export interface Target {
   services: TargetService[];

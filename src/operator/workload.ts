@@ -1,4 +1,4 @@
-import type { Container, Deployment, Service, ServicePort, Volume } from '../cluster/api/objects.ts';
+import type { Container, Deployment, Service, ServicePort } from '../cluster/api/objects.ts';
 import { undoOf, valueAt } from '../cluster/marks/marks.ts';
 
 export function isSelectedBy(deployment: Deployment, selector: Record<string, string>): boolean {
@@ -30,82 +30,6 @@ export function targetPortOf(port: ServicePort, deployment: Deployment | undefin
 
 export function servicePort(service: Service, port: number): ServicePort | undefined {
   return service.spec.ports?.find((one) => one.port === port);
-}
-
-/** A Secret or ConfigMap that the container sees as files. */
-export interface Mount {
-  kind: 'Secret' | 'ConfigMap';
-  name: string;
-  /** In the container: the directory, or the file where `file` is set. */
-  path: string;
-  /** The one key that is mounted, as a file at `path` (subPath). */
-  file?: string;
-  /** key -> file name, where the volume renames keys. */
-  items?: Record<string, string>;
-}
-
-export function mountsOf(deployment: Deployment, container: Container): Mount[] {
-  const volumes = new Map(
-    (deployment.spec.template.spec.volumes ?? []).map((volume) => [volume.name, volume]),
-  );
-  return (container.volumeMounts ?? []).flatMap((mount) => {
-    const volume = volumes.get(mount.name);
-    if (volume === undefined) return [];
-    return sourcesOf(volume).map(
-      (source): Mount => ({
-        ...source,
-        path: mount.mountPath.replace(/\/+$/, ''),
-        ...(mount.subPath === undefined ? {} : { file: mount.subPath }),
-      }),
-    );
-  });
-}
-
-function sourcesOf(volume: Volume): Omit<Mount, 'path' | 'file'>[] {
-  const source = (
-    kind: Mount['kind'],
-    name: string,
-    items?: { key: string; path: string }[],
-  ): Omit<Mount, 'path' | 'file'> => ({
-    kind,
-    name,
-    ...(items ? { items: Object.fromEntries(items.map((item) => [item.key, item.path])) } : {}),
-  });
-  return [
-    ...(volume.secret ? [source('Secret', volume.secret.secretName, volume.secret.items)] : []),
-    ...(volume.configMap ? [source('ConfigMap', volume.configMap.name, volume.configMap.items)] : []),
-    ...(volume.projected?.sources ?? []).flatMap((one) => [
-      ...(one.secret ? [source('Secret', one.secret.name, one.secret.items)] : []),
-      ...(one.configMap ? [source('ConfigMap', one.configMap.name, one.configMap.items)] : []),
-    ]),
-  ];
-}
-
-/** Where controller-runtime looks by default, below the temporary directory. */
-export const DEFAULT_CERTIFICATE_DIRECTORY = 'k8s-webhook-server/serving-certs';
-
-/** Mounts of Secrets, the likeliest to hold the webhook's key pair first. */
-export function certificateMounts(mounts: Mount[], container: Container): Mount[] {
-  const words = [...(container.command ?? []), ...(container.args ?? [])].join('\n');
-  const named = /(?<![\w-])--?(?:webhook-)?cert(?:ificate)?s?-(?:path|dir)[= \n]([^\s]+)/
-    .exec(words)?.[1]
-    ?.replace(/\/+$/, '');
-  const weight = (mount: Mount): number =>
-    (mount.path === named ? 8 : 0) +
-    (mount.path.endsWith(DEFAULT_CERTIFICATE_DIRECTORY) ? 4 : 0) +
-    (/webhook|serving/.test(mount.path + mount.name) ? 2 : 0) -
-    (/metrics/.test(mount.path + mount.name) ? 1 : 0);
-  return mounts.filter((mount) => mount.kind === 'Secret').sort((a, b) => weight(b) - weight(a));
-}
-
-/** The files of a mount: file name -> content, in base64 as in `data`. */
-export function mountedFiles(mount: Mount, data: Record<string, string>): Record<string, string> {
-  const entries = Object.entries(data).flatMap(([key, value]): [string, string][] => {
-    if (mount.items === undefined) return [[key, value]];
-    const path = mount.items[key];
-    return path === undefined ? [] : [[path, value]];
-  });
-  return Object.fromEntries(entries);
 }
 
 /** The selector that a Service has, or had before a session removed it or pointed it to a relay. */

@@ -1,9 +1,15 @@
 import { describe, expect, it, test } from 'vitest';
 import type { Container, Deployment, Volume } from '../../../src/cluster/api/objects.ts';
 import { expandArguments, readPodEnvironment } from '../../../src/operator/environment.ts';
-import { certificateCandidates, namedMounts, unmountedCandidates } from '../../../src/operator/mounts.ts';
+import {
+  certificateCandidates,
+  certificateMounts,
+  mountsOf,
+  namedMounts,
+  unmountedCandidates,
+} from '../../../src/operator/mounts.ts';
 import type { Target } from '../../../src/operator/target.ts';
-import { certificateMounts, isSelectedBy, mountsOf } from '../../../src/operator/workload.ts';
+import { isSelectedBy } from '../../../src/operator/workload.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
