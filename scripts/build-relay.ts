@@ -5,7 +5,7 @@ import type { BuildOptions } from 'esbuild';
 export function relayProgram(outfile: string): BuildOptions {
   return {
     absWorkingDir: join(import.meta.dirname, '..'),
-    entryPoints: ['src/route/relay/program.ts'],
+    entryPoints: ['src/route/relay/pod/program.ts'],
     outfile,
     bundle: true,
     minify: true,

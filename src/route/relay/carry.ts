@@ -1,13 +1,13 @@
 import { connect } from 'node:net';
-import { Channels } from './channels.ts';
-import { join } from './join.ts';
-import type { ResumableStream } from './resumable.ts';
+import { Channels } from './wire/channels.ts';
+import { join } from './wire/join.ts';
+import type { ResumableStream } from './wire/resumable.ts';
 
 const LOCALHOST = '127.0.0.1';
 
 /**
- * Connects what comes over the stream to the gateways on this machine. Resolves when the program listens on all of its ports
- * (gateway port -> port in the Pod); rejects where it cannot, or ends before.
+ * Connects each channel of the stream to its gateway on this machine. `ports` maps gateway ports to ports of the Pod. Resolves
+ * when the program listens on all of them; rejects if it cannot, or if it ends before.
  */
 export async function carryToGateways(stream: ResumableStream, ports: Map<number, number>): Promise<void> {
   const gatewayPorts = new Map([...ports].map(([gateway, pod]) => [pod, gateway]));

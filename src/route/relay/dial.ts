@@ -1,78 +1,89 @@
+import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { backOff, sleep } from '../../async.ts';
 import { messageOf } from '../../errors.ts';
-import { redialDelay } from './back-off.ts';
-import { AnotherProgram, Greeting } from './greeting.ts';
-import type { Identity } from './keys.ts';
-import { Link } from './link.ts';
-import type { ResumableStream } from './resumable.ts';
+import { type Frame, NONCE_BYTES } from './wire/frames.ts';
+import { type Identity, isSigned, signatureFor } from './wire/keys.ts';
+import { Link } from './wire/link.ts';
+import type { ResumableStream } from './wire/resumable.ts';
 
-/** One dial with its handshake may take so long, in ms. */
-const DIAL_LIMIT = 10_000;
-/** A connection that lived shorter, in ms, is not redialled at once; but sooner than where none comes about. */
-const SHORT_LIFE = 1000;
+/** Limit for one dial with its handshake. */
+const DIAL_LIMIT_MS = 10_000;
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 5_000;
+/** After a connection that lasted less than this, the next dial waits as after a few failed ones, but not as long as after many. */
+const SHORT_LIFE_MS = 1_000;
 const SHORT_LIFE_FAILURES = 2;
 
+/** One new connection to the relay program. */
 export type Dial = (signal: AbortSignal) => Promise<Duplex>;
 
-export interface Way {
+/** How to connect to the program, and the keys by which both ends recognize each other. */
+export interface Access {
   dial: Dial;
-  /** Ours, and what we know of the program. */
   identity: Identity;
 }
 
-export interface DialWatch {
-  /** The stream goes on over a new connection. */
+export interface DialEvents {
+  /** The stream continues over a new connection. */
   onAttached(): void;
-  /** The connection broke; it is being dialled again. */
+  /** The connection broke, and is dialled again. */
   onCut(cause: string): void;
-  /** A dial did not lead to a connection. */
+  /** A dial failed. */
   onFailed(error: unknown): void;
 }
 
+/** The program does not know the stream, so it is not the one that the stream began with. */
+export class AnotherProgram extends Error {}
+
 /**
- * Keeps a stream connected until it ends: dials, and dials again after each cut, for as long as the signal allows.
- * Resolves when the stream has ended; a stream that the other end does not know is ended.
+ * Keeps a stream connected until it ends or the signal aborts: dials, and dials again after each cut. A stream that the program
+ * does not know is ended.
  */
 export async function keepConnected(
   stream: ResumableStream,
-  way: Way,
-  watch: DialWatch,
+  access: Access,
+  events: DialEvents,
   signal: AbortSignal,
 ): Promise<void> {
   const until = AbortSignal.any([signal, stream.over]);
   let failures = 0;
   let fresh = true;
   while (!until.aborted) {
-    await sleep(redialDelay(failures, Math.random()), undefined, { signal: until }).catch(() => {});
-    if (until.aborted) break;
+    if (!(await sleep(redialPauseMs(failures), until))) break;
     failures += 1;
     try {
-      const { cut } = await connect(stream, way, fresh, until);
+      const { cut } = await connect(stream, access, fresh, until);
       fresh = false;
       const since = performance.now();
-      watch.onAttached();
+      events.onAttached();
       const cause = await cut;
-      failures = performance.now() - since > SHORT_LIFE ? 0 : Math.min(failures, SHORT_LIFE_FAILURES);
-      if (!until.aborted) watch.onCut(cause);
+      failures = performance.now() - since > SHORT_LIFE_MS ? 0 : Math.min(failures, SHORT_LIFE_FAILURES);
+      if (!until.aborted) events.onCut(cause);
     } catch (error) {
-      if (error instanceof AnotherProgram) stream.leave('ended');
-      else if (!until.aborted) watch.onFailed(error);
+      if (error instanceof AnotherProgram) stream.end('ended');
+      else if (!until.aborted) events.onFailed(error);
     }
   }
 }
 
-/** One dial and handshake. Resolves once the stream is attached; `cut` then says why it no longer is. */
-export async function connect(stream: ResumableStream, way: Way, fresh: boolean, signal: AbortSignal) {
+/** The pause after so many failures in a row: none after none, then longer and longer, with jitter. */
+export function redialPauseMs(failures: number): number {
+  if (failures === 0) return 0;
+  return backOff(failures - 1, FIRST_PAUSE_MS, LONGEST_PAUSE_MS) * (0.5 + Math.random() / 2);
+}
+
+/** One dial with its handshake. Resolves when the stream is attached; `cut` resolves with the cause when it no longer is. */
+export async function connect(stream: ResumableStream, access: Access, fresh: boolean, signal: AbortSignal) {
   const limit = new AbortController();
   const timer = setTimeout(
-    () => limit.abort(new Error(`no answer within ${DIAL_LIMIT / 1000} s`)),
-    DIAL_LIMIT,
+    () => limit.abort(new Error(`no answer within ${DIAL_LIMIT_MS / 1000} s`)),
+    DIAL_LIMIT_MS,
   );
   try {
     const either = AbortSignal.any([signal, limit.signal]);
-    const link = new Link(await way.dial(either));
-    return await shakeHands(link, new Greeting(stream, way.identity, fresh), either);
+    const link = new Link(await access.dial(either));
+    return await shakeHands(link, new Handshake(stream, access.identity, fresh), either);
   } catch (error) {
     throw limit.signal.aborted ? limit.signal.reason : error;
   } finally {
@@ -80,8 +91,8 @@ export async function connect(stream: ResumableStream, way: Way, fresh: boolean,
   }
 }
 
-async function shakeHands(link: Link, greeting: Greeting, signal: AbortSignal) {
-  const abort = (): void => link.close('given up');
+async function shakeHands(link: Link, handshake: Handshake, signal: AbortSignal) {
+  const abort = (): void => link.close('the handshake was interrupted');
   signal.addEventListener('abort', abort, { once: true });
   if (signal.aborted) abort();
   try {
@@ -89,7 +100,7 @@ async function shakeHands(link: Link, greeting: Greeting, signal: AbortSignal) {
       void link.closed.then((cause) => reject(new Error(cause)));
       link.onFrame = (frame) => {
         try {
-          const cut = greeting.hear(frame, link);
+          const cut = handshake.receive(frame, link);
           if (cut !== undefined) resolve({ cut });
         } catch (error) {
           reject(error);
@@ -99,5 +110,44 @@ async function shakeHands(link: Link, greeting: Greeting, signal: AbortSignal) {
     });
   } finally {
     signal.removeEventListener('abort', abort);
+  }
+}
+
+/** This machine's part of the handshake: both ends prove who they are, and state how many bytes they have received. */
+class Handshake {
+  #stream: ResumableStream;
+  #identity: Identity;
+  #fresh: boolean;
+  #nonce = randomBytes(NONCE_BYTES);
+  #challenged = false;
+
+  constructor(stream: ResumableStream, identity: Identity, fresh: boolean) {
+    this.#stream = stream;
+    this.#identity = identity;
+    this.#fresh = fresh;
+  }
+
+  /** Returns a promise of why the link closed, once the stream is attached to it. Throws where the handshake fails. */
+  receive(frame: Frame, link: Link): Promise<string> | undefined {
+    if (frame.type === 'challenge' && !this.#challenged) {
+      this.#challenged = true;
+      link.send(this.#hello(frame.nonce));
+      return undefined;
+    }
+    if (frame.type !== 'welcome' || !this.#challenged) throw new Error(`unexpected answer: ${frame.type}`);
+    if (!isSigned(frame, this.#nonce, this.#identity)) {
+      throw new Error('the program in the Pod does not have the key of this session');
+    }
+    if (!frame.resumed && !this.#fresh) throw new AnotherProgram('another program answered');
+    if (!this.#stream.canResume(frame.received)) {
+      throw new Error('the stream cannot continue where the program left it');
+    }
+    return this.#stream.attach(link, frame.received);
+  }
+
+  #hello(nonce: Buffer): Frame {
+    const { token, received } = this.#stream;
+    const unsigned = { type: 'hello', token, fresh: this.#fresh, received, nonce: this.#nonce } as const;
+    return { ...unsigned, signature: signatureFor(unsigned, nonce, this.#identity) };
   }
 }

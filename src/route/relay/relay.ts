@@ -1,93 +1,95 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { sleep } from '../../async.ts';
 import { DevloopError, messageOf } from '../../errors.ts';
 import type { Emit } from '../../report/events.ts';
 import type { Explanation, Route } from '../route.ts';
-import { redialDelay } from './back-off.ts';
 import { carryToGateways } from './carry.ts';
-import { type Dial, keepConnected } from './dial.ts';
-import { type ByeReason, TOKEN_BYTES } from './frames.ts';
-import { Health } from './health.ts';
-import { identity, type RelayKeys } from './keys.ts';
-import { ResumableStream } from './resumable.ts';
+import { type Dial, keepConnected, redialPauseMs } from './dial.ts';
+import { Outage } from './outage.ts';
+import { type ByeReason, TOKEN_BYTES } from './wire/frames.ts';
+import { identity, type RelayKeys } from './wire/keys.ts';
+import { ResumableStream } from './wire/resumable.ts';
 
-/** The first connection has to stand after so long, in ms. Later ones are dialled for as long as the route lives. */
-const FIRST_LIMIT = 20_000;
+/** Limit for the first connection. Later ones are dialled for as long as the route is open. */
+const FIRST_LIMIT_MS = 20_000;
 
 export interface RelayOptions {
   /** The relay Pod; another one after it was replaced. */
   readonly pod: { namespace: string; name: string };
-  /** Labels of the Pod, for the Service. */
+  /** Labels of the Pod, which the Service selects. */
   pods: Record<string, string>;
-  /** Port of a gateway on 127.0.0.1 here -> port in the Pod. */
+  /** Port of a gateway on 127.0.0.1 -> port in the Pod. */
   ports: Map<number, number>;
-  /** One new port-forward to the control port. Rejects with a DevloopError whose message is the cause. */
+  /**
+   * Connects to the relay program, whatever the path: the API server's proxy or a port-forward. Rejects with a DevloopError whose
+   * message is the cause.
+   */
   dial: Dial;
   keys: RelayKeys;
   emit: Emit;
-  /** Ends the opening; later, what would be told or begun anew. What stands then stands until the route is disposed. */
+  /** Interrupts the opening. Aborted later, it silences the events, and a Pod that is lost is not dialled again; an existing connection stays. */
   signal: AbortSignal;
 }
 
-/** The route over a relay Pod that runs our program. Resolves when the Pod listens for the Service and carries here. */
+/** The route through a relay Pod. Resolves when the Pod listens on the ports of the Service, connected to the gateways. */
 export async function relayRoute(options: RelayOptions): Promise<Route> {
   const relay = new Relay(options);
   try {
-    await relay.first();
+    await relay.opened();
   } catch (error) {
-    await relay.end();
+    await relay.close();
     throw error;
   }
   return {
     name: 'relay',
     get via() {
-      return podOf(options);
+      return nameOf(options.pod);
     },
     target: { pods: options.pods },
     portFor: (gatewayPort) => {
       const port = options.ports.get(gatewayPort);
-      if (port === undefined) throw new Error(`the relay does not carry to port ${gatewayPort}`);
+      if (port === undefined) throw new Error(`the relay has no port for gateway port ${gatewayPort}`);
       return port;
     },
     onReconnected: (listener) => void relay.onReconnected.push(listener),
     explain: async () => relay.explanation(),
-    [Symbol.asyncDispose]: () => relay.end(),
+    [Symbol.asyncDispose]: () => relay.close(),
   };
 }
 
 class Relay {
   readonly onReconnected: (() => void)[] = [];
   #options: RelayOptions;
-  #stop = new AbortController();
-  #health: Health;
-  #firstStand = Promise.withResolvers<void>();
-  /** The program listens for the Service, or did before the connection broke. */
-  #serves = false;
-  #stoodBefore = false;
-  /** What went wrong last, while the route does not stand. */
+  #closing = new AbortController();
+  #outage: Outage;
+  #opened = Promise.withResolvers<void>();
+  #wasOpened = false;
+  /** In the current stream, the program has begun to listen on the ports of the Service. */
+  #listens = false;
+  /** The latest failure; undefined while the route is connected. */
   #failure: unknown;
   #run: Promise<void>;
 
   constructor(options: RelayOptions) {
     this.#options = options;
-    this.#health = new Health(
-      () => podOf(options),
+    this.#outage = new Outage(
+      () => nameOf(options.pod),
       (event) => this.#leaving || options.emit(event),
-      () => this.#mended(),
+      () => this.#reconnected(),
     );
-    this.#run = this.#sessions(this.#stop.signal);
+    this.#run = this.#keepStream(this.#closing.signal);
   }
 
-  /** Waits until the route stands for the first time. */
-  async first(): Promise<void> {
+  /** Waits for the first connection. */
+  async opened(): Promise<void> {
     const { signal } = this.#options;
     const gaveUp = Promise.withResolvers<never>();
     const aborted = (): void => gaveUp.reject(signal.reason);
-    const timer = setTimeout(() => gaveUp.reject(this.#failed()), FIRST_LIMIT);
+    const timer = setTimeout(() => gaveUp.reject(this.#notOpened()), FIRST_LIMIT_MS);
     signal.addEventListener('abort', aborted);
     try {
       signal.throwIfAborted();
-      await Promise.race([this.#firstStand.promise, gaveUp.promise]);
+      await Promise.race([this.#opened.promise, gaveUp.promise]);
     } finally {
       clearTimeout(timer);
       signal.removeEventListener('abort', aborted);
@@ -96,107 +98,104 @@ class Relay {
 
   explanation(): Explanation | undefined {
     if (this.#failure === undefined) return undefined;
-    const cause = `${podOf(this.#options)} is not connected: ${messageOf(this.#failure)}`;
-    return { cause, hint: this.#cure() };
+    const cause = `${nameOf(this.#options.pod)} is not connected: ${messageOf(this.#failure)}`;
+    return { cause, hint: this.#hint() };
   }
 
-  async end(): Promise<void> {
-    this.#stop.abort();
+  async close(): Promise<void> {
+    this.#closing.abort();
     await this.#run;
-    this.#health.dispose();
+    this.#outage.dispose();
   }
 
-  /** Who ends the session does not want to hear that its relay goes, but the last reviews still have to get through. */
+  /** At the end of a session nobody needs to know that the relay goes, but the last reviews still have to pass. */
   get #leaving(): boolean {
-    return this.#options.signal.aborted || this.#stop.signal.aborted;
+    return this.#options.signal.aborted || this.#closing.signal.aborted;
   }
 
-  /** One session after the other: a program that was replaced knows nothing of the one before. */
-  async #sessions(signal: AbortSignal): Promise<void> {
+  /** One stream after the other, since a program that replaces another does not know its stream. */
+  async #keepStream(signal: AbortSignal): Promise<void> {
     let failures = 0;
     while (!signal.aborted) {
-      const ended = await this.#session(signal);
-      failures = this.#serves ? 0 : failures + 1;
-      this.#serves = false;
+      const reason = await this.#runStream(signal);
+      failures = this.#listens ? 0 : failures + 1;
+      this.#listens = false;
       if (this.#leaving) return;
       this.#lost(
-        ended === 'replaced'
-          ? 'another client took the relay over'
-          : 'the relay program was replaced or ended',
+        reason === 'replaced'
+          ? 'another client has taken over the relay'
+          : 'the relay program ended or was replaced',
       );
-      if (ended === 'replaced') return;
-      await sleep(redialDelay(failures + 1, Math.random()), undefined, { signal }).catch(() => {});
+      if (reason === 'replaced') return;
+      await sleep(redialPauseMs(failures + 1), signal);
     }
   }
 
-  /** From the first dial until the stream is over; says how the other end ended it, if it did. */
-  async #session(signal: AbortSignal): Promise<ByeReason | undefined> {
+  /** From the first dial until the stream ends; resolves with the program's reason, if the program ended it. */
+  async #runStream(signal: AbortSignal): Promise<ByeReason | undefined> {
     const { dial, keys, ports } = this.#options;
     const stream = new ResumableStream(randomBytes(TOKEN_BYTES));
-    const leave = (): void => stream.leave('ended');
-    signal.addEventListener('abort', leave, { once: true });
-    const watch = {
-      onAttached: () => this.#stands(),
-      onCut: (cause: string) => this.#broken(new Error(cause)),
-      onFailed: (error: unknown) => this.#broken(error),
+    const end = (): void => stream.end('ended');
+    signal.addEventListener('abort', end, { once: true });
+    const events = {
+      onAttached: () => this.#connected(),
+      onCut: (cause: string) => this.#cut(new Error(cause)),
+      onFailed: (error: unknown) => this.#cut(error),
     };
-    const way = { dial, identity: identity(keys.client.private, keys.program.public) };
-    const over = keepConnected(stream, way, watch, signal);
+    const access = { dial, identity: identity(keys.client.private, keys.program.public) };
+    const over = keepConnected(stream, access, events, signal);
     try {
       await carryToGateways(stream, ports);
-      this.#serves = true;
-      if (stream.attached) this.#stands();
+      this.#listens = true;
+      if (stream.attached) this.#connected();
     } catch (error) {
       this.#failure ??= error;
-      stream.leave('ended');
+      stream.end('ended');
     }
     await over;
-    signal.removeEventListener('abort', leave);
-    return stream.ended;
+    signal.removeEventListener('abort', end);
+    return stream.peerReason;
   }
 
-  #stands(): void {
-    if (!this.#serves) return;
+  #connected(): void {
+    if (!this.#listens) return;
     this.#failure = undefined;
-    this.#stoodBefore = true;
-    this.#health.standing();
-    this.#firstStand.resolve();
+    this.#wasOpened = true;
+    this.#outage.over();
+    this.#opened.resolve();
   }
 
-  #mended(): void {
+  #reconnected(): void {
     if (this.#leaving) return;
     for (const listener of this.onReconnected) listener();
   }
 
-  #broken(error: unknown): void {
+  #cut(error: unknown): void {
     this.#failure = error;
-    if (this.#stoodBefore) this.#health.broken(messageOf(error));
+    if (this.#wasOpened) this.#outage.cut(messageOf(error));
   }
 
   #lost(cause: string): void {
     this.#failure ??= new Error(cause);
-    if (this.#stoodBefore) this.#health.lost(cause);
+    if (this.#wasOpened) this.#outage.lost(cause);
   }
 
-  #failed(): DevloopError {
-    const cause = this.#failure === undefined ? 'it does not answer' : messageOf(this.#failure);
-    return new DevloopError(
-      'relay.failed',
-      `${podOf(this.#options)} cannot carry connections here: ${cause}`,
-      {
-        hint: this.#cure(),
-        cause: this.#failure,
-      },
-    );
+  #notOpened(): DevloopError {
+    const { pod } = this.#options;
+    const cause = this.#failure === undefined ? 'no answer' : messageOf(this.#failure);
+    return new DevloopError('relay.failed', `${nameOf(pod)} cannot be connected to this machine: ${cause}`, {
+      hint: this.#hint(),
+      cause: this.#failure,
+    });
   }
 
-  #cure(): string {
+  #hint(): string {
     if (this.#failure instanceof DevloopError && this.#failure.hint !== undefined) return this.#failure.hint;
     const { namespace, name } = this.#options.pod;
-    return `What the relay says: kubectl logs --namespace ${namespace} ${name}`;
+    return `See the log of the relay: kubectl logs --namespace ${namespace} ${name}`;
   }
 }
 
-function podOf({ pod: { namespace, name } }: RelayOptions): string {
+function nameOf({ namespace, name }: RelayOptions['pod']): string {
   return `Pod ${namespace}/${name}`;
 }

@@ -8,7 +8,7 @@ import { networkPolicyNotices } from '../../cluster/relay/network-policies.ts';
 import { keepRelay, type Relay } from '../../cluster/relay/watch.ts';
 import { removeRelays } from '../../cluster/takeover/restore.ts';
 import type { TargetService } from '../../operator/target.ts';
-import { PROTOCOL, relayConfig } from '../../route/relay/config.ts';
+import { PROTOCOL, relayConfig } from '../../route/relay/wire/config.ts';
 import type { Route } from '../../route/route.ts';
 import { type Gateways, startGateways } from './gateways.ts';
 import { notReached } from './not-reached.ts';
@@ -65,7 +65,7 @@ async function openIn(
   stack: AsyncDisposableStack,
 ): Promise<Route> {
   const { api, sessionId, target, settings, emit, signal } = routing;
-  const { makeRelayKeys } = await import('../../route/relay/keys.ts');
+  const { makeRelayKeys } = await import('../../route/relay/wire/keys.ts');
   const { relayRoute } = await import('../../route/relay/relay.ts');
   const keys = makeRelayKeys();
   // Where the session's end was here before, there is nothing left to do.

@@ -8,9 +8,9 @@ import { loadKubeconfig } from '../../../src/cluster/api/kubeconfig.ts';
 import { RELAY_IMAGE } from '../../../src/cluster/relay/manifest.ts';
 import { keepRelay } from '../../../src/cluster/relay/watch.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
-import { PROTOCOL, relayConfig } from '../../../src/route/relay/config.ts';
-import { makeRelayKeys } from '../../../src/route/relay/keys.ts';
 import { relayRoute } from '../../../src/route/relay/relay.ts';
+import { PROTOCOL, relayConfig } from '../../../src/route/relay/wire/config.ts';
+import { makeRelayKeys } from '../../../src/route/relay/wire/keys.ts';
 
 const [CONTROL_PORT, PROXY_PORT] = [17_717, 17_718];
 

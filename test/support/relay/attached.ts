@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { Control } from '../../../src/route/relay/control.ts';
-import { connect, type Way } from '../../../src/route/relay/dial.ts';
-import { TOKEN_BYTES } from '../../../src/route/relay/frames.ts';
-import { makeRelayKeys } from '../../../src/route/relay/keys.ts';
-import { PACE, ResumableStream } from '../../../src/route/relay/resumable.ts';
+import { type Access, connect } from '../../../src/route/relay/dial.ts';
+import { Control } from '../../../src/route/relay/pod/control.ts';
+import { TOKEN_BYTES } from '../../../src/route/relay/wire/frames.ts';
+import { makeRelayKeys } from '../../../src/route/relay/wire/keys.ts';
+import { PACE, ResumableStream } from '../../../src/route/relay/wire/resumable.ts';
 import { type Faults, faultyPair } from './faulty-pair.ts';
 import { identities } from './program.ts';
 
@@ -15,12 +15,12 @@ export function newStream(token: Buffer = randomBytes(TOKEN_BYTES)): ResumableSt
   return new ResumableStream(token);
 }
 
-/** The program's end. */
+/** The Pod's end. */
 export function controlOf(begin: (stream: ResumableStream) => void, pace = PACE): Control {
   return new Control({ pace, identity: program, begin, onPresence() {} });
 }
 
-export function wayTo(control: Control, faults: Faults): Way {
+export function accessTo(control: Control, faults: Faults): Access {
   return {
     identity: client,
     async dial() {
@@ -31,10 +31,10 @@ export function wayTo(control: Control, faults: Faults): Way {
   };
 }
 
-/** Both ends of a stream, in this process: ours and the program's. */
+/** Both ends of a stream, in this process: the client's and the program's. */
 export async function attached(faults = whole): Promise<{ near: ResumableStream; far: ResumableStream }> {
   const near = newStream();
   const begun = Promise.withResolvers<ResumableStream>();
-  await connect(near, wayTo(controlOf(begun.resolve), faults), true, NEVER);
+  await connect(near, accessTo(controlOf(begun.resolve), faults), true, NEVER);
   return { near, far: await begun.promise };
 }

@@ -3,17 +3,17 @@ import { connect, createServer, type Socket } from 'node:net';
 
 export interface Cutter extends AsyncDisposable {
   readonly port: number;
-  /** Connections that were made through it. */
+  /** Number of connections made through it. */
   readonly count: number;
-  /** Breaks what is open: with a reset, or with an end in the middle. */
+  /** Breaks the open connections: with a reset, or with an end. */
   cut(how: 'reset' | 'end'): void;
-  /** Swallows everything from now on, and lets nothing be noticed; false ends that. */
+  /** While on, drops all bytes without closing anything. */
   blackHole(on: boolean): void;
-  /** Refuses new connections. */
+  /** While on, refuses new connections. */
   refuse(on: boolean): void;
 }
 
-/** Stands between this machine and the control port, or the API server, and breaks the connections as load balancers do. */
+/** A TCP proxy in front of the control port or the API server that breaks connections, as load balancers do. */
 export async function startCutter(target: number, host = '127.0.0.1'): Promise<Cutter> {
   const open = new Set<Socket>();
   let count = 0;

@@ -1,13 +1,13 @@
 import { Duplex } from 'node:stream';
 
 export interface Faults {
-  /** Sizes of the pieces that bytes arrive in, over and over. */
+  /** Sizes of the pieces in which bytes arrive, repeatedly. */
   pieces: number[];
-  /** Both directions together carry so many bytes, and then the connection breaks. */
+  /** The connection breaks after this many bytes in both directions together. */
   cutAfter: number;
 }
 
-/** Two ends of one connection in memory, which tears what is written into pieces and breaks when told. */
+/** Both ends of a connection in memory, which splits what is written into pieces and breaks as planned. */
 export function faultyPair(faults: Faults): [Duplex, Duplex] {
   let carried = 0;
   let turn = 0;
@@ -37,7 +37,7 @@ export function faultyPair(faults: Faults): [Duplex, Duplex] {
       rest = rest.subarray(piece.length);
       const room = faults.cutAfter - carried;
       carried += piece.length;
-      // Copied: what is in flight is not changed by what the sender does to its buffer.
+      // Copied, so that bytes in flight do not change with the sender's buffer.
       if (!ends[other].destroyed) ends[other].push(Buffer.from(piece.subarray(0, Math.max(0, room))));
       if (carried >= faults.cutAfter) {
         await new Promise(setImmediate);

@@ -5,10 +5,15 @@ import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
-import { relayConfig } from '../../../src/route/relay/config.ts';
-import { type Identity, identity, makeRelayKeys, type RelayKeys } from '../../../src/route/relay/keys.ts';
+import { relayConfig } from '../../../src/route/relay/wire/config.ts';
+import {
+  type Identity,
+  identity,
+  makeRelayKeys,
+  type RelayKeys,
+} from '../../../src/route/relay/wire/keys.ts';
 
-const SOURCE = join(import.meta.dirname, '../../../src/route/relay/program.ts');
+const SOURCE = join(import.meta.dirname, '../../../src/route/relay/pod/program.ts');
 
 export interface RelayProgram extends AsyncDisposable {
   readonly child: ChildProcess;
@@ -18,7 +23,7 @@ export interface RelayProgram extends AsyncDisposable {
   readonly proxyPort: number;
   /** The port that stands for the webhook Service's target port. */
   readonly port: number;
-  /** Everything that it printed. */
+  /** Everything that it has printed. */
   output(): string;
   /** Resolves with the exit code. */
   readonly ended: Promise<number | null>;
@@ -31,11 +36,11 @@ export interface RelayProgramOptions {
   controlPort?: number;
   port?: number;
   heartbeatSeconds?: number;
-  /** How to run it; the sources, unless a bundle is tried. */
+  /** How to run it; from the sources by default. */
   command?: string[];
 }
 
-/** Runs the real relay program, and waits until its control port listens. */
+/** Runs the real relay program, and waits until it listens for its client. */
 export async function startRelayProgram(options: RelayProgramOptions = {}): Promise<RelayProgram> {
   const keys = options.keys ?? makeRelayKeys();
   const controlPort = options.controlPort ?? (await freePort());
@@ -54,7 +59,7 @@ export async function startRelayProgram(options: RelayProgramOptions = {}): Prom
   const listening = new Promise<void>((resolve, reject) => {
     const read = (chunk: Buffer): void => {
       output += chunk;
-      if (output.includes('listens for its client')) resolve();
+      if (output.includes('waiting for the client')) resolve();
     };
     child.stdout.on('data', read);
     child.stderr.on('data', read);
@@ -79,7 +84,7 @@ export async function startRelayProgram(options: RelayProgramOptions = {}): Prom
   };
 }
 
-/** The two ends that belong together. */
+/** The identities of the two ends. */
 export function identities(keys: RelayKeys): { client: Identity; program: Identity } {
   return {
     client: identity(keys.client.private, keys.program.public),
@@ -93,7 +98,7 @@ export async function dialTcp(port: number, host = '127.0.0.1'): Promise<Duplex>
   return socket;
 }
 
-/** A port that nobody else gets meanwhile: below those that the kernel hands out for outgoing connections. */
+/** A free port below the range that the kernel uses for outgoing connections, so that it stays free. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = 20_000 + Math.floor(Math.random() * 12_000);

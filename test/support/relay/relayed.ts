@@ -15,7 +15,7 @@ export interface Relayed extends AsyncDisposable {
   call(): Promise<Socket>;
 }
 
-/** A gateway's listener, the real relay program, and the route between them, over a connection that can be cut. */
+/** The real relay program, and a route from it to the gateway over a connection that can be cut. */
 export async function startRelayed(
   gateway: Server,
   options: RelayProgramOptions & { signal?: AbortSignal } = {},
@@ -52,7 +52,7 @@ export async function callPort(port: number): Promise<Socket> {
   return socket.on('error', () => {});
 }
 
-/** Says something and takes the answer; ends the connection then, unless it is to stay open. */
+/** Sends a text and returns the answer; then ends the connection, unless it is to stay open. */
 export async function echo(socket: Socket, words: string, then: 'open' | 'end' = 'end'): Promise<string> {
   socket.write(words);
   const [answer] = await once(socket, 'data');
@@ -64,7 +64,7 @@ export interface TestGateway extends Server {
   readonly open: ReadonlySet<Socket>;
 }
 
-/** Listens as a gateway does, on any free port of 127.0.0.1; ends with what it has open. */
+/** Listens on any free port of 127.0.0.1, like a gateway. Disposing closes its connections too. */
 export async function listenAsGateway(serve: (socket: Socket) => void): Promise<TestGateway> {
   const open = new Set<Socket>();
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {

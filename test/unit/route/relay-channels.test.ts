@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { type Channel, WINDOW } from '../../../src/route/relay/channel.ts';
-import { encodeChannel } from '../../../src/route/relay/channel-frames.ts';
-import { Channels } from '../../../src/route/relay/channels.ts';
+import { type Channel, WINDOW } from '../../../src/route/relay/wire/channel.ts';
+import { encodeChannel } from '../../../src/route/relay/wire/channel-frames.ts';
+import { Channels } from '../../../src/route/relay/wire/channels.ts';
 import { attached } from '../../support/relay/attached.ts';
 
-/** What one end of a channel did and heard. */
+/** What one end of a channel sent and received. */
 class End {
   sent: Buffer[] = [];
-  heard: Buffer[] = [];
+  received: Buffer[] = [];
   ends = 0;
   resets = 0;
   readonly channel: Channel;
@@ -17,28 +17,28 @@ class End {
   constructor(channel: Channel) {
     this.channel = channel;
     channel.onBytes = (bytes) => {
-      this.heard.push(Buffer.from(bytes));
-      channel.passedOn(0);
+      this.received.push(Buffer.from(bytes));
+      channel.consumed(0);
     };
     channel.onEnd = () => (this.ends += 1);
     channel.onReset = () => (this.resets += 1);
   }
 
-  say(size: number): void {
+  send(size: number): void {
     const bytes = randomBytes(size);
     this.sent.push(bytes);
     this.channel.write(bytes);
   }
 
   get all(): Buffer {
-    return Buffer.concat(this.heard);
+    return Buffer.concat(this.received);
   }
 }
 
 const ENDS = ['in order', 'reset here', 'reset there'] as const;
 type Ending = (typeof ENDS)[number];
 
-/** Both ends of one channel, and what is to happen to it. */
+/** Both ends of one channel, and what happens to it. */
 interface Conversation {
   up: number[];
   down: number[];
@@ -48,21 +48,21 @@ interface Conversation {
 }
 
 function converse({ up, down, ending, here, there }: Conversation): void {
-  for (const size of up) there.say(size);
-  for (const size of down) here.say(size);
+  for (const size of up) there.send(size);
+  for (const size of down) here.send(size);
   if (ending === 'reset here') here.channel.reset();
   else if (ending === 'reset there') there.channel.reset();
   else for (const one of [here, there]) one.channel.end();
 }
 
-/** What each end is told at last: `[ends, resets]`. Who resets is told nothing. */
-const TOLD: Record<Ending, { here: number[]; there: number[] }> = {
+/** What each end has seen at last: `[ends, resets]`. The end that resets sees nothing. */
+const SEEN: Record<Ending, { here: number[]; there: number[] }> = {
   'in order': { here: [1, 0], there: [1, 0] },
   'reset here': { here: [0, 0], there: [0, 1] },
   'reset there': { here: [0, 1], there: [0, 0] },
 };
 
-function told({ here, there }: Conversation): { here: number[]; there: number[] } {
+function seen({ here, there }: Conversation): { here: number[]; there: number[] } {
   return { here: [here.ends, here.resets], there: [there.ends, there.resets] };
 }
 
@@ -86,7 +86,7 @@ async function opened(count: number) {
   return { near, far, here, there, ports, program };
 }
 
-it('carries what is said on many channels, each to its end, and tells how it ended', async () => {
+it('carries the bytes of many channels, and how each of them ended', async () => {
   const words = fc.array(fc.integer({ min: 1, max: 3000 }), { maxLength: 6 });
   const script = fc.record({ up: words, down: words, ending: fc.constantFrom(...ENDS) });
   await fc.assert(
@@ -95,40 +95,40 @@ it('carries what is said on many channels, each to its end, and tells how it end
       expect(ports).toEqual(scripts.map((_, index) => 9443 + index));
       const all = scripts.map((one, index) => ({ ...one, here: here[index]!, there: there[index]! }));
       for (const one of all) converse(one);
-      await expect.poll(() => all.map(told)).toEqual(all.map(({ ending }) => TOLD[ending]));
+      await expect.poll(() => all.map(seen)).toEqual(all.map(({ ending }) => SEEN[ending]));
       for (const one of all) expect(one.ending !== 'in order' || isWhole(one)).toBe(true);
-      near.leave('ended');
-      expect(all.map(told)).toEqual(all.map(({ ending }) => TOLD[ending]));
+      near.end('ended');
+      expect(all.map(seen)).toEqual(all.map(({ ending }) => SEEN[ending]));
     }),
     { numRuns: 40 },
   );
 });
 
-it('hears no more of a channel that was broken off, and says no more on it', async () => {
+it('sends and receives nothing more on a channel that was reset', async () => {
   const { near, here, there } = await opened(1);
   here[0]!.channel.reset();
-  there[0]!.say(10);
+  there[0]!.send(10);
   await expect.poll(() => there[0]!.resets).toBe(1);
   for (const one of [here[0]!.channel, there[0]!.channel]) {
     expect(one.write(Buffer.from('late'))).toBe(true);
     one.end();
     one.reset();
-    one.passedOn(0);
+    one.consumed(0);
   }
   await new Promise(setImmediate);
-  expect(here[0]).toMatchObject({ heard: [], ends: 0, resets: 0 });
-  expect(there[0]).toMatchObject({ heard: [], ends: 0, resets: 1 });
-  near.leave('ended');
+  expect(here[0]).toMatchObject({ received: [], ends: 0, resets: 0 });
+  expect(there[0]).toMatchObject({ received: [], ends: 0, resets: 1 });
+  near.end('ended');
 });
 
-it('lets one end say as much as fits the window, and more once it was passed on; others do not wait', async () => {
+it('lets one end send a window of bytes, and more once they are consumed; other channels do not wait', async () => {
   const { near, here, there } = await opened(2);
   const [slow, quick] = there as [End, End];
   const reader = here[0]!.channel;
   let arrived = 0;
   reader.onBytes = (bytes) => {
     arrived += bytes.length;
-    reader.passedOn(arrived);
+    reader.consumed(arrived);
   };
   let rooms = 0;
   slow.channel.onRoom = () => (rooms += 1);
@@ -138,16 +138,16 @@ it('lets one end say as much as fits the window, and more once it was passed on;
   for (; room; sent += chunk.length) room = slow.channel.write(chunk);
   expect(sent).toBe(WINDOW);
   await expect.poll(() => arrived).toBe(WINDOW);
-  quick.say(100);
+  quick.send(100);
   await expect.poll(() => here[1]!.all.length).toBe(100);
   expect(rooms).toBe(0);
-  reader.passedOn(0);
+  reader.consumed(0);
   await expect.poll(() => rooms).toBe(1);
   expect(slow.channel.write(Buffer.from('more'))).toBe(true);
-  near.leave('ended');
+  near.end('ended');
 });
 
-it('lets all wait where the stream holds too much, and go on when it does not', async () => {
+it('makes all channels wait while the stream is full', async () => {
   const { near, far } = await attached({ pieces: [1_000_000], cutAfter: 1_000_000 });
   const there = new Channels(far);
   const many = Array.from({ length: 20 }, () => there.open(9443));
@@ -158,37 +158,37 @@ it('lets all wait where the stream holds too much, and go on when it does not', 
     many[written % many.length]!.write(Buffer.alloc(64 * 1024));
     written += 1;
   }
-  // Each of them has some of its window left.
+  // Each channel has some of its window left.
   expect(written).toBeLessThan((many.length * WINDOW) / (64 * 1024));
   expect(many.map((channel) => channel.write(Buffer.from('x')))).toEqual(many.map(() => false));
-  near.leave('ended');
-  far.leave('ended');
+  near.end('ended');
+  far.end('ended');
 });
 
-it('breaks off what is open when the stream ends, at both ends, once', async () => {
+it('resets the open channels when the stream ends, at both ends, once', async () => {
   const { near, here, there } = await opened(3);
   for (const side of [here, there]) side[0]!.channel.end();
   await expect.poll(() => here[0]!.ends + there[0]!.ends).toBe(2);
-  near.leave('ended');
+  near.end('ended');
   await expect.poll(() => there.map(({ resets }) => resets)).toEqual([0, 1, 1]);
   expect(here.map(({ resets }) => resets)).toEqual([0, 1, 1]);
 });
 
-it('ends a stream that says what cannot be: it would come again after every cut', async () => {
+it('ends a stream with a malformed frame, which would be repeated after every cut', async () => {
   const { near, far } = await opened(1);
   far.write(Buffer.from('GET / HTTP/1.1\r\n\r\n'));
   await expect.poll(() => near.over.aborted).toBe(true);
-  await expect.poll(() => far.ended).toBe('ended');
+  await expect.poll(() => far.peerReason).toBe('ended');
 });
 
-it('does not hear of channels that it does not know', async () => {
+it('ignores frames of unknown channels', async () => {
   const { near, far, here, there } = await opened(1);
   for (const type of ['end', 'reset'] as const) {
     for (const piece of encodeChannel({ type, channel: 77 })) far.write(piece);
   }
   for (const piece of encodeChannel({ type: 'data', channel: 78, bytes: Buffer.from('?') })) far.write(piece);
-  there[0]!.say(5);
+  there[0]!.send(5);
   await expect.poll(() => here[0]!.all.length).toBe(5);
   expect(near.over.aborted).toBe(false);
-  near.leave('ended');
+  near.end('ended');
 });

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { expect, it } from 'vitest';
 import { callPort, listenAsGateway, startRelayed } from '../../support/relay/relayed.ts';
 
-it('carries half-closes both ways: an end is no end of the answer', async () => {
+it('carries a half-close in both directions', async () => {
   await using gateway = await listenAsGateway((socket) => {
     socket.on('end', () => socket.end('all of the answer'));
     socket.resume();
@@ -53,7 +53,7 @@ it('carries a reset of the gateway to the caller, in the middle of an answer too
   expect((await once(caller, 'error'))[0]).toMatchObject({ code: 'ECONNRESET' });
 });
 
-it('resets a caller whose half-open connection the gateway gives up', async () => {
+it('carries a reset of the gateway to a caller that is half closed', async () => {
   await using gateway = await listenAsGateway((socket) => {
     socket.end('the answer');
     socket.once('data', () => socket.once('data', () => socket.resetAndDestroy()));
@@ -63,12 +63,12 @@ it('resets a caller whose half-open connection the gateway gives up', async () =
   caller.write('a');
   expect(await text(caller)).toBe('the answer');
   const failed = once(caller, 'error');
-  // A reset behind an end is noticed, as everywhere in TCP, by who writes.
+  // As always in TCP, a reset after an end is only seen by a side that writes.
   await expect.poll(() => caller.destroyed || caller.write('more') === undefined).toBe(true);
   expect((await failed)[0]).toMatchObject({ code: expect.stringMatching(/ECONNRESET|EPIPE/) });
 });
 
-it('resets the caller where no gateway listens', async () => {
+it('resets the caller when no gateway listens', async () => {
   const gateway = await listenAsGateway(() => {});
   await using relayed = await startRelayed(gateway);
   await gateway[Symbol.asyncDispose]();
@@ -77,7 +77,7 @@ it('resets the caller where no gateway listens', async () => {
   expect((await once(caller, 'error'))[0]).toMatchObject({ code: 'ECONNRESET' });
 });
 
-it('does not carry what only looks whether the port is open', async () => {
+it('does not carry readiness probes', async () => {
   let arrived = 0;
   await using gateway = await listenAsGateway((socket) => {
     arrived += 1;
@@ -89,7 +89,7 @@ it('does not carry what only looks whether the port is open', async () => {
     prober.resume().end();
     await closed(prober);
   }
-  // Nor are the channels that wait for the next caller.
+  // Later callers are not affected.
   for (const times of [1, 2]) {
     const caller = await relayed.call();
     caller.end('echo');
@@ -98,7 +98,7 @@ it('does not carry what only looks whether the port is open', async () => {
   }
 });
 
-it('holds back who sends more than the other side reads', async () => {
+it('stops a sender whose bytes are not read', async () => {
   const arrived = Promise.withResolvers<Socket>();
   await using gateway = await listenAsGateway((socket) => arrived.resolve(socket.pause()));
   await using relayed = await startRelayed(gateway);
@@ -109,7 +109,7 @@ it('holds back who sends more than the other side reads', async () => {
   for (let at = 0; at < total; at += chunk.length) caller.write(chunk, () => (taken += chunk.length));
   caller.end();
   const reader = await arrived.promise;
-  // What is under way fits windows and kernel buffers; then nothing more is taken, as nobody reads.
+  // Windows and kernel buffers fill up; then nothing more is accepted, because nobody reads.
   await expect.poll(() => stands(() => taken), { timeout: 10_000 }).toBe(true);
   expect(taken).toBeLessThan(total / 2);
   let read = 0;
@@ -118,7 +118,7 @@ it('holds back who sends more than the other side reads', async () => {
   reader.end();
 });
 
-it('lets callers wait while the way here is cut, and serves them then', async () => {
+it('makes callers wait while the connection is cut, and serves them after it is back', async () => {
   await using gateway = await listenAsGateway((socket) => socket.pipe(socket));
   await using relayed = await startRelayed(gateway);
   relayed.cutter.refuse(true);
@@ -129,7 +129,7 @@ it('lets callers wait while the way here is cut, and serves them then', async ()
   expect(await Promise.all(callers.map(text))).toEqual(callers.map(() => 'patience'));
 });
 
-/** Everything that comes until the end. */
+/** Everything received until the end. */
 async function text(socket: Socket): Promise<string> {
   let all = '';
   socket.on('data', (chunk) => (all += chunk));
@@ -141,7 +141,7 @@ async function closed(socket: Socket): Promise<void> {
   if (!socket.closed) await once(socket, 'close');
 }
 
-/** Has it not changed for a while? */
+/** Whether it has not changed for a while. */
 async function stands(value: () => number): Promise<boolean> {
   const before = value();
   await new Promise((resolve) => setTimeout(resolve, 200));

@@ -8,7 +8,7 @@ import { startRelayed } from '../../support/relay/relayed.ts';
 const CLIENTS = 16;
 const CUTS = 50;
 
-it(`loses nothing of ${CLIENTS} clients in ${CUTS} cuts`, { timeout: 60_000 }, async () => {
+it(`loses no request of ${CLIENTS} clients in ${CUTS} cuts`, { timeout: 60_000 }, async () => {
   await using gateway = await hashServer();
   await using relayed = await startRelayed(gateway.server);
   const done = new AbortController();
@@ -20,7 +20,7 @@ it(`loses nothing of ${CLIENTS} clients in ${CUTS} cuts`, { timeout: 60_000 }, a
     await sleep(Math.random() * 60);
     const before = relayed.cutter.count;
     relayed.cutter.cut(cut % 2 === 0 ? 'reset' : 'end');
-    // Where cuts fell into handshakes, the next dial is up to 5 s away.
+    // After a cut in a handshake the next dial may be up to 5 s away.
     await expect.poll(() => relayed.cutter.count, { interval: 5, timeout: 10_000 }).toBeGreaterThan(before);
   }
   done.abort();
@@ -30,7 +30,7 @@ it(`loses nothing of ${CLIENTS} clients in ${CUTS} cuts`, { timeout: 60_000 }, a
   expect(relayed.events.filter(({ type }) => type === 'route.lost')).toEqual([]);
 });
 
-/** Answers with the hash of what it was sent, and counts. */
+/** Answers each request with the hash of its body, and counts them. */
 async function hashServer() {
   let served = 0;
   const server: Server = createServer((asked, answer) => {
@@ -52,7 +52,7 @@ async function hashServer() {
   };
 }
 
-/** Asks until the signal; throws with the first wrong answer or broken connection. Resolves with how often it asked. */
+/** Sends requests until the signal; returns their number. Throws at the first wrong answer or broken connection. */
 async function askAgainAndAgain(port: number, keepAlive: boolean, signal: AbortSignal): Promise<number> {
   const agent = new Agent({ keepAlive, maxSockets: 1 });
   let count = 0;

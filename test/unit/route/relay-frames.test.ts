@@ -5,7 +5,7 @@ import {
   channelLimits,
   decodeChannel,
   encodeChannel,
-} from '../../../src/route/relay/channel-frames.ts';
+} from '../../../src/route/relay/wire/channel-frames.ts';
 import {
   decode,
   encode,
@@ -15,9 +15,9 @@ import {
   NONCE_BYTES,
   SIGNATURE_BYTES,
   TOKEN_BYTES,
-} from '../../../src/route/relay/frames.ts';
-import { BadFrame, FrameReader } from '../../../src/route/relay/framing.ts';
-import { Outbox, unseen } from '../../../src/route/relay/outbox.ts';
+} from '../../../src/route/relay/wire/frames.ts';
+import { BadFrame, FrameReader } from '../../../src/route/relay/wire/framing.ts';
+import { Outbox, unseen } from '../../../src/route/relay/wire/outbox.ts';
 
 const offset = fc.nat({ max: 2 ** 48 - 1 });
 const bytes = (options: { minLength: number; maxLength: number }) =>
@@ -66,7 +66,7 @@ const channelFrame: fc.Arbitrary<ChannelFrame> = fc.oneof(
 );
 const sizes = fc.array(fc.integer({ min: 1, max: 90 }), { minLength: 1 });
 
-it('reads the frames that were written, however the bytes are torn', () => {
+it('reads the frames that were written, however the bytes are split', () => {
   fc.assert(
     fc.property(fc.array(frame, { maxLength: 12 }), sizes, (frames, torn) => {
       expect(readTorn(Buffer.concat(frames.map(encode)), torn)).toEqual(frames);
@@ -74,7 +74,7 @@ it('reads the frames that were written, however the bytes are torn', () => {
   );
 });
 
-it('reads what is said of channels, however the bytes are torn', () => {
+it('reads the channel frames that were written, however the bytes are split', () => {
   fc.assert(
     fc.property(fc.array(channelFrame, { maxLength: 12 }), sizes, (frames, torn) => {
       const all = Buffer.concat(frames.flatMap(encodeChannel));
@@ -87,7 +87,7 @@ it('reads what is said of channels, however the bytes are torn', () => {
   );
 });
 
-it('refuses a length that no frame has before it takes the body', () => {
+it('refuses an impossible length before the body arrives', () => {
   const reader = new FrameReader(limits);
   const header = Buffer.from([4, 0xff, 0xff, 0xff]);
   expect(() => reader.read(header, () => {})).toThrow(BadFrame);
@@ -96,15 +96,15 @@ it('refuses a length that no frame has before it takes the body', () => {
   expect(readTorn(encode(largest), [70_000])).toEqual([largest]);
 });
 
-it('throws nothing but BadFrame at hostile bytes', () => {
+it('throws nothing but BadFrame for malformed bytes', () => {
   fc.assert(
-    fc.property(fc.uint8Array({ maxLength: 400 }), (hostile) => {
+    fc.property(fc.uint8Array({ maxLength: 400 }), (malformed) => {
       for (const [known, read] of [
         [limits, decode],
         [channelLimits, decodeChannel],
       ] as const) {
         try {
-          new FrameReader(known).read(Buffer.from(hostile), (kind, body) => void read(kind, body));
+          new FrameReader(known).read(Buffer.from(malformed), (kind, body) => void read(kind, body));
         } catch (error) {
           expect(error).toBeInstanceOf(BadFrame);
         }
@@ -114,7 +114,7 @@ it('throws nothing but BadFrame at hostile bytes', () => {
   );
 });
 
-it('holds in the outbox just what is not acknowledged', () => {
+it('the outbox holds exactly what is not acknowledged', () => {
   const step = fc.oneof(
     bytes({ minLength: 1, maxLength: 40 }).map((add) => ({ add })),
     fc.nat({ max: 60 }).map((acknowledge) => ({ acknowledge })),
@@ -144,7 +144,7 @@ it('holds in the outbox just what is not acknowledged', () => {
   );
 });
 
-it('takes only what is new of bytes that come again, and sees where some are missing', () => {
+it('takes only the new part of repeated bytes, and detects missing ones', () => {
   const sent = Buffer.from('abcdef');
   expect(unseen(10, 10, sent)?.toString()).toBe('abcdef');
   expect(unseen(12, 10, sent)?.toString()).toBe('cdef');

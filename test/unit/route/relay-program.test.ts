@@ -3,18 +3,18 @@ import { request } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { expect, it } from 'vitest';
 import { carryToGateways } from '../../../src/route/relay/carry.ts';
-import { PROTOCOL } from '../../../src/route/relay/config.ts';
 import { connect } from '../../../src/route/relay/dial.ts';
+import { relayRoute } from '../../../src/route/relay/relay.ts';
+import { PROTOCOL } from '../../../src/route/relay/wire/config.ts';
 import {
   encode,
   type Hello,
   NONCE_BYTES,
   SIGNATURE_BYTES,
   TOKEN_BYTES,
-} from '../../../src/route/relay/frames.ts';
-import { makeRelayKeys } from '../../../src/route/relay/keys.ts';
-import { relayRoute } from '../../../src/route/relay/relay.ts';
-import { ResumableStream } from '../../../src/route/relay/resumable.ts';
+} from '../../../src/route/relay/wire/frames.ts';
+import { makeRelayKeys } from '../../../src/route/relay/wire/keys.ts';
+import { ResumableStream } from '../../../src/route/relay/wire/resumable.ts';
 import type { Route } from '../../../src/route/route.ts';
 import { identities, type RelayProgram, startRelayProgram } from '../../support/relay/program.ts';
 import {
@@ -26,22 +26,22 @@ import {
   type TestGateway,
 } from '../../support/relay/relayed.ts';
 
-it('ends by itself, with code 0, when no client comes', async () => {
+it('exits with code 0 when no client connects', async () => {
   await using program = await startRelayProgram({ heartbeatSeconds: 0.2 });
   expect(await program.ended).toBe(0);
-  expect(program.output().trimEnd().split('\n').at(-1)).toBe('devloop relay: no client for 0.2 s; ends.');
+  expect(program.output().trimEnd().split('\n').at(-1)).toBe('devloop relay: stopped: no client for 0.2 s');
 });
 
-it('ends by itself when its client has gone, and not before', async () => {
+it('exits when its client has gone, and not before', async () => {
   await using gateway = await listenAsGateway((socket) => socket.pipe(socket));
   await using relayed = await startRelayed(gateway, { heartbeatSeconds: 2 });
   expect(await echo(await relayed.call(), 'here')).toBe('here');
   await relayed.route[Symbol.asyncDispose]();
   expect(await relayed.program.ended).toBe(0);
-  expect(relayed.program.output()).toContain('no client for 2 s; ends.');
+  expect(relayed.program.output()).toContain('no client for 2 s');
 });
 
-it('does not count strangers at its control port as clients', async () => {
+it('does not count unauthenticated connections as clients', async () => {
   await using program = await startRelayProgram({ heartbeatSeconds: 1 });
   const stranger = await program.dial();
   stranger.on('error', () => {});
@@ -49,7 +49,7 @@ it('does not count strangers at its control port as clients', async () => {
   expect(await program.ended).toBe(0);
 });
 
-it('listens for the Service only while there is somebody to carry to', async () => {
+it('listens for the Service only while a client is there', async () => {
   await using gateway = await listenAsGateway((socket) => socket.pipe(socket));
   await using program = await startRelayProgram();
   await expect(callPort(program.port)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
@@ -59,20 +59,20 @@ it('listens for the Service only while there is somebody to carry to', async () 
   await expect.poll(() => callPort(program.port).catch((error) => error.code)).toBe('ECONNREFUSED');
 });
 
-it('says why it cannot listen on a port, to the client and in its log', async () => {
+it('reports why it cannot listen on a port, to the client and in its log', async () => {
   await using gateway = await listenAsGateway(() => {});
   await using program = await startRelayProgram({ port: portOf(gateway) });
   const stream = new ResumableStream(Buffer.alloc(TOKEN_BYTES, 3));
-  const way = { dial: program.dial, identity: identities(program.keys).client };
+  const access = { dial: program.dial, identity: identities(program.keys).client };
   const asked = carryToGateways(stream, new Map([[1, program.port]]));
   asked.catch(() => {});
-  await connect(stream, way, true, new AbortController().signal);
+  await connect(stream, access, true, new AbortController().signal);
   await expect(asked).rejects.toThrow(`cannot listen on port ${program.port}: listen EADDRINUSE`);
   await expect.poll(program.output).toContain(`cannot listen on port ${program.port}: listen EADDRINUSE`);
-  stream.leave('ended');
+  stream.end('ended');
 });
 
-/** A devloop with the key, to a gateway of its own. */
+/** A client with the key, and a gateway of its own. */
 function routeTo(program: RelayProgram, gateway: TestGateway, dial = program.dial): Promise<Route> {
   return relayRoute({
     pod: { namespace: 'a', name: 'b' },
@@ -85,7 +85,7 @@ function routeTo(program: RelayProgram, gateway: TestGateway, dial = program.dia
   });
 }
 
-it('lets a client with the key take over from the one before, who is told so', async () => {
+it('lets another client with the key take over, and tells the previous one', async () => {
   await using gateway = await listenAsGateway((socket) => socket.pipe(socket));
   await using other = await listenAsGateway((socket) => socket.end('the other one'));
   await using relayed = await startRelayed(gateway);
@@ -99,7 +99,7 @@ it('lets a client with the key take over from the one before, who is told so', a
   expect(await relayed.route.explain()).toMatchObject({ cause: expect.stringContaining('another client') });
 });
 
-it('lets who takes over have the callers that came while the client before was cut off', async () => {
+it('gives the client that takes over the callers that arrived while the previous one was cut off', async () => {
   await using gateway = await listenAsGateway((socket) => socket.pipe(socket));
   await using other = await listenAsGateway((socket) => socket.end('the other one'));
   await using relayed = await startRelayed(gateway);
@@ -107,13 +107,13 @@ it('lets who takes over have the callers that came while the client before was c
   expect(await echo(await relayed.call(), 'the first')).toBe('the first');
   cutter.refuse(true);
   cutter.cut('reset');
-  await expect.poll(program.output).toContain('the client has gone');
+  await expect.poll(program.output).toContain('client disconnected');
   const answered = echo(await relayed.call(), 'who?');
   await using _second = await routeTo(program, other);
   expect(await answered).toBe('the other one');
 });
 
-it('takes nobody without the key, and lets nobody replace its client', async () => {
+it('refuses a client without the key, which cannot replace the real one', async () => {
   await using gateway = await listenAsGateway((socket) => socket.pipe(socket));
   await using relayed = await startRelayed(gateway);
   const strange = makeRelayKeys();
@@ -162,7 +162,7 @@ it('does not trust a program with another key', async () => {
   await expect(route).rejects.toThrow('enough');
 });
 
-it('is not harmed by hostile bytes, long lengths, silence, and half a hello', async () => {
+it('survives malformed bytes, long lengths, silence, and half a hello', async () => {
   await using gateway = await listenAsGateway((socket) => socket.pipe(socket));
   await using relayed = await startRelayed(gateway);
   const open = await relayed.call();
@@ -199,7 +199,7 @@ it('is not harmed by hostile bytes, long lengths, silence, and half a hello', as
   expect(relayed.events).toEqual([]);
 });
 
-it('carries as well over its proxy port, once HTTP is switched to it', async () => {
+it('carries connections over its proxy port, after an HTTP upgrade', async () => {
   await using gateway = await listenAsGateway((socket) => socket.pipe(socket));
   await using program = await startRelayProgram();
   const dial = async (): Promise<Duplex> => (await askProxyPort(program, PROTOCOL)) as Duplex;
@@ -207,13 +207,13 @@ it('carries as well over its proxy port, once HTTP is switched to it', async () 
   expect(await echo(await callPort(program.port), 'by proxy')).toBe('by proxy');
 });
 
-it('switches its proxy port to nothing else, and answers nothing else there', async () => {
+it('accepts no other protocol and no plain request on its proxy port', async () => {
   await using program = await startRelayProgram();
   expect(await askProxyPort(program, undefined)).toBe(426);
   await expect(askProxyPort(program, 'websocket')).rejects.toMatchObject({ code: 'ECONNRESET' });
 });
 
-/** What the API server's proxy does: resolves with the connection once it is switched, or with the status. */
+/** Like the API server's proxy. Resolves with the upgraded connection, or with the status. */
 async function askProxyPort(program: RelayProgram, protocol: string | undefined): Promise<Duplex | number> {
   const headers = protocol === undefined ? {} : { connection: 'Upgrade', upgrade: protocol };
   const asked = request({ host: '127.0.0.1', port: program.proxyPort, headers, agent: false });
@@ -250,7 +250,7 @@ it('on SIGTERM ends idle connections at once and busy ones after their answer', 
   expect(String((await once(busy, 'data'))[0])).toBe('the late answer');
   expect(await relayed.program.ended).toBe(0);
   expect(relayed.program.output().trimEnd().split('\n').at(-1)).toBe(
-    'devloop relay: asked to stop (SIGTERM); ends.',
+    'devloop relay: stopped: received SIGTERM',
   );
 });
 

@@ -3,16 +3,16 @@ import { queryObjects } from 'node:v8';
 import { expect, it } from 'vitest';
 import { DevloopError } from '../../../src/errors.ts';
 import { carryToGateways } from '../../../src/route/relay/carry.ts';
-import { Channel } from '../../../src/route/relay/channel.ts';
-import { TOKEN_BYTES } from '../../../src/route/relay/frames.ts';
-import { makeRelayKeys } from '../../../src/route/relay/keys.ts';
 import { relayRoute } from '../../../src/route/relay/relay.ts';
-import { ResumableStream } from '../../../src/route/relay/resumable.ts';
+import { Channel } from '../../../src/route/relay/wire/channel.ts';
+import { TOKEN_BYTES } from '../../../src/route/relay/wire/frames.ts';
+import { makeRelayKeys } from '../../../src/route/relay/wire/keys.ts';
+import { ResumableStream } from '../../../src/route/relay/wire/resumable.ts';
 import { holdings } from '../../support/holdings.ts';
 import { dialTcp, startRelayProgram } from '../../support/relay/program.ts';
 import { echo, listenAsGateway, portOf, startRelayed } from '../../support/relay/relayed.ts';
 
-it('gives up at the signal, and leaves no timer', async () => {
+it('stops at the signal, and leaves no timer', async () => {
   const keys = makeRelayKeys();
   const stop = new AbortController();
   const refused = new DevloopError('relay.failed', 'no such Pod', { hint: 'kubectl get pods' });
@@ -37,13 +37,13 @@ it('gives up at the signal, and leaves no timer', async () => {
   await expect.poll(route.held).toEqual([]);
 });
 
-it('does not wait for a stream that has ended before', async () => {
+it('does not wait for a stream that has ended already', async () => {
   const stream = new ResumableStream(Buffer.alloc(TOKEN_BYTES));
-  stream.leave('ended');
+  stream.end('ended');
   await expect(carryToGateways(stream, new Map([[1, 2]]))).rejects.toThrow('ended');
 });
 
-it('leaves neither timer nor connection when it is disposed of', async () => {
+it('leaves neither timer nor connection when it is disposed', async () => {
   await using gateway = await listenAsGateway((socket) => socket.pipe(socket));
   await using program = await startRelayProgram();
   using route = holdings(() =>
@@ -63,7 +63,7 @@ it('leaves neither timer nor connection when it is disposed of', async () => {
   await expect.poll(route.held).toEqual([]);
 });
 
-it('keeps nothing of connections that have ended', async () => {
+it('does not keep channels of connections that have ended', async () => {
   await using gateway = await listenAsGateway((socket) => socket.pipe(socket));
   await using relayed = await startRelayed(gateway);
   for (let count = 0; count < 60; count++) {

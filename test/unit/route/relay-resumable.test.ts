@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { Control } from '../../../src/route/relay/control.ts';
-import { connect, type Way } from '../../../src/route/relay/dial.ts';
+import { type Access, AnotherProgram, connect } from '../../../src/route/relay/dial.ts';
+import type { Control } from '../../../src/route/relay/pod/control.ts';
 import {
   decode,
   encode,
@@ -11,16 +11,23 @@ import {
   limits,
   NONCE_BYTES,
   TOKEN_BYTES,
-} from '../../../src/route/relay/frames.ts';
-import { FrameReader } from '../../../src/route/relay/framing.ts';
-import { AnotherProgram } from '../../../src/route/relay/greeting.ts';
-import { isSigned, makeRelayKeys, signatureFor } from '../../../src/route/relay/keys.ts';
-import { ResumableStream } from '../../../src/route/relay/resumable.ts';
-import { client, controlOf, NEVER, newStream, program, wayTo, whole } from '../../support/relay/attached.ts';
+} from '../../../src/route/relay/wire/frames.ts';
+import { FrameReader } from '../../../src/route/relay/wire/framing.ts';
+import { isSigned, makeRelayKeys, signatureFor } from '../../../src/route/relay/wire/keys.ts';
+import { ResumableStream } from '../../../src/route/relay/wire/resumable.ts';
+import {
+  accessTo,
+  client,
+  controlOf,
+  NEVER,
+  newStream,
+  program,
+  whole,
+} from '../../support/relay/attached.ts';
 import { type Faults, faultyPair } from '../../support/relay/faulty-pair.ts';
 import { identities } from '../../support/relay/program.ts';
 
-it('carries every byte once and in order, whatever is cut wherever', async () => {
+it('carries every byte once and in order, wherever it is cut', async () => {
   const cut = fc.record({
     pieces: fc.array(fc.integer({ min: 1, max: 5000 }), { minLength: 1, maxLength: 5 }),
     cutAfter: fc.integer({ min: 1, max: 60_000 }),
@@ -39,7 +46,7 @@ it('carries every byte once and in order, whatever is cut wherever', async () =>
       expect(atFar.equals(Buffer.concat(sent.up))).toBe(true);
       expect(atNear.equals(Buffer.concat(sent.down))).toBe(true);
       done.abort();
-      near.leave('ended');
+      near.end('ended');
       control.end();
       await running;
     }),
@@ -47,7 +54,7 @@ it('carries every byte once and in order, whatever is cut wherever', async () =>
   );
 });
 
-it('is full rather than hold more and more, and says when there is room again', async () => {
+it('becomes full instead of holding more and more, and reports when there is room again', async () => {
   const stream = newStream();
   const chunk = Buffer.alloc(256 * 1024, 7);
   let written = 0;
@@ -58,89 +65,92 @@ it('is full rather than hold more and more, and says when there is room again', 
   const far = Promise.withResolvers<Promise<Buffer>>();
   const control = controlOf((begun) => far.resolve(exchange(begun, [], written)));
   expect(rooms).toBe(0);
-  await connect(stream, wayTo(control, whole), true, NEVER);
+  await connect(stream, accessTo(control, whole), true, NEVER);
   expect((await await far.promise).length).toBe(written);
   await expect.poll(() => rooms).toBe(1);
   expect(stream.full).toBe(false);
-  stream.leave('ended');
+  stream.end('ended');
   control.end();
 });
 
-it('sends what is written in one turn in one frame, and before its last word', async () => {
+it('sends what is written in one turn in one frame, and before the end', async () => {
   const stream = newStream();
   const { near, far, frames } = answering();
   await connect(stream, { dial: async () => near, identity: client }, true, NEVER);
   for (const piece of ['one', 'packet', 'in pieces']) stream.write(Buffer.from(piece));
   await expect.poll(() => frames.length).toBe(2);
   for (const piece of [', and ', 'another']) stream.write(Buffer.from(piece));
-  stream.leave('ended');
+  stream.end('ended');
   await expect.poll(() => frames.map(({ type }) => type)).toEqual(['hello', 'data', 'data', 'bye']);
-  const told = frames.flatMap((frame) => (frame.type === 'data' ? [String(frame.bytes)] : []));
-  expect(told).toEqual(['onepacketin pieces', ', and another']);
+  const sent = frames.flatMap((frame) => (frame.type === 'data' ? [String(frame.bytes)] : []));
+  expect(sent).toEqual(['onepacketin pieces', ', and another']);
   far.destroy();
 });
 
-it('drops a connection over which nothing is heard, and not the stream', async () => {
-  const stream = new ResumableStream(randomBytes(TOKEN_BYTES), { beat: 20, silence: 60 });
-  const way: Way = { dial: async () => answering().near, identity: client };
-  const { cut } = await connect(stream, way, true, NEVER);
-  expect(await cut).toMatch(/nothing was heard/);
+it('drops a silent connection, but not the stream', async () => {
+  const stream = new ResumableStream(randomBytes(TOKEN_BYTES), { beatMs: 20, silenceMs: 60 });
+  const access: Access = { dial: async () => answering().near, identity: client };
+  const { cut } = await connect(stream, access, true, NEVER);
+  expect(await cut).toMatch(/silent/);
   expect(stream.over.aborted).toBe(false);
-  stream.leave('ended');
+  stream.end('ended');
 });
 
-it('gives and hears signs of life while nothing is sent', async () => {
-  const pace = { beat: 20, silence: 200 };
+it('keeps an idle connection alive', async () => {
+  const pace = { beatMs: 20, silenceMs: 200 };
   const stream = new ResumableStream(randomBytes(TOKEN_BYTES), pace);
   const control = controlOf(() => {}, pace);
-  const { cut } = await connect(stream, wayTo(control, whole), true, NEVER);
+  const { cut } = await connect(stream, accessTo(control, whole), true, NEVER);
   expect(await Promise.race([cut, sleep(600, 'alive')])).toBe('alive');
-  stream.leave('ended');
+  stream.end('ended');
   control.end();
 });
 
-it('knows a program that has never heard of the stream', async () => {
+it('recognizes a program that does not know the stream', async () => {
   const first = controlOf(() => {});
   const stream = newStream();
-  const { cut } = await connect(stream, wayTo(first, { pieces: [1], cutAfter: 500 }), true, NEVER);
+  const { cut } = await connect(stream, accessTo(first, { pieces: [1], cutAfter: 500 }), true, NEVER);
   stream.write(Buffer.alloc(1000));
   await cut;
   const second = controlOf(() => {});
-  await expect(connect(stream, wayTo(second, whole), false, NEVER)).rejects.toBeInstanceOf(AnotherProgram);
-  stream.leave('ended');
+  await expect(connect(stream, accessTo(second, whole), false, NEVER)).rejects.toBeInstanceOf(AnotherProgram);
+  stream.end('ended');
   first.end();
   second.end();
 });
 
-it('keeps the stream when a late hello of a connection that was given up arrives', async () => {
+it('keeps the stream when a late hello of an abandoned connection arrives', async () => {
   const arrived = Promise.withResolvers<Promise<Buffer>>();
   const control = controlOf((far) => arrived.resolve(exchange(far, [Buffer.alloc(70_000)], 300_000)));
   const stream = newStream();
   const answered = exchange(stream, [], 70_000);
-  await connect(stream, wayTo(control, whole), true, NEVER);
+  await connect(stream, accessTo(control, whole), true, NEVER);
   stream.write(Buffer.alloc(300_000));
   await Promise.all([answered, await arrived.promise]);
-  // The end of the program has heard that its bytes have come: it could not send them again.
+  // The program's bytes are acknowledged, so it cannot send them again.
   stream.write(Buffer.from('x'));
   await sleep(50);
   const late = newStream(stream.token);
-  const again = connect(late, wayTo(control, whole), true, NEVER);
+  const again = connect(late, accessTo(control, whole), true, NEVER);
   await expect(again).rejects.toThrow('closed');
   expect(stream.attached).toBe(true);
-  stream.leave('ended');
+  stream.end('ended');
   control.end();
 });
 
-it('tells a program that does not have its key, and does not go on with it', async () => {
+it('refuses a program that does not have its key', async () => {
   const stream = newStream();
   const strange = identities(makeRelayKeys()).client;
-  const way: Way = { dial: async () => answering().near, identity: { ...client, other: strange.other } };
-  await expect(connect(stream, way, true, NEVER)).rejects.toThrow('does not have the key');
+  const access: Access = {
+    dial: async () => answering().near,
+    identity: { ...client, other: strange.other },
+  };
+  await expect(connect(stream, access, true, NEVER)).rejects.toThrow('key of this session');
   expect(stream.attached).toBe(false);
   expect(stream.over.aborted).toBe(false);
 });
 
-/** A program that says who it is, and then nothing more; `frames` is what it hears. */
+/** A program that authenticates and then sends nothing; `frames` is what it receives. */
 function answering() {
   const frames: Frame[] = [];
   const [near, far] = faultyPair(whole);
@@ -152,30 +162,30 @@ function answering() {
       frames.push(frame);
       if (frame.type !== 'hello') return;
       expect(isSigned(frame, nonce, program)).toBe(true);
-      const said = { type: 'welcome', resumed: false, received: 0 } as const;
-      far.write(encode({ ...said, signature: signatureFor(said, frame.nonce, program) }));
+      const unsigned = { type: 'welcome', resumed: false, received: 0 } as const;
+      far.write(encode({ ...unsigned, signature: signatureFor(unsigned, frame.nonce, program) }));
     }),
   );
   far.write(encode({ type: 'challenge', nonce }));
   return { near, far, frames };
 }
 
-/** Dials again after every cut; when no more are planned the connection is a whole one. */
+/** Dials again after every cut; the last connection is not cut. */
 async function keepGoing(stream: ResumableStream, control: Control, cuts: Faults[], signal: AbortSignal) {
   let fresh = true;
   for (const faults of [...cuts, whole]) {
     try {
-      const { cut } = await connect(stream, wayTo(control, faults), fresh, NEVER);
+      const { cut } = await connect(stream, accessTo(control, faults), fresh, NEVER);
       fresh = false;
       await cut;
     } catch {
-      // Cut in the middle of the handshake.
+      // The handshake was cut.
     }
     if (signal.aborted) return;
   }
 }
 
-/** Writes all, and reads until so many bytes have come. */
+/** Writes everything, and reads until `expected` bytes have arrived. */
 async function exchange(stream: ResumableStream, writes: Buffer[], expected: number): Promise<Buffer> {
   const found: Buffer[] = [];
   let length = 0;

@@ -9,7 +9,7 @@ import {
   type TestGateway,
 } from '../../support/relay/relayed.ts';
 
-it('says where it leads', async () => {
+it('knows its target, its ports and its Pod', async () => {
   await using gateway = await echoGateway();
   await using relayed = await startRelayed(gateway);
   const { route, program } = relayed;
@@ -22,7 +22,7 @@ it('says where it leads', async () => {
   expect(await route.explain()).toBeUndefined();
 });
 
-it('keeps quiet about a short cut, and open connections through it', async () => {
+it('does not report a short cut, and open connections survive it', async () => {
   await using gateway = await echoGateway();
   await using relayed = await startRelayed(gateway);
   const open = await relayed.call();
@@ -33,7 +33,7 @@ it('keeps quiet about a short cut, and open connections through it', async () =>
   expect(relayed.events).toEqual([]);
 });
 
-it('says when a cut lasts, why, and when it is mended; open connections outlive it', async () => {
+it('reports a long cut with its cause, and when it has reconnected; open connections survive it', async () => {
   await using gateway = await echoGateway();
   await using relayed = await startRelayed(gateway);
   const { route, events, cutter } = relayed;
@@ -56,7 +56,7 @@ it('says when a cut lasts, why, and when it is mended; open connections outlive 
   expect(await route.explain()).toBeUndefined();
 });
 
-it('begins anew with a program that took the place of the one before, and resets what was open', async () => {
+it('starts a new stream with a program that replaces another, and resets the open connections', async () => {
   await using gateway = await echoGateway();
   await using relayed = await startRelayed(gateway);
   const { program, events } = relayed;
@@ -78,7 +78,7 @@ it('begins anew with a program that took the place of the one before, and resets
   expect(await echo(await relayed.call(), 'again')).toBe('again');
 });
 
-it('carries on after the signal until it is disposed, and says no more', async () => {
+it('carries connections after the signal until it is disposed, without further events', async () => {
   const leaving = new AbortController();
   await using gateway = await echoGateway();
   await using relayed = await startRelayed(gateway, { signal: leaving.signal });

@@ -2,17 +2,17 @@ import type { Duplex } from 'node:stream';
 import { type ByeReason, decode, encode, type Frame, limits } from './frames.ts';
 import { FrameReader } from './framing.ts';
 
-/** How long a connection may take to take its last words, in ms. */
-const FAREWELL = 1000;
+/** Limit for sending the last frame. */
+const FAREWELL_MS = 1_000;
 
-/** One connection that carries frames. It may break at any time: `closed` then says why, and never rejects. */
+/** One connection that carries frames. It may break at any time; `closed` then resolves with the cause, and never rejects. */
 export class Link {
-  /** Called for each frame in turn, in the same tick; who takes over must do so inside the call. */
+  /** Called for each frame in turn, in the same tick. To miss no frame, replace it during a call only. */
   onFrame: (frame: Frame) => void = () => {};
   readonly closed: Promise<string>;
   #connection: Duplex;
   #close: (cause: string) => void = () => {};
-  #heard = performance.now();
+  #lastReceived = performance.now();
   #broken: string | undefined;
 
   constructor(connection: Duplex) {
@@ -22,24 +22,24 @@ export class Link {
       this.#close = resolve;
     });
     connection.on('data', (chunk: Buffer) => {
-      this.#heard = performance.now();
+      this.#lastReceived = performance.now();
       this.#guard(() => reader.read(chunk, (kind, body) => this.#broken ?? this.onFrame(decode(kind, body))));
     });
     connection.on('error', (error) => this.close(error.message));
-    connection.once('end', () => this.close('the connection was closed by the other end'));
+    connection.once('end', () => this.close('the other end closed the connection'));
     connection.once('close', () => this.close('the connection was closed'));
   }
 
-  /** Milliseconds since something came. */
-  get silentFor(): number {
-    return performance.now() - this.#heard;
+  /** Time since something was received. */
+  get silentForMs(): number {
+    return performance.now() - this.#lastReceived;
   }
 
   send(frame: Frame): void {
     if (this.#broken === undefined) this.#connection.write(encode(frame));
   }
 
-  /** Breaks the connection; what was not yet sent is lost. */
+  /** Breaks the connection; what has not been sent yet is lost. */
   close(cause: string): void {
     if (this.#broken !== undefined) return;
     this.#broken = cause;
@@ -47,26 +47,26 @@ export class Link {
     this.#close(cause);
   }
 
-  /** Ends the stream for good, and the connection behind it. */
+  /** Sends the end of the stream, and then closes the connection. */
   bye(reason: ByeReason): void {
     if (this.#broken !== undefined) return;
-    this.#broken = 'ended by this end';
+    this.#broken = 'this end closed the connection';
     const connection = this.#connection;
-    const timer = setTimeout(() => connection.destroy(), FAREWELL);
+    const timer = setTimeout(() => connection.destroy(), FAREWELL_MS);
     connection.once('close', () => {
       clearTimeout(timer);
       this.#close(`the stream was ${reason}`);
     });
-    // The other end closes when it has read this. To close first could reset the connection under its last words.
+    // The other end closes when it has read this. If this end closed first, a reset could discard the other end's last frames.
     connection.resume().end(encode({ type: 'bye', reason }));
   }
 
-  /** A frame that cannot be is the other end's fault: the connection is dropped, nobody else is harmed. */
+  /** A malformed frame is the other end's fault, and affects this connection only. */
   #guard(read: () => void): void {
     try {
       read();
     } catch (error) {
-      this.close(`not understood: ${error instanceof Error ? error.message : error}`);
+      this.close(`protocol error: ${error instanceof Error ? error.message : error}`);
     }
   }
 }

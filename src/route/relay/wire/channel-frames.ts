@@ -1,31 +1,31 @@
 /**
- * What the carried stream consists of: the bytes of many connections, each with a number, and a word about each port. Pure.
+ * The frames inside the stream: the bytes of many connections, each with a channel number, and a report about each port.
  *
- * The program opens channels and numbers them; a number is never given twice. Data may follow at once, nobody waits for an answer.
+ * The program opens and numbers the channels, and never uses a number twice. Data may follow at once, without a reply.
  */
 import { HEADER_BYTES, header } from './framing.ts';
 
 export type ChannelFrame =
-  /** A connection has come to this port of the Pod. */
+  /** A connection has arrived at this port of the Pod. */
   | { type: 'open'; channel: number; port: number }
   | { type: 'data'; channel: number; bytes: Buffer }
-  /** So many bytes were passed on, and as many more may come. */
+  /** This many bytes were passed on, so as many more may be sent. */
   | { type: 'credit'; channel: number; bytes: number }
-  /** Nothing more follows in this direction. */
+  /** Nothing more is sent in this direction. */
   | { type: 'end'; channel: number }
-  /** The connection was broken off, in both directions. */
+  /** The connection was reset: both directions are over. */
   | { type: 'reset'; channel: number }
-  /** The program listens on this port, or cannot. */
+  /** The program listens on this port, or cannot: `failure` is the cause. */
   | { type: 'port'; port: number; failure: string | undefined };
 
 const NUMBER = 4;
 const PORT = 2;
-/** More than one reading of a socket brings. */
+/** More than one read of a socket returns. */
 const MOST_BYTES = 1024 * 1024;
 const MOST_TEXT = 1024;
 const KIND = { open: 1, data: 2, credit: 3, end: 4, reset: 5, port: 6 } as const;
 
-/** In pieces, so that what is carried is not copied here. */
+/** In pieces, so that the carried bytes are not copied. */
 export function encodeChannel(frame: ChannelFrame): Buffer[] {
   switch (frame.type) {
     case 'open': {
@@ -51,7 +51,7 @@ export function encodeChannel(frame: ChannelFrame): Buffer[] {
       return [bytes, failure];
     }
     default:
-      throw new Error(`no such frame: ${frame satisfies never}`);
+      throw new Error(`unknown frame: ${frame satisfies never}`);
   }
 }
 
@@ -79,7 +79,7 @@ export function channelLimits(kind: number): readonly [least: number, most: numb
   }
 }
 
-/** `kind` and length are as `channelLimits` has them. */
+/** For a kind and a length that `channelLimits` allows. */
 export function decodeChannel(kind: number, body: Buffer): ChannelFrame {
   if (kind === KIND.port) {
     const failure = body.length > PORT ? body.toString('utf8', PORT) : undefined;

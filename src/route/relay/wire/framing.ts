@@ -1,14 +1,14 @@
-/** Frames: one byte of kind, three bytes of length (big-endian), and a body that is never empty. Pure. */
+/** Frames: one byte of kind, three bytes of length (big-endian), and a body that is never empty. */
 
-/** The other end does not speak this protocol. */
+/** The other end violates the protocol. */
 export class BadFrame extends Error {}
 
-/** The least and the most bytes that a body of this kind may have; undefined for a kind that does not exist. */
+/** The smallest and largest body of a kind, in bytes; undefined for a kind that does not exist. */
 export type Limits = (kind: number) => readonly [least: number, most: number] | undefined;
 
 export const HEADER_BYTES = 4;
 
-/** Makes frames of chunks, however they were cut. Holds at most one frame; a length that cannot be is refused at once. */
+/** Reassembles frames from chunks of any size. Buffers at most one frame, and refuses an impossible length at once. */
 export class FrameReader {
   #limits: Limits;
   #parts: Buffer[] = [];
@@ -19,14 +19,14 @@ export class FrameReader {
     this.#limits = limits;
   }
 
-  /** Calls `take` with each frame that is complete; the body is a part of the chunk where it can be. Throws BadFrame. */
+  /** Calls `take` with each complete frame. The body is a view of the chunk where possible. Throws BadFrame. */
   read(chunk: Buffer, take: (kind: number, body: Buffer) => void): void {
     let rest = chunk;
     while (this.#have + rest.length >= this.#need) {
       const missing = rest.subarray(0, this.#need - this.#have);
       const whole = this.#have === 0 ? missing : Buffer.concat([...this.#parts, missing]);
       if (this.#need === HEADER_BYTES) {
-        // Only looked at: a frame that came in one piece is not copied.
+        // The header stays in `rest`, so that a frame in one piece is not copied.
         this.#need += this.#bodyLength(whole);
         continue;
       }
@@ -41,7 +41,7 @@ export class FrameReader {
     this.#have += rest.length;
   }
 
-  /** Never 0, so that what is needed tells header and body apart. */
+  /** Never 0, so that `#need` distinguishes between header and body. */
   #bodyLength(header: Buffer): number {
     const length = header.readUIntBE(1, 3);
     const limits = this.#limits(header[0]!);
@@ -53,7 +53,7 @@ export class FrameReader {
   }
 }
 
-/** The header of a frame, with room behind it for the first bytes of the body. */
+/** The header of a frame, followed by `room` bytes for the beginning of the body. */
 export function header(kind: number, bodyLength: number, room = 0): Buffer {
   const bytes = Buffer.allocUnsafe(HEADER_BYTES + room);
   bytes.writeUInt32BE(kind * 2 ** 24 + bodyLength, 0);

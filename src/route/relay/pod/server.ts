@@ -1,24 +1,22 @@
 import { createServer } from 'node:http';
 import type { Server } from 'node:net';
-import { PROTOCOL, type RelayConfig } from './config.ts';
+import { Channels } from '../wire/channels.ts';
+import { PROTOCOL, type RelayConfig } from '../wire/config.ts';
+import { identity } from '../wire/keys.ts';
+import { PACE, type ResumableStream } from '../wire/resumable.ts';
 import { Control } from './control.ts';
-import { identity } from './keys.ts';
-import { PACE } from './resumable.ts';
-import { serveClient } from './serve-client.ts';
 import { listen, listening, WebhookPort } from './webhook-port.ts';
 
-/** How long running reviews may take to finish when the Pod is stopped (it has 15 s), and how often to look; in ms. */
-const LAST_REVIEWS = 4000;
-const LOOK_AGAIN = 50;
-/** How long a stranger may take over the head of a request, in ms. */
-const HEADERS_LIMIT = 10_000;
+type Log = (line: string) => void;
 
-/** The relay program without its process: serves until the signal, or until no client was there for the heartbeat. Says why it ended. */
-export async function serveRelay(
-  config: RelayConfig,
-  signal: AbortSignal,
-  log: (line: string) => void,
-): Promise<string> {
+/** How long reviews may take to finish when the Pod stops, out of the 15 s that it has. */
+const LAST_REVIEWS_MS = 4_000;
+const POLL_MS = 50;
+/** Limit for the head of an HTTP request. */
+const HEADERS_LIMIT_MS = 10_000;
+
+/** Serves until the signal, or until no client was connected for the heartbeat. Resolves with the reason. */
+export async function serveRelay(config: RelayConfig, signal: AbortSignal, log: Log): Promise<string> {
   const ports = new Map(config.ports.map((port) => [port, new WebhookPort(port)]));
   const presence = watchPresence(config.heartbeatSeconds, log);
   const control = new Control({
@@ -32,7 +30,7 @@ export async function serveRelay(
   });
   const proxied = await listenForProxy(config.proxyPort, control);
   const server = await listen(config.controlPort, '127.0.0.1', (socket) => control.accept(socket));
-  log(`listens for its client on port ${config.proxyPort}, and on 127.0.0.1:${config.controlPort}`);
+  log(`waiting for the client on port ${config.proxyPort}, and on 127.0.0.1:${config.controlPort}`);
   const why = await Promise.race([presence.lost, aborted(signal)]);
   presence.end();
   proxied.close();
@@ -41,9 +39,9 @@ export async function serveRelay(
   return why;
 }
 
-/** The API server's proxy speaks HTTP, until we switch to our protocol. */
+/** The API server's proxy speaks HTTP until the connection is upgraded to our protocol. */
 async function listenForProxy(port: number, control: Control): Promise<Server> {
-  const server = createServer({ headersTimeout: HEADERS_LIMIT }, (_request, response) => {
+  const server = createServer({ headersTimeout: HEADERS_LIMIT_MS }, (_request, response) => {
     response.writeHead(426, { upgrade: PROTOCOL, connection: 'close' }).end();
   });
   server.on('upgrade', ({ headers }, socket, head) => {
@@ -56,7 +54,23 @@ async function listenForProxy(port: number, control: Control): Promise<Server> {
   return await listening(server, port);
 }
 
-function watchPresence(seconds: number, log: (line: string) => void) {
+/** Listens on the ports until the stream ends, opens a channel for each connection, and reports which ports it listens on. */
+function serveClient(stream: ResumableStream, ports: Map<number, WebhookPort>, log: Log): void {
+  const channels = new Channels(stream);
+  for (const [number, port] of ports) {
+    const open = () => channels.open(number);
+    stream.over.addEventListener('abort', () => port.release(open));
+    port.serve(open).then(
+      () => channels.send({ type: 'port', port: number, failure: undefined }),
+      (error: Error) => {
+        log(`cannot listen on port ${number}: ${error.message}`);
+        channels.send({ type: 'port', port: number, failure: error.message });
+      },
+    );
+  }
+}
+
+function watchPresence(seconds: number, log: Log) {
   let present = false;
   let ended = false;
   let timer: NodeJS.Timeout;
@@ -71,7 +85,7 @@ function watchPresence(seconds: number, log: (line: string) => void) {
     present = now;
     clearTimeout(timer);
     if (!now) timer = arm();
-    log(now ? 'the client is here' : `the client has gone; waits ${seconds} s for it`);
+    log(now ? 'client connected' : `client disconnected; waiting ${seconds} s for it`);
   };
   const end = (): void => {
     ended = true;
@@ -85,12 +99,12 @@ async function aborted(signal: AbortSignal): Promise<string> {
   return String(signal.reason);
 }
 
-/** Takes no more connections, ends the idle ones at once, and the busy ones after their answer. */
+/** Accepts no more connections, ends idle ones at once, and busy ones after their answer. */
 async function end(server: Server, ports: WebhookPort[]): Promise<void> {
   server.close();
   for (const port of ports) port.close();
-  const deadline = Date.now() + LAST_REVIEWS;
+  const deadline = Date.now() + LAST_REVIEWS_MS;
   while (Date.now() < deadline && ports.map((port) => port.endIdle()).some((busy) => busy > 0)) {
-    await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN));
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }

@@ -1,40 +1,40 @@
 /**
- * What goes over one connection between this machine and the relay program. Pure.
+ * The frames on one connection between this machine and the relay program.
  *
- * Offsets count the bytes of the carried stream from its beginning and have six bytes: enough for 281 TB.
+ * An offset counts the bytes of the stream from its beginning. It has six bytes, which is enough for 281 TB.
  */
 import { BadFrame, header } from './framing.ts';
 
-/** Bytes of the carried stream in one frame, at most. */
+/** Largest number of stream bytes in one frame. */
 export const MAX_DATA = 64 * 1024;
 export const TOKEN_BYTES = 32;
 export const NONCE_BYTES = 32;
-/** Of an Ed25519 signature. */
+/** Length of an Ed25519 signature. */
 export const SIGNATURE_BYTES = 64;
 
 export type Frame =
-  /** First word of the program: who answers has to sign this. */
+  /** The first frame, from the program. The client has to sign the nonce. */
   | { type: 'challenge'; nonce: Buffer }
   | Hello
   | Welcome
   | { type: 'data'; offset: number; bytes: Buffer }
-  /** So much has arrived. Sent also when nothing has: it is the sign of life. */
+  /** This many bytes have arrived. Also sent at intervals as a sign of life. */
   | { type: 'ack'; received: number }
-  /** The stream is over for good. */
+  /** The stream has ended and cannot be resumed. */
   | { type: 'bye'; reason: ByeReason };
 
-/** This machine's answer. `fresh`: the stream has never been attached, so an unknown token begins one. */
+/** The client's answer. `fresh`: the stream has never been attached, so an unknown token starts a new one. */
 export interface Hello {
   type: 'hello';
   token: Buffer;
   fresh: boolean;
   received: number;
-  /** What the program has to sign. */
+  /** The program has to sign this. */
   nonce: Buffer;
   signature: Buffer;
 }
 
-/** The program's answer to that; not `resumed`: it has not known the token. */
+/** The program's answer to the hello. Not `resumed`: the program did not know the token. */
 export interface Welcome {
   type: 'welcome';
   resumed: boolean;
@@ -64,11 +64,11 @@ export function encode(frame: Frame): Buffer {
     case 'bye':
       return pack(KIND.bye, [Buffer.of(REASONS.indexOf(frame.reason))]);
     default:
-      throw new Error(`no such frame: ${frame satisfies never}`);
+      throw new Error(`unknown frame: ${frame satisfies never}`);
   }
 }
 
-/** All that the frame says, which is what its signature is for. */
+/** The content of the frame that its signature covers. */
 export function statement(frame: Omit<Hello, 'signature'> | Omit<Welcome, 'signature'>): Buffer {
   return frame.type === 'hello'
     ? Buffer.concat([flag(frame.fresh), offset(frame.received), frame.token, frame.nonce])
@@ -98,11 +98,12 @@ function exactly(length: number): readonly [number, number] {
   return [length, length];
 }
 
-/** Throws BadFrame where another version speaks. `kind` and length are as `limits` has them. */
+/** For a kind and a length that `limits` allows. Throws BadFrame if the other end uses another version of the protocol. */
 export function decode(kind: number, body: Buffer): Frame {
   switch (kind) {
     case KIND.challenge: {
-      if (!body.subarray(0, MAGIC.length).equals(MAGIC)) throw new BadFrame('another version');
+      if (!body.subarray(0, MAGIC.length).equals(MAGIC))
+        throw new BadFrame('another version of the protocol');
       return { type: 'challenge', nonce: body.subarray(MAGIC.length) };
     }
     case KIND.hello: {

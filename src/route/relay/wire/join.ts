@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
 import type { Channel } from './channel.ts';
 
-/** An answer is complete when nothing followed for so long, in ms: we do not read what we carry. */
-const ANSWERED = 250;
+/** Carried bytes are not parsed, so an answer counts as complete when nothing has followed for this long. */
+const ANSWERED_MS = 250;
 
-/** What of a connection tells whether somebody waits for an answer. */
+/** Shows whether somebody is waiting for an answer on a connection. */
 export class Traffic {
   #answeredAt: number | undefined = Number.NEGATIVE_INFINITY;
 
@@ -17,13 +17,13 @@ export class Traffic {
   }
 
   get busy(): boolean {
-    return this.#answeredAt === undefined || performance.now() - this.#answeredAt < ANSWERED;
+    return this.#answeredAt === undefined || performance.now() - this.#answeredAt < ANSWERED_MS;
   }
 }
 
 /**
- * Carries a TCP connection over a channel as if there were nothing in between: back-pressure, half-close, and reset. The
- * socket must be paused, or not connected yet, and allow half-open.
+ * Carries a TCP connection over a channel, with back-pressure, half-close and reset. The socket must be paused or not connected
+ * yet, and allow half-open connections.
  */
 export function join(socket: Socket, channel: Channel): Traffic {
   const traffic = new Traffic();
@@ -41,7 +41,7 @@ function intoChannel(socket: Socket, channel: Channel, traffic: Traffic): void {
   channel.onRoom = () => void socket.resume();
   socket.on('end', () => channel.end());
   socket.on('error', () => channel.reset());
-  // After both sides have ended it means nothing; otherwise somebody has broken off in the middle.
+  // No effect after both sides have ended; otherwise the connection broke in the middle.
   socket.on('close', () => channel.reset());
 }
 
@@ -49,10 +49,10 @@ function outOfChannel(socket: Socket, channel: Channel, traffic: Traffic): void 
   channel.onBytes = (bytes) => {
     traffic.answered();
     socket.write(bytes);
-    channel.passedOn(socket.writableLength);
+    channel.consumed(socket.writableLength);
   };
-  socket.on('drain', () => channel.passedOn(socket.writableLength));
+  socket.on('drain', () => channel.consumed(socket.writableLength));
   channel.onEnd = () => void socket.end();
-  // Node never closes a socket that is ended and reset while it connects. Nothing was said over that one yet.
+  // Node never closes a socket that is reset while it is still connecting, so that one is destroyed.
   channel.onReset = () => void (socket.connecting ? socket.destroy() : socket.resetAndDestroy());
 }

@@ -6,16 +6,15 @@ import {
   sign,
   verify,
 } from 'node:crypto';
-import type { Hello, Welcome } from './frames.ts';
-import { statement } from './frames.ts';
+import { type Hello, statement, type Welcome } from './frames.ts';
 
-/** Two pairs made for one session: the relay program proves itself with the first, this machine with the second. */
+/** The key pairs of one session: the relay program proves its identity with one, this machine with the other. */
 export interface RelayKeys {
   program: KeyPair;
   client: KeyPair;
 }
 
-/** Ed25519; the private half is PKCS #8, the public one SPKI, both DER in base64. */
+/** Ed25519. The private key is PKCS #8, the public key SPKI; both are DER in base64. */
 export interface KeyPair {
   private: string;
   public: string;
@@ -33,13 +32,13 @@ function makePair(): KeyPair {
   return { private: pair.privateKey.toString('base64'), public: pair.publicKey.toString('base64') };
 }
 
-/** How one end proves itself, and knows the other. */
+/** The key by which one end proves its identity, and the key by which it recognizes the other end. */
 export interface Identity {
   own: KeyObject;
   other: KeyObject;
 }
 
-/** Throws where the texts are no keys. */
+/** Throws if a text is not a key. */
 export function identity(ownPrivate: string, otherPublic: string): Identity {
   return {
     own: createPrivateKey({ key: Buffer.from(ownPrivate, 'base64'), type: 'pkcs8', format: 'der' }),
@@ -49,16 +48,16 @@ export function identity(ownPrivate: string, otherPublic: string): Identity {
 
 type Unsigned = Omit<Hello, 'signature'> | Omit<Welcome, 'signature'>;
 
-/** Signs what is said in answer to the other end's nonce, so that it is worth nothing to anybody else, nor a second time. */
-export function signatureFor(said: Unsigned, nonce: Buffer, { own }: Identity): Buffer {
-  return sign(null, signed(said, nonce), own);
+/** Signs the frame together with the other end's nonce, so that nobody can use the signature again. */
+export function signatureFor(frame: Unsigned, nonce: Buffer, { own }: Identity): Buffer {
+  return sign(null, signed(frame, nonce), own);
 }
 
-export function isSigned(said: Hello | Welcome, nonce: Buffer, { other }: Identity): boolean {
-  return verify(null, signed(said, nonce), other, said.signature);
+export function isSigned(frame: Hello | Welcome, nonce: Buffer, { other }: Identity): boolean {
+  return verify(null, signed(frame, nonce), other, frame.signature);
 }
 
-/** Which of the two ends speaks is said too, so that no end can be made to sign the other one's words. */
-function signed(said: Unsigned, nonce: Buffer): Buffer {
-  return Buffer.concat([Buffer.from(`devloop relay ${said.type}\0`), nonce, statement(said)]);
+/** The type of the frame is signed too, so that no end can be made to sign a frame of the other. */
+function signed(frame: Unsigned, nonce: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`devloop relay ${frame.type}\0`), nonce, statement(frame)]);
 }

@@ -1,24 +1,24 @@
 import type { RelayKeys } from './keys.ts';
 
-/** `relay.json`: what the relay program is told. It holds a private key: keep it in a Secret. */
+/** The relay program's configuration, `relay.json`. It holds a private key, so it belongs in a Secret. */
 export interface RelayConfig {
-  /** On 127.0.0.1 of the Pod, for the port-forward. */
+  /** On 127.0.0.1 of the Pod, for a port-forward. */
   controlPort: number;
   /** On all addresses of the Pod, for the API server's proxy. */
   proxyPort: number;
-  /** The target ports of the webhook Service: where it listens. */
+  /** The target ports of the webhook Service, on which the program listens. */
   ports: number[];
   /** Private key of the program. */
   programKey: string;
   /** Public key of its only client. */
   clientKey: string;
-  /** Without a client for so long, the program ends. */
+  /** The program ends after this time without a client. */
   heartbeatSeconds: number;
 }
 
 export const HEARTBEAT_SECONDS = 60;
 
-/** What the two ends call what they speak, where HTTP is switched to it. */
+/** Name of the relay's protocol in an HTTP upgrade. */
 export const PROTOCOL = 'devloop-relay';
 
 export function relayConfig(options: {
@@ -39,7 +39,7 @@ export function relayConfig(options: {
   };
 }
 
-/** Reads relay.json. Throws with what is wrong. */
+/** Parses relay.json. Throws an error that names the invalid field. */
 export function parseRelayConfig(text: string): RelayConfig {
   const found = JSON.parse(text) as Partial<RelayConfig>;
   const isPort = (value: unknown): value is number =>
@@ -52,14 +52,14 @@ export function parseRelayConfig(text: string): RelayConfig {
     clientKey,
     heartbeatSeconds = HEARTBEAT_SECONDS,
   } = found;
-  if (!isPort(controlPort)) throw new Error('controlPort is no port');
-  if (!isPort(proxyPort)) throw new Error('proxyPort is no port');
+  if (!isPort(controlPort)) throw new Error('controlPort is not a port');
+  if (!isPort(proxyPort)) throw new Error('proxyPort is not a port');
   if (!Array.isArray(ports) || ports.length === 0 || !ports.every(isPort)) {
-    throw new Error('ports is no list of ports');
+    throw new Error('ports is not a list of ports');
   }
   if (typeof programKey !== 'string' || typeof clientKey !== 'string') {
     throw new Error('programKey or clientKey is missing');
   }
-  if (!(heartbeatSeconds > 0)) throw new Error('heartbeatSeconds is no time');
+  if (!(heartbeatSeconds > 0)) throw new Error('heartbeatSeconds is not a positive number');
   return { controlPort, proxyPort, ports, programKey, clientKey, heartbeatSeconds };
 }

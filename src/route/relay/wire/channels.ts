@@ -1,4 +1,4 @@
-import { type Carriage, Channel } from './channel.ts';
+import { Channel, type ChannelCarrier } from './channel.ts';
 import { type ChannelFrame, channelLimits, decodeChannel, encodeChannel } from './channel-frames.ts';
 import { BadFrame, FrameReader } from './framing.ts';
 import type { ResumableStream } from './resumable.ts';
@@ -6,12 +6,12 @@ import type { ResumableStream } from './resumable.ts';
 export interface ChannelsEvents {
   /** The other end has opened a channel for a connection to this port. */
   onOpen(channel: Channel, port: number): void;
-  /** The other end listens on this port, or has failed to. */
+  /** The other end listens on this port, or cannot: `failure` is the cause. */
   onPort(port: number, failure: string | undefined): void;
 }
 
-/** Many connections over one stream, each with a window of its own. All that are open break off with the stream. */
-export class Channels implements Carriage {
+/** Many connections over one stream, each with a window of its own. Those that are open when the stream ends are reset. */
+export class Channels implements ChannelCarrier {
   #stream: ResumableStream;
   #events: Partial<ChannelsEvents>;
   #open = new Map<number, Channel>();
@@ -23,17 +23,17 @@ export class Channels implements Carriage {
     const reader = new FrameReader(channelLimits);
     stream.onBytes = (bytes) => this.#read(reader, bytes);
     stream.onRoom = () => {
-      for (const channel of [...this.#open.values()]) channel.goOn();
+      for (const channel of [...this.#open.values()]) channel.continue();
     };
     stream.over.addEventListener('abort', () => {
       for (const channel of [...this.#open.values()]) channel.breakOff();
     });
   }
 
-  /** For a connection that has come to this port. What is written follows at once. */
+  /** Opens a channel for a connection to this port. Bytes can be written at once. */
   open(port: number): Channel {
     this.#last += 1;
-    this.say({ type: 'open', channel: this.#last, port });
+    this.send({ type: 'open', channel: this.#last, port });
     return this.#add(this.#last);
   }
 
@@ -41,7 +41,7 @@ export class Channels implements Carriage {
     return this.#stream.full;
   }
 
-  say(frame: ChannelFrame): void {
+  send(frame: ChannelFrame): void {
     for (const piece of encodeChannel(frame)) this.#stream.write(piece);
   }
 
@@ -55,19 +55,19 @@ export class Channels implements Carriage {
     return channel;
   }
 
-  /** What cannot be understood would come again after every cut, so the stream is over. */
+  /** A malformed frame ends the stream, because the stream would repeat it after every cut. */
   #read(reader: FrameReader, bytes: Buffer): void {
     try {
-      reader.read(bytes, (kind, body) => this.#hear(decodeChannel(kind, body)));
+      reader.read(bytes, (kind, body) => this.#receive(decodeChannel(kind, body)));
     } catch (error) {
       if (!(error instanceof BadFrame)) throw error;
-      this.#stream.leave('ended');
+      this.#stream.end('ended');
     }
   }
 
-  #hear(frame: ChannelFrame): void {
+  #receive(frame: ChannelFrame): void {
     if (frame.type === 'port') this.#events.onPort?.(frame.port, frame.failure);
     else if (frame.type === 'open') this.#events.onOpen?.(this.#add(frame.channel), frame.port);
-    else this.#open.get(frame.channel)?.hear(frame);
+    else this.#open.get(frame.channel)?.receive(frame);
   }
 }

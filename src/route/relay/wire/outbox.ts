@@ -1,15 +1,15 @@
-/** What was sent and may have to be sent again, because the other end has not yet said that it has it. Pure. */
+/** The bytes that were sent and are not acknowledged yet, so that they may have to be sent again. */
 export class Outbox {
   #chunks: Buffer[] = [];
   #from = 0;
   #to = 0;
 
-  /** Bytes that are held. */
+  /** Number of bytes held. */
   get size(): number {
     return this.#to - this.#from;
   }
 
-  /** Offset behind the last byte that was added. */
+  /** Offset behind the last byte added. */
   get end(): number {
     return this.#to;
   }
@@ -19,12 +19,12 @@ export class Outbox {
     this.#to += bytes.length;
   }
 
-  /** Can the stream go on where the other end stands? Not where it claims what was never sent, or lacks what is gone. */
+  /** Whether the stream can continue from this offset: not if it was never sent, nor if bytes from there on are dropped already. */
   reaches(received: number): boolean {
     return received >= this.#from && received <= this.#to;
   }
 
-  /** The other end has everything up to here. An old word (less than it said before) changes nothing. */
+  /** The other end has everything up to this offset. A smaller offset than before has no effect. */
   acknowledge(received: number): void {
     let done = 0;
     while (done < this.#chunks.length && this.#from + this.#chunks[done]!.length <= received) {
@@ -38,13 +38,13 @@ export class Outbox {
     this.#from = received;
   }
 
-  /** All that is held: what has to be sent again once the other end's position is acknowledged. */
+  /** All bytes held, which have to be sent again after a cut. */
   held(): { offset: number; chunks: readonly Buffer[] } {
     return { offset: this.#from, chunks: this.#chunks };
   }
 }
 
-/** The part of some bytes that is new to one who has `received` so many; undefined where bytes in between are missing. */
+/** The part of `bytes` behind the first `received` bytes of the stream; undefined if bytes in between are missing. */
 export function unseen(received: number, offset: number, bytes: Buffer): Buffer | undefined {
   if (offset > received) return undefined;
   return bytes.subarray(Math.min(received - offset, bytes.length));

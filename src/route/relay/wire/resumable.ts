@@ -3,36 +3,36 @@ import { BadFrame } from './framing.ts';
 import type { Link } from './link.ts';
 import { Outbox, unseen } from './outbox.ts';
 
-/** How often an end gives a sign of life, and after which silence the other one counts as dead; in ms. */
+/** How often an end sends a sign of life, and after which silence it drops the connection. */
 export interface Pace {
-  beat: number;
-  silence: number;
+  beatMs: number;
+  silenceMs: number;
 }
 
-export const PACE: Pace = { beat: 3000, silence: 10_000 };
+export const PACE: Pace = { beatMs: 3_000, silenceMs: 10_000 };
 
-/** With so many unacknowledged bytes it is full: who has more to write has to wait. */
+/** With this many unacknowledged bytes the stream is full, and writers have to wait. */
 const MOST_HELD = 4 * 1024 * 1024;
-/** The other end learns that its bytes have come after so many; enough to keep MOST_HELD from filling up. */
+/** Bytes are acknowledged after this many have arrived, often enough that the other end does not reach MOST_HELD. */
 const ACK_AFTER = 64 * 1024;
 
 /**
- * A byte stream that outlives the connections that carry it: a cut is not seen above it. Each end keeps what the other has
- * not acknowledged. On a new link both say how far they got, and the rest is sent again: every byte arrives once, in order.
+ * A byte stream that outlives the connections that carry it. Each end keeps the bytes that the other has not acknowledged. On a
+ * new link both ends state how many bytes they have received, and the rest is sent again, so every byte arrives once and in order.
  */
 export class ResumableStream {
   readonly token: Buffer;
-  /** Called with what arrives, in the same tick. To be set before the stream is attached for the first time. */
+  /** Called with what arrives, in the same tick. Set it before the stream is attached for the first time. */
   onBytes: (bytes: Buffer) => void = () => {};
-  /** Called when it was full and is no longer. */
+  /** Called when the stream was full and has room again. */
   onRoom: () => void = () => {};
-  /** Why the other end ended it; undefined while it has not. */
-  ended: ByeReason | undefined;
+  /** Why the other end ended the stream; undefined if it did not. */
+  peerReason: ByeReason | undefined;
   #over = new AbortController();
   #pace: Pace;
   #link: Link | undefined;
   #outbox = new Outbox();
-  /** Written in this turn of the event loop. */
+  /** Bytes written in this turn of the event loop. */
   #pieces: Buffer[] = [];
   #gathered = 0;
   #received = 0;
@@ -45,12 +45,12 @@ export class ResumableStream {
     this.#pace = pace;
   }
 
-  /** Aborts when the stream has ended, whoever has ended it. */
+  /** Aborts when the stream has ended, whichever end ended it. */
   get over(): AbortSignal {
     return this.#over.signal;
   }
 
-  /** Bytes that have come from the other end. */
+  /** Number of bytes received from the other end. */
   get received(): number {
     return this.#received;
   }
@@ -68,26 +68,26 @@ export class ResumableStream {
   }
 
   /**
-   * Goes on over this link, instead of the one before, where the other end got to. To be called while the handshake's last
-   * frame is handled, so that no frame behind it is missed. Resolves with the cause when the link is gone.
+   * Continues over this link, from where the other end stopped receiving. Call it while the last frame of the handshake is handled, so that
+   * no later frame is missed. Resolves with the cause when the link has closed.
    */
   async attach(link: Link, peerReceived: number): Promise<string> {
-    this.#link?.close('a newer connection took its place');
+    this.#link?.close('replaced by a newer connection');
     this.#link = link;
-    link.onFrame = (frame) => this.#take(frame);
+    link.onFrame = (frame) => this.#receive(frame);
     this.#progress(peerReceived);
     const { offset, chunks } = this.#outbox.held();
     this.#send(offset, chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
     clearInterval(this.#beat);
-    this.#beat = setInterval(() => this.#live(link), this.#pace.beat);
+    this.#beat = setInterval(() => this.#checkLink(link), this.#pace.beatMs);
     const cause = await link.closed;
     if (this.#link === link) this.#detach();
     return cause;
   }
 
   /**
-   * What is written within one turn leaves in one frame: the words of all connections that had something to say come together.
-   * It costs no waiting. It is taken even when the stream is full, so do not go on then.
+   * Everything written in one turn of the event loop is sent in one frame, so that many connections share it without a delay. A full
+   * stream still accepts the bytes, but the caller should stop.
    */
   write(bytes: Buffer): void {
     if (this.#pieces.length === 0) setImmediate(() => this.#flush());
@@ -96,8 +96,8 @@ export class ResumableStream {
     this.#wasFull ||= this.full;
   }
 
-  /** Ends the stream for good and lets the other end know. What was written is sent before. */
-  leave(reason: ByeReason): void {
+  /** Ends the stream and tells the other end, after everything that was written. */
+  end(reason: ByeReason): void {
     if (this.over.aborted) return;
     this.#flush();
     this.#link?.bye(reason);
@@ -110,19 +110,19 @@ export class ResumableStream {
     clearInterval(this.#beat);
   }
 
-  #live(link: Link): void {
-    if (link.silentFor > this.#pace.silence) {
-      link.close(`nothing was heard from the other end for ${Math.round(link.silentFor / 1000)} s`);
+  #checkLink(link: Link): void {
+    if (link.silentForMs > this.#pace.silenceMs) {
+      link.close(`the other end was silent for ${Math.round(link.silentForMs / 1000)} s`);
     } else this.#acknowledge();
   }
 
-  #take(frame: Frame): void {
+  #receive(frame: Frame): void {
     if (frame.type === 'data') this.#arrived(frame.offset, frame.bytes);
     else if (frame.type === 'ack') this.#progress(frame.received);
     else if (frame.type === 'bye') {
-      this.ended = frame.reason;
-      this.leave('ended');
-    } else throw new BadFrame(`${frame.type} in the middle of a stream`);
+      this.peerReason = frame.reason;
+      this.end('ended');
+    } else throw new BadFrame(`unexpected frame: ${frame.type}`);
   }
 
   #arrived(offset: number, bytes: Buffer): void {
@@ -139,7 +139,7 @@ export class ResumableStream {
   }
 
   #progress(peerReceived: number): void {
-    if (peerReceived > this.#outbox.end) throw new BadFrame('acknowledges what was never sent');
+    if (peerReceived > this.#outbox.end) throw new BadFrame('bytes acknowledged that were never sent');
     this.#outbox.acknowledge(peerReceived);
     if (!this.#wasFull || this.full) return;
     this.#wasFull = false;

@@ -1,23 +1,23 @@
 import { createServer, type Server, type Socket } from 'node:net';
-import type { Channel } from './channel.ts';
-import { join, type Traffic } from './join.ts';
+import type { Channel } from '../wire/channel.ts';
+import { join, type Traffic } from '../wire/join.ts';
 
 /** Opens a channel to the developer's machine for a connection that came in. */
-export type Carrier = () => Channel;
+export type OpenChannel = () => Channel;
 
-/** A connection that nobody carries after so long, in ms, is reset: kube-apiserver gives its TLS handshake no more. */
-const MOST_PATIENCE = 10_000;
+/** A connection without a channel is reset after this time, which is the limit of kube-apiserver's TLS handshake. */
+const CARRY_LIMIT_MS = 10_000;
 const MOST_CONNECTIONS = 1024;
 const MOST_WAITING = 256;
 
 /**
- * One port of the webhook Service, in the Pod. It listens while there is somebody to carry to, so whether it listens is
- * whether the Pod is ready. Connections that come while the other end redials, or is replaced, wait.
+ * One port of the webhook Service, in the Pod. It listens while a client serves it, so the Pod's readiness probe passes only then.
+ * Connections that arrive while the client redials, or is replaced by another one, wait.
  */
 export class WebhookPort {
   #port: number;
   #server: Promise<Server> | undefined;
-  #carrier: Carrier | undefined;
+  #openChannel: OpenChannel | undefined;
   #held = false;
   #waiting = new Set<() => void>();
   #open = new Map<Socket, Traffic | undefined>();
@@ -26,9 +26,9 @@ export class WebhookPort {
     this.#port = port;
   }
 
-  /** Listens, if it does not yet, and carries what comes, and what waits, this way. Rejects where the port is not free. */
-  async serve(carrier: Carrier): Promise<void> {
-    this.#carrier = carrier;
+  /** Listens, and opens a channel for each connection, including those that wait. Rejects if the port is not free. */
+  async serve(openChannel: OpenChannel): Promise<void> {
+    this.#openChannel = openChannel;
     this.#server ??= listenOnAll(this.#port, (socket) => this.#arrived(socket));
     try {
       await this.#server;
@@ -36,22 +36,22 @@ export class WebhookPort {
       this.close();
       throw error;
     }
-    this.#closeAfterNextAnswer();
+    this.#releaseWaiting();
   }
 
-  /** While the carrier is cut off, what comes waits: across a cut, another one may take over. */
+  /** While the client is cut off, connections wait, because another client may take over. */
   hold(held: boolean): void {
     this.#held = held;
-    this.#closeAfterNextAnswer();
+    this.#releaseWaiting();
   }
 
-  /** This one carries no longer. Without another, the port no longer listens; open connections stay. */
-  release(carrier: Carrier): void {
-    if (this.#carrier === carrier) this.close();
+  /** This client has gone. If no other has taken its place, the port stops listening; open connections stay. */
+  release(openChannel: OpenChannel): void {
+    if (this.#openChannel === openChannel) this.close();
   }
 
   close(): void {
-    this.#carrier = undefined;
+    this.#openChannel = undefined;
     this.#server?.then(
       (server) => server.close(),
       () => {},
@@ -59,7 +59,7 @@ export class WebhookPort {
     this.#server = undefined;
   }
 
-  /** Ends what is idle, and says how many connections wait for an answer. */
+  /** Ends idle connections, and returns how many others are waiting for an answer. */
   endIdle(): number {
     let busy = 0;
     for (const [socket, traffic] of this.#open) {
@@ -70,33 +70,33 @@ export class WebhookPort {
   }
 
   #arrived(socket: Socket): void {
-    const patience = setTimeout(() => socket.resetAndDestroy(), MOST_PATIENCE);
+    const patience = setTimeout(() => socket.resetAndDestroy(), CARRY_LIMIT_MS);
     this.#open.set(socket, undefined);
     socket.on('error', () => socket.destroy());
     socket.once('close', () => {
       clearTimeout(patience);
       this.#open.delete(socket);
     });
-    // The caller speaks first, in TLS. What only looks whether the port is open (a readiness probe) is not carried.
+    // A TLS client sends first. A readiness probe sends nothing, and is not carried.
     const unused = (): void => void socket.end();
     socket.once('end', unused);
     socket.once('data', (first) => {
-      // Back at once: a stream that is empty when the caller ends would say so now, to nobody.
+      // The bytes go back at once; otherwise an end that follows would be emitted now, before there is a channel.
       socket.off('end', unused).pause().unshift(first);
       void this.#carry(socket).finally(() => clearTimeout(patience));
     });
   }
 
   async #carry(socket: Socket): Promise<void> {
-    while (this.#carrier === undefined || this.#held) {
+    while (this.#openChannel === undefined || this.#held) {
       if (this.#waiting.size >= MOST_WAITING) return void socket.resetAndDestroy();
-      await this.#nextCarrier(socket);
+      await this.#nextClient(socket);
       if (socket.destroyed) return;
     }
-    this.#open.set(socket, join(socket, this.#carrier()));
+    this.#open.set(socket, join(socket, this.#openChannel()));
   }
 
-  async #nextCarrier(socket: Socket): Promise<void> {
+  async #nextClient(socket: Socket): Promise<void> {
     await new Promise<void>((resolve) => {
       this.#waiting.add(resolve);
       socket.once('close', () => {
@@ -106,14 +106,14 @@ export class WebhookPort {
     });
   }
 
-  #closeAfterNextAnswer(): void {
-    if (this.#carrier === undefined || this.#held) return;
+  #releaseWaiting(): void {
+    if (this.#openChannel === undefined || this.#held) return;
     for (const go of this.#waiting) go();
     this.#waiting.clear();
   }
 }
 
-/** On all addresses of both families; a node without IPv6 has no `::`. */
+/** On all addresses of both families; `::` does not exist on a node without IPv6. */
 async function listenOnAll(port: number, arrived: (socket: Socket) => void): Promise<Server> {
   return await listen(port, '::', arrived).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EAFNOSUPPORT' && error.code !== 'EADDRNOTAVAIL') throw error;
@@ -126,7 +126,7 @@ export async function listen(port: number, host: string, arrived: (socket: Socke
   return await listening(server, port, host);
 }
 
-/** On all addresses, where none is named. */
+/** On all addresses if `host` is absent. */
 export async function listening(server: Server, port: number, host?: string): Promise<Server> {
   server.maxConnections = MOST_CONNECTIONS;
   return await new Promise((resolve, reject) => {

@@ -1,0 +1,110 @@
+import { randomBytes } from 'node:crypto';
+import type { Duplex } from 'node:stream';
+import { type Frame, type Hello, NONCE_BYTES } from '../wire/frames.ts';
+import { BadFrame } from '../wire/framing.ts';
+import { type Identity, isSigned, signatureFor } from '../wire/keys.ts';
+import { Link } from '../wire/link.ts';
+import { type Pace, ResumableStream } from '../wire/resumable.ts';
+
+/** A connection that has not authenticated after this time is dropped. So is the oldest one when there are too many of them. */
+const AUTHENTICATION_LIMIT_MS = 10_000;
+const MOST_UNAUTHENTICATED = 64;
+
+export interface ControlOptions {
+  pace: Pace;
+  identity: Identity;
+  /** Starts to serve the stream of an authenticated client. The previous stream, if any, ends after this call. */
+  begin(stream: ResumableStream): void;
+  /** Called with whether the client is connected now. */
+  onPresence(present: boolean): void;
+}
+
+/**
+ * Accepts the connections of the client. Anybody who can reach the Pod or forward its ports can connect, so each connection has to
+ * authenticate before anything else of it is read.
+ */
+export class Control {
+  #options: ControlOptions;
+  #current: ResumableStream | undefined;
+  #unauthenticated = new Set<Link>();
+
+  constructor(options: ControlOptions) {
+    this.#options = options;
+  }
+
+  accept(connection: Duplex): void {
+    const link = new Link(connection);
+    this.#dropOldest();
+    this.#unauthenticated.add(link);
+    const deadline = setTimeout(() => link.close('no hello'), AUTHENTICATION_LIMIT_MS);
+    const answered = (): void => {
+      clearTimeout(deadline);
+      this.#unauthenticated.delete(link);
+    };
+    void link.closed.then(answered);
+    const nonce = randomBytes(NONCE_BYTES);
+    link.onFrame = (frame) => {
+      answered();
+      this.#welcome(link, this.#authenticated(frame, nonce));
+    };
+    link.send({ type: 'challenge', nonce });
+  }
+
+  /** Ends the stream. */
+  end(): void {
+    this.#current?.end('ended');
+  }
+
+  /** The client answers at once, so the oldest connection is somebody else's. */
+  #dropOldest(): void {
+    if (this.#unauthenticated.size < MOST_UNAUTHENTICATED) return;
+    const [oldest] = this.#unauthenticated;
+    this.#unauthenticated.delete(oldest!);
+    oldest!.close('too many connections that do not authenticate');
+  }
+
+  #authenticated(frame: Frame, nonce: Buffer): Hello {
+    if (frame.type !== 'hello') throw new BadFrame(`${frame.type} instead of hello`);
+    if (!isSigned(frame, nonce, this.#options.identity)) throw new BadFrame('not signed by the client');
+    return frame;
+  }
+
+  #welcome(link: Link, hello: Hello): void {
+    const known = this.#current?.token.equals(hello.token) ? this.#current : undefined;
+    if (known === undefined && !hello.fresh) {
+      this.#answer(link, hello, { resumed: false, received: 0 });
+      link.bye('ended');
+      return;
+    }
+    const stream = known ?? this.#begin(hello.token);
+    // This also catches a late hello, from a connection that the client has abandoned: the stream may be further by now.
+    if (!stream.canResume(hello.received)) throw new BadFrame('the stream cannot continue from there');
+    this.#answer(link, hello, { resumed: known !== undefined, received: stream.received });
+    void stream.attach(link, hello.received).then(() => this.#presence());
+    this.#presence();
+  }
+
+  #answer(link: Link, { nonce }: Hello, where: { resumed: boolean; received: number }): void {
+    const unsigned = { type: 'welcome', ...where } as const;
+    link.send({ ...unsigned, signature: signatureFor(unsigned, nonce, this.#options.identity) });
+  }
+
+  /** Replaces the current stream. */
+  #begin(token: Buffer): ResumableStream {
+    const before = this.#current;
+    const stream = new ResumableStream(Buffer.from(token), this.#options.pace);
+    this.#current = stream;
+    stream.over.addEventListener('abort', () => {
+      if (this.#current !== stream) return;
+      this.#current = undefined;
+      this.#presence();
+    });
+    this.#options.begin(stream);
+    before?.end('replaced');
+    return stream;
+  }
+
+  #presence(): void {
+    this.#options.onPresence(this.#current?.attached ?? false);
+  }
+}
