@@ -181,17 +181,13 @@ export async function followKeyPair(
   use: (renewed: FoundPair) => Promise<unknown>,
   { emit, signal }: Pick<Work, 'emit' | 'signal'>,
 ): Promise<void> {
-  let current = first.pair.certificate + first.pair.key;
+  let current = contentOf(first);
   let reported = '';
   while (!signal.aborted) {
     await pause(LOOK_EVERY_MS, undefined, { signal }).catch(() => {});
     if (signal.aborted) return;
     try {
-      const found = await find();
-      // By now the end of the session is removing its files.
-      if (signal.aborted) return;
-      if (found.pair.certificate + found.pair.key !== current) await use(found);
-      current = found.pair.certificate + found.pair.key;
+      current = await useRenewed(current, find, use, signal);
       reported = '';
     } catch (error) {
       const message = messageOf(error);
@@ -200,4 +196,22 @@ export async function followKeyPair(
       reported = message;
     }
   }
+}
+
+/** Looks once, and returns the content of the key pair that is in use afterwards. */
+export async function useRenewed(
+  current: string,
+  find: () => Promise<FoundPair>,
+  use: (renewed: FoundPair) => Promise<unknown>,
+  signal: AbortSignal,
+): Promise<string> {
+  const found = await find();
+  // An aborted session removes its files: nothing may be written after that.
+  if (signal.aborted) return current;
+  if (contentOf(found) !== current) await use(found);
+  return contentOf(found);
+}
+
+function contentOf({ pair }: FoundPair): string {
+  return pair.certificate + pair.key;
 }

@@ -50,7 +50,7 @@ export async function findTarget(
 }
 
 const NOTHING_THERE =
-  'Nothing in the cluster was matched to this checkout: no webhook is routed here, and no Deployment is quieted. If it is deployed, name it with --deployment.';
+  'No operator in the cluster matches this checkout, so no webhook is redirected and no Deployment is paused. If it is deployed, name it with --deployment.';
 
 /** Nobody answers for a dead session, so there is nothing to wait for: its Services go back at once. */
 async function recover({ api }: CommandContext, session: string, target: Target, io: Io): Promise<void> {
