@@ -60,7 +60,7 @@ export type DevloopEvent =
       check: string;
       verdict: Verdict;
       answer: string;
-      proof?: string;
+      proof?: string[];
       latencyMs?: number;
       hint?: string;
     }

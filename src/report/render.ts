@@ -172,9 +172,7 @@ function renderFinding(finding: Of<'finding'>, paint: Paint): string {
   const below = ' '.repeat(TEXT_AT);
   return [
     `${mark} ${check.padEnd(CHECK_COLUMN)} ${indented(answer, TEXT_AT)}${took}`,
-    ...(proof === undefined
-      ? []
-      : [`${below}${paint('dim', indented(proof.replaceAll('; ', '\n'), TEXT_AT))}`]),
+    ...(proof === undefined ? [] : [`${below}${paint('dim', indented(proof.join('\n'), TEXT_AT))}`]),
     ...(hint === undefined ? [] : [`${below}${paint('bold', '→ next:')} ${indented(hint, TEXT_AT)}`]),
   ].join('\n');
 }

@@ -1,55 +1,57 @@
 import { DevloopError, type ErrorCode } from '../../errors.ts';
 import type { Verdict } from '../../report/events.ts';
+import type { DoctorRun } from './run.ts';
 
 export interface Finding {
   verdict: Verdict;
   answer: string;
-  /** How that is known. */
-  proof?: string;
+  /** How that is known, one fact each. */
+  proof?: string[];
   latencyMs?: number;
-  /** The next thing to do, best a command. */
+  /** What to do next, ideally a command. */
   hint?: string;
-  /** What `up` would fail with; set when the verdict is bad. */
+  /** The error with which `up` would fail; set when the verdict is `fail`. */
   code?: ErrorCode;
 }
 
+/** One question of the doctor. The list of all checks is in checks.ts. */
 export interface Check {
   name: string;
   limitSeconds: number;
-  /** `up` does not need it: where it cannot be answered, that is unknown and not bad. */
-  aside?: true;
-  /** What it means that it does not end in time; `cluster.unreachable` where absent. */
-  late?: ErrorCode;
+  /** `up` does not need it, so a check without an answer is `unknown` rather than `fail`. */
+  optional?: true;
+  /** The error that a timeout stands for; `cluster.unreachable` by default. */
+  timeoutCode?: ErrorCode;
   /** Throws NotChecked, or the very error with which `up` would fail. */
-  run(signal: AbortSignal): Promise<Finding | Finding[]>;
+  run(doctorRun: DoctorRun, signal: AbortSignal): Promise<Finding | Finding[]>;
 }
 
-/** Something that the check stands on is not there; what that is has a finding of its own. */
+/** What the check needs is missing; another check reports why. */
 export class NotChecked extends Error {}
 
-/** What an earlier check brought. Where that failed, this one is not checked because of it. */
-export async function standingOn<T>(earlier: Promise<T>, lacking: string): Promise<T> {
+/** The result of earlier work. If that failed, this check cannot be made. */
+export async function needed<T>(earlier: Promise<T>, otherwise: string): Promise<T> {
   try {
     return await earlier;
-  } catch {
-    throw new NotChecked(lacking);
+  } catch (error) {
+    throw error instanceof NotChecked ? error : new NotChecked(otherwise);
   }
 }
 
-/** A failure as a finding; what is no expected failure is a bug, and thrown on. */
-export function findingOf(error: unknown, aside: boolean): Finding {
+/** An expected failure as a finding; anything else is a bug and thrown again. */
+export function findingOf(error: unknown, optional = false): Finding {
   if (error instanceof NotChecked) return { verdict: 'unknown', answer: `not checked: ${error.message}` };
   if (!(error instanceof DevloopError)) throw error;
   const { code, message, hint } = error;
   const next = hint === undefined ? {} : { hint };
-  return aside
+  return optional
     ? { verdict: 'unknown', answer: message, ...next }
     : { verdict: 'fail', answer: message, ...next, code };
 }
 
-export function lateFinding({ aside, late, limitSeconds }: Check): Finding {
+export function timeoutFinding({ optional, timeoutCode, limitSeconds }: Check): Finding {
   const answer = `no answer within ${limitSeconds} s`;
-  return aside
+  return optional
     ? { verdict: 'unknown', answer }
-    : { verdict: 'fail', answer, code: late ?? 'cluster.unreachable' };
+    : { verdict: 'fail', answer, code: timeoutCode ?? 'cluster.unreachable' };
 }

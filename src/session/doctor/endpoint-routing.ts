@@ -4,39 +4,37 @@ import type { Service } from '../../cluster/api/objects.ts';
 import { createMarked } from '../../cluster/marks/change.ts';
 import { routingServiceName, SESSION_LABEL } from '../../cluster/names.ts';
 import { createProber } from '../../cluster/takeover/probe.ts';
+
 import type { Work } from '../../cluster/work.ts';
+import { newSessionId } from '../context/session-directories.ts';
+
 import { LANGUAGE } from '../route/proof.ts';
-import type { Rights } from '../route/ways.ts';
 import type { Check, Finding } from './check.ts';
-import type { DiscoveredOperator, DoctorRun } from './operator.ts';
 import { probeTarget } from './routes.ts';
 
 const PAUSE_MS = 50;
 const OBSERVE_MS = 20_000;
 
 /** Does kube-apiserver call webhooks at their endpoints (`--enable-aggregator-routing`), or at the Service's ClusterIP? */
-export function endpointRoutingCheck(
-  { opened, session }: DoctorRun,
-  operator: Promise<DiscoveredOperator>,
-  rights: Promise<Rights>,
-): Check {
-  return {
-    name: 'endpoint routing',
-    limitSeconds: 60,
-    aside: true,
-    async run(signal) {
-      const target = await probeTarget(operator, rights);
-      const namespace = target.services[0]!.service.metadata.namespace!;
-      return endpointRoutingFinding(
-        await observe({ api: opened.api, sessionId: session, emit: () => {}, signal }, namespace),
-      );
-    },
-  };
-}
+export const endpointRoutingCheck: Check = {
+  name: 'endpoint routing',
+  limitSeconds: 60,
+  optional: true,
+  async run(run, signal) {
+    const target = await probeTarget(run);
+    const namespace = target.services[0]!.service.metadata.namespace!;
+    return endpointRoutingFinding(
+      await observe(
+        { api: (await run.context).api, sessionId: newSessionId(), emit: () => {}, signal },
+        namespace,
+      ),
+    );
+  },
+};
 
 /**
- * What kube-apiserver says of a webhook behind a headless Service without endpoints. It never dials: the resolver for ClusterIPs
- * refuses the Service, and the one for endpoints misses the endpoints. So its words tell which of the two it uses.
+ * kube-apiserver's error for a webhook behind a headless Service without endpoints. It never dials: the resolver for ClusterIPs
+ * refuses the Service, and the one for endpoints finds none, so the text of the error shows which of the two it uses.
  */
 async function observe(work: Work, namespace: string): Promise<string> {
   const { api, sessionId, signal } = work;
@@ -68,16 +66,15 @@ function headless(sessionId: string, namespace: string): Service {
   };
 }
 
-/** Pure. Older versions look for the Endpoints object first. */
+/** Older versions look for the Endpoints object first. */
 export function routingOf(cause: string): 'endpoints' | 'clusterIP' | undefined {
   if (cause.includes('cannot route to service with ClusterIP "None"')) return 'clusterIP';
   if (/no endpoints available for service|endpoints "[^"]*" not found/.test(cause)) return 'endpoints';
   return undefined;
 }
 
-/** Pure. */
 export function endpointRoutingFinding(cause: string): Finding {
-  const proof = `of a headless Service, kube-apiserver says:\n${cause}`;
+  const proof = [`kube-apiserver's error for a headless Service:\n${cause}`];
   switch (routingOf(cause)) {
     case 'clusterIP':
       return {
@@ -89,10 +86,10 @@ export function endpointRoutingFinding(cause: string): Finding {
       return {
         verdict: 'ok',
         answer:
-          'on: kube-apiserver dials endpoints itself, so a firewall\naround it has to let it out to the port of the gateway',
+          'on: kube-apiserver dials endpoints itself, so a firewall\naround it must allow connections to the port of the gateway',
         proof,
       };
     default:
-      return { verdict: 'unknown', answer: 'cannot tell: kube-apiserver says neither', proof };
+      return { verdict: 'unknown', answer: "cannot tell from kube-apiserver's error", proof };
   }
 }

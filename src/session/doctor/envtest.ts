@@ -2,30 +2,28 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runTool } from '../../machine/tool.ts';
 import type { Check, Finding } from './check.ts';
-import type { Version } from './cluster.ts';
 
-type Env = Record<string, string | undefined>;
+/** What will the operator's own tests run against? `up` does not need it, but its author does. */
+export const envtestCheck: Check = {
+  name: 'envtest',
+  limitSeconds: 20,
+  optional: true,
+  async run({ root, io, version }, signal) {
+    const makefile = await readFile(join(root, 'Makefile'), 'utf8').catch(() => '');
+    const assets = io.env.KUBEBUILDER_ASSETS;
+    return envtestFinding({
+      assets: assets ? { path: assets, ...(await inspectAssets(assets, signal)) } : undefined,
+      existingCluster: io.env.USE_EXISTING_CLUSTER,
+      wanted: /^\s*ENVTEST_K8S_VERSION\s*[:?]?=\s*v?(\d+\.\d+\S*)/m.exec(makefile)?.[1],
+      cluster: await version.then(({ gitVersion }) => gitVersion).catch(() => undefined),
+    });
+  },
+};
 
-/** What the operator's own tests will run against: no matter of `up`, but of the same desk. */
-export function envtestCheck(root: string, env: Env, version: Promise<Version>): Check {
-  return {
-    name: 'envtest',
-    limitSeconds: 20,
-    aside: true,
-    async run(signal) {
-      const makefile = await readFile(join(root, 'Makefile'), 'utf8').catch(() => '');
-      const assets = env.KUBEBUILDER_ASSETS;
-      return envtestFinding({
-        assets: assets ? { path: assets, ...(await lookInto(assets, signal)) } : undefined,
-        existingCluster: env.USE_EXISTING_CLUSTER,
-        wanted: /^\s*ENVTEST_K8S_VERSION\s*[:?]?=\s*v?(\d+\.\d+\S*)/m.exec(makefile)?.[1],
-        cluster: await version.then(({ gitVersion }) => gitVersion).catch(() => undefined),
-      });
-    },
-  };
-}
-
-async function lookInto(path: string, signal: AbortSignal): Promise<{ missing: string[]; version: string }> {
+async function inspectAssets(
+  path: string,
+  signal: AbortSignal,
+): Promise<{ missing: string[]; version: string }> {
   const programs = ['etcd', 'kube-apiserver'];
   const files = await Promise.all(programs.map((name) => stat(join(path, name)).catch(() => undefined)));
   const missing = programs.filter((_, index) => files[index]?.isFile() !== true);
@@ -40,11 +38,10 @@ export interface Envtest {
   existingCluster: string | undefined;
   /** ENVTEST_K8S_VERSION of the Makefile. */
   wanted: string | undefined;
-  /** Undefined where the cluster does not answer. */
+  /** Undefined if the cluster does not answer. */
   cluster: string | undefined;
 }
 
-/** Pure. */
 export function envtestFinding({ assets, existingCluster, wanted, cluster }: Envtest): Finding {
   const proof = [
     `KUBEBUILDER_ASSETS=${assets?.path ?? '(not set)'}`,
@@ -52,14 +49,14 @@ export function envtestFinding({ assets, existingCluster, wanted, cluster }: Env
     `USE_EXISTING_CLUSTER=${existingCluster ?? '(not set)'}`,
     ...(wanted ? [`Makefile: ENVTEST_K8S_VERSION ${wanted}`] : []),
     ...(cluster ? [`cluster ${cluster}`] : []),
-  ].join('; ');
+  ];
   if (existingCluster?.toLowerCase() === 'true') {
     const answer =
-      'USE_EXISTING_CLUSTER=true: tests run against the cluster of the kubeconfig, not against envtest';
+      'USE_EXISTING_CLUSTER=true: tests run against the cluster of the kubeconfig instead of envtest';
     return { verdict: 'warn', answer, proof, hint: 'unset USE_EXISTING_CLUSTER' };
   }
   if (assets && assets.missing.length > 0) {
-    const answer = `KUBEBUILDER_ASSETS has no ${assets.missing.join(' and no ')}: tests with envtest will not start`;
+    const answer = `KUBEBUILDER_ASSETS contains no ${assets.missing.join(' and no ')}, so envtest will not start`;
     return { verdict: 'warn', answer, proof, hint: 'make setup-envtest, or: setup-envtest use -p path' };
   }
   const tested = minorOf(assets?.version || wanted);
@@ -69,10 +66,14 @@ export function envtestFinding({ assets, existingCluster, wanted, cluster }: Env
     return { verdict: 'warn', answer, proof, hint: `setup-envtest use ${running}.x -p path` };
   }
   if (tested === undefined)
-    return { verdict: 'unknown', answer: 'nothing says against which Kubernetes the tests run', proof };
+    return {
+      verdict: 'unknown',
+      answer: 'no setting says which Kubernetes version the tests run against',
+      proof,
+    };
   return {
     verdict: 'ok',
-    answer: `tests run against Kubernetes ${tested}${running ? ', as the cluster' : ''}`,
+    answer: `tests run against Kubernetes ${tested}${running ? ', like the cluster' : ''}`,
     proof,
   };
 }

@@ -1,29 +1,31 @@
 import { reportWhileWaiting } from '../../async.ts';
-import type { Io } from '../context/options.ts';
-import { type Check, type Finding, findingOf, lateFinding } from './check.ts';
+import { DevloopError } from '../../errors.ts';
+import { type Check, type Finding, findingOf, timeoutFinding } from './check.ts';
+import type { DoctorRun } from './run.ts';
 
-export interface Answered extends Finding {
+export interface NamedFinding extends Finding {
   check: string;
 }
 
 /**
- * Runs all checks at once, each within its deadline, and tells their findings in the order of the list as soon as they are
- * known. Returns when all have come to rest, so that none leaves something behind in the cluster. Throws when interrupted.
+ * Runs all checks at once, each within its time limit, and emits their findings in the order of the list as soon as they are
+ * known. Returns when all have come to rest, so that none leaves anything in the cluster. Throws when interrupted.
  */
-export async function examine(checks: Check[], io: Io): Promise<Answered[]> {
-  const running = checks.map((check) => start(check, io.signal));
-  const answered: Answered[] = [];
+export async function examine(checks: Check[], doctorRun: DoctorRun): Promise<NamedFinding[]> {
+  const { emit } = doctorRun.io;
+  const running = checks.map((check) => start(check, doctorRun));
+  const named: NamedFinding[] = [];
   try {
     for (const { check, findings } of running) {
       const { name, limitSeconds } = check;
-      const answer = { for: `an answer: ${name}`, limitSeconds };
-      for (const finding of await reportWhileWaiting(findings, answer, io.emit)) {
-        answered.push({ check: name, ...finding });
+      const what = { for: `an answer: ${name}`, limitSeconds };
+      for (const finding of await reportWhileWaiting(findings, what, emit)) {
+        named.push({ check: name, ...finding });
         const { code: _, ...shown } = finding;
-        io.emit({ type: 'finding', check: name, ...shown });
+        emit({ type: 'finding', check: name, ...shown });
       }
     }
-    return answered;
+    return named;
   } finally {
     await Promise.allSettled(running.map(({ ended }) => ended));
   }
@@ -32,22 +34,23 @@ export async function examine(checks: Check[], io: Io): Promise<Answered[]> {
 interface Running {
   check: Check;
   findings: Promise<Finding[]>;
-  /** Also when the deadline has passed, what was begun comes to its end. */
+  /** Settles when the check has come to rest, which can be after its time limit. */
   ended: Promise<unknown>;
 }
 
-function start(check: Check, leaving: AbortSignal): Running {
+function start(check: Check, doctorRun: DoctorRun): Running {
+  const interrupted = doctorRun.io.signal;
   const deadline = AbortSignal.timeout(check.limitSeconds * 1000);
-  const signal = AbortSignal.any([leaving, deadline]);
-  const ended = check.run(signal);
+  const signal = AbortSignal.any([interrupted, deadline]);
+  const ended = check.run(doctorRun, signal);
   const findings = Promise.race([ended, aborted(signal)]).then(
     (found) => [found].flat(),
     (error) => {
-      leaving.throwIfAborted();
-      return [deadline.aborted ? lateFinding(check) : findingOf(error, check.aside ?? false)];
+      interrupted.throwIfAborted();
+      return [deadline.aborted ? timeoutFinding(check) : findingOf(error, check.optional)];
     },
   );
-  // Both are awaited in their turn; until then a failure must not count as unhandled.
+  // Both are awaited in turn; until then a failure must not count as unhandled.
   for (const one of [ended, findings]) one.catch(() => {});
   return { check, findings, ended };
 }
@@ -57,4 +60,23 @@ function aborted(signal: AbortSignal): Promise<never> {
     if (signal.aborted) reject(signal.reason);
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
   });
+}
+
+/** The last line. Throws if `up` would fail, with the code of the first problem that it would meet. */
+export function conclude(findings: NamedFinding[]): string {
+  const failures = findings.filter(({ verdict }) => verdict === 'fail');
+  const [first] = failures;
+  if (first !== undefined) {
+    const names = [...new Set(failures.map(({ check }) => check))].join(', ');
+    const count = failures.length === 1 ? '1 problem' : `${failures.length} problems`;
+    const hint = first.hint === undefined ? {} : { hint: first.hint };
+    throw new DevloopError(
+      first.code ?? 'cluster.rejected',
+      `\`devloop up\` would fail. ${count}: ${names}.`,
+      hint,
+    );
+  }
+  const warnings = findings.filter(({ verdict }) => verdict === 'warn').length;
+  if (warnings === 0) return '`devloop up` would work.';
+  return `\`devloop up\` would work, with ${warnings === 1 ? '1 warning' : `${warnings} warnings`}.`;
 }

@@ -2,38 +2,32 @@ import type { ClusterApi } from '../../cluster/api/client.ts';
 import type { KubeObject } from '../../cluster/api/objects.ts';
 import { DevloopError } from '../../errors.ts';
 import { definitionNames } from '../../operator/webhooks.ts';
-import { type Check, type Finding, standingOn } from './check.ts';
-import type { DiscoveredOperator } from './operator.ts';
+import { type Check, type Finding, needed } from './check.ts';
 
-/** Of each kind; whoever has more has other worries, and it is said. */
-const AT_MOST = 500;
+/** Per kind. Where there are more, the finding says so. */
+const LIMIT = 500;
 const METADATA = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 
-/** Objects of the operator's own kinds that are to be deleted, wait on a finalizer, and have no controller that would take it off. */
-export function finalizersCheck(
-  api: ClusterApi,
-  operator: Promise<DiscoveredOperator>,
-  dead: Promise<string[]>,
-): Check {
-  return {
-    name: 'finalizers',
-    limitSeconds: 30,
-    aside: true,
-    async run(signal) {
-      const { target, groups } = await standingOn(operator, 'there is no target');
-      const isHeld = await dead.then(
-        () => false,
-        (error) => error instanceof DevloopError && error.code === 'session.held',
-      );
-      const ready = target.deployment?.object.status?.readyReplicas ?? 0;
-      const runs = isHeld ? 'a live session of devloop' : ready > 0 ? 'the in-cluster manager' : undefined;
-      const wake =
-        target.deployment &&
-        `kubectl -n ${target.namespace} scale deployment ${target.deployment.object.metadata.name} --replicas=1`;
-      return finalizersFinding({ ...(await listWaiting(api, groups, signal)), runs, wake });
-    },
-  };
-}
+/** Do objects of the operator's own kinds wait for a finalizer that no running controller would remove? */
+export const finalizersCheck: Check = {
+  name: 'finalizers',
+  limitSeconds: 30,
+  optional: true,
+  async run({ context, operator, deadSessions }, signal) {
+    const { target, groups } = await needed(operator, 'there is no target');
+    const isHeld = await deadSessions.then(
+      () => false,
+      (error) => error instanceof DevloopError && error.code === 'session.held',
+    );
+    const ready = target.deployment?.object.status?.readyReplicas ?? 0;
+    const controller = isHeld ? 'a live devloop session' : ready > 0 ? 'the in-cluster manager' : undefined;
+    const resume =
+      target.deployment &&
+      `kubectl -n ${target.namespace} scale deployment ${target.deployment.object.metadata.name} --replicas=1`;
+    const { api } = await context;
+    return finalizersFinding({ ...(await listWaiting(api, groups, signal)), controller, resume });
+  },
+};
 
 interface Definition extends KubeObject {
   spec: {
@@ -46,8 +40,8 @@ interface Definition extends KubeObject {
 interface Waiting {
   kinds: string[];
   waiting: string[];
-  /** Not all objects were looked at. */
-  cut: boolean;
+  /** There were more objects than the limit. */
+  truncated: boolean;
 }
 
 async function listWaiting(api: ClusterApi, groups: Set<string>, signal: AbortSignal): Promise<Waiting> {
@@ -55,22 +49,22 @@ async function listWaiting(api: ClusterApi, groups: Set<string>, signal: AbortSi
   const found = await Promise.all(
     names.map(async (name) => {
       const definition = await api.get<Definition>({ kind: 'CustomResourceDefinition', name });
-      return definition ? await waitingOf(api, definition, signal) : { waiting: [], cut: false };
+      return definition ? await waitingOf(api, definition, signal) : { waiting: [], truncated: false };
     }),
   );
   return {
     kinds: names,
     waiting: found.flatMap((one) => one.waiting),
-    cut: found.some((one) => one.cut),
+    truncated: found.some((one) => one.truncated),
   };
 }
 
-/** The stored version needs no conversion, whose webhook may be dead. */
+/** Lists the stored version, which needs no conversion: the conversion webhook may be down. */
 async function waitingOf(
   api: ClusterApi,
   { spec }: Definition,
   signal: AbortSignal,
-): Promise<{ waiting: string[]; cut: boolean }> {
+): Promise<{ waiting: string[]; truncated: boolean }> {
   const stored = spec.versions.find((version) => version.storage && version.served) ?? spec.versions[0]!;
   const path = `/apis/${spec.group}/${stored.name}/${spec.names.plural}`;
   const list = await api.call<{ items: KubeObject[] | null; metadata?: { continue?: string } }>(
@@ -79,7 +73,7 @@ async function waitingOf(
     undefined,
     {
       accept: METADATA,
-      query: { limit: String(AT_MOST) },
+      query: { limit: String(LIMIT) },
       signal,
     },
   );
@@ -92,32 +86,35 @@ async function waitingOf(
         metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`;
       return `${spec.names.kind} ${name} (${metadata.finalizers!.join(', ')})`;
     });
-  return { waiting, cut: (list.metadata?.continue ?? '') !== '' };
+  return { waiting, truncated: (list.metadata?.continue ?? '') !== '' };
 }
 
-/** Pure. `runs`: who would take the finalizers off; `wake`: what starts the in-cluster manager. */
+/** `controller`: who would remove the finalizers; `resume`: the command that starts the in-cluster manager. */
 export function finalizersFinding({
   kinds,
   waiting,
-  cut,
-  runs,
-  wake,
-}: Waiting & { runs: string | undefined; wake: string | undefined }): Finding {
+  truncated,
+  controller,
+  resume,
+}: Waiting & { controller: string | undefined; resume: string | undefined }): Finding {
   if (kinds.length === 0)
     return { verdict: 'unknown', answer: 'the cluster has no kind that this checkout defines' };
-  const proof = `${cut ? `the first ${AT_MOST} objects` : 'all objects'} of ${kinds.join(', ')}; ${runs ? `${runs} at work` : 'no controller at work'}`;
-  if (waiting.length === 0) return { verdict: 'ok', answer: 'no object waits on a finalizer', proof };
+  const proof = [
+    `${truncated ? `the first ${LIMIT} objects` : 'all objects'} of ${kinds.join(', ')}`,
+    controller ? `${controller} is running` : 'no controller is running',
+  ];
+  if (waiting.length === 0) return { verdict: 'ok', answer: 'no object waits for a finalizer', proof };
   const list = waiting.slice(0, 5).join(', ') + (waiting.length > 5 ? ` and ${waiting.length - 5} more` : '');
-  if (runs !== undefined)
+  if (controller !== undefined)
     return {
       verdict: 'ok',
-      answer: `being deleted, and ${runs} can take the finalizer off: ${list}`,
+      answer: `being deleted, and ${controller} can remove the finalizer: ${list}`,
       proof,
     };
-  const hint = `\`devloop up\` runs a controller that does${wake ? `; in the cluster: ${wake}` : ''}`;
+  const hint = `\`devloop up\` runs a controller that removes it${resume ? `; in the cluster: ${resume}` : ''}`;
   return {
     verdict: 'warn',
-    answer: `to be deleted, but no controller runs that would take the finalizer off: ${list}`,
+    answer: `being deleted, but no controller is running that would remove the finalizer: ${list}`,
     proof,
     hint,
   };

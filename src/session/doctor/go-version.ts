@@ -1,4 +1,3 @@
-/** Does the Go of this machine fit what go.mod asks for? Pure. */
 import type { Finding } from './check.ts';
 
 export interface LocalGo {
@@ -6,14 +5,14 @@ export interface LocalGo {
   version: string;
   /** GOTOOLCHAIN: `auto`, `local`, `path`, `go1.27.1`, `go1.26.0+auto`. */
   toolchain: string;
-  /** Toolchains that were fetched before, as `go1.27.1`. */
+  /** Toolchains that are already downloaded, such as `go1.27.1`. */
   fetched: string[];
 }
 
 export interface GoMod {
-  /** The least version that builds it, as `1.26.0`; empty where go.mod does not say. */
+  /** The oldest version that builds the module, such as `1.26.0`; empty if go.mod does not say. */
   go: string;
-  /** What go.mod suggests, as `go1.27.1`; empty for none. */
+  /** The toolchain that go.mod suggests, such as `go1.27.1`; empty for none. */
   toolchain: string;
 }
 
@@ -24,9 +23,13 @@ export function readGoMod(text: string): GoMod {
   };
 }
 
+/** Whether this machine's Go can build what go.mod asks for. */
 export function goFinding(local: LocalGo, mod: GoMod): Finding {
-  const asks = `go.mod asks for go ${mod.go || '(nothing)'}${mod.toolchain ? `, and suggests ${mod.toolchain}` : ''}`;
-  const proof = `go version: ${local.version}; ${asks}; GOTOOLCHAIN=${local.toolchain}`;
+  const proof = [
+    `go version: ${local.version}`,
+    `go.mod asks for go ${mod.go || '(nothing)'}${mod.toolchain ? ` and suggests ${mod.toolchain}` : ''}`,
+    `GOTOOLCHAIN=${local.toolchain}`,
+  ];
   const mayFetch = /^auto$|\+auto$/.test(local.toolchain);
   const suggested = mayFetch ? mod.toolchain.replace(/^go/, '') : '';
   const wanted = isOlder(mod.go, suggested) ? suggested : mod.go;
@@ -34,26 +37,26 @@ export function goFinding(local: LocalGo, mod: GoMod): Finding {
   if (!isOlder(version, wanted))
     return { verdict: 'ok', answer: `${local.version} builds this checkout`, proof };
   if (local.fetched.includes(`go${wanted}`))
-    return { verdict: 'ok', answer: `go${wanted} builds this checkout; it was fetched before`, proof };
+    return { verdict: 'ok', answer: `go${wanted} builds this checkout and is already downloaded`, proof };
   const install = `Install Go ${wanted} from https://go.dev/dl`;
   if (mayFetch) {
-    const answer = `${local.version} is older than go.mod asks for: the first build fetches go${wanted} first`;
-    return { verdict: 'warn', answer, proof, hint: `${install}, or have it fetched now: go version` };
+    const answer = `${local.version} is older than go.mod asks for, so the first build downloads go${wanted}`;
+    return { verdict: 'warn', answer, proof, hint: `${install}, or download it now: go version` };
   }
   if (local.toolchain.includes('path')) {
-    const answer = `${local.version} is older than go.mod asks for: go looks for a program go${wanted} on the PATH`;
+    const answer = `${local.version} is older than go.mod asks for, so go looks for go${wanted} on the PATH`;
     return { verdict: 'warn', answer, proof, hint: install };
   }
   return {
     verdict: 'fail',
     answer: `${local.version} cannot build this checkout, which asks for go ${wanted}`,
     proof,
-    hint: `${install}, or let go fetch it: go env -w GOTOOLCHAIN=auto`,
+    hint: `${install}, or let go download it: go env -w GOTOOLCHAIN=auto`,
     code: 'controller.no-toolchain',
   };
 }
 
-/** 1.26rc1 < 1.26.0 < 1.26.8; a version without a patch (1.21 as a language) counts as its first one. */
+/** 1.26rc1 < 1.26.0 < 1.26.8. A version without a patch number (the language 1.21) counts as its first release. */
 export function isOlder(version: string, wanted: string): boolean {
   const [left, right] = [numbers(version), numbers(wanted)];
   const differs = left.findIndex((part, index) => part !== right[index]);

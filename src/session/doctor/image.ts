@@ -1,32 +1,28 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ClusterApi } from '../../cluster/api/client.ts';
 import type { Pod } from '../../cluster/api/objects.ts';
 import { runningPods } from '../../cluster/takeover/pause/deployment.ts';
 import { runTool } from '../../machine/tool.ts';
-import { type Check, type Finding, NotChecked, standingOn } from './check.ts';
-import type { DiscoveredOperator } from './operator.ts';
+import { type Check, type Finding, NotChecked, needed } from './check.ts';
 
-/** Is what runs in the cluster older than this checkout? */
-export function imageCheck(api: ClusterApi, root: string, operator: Promise<DiscoveredOperator>): Check {
-  return {
-    name: 'image',
-    limitSeconds: 30,
-    aside: true,
-    async run(signal) {
-      const { target } = await standingOn(operator, 'there is no target');
-      if (target.deployment === undefined) throw new NotChecked('the target has no Deployment');
-      const { object, container } = target.deployment;
-      const pods = await runningPods(api, object, { terminating: false });
-      return imageFinding(runningImage(pods, container.name), await newestSource(root, signal));
-    },
-  };
-}
+/** Is the image in the cluster older than this checkout? */
+export const imageCheck: Check = {
+  name: 'image',
+  limitSeconds: 30,
+  optional: true,
+  async run({ context, operator, root }, signal) {
+    const { target } = await needed(operator, 'there is no target');
+    if (target.deployment === undefined) throw new NotChecked('the target has no Deployment');
+    const { object, container } = target.deployment;
+    const pods = await runningPods((await context).api, object, { terminating: false });
+    return imageFinding(runningImage(pods, container.name), await newestSource(root, signal));
+  },
+};
 
 interface Running {
   image: string;
   pod: string;
-  /** When the oldest of the Pods started: its image was built before that. */
+  /** When the oldest Pod started; its image is older than that. */
   started: Date;
 }
 
@@ -41,13 +37,13 @@ function runningImage(pods: Pod[], container: string): Running | undefined {
 
 export interface NewestSource {
   at: Date;
-  /** `commit 1a2b3c4`, or a file that is not committed. */
+  /** `commit 1a2b3c4`, or the name of an uncommitted file. */
   what: string;
   /** The commit that is checked out; empty without git. */
   head: string;
 }
 
-/** Of the Go sources: the last commit, or a later edit. Times of files that git has written say nothing. */
+/** The last commit of Go sources, or a later edit. The times of files that git wrote say nothing. */
 async function newestSource(root: string, signal: AbortSignal): Promise<NewestSource | undefined> {
   const sources = ['--', '*.go', 'go.mod', 'go.sum'];
   const options = { cwd: root, signal };
@@ -76,28 +72,31 @@ async function newestSource(root: string, signal: AbortSignal): Promise<NewestSo
   return [...committed, ...edited.flat()].sort((a, b) => b.at.getTime() - a.at.getTime())[0];
 }
 
-/** Only what is sure is said: an image is older than the start of its Pod, so an edit after that start is not in it. Pure. */
+/** Reports only what is certain: an image is older than the start of its Pod, so a later edit is not in it. */
 export function imageFinding(running: Running | undefined, source: NewestSource | undefined): Finding {
   if (running === undefined)
-    return { verdict: 'unknown', answer: 'no Pod of the manager runs, so there is no image to compare' };
+    return {
+      verdict: 'unknown',
+      answer: 'no Pod of the manager is running, so there is no image to compare',
+    };
   const { image, pod, started } = running;
-  const runs = `Pod ${pod} runs ${image} since ${started.toISOString()}`;
+  const runs = `Pod ${pod} has been running ${image} since ${started.toISOString()}`;
   if (source === undefined)
-    return { verdict: 'unknown', answer: 'git does not tell how old this checkout is', proof: runs };
-  const proof = `${runs}; the newest Go source is ${source.what}, of ${source.at.toISOString()}`;
+    return { verdict: 'unknown', answer: 'git does not say how old this checkout is', proof: [runs] };
+  const proof = [runs, `the newest Go source is ${source.what}, of ${source.at.toISOString()}`];
   if (source.at > started) {
     return {
       verdict: 'warn',
-      answer: 'the image in the cluster is older than this checkout; its CRDs and RBAC may be, too',
+      answer: 'the image in the cluster is older than this checkout; so may be its CRDs and RBAC',
       proof,
-      hint: 'devloop runs your code, but applies no manifests: make install, where they have changed',
+      hint: 'devloop runs your code, but applies no manifests. If they have changed: make install',
     };
   }
   if (source.head !== '' && tagIsCommit(image, source.head))
-    return { verdict: 'ok', answer: 'the tag of the image names the commit that is checked out', proof };
+    return { verdict: 'ok', answer: "the image's tag names the commit that is checked out", proof };
   return {
     verdict: 'unknown',
-    answer: 'nothing was edited since the Pod started, but when its image was built is not known',
+    answer: 'nothing was edited since the Pod started, but it is not known when its image was built',
     proof,
   };
 }

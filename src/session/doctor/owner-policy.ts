@@ -1,8 +1,7 @@
-/** Will an owner write the object again while it is taken over, and what pauses it? Pure. */
 import type { Finding } from './check.ts';
 import type { Owner } from './owner-signs.ts';
 
-/** The parts of an Application, Kustomization or HelmRelease that decide. */
+/** The parts of an Application, Kustomization or HelmRelease that decide whether it overwrites changes. */
 export interface Policy {
   metadata: { name: string; namespace?: string };
   spec?: {
@@ -12,21 +11,21 @@ export interface Policy {
   };
 }
 
-/** `policy` is undefined where it may not be read, or was not found. */
+/** Whether an owner will overwrite devloop's changes, and what pauses it. `policy` is undefined if it could not be read. */
 export function ownerFinding(owner: Owner, objects: string[], policy: Policy | undefined): Finding {
   const who = `${owner.kind}${owner.name ? ` ${nameOf(owner)}` : ''}`;
   const { fights, because, pause } = judge(owner, policy);
-  const proof = `${objects.join(', ')}: ${owner.sign}${policy ? `; ${because}` : ''}`;
+  const proof = [`${objects.join(', ')}: ${owner.sign}`, ...(policy ? [because] : [])];
   if (fights === 'no')
     return {
       verdict: 'ok',
-      answer: `${who} owns the objects, and leaves them alone while up runs: ${because}`,
+      answer: `${who} owns the objects, but leaves them alone while \`up\` runs: ${because}`,
       proof,
     };
   const answer =
     fights === 'yes'
-      ? `${who} owns the objects, and will write them again while up runs: ${because}`
-      : `${who} owns the objects, and may write them again while up runs: ${because}`;
+      ? `${who} owns the objects and will overwrite changes while \`up\` runs: ${because}`
+      : `${who} owns the objects and may overwrite changes while \`up\` runs: ${because}`;
   return { verdict: 'warn', answer, proof, hint: pause };
 }
 
@@ -41,20 +40,20 @@ function judge(owner: Owner, policy: Policy | undefined): Judgement {
     case 'Argo CD':
       return argo(owner, policy);
     case 'Flux Kustomization':
-      return flux(owner, policy, 'kustomization', 'it writes what it manages at every interval');
+      return flux(owner, policy, 'kustomization', 'it writes its objects at every interval');
     case 'Flux HelmRelease':
       return fluxHelm(owner, policy);
     case 'Helm':
       return {
         fights: 'no',
-        because: 'Helm writes at the next upgrade only; do not run one meanwhile',
+        because: 'Helm writes only at the next upgrade, so do not upgrade while `up` runs',
         pause: '',
       };
     case 'OLM':
       return {
         fights: 'maybe',
-        because: 'OLM writes them at an install, an upgrade, and when it rotates the certificate',
-        pause: `OLM cannot be paused for one operator; keep upgrades away: kubectl -n ${owner.namespace || '<namespace>'} patch subscription <name> --type merge -p '{"spec":{"installPlanApproval":"Manual"}}'`,
+        because: 'OLM writes them at an installation, at an upgrade, and when it rotates the certificate',
+        pause: `OLM cannot be paused for one operator; prevent upgrades: kubectl -n ${owner.namespace || '<namespace>'} patch subscription <name> --type merge -p '{"spec":{"installPlanApproval":"Manual"}}'`,
       };
   }
 }
@@ -62,15 +61,15 @@ function judge(owner: Owner, policy: Policy | undefined): Judgement {
 function argo({ name }: Owner, policy: Policy | undefined): Judgement {
   const application = policy?.metadata.name ?? (name || '<application>');
   const home = policy?.metadata.namespace ?? 'argocd';
-  const pause = `kubectl -n ${home} patch application ${application} --type merge -p '{"spec":{"syncPolicy":{"automated":{"enabled":false}}}}' (an ApplicationSet puts it back: pause that one then)`;
+  const pause = `kubectl -n ${home} patch application ${application} --type merge -p '{"spec":{"syncPolicy":{"automated":{"enabled":false}}}}' (an ApplicationSet reverts this; if there is one, pause it instead)`;
   if (policy === undefined)
-    return { fights: 'maybe', because: 'whether its Application heals itself could not be read', pause };
+    return { fights: 'maybe', because: 'its Application could not be read, so selfHeal is unknown', pause };
   const automated = policy.spec?.syncPolicy?.automated ?? undefined;
   if (automated === undefined || automated.enabled === false)
-    return { fights: 'no', because: 'its Application does not sync by itself', pause };
+    return { fights: 'no', because: 'its Application does not sync automatically', pause };
   if (automated.selfHeal === true)
-    return { fights: 'yes', because: 'its Application has selfHeal: true, which takes seconds', pause };
-  return { fights: 'maybe', because: 'its Application syncs by itself at the next commit', pause };
+    return { fights: 'yes', because: 'its Application has selfHeal: true, which acts within seconds', pause };
+  return { fights: 'maybe', because: 'its Application syncs automatically at the next commit', pause };
 }
 
 function flux(owner: Owner, policy: Policy | undefined, resource: string, why: string): Judgement {
@@ -83,12 +82,13 @@ function flux(owner: Owner, policy: Policy | undefined, resource: string, why: s
 function fluxHelm(owner: Owner, policy: Policy | undefined): Judgement {
   const mode = policy?.spec?.driftDetection?.mode;
   const judged = flux(owner, policy, 'helmrelease', 'it corrects drift (driftDetection: enabled)');
-  if (policy === undefined) return { ...judged, because: 'whether it corrects drift could not be read' };
+  if (policy === undefined)
+    return { ...judged, because: 'it could not be read, so drift correction is unknown' };
   if (judged.fights === 'no' || mode === 'enabled') return judged;
   return {
     ...judged,
     fights: 'no',
-    because: 'it does not correct drift; it writes at the next upgrade only',
+    because: 'it does not correct drift and writes only at the next upgrade',
   };
 }
 

@@ -1,14 +1,13 @@
-/** Who writes the objects that a take-over changes. Pure. */
 import type { KubeObject } from '../../cluster/api/objects.ts';
 
 export type OwnerKind = 'Argo CD' | 'Flux Kustomization' | 'Flux HelmRelease' | 'Helm' | 'OLM';
 
 export interface Owner {
   kind: OwnerKind;
-  /** Of the Application, Kustomization, HelmRelease, release or ClusterServiceVersion; empty where the object does not tell. */
+  /** The name of the Application, Kustomization, HelmRelease, release or ClusterServiceVersion; empty if unknown. */
   name: string;
   namespace: string;
-  /** Where that stands, for people. */
+  /** What shows it, for people. */
   sign: string;
 }
 
@@ -19,7 +18,7 @@ const MANAGERS: [RegExp, OwnerKind][] = [
   [/^olm(?:\.install)?$/, 'OLM'],
 ];
 
-/** One for each kind: what names itself in labels and annotations counts before what only wrote fields. */
+/** One owner per kind. An owner that labels or annotations name comes before one that only wrote fields. */
 export function ownersOf({ metadata }: KubeObject): Owner[] {
   const { labels = {}, annotations = {}, managedFields = [], namespace = '' } = metadata;
   const found: Owner[] = [];
@@ -50,7 +49,7 @@ export function ownersOf({ metadata }: KubeObject): Owner[] {
     const kind = MANAGERS.find(([pattern]) => pattern.test(manager))?.[1];
     if (kind !== undefined) add(kind, '', '', `fields written by ${manager}`);
   }
-  // What helm-controller installs carries Helm's own annotations too.
+  // What helm-controller installs has Helm's own annotations, too.
   return found.some(({ kind }) => kind === 'Flux HelmRelease')
     ? found.filter((one) => one.kind !== 'Helm')
     : found;

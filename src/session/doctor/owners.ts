@@ -2,34 +2,32 @@ import type { ClusterApi } from '../../cluster/api/client.ts';
 import { describe, refOf } from '../../cluster/api/kinds.ts';
 import { DevloopError } from '../../errors.ts';
 import type { Target } from '../../operator/target.ts';
-import { type Check, type Finding, standingOn } from './check.ts';
-import type { DiscoveredOperator } from './operator.ts';
+import { type Check, type Finding, needed } from './check.ts';
 import { ownerFinding, type Policy } from './owner-policy.ts';
 import { type Owner, ownersOf } from './owner-signs.ts';
 
-/** Who else writes the Service and the Deployment, and will they fight? */
-export function ownersCheck(api: ClusterApi, operator: Promise<DiscoveredOperator>): Check {
-  return {
-    name: 'owners',
-    limitSeconds: 30,
-    aside: true,
-    async run() {
-      const { target } = await standingOn(operator, 'there is no target');
-      const owned = groupByOwner(target);
-      if (owned.length === 0) return nobody(target);
-      return await Promise.all(
-        owned.map(async ({ owner, objects }) => ownerFinding(owner, objects, await policyOf(api, owner))),
-      );
-    },
-  };
-}
+/** Who else writes the Services and the Deployment, and would they overwrite devloop's changes? */
+export const ownersCheck: Check = {
+  name: 'owners',
+  limitSeconds: 30,
+  optional: true,
+  async run({ context, operator }) {
+    const { target } = await needed(operator, 'there is no target');
+    const { api } = await context;
+    const owned = groupByOwner(target);
+    if (owned.length === 0) return noOwner(target);
+    return await Promise.all(
+      owned.map(async ({ owner, objects }) => ownerFinding(owner, objects, await policyOf(api, owner))),
+    );
+  },
+};
 
 interface Owned {
   owner: Owner;
   objects: string[];
 }
 
-/** One entry for each owner, with the objects that name it. Pure. */
+/** One entry per owner, with the objects that name it. */
 export function groupByOwner({ services, deployment }: Target): Owned[] {
   const all = [
     ...services.map(({ service }) => ({ kind: 'Service' as const, object: service })),
@@ -47,13 +45,16 @@ export function groupByOwner({ services, deployment }: Target): Owned[] {
   return [...groups.values()];
 }
 
-function nobody({ services, deployment }: Target): Finding {
+function noOwner({ services, deployment }: Target): Finding {
   const objects = [...services.map((one) => one.service), ...(deployment ? [deployment.object] : [])];
   const managers = objects.flatMap(({ metadata }) => metadata.managedFields ?? []).map((one) => one.manager);
   return {
     verdict: 'ok',
-    answer: 'no Argo CD, Flux, Helm or OLM owns what up changes',
-    proof: `labels, annotations, owners; fields written by ${[...new Set(managers)].join(', ') || 'nobody'}`,
+    answer: 'neither Argo CD, Flux, Helm nor OLM owns what `up` changes',
+    proof: [
+      'looked at labels, annotations and owner references',
+      `fields written by ${[...new Set(managers)].join(', ') || 'nobody'}`,
+    ],
   };
 }
 
@@ -70,13 +71,13 @@ async function policyOf(api: ClusterApi, owner: Owner): Promise<Policy | undefin
         return undefined;
     }
   } catch (error) {
-    // Forbidden, not installed, gone: then it is not known.
+    // Forbidden, not installed or gone: the policy is unknown.
     if (error instanceof DevloopError) return undefined;
     throw error;
   }
 }
 
-/** The tracking id names an Application outside of Argo CD's own namespace as `namespace_name`. */
+/** The tracking id of an Application outside Argo CD's own namespace is `namespace_name`. */
 async function argoApplication(api: ClusterApi, tracked: string): Promise<Policy | undefined> {
   if (tracked === '') return undefined;
   const { items } = await api.call<{ items: Policy[] }>('GET', '/apis/argoproj.io/v1alpha1/applications');

@@ -5,145 +5,132 @@ import type { DevloopEvent } from '../../report/events.ts';
 import { namespacesOf } from '../context/holders.ts';
 import { newSessionId } from '../context/session-directories.ts';
 import { openRoute } from '../route/open-route.ts';
-import { nameOf, type RouteSettings, routeSettings, type Way } from '../route/routing.ts';
-import { type Rights, waysOf } from '../route/ways.ts';
-import { type Check, type Finding, findingOf, NotChecked, standingOn } from './check.ts';
-import type { DiscoveredOperator, DoctorRun } from './operator.ts';
+import { nameOf, routeSettings, type Way } from '../route/routing.ts';
+import { waysOf } from '../route/ways.ts';
+import { type Check, type Finding, findingOf, NotChecked, needed } from './check.ts';
+import { type DoctorRun, targetWithServices } from './run.ts';
 
-/** Probes in a row: the first one may have waited for the proxy to learn of the Service. */
-const IN_A_ROW = 5;
+/** Consecutive probes: the first one may have waited until the proxy knew the Service. */
+const PROBES = 5;
 
-/** Each address may take 15 s until the probe gives it up. */
-const PROVE_SECONDS = 120;
-/** The same, and time to put away what was made for it. */
+/** Each address can take 15 s until the probe gives up. */
+const VERIFY_SECONDS = 120;
+/** The same, plus time to delete the temporary objects. */
 const LIMIT_SECONDS = 150;
 
-export function routeChecks(
-  doctorRun: DoctorRun,
-  operator: Promise<DiscoveredOperator>,
-  rights: Promise<Rights>,
-): Check[] {
-  const ways = waysOf(settingsOf(doctorRun).choice);
-  const proofs = ways.map(() => Promise.withResolvers<Finding>());
-  for (const { promise } of proofs) promise.catch(() => {});
+/** Does each route work? One check per route that `up` would try; without a cluster, per route that it tries by default. */
+export async function routeChecks({
+  context,
+  options,
+}: Pick<DoctorRun, 'context' | 'options'>): Promise<Check[]> {
+  const opened = await context.catch(() => undefined);
+  const ways = waysOf(
+    opened === undefined ? (options.route ?? 'auto') : routeSettings(options, opened).choice,
+  );
+  const results = ways.map(() => Promise.withResolvers<Finding>());
+  for (const { promise } of results) promise.catch(() => {});
   return ways.map((way, index) => ({
     name: `route ${nameOf(way)}`,
     limitSeconds: LIMIT_SECONDS,
-    late: 'route.none' as const,
-    async run(signal: AbortSignal) {
-      const { promise, resolve, reject } = proofs[index]!;
-      await inTime(signal, (until) => proveWay(doctorRun, operator, rights, way, until)).then(
-        resolve,
-        reject,
-      );
+    timeoutCode: 'route.none',
+    async run(run, signal) {
+      const { promise, resolve, reject } = results[index]!;
+      await verifyInTime(run, way, signal).then(resolve, reject);
       const own = await promise;
-      // Only who failed has to know of the others.
+      // Only a failure depends on the other routes.
       if (own.verdict !== 'fail') return own;
-      return asOneOfSeveral(own, await Promise.allSettled(proofs.map((one) => one.promise)));
+      return oneOfSeveral(own, await Promise.allSettled(results.map((one) => one.promise)));
     },
   }));
 }
 
-/** A way that takes too long has failed like any other, before the check's own deadline: that would leave the others out of it. */
-async function inTime(signal: AbortSignal, work: (until: AbortSignal) => Promise<Finding>): Promise<Finding> {
-  const deadline = AbortSignal.timeout(PROVE_SECONDS * 1000);
+/** Gives up before the check's own time limit, so that the failure can be weighed against the other routes. */
+async function verifyInTime(run: DoctorRun, way: Way, signal: AbortSignal): Promise<Finding> {
+  const deadline = AbortSignal.timeout(VERIFY_SECONDS * 1000);
   try {
-    return await work(AbortSignal.any([signal, deadline]));
+    return await verifyPermitted(run, way, AbortSignal.any([signal, deadline]));
   } catch (error) {
     if (!deadline.aborted || signal.aborted) throw error;
-    return { verdict: 'fail', answer: `no proof within ${PROVE_SECONDS} s`, code: 'route.none' };
+    return { verdict: 'fail', answer: `not verified within ${VERIFY_SECONDS} s`, code: 'route.none' };
   }
 }
 
-/** A way that does not lead here stands in nobody's way while another one does. Pure. */
-export function asOneOfSeveral(finding: Finding, all: PromiseSettledResult<Finding>[]): Finding {
+/** A route that does not work is no problem as long as another one does. */
+export function oneOfSeveral(finding: Finding, all: PromiseSettledResult<Finding>[]): Finding {
   const works = all.some((one) => one.status === 'fulfilled' && one.value.verdict === 'ok');
   if (finding.verdict !== 'fail' || !works) return finding;
   const { code: _, ...shown } = finding;
-  return { ...shown, verdict: 'info', answer: `not needed, since another way leads here\n${finding.answer}` };
+  return { ...shown, verdict: 'info', answer: `not needed: another route works\n${finding.answer}` };
 }
 
-async function proveWay(
-  doctorRun: DoctorRun,
-  operator: Promise<DiscoveredOperator>,
-  rights: Promise<Rights>,
-  way: Way,
-  signal: AbortSignal,
-): Promise<Finding> {
-  const target = await probeTarget(operator, rights);
-  const asked = (await rights).ways.find((one) => nameOf(one.way) === nameOf(way));
+async function verifyPermitted(run: DoctorRun, way: Way, signal: AbortSignal): Promise<Finding> {
+  const target = await probeTarget(run);
+  const asked = (await run.permissions).ways.find((one) => nameOf(one.way) === nameOf(way));
   if (asked !== undefined && asked.lacking.length > 0)
-    throw new NotChecked('the rights to take it are missing');
-  return await prove(doctorRun, target, way, signal);
+    throw new NotChecked('the account lacks permissions for this route');
+  return await verify(run, target, way, signal);
 }
 
-/** What probes need: a namespace for their temporary objects, and the rights to make them. */
-export async function probeTarget(
-  operator: Promise<DiscoveredOperator>,
-  rights: Promise<Rights>,
-): Promise<Target> {
-  const { target } = await standingOn(operator, 'there is no target');
-  if (target.services.length === 0)
-    throw new NotChecked('the target has no webhook Service, so no way here is needed');
-  const { lacking } = await standingOn(rights, 'the rights are not known');
+/** What probes need: a namespace for their temporary objects, and the permissions to create them. */
+export async function probeTarget(run: Pick<DoctorRun, 'operator' | 'permissions'>): Promise<Target> {
+  const { target } = await targetWithServices(run);
+  const { lacking } = await needed(run.permissions, 'the permissions are not known');
   const probing = neededFor(namespacesOf(target), { webhooks: true, deployment: false, secrets: false });
   const missing = probing.filter(({ kind, verb, namespace }) =>
     lacking.some((one) => one.kind === kind && one.verb === verb && one.namespace === namespace),
   );
-  if (missing.length > 0) throw new NotChecked('the rights to probe it are missing');
+  if (missing.length > 0) throw new NotChecked('the account lacks permissions to probe it');
   return { ...target, services: target.services.map(withSomePort) };
 }
 
-/** A probe goes over a Service of our own: where the user's ports are wrong, any port will do. */
+/** The probe uses a Service of devloop, so if the user's ports are wrong, any port will do. */
 function withSomePort(service: TargetService): TargetService {
   return service.ports.length > 0
     ? service
     : { ...service, ports: [{ name: '', port: 443, targetPort: 443 }] };
 }
 
-function settingsOf({ opened, options }: DoctorRun): RouteSettings {
-  return routeSettings(options, opened);
-}
-
-/** Temporary objects that it makes carry the mark of the case, and are gone when it returns or throws. */
-async function prove(doctorRun: DoctorRun, target: Target, way: Way, signal: AbortSignal): Promise<Finding> {
-  const { opened, io } = doctorRun;
-  const told: DevloopEvent[] = [];
+/** The temporary objects are gone when this returns or throws. */
+async function verify(run: DoctorRun, target: Target, way: Way, signal: AbortSignal): Promise<Finding> {
+  const opened = await run.context;
+  const events: DevloopEvent[] = [];
   try {
     await using _ = await openRoute(
       {
         api: opened.api,
-        // They run at the same time: with a mark of its own, none of them meets the temporary objects of another.
+        // Routes are verified side by side; with an id of its own, none meets another one's temporary objects.
         sessionId: newSessionId(),
         target,
-        settings: settingsOf(doctorRun),
-        env: io.env,
-        ask: io.ask,
-        emit: (event) => told.push(event),
+        settings: routeSettings(run.options, opened),
+        env: run.io.env,
+        ask: run.io.ask,
+        emit: (event) => events.push(event),
         signal,
-        inARow: IN_A_ROW,
+        inARow: PROBES,
       },
       [way],
     );
-    return routeFinding(told);
+    return routeFinding(events);
   } catch (error) {
     if (error instanceof DevloopError && error.code === 'service.unsupported')
-      throw new NotChecked('the Service cannot be led here by any way');
-    if (error instanceof DevloopError) return findingOf(error, false);
-    throw error;
+      throw new NotChecked('the Service cannot be redirected by any route');
+    return findingOf(error);
   }
 }
 
-/** Pure. */
-export function routeFinding(told: DevloopEvent[]): Finding {
-  const proven = told.find((event) => event.type === 'route.verified');
-  if (proven === undefined) throw new Error('a route without its proof');
-  const found = told.find((event) => event.type === 'discovered' && event.what === 'address');
-  const source = found?.type === 'discovered' ? `; the address ${found.source}` : '';
+export function routeFinding(events: DevloopEvent[]): Finding {
+  const verified = events.find((event) => event.type === 'route.verified');
+  if (verified === undefined) throw new Error('the route was opened without being verified');
+  const found = events.find((event) => event.type === 'discovered' && event.what === 'address');
+  const source = found?.type === 'discovered' ? [`the address ${found.source}`] : [];
   return {
     verdict: 'ok',
-    answer: `leads here, by ${proven.address}`,
-    proof: `kube-apiserver was answered ${IN_A_ROW} times in a row${source}; time of the last one, over a new connection`,
-    latencyMs: proven.latencyMs,
+    answer: `the cluster reaches this machine at ${verified.address}`,
+    proof: [
+      `${PROBES} consecutive probes by kube-apiserver were answered here`,
+      ...source,
+      'the time is that of the last probe, over a new connection',
+    ],
+    latencyMs: verified.latencyMs,
   };
 }

@@ -1,39 +1,95 @@
 import { ApiError } from '../../cluster/api/errors.ts';
-import { describeTarget } from '../context/holders.ts';
-import type { Rights } from '../route/ways.ts';
-import { type Check, type Finding, NotChecked } from './check.ts';
-import type { DiscoveredOperator } from './operator.ts';
+import { describe } from '../../cluster/api/kinds.ts';
+import { sessionOf } from '../../cluster/marks/marks.ts';
+import { assertTakeable } from '../../cluster/takeover/service.ts';
+import { DevloopError } from '../../errors.ts';
+import type { TargetService } from '../../operator/target.ts';
+import { servicePort } from '../../operator/workload.ts';
+import { targetsOf } from '../context/holders.ts';
+import { type Check, type Finding, findingOf, NotChecked } from './check.ts';
+import { type DiscoveredOperator, targetWithServices } from './run.ts';
 
-export function targetCheck(operator: Promise<DiscoveredOperator>, rights: Promise<Rights>): Check {
-  return {
-    name: 'target',
-    limitSeconds: 60,
-    async run() {
-      try {
-        return targetFinding(await operator);
-      } catch (error) {
-        // The list of all that is missing says more than the first refusal.
-        if (error instanceof ApiError && error.isForbidden && (await rights).lacking.length > 0)
-          throw new NotChecked('the rights to find it are missing');
-        throw error;
-      }
-    },
-  };
-}
+/** Which operator would be taken over? */
+export const targetCheck: Check = {
+  name: 'target',
+  limitSeconds: 60,
+  async run({ operator, permissions }) {
+    try {
+      return targetFinding(await operator);
+    } catch (error) {
+      // The list of all missing permissions is more useful than the first refusal.
+      if (error instanceof ApiError && error.isForbidden && (await permissions).lacking.length > 0)
+        throw new NotChecked('the permissions to find it are missing');
+      throw error;
+    }
+  },
+};
 
-/** What would be taken over, and where each object was found. Pure. */
-export function targetFinding({ target, told }: DiscoveredOperator): Finding {
-  const found = told.flatMap((event) =>
+export function targetFinding({ target, events }: Pick<DiscoveredOperator, 'target' | 'events'>): Finding {
+  const proof = events.flatMap((event) =>
     event.type === 'discovered' ? [`${event.what}: ${event.source}`] : [],
   );
-  const doubts = told.flatMap((event) =>
+  const warnings = events.flatMap((event) =>
     event.type === 'warning' || event.type === 'note' ? [event.message] : [],
   );
   if (target.services.length === 0 && target.deployment === undefined) {
-    const answer = 'nothing in the cluster was matched to this checkout; the controller would only run here';
+    const answer = 'no operator in the cluster matches this checkout, so the controller would only run here';
     const hint = 'If it is deployed, name it: devloop doctor --deployment namespace/name';
     return { verdict: 'warn', answer, hint };
   }
-  const answer = [describeTarget(target).replaceAll(', ', '\n'), ...doubts].join('\n');
-  return { verdict: doubts.length > 0 ? 'warn' : 'ok', answer, proof: found.join('\n') };
+  const answer = [...targetsOf(target).map(describe), ...warnings].join('\n');
+  return { verdict: warnings.length > 0 ? 'warn' : 'ok', answer, proof };
+}
+
+/** Can each webhook Service be redirected, and do its ports match its callers and the manager? */
+export const serviceCheck: Check = {
+  name: 'service',
+  limitSeconds: 60,
+  async run(run) {
+    const { target, refusals } = await targetWithServices(run);
+    const wrong = refusals.map(({ error }) => findingOf(error));
+    const others = target.services.filter((one) => !refusals.some(({ service }) => service === one.service));
+    return [...wrong, ...others.map((one) => serviceFinding(one))];
+  },
+};
+
+export function serviceFinding(service: TargetService): Finding {
+  const { namespace, name } = service.service.metadata;
+  try {
+    assertTakeable(service.service);
+  } catch (error) {
+    if (!(error instanceof DevloopError)) throw error;
+    return findingOf(error);
+  }
+  const ports = service.ports.map(({ port, targetPort }) => {
+    const declared = servicePort(service.service, port)?.targetPort;
+    return `${port} -> ${typeof declared === 'string' ? `${declared} (${targetPort})` : targetPort}`;
+  });
+  const callers = [...new Set(service.calls.map((call) => describe(call.from)))];
+  const taken = sessionOf(service.service) === undefined ? '' : '; a session has redirected it';
+  return {
+    verdict: 'ok',
+    answer: `Service ${namespace}/${name}\ncan be redirected${taken}: port ${ports.join(', ')}`,
+    proof: callers.length > 0 ? callers.map((one) => `called by ${one}`) : ['not called by any webhook yet'],
+  };
+}
+
+/** Is the operator free to take over? */
+export const sessionCheck: Check = {
+  name: 'session',
+  limitSeconds: 60,
+  run: async ({ deadSessions }) => sessionFinding(await deadSessions),
+};
+
+export function sessionFinding(dead: string[]): Finding {
+  if (dead.length === 0) {
+    const proof = ['no active Lease, and no devloop label on its objects'];
+    return { verdict: 'ok', answer: 'no session holds the operator', proof };
+  }
+  return {
+    verdict: 'warn',
+    answer: `session ${dead.join(', ')} is dead, and its changes are not restored`,
+    proof: ['its label is on the objects', 'its process is gone, or its Lease is not being renewed'],
+    hint: 'devloop down (the next `devloop up` restores them, too)',
+  };
 }

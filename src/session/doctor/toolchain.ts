@@ -1,36 +1,76 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { findMainPackage } from '../../controller/go/main-package.ts';
 import { DevloopError } from '../../errors.ts';
+import { buildWithoutRun, mainPackageHints, ownTags } from '../../local/plan.ts';
 import { runTool } from '../../machine/tool.ts';
-import { type Check, type Finding, NotChecked } from './check.ts';
+import { type Check, type Finding, NotChecked, needed } from './check.ts';
 import { goFinding, type LocalGo, readGoMod } from './go-version.ts';
 
 type Env = Record<string, string | undefined>;
 
-/** Can the Go of this machine build the checkout? `ownCommand`: the user runs the controller in a way of their own. */
-export async function judgeToolchain(
-  root: string,
-  env: Env,
-  ownCommand: boolean,
-  signal: AbortSignal,
-): Promise<Finding> {
-  if (ownCommand) throw new NotChecked('devloop.yaml names the command of the controller');
+interface ToolchainQuestion {
+  root: string;
+  env: Env;
+  signal: AbortSignal;
+  /** devloop.yaml says how to run the controller. */
+  hasOwnCommand: boolean;
+}
+
+export async function judgeToolchain({
+  root,
+  env,
+  signal,
+  hasOwnCommand,
+}: ToolchainQuestion): Promise<Finding> {
+  if (hasOwnCommand) throw new NotChecked("devloop.yaml sets the controller's command");
   const mod = await readFile(join(root, 'go.mod'), 'utf8').catch(() => undefined);
   if (mod === undefined) throw new NotChecked(`there is no go.mod in ${root}`);
   return goFinding(await localGo(env, signal), readGoMod(mod));
 }
 
-export function toolchainCheck(finding: Promise<Finding>): Check {
-  return { name: 'toolchain', limitSeconds: 30, late: 'controller.no-toolchain', run: () => finding };
-}
+/** Can this machine's Go build the checkout? */
+export const toolchainCheck: Check = {
+  name: 'toolchain',
+  limitSeconds: 30,
+  timeoutCode: 'controller.no-toolchain',
+  run: ({ toolchain }) => toolchain,
+};
 
-/** Asked outside of the module, and told to stay local: nothing is fetched by asking. */
+/** What would be built and run here? */
+export const programCheck: Check = {
+  name: 'program',
+  limitSeconds: 60,
+  timeoutCode: 'controller.no-main',
+  async run(run, signal) {
+    const { root, config } = await needed(run.context, 'there is no cluster to ask');
+    const settings = config.controller ?? {};
+    if (settings.run !== undefined)
+      return {
+        verdict: 'ok',
+        answer: `runs ${settings.run.join(' ')}`,
+        proof: ['devloop.yaml: controller.run'],
+      };
+    if (settings.build !== undefined) throw buildWithoutRun();
+    // In a module that is too new for it, go would download another toolchain.
+    const toolchain = await run.toolchain.catch(() => undefined);
+    if (toolchain?.verdict === 'fail' || toolchain?.verdict === 'warn')
+      throw new NotChecked("this machine's Go is too old for the checkout");
+    const target = (await run.operator.catch(() => undefined))?.target;
+    const main = await findMainPackage(root, mainPackageHints(target, signal));
+    const tags = ownTags(main, run.io.env);
+    const proof = [main.source, ...(tags ? [`-tags=${tags.tags} as in ${tags.source}`] : [])];
+    return { verdict: 'ok', answer: `builds main package ${main.package}`, proof };
+  },
+};
+
+/** Asked outside the module and with a local toolchain, so that asking downloads nothing. */
 async function localGo(env: Env, signal: AbortSignal): Promise<LocalGo> {
   const words = ['go', 'env', '-json', 'GOVERSION', 'GOMODCACHE', 'GOOS', 'GOARCH'];
   const local = await runTool(words, { cwd: tmpdir(), env: { ...env, GOTOOLCHAIN: 'local' }, signal });
   if (local.missing) {
-    throw new DevloopError('controller.no-toolchain', 'There is no go on the PATH.', {
+    throw new DevloopError('controller.no-toolchain', 'Go is not on the PATH.', {
       hint: 'Install Go from https://go.dev/dl, or run a built operator: devloop up -- <command>',
     });
   }

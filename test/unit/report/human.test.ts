@@ -109,7 +109,7 @@ describe('findings', () => {
         check: 'endpoint routing',
         verdict: 'warn',
         answer: 'one\ntwo',
-        proof: 'seen',
+        proof: ['seen'],
         hint: 'devloop down',
       },
     ]);

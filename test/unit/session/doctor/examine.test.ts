@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { DevloopError } from '../../../../src/errors.ts';
 import type { DevloopEvent } from '../../../../src/report/events.ts';
-import { type Check, NotChecked, standingOn } from '../../../../src/session/doctor/check.ts';
-import { conclude } from '../../../../src/session/doctor/conclude.ts';
-import { type Answered, examine } from '../../../../src/session/doctor/examine.ts';
+import { type Check, NotChecked, needed } from '../../../../src/session/doctor/check.ts';
+import { conclude, examine, type NamedFinding } from '../../../../src/session/doctor/examine.ts';
+import type { DoctorRun } from '../../../../src/session/doctor/run.ts';
 
 function run(checks: Check[], signal = new AbortController().signal) {
   const events: DevloopEvent[] = [];
   const io = { emit: (event: DevloopEvent) => void events.push(event), signal, env: {}, cwd: '/' };
-  return { events, answered: examine(checks, io) };
+  return { events, answered: examine(checks, { io } as DoctorRun) };
 }
 
 const good = (name: string): Check => ({
@@ -25,13 +25,14 @@ const failing = (name: string, error: unknown, rest: Partial<Check> = {}): Check
 const silent = (name: string, rest: Partial<Check> = {}): Check => ({
   name,
   limitSeconds: 0.05,
-  run: (signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+  run: (_, signal) =>
+    new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
   ...rest,
 });
 const refusal = new DevloopError('certificate.not-found', 'There is none.', { hint: 'make one' });
 
 describe('checks', () => {
-  it('tell in the order of the list, whichever is known first', async () => {
+  it('report in the order of the list, whichever is known first', async () => {
     const second = Promise.withResolvers<void>();
     const first: Check = {
       ...good('first'),
@@ -61,10 +62,10 @@ describe('checks', () => {
     expect(events.map((event) => event.type)).toEqual(['finding', 'finding', 'finding']);
   });
 
-  it('go on when one fails: bad with its cure, or unknown where up does not need it', async () => {
+  it('continue when one fails, which is `unknown` if `up` does not need it', async () => {
     const { answered, events } = run([
       failing('a', refusal),
-      failing('b', refusal, { aside: true }),
+      failing('b', refusal, { optional: true }),
       good('c'),
     ]);
     expect(await answered).toEqual([
@@ -87,11 +88,11 @@ describe('checks', () => {
     });
   });
 
-  it('say what they were not checked for', async () => {
+  it('say why they were not made', async () => {
     const earlier = Promise.reject(refusal);
     const later: Check = {
       ...good('later'),
-      run: async () => await standingOn(earlier, 'there is no target'),
+      run: async () => await needed(earlier, 'there is no target'),
     };
     expect(await run([later, failing('b', new NotChecked('it rains'))]).answered).toMatchObject([
       { verdict: 'unknown', answer: 'not checked: there is no target' },
@@ -99,11 +100,11 @@ describe('checks', () => {
     ]);
   });
 
-  it('do not wait beyond their deadline', async () => {
+  it('do not exceed their time limit', async () => {
     const { answered } = run([
       silent('a'),
-      silent('b', { late: 'route.none' }),
-      silent('c', { aside: true }),
+      silent('b', { timeoutCode: 'route.none' }),
+      silent('c', { optional: true }),
     ]);
     expect(await answered).toMatchObject([
       { verdict: 'fail', answer: 'no answer within 0.05 s', code: 'cluster.unreachable' },
@@ -112,13 +113,13 @@ describe('checks', () => {
     ]);
   });
 
-  it('have put away what they made before an interrupted look ends', async () => {
+  it('have removed what they created before an interrupted examination ends', async () => {
     const leaving = new AbortController();
     let left = 1;
     const probing: Check = {
       ...good('probing'),
       limitSeconds: 60,
-      async run(signal) {
+      async run(_, signal) {
         await new Promise((resolve) => signal.addEventListener('abort', resolve));
         await new Promise((resolve) => setTimeout(resolve, 20));
         left = 0;
@@ -137,20 +138,24 @@ describe('checks', () => {
 });
 
 describe('the conclusion', () => {
-  const finding = (check: string, verdict: Answered['verdict'], rest: Partial<Answered> = {}): Answered => ({
+  const finding = (
+    check: string,
+    verdict: NamedFinding['verdict'],
+    rest: Partial<NamedFinding> = {},
+  ): NamedFinding => ({
     check,
     verdict,
     answer: '',
     ...rest,
   });
 
-  it('is that up would work, and how much is doubtful', () => {
+  it('is that `up` would work, with the number of warnings', () => {
     expect(conclude([finding('a', 'ok'), finding('b', 'unknown')])).toBe('`devloop up` would work.');
-    expect(conclude([finding('a', 'warn')])).toMatch(/would work; 1 thing is doubtful/);
-    expect(conclude([finding('a', 'warn'), finding('b', 'warn')])).toMatch(/2 things are/);
+    expect(conclude([finding('a', 'warn')])).toMatch(/would work, with 1 warning\./);
+    expect(conclude([finding('a', 'warn'), finding('b', 'warn')])).toMatch(/2 warnings/);
   });
 
-  it('is the first thing in the way, with its exit code and cure', () => {
+  it('is the first problem, with its exit code and hint', () => {
     const findings = [
       finding('port', 'fail', { code: 'port.in-use', hint: 'kill 7' }),
       finding('route direct', 'fail', { code: 'route.none' }),
@@ -161,7 +166,7 @@ describe('the conclusion', () => {
         code: 'port.in-use',
         exitCode: 6,
         hint: 'kill 7',
-        message: '2 things stand in the way of `devloop up`: port, route direct.',
+        message: '`devloop up` would fail. 2 problems: port, route direct.',
       }),
     );
   });

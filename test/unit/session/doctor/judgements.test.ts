@@ -10,13 +10,17 @@ import { type Finding, NotChecked } from '../../../../src/session/doctor/check.t
 import { endpointRoutingFinding, routingOf } from '../../../../src/session/doctor/endpoint-routing.ts';
 import { type Envtest, envtestFinding } from '../../../../src/session/doctor/envtest.ts';
 import { finalizersFinding } from '../../../../src/session/doctor/finalizers.ts';
-import { heldFinding } from '../../../../src/session/doctor/held.ts';
 import { imageFinding } from '../../../../src/session/doctor/image.ts';
+import { permissionsFinding } from '../../../../src/session/doctor/permissions.ts';
 import { podsFinding } from '../../../../src/session/doctor/pods.ts';
-import { rightsFinding } from '../../../../src/session/doctor/rights.ts';
-import { asOneOfSeveral, routeFinding } from '../../../../src/session/doctor/routes.ts';
-import { serviceFinding } from '../../../../src/session/doctor/service.ts';
-import { targetCheck, targetFinding } from '../../../../src/session/doctor/target.ts';
+import { oneOfSeveral, routeFinding } from '../../../../src/session/doctor/routes.ts';
+import type { DoctorRun } from '../../../../src/session/doctor/run.ts';
+import {
+  serviceFinding,
+  sessionFinding,
+  targetCheck,
+  targetFinding,
+} from '../../../../src/session/doctor/target.ts';
 import { issue, NAME } from '../../certificates/openssl.ts';
 
 const service = (spec: Service['spec'] = {}, labels: Record<string, string> = {}): Service => ({
@@ -34,8 +38,8 @@ const called = (rest: Partial<TargetService> = {}): TargetService => ({
 
 describe('the target', () => {
   const nothing = { services: [], namespace: 'shop' };
-  const operator = (told: DevloopEvent[], services = [called()]) =>
-    targetFinding({ target: { ...nothing, services }, groups: new Set(), told, refusals: [] });
+  const operator = (events: DevloopEvent[], services = [called()]) =>
+    targetFinding({ target: { ...nothing, services }, events });
 
   it('is named with where it was found', () => {
     const told: DevloopEvent[] = [
@@ -44,21 +48,24 @@ describe('the target', () => {
     expect(operator(told)).toEqual({
       verdict: 'ok',
       answer: 'Service shop/hook',
-      proof: 'service: a path',
+      proof: ['service: a path'],
     });
   });
 
-  it('is not checked where the list of missing rights says more than the first refusal', async () => {
+  it('is not checked where the list of missing permissions says more than the first refusal', async () => {
     const look = (lacking: Permission[]) =>
-      targetCheck(
-        Promise.reject(new ApiError('services is forbidden', 403, 'Forbidden')),
-        Promise.resolve({ asked: lacking, lacking, ways: [] }),
-      ).run(AbortSignal.timeout(1000));
+      targetCheck.run(
+        {
+          operator: Promise.reject(new ApiError('services is forbidden', 403, 'Forbidden')),
+          permissions: Promise.resolve({ asked: lacking, lacking, ways: [] }),
+        } as unknown as DoctorRun,
+        AbortSignal.timeout(1000),
+      );
     await expect(look([{ kind: 'Service', verb: 'list', why: '' }])).rejects.toThrow(NotChecked);
     await expect(look([])).rejects.toThrow(ApiError);
   });
 
-  it('is doubtful with what discovery warns of, and when there is none', () => {
+  it('is a warning if discovery warns, and if there is none', () => {
     expect(operator([{ type: 'warning', message: 'Other ports.' }])).toMatchObject({
       verdict: 'warn',
       answer: 'Service shop/hook\nOther ports.',
@@ -140,22 +147,22 @@ describe('the certificate', () => {
     issuer: 'CN=ca',
   };
   const secret = { namespace: 'shop', name: 'cert', files: {}, exists: true, certificate: 'serving' };
-  const judge = (calls: TargetService['calls'], renewal?: Date, told: DevloopEvent[] = []) =>
-    certificateFinding(called({ calls }), { pair, facts, secret }, { renewal, told, now });
+  const judge = (calls: TargetService['calls'], renewal?: Date, warnings: string[] = []) =>
+    certificateFinding(called({ calls }), { pair, facts, secret }, { renewal, warnings, now });
 
-  it('is good where every caBundle fits', () => {
+  it('is ok if every caBundle trusts it', () => {
     const found = judge([call(validating, bundle(ca)), call(mutating, bundle(ca))]);
     expect(found).toMatchObject({
       verdict: 'ok',
-      answer: expect.stringContaining('all that call it'),
+      answer: expect.stringContaining('trusts it'),
     });
   });
 
-  it('is doubtful where one caBundle does not', () => {
+  it('is a warning if one caBundle does not', () => {
     const found = judge([call(validating, bundle(ca)), call(mutating, bundle(other))]);
     expect(found).toMatchObject({
       verdict: 'warn',
-      answer: expect.stringMatching(/^MutatingWebhookConfiguration b will not accept it: it does not chain/),
+      answer: expect.stringMatching(/^MutatingWebhookConfiguration b will not trust it: it does not chain/),
       hint: 'kubectl -n shop describe certificate serving',
     });
   });
@@ -173,7 +180,7 @@ describe('the certificate', () => {
     const calls = [call(validating, bundle(ca))];
     expect(judge(calls, new Date('2026-05-31T00:00:00Z')).answer).toContain('should have renewed it');
     expect(judge(calls, new Date('2026-06-02T00:00:00Z')).verdict).toBe('ok');
-    expect(judge(calls, undefined, [{ type: 'warning', message: 'soon' }]).verdict).toBe('warn');
+    expect(judge(calls, undefined, ['soon']).verdict).toBe('warn');
   });
 });
 
@@ -194,9 +201,9 @@ describe('objects on a finalizer', () => {
   const base = {
     kinds: ['a.example.com'],
     waiting: ['A x/y (f)'],
-    cut: false,
-    runs: undefined,
-    wake: 'kubectl scale',
+    truncated: false,
+    controller: undefined,
+    resume: 'kubectl scale',
   };
 
   it('are doubtful only while no controller runs', () => {
@@ -204,16 +211,16 @@ describe('objects on a finalizer', () => {
       verdict: 'warn',
       hint: expect.stringContaining('kubectl scale'),
     });
-    expect(finalizersFinding({ ...base, runs: 'the manager' }).verdict).toBe('ok');
+    expect(finalizersFinding({ ...base, controller: 'the manager' }).verdict).toBe('ok');
     expect(finalizersFinding({ ...base, waiting: [] }).verdict).toBe('ok');
     expect(finalizersFinding({ ...base, kinds: [], waiting: [] }).verdict).toBe('unknown');
   });
 
   it('are counted beyond the fifth', () => {
     const waiting = Array.from({ length: 7 }, (_, index) => `A ${index} (f)`);
-    expect(finalizersFinding({ ...base, waiting, cut: true })).toMatchObject({
+    expect(finalizersFinding({ ...base, waiting, truncated: true })).toMatchObject({
       answer: expect.stringMatching(/A 4 \(f\) and 2 more$/),
-      proof: expect.stringContaining('the first 500 objects'),
+      proof: expect.arrayContaining([expect.stringContaining('the first 500 objects')]),
     });
   });
 });
@@ -262,21 +269,21 @@ describe('envtest', () => {
   });
 });
 
-it('a dead session is doubtful, and named', () => {
-  expect(heldFinding([]).verdict).toBe('ok');
-  expect(heldFinding(['a1'])).toMatchObject({ verdict: 'warn', answer: expect.stringContaining('a1') });
+it('a dead session is a warning that names it', () => {
+  expect(sessionFinding([]).verdict).toBe('ok');
+  expect(sessionFinding(['a1'])).toMatchObject({ verdict: 'warn', answer: expect.stringContaining('a1') });
 });
 
-it('rights without Leases are doubtful', () => {
+it('missing permissions on Leases are a warning', () => {
   const lease = { kind: 'Lease' as const, verb: 'create', namespace: 'shop', why: '' };
-  expect(rightsFinding([], [], []).verdict).toBe('ok');
-  expect(rightsFinding([], [], [lease])).toMatchObject({
+  expect(permissionsFinding([], [], []).verdict).toBe('ok');
+  expect(permissionsFinding([], [], [lease])).toMatchObject({
     verdict: 'warn',
-    proof: expect.stringContaining('create leases'),
+    proof: expect.arrayContaining([expect.stringContaining('create leases')]),
   });
 });
 
-it('a route is told with its address, proof and latency', () => {
+it('a route that works is shown with its address, proof and latency', () => {
   const told: DevloopEvent[] = [
     { type: 'route.verified', route: 'direct', address: '10.0.0.1:1', service: 's', latencyMs: 7 },
     { type: 'discovered', what: 'address', value: '10.0.0.1:1', source: 'faces node 10.0.0.2' },
@@ -288,20 +295,20 @@ it('a route is told with its address, proof and latency', () => {
   });
 });
 
-describe('a way that fails', () => {
+describe('a route that fails', () => {
   const failed: Finding = { verdict: 'fail', answer: 'no Pod', hint: 'name an image', code: 'relay.failed' };
   const settled = (value: Finding): PromiseSettledResult<Finding> => ({ status: 'fulfilled', value });
 
-  it('is a note with its cure where another one leads here, and no obstacle', () => {
-    expect(asOneOfSeveral(failed, [settled({ verdict: 'ok', answer: '' }), settled(failed)])).toEqual({
+  it('is information with its hint if another route works', () => {
+    expect(oneOfSeveral(failed, [settled({ verdict: 'ok', answer: '' }), settled(failed)])).toEqual({
       verdict: 'info',
-      answer: 'not needed, since another way leads here\nno Pod',
+      answer: 'not needed: another route works\nno Pod',
       hint: 'name an image',
     });
   });
 
-  it('stands in the way where none does', () => {
+  it('is a failure if none works', () => {
     const all = [settled({ verdict: 'unknown', answer: '' }), settled(failed)];
-    expect(asOneOfSeveral(failed, all)).toBe(failed);
+    expect(oneOfSeveral(failed, all)).toBe(failed);
   });
 });

@@ -77,7 +77,7 @@ describe('who owns an object is seen', () => {
   });
 });
 
-describe('whether it will fight', () => {
+describe('whether it overwrites changes', () => {
   const owner = (kind: OwnerKind): Owner => ({ kind, name: 'a', namespace: 'flux', sign: 'a label' });
   const policy = (spec: Policy['spec']): Policy => ({
     metadata: { name: 'a', namespace: 'team' },
@@ -87,21 +87,21 @@ describe('whether it will fight', () => {
     ownerFinding(owner(kind), ['Service shop/hook'], spec && policy(spec));
 
   it.each<[OwnerKind, Policy['spec'], string, RegExp]>([
-    ['Argo CD', undefined, 'warn', /may write/],
-    ['Argo CD', {}, 'ok', /does not sync by itself/],
-    ['Argo CD', { syncPolicy: { automated: null } }, 'ok', /does not sync by itself/],
+    ['Argo CD', undefined, 'warn', /may overwrite/],
+    ['Argo CD', {}, 'ok', /does not sync automatically/],
+    ['Argo CD', { syncPolicy: { automated: null } }, 'ok', /does not sync automatically/],
     ['Argo CD', { syncPolicy: { automated: {} } }, 'warn', /next commit/],
-    ['Argo CD', { syncPolicy: { automated: { selfHeal: true } } }, 'warn', /will write/],
+    ['Argo CD', { syncPolicy: { automated: { selfHeal: true } } }, 'warn', /will overwrite/],
     ['Argo CD', { syncPolicy: { automated: { selfHeal: true, enabled: false } } }, 'ok', /./],
-    ['Flux Kustomization', undefined, 'warn', /may write/],
-    ['Flux Kustomization', {}, 'warn', /will write/],
+    ['Flux Kustomization', undefined, 'warn', /may overwrite/],
+    ['Flux Kustomization', {}, 'warn', /will overwrite/],
     ['Flux Kustomization', { suspend: true }, 'ok', /suspended/],
-    ['Flux HelmRelease', {}, 'ok', /next upgrade only/],
-    ['Flux HelmRelease', { driftDetection: { mode: 'warn' } }, 'ok', /next upgrade only/],
-    ['Flux HelmRelease', { driftDetection: { mode: 'enabled' } }, 'warn', /will write/],
+    ['Flux HelmRelease', {}, 'ok', /only at the next upgrade/],
+    ['Flux HelmRelease', { driftDetection: { mode: 'warn' } }, 'ok', /only at the next upgrade/],
+    ['Flux HelmRelease', { driftDetection: { mode: 'enabled' } }, 'warn', /will overwrite/],
     ['Flux HelmRelease', { driftDetection: { mode: 'enabled' }, suspend: true }, 'ok', /suspended/],
     ['Flux HelmRelease', undefined, 'warn', /could not be read/],
-    ['Helm', undefined, 'ok', /next upgrade only/],
+    ['Helm', undefined, 'ok', /only at the next upgrade/],
     ['OLM', undefined, 'warn', /rotates the certificate/],
   ])('%s with %j: %s', (kind, spec, verdict, answer) => {
     expect(judged(kind, spec)).toMatchObject({ verdict, answer: expect.stringMatching(answer) });

@@ -1,0 +1,38 @@
+import { certificateCheck } from './certificate.ts';
+import type { Check } from './check.ts';
+import { accountCheck, clusterCheck } from './cluster.ts';
+import { endpointRoutingCheck } from './endpoint-routing.ts';
+import { envtestCheck } from './envtest.ts';
+import { finalizersCheck } from './finalizers.ts';
+import { imageCheck } from './image.ts';
+import { ownersCheck } from './owners.ts';
+import { permissionsCheck } from './permissions.ts';
+import { podsCheck } from './pods.ts';
+import { portCheck } from './port.ts';
+import { routeChecks } from './routes.ts';
+import type { DoctorRun } from './run.ts';
+import { serviceCheck, sessionCheck, targetCheck } from './target.ts';
+import { programCheck, toolchainCheck } from './toolchain.ts';
+
+/** All checks, in the order in which `up` needs their subjects; optional ones come last. */
+export async function allChecks(doctorRun: DoctorRun): Promise<Check[]> {
+  return [
+    clusterCheck,
+    accountCheck,
+    targetCheck,
+    serviceCheck,
+    permissionsCheck,
+    sessionCheck,
+    certificateCheck,
+    toolchainCheck,
+    programCheck,
+    portCheck,
+    ...(await routeChecks(doctorRun)),
+    endpointRoutingCheck,
+    podsCheck,
+    ownersCheck,
+    finalizersCheck,
+    imageCheck,
+    envtestCheck,
+  ];
+}

@@ -1,0 +1,118 @@
+import type { Service } from '../../cluster/api/objects.ts';
+import type { DevloopError } from '../../errors.ts';
+import { discover } from '../../operator/discover.ts';
+import type { Target } from '../../operator/target.ts';
+import type { DevloopEvent } from '../../report/events.ts';
+import { type CommandContext, checkoutFactsOf, checkoutRoot } from '../context/context.ts';
+import { sessionsInTheWay } from '../context/holders.ts';
+import type { LocalMachine } from '../context/local-machine.ts';
+import type { DoctorOptions, Io } from '../context/options.ts';
+import type { Rights } from '../route/ways.ts';
+import { type Finding, NotChecked, needed } from './check.ts';
+import { readVersion, type Version } from './cluster.ts';
+import { rightsOf } from './permissions.ts';
+import { judgeToolchain } from './toolchain.ts';
+
+/**
+ * What the checks share. Each promise is worked out once and can reject; a check that needs it is then not made. Without a
+ * cluster, `context` rejects, and only the checks of this machine give an answer.
+ */
+export interface DoctorRun {
+  options: DoctorOptions;
+  io: Io;
+  machine: LocalMachine;
+  /** The root of the checkout. */
+  root: string;
+  context: Promise<CommandContext>;
+  version: Promise<Version>;
+  operator: Promise<DiscoveredOperator>;
+  permissions: Promise<Rights>;
+  /** Dead sessions that left changes on the target; rejects with `session.held` while a live one holds it. */
+  deadSessions: Promise<string[]>;
+  toolchain: Promise<Finding>;
+}
+
+/** The operator that `up` would take over, and what discovery reported. */
+export interface DiscoveredOperator {
+  target: Target;
+  /** API groups that the checkout defines. */
+  groups: Set<string>;
+  events: DevloopEvent[];
+  /** Services with ports that cannot be right; the target has them without those ports. */
+  refusals: Refused[];
+}
+
+export interface Refused {
+  service: Service;
+  error: DevloopError;
+}
+
+/** `opened` is the context, or the reason why there is none. */
+export function doctorRun(
+  opened: CommandContext | DevloopError,
+  { options, io, machine }: Pick<DoctorRun, 'options' | 'io' | 'machine'>,
+): DoctorRun {
+  const hasCluster = !(opened instanceof Error);
+  const root = hasCluster ? opened.root : checkoutRoot(io.cwd);
+  const context = shared(hasCluster ? Promise.resolve(opened) : Promise.reject<CommandContext>(opened));
+  const version = shared(context.then(({ api }) => readVersion(api)));
+  const reached = shared(
+    needed(version, hasCluster ? 'the cluster does not answer' : 'there is no cluster to ask'),
+  );
+  const base = { options, io, machine, root, context, version };
+  const operator = shared(reached.then(() => discoverOperator(base)));
+  return {
+    ...base,
+    operator,
+    permissions: shared(reached.then(() => rightsOf({ ...base, operator }))),
+    deadSessions: shared(findDeadSessions({ ...base, operator })),
+    toolchain: shared(
+      judgeToolchain({
+        root,
+        env: io.env,
+        signal: io.signal,
+        hasOwnCommand: hasCluster && opened.config.controller?.run !== undefined,
+      }),
+    ),
+  };
+}
+
+/** Several checks await it, each in its own time; until then a failure must not count as unhandled. */
+function shared<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {});
+  return promise;
+}
+
+/** Discovers as `up` does, but continues where a Service has wrong ports, so that the rest can still be checked. */
+async function discoverOperator(run: Pick<DoctorRun, 'context'>): Promise<DiscoveredOperator> {
+  const context = await run.context;
+  const events: DevloopEvent[] = [];
+  const refusals: Refused[] = [];
+  const facts = await checkoutFactsOf(context);
+  const target = await discover({
+    api: context.api,
+    names: context.wanted,
+    facts,
+    emit: (event) => events.push(event),
+    onUnusablePort: (error, service) => refusals.push({ error, service }),
+  });
+  return { target, groups: facts.groups, events, refusals };
+}
+
+/** Watches a Lease for up to 15 s. */
+async function findDeadSessions(
+  run: Pick<DoctorRun, 'context' | 'operator' | 'machine' | 'io'>,
+): Promise<string[]> {
+  const { target } = await needed(run.operator, 'there is no target');
+  const { api } = await run.context;
+  // The check that awaits this reports the wait.
+  return (await sessionsInTheWay({ api, emit: () => {}, signal: run.io.signal }, target, run.machine, false))
+    .sessions;
+}
+
+/** The target's webhook Services; NotChecked where there are none. */
+export async function targetWithServices(run: Pick<DoctorRun, 'operator'>): Promise<DiscoveredOperator> {
+  const operator = await needed(run.operator, 'there is no target');
+  if (operator.target.services.length === 0) throw new NotChecked('the target has no webhook Service');
+  return operator;
+}
