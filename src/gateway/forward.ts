@@ -88,12 +88,14 @@ function failed({ host, port }: ControllerAddress, failure: Failure, resends: nu
   return statusAnswer(
     502,
     resends === 0
-      ? `the controller on ${host}:${port} cannot be called over HTTPS: ${failure.message.trim()}. Check that its webhook server uses that port.`
-      : `the controller closed the connection ${resends + 1} times without a complete answer. Check its output for a panic in the webhook handler.`,
+      ? `the controller on ${host}:${port} cannot be called over HTTPS: ${failure.message.trim()}. ` +
+          'Check that its webhook server uses that port.'
+      : `the controller closed the connection ${resends + 1} times without a complete answer. ` +
+          'Check its output for a panic in the webhook handler.',
   );
 }
 
-/** One request, over the pool or (`false`) over a new connection. Rejects only when the wait is over, and leaves nothing open then. */
+/** One request, over the pool or (`false`) a new connection. Rejects only when the wait is over, and leaves nothing open. */
 function attempt(
   agent: Agent | false,
   controller: ControllerAddress,

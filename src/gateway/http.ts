@@ -16,7 +16,7 @@ const REASONS = {
   503: 'ServiceUnavailable',
 } as const;
 
-/** A Kubernetes Status. kube-apiserver counts it as a failed call, applies the failurePolicy, and shows the message to its caller. */
+/** A Kubernetes Status. kube-apiserver counts it as a failed call, applies the failurePolicy, and shows the message. */
 export function statusAnswer(code: keyof typeof REASONS, message: string): Answer {
   return jsonAnswer(code, {
     kind: 'Status',
@@ -33,7 +33,7 @@ export function jsonAnswer(status: number, value: unknown): Answer {
   return { status, headers: ['Content-Type', 'application/json'], body: JSON.stringify(value) };
 }
 
-/** Headers that belong to one connection. To forward the client's `Connection: close` would also close the pooled connection to the controller. */
+/** Headers of one connection. If the client's `Connection: close` were forwarded, it would close a pooled connection too. */
 const HOP_BY_HOP = new Set([
   'connection',
   'keep-alive',

@@ -66,7 +66,7 @@ function contextOf(serverName: string, { certificate, key }: KeyPair): SecureCon
 
 const CERTIFICATE_REFUSED = /ALERT_(UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE_\w+|UNSUPPORTED_CERTIFICATE)/;
 
-/** The warning about a client that ended the handshake because it does not trust the certificate; undefined for any other failure. */
+/** The warning about a client that does not trust the certificate; undefined for any other failed handshake. */
 function certificateRefusal(
   error: NodeJS.ErrnoException,
   serverName: string | undefined,

@@ -7,17 +7,17 @@ import { candidates, canonical, type FoundAddress, refusal } from '../machine/ad
 import type { Route } from './route.ts';
 
 export interface DirectOptions {
-  /** An address that the user named. */
+  /** The address that the user chose. */
   address?: string | undefined;
   /** `https://host:port` of the API server. */
   server: string;
-  /** Addresses of the cluster's nodes: the way to them is the way back from them. */
+  /** Addresses of the cluster's nodes. They usually reach this machine at the address that it uses to reach them. */
   nodes: string[];
-  /** IP families that all Services have, the preferred one first; any when empty. */
+  /** IP families that all webhook Services have, the preferred one first. Empty: any family. */
   families: string[];
 }
 
-/** Addresses of this machine that may face the cluster, the likeliest first. */
+/** Addresses of this machine that the cluster may be able to reach, the most likely one first. */
 export async function directAddresses(options: DirectOptions): Promise<FoundAddress[]> {
   if (options.address !== undefined)
     return [{ address: usableAddress(options.address), source: 'named by you' }];
@@ -34,12 +34,12 @@ export async function directAddresses(options: DirectOptions): Promise<FoundAddr
   );
 }
 
-/** The address in its canonical form, if an endpoint may hold it. */
+/** The address in its canonical form. Throws if kube-apiserver rejects it in an endpoint. */
 export function usableAddress(address: string): string {
   const why = refusal(address);
   if (why === undefined) return canonical(address);
   throw new DevloopError('route.address', `${address} cannot be used: ${why}.`, {
-    hint: `Addresses of this machine: ${ownAddresses().join(', ') || 'none that the cluster could use'}`,
+    hint: `Addresses of this machine: ${ownAddresses().join(', ') || 'none that the cluster can use'}`,
   });
 }
 
@@ -48,7 +48,7 @@ export function ownAddresses(): string[] {
   return all.map((one) => one.address).filter((address) => refusal(address) === undefined);
 }
 
-/** The address that the kernel would send from towards a host: routing decides, nothing is sent. */
+/** The address from which the kernel would send to a host. Connecting a UDP socket asks the routing table, and sends nothing. */
 async function sourceAddress(host: string): Promise<string | undefined> {
   const ip = isIP(host) ? host : (await lookup(host).catch(() => undefined))?.address;
   if (ip === undefined) return undefined;
@@ -66,7 +66,7 @@ async function sourceAddress(host: string): Promise<string | undefined> {
   }
 }
 
-/** Is this an address of this machine? One that is not (NAT, port forwarding) cannot be listened on. */
+/** Whether this machine has the address. If not (NAT, port forwarding), the gateway cannot listen on it. */
 export function isOwn(address: string): boolean {
   return Object.values(networkInterfaces()).some((one) => one?.some((entry) => entry.address === address));
 }

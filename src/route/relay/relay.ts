@@ -27,7 +27,10 @@ export interface RelayOptions {
   dial: Dial;
   keys: RelayKeys;
   emit: Emit;
-  /** Interrupts the opening. Aborted later, it silences the events, and a Pod that is lost is not dialled again; an existing connection stays. */
+  /**
+   * Interrupts the opening. If it aborts later, the route emits no more events and starts no new stream, but keeps the current
+   * stream connected until it is disposed.
+   */
   signal: AbortSignal;
 }
 

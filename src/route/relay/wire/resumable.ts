@@ -68,8 +68,8 @@ export class ResumableStream {
   }
 
   /**
-   * Continues over this link, from where the other end stopped receiving. Call it while the last frame of the handshake is handled, so that
-   * no later frame is missed. Resolves with the cause when the link has closed.
+   * Continues over this link, from where the other end stopped receiving. Call it while the last frame of the handshake is
+   * handled, so that no later frame is missed. Resolves with the cause when the link has closed.
    */
   async attach(link: Link, peerReceived: number): Promise<string> {
     this.#link?.close('replaced by a newer connection');
@@ -86,8 +86,8 @@ export class ResumableStream {
   }
 
   /**
-   * Everything written in one turn of the event loop is sent in one frame, so that many connections share it without a delay. A full
-   * stream still accepts the bytes, but the caller should stop.
+   * Everything written in one turn of the event loop is sent in one frame, so that many connections share it without a delay. A
+   * full stream still accepts the bytes, but the caller should stop.
    */
   write(bytes: Buffer): void {
     if (this.#pieces.length === 0) setImmediate(() => this.#flush());
