@@ -41,7 +41,7 @@ export function plannedWay({ services }: Target, way: Way): PlannedWay {
   if (way === 'relay') {
     const namespaces = [...new Set(services.map(({ service }) => service.metadata.namespace!))];
     const changes = [...namespaces.flatMap((one) => relayed(one)), ...names.map((name) => swapped(name))];
-    return { route, detail: 'a Pod, and a port-forward to it', changes };
+    return { route, detail: 'a Pod, connected through the API server', changes };
   }
   const [detail, where] =
     typeof way === 'object'
