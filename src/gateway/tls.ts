@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { DevloopError, messageOf } from '../errors.ts';
+import { hostPort } from '../machine/addresses.ts';
 
 /** PEM texts. */
 export interface KeyPair {
@@ -94,8 +95,7 @@ export async function listen(server: Server, host: string, port: number): Promis
 }
 
 function listenFailure(host: string, port: number, error: unknown): unknown {
-  const address = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
-  const failed = `The gateway cannot listen on ${address}`;
+  const failed = `The gateway cannot listen on ${hostPort(host, port)}`;
   switch ((error as NodeJS.ErrnoException).code) {
     case 'EADDRINUSE':
       return new DevloopError('port.in-use', `${failed}: another process is using the port`, {
