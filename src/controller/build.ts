@@ -23,11 +23,7 @@ export interface BuildPlan {
  * that git does not trust.
  */
 export function goBuildCommand(goPackage: string, binary: string, tags = ''): string[] {
-  return ['go', 'build', '-buildvcs=false', ...tagsFlag(tags), '-o', binary, goPackage];
-}
-
-export function tagsFlag(tags: string | undefined): string[] {
-  return tags ? [`-tags=${tags}`] : [];
+  return ['go', 'build', '-buildvcs=false', ...(tags ? [`-tags=${tags}`] : []), '-o', binary, goPackage];
 }
 
 /**

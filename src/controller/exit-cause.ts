@@ -51,7 +51,7 @@ const KNOWN_CAUSES: KnownCause[] = [
     pattern: /unable to find leader election namespace/,
     explain: () => ({
       message: 'leader election is on, which works only in a Pod',
-      hint: 'switch leader election off in the configuration file or code of the controller (devloop switches it off only in arguments)',
+      hint: 'switch leader election off in the configuration that the controller reads (devloop does so in arguments and mounted files)',
     }),
   },
   {

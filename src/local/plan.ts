@@ -17,7 +17,7 @@ import { hardCodedDirectories, type LocalFiles } from './key-pair-files.ts';
 import { type MountedPath, type NeededFiles, planMounts } from './mounts.ts';
 
 const GRACE_MS = 10_000;
-const READY_SECONDS = 120;
+const CONTROLLER_READY_SECONDS = 120;
 
 /** What the plan of a controller is made from. */
 export interface ControllerInputs {
@@ -74,7 +74,7 @@ export async function planController(
     webhook: port === undefined ? undefined : { host: '127.0.0.1', port },
     watch: program.watch,
     graceMs: GRACE_MS,
-    readyMs: (settings.readySeconds ?? READY_SECONDS) * 1000,
+    readyMs: (settings.readySeconds ?? CONTROLLER_READY_SECONDS) * 1000,
     stateFile: inputs.stateFile,
     keptProgram: inputs.keptProgram,
   };

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join, matchesGlob, resolve } from 'node:path';
-import { listSources } from '../dependencies.ts';
+import { listSources } from '../go/dependencies.ts';
 import type { SourceSet } from '../go/list.ts';
 import { isGoInput, isNotSource } from './filter.ts';
 

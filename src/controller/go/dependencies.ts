@@ -1,7 +1,6 @@
 import { dirname } from 'node:path';
-import { runTool } from '../machine/tool.ts';
-import { tagsFlag } from './build.ts';
-import { LISTED_FIELDS, localSources, type SourceSet } from './go/list.ts';
+import { runTool } from '../../machine/tool.ts';
+import { LISTED_FIELDS, localSources, type SourceSet } from './list.ts';
 
 /** Everything in reach of the user that a Go package is built from; undefined when go cannot tell (a broken go.mod). */
 export async function listSources(
@@ -10,10 +9,13 @@ export async function listSources(
   signal: AbortSignal,
 ): Promise<SourceSet | undefined> {
   const [list, workspace] = await Promise.all([
-    runTool(['go', 'list', '-e', '-deps', `-json=${LISTED_FIELDS}`, ...tagsFlag(tags), goPackage], {
-      cwd,
-      signal,
-    }),
+    runTool(
+      ['go', 'list', '-e', '-deps', `-json=${LISTED_FIELDS}`, ...(tags ? [`-tags=${tags}`] : []), goPackage],
+      {
+        cwd,
+        signal,
+      },
+    ),
     runTool(['go', 'env', 'GOWORK'], { cwd, signal }),
   ]);
   if (list.code !== 0) return undefined;
