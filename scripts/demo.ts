@@ -1,6 +1,6 @@
 /**
- * `npm run demo`: the sample operator in a real Kubernetes, taken over by devloop, worked on, and given back. Every command
- * that is shown is really run, and what it shows is its real output; where it is not what it should be, the demo fails.
+ * `npm run demo`: devloop takes over the sample operator in a real Kubernetes cluster, the demo edits its code, and devloop restores
+ * the cluster. The demo runs every command that it shows and prints its real output. It fails if an output is not as expected.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -57,19 +57,19 @@ async function demo(
   const { signal } = leaving;
   const old = await kept();
   if (old && options.keep)
-    throw new Refusal(`a kept demo is there already, in ${old.checkout}; npm run demo -- --stop ends it`);
+    throw new Refusal(`a kept demo exists already, in ${old.checkout}; npm run demo -- --stop ends it`);
   const started = performance.now();
   if (!existsSync(join(ROOT, 'dist/main.js'))) throw new Refusal('devloop is not built: npm run build');
   await using stack = new AsyncDisposableStack();
   const checkout = await checkoutSample();
   let stays = false;
   stack.defer(async () => {
-    // Ctrl-C means: nothing shall stay.
+    // After Ctrl-C nothing is kept.
     if (stays && !signal.aborted) return;
     if (stays) await forget();
     await checkout[Symbol.asyncDispose]();
   });
-  const place =
+  const cluster =
     options.context === undefined
       ? await openBox({ keep: options.keep, checkout: checkout.directory, logs, narrator, signal })
       : await openContext({
@@ -80,12 +80,12 @@ async function demo(
           narrator,
           signal,
         });
-  stack.use(place);
+  stack.use(cluster);
   if (options.keep) {
-    await remember(place.kept);
+    await remember(cluster.kept);
     stays = true;
   }
-  await tell({ place, checkout: checkout.directory, logs, narrator, signal });
+  await tell({ cluster, checkout: checkout.directory, logs, narrator, signal });
   narrator.say(`That was devloop, in ${Math.round((performance.now() - started) / 1000)} s.`);
-  if (options.keep) narrator.say(`\nEverything stays up.\n${keepHints(place.kept)}`);
+  if (options.keep) narrator.say(`\nThe cluster keeps running.\n${keepHints(cluster.kept)}`);
 }

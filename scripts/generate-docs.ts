@@ -13,6 +13,10 @@ export function generateDocs(): Record<string, string> {
 
 if (import.meta.main) {
   for (const [path, text] of Object.entries(generateDocs())) writeFileSync(join(ROOT, path), text);
+  if (process.argv.includes('--recording')) {
+    const { recordDemo } = await import('./record-demo.ts');
+    await recordDemo();
+  }
 }
 
 function errorsPage(): string {

@@ -5,17 +5,17 @@ import { startCluster, stopCluster } from '../../test/support/cluster/cluster.ts
 import { loadRelayImage } from '../../test/support/relay-image.ts';
 import { deploySample } from '../../test/support/sample-operator.ts';
 import type { Kept } from './kept.ts';
-import { type LocalMachine, Refusal, type Stage, within } from './stage.ts';
+import { type DemoCluster, Refusal, type Stage, within } from './stage.ts';
 
-type Wanted = Omit<Stage, 'place'> & { keep: boolean };
+type Wanted = Omit<Stage, 'cluster'> & { keep: boolean };
 
 const OTHERWISE = `
 
-On any other machine the demo works in a cluster that you have (kind, minikube, k3d, a remote one):
+On any other machine, run the demo in a cluster of yours (kind, minikube, k3d, a remote one):
   npm run demo -- --context NAME`;
 
-/** A real Kubernetes of one node in a box of namespaces on this machine, with the sample operator in a Pod. */
-export async function openBox({ keep, checkout, logs, narrator, signal }: Wanted): Promise<LocalMachine> {
+/** A real one-node Kubernetes cluster in Linux namespaces of this machine, with the sample operator in a Pod. */
+export async function openBox({ keep, checkout, logs, narrator, signal }: Wanted): Promise<DemoCluster> {
   narrator.chapter('A Kubernetes cluster, and an operator in it');
   const started = performance.now();
   const starting = startCluster({
@@ -27,7 +27,7 @@ export async function openBox({ keep, checkout, logs, narrator, signal }: Wanted
     async (error: unknown) => {
       if (!signal.aborted)
         throw new Refusal(`${(error as Error).message.replace('npm test', 'npm run demo')}${OTHERWISE}`);
-      // Whoever leaves while it still starts leaves nothing behind. A build of the cluster is not waited for: it ends with us.
+      // Interrupted during the start, the demo removes what was started. A build of the cluster ends with this process.
       const late = new AbortController().signal;
       await within(
         20,
@@ -38,7 +38,7 @@ export async function openBox({ keep, checkout, logs, narrator, signal }: Wanted
       throw error;
     },
   );
-  narrator.say(`  Kubernetes runs after ${seconds(started)} s, cert-manager with it.`);
+  narrator.say(`  Kubernetes and cert-manager are running after ${seconds(started)} s.`);
   const kept: Kept = {
     checkout,
     kubeconfig: cluster.kubeconfig,
@@ -54,7 +54,7 @@ export async function openBox({ keep, checkout, logs, narrator, signal }: Wanted
     const deploying = performance.now();
     await within(600, 'deploying the sample operator', signal, deploySample(cluster));
     narrator.say(`  The sample operator is deployed after ${seconds(deploying)} s.`);
-    // This node pulls from no registry, and whoever plays on may want the relay route.
+    // The node has no registry to pull from, and somebody who keeps the demo may want to try the relay route.
     if (keep) await within(120, "loading the relay's image", signal, loadRelayImage(cluster));
   } catch (error) {
     await stop();
@@ -78,7 +78,7 @@ function seconds(since: number): string {
   return ((performance.now() - since) / 1000).toFixed(1);
 }
 
-/** What kubectl itself said, without the command in front. */
+/** kubectl's own message, without the command in front. */
 function complaint({ message }: Error, args: string[]): string {
   const front = `${args.join(' ')}: `;
   const at = message.indexOf(front);

@@ -3,17 +3,17 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { DEPLOYMENT, NAMESPACE } from '../../test/support/sample-operator.ts';
-import { type LocalMachine, Refusal, type Stage, within } from './stage.ts';
+import { type DemoCluster, Refusal, type Stage, within } from './stage.ts';
 
-type Wanted = Omit<Stage, 'place'> & { keep: boolean; context: string };
+type Wanted = Omit<Stage, 'cluster'> & { keep: boolean; context: string };
 
 const IMAGE = 'application-operator:dev';
-/** The sample's own image is on the nodes of the test cluster only. */
+/** The sample's own image exists only on the nodes of the test cluster. */
 const PAUSE = 'registry.k8s.io/pause:3.10';
 const execute = promisify(execFile);
 
-/** A cluster of the user's: the sample operator is used as it is deployed there, or deployed where its image can be loaded. */
-export async function openContext(wanted: Wanted): Promise<LocalMachine> {
+/** A cluster of the user's. The sample operator is used as it is deployed there, or deployed if its image can be loaded. */
+export async function openContext(wanted: Wanted): Promise<DemoCluster> {
   const { context, checkout, narrator, signal, keep } = wanted;
   const kubectl = async (args: string[]): Promise<string> => {
     try {
@@ -32,7 +32,7 @@ export async function openContext(wanted: Wanted): Promise<LocalMachine> {
   await requireCertManager(context, kubectl);
   const deployed = !(await exists(kubectl, ['-n', NAMESPACE, 'get', 'deployment', DEPLOYMENT]));
   if (deployed) await within(1200, 'deploying the sample operator', signal, deploy(wanted, kubectl));
-  else narrator.say('  The sample operator is deployed there already; it is used as it is.');
+  else narrator.say('  The sample operator is already deployed there; the demo uses it as it is.');
   const sample = join(checkout, 'config/samples/apps_v1_application.yaml');
   await writeFile(sample, (await readFile(sample, 'utf8')).replace(/^( {2}image: ).*$/m, `$1${PAUSE}`));
   return {
@@ -43,10 +43,10 @@ export async function openContext(wanted: Wanted): Promise<LocalMachine> {
     async [Symbol.asyncDispose]() {
       const remove = (what: string): Promise<string> =>
         kubectl(['delete', '--ignore-not-found', '--timeout=60s', '-f', what]);
-      // While the operator runs: it has to take its finalizer off.
+      // While the operator runs, because it has to remove its finalizer.
       await remove(sample).catch((error: Error) => narrator.say(error.message));
       if (!deployed || (keep && !signal.aborted)) return;
-      narrator.say('The sample operator is removed from your cluster.');
+      narrator.say('Removing the sample operator from your cluster.');
       await kubectl([
         'delete',
         '--ignore-not-found',
@@ -58,7 +58,7 @@ export async function openContext(wanted: Wanted): Promise<LocalMachine> {
   };
 }
 
-type Kubectl = LocalMachine['kubectl'];
+type Kubectl = DemoCluster['kubectl'];
 
 async function exists(kubectl: Kubectl, args: string[]): Promise<boolean> {
   return await kubectl(args).then(
@@ -72,7 +72,7 @@ async function exists(kubectl: Kubectl, args: string[]): Promise<boolean> {
 
 async function requireCertManager(context: string, kubectl: Kubectl): Promise<void> {
   if (await exists(kubectl, ['get', 'customresourcedefinition', 'certificates.cert-manager.io'])) return;
-  throw new Refusal(`The sample operator needs cert-manager, which this cluster does not have. Install it, and wait until it is ready:
+  throw new Refusal(`The sample operator needs cert-manager, which this cluster does not have. Install it and wait until it is ready:
   kubectl --context ${context} apply -f https://github.com/cert-manager/cert-manager/releases/latest/download/cert-manager.yaml
   kubectl --context ${context} -n cert-manager rollout status deployment/cert-manager-webhook`);
 }
@@ -80,8 +80,8 @@ async function requireCertManager(context: string, kubectl: Kubectl): Promise<vo
 async function deploy({ context, checkout, narrator }: Wanted, kubectl: Kubectl): Promise<void> {
   const load = await loader(context);
   if (load === undefined) {
-    throw new Refusal(`The sample operator is not deployed in this cluster, and without a registry its image gets only into kind, minikube and k3d
-(with that tool and docker on the PATH). Push it to a registry that your cluster can pull from, and deploy it:
+    throw new Refusal(`The sample operator is not deployed in this cluster. Without a registry, the demo can load its image only into kind, minikube and k3d
+(with that tool and docker on the PATH). Push the image to a registry that your cluster can pull from, and deploy it:
   cd examples/application-operator
   make docker-build IMG=REGISTRY/application-operator:dev
   docker push REGISTRY/application-operator:dev
@@ -95,7 +95,7 @@ Then run the demo again.`);
     await execute(program, args, { maxBuffer: 1 << 26 });
   }
   await kubectl(['apply', '--server-side', '-k', join(checkout, 'config/default')]);
-  // A Pod that was early waits long for its Secret: the Certificate first, then the rollout.
+  // A Pod that starts before its Secret exists waits long for it, so the Certificate comes first.
   await kubectl([
     '-n',
     NAMESPACE,
@@ -107,7 +107,7 @@ Then run the demo again.`);
   await kubectl(['-n', NAMESPACE, 'rollout', 'status', `deployment/${DEPLOYMENT}`, '--timeout=180s']);
 }
 
-/** The command that gives the image to the nodes; undefined where there is none. */
+/** The command that loads the image into the nodes; undefined if there is none. */
 async function loader(context: string): Promise<string[] | undefined> {
   const ways: [prefix: RegExp, command: string[]][] = [
     [/^kind-(.+)$/, ['kind', 'load', 'docker-image', IMAGE, '--name']],

@@ -10,23 +10,23 @@ const BIN = join(import.meta.dirname, '../../bin/devloop.js');
 type EventOf<T extends DevloopEvent['type']> = Extract<DevloopEvent, { type: T }>;
 
 export interface Devloop extends AsyncDisposable {
-  /** The next event of this type from now on. */
+  /** The next event of this type after this call. */
   next<T extends DevloopEvent['type']>(type: T, seconds: number): Promise<EventOf<T>>;
-  /** As Ctrl-C does. Resolves to the exit code. */
+  /** Interrupts it as Ctrl-C does. Resolves to the exit code. */
   interrupt(): Promise<number>;
 }
 
 const END_SECONDS = 150;
 
 /**
- * The real program. It runs with `--json`, so that the demo can wait for what happens instead of guessing how long it takes;
- * what a person would see is made from the same events by the same printer.
+ * The real program. It runs with `--json`, so that the demo can wait for events instead of guessing times; the same printer turns
+ * the same events into what a person would see.
  */
-export function startDevloop(args: string[], { place, checkout, logs, narrator, signal }: Stage): Devloop {
-  const child = spawn(process.execPath, [BIN, ...args, ...place.devloop.args, '--json'], {
+export function startDevloop(args: string[], { cluster, checkout, logs, narrator, signal }: Stage): Devloop {
+  const child = spawn(process.execPath, [BIN, ...args, ...cluster.devloop.args, '--json'], {
     cwd: checkout,
-    // The image was built without cgo, so this build finds most of its work done.
-    env: { ...process.env, CGO_ENABLED: '0', ...place.devloop.env },
+    // The image was built without cgo too, so most of this build is cached.
+    env: { ...process.env, CGO_ENABLED: '0', ...cluster.devloop.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const printer = createHumanPrinter({
@@ -76,14 +76,14 @@ export function startDevloop(args: string[], { place, checkout, logs, narrator, 
   };
 }
 
-/** Runs a command of devloop to its end, as a person would, and shows what it prints. */
+/** Runs a devloop command to its end and shows what it prints. */
 export async function runDevloop(
   args: string[],
-  { place, checkout, narrator, signal }: Stage,
+  { cluster, checkout, narrator, signal }: Stage,
 ): Promise<number> {
-  const child = spawn(process.execPath, [BIN, ...args, ...place.devloop.args], {
+  const child = spawn(process.execPath, [BIN, ...args, ...cluster.devloop.args], {
     cwd: checkout,
-    env: { ...process.env, NO_COLOR: '1', ...place.devloop.env },
+    env: { ...process.env, NO_COLOR: '1', ...cluster.devloop.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   for (const input of [child.stdout, child.stderr]) createInterface({ input }).on('line', narrator.devloop);
@@ -91,7 +91,7 @@ export async function runDevloop(
   return await within(60, `devloop ${args.join(' ')}`, signal, exited);
 }
 
-/** Takes what the printer writes, and shows whole lines of it. */
+/** Shows what the printer writes, line by line. */
 function devloopStreams(show: (line: string) => void): {
   stderr: NodeJS.WriteStream;
   stdout: NodeJS.WriteStream;

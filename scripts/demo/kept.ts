@@ -3,14 +3,14 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { stopCluster } from '../../test/support/cluster/cluster.ts';
 
-/** What `--keep` leaves: enough to use it, and to end it from another process. */
+/** What `--keep` leaves running: enough to use it, and to end it from another process. */
 export interface Kept {
   checkout: string;
-  /** Of the box; absent for a cluster of the user's own. */
+  /** Of the demo's own cluster; absent for a cluster of the user's. */
   kubeconfig?: string;
   clusterDirectory?: string;
   context?: string;
-  /** What stands in for kubectl where none is installed. */
+  /** A replacement for kubectl if none is installed. */
   kubectl?: string;
 }
 
@@ -37,8 +37,8 @@ export async function stopKept(): Promise<string> {
   await rm(one.checkout, { recursive: true, force: true });
   await forget();
   return one.clusterDirectory === undefined
-    ? 'The checkout is removed. The sample operator stays in your cluster: make -C examples/application-operator undeploy'
-    : 'The cluster is ended, and the checkout removed.';
+    ? 'The checkout is removed. To remove the sample operator from your cluster: make -C examples/application-operator undeploy'
+    : 'The cluster is stopped and the checkout removed.';
 }
 
 export function keepHints({ checkout, kubeconfig, context, kubectl }: Kept): string {
@@ -50,14 +50,15 @@ export function keepHints({ checkout, kubeconfig, context, kubectl }: Kept): str
     `  cd ${checkout}`,
     `  ${process.execPath} ${join(import.meta.dirname, '../../bin/devloop.js')} up${option}`,
     '',
-    '  (or with --route relay, for the reviews to come over a Pod)',
+    '  (add --route relay to receive the reviews through a Pod)',
     '',
-    'and in a second terminal, with the same settings:',
+    'In a second terminal, with the same settings:',
     '',
     `  kubectl${option} apply -f config/samples/apps_v1_application_bad.yaml`,
     `  kubectl${option} apply -f config/samples/apps_v1_application.yaml`,
     `  kubectl${option} get app -o wide`,
     '',
+    'To try it: edit internal/webhook/v1/application_webhook.go, save, and apply again.',
     'To end it: npm run demo -- --stop',
   ].join('\n');
 }

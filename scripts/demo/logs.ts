@@ -2,11 +2,11 @@ import { appendFile, cp, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** What is left to read when the demo fails. */
+/** What remains to read when the demo fails. */
 export interface Logs {
   directory: string;
   append(name: string, text: string): void;
-  /** The logs of a cluster that is about to go. */
+  /** Copies the logs of a cluster that is about to be removed. */
   copy(from: string): Promise<void>;
   hasAny(): Promise<boolean>;
   remove(): Promise<void>;

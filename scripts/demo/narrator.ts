@@ -6,7 +6,7 @@ export interface Narrator {
   command(line: string): void;
   output(text: string): void;
   fail(text: string): void;
-  /** What devloop prints, told apart by a bar in front of each line. */
+  /** devloop's output, with a bar in front of each line. */
   devloop(text: string): void;
 }
 

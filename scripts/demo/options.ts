@@ -10,10 +10,10 @@ export interface DemoOptions {
 
 export const USAGE = `npm run demo [-- options]
 
-  (none)           in a throw-away Kubernetes on this machine (Linux, root, Go)
-  --keep           leave cluster and checkout up afterwards, to try things
-  --stop           end what --keep left
-  --context NAME   in a cluster of yours, of this context of your kubeconfig`;
+  (none)           run in a temporary Kubernetes cluster on this machine (Linux, root, Go)
+  --keep           keep the cluster and the checkout afterwards, to try things
+  --stop           end what --keep left running
+  --context NAME   run in a cluster of yours, by its context in your kubeconfig`;
 
 export function parseOptions(args: string[]): DemoOptions {
   try {

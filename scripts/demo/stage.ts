@@ -2,29 +2,29 @@ import type { Kept } from './kept.ts';
 import type { Logs } from './logs.ts';
 import type { Narrator } from './narrator.ts';
 
-/** The cluster that the demo plays in, with the sample operator deployed. */
-export interface LocalMachine extends AsyncDisposable {
+/** The cluster of the demo, with the sample operator deployed. */
+export interface DemoCluster extends AsyncDisposable {
   /** What devloop needs to find the cluster. */
   devloop: { args: string[]; env: Record<string, string> };
-  /** How a person types kubectl here. */
+  /** What a person would type for kubectl. */
   kubectlName: string;
-  /** Returns what kubectl printed; rejects with an Error whose message is what it complained of. */
+  /** Returns what kubectl printed; rejects with kubectl's own message. */
   kubectl(args: string[]): Promise<string>;
   kept: Kept;
 }
 
 export interface Stage {
-  place: LocalMachine;
+  cluster: DemoCluster;
   checkout: string;
   logs: Logs;
   narrator: Narrator;
   signal: AbortSignal;
 }
 
-/** A failure that explains itself: no stack is shown. */
+/** A failure that explains itself; no stack is shown. */
 export class Refusal extends Error {}
 
-/** Bounds anything that could hang, and ends at once when the person wants to leave. */
+/** Bounds anything that could hang, and ends at once on Ctrl-C. */
 export async function within<T>(
   seconds: number,
   what: string,
@@ -49,7 +49,7 @@ export async function within<T>(
   }
 }
 
-/** Asks again until the answer is as wanted. */
+/** Repeats until the condition holds. */
 export async function until(
   seconds: number,
   what: string,

@@ -6,7 +6,7 @@ import { Refusal, type Stage, until, within } from './stage.ts';
 
 const WEBHOOK = 'internal/webhook/v1/application_webhook.go';
 const OLD_TEXT = 'an Application needs an image';
-const NEW_TEXT = 'no image? says the machine of the developer';
+const NEW_TEXT = 'no image? says the code on this laptop';
 const GOOD = 'config/samples/apps_v1_application.yaml';
 const BAD = 'config/samples/apps_v1_application_bad.yaml';
 const NAME = 'application-sample';
@@ -17,38 +17,38 @@ export async function tell(stage: Stage): Promise<void> {
   const { narrator } = stage;
   narrator.chapter('1. Before: the operator runs in the cluster');
   const before = await lookAtCluster(stage);
-  // The Pod is ready a moment before kube-proxy has heard of it.
+  // The Pod is ready a moment before kube-proxy knows it.
   await until(30, 'an answer of the in-cluster webhook', stage.signal, () => refuses(stage, OLD_TEXT));
   await denied(stage, OLD_TEXT);
 
-  narrator.chapter('2. devloop takes it over');
+  narrator.chapter('2. devloop takes over');
   narrator.command('devloop up');
-  narrator.say("(The controller's own log, which devloop shows as well, is left out here.)");
+  narrator.say("(The demo leaves out the controller's own log, which devloop also prints.)");
   {
     await using up = startDevloop(['up'], stage);
     await up.next('session.ready', BUILD_SECONDS);
     await workOnIt(stage, up);
-    narrator.chapter('7. Ctrl-C puts everything back');
+    narrator.chapter('7. Ctrl-C restores everything');
     narrator.say('(Ctrl-C)');
     const code = await within(200, 'the end of devloop up', stage.signal, up.interrupt());
     if (code !== 130) throw new Refusal(`devloop up ended with ${code} instead of 130`);
   }
 
-  narrator.chapter('8. After: as before');
+  narrator.chapter('8. After: the cluster is as before');
   const after = await lookAtCluster(stage);
   if (after !== before) throw new Refusal(`the cluster is not as before:\n${before}\n${after}`);
   const ended = performance.now();
   await until(30, 'an answer of the in-cluster webhook', stage.signal, () => refuses(stage, OLD_TEXT));
   const ms = Math.round(performance.now() - ended);
-  if (ms > 500) narrator.say(`(The in-cluster webhook was not reached at once, but after ${ms} ms.)`);
+  if (ms > 500) narrator.say(`(The in-cluster webhook answered after ${ms} ms.)`);
   await denied(stage, OLD_TEXT);
   await show(stage, ['delete', '-f', GOOD, '--timeout=60s']);
 }
 
 async function workOnIt(stage: Stage, up: Devloop): Promise<void> {
   const { narrator } = stage;
-  narrator.chapter('3. kube-apiserver asks the webhooks on this machine');
-  // A Pod that has ended is listed for a moment yet.
+  narrator.chapter('3. kube-apiserver calls the webhooks on this machine');
+  // A Pod that has ended is still listed for a moment.
   const pods = ['-n', NAMESPACE, 'get', 'pods', '-o', 'name'];
   await until(
     60,
@@ -59,20 +59,20 @@ async function workOnIt(stage: Stage, up: Devloop): Promise<void> {
   await show(stage, pods);
   await denied(stage, OLD_TEXT);
 
-  narrator.chapter('4. The controller on this machine does the work');
+  narrator.chapter('4. The controller on this machine reconciles');
   await show(stage, ['apply', '-f', GOOD]);
   await deploymentHas(stage, '1');
   await show(stage, ['patch', 'application', NAME, '--type', 'merge', '-p', '{"spec":{"replicas":3}}']);
   await deploymentHas(stage, '3');
 
-  narrator.chapter('5. Edit, save: the next review is answered by the new code');
+  narrator.chapter('5. Edit and save: the new code answers the next review');
   const replaced = up.next('controller.replaced', REPLACE_SECONDS);
   replaced.catch(() => {});
   await editText(stage);
   await replaced;
   await denied(stage, NEW_TEXT);
 
-  narrator.chapter('6. Everybody can see who holds the operator');
+  narrator.chapter('6. Everybody can see who has taken over the operator');
   narrator.command('devloop status');
   if ((await runDevloop(['status'], stage)) !== 0) throw new Refusal('devloop status failed');
 }
@@ -112,7 +112,7 @@ async function denied(stage: Stage, text: string): Promise<void> {
   stage.narrator.command(typed(stage, ['apply', '-f', BAD]));
   const answer = await answerToBad(stage);
   stage.narrator.output(answer.replaceAll(`${stage.checkout}/`, ''));
-  if (!answer.includes(text)) throw new Refusal(`the answer should hold: ${text}`);
+  if (!answer.includes(text)) throw new Refusal(`expected the answer to contain: ${text}`);
 }
 
 async function deploymentHas(stage: Stage, replicas: string): Promise<void> {
@@ -131,13 +131,13 @@ async function deploymentHas(stage: Stage, replicas: string): Promise<void> {
 async function editText({ checkout, narrator }: Stage): Promise<void> {
   const file = join(checkout, WEBHOOK);
   const source = await readFile(file, 'utf8');
-  if (!source.includes(OLD_TEXT)) throw new Refusal(`${WEBHOOK} does not hold: ${OLD_TEXT}`);
+  if (!source.includes(OLD_TEXT)) throw new Refusal(`${WEBHOOK} does not contain: ${OLD_TEXT}`);
   narrator.say(`${WEBHOOK}:`);
   narrator.output(`-const imageRequired = "${OLD_TEXT}"\n+const imageRequired = "${NEW_TEXT}"`);
   await writeFile(file, source.replace(OLD_TEXT, NEW_TEXT));
 }
 
-/** A command that has to succeed, with its output. */
+/** Runs a command that must succeed, and shows its output. */
 async function show(stage: Stage, args: string[]): Promise<string> {
   stage.narrator.command(typed(stage, args));
   const output = await kubectl(stage, args);
@@ -145,14 +145,14 @@ async function show(stage: Stage, args: string[]): Promise<string> {
   return output;
 }
 
-async function kubectl({ place, checkout, signal }: Stage, args: string[]): Promise<string> {
+async function kubectl({ cluster, checkout, signal }: Stage, args: string[]): Promise<string> {
   const absolute = args.map((arg) =>
     arg.startsWith('config/') && !isAbsolute(arg) ? join(checkout, arg) : arg,
   );
-  return await within(90, `kubectl ${args.join(' ')}`, signal, place.kubectl(absolute));
+  return await within(90, `kubectl ${args.join(' ')}`, signal, cluster.kubectl(absolute));
 }
 
-function typed({ place }: Stage, args: string[]): string {
+function typed({ cluster }: Stage, args: string[]): string {
   const words = args.map((arg) => arg.replace(/[^=]*[{}[\]"].*/, "'$&'"));
-  return [place.kubectlName, ...words].join(' ');
+  return [cluster.kubectlName, ...words].join(' ');
 }

@@ -1,0 +1,28 @@
+/** `npm run docs -- --recording`: runs the demo and draws its output as docs/demo.svg. */
+import { spawn } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { drawRecording, type RecordedLine } from './demo/recording.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+/** The set-up of the cluster before this chapter is not shown. */
+const FIRST = /1\. Before/;
+
+/** Runs the demo, which must succeed, and writes the picture. */
+export async function recordDemo(): Promise<void> {
+  const child = spawn(process.execPath, [join(ROOT, 'scripts/demo.ts')], {
+    cwd: ROOT,
+    env: { ...process.env, FORCE_COLOR: '1' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const lines: RecordedLine[] = [];
+  let isShown = false;
+  createInterface({ input: child.stdout }).on('line', (text) => {
+    isShown ||= FIRST.test(text);
+    if (isShown) lines.push({ atMs: performance.now(), text });
+  });
+  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
+  if (code !== 0) throw new Error(`the demo ended with exit code ${code}`);
+  await writeFile(join(ROOT, 'docs/demo.svg'), drawRecording(lines));
+}
