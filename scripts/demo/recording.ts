@@ -25,8 +25,7 @@ const STYLE = `
   @media (prefers-color-scheme: dark) {
     svg { background: #0d1117 } text { fill: #e6edf3 } .dim { fill: #8b949e } .cyan { fill: #79c0ff } .green { fill: #56d364 } .red { fill: #ff7b72 } .yellow { fill: #e3b341 }
     .cover { fill: #0d1117 }
-  }
-  @media (prefers-reduced-motion: reduce) { .scroll, .cover { animation: none } .cover { display: none } }`;
+  }`;
 
 /** Draws the lines one after the other, and starts again after the last. */
 export function drawRecording(lines: RecordedLine[]): string {
@@ -43,6 +42,7 @@ export function drawRecording(lines: RecordedLine[]): string {
 <style>${STYLE}
   .scroll { transform: translateY(${end}px); animation: scroll ${seconds}s step-end infinite }
   .cover { animation: cover ${seconds}s step-end infinite }
+  @media (prefers-reduced-motion: reduce) { .scroll { animation: none } .cover { display: none } }
   @keyframes scroll { 0% { transform: translateY(0) } ${scroll.join(' ')} }
   @keyframes cover { 0% { transform: translateY(0) } ${cover.join(' ')} }
 </style>
