@@ -30,11 +30,10 @@ export const RELAY_NAME = 'devloop-relay';
 /** Stands for the session's id in the names of a plan. */
 export const ANY_SESSION = '<session>';
 
-/** The kinds of which a session holds a Lease for each object that it takes over. */
-export const LEASED_KINDS: Kind[] = ['Service', 'Deployment'];
-
+const LEASE_STEM = 'devloop.';
 const LONGEST_NAME = 253;
 
+/** The Lease that a session holds for an object that it takes over. */
 export function leaseRef({ kind, namespace, name }: ObjectRef): ObjectRef {
   const metadata = { name: `${leaseStem(kind)}${name}`.slice(0, LONGEST_NAME) };
   return refOf('Lease', namespace === undefined ? metadata : { ...metadata, namespace });
@@ -45,7 +44,7 @@ export function isLeaseOf(lease: ObjectRef, kind: Kind): boolean {
 }
 
 function leaseStem(kind: Kind): string {
-  return `devloop.${kind.toLowerCase()}.`;
+  return `${LEASE_STEM}${kind.toLowerCase()}.`;
 }
 
 /** The EndpointSlice that points a Service to this machine. */
@@ -98,7 +97,7 @@ export function isOurs(ref: ObjectRef, object: KubeObject, sessionId: string): b
     case 'ValidatingWebhookConfiguration':
       return ref.name.startsWith(probeConfigurationName(sessionId, ''));
     case 'Lease':
-      return LEASED_KINDS.some((kind) => isLeaseOf(ref, kind));
+      return ref.name.startsWith(LEASE_STEM);
     case 'Pod':
       return ref.name.startsWith(relayPodName(sessionId, ''));
     case 'Secret':

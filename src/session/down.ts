@@ -1,7 +1,7 @@
 import type { ClusterApi } from '../cluster/api/client.ts';
 import type { Kind } from '../cluster/api/kinds.ts';
-import { findMarked, type Marked } from '../cluster/marks/find-marked.ts';
 import { isOwnService } from '../cluster/names.ts';
+import { findMarked, type Marked, unseenText } from '../cluster/takeover/find-marked.ts';
 import type { LeaseHolder } from '../cluster/takeover/lease-holder.ts';
 import type { Work } from '../cluster/work.ts';
 import { openContext } from './context/context.ts';
@@ -32,7 +32,7 @@ export async function down(options: DownOptions, io: Io): Promise<void> {
   if (unseen.length > 0) {
     io.emit({
       type: 'warning',
-      message: `Your account may not list ${unseen.join(', ')}; marks there cannot be seen.`,
+      message: `Your account may not list ${unseenText(unseen)}; marks there cannot be seen.`,
       hint: 'Name the namespace with --namespace if it is another one.',
     });
   }

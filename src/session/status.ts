@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ClusterApi } from '../cluster/api/client.ts';
 import type { Lease } from '../cluster/api/objects.ts';
-import { findMarked, type Marked } from '../cluster/marks/find-marked.ts';
+import { findMarked, type Marked, unseenText } from '../cluster/takeover/find-marked.ts';
 import { holderOf } from '../cluster/takeover/lease.ts';
 import type { SessionStatus } from '../report/events.ts';
 import { openContext } from './context/context.ts';
@@ -36,7 +36,7 @@ async function readSessions(
   if (unseen.length > 0)
     io.emit({
       type: 'warning',
-      message: `Your account may not list ${unseen.join(', ')}; marks there cannot be seen.`,
+      message: `Your account may not list ${unseenText(unseen)}; marks there cannot be seen.`,
     });
   const shown = namespace === undefined ? marked : marked.filter((one) => one.ref.namespace === namespace);
   const ids = [...new Set(shown.map((one) => one.sessionId))].sort();

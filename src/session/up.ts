@@ -89,11 +89,11 @@ async function run(session: Session): Promise<void> {
       standing.use(followMends(routing, route, cuttingOver));
       await cuttingOver;
     }
-    const leaving = await pauseManager({ api, sessionId: id, emit, signal }, target);
+    const pausing = await pauseManager(target)?.apply({ api, sessionId: id, emit, signal });
     // A manager needs longer to come up than the other one to hear that it has to go.
-    await allDone([leaving.told, supervisor?.start() ?? leaving.told]);
+    await allDone([pausing?.terminating ?? Promise.resolve(), supervisor?.start() ?? Promise.resolve()]);
     route?.gateways.release();
-    if (!(await leaving.gone)) emit({ type: 'warning', message: STUBBORN_POD });
+    if ((await pausing?.ended) === false) emit({ type: 'warning', message: STUBBORN_POD });
     const serving = { held, pairs, keyPairDirectories, route, supervisor };
     await serve({ ...session, io: { ...io, emit } }, serving, signal);
     ending.signal.throwIfAborted();

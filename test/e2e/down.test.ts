@@ -5,11 +5,10 @@ import { type ClusterApi, connect } from '../../src/cluster/api/client.ts';
 import type { Kind, ObjectRef } from '../../src/cluster/api/kinds.ts';
 import { loadKubeconfig } from '../../src/cluster/api/kubeconfig.ts';
 import type { Deployment, KubeObject, Service } from '../../src/cluster/api/objects.ts';
-import { findMarked } from '../../src/cluster/marks/find-marked.ts';
 import { sessionOf } from '../../src/cluster/marks/marks.ts';
-import { LEASED_KINDS, leaseRef } from '../../src/cluster/names.ts';
+import { findMarked } from '../../src/cluster/takeover/find-marked.ts';
 import { holdLease } from '../../src/cluster/takeover/lease.ts';
-import { pause } from '../../src/cluster/takeover/pause/deployment.ts';
+import { byReplicas } from '../../src/cluster/takeover/pause/deployment.ts';
 import { swapSelector } from '../../src/cluster/takeover/service.ts';
 import { account, type Rule } from '../support/account.ts';
 import { startCluster, type TestCluster } from '../support/cluster/cluster.ts';
@@ -63,11 +62,11 @@ async function takenOver(namespace: string, session: string): Promise<void> {
     health: '',
   };
   const work = { api, sessionId: session, emit, signal: new AbortController().signal };
-  for (const kind of LEASED_KINDS) {
-    const lease = await holdLease(work, leaseRef(ref(kind, namespace)), holder);
+  for (const kind of ['Service', 'Deployment'] as const) {
+    const lease = await holdLease(ref(kind, namespace)).apply(work, holder);
     await lease?.[Symbol.asyncDispose]();
   }
-  await pause(work, deployment);
+  await byReplicas.pause(deployment).apply(work);
   await swapSelector(work, service, undefined);
 }
 

@@ -8,11 +8,12 @@ import { type ClusterApi, connect } from '../../src/cluster/api/client.ts';
 import { loadKubeconfig } from '../../src/cluster/api/kubeconfig.ts';
 import type { EndpointSlice, Endpoints, Pod, Service } from '../../src/cluster/api/objects.ts';
 import { portForward } from '../../src/cluster/api/port-forward.ts';
-import { findMarked } from '../../src/cluster/marks/find-marked.ts';
 import { RELAY_IMAGE, type RelaySpec } from '../../src/cluster/relay/manifest.ts';
 import { type StartedRelay, startRelay } from '../../src/cluster/relay/pod.ts';
 import { keepRelay } from '../../src/cluster/relay/watch.ts';
-import { slicesOf, swapSelector } from '../../src/cluster/takeover/service.ts';
+import { slicesOf } from '../../src/cluster/takeover/endpoints.ts';
+import { findMarked } from '../../src/cluster/takeover/find-marked.ts';
+import { pointToPods } from '../../src/cluster/takeover/service.ts';
 import type { Work } from '../../src/cluster/work.ts';
 import type { DevloopEvent } from '../../src/report/events.ts';
 import { objectText } from '../../src/report/text.ts';
@@ -425,7 +426,7 @@ describe('the relay Pod', () => {
         return api.get(ref, options);
       },
     };
-    await using relay = await keepRelay(work('kept', watched), spec());
+    await using relay = await keepRelay(STRICT).apply(work('kept', watched), spec());
     const first = relay.pod;
     await cluster.kubectl(['delete', 'pod', first, '-n', STRICT, '--wait=false']);
     await eventually(async () => expect(relay.pod).not.toBe(first));
@@ -471,7 +472,7 @@ describe('a Service whose selector is swapped', () => {
     const before = await snapshot(cluster, space);
     const relay = await start('swap', spec({ namespace: space, ports: [{ name: 'webhook', port: 8443 }] }));
 
-    await swapSelector(work('swap'), service, relay.labels);
+    await pointToPods(service, relay.labels).apply(work('swap'));
     await eventually(async () => {
       expect(await targets(service)).toEqual([{ pod: relay.pod, port: 8443 }]);
       const endpoints = await api.get<Endpoints>({ ...ref, kind: 'Endpoints' });

@@ -9,76 +9,22 @@ export interface Permission {
   verb: string;
   /** Absent: asked for the whole cluster. */
   namespace?: string;
-  /** What it is needed for. */
+  /** Completes "to …". */
   why: string;
+  /** What happens without it; absent where `up` cannot do without. */
+  without?: string;
 }
 
-/** What `up` writes or reads whichever way the reviews take. Pure. */
-export function neededFor(
-  namespaces: string[],
-  parts: { webhooks: boolean; deployment: boolean; secrets: boolean },
+/** One permission for each verb; `verbs` are separated by spaces. */
+export function permissionsOn(
+  kind: Kind,
+  verbs: string,
+  rest: Omit<Permission, 'kind' | 'verb'>,
 ): Permission[] {
-  const here = (kind: Kind, verbs: string, why: string): Permission[] =>
-    namespaces.flatMap((namespace) => verbs.split(' ').map((verb) => ({ kind, verb, namespace, why })));
-  const everywhere = (kind: Kind, verbs: string, why: string): Permission[] =>
-    verbs.split(' ').map((verb) => ({ kind, verb, why }));
-  const route: Permission[] = [
-    ...here(
-      'Service',
-      'get list patch create delete',
-      'lead the webhook Service here, and prove it first with one of our own',
-    ),
-    ...here('ConfigMap', 'create', 'probe the route with a dry run'),
-    ...everywhere(
-      'ValidatingWebhookConfiguration',
-      'list get create patch delete',
-      'find the webhooks, and probe the route',
-    ),
-    ...everywhere('MutatingWebhookConfiguration', 'list', 'find the webhooks'),
-  ];
-  return [
-    ...(parts.webhooks ? route : []),
-    ...(parts.deployment
-      ? [
-          ...here('Deployment', 'get list patch', 'quiet the in-cluster manager'),
-          ...here('Pod', 'list', 'wait until it is quiet'),
-        ]
-      : []),
-    ...(parts.secrets ? here('Secret', 'get', 'fetch the certificate') : []),
-  ];
+  return verbs.split(' ').map((verb) => ({ kind, verb, ...rest }));
 }
 
-/** What a route to an address writes or reads besides, in the namespaces of the webhook Services. Pure. */
-export function endpointPermissions(namespaces: string[]): Permission[] {
-  const all = [
-    ...each('Endpoints', 'get list create update delete', 'lead the webhook Service here'),
-    ...each('EndpointSlice', 'get list create update delete', 'lead the webhook Service here'),
-  ];
-  return namespaces.flatMap((namespace) => all.map((one) => ({ ...one, namespace })));
-}
-
-/** What the relay route writes or reads besides, in the namespaces of the webhook Services. Pure. */
-export function relayPermissions(namespaces: string[]): Permission[] {
-  const all: Omit<Permission, 'namespace'>[] = [
-    ...each('Pod', 'get list create delete', 'run the relay'),
-    ...each('Secret', 'get create delete', 'give the relay its program and its key'),
-    // A WebSocket is a GET; since Kubernetes 1.35 `create` is asked for as well.
-    ...each('Pod', 'get create', 'reach the relay', 'portforward'),
-  ];
-  return namespaces.flatMap((namespace) => all.map((one) => ({ ...one, namespace })));
-}
-
-/** What tells others who holds the operator; `up` goes on without. Pure. */
-export function leasePermissions(namespaces: string[]): Permission[] {
-  const all = each('Lease', 'get create patch delete', 'tell others who holds the operator');
-  return namespaces.flatMap((namespace) => all.map((one) => ({ ...one, namespace })));
-}
-
-function each(kind: Kind, verbs: string, why: string, subresource?: string): Omit<Permission, 'namespace'>[] {
-  return verbs.split(' ').map((verb) => ({ kind, verb, why, ...(subresource ? { subresource } : {}) }));
-}
-
-/** Asks the API server about all of them at once. */
+/** Asks the API server about all of them at once, and resolves to those that the account does not have. */
 export async function missing(api: ClusterApi, permissions: Permission[]): Promise<Permission[]> {
   const answers = await Promise.all(
     permissions.map(async (permission) => ({ permission, allowed: await isAllowed(api, permission) })),
@@ -111,6 +57,7 @@ async function isAllowed(
   return answer.status.allowed;
 }
 
+/** The error that lists all missing permissions, grouped by resource. */
 export function forbidden(api: Pick<ClusterApi, 'context'>, lacking: Permission[]): DevloopError {
   const grouped = new Map<string, { verbs: string[]; why: string }>();
   for (const permission of lacking) {
@@ -127,13 +74,12 @@ export function forbidden(api: Pick<ClusterApi, 'context'>, lacking: Permission[
   return new DevloopError(
     'cluster.forbidden',
     `Your account lacks permissions; nothing was changed:${lines.join('')}`,
-    {
-      hint: `Ask for them, or use another context. To check one: ${check}`,
-    },
+    { hint: `Ask for them, or use another context. To check one: ${check}` },
   );
 }
 
-function resourceOf({ kind, subresource }: Permission): string {
+/** As in a Role: `pods/portforward`. */
+export function resourceOf({ kind, subresource }: Pick<Permission, 'kind' | 'subresource'>): string {
   const { plural } = kindInfo(kind);
   return subresource === undefined ? plural : `${plural}/${subresource}`;
 }

@@ -1,21 +1,24 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { sleep } from '../../async.ts';
 import { DevloopError } from '../../errors.ts';
 import { ApiError, rejected } from '../api/errors.ts';
 import { describe, type ObjectRef } from '../api/kinds.ts';
 import type { Json, KubeObject } from '../api/objects.ts';
-import { SESSION_LABEL, UNDO_ANNOTATION } from '../names.ts';
+import { SESSION_LABEL } from '../names.ts';
 import type { Work } from '../work.ts';
 import {
   changePatch,
+  IN_ANNOTATION,
   type Kept,
   type PatchOperation,
   sessionOf,
+  type UndoStore,
   undoOf,
   undoPatch,
   valueAt,
 } from './marks.ts';
 
 const ATTEMPTS = 12;
+const ATTEMPTS_WITHOUT_ANSWER = 3;
 const INVALID = 422;
 
 export interface WantedChange {
@@ -23,56 +26,64 @@ export interface WantedChange {
   fields: { path: string[]; value?: Json }[];
   /** For people: `selector removed`. */
   detail: string;
-  /** Looks at the object once more before each try; throws when the change must not be made any more. */
+  /** Sees the object before each try, and throws when the change must no longer be made. */
   check?: (object: KubeObject) => void;
+  /** Where the object keeps its undo; in the annotation by default. */
+  store?: UndoStore;
 }
 
-/** Makes a marked change in one guarded patch; looks again and tries anew when somebody wrote in between. */
+/** Makes a marked change in one guarded patch. If somebody else writes in between, it reads the object and tries again. */
 export async function applyChange({ api, sessionId, emit }: Work, wanted: WantedChange): Promise<void> {
-  await retryOnConflict(wanted.ref, async () => {
-    const object = await api.get<KubeObject>(wanted.ref);
-    if (object === undefined) throw gone(wanted.ref);
+  const { ref, fields, detail } = wanted;
+  await retryOnConflict(ref, async () => {
+    const object = await api.get<KubeObject>(ref);
+    if (object === undefined) throw gone(ref);
     const holder = sessionOf(object);
     if (holder === sessionId) return;
     if (holder !== undefined) {
-      throw new DevloopError(
-        'session.held',
-        `${describe(wanted.ref)} already carries the mark of session ${holder}.`,
-        {
-          hint: 'devloop status shows who that is; devloop down puts it back',
-        },
-      );
+      throw new DevloopError('session.held', `${describe(ref)} is already held by session ${holder}.`, {
+        hint: 'devloop status shows who that is; devloop down restores it',
+      });
     }
     wanted.check?.(object);
-    await patchSeen(api, wanted.ref, object, changePatch(object, sessionId, wanted.fields));
-    emit({ type: 'change', action: 'update', object: wanted.ref, detail: wanted.detail });
+    await patchSeen(api, ref, object, changePatch(object, sessionId, fields, wanted.store));
+    emit({ type: 'change', action: 'update', object: ref, detail });
   });
 }
 
 /**
- * Puts an object back that carries the mark of this session. Idempotent; what somebody else changed since is kept and returned.
- * Another session's mark is left alone: it may have come between the look that found ours and now.
+ * Restores an object that this session changed. Idempotent. What somebody else changed in the meantime is kept and returned. An
+ * object that another session has marked since it was listed is left alone.
  */
-export async function restoreChange({ api, sessionId, emit }: Work, ref: ObjectRef): Promise<Kept[]> {
-  // Remembered over the tries: where the answer of a patch was lost, the next look finds nothing left to tell.
+export async function restoreChange(
+  { api, sessionId, emit }: Work,
+  ref: ObjectRef,
+  store = IN_ANNOTATION,
+): Promise<Kept[]> {
+  // Outside the tries: where the answer to a patch was lost, the next try finds nothing to report.
   let kept: Kept[] = [];
   await retryOnConflict(ref, async () => {
     const object = await api.get<KubeObject>(ref);
     if (object === undefined || sessionOf(object) !== sessionId) return;
-    if (undoOf(object) === undefined) {
-      kept = [unreadable(ref, object, emit)];
+    if (undoOf(object, store) === undefined) {
+      const path = ['metadata', store.map, store.key];
+      emit(withoutUndo(ref, store.key));
+      kept = [{ path, now: valueAt(object, path), before: undefined }];
       return;
     }
-    const undo = undoPatch(object);
+    const undo = undoPatch(object, store);
     kept = undo.kept;
     await patchSeen(api, ref, object, undo.patch);
-    const detail = kept.length === 0 ? 'as it was' : 'all but what others changed';
+    const detail = kept.length === 0 ? 'as it was' : 'except what others changed';
     emit({ type: 'change', action: 'restore', object: ref, detail });
   });
   return kept;
 }
 
-/** A patch that removes what somebody else has just removed is refused as invalid, before its version is compared: a conflict too. */
+/**
+ * A patch that removes a field which somebody else has just removed is refused as invalid before its version is compared. That is
+ * a conflict, too.
+ */
 async function patchSeen(
   api: Work['api'],
   ref: ObjectRef,
@@ -89,19 +100,17 @@ async function patchSeen(
   }
 }
 
-/** Without the undo nobody knows how the object was. The mark stays, so that the next look still finds it. */
-function unreadable(ref: ObjectRef, object: KubeObject, emit: Work['emit']): Kept {
+/** The session's label stays on such an object, so that it is found again. */
+function withoutUndo(ref: ObjectRef, key: string): Parameters<Work['emit']>[0] {
   const where = `${ref.kind.toLowerCase()} ${ref.name}${ref.namespace ? ` -n ${ref.namespace}` : ''}`;
-  emit({
+  return {
     type: 'warning',
-    message: `${describe(ref)} was changed by devloop, but its mark, which says how it was (${UNDO_ANNOTATION}), is gone or broken. It is left as it is.`,
-    hint: `Put it back by hand (deploy the operator again), then: kubectl label ${where} ${SESSION_LABEL}-`,
-  });
-  const path = ['metadata', 'annotations', UNDO_ANNOTATION];
-  return { path, now: valueAt(object, path), before: undefined };
+    message: `${describe(ref)} was changed by devloop, but ${key}, which holds its original state, is missing or invalid. It was left unchanged.`,
+    hint: `Restore it by hand (deploy the operator again), then: kubectl label ${where} ${SESSION_LABEL}-`,
+  };
 }
 
-/** Creates an object that carries its mark from birth. One that this session left there in an earlier try is taken as it is. */
+/** Creates an object that has the session's label from the start. One that an earlier try of this session created is returned as it is. */
 export async function createMarked<T extends KubeObject>(
   { api, sessionId, emit }: Work,
   ref: ObjectRef,
@@ -124,29 +133,34 @@ export async function createMarked<T extends KubeObject>(
 
 function foreign(ref: ObjectRef): DevloopError {
   const where = ref.namespace ? `-n ${ref.namespace} ` : '';
-  return new DevloopError('change.conflict', `${describe(ref)} exists already and is not this session's.`, {
-    hint: `kubectl get ${ref.kind.toLowerCase()} ${where}${ref.name} -o yaml`,
-  });
+  return new DevloopError(
+    'change.conflict',
+    `${describe(ref)} already exists and does not belong to this session.`,
+    { hint: `kubectl get ${ref.kind.toLowerCase()} ${where}${ref.name} -o yaml` },
+  );
 }
 
-/** Repeats a look-decide-write round while the API server answers that somebody wrote in between, a bounded number of times. */
+/** Repeats a round of reading, deciding and writing while somebody else writes in between, up to a limit. */
 export async function retryOnConflict<T>(ref: ObjectRef, round: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await round();
     } catch (error) {
-      const lostAnswer = error instanceof DevloopError && error.code === 'cluster.unreachable';
-      const conflict = error instanceof ApiError && error.isConflict;
-      if (!(conflict || lostAnswer) || attempt >= ATTEMPTS || (lostAnswer && attempt >= 3)) {
+      if (attempt >= attemptsAfter(error))
         throw error instanceof ApiError ? rejected(error, `Changing ${describe(ref)}`) : error;
-      }
-      await pause(Math.min(20 * attempt, 200));
+      await sleep(Math.min(20 * attempt, 200));
     }
   }
 }
 
+function attemptsAfter(error: unknown): number {
+  if (error instanceof ApiError) return error.isConflict ? ATTEMPTS : 1;
+  const lostAnswer = error instanceof DevloopError && error.code === 'cluster.unreachable';
+  return lostAnswer ? ATTEMPTS_WITHOUT_ANSWER : 1;
+}
+
 function gone(ref: ObjectRef): DevloopError {
-  return new DevloopError('target.not-found', `${describe(ref)} does not exist any more.`, {
+  return new DevloopError('target.not-found', `${describe(ref)} no longer exists.`, {
     hint: 'Run the command again.',
   });
 }

@@ -1,10 +1,10 @@
 /**
- * Marks: how the cluster itself remembers what devloop changed. A changed object carries a label with the session's id and an
- * annotation with the owned fields before and after; both are written in the same patch as the change, so there is no moment
- * at which an object is changed but does not say how to undo it. All functions here are pure.
+ * Marks: how the cluster itself remembers what devloop changed. A changed object carries a label with the session's id, and the
+ * changed fields before and after. Both are written in the same patch as the change, so an object is never changed without
+ * saying how to restore it.
  */
 import type { Json, KubeObject } from '../api/objects.ts';
-import { REPLICAS_LABEL, SESSION_LABEL, UNDO_ANNOTATION } from '../names.ts';
+import { SESSION_LABEL, UNDO_ANNOTATION } from '../names.ts';
 
 /** One field that a change owns. `undefined` stands for absent. */
 export interface FieldChange {
@@ -19,13 +19,36 @@ export interface Undo {
   fields: FieldChange[];
 }
 
+/** Where a changed object keeps its undo, and in what form. */
+export interface UndoStore {
+  map: 'labels' | 'annotations';
+  key: string;
+  write(undo: Undo): string;
+  /** Undefined for what `write` cannot have written. */
+  read(text: string): Undo | undefined;
+}
+
+export const IN_ANNOTATION: UndoStore = {
+  map: 'annotations',
+  key: UNDO_ANNOTATION,
+  write: JSON.stringify,
+  read(text) {
+    try {
+      const undo = JSON.parse(text) as Undo | null;
+      return undo?.v === 1 && Array.isArray(undo.fields) ? undo : undefined;
+    } catch {
+      return undefined;
+    }
+  },
+};
+
 export interface PatchOperation {
   op: 'add' | 'remove' | 'replace' | 'test';
   path: string;
   value?: Json;
 }
 
-/** What stands at a path now that neither devloop wrote nor found there: somebody else's, and theirs to keep. */
+/** A field that somebody else changed after devloop: their value is kept. */
 export interface Kept {
   path: string[];
   now: Json | undefined;
@@ -36,37 +59,17 @@ export function sessionOf(object: KubeObject): string | undefined {
   return object.metadata.labels?.[SESSION_LABEL];
 }
 
-export function undoOf(object: KubeObject): Undo | undefined {
-  const replicas = object.metadata.labels?.[REPLICAS_LABEL];
-  if (replicas !== undefined) return /^\d+$/.test(replicas) ? quieted(Number(replicas)) : undefined;
-  const text = object.metadata.annotations?.[UNDO_ANNOTATION];
-  if (text === undefined) return undefined;
-  try {
-    const undo = JSON.parse(text) as Undo | null;
-    return undo?.v === 1 && Array.isArray(undo.fields) ? undo : undefined;
-  } catch {
-    return undefined;
-  }
+export function undoOf(object: KubeObject, store = IN_ANNOTATION): Undo | undefined {
+  const text = object.metadata[store.map]?.[store.key];
+  return text === undefined ? undefined : store.read(text);
 }
 
-const REPLICAS = ['spec', 'replicas'];
-
-function quieted(before: number): Undo {
-  return { v: 1, fields: [{ path: REPLICAS, before, after: 0 }] };
-}
-
-/** Set when the change does nothing but quiet a workload; then it is undone by a label. */
-function replicasBefore(fields: FieldChange[]): number | undefined {
-  const [field] = fields;
-  const isQuieting = fields.length === 1 && field?.path.join('.') === REPLICAS.join('.') && field.after === 0;
-  return isQuieting && Number.isInteger(field.before) ? (field.before as number) : undefined;
-}
-
-/** The patch that makes a change and marks it. It only applies to the very version of the object that was looked at. */
+/** The patch that makes a change and marks it. It applies only to the version of the object that is passed in. */
 export function changePatch(
   object: KubeObject,
   sessionId: string,
   wanted: { path: string[]; value?: Json }[],
+  store = IN_ANNOTATION,
 ): PatchOperation[] {
   const fields = wanted.map(({ path, value }): FieldChange => {
     const before = valueAt(object, path);
@@ -76,33 +79,32 @@ export function changePatch(
       ...(value === undefined ? {} : { after: value }),
     };
   });
-  const replicas = replicasBefore(fields);
-  const label = replicas === undefined ? {} : { [REPLICAS_LABEL]: String(replicas) };
-  const undo: Undo = { v: 1, fields };
-  const annotation = replicas === undefined ? { [UNDO_ANNOTATION]: JSON.stringify(undo) } : {};
+  const marks = { labels: { [SESSION_LABEL]: sessionId } as Entries, annotations: {} as Entries };
+  marks[store.map][store.key] = store.write({ v: 1, fields });
   return [
     ...guard(object),
     ...fields.flatMap((field) => write(field.path, field.before, field.after)),
-    ...setEntries(object.metadata.labels, 'labels', { [SESSION_LABEL]: sessionId, ...label }),
-    ...setEntries(object.metadata.annotations, 'annotations', annotation),
+    ...setEntries(object, 'labels', marks.labels),
+    ...setEntries(object, 'annotations', marks.annotations),
   ];
 }
 
-/** The patch that puts the owned fields back and removes the mark, and what it leaves alone because somebody else changed it. */
-export function undoPatch(object: KubeObject): { patch: PatchOperation[]; kept: Kept[] } {
-  const undo = undoOf(object);
+/** The patch that restores the owned fields and removes the mark, and the fields that it keeps because somebody else changed them. */
+export function undoPatch(
+  object: KubeObject,
+  store = IN_ANNOTATION,
+): { patch: PatchOperation[]; kept: Kept[] } {
   const kept: Kept[] = [];
   const restores: PatchOperation[] = [];
-  for (const { path, before, after } of undo?.fields ?? []) {
+  for (const { path, before, after } of undoOf(object, store)?.fields ?? []) {
     const now = valueAt(object, path);
     if (same(now, before)) continue;
     if (same(now, after)) restores.push(...write(path, now, before));
     else kept.push({ path, now, before });
   }
   const unmark = [
-    ...removeEntry(object.metadata.labels, 'labels', SESSION_LABEL),
-    ...removeEntry(object.metadata.labels, 'labels', REPLICAS_LABEL),
-    ...removeEntry(object.metadata.annotations, 'annotations', UNDO_ANNOTATION),
+    ...removeEntry(object, 'labels', SESSION_LABEL),
+    ...removeEntry(object, store.map, store.key),
   ];
   return { patch: [...guard(object), ...restores, ...unmark], kept };
 }
@@ -131,7 +133,7 @@ function canonical(value: Json | undefined): string {
     : `{${keys.map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`).join()}}`;
 }
 
-/** A patch that names the resourceVersion answers 409 when the object has moved on. */
+/** The API server answers a patch that names a resourceVersion with 409 once the object has moved on. */
 function guard(object: KubeObject): PatchOperation[] {
   const version = object.metadata.resourceVersion;
   return version === undefined ? [] : [{ op: 'replace', path: '/metadata/resourceVersion', value: version }];
@@ -143,22 +145,19 @@ function write(path: string[], now: Json | undefined, value: Json | undefined): 
   return now === undefined ? [] : [{ op: 'remove', path: pointer }];
 }
 
-type StringMap = Record<string, string> | undefined;
+type Entries = Record<string, string>;
 
-function setEntries(
-  map: StringMap,
-  field: 'labels' | 'annotations',
-  entries: Record<string, string>,
-): PatchOperation[] {
+function setEntries({ metadata }: KubeObject, map: UndoStore['map'], entries: Entries): PatchOperation[] {
   const set = Object.entries(entries).map(
-    ([key, value]): PatchOperation => ({ op: 'add', path: `/metadata/${field}/${escapeToken(key)}`, value }),
+    ([key, value]): PatchOperation => ({ op: 'add', path: `/metadata/${map}/${escapeToken(key)}`, value }),
   );
-  const create: PatchOperation = { op: 'add', path: `/metadata/${field}`, value: {} };
-  return map === undefined && set.length > 0 ? [create, ...set] : set;
+  const create: PatchOperation = { op: 'add', path: `/metadata/${map}`, value: {} };
+  return metadata[map] === undefined && set.length > 0 ? [create, ...set] : set;
 }
 
-function removeEntry(map: StringMap, field: 'labels' | 'annotations', key: string): PatchOperation[] {
-  return map?.[key] === undefined ? [] : [{ op: 'remove', path: `/metadata/${field}/${escapeToken(key)}` }];
+function removeEntry({ metadata }: KubeObject, map: UndoStore['map'], key: string): PatchOperation[] {
+  if (metadata[map]?.[key] === undefined) return [];
+  return [{ op: 'remove', path: `/metadata/${map}/${escapeToken(key)}` }];
 }
 
 function escapeToken(token: string): string {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { sleep } from '../../async.ts';
 import { DevloopError } from '../../errors.ts';
 import { ApiError } from '../api/errors.ts';
 import { describe, type ObjectRef, refOf } from '../api/kinds.ts';
@@ -9,7 +10,7 @@ import type { Work } from '../work.ts';
 import { assignsUserIds, type RelaySpec, relayPod, relaySecret } from './manifest.ts';
 import { refusalHint, relayState } from './state.ts';
 
-/** Pulling the image is most of it, and happens once a node. */
+/** Most of it is for pulling the image, once for each node. */
 const READY_SECONDS = 120;
 const POLL_MS = 100;
 
@@ -17,13 +18,13 @@ export interface StartedRelay {
   namespace: string;
   /** The Pod's name. */
   pod: string;
-  /** What the Service's selector is swapped to. */
+  /** What the Service selects instead of the operator's Pods. */
   labels: Record<string, string>;
 }
 
 /**
- * Creates the relay's Secret and Pod and waits until the program listens. Both are marked from birth, so that `devloop down`
- * finds them from anywhere; where the start fails they are removed at once. Rejects with `relay.failed`, or `interrupted`.
+ * Creates the relay's Secret and Pod and waits until the program listens. Both have the session's label from the start, so that
+ * `devloop down` finds them; if the start fails they are deleted at once. Rejects with `relay.failed`, or `interrupted`.
  */
 export async function startRelay(work: Work, spec: RelaySpec): Promise<StartedRelay> {
   const ref = relaySecretRef(spec.namespace, work.sessionId);
@@ -36,12 +37,12 @@ export async function startRelay(work: Work, spec: RelaySpec): Promise<StartedRe
   }
 }
 
-/** One more Pod for a Secret that is there. */
+/** Another Pod for an existing Secret. */
 export async function startPod(work: Work, spec: RelaySpec, secret: KubeObject): Promise<StartedRelay> {
   const { api, sessionId } = work;
   const { namespace } = spec;
   const place: ObjectRef = { kind: 'Namespace', name: namespace };
-  // Who may not look at the namespace is hardly on OpenShift, where everybody may.
+  // On OpenShift everybody is allowed to read it, so without that permission this is some other cluster.
   const runAsUser = !assignsUserIds(await api.get<KubeObject>(place).catch(() => undefined));
   const pod = relayPod(spec, sessionId, { secret, suffix: randomBytes(2).toString('hex'), runAsUser });
   const ref = refOf('Pod', pod.metadata);
@@ -55,21 +56,26 @@ export async function startPod(work: Work, spec: RelaySpec, secret: KubeObject):
   return { namespace, pod: ref.name, labels: relayLabels(sessionId) };
 }
 
-/** What the API server or somebody's policy says about the creation, told as a failure of the relay. */
+/** Turns a refused creation into a failure of the relay. */
 async function created<T>(creation: Promise<T>, ref: ObjectRef): Promise<T> {
   try {
     return await creation;
   } catch (error) {
     const refusal = error instanceof DevloopError ? error.cause : undefined;
     if (!(refusal instanceof ApiError)) throw error;
-    throw relayFailed(ref, `it cannot be created: ${refusal.message}`, refusalHint(refusal, ref), refusal);
+    throw relayFailed(
+      ref,
+      `the API server refused it: ${refusal.message}`,
+      refusalHint(refusal, ref),
+      refusal,
+    );
   }
 }
 
 async function waitUntilReady({ api, emit, signal }: Work, ref: ObjectRef): Promise<void> {
-  const started = Date.now();
-  for (let told = 0; ; ) {
-    const ageMs = Date.now() - started;
+  const started = performance.now();
+  for (let reported = 0; ; ) {
+    const ageMs = performance.now() - started;
     const state = relayState(await api.get<Pod>(ref), ageMs);
     if (state.is === 'ready') return;
     if (state.is !== 'starting') throw relayFailed(ref, state.cause, state.hint);
@@ -77,13 +83,10 @@ async function waitUntilReady({ api, emit, signal }: Work, ref: ObjectRef): Prom
     const what = `${describe(ref)}: ${state.for}`;
     if (seconds >= READY_SECONDS)
       throw relayFailed(ref, `not ready within ${READY_SECONDS} s (${state.for})`);
-    if (seconds > told) emit({ type: 'waiting', for: what, seconds, limitSeconds: READY_SECONDS });
-    told = seconds;
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-    if (signal.aborted)
-      throw new DevloopError('interrupted', `Interrupted while waiting for ${what}.`, {
-        hint: 'devloop down puts everything back',
-      });
+    if (seconds > reported) emit({ type: 'waiting', for: what, seconds, limitSeconds: READY_SECONDS });
+    reported = seconds;
+    if (!(await sleep(POLL_MS, signal)))
+      throw new DevloopError('interrupted', `Interrupted while waiting for ${what}.`);
   }
 }
 
@@ -94,7 +97,7 @@ function relayFailed(ref: ObjectRef, cause: string, hint?: string, error?: unkno
   });
 }
 
-/** What cannot be removed now carries the session's mark, and goes with the rest. */
+/** What cannot be deleted now has the session's label, and is deleted with everything else. */
 export async function discard({ api, emit }: Work, ref: ObjectRef): Promise<void> {
   if (await api.remove(ref).catch(() => false))
     emit({ type: 'change', action: 'delete', object: ref, detail: '' });

@@ -1,10 +1,12 @@
 import type { Duplex } from 'node:stream';
-import { setTimeout as pause } from 'node:timers/promises';
+import { backOff, sleep } from '../../async.ts';
 import { DevloopError, messageOf } from '../../errors.ts';
 import type { ClusterApi } from '../api/client.ts';
 import { describe, type ObjectRef } from '../api/kinds.ts';
 import type { Pod } from '../api/objects.ts';
-import { relaySecretRef } from '../names.ts';
+import { type Permission, permissionsOn } from '../api/permissions.ts';
+import { ANY_SESSION, relayPodName, relaySecretRef } from '../names.ts';
+import type { Step } from '../step.ts';
 import type { Work } from '../work.ts';
 import { relayDialer } from './dial.ts';
 import type { RelaySpec } from './manifest.ts';
@@ -14,21 +16,63 @@ import { relayState } from './state.ts';
 const LOOK_EVERY_MS = 2_000;
 const LONGEST_PAUSE_MS = 30_000;
 
-/** A relay that is replaced when its Pod goes. Disposing ends the watch; the Pod goes with the session's marks. */
+/** A relay whose Pod is replaced when it is gone. Disposing stops the watch; the Pod is deleted with everything else of the session. */
 export interface Relay extends AsyncDisposable {
   readonly namespace: string;
-  /** The name of the Pod at this moment. */
+  /** The name of the current Pod. */
   readonly pod: string;
   readonly labels: Record<string, string>;
-  /** One new connection to the program's control port. The signal gives up on the opening only. */
+  /** One new connection to the program's control port. The signal ends only the attempt to connect. */
   dial(signal: AbortSignal): Promise<Duplex>;
 }
 
-/** Starts a relay and keeps one running: evicted, drained, deleted or crashed, another Pod with the same labels takes its place. */
-export async function keepRelay(work: Work, spec: RelaySpec): Promise<Relay> {
+export function relayPermissions(namespace: string): Permission[] {
+  const reach = { namespace, why: 'reach the relay', subresource: 'portforward' };
+  return [
+    ...permissionsOn('Pod', 'get list create delete', { namespace, why: 'run the relay' }),
+    ...permissionsOn('Secret', 'get create delete', {
+      namespace,
+      why: 'give the relay its program and its key',
+    }),
+    // A WebSocket is a GET; Kubernetes 1.35 and newer ask for `create` as well.
+    ...permissionsOn('Pod', 'get create', reach),
+    ...permissionsOn('Pod', 'get', {
+      ...reach,
+      subresource: 'proxy',
+      without: 'the relay is slower, since a port-forward is used',
+    }),
+    ...permissionsOn('NetworkPolicy', 'list', {
+      namespace,
+      why: 'warn about policies that block the relay',
+      without: 'there are no warnings about NetworkPolicies',
+    }),
+  ];
+}
+
+/**
+ * Starts a relay and keeps one running: when its Pod is evicted, drained, deleted or crashes, another one with the same labels
+ * replaces it.
+ */
+export function keepRelay(namespace: string): Step<(work: Work, spec: RelaySpec) => Promise<Relay>> {
+  const pod = { kind: 'Pod' as const, namespace, name: relayPodName(ANY_SESSION, '*') };
+  return {
+    changes: [
+      {
+        action: 'create',
+        object: relaySecretRef(namespace, ANY_SESSION),
+        detail: "the relay's program and key",
+      },
+      { action: 'create', object: pod, detail: 'the relay' },
+    ],
+    permissions: relayPermissions(namespace),
+    apply: startAndWatch,
+  };
+}
+
+async function startAndWatch(work: Work, spec: RelaySpec): Promise<Relay> {
   let now = await startRelay(work, spec);
   const ending = new AbortController();
-  const watching = watch({ ...work, signal: ending.signal }, spec, now, (next) => (now = next));
+  const watching = replaceLostPods({ ...work, signal: ending.signal }, spec, now, (next) => (now = next));
   const { namespace, labels } = now;
   const dial = relayDialer(work.api);
   return {
@@ -45,18 +89,16 @@ export async function keepRelay(work: Work, spec: RelaySpec): Promise<Relay> {
   };
 }
 
-async function watch(
+async function replaceLostPods(
   work: Work,
   spec: RelaySpec,
   first: StartedRelay,
   replaced: (next: StartedRelay) => void,
 ): Promise<void> {
   const { api, emit, signal } = work;
-  const tell = (message: string, hint?: string): void =>
-    emit({ type: 'warning', message, ...(hint === undefined ? {} : { hint }) });
   let now = first;
   let failures = 0;
-  while (await sleep(pauseMs(failures), signal)) {
+  while (await sleep(backOff(failures, LOOK_EVERY_MS, LONGEST_PAUSE_MS), signal)) {
     const ref: ObjectRef = { kind: 'Pod', namespace: now.namespace, name: now.pod };
     const state = await look(api, ref);
     if (state === undefined || state.is === 'ready' || state.is === 'starting') continue;
@@ -64,25 +106,29 @@ async function watch(
     try {
       const next = await replacement(work, spec);
       if (next === undefined) return;
-      tell(`${lost} ${describe({ ...ref, name: next.pod })} takes its place.`);
+      emit({ type: 'warning', message: `${lost} ${describe({ ...ref, name: next.pod })} replaces it.` });
       now = next;
       replaced(now);
       failures = 0;
       await discard(work, ref);
     } catch (error) {
       if (failures === 0 && !signal.aborted)
-        tell(`${lost} Replacing it failed: ${messageOf(error)}`, withPatience(error));
+        emit({
+          type: 'warning',
+          message: `${lost} Replacing it failed: ${messageOf(error)}`,
+          hint: hintOf(error),
+        });
       failures++;
     }
   }
 }
 
-function withPatience(error: unknown): string {
-  const cure = error instanceof DevloopError ? error.hint : undefined;
-  return [cure, 'It is tried again until it succeeds.'].filter(Boolean).join('\n');
+function hintOf(error: unknown): string {
+  const hint = error instanceof DevloopError ? error.hint : undefined;
+  return [hint, 'devloop keeps trying.'].filter(Boolean).join('\n');
 }
 
-/** Undefined while nobody can tell: a Pod is not replaced because the API server does not answer. */
+/** Undefined while the API server does not answer, which is no reason to replace a Pod. */
 async function look(api: ClusterApi, ref: ObjectRef): Promise<ReturnType<typeof relayState> | undefined> {
   try {
     return relayState(await api.get<Pod>(ref), Number.POSITIVE_INFINITY);
@@ -91,17 +137,8 @@ async function look(api: ClusterApi, ref: ObjectRef): Promise<ReturnType<typeof 
   }
 }
 
-/** Undefined once the Secret is gone: `devloop down` was here, which takes it before the Pods, and nothing must come after it. */
+/** Undefined once the Secret is gone: `devloop down` deletes it before the Pods, and no Pod must be created after that. */
 async function replacement(work: Work, spec: RelaySpec): Promise<StartedRelay | undefined> {
   const secret = await work.api.get(relaySecretRef(spec.namespace, work.sessionId));
   return secret === undefined ? undefined : await startPod(work, spec, secret);
-}
-
-function pauseMs(failures: number): number {
-  return Math.min(LOOK_EVERY_MS * 2 ** failures, LONGEST_PAUSE_MS);
-}
-
-/** False when the signal has ended the wait. */
-async function sleep(ms: number, signal: AbortSignal): Promise<boolean> {
-  return await pause(ms, true, { signal }).catch(() => false);
 }

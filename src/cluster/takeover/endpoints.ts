@@ -1,10 +1,17 @@
-/** The objects that lead a Service to an address of ours. Pure: see docs/architecture.md for why all of them are needed. */
-
-import { refOf } from '../api/kinds.ts';
-import type { EndpointSlice, Endpoints, Service } from '../api/objects.ts';
+/** The endpoints that point a Service to an address: see docs/architecture.md for why both an EndpointSlice and Endpoints are needed. */
+import { isDeepStrictEqual } from 'node:util';
+import { allDone, sleep } from '../../async.ts';
+import { DevloopError } from '../../errors.ts';
+import type { ClusterApi } from '../api/client.ts';
+import { describe, type ObjectRef, refOf } from '../api/kinds.ts';
+import type { EndpointSlice, Endpoints, KubeObject, Service } from '../api/objects.ts';
+import { type Permission, permissionsOn } from '../api/permissions.ts';
+import { retryOnConflict } from '../marks/change.ts';
+import { sessionOf } from '../marks/marks.ts';
 import { MANAGED_BY, SESSION_LABEL, SKIP_MIRROR, SLICE_MANAGER, sliceRef } from '../names.ts';
+import type { Work } from '../work.ts';
 
-/** Where reviews for one Service shall go: this address, and a gateway's port for each Service port (by the port's name). */
+/** Where the reviews for one Service go: an address, and a gateway's port for each Service port (by the port's name). */
 export interface Destination {
   address: string;
   ports: { name: string; port: number }[];
@@ -12,21 +19,83 @@ export interface Destination {
 
 export const SERVICE_NAME = 'kubernetes.io/service-name';
 const CONTROLLERS = new Set(['endpointslice-controller.k8s.io', 'endpointslicemirroring-controller.k8s.io']);
+const REMOVE_LIMIT_MS = 10_000;
+const POLL_MS = 25;
 
 export function familyOf(address: string): 'IPv4' | 'IPv6' {
   return address.includes(':') ? 'IPv6' : 'IPv4';
 }
 
-/** API servers up to 1.33 with endpoint routing read Endpoints; newer ones and kube-proxy read slices. So both are written. */
+export function endpointPermissions(namespace: string): Permission[] {
+  const rest = { namespace, why: 'point the webhook Service to this machine' };
+  const verbs = 'get list create update delete';
+  return [...permissionsOn('Endpoints', verbs, rest), ...permissionsOn('EndpointSlice', verbs, rest)];
+}
+
+/**
+ * Writes the session's EndpointSlice and Endpoints of a Service without selector. `to` is called before each write and compared
+ * with what was written, since an SSH tunnel may come back with other ports at any moment.
+ */
+export async function writeEndpoints(work: Work, service: Service, to: () => Destination): Promise<void> {
+  await writeBoth(work, service, to, () => true);
+}
+
+/** As `writeEndpoints`, but leaves alone what is missing or belongs to somebody else. */
+export async function moveEndpoints(work: Work, service: Service, to: () => Destination): Promise<void> {
+  await writeBoth(work, service, to, (now) => now !== undefined && sessionOf(now) === work.sessionId);
+}
+
+async function writeBoth(
+  work: Work,
+  service: Service,
+  to: () => Destination,
+  mayWrite: (now: KubeObject | undefined) => boolean,
+): Promise<void> {
+  const { sessionId } = work;
+  const ref = refOf('Service', service.metadata);
+  await allDone([
+    writeOne<EndpointSlice>(work, sliceRef(ref, sessionId), to, (at, now) => {
+      if (!mayWrite(now)) return undefined;
+      const slice = ourSlice(service, sessionId, at);
+      return now === undefined ? slice : { ...now, ports: slice.ports ?? [] };
+    }),
+    writeOne<Endpoints>(work, { ...ref, kind: 'Endpoints' }, to, (at, now) =>
+      mayWrite(now) ? ourEndpoints(service, sessionId, at, now) : undefined,
+    ),
+  ]);
+}
+
+async function writeOne<T extends KubeObject>(
+  { api, emit }: Work,
+  ref: ObjectRef,
+  to: () => Destination,
+  wanted: (at: Destination, now: T | undefined) => T | undefined,
+): Promise<void> {
+  await retryOnConflict(ref, async () => {
+    for (let at: Destination | undefined; !isDeepStrictEqual(at, to()); ) {
+      const now = await api.get<T>(ref);
+      at = to();
+      const next = wanted(at, now);
+      if (next === undefined) return;
+      if (isDeepStrictEqual(next, now)) continue;
+      await (now === undefined ? api.create(ref, next) : api.replace(ref, next));
+      const detail = `to ${at.address}:${at.ports.map(({ port }) => port).join(', ')}`;
+      emit({ type: 'change', action: now ? 'update' : 'create', object: ref, detail });
+    }
+  });
+}
+
+/** kube-proxy and newer API servers read EndpointSlices; API servers up to 1.33 with endpoint routing read Endpoints. */
 export function ourSlice(service: Service, sessionId: string, to: Destination): EndpointSlice {
-  const { namespace, name } = service.metadata;
+  const ref = refOf('Service', service.metadata);
+  const { name, namespace } = sliceRef(ref, sessionId);
   return {
     apiVersion: 'discovery.k8s.io/v1',
     kind: 'EndpointSlice',
     metadata: {
-      name: sliceRef(refOf('Service', service.metadata), sessionId).name,
+      name,
       ...(namespace === undefined ? {} : { namespace }),
-      labels: { [SERVICE_NAME]: name, [MANAGED_BY]: SLICE_MANAGER, [SESSION_LABEL]: sessionId },
+      labels: { [SERVICE_NAME]: ref.name, [MANAGED_BY]: SLICE_MANAGER, [SESSION_LABEL]: sessionId },
     },
     addressType: familyOf(to.address),
     endpoints: [{ addresses: [to.address], conditions: { ready: true } }],
@@ -34,7 +103,6 @@ export function ourSlice(service: Service, sessionId: string, to: Destination): 
   };
 }
 
-/** skip-mirror keeps the mirroring controller from making a second slice out of this object. */
 export function ourEndpoints(
   service: Service,
   sessionId: string,
@@ -62,7 +130,43 @@ export function ourEndpoints(
   };
 }
 
-/** Slices that Kubernetes' own controllers made and will make again when the selector is back. */
+/**
+ * The controllers' slices stay when a selector is removed, and the mirroring controller adds one. All of them have to go, and to
+ * stay away for two rounds.
+ */
+export async function removeControllerSlices({ api, emit }: Work, service: Service): Promise<void> {
+  const started = performance.now();
+  for (let emptyRounds = 0; ; ) {
+    const leftovers = (await slicesOf(api, service)).filter(isControllerSlice);
+    emptyRounds = leftovers.length === 0 ? emptyRounds + 1 : 0;
+    if (emptyRounds === 2) return;
+    await allDone(
+      leftovers.map(async ({ metadata }) => {
+        const object = refOf('EndpointSlice', metadata);
+        if (await api.remove(object, metadata.uid))
+          emit({ type: 'change', action: 'delete', object, detail: RECREATED_LATER });
+      }),
+    );
+    if (performance.now() - started > REMOVE_LIMIT_MS) throw recreated(service, leftovers);
+    await sleep(POLL_MS);
+  }
+}
+
+export const RECREATED_LATER = 'Kubernetes recreates it later';
+
+function recreated(service: Service, slices: EndpointSlice[]): DevloopError {
+  const names = slices.map(({ metadata }) => metadata.name).join(', ');
+  const ref = describe(refOf('Service', service.metadata));
+  return new DevloopError('change.conflict', `Something keeps creating EndpointSlices for ${ref}: ${names}`);
+}
+
+export async function slicesOf(api: ClusterApi, service: KubeObject): Promise<EndpointSlice[]> {
+  return await api.list<EndpointSlice>('EndpointSlice', service.metadata.namespace, {
+    query: { labelSelector: `${SERVICE_NAME}=${service.metadata.name}` },
+  });
+}
+
+/** Created by Kubernetes' own controllers, which recreate it once the Service has its selector again. */
 export function isControllerSlice(slice: EndpointSlice): boolean {
   return CONTROLLERS.has(slice.metadata.labels?.[MANAGED_BY] ?? '');
 }

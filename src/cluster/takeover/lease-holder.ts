@@ -1,27 +1,29 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { pollUntil, reportWhileWaiting } from '../../async.ts';
 import type { ObjectRef } from '../api/kinds.ts';
 import type { Lease } from '../api/objects.ts';
 import { sessionOf } from '../marks/marks.ts';
 import type { Observer } from '../work.ts';
 import { type Holder, holderOf, LEASE_SECONDS } from './lease.ts';
 
-/** Somebody who holds, or held, an operator. */
+const POLL_MS = 500;
+
+/** Who uses an operator, or used it. */
 export interface LeaseHolder {
   sessionId: string;
   identity: string;
   holder: Holder | undefined;
   alive: boolean;
-  /** On this machine. */
+  /** Whether the session runs, or ran, on this machine. */
   local: boolean;
 }
 
-/** How the processes of this machine are known. */
+/** How processes of this machine are recognized. */
 export interface Here {
   isHere(holder: Holder): boolean;
   isRunning(holder: Holder): Promise<boolean>;
 }
 
-/** Whether a Lease's session lives: known at once for processes of this machine, observed for its whole duration otherwise. */
+/** Reads the Lease's holder. A session of this machine is alive if its process runs; of another one, if its Lease is renewed. */
 export async function readHolder(
   observer: Observer,
   ref: ObjectRef,
@@ -38,25 +40,25 @@ export async function readHolder(
     local: holder !== undefined && here.isHere(holder),
   };
   if (holder && result.local) return { ...result, alive: await here.isRunning(holder) };
-  return { ...result, alive: await moves(observer, ref, lease) };
+  return { ...result, alive: await isRenewed(observer, ref, lease) };
 }
 
-/** Clocks of two machines are never compared: a Lease is dead when it stood still here for its whole duration. */
-async function moves({ api, emit, signal }: Observer, ref: ObjectRef, lease: Lease): Promise<boolean> {
+/** Never compares the clocks of two machines: a session is dead when its Lease was not renewed for the whole duration, seen from here. */
+async function isRenewed({ api, emit, signal }: Observer, ref: ObjectRef, lease: Lease): Promise<boolean> {
   const limitSeconds = lease.spec.leaseDurationSeconds ?? LEASE_SECONDS;
-  const started = Date.now();
-  for (let seconds = 0; seconds <= limitSeconds; seconds = (Date.now() - started) / 1000) {
-    emit({
-      type: 'waiting',
-      for: `a sign of life from ${lease.spec.holderIdentity}`,
-      seconds: Math.round(seconds),
-      limitSeconds,
-    });
-    await pause(500);
-    signal.throwIfAborted();
+  let renewed = false;
+  const settled = async (): Promise<boolean> => {
     const now = await api.get<Lease>(ref, { signal });
-    if (now === undefined) return false;
-    if (now.spec.renewTime !== lease.spec.renewTime || now.metadata.uid !== lease.metadata.uid) return true;
-  }
-  return false;
+    if (now === undefined) return true;
+    renewed = now.spec.renewTime !== lease.spec.renewTime || now.metadata.uid !== lease.metadata.uid;
+    return renewed;
+  };
+  const polling = pollUntil(settled, { everyMs: POLL_MS, limitMs: limitSeconds * 1000, signal });
+  await reportWhileWaiting(
+    polling,
+    { for: `a sign of life from ${lease.spec.holderIdentity}`, limitSeconds },
+    emit,
+  );
+  signal.throwIfAborted();
+  return renewed;
 }

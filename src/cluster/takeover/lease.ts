@@ -3,18 +3,20 @@ import type { ObjectName } from '../../report/events.ts';
 import { ApiError, rejected } from '../api/errors.ts';
 import { describe, type ObjectRef } from '../api/kinds.ts';
 import type { Lease } from '../api/objects.ts';
-import { HOLDER_ANNOTATION, SESSION_LABEL } from '../names.ts';
+import { type Permission, permissionsOn } from '../api/permissions.ts';
+import { HOLDER_ANNOTATION, leaseRef, SESSION_LABEL } from '../names.ts';
+import type { Step } from '../step.ts';
 import type { Work } from '../work.ts';
 
 export const LEASE_SECONDS = 15;
 const RENEW_EVERY_MS = 5_000;
 
-/** Who holds an operator, from where, and how it does. Stands on the Lease, so that `status` needs one call and no local file. */
+/** Who is using an operator, and in what state. Written to the Lease, so that `status` needs one call and no local file. */
 export interface Holder {
   user: string;
   host: string;
   pid: number;
-  /** Identifies the process beyond its pid, on Linux `<boot id>/<tick>`; empty where the system does not tell. */
+  /** Identifies the process beyond its pid, on Linux `<boot id>/<tick>`; empty where the system does not say. */
   processStart: string;
   since: string;
   route: string;
@@ -24,7 +26,7 @@ export interface Holder {
 
 export interface HeldLease extends AsyncDisposable {
   update(holder: Partial<Holder>): Promise<void>;
-  /** Resolves when another session took the Lease, with its holder's name. */
+  /** Resolves with the new holder's name when another session has taken the Lease. */
   readonly lost: Promise<string>;
 }
 
@@ -40,35 +42,60 @@ export function identity(holder: Pick<Holder, 'user' | 'host' | 'pid'>): string 
   return `${holder.user}@${holder.host} (pid ${holder.pid})`;
 }
 
-/** Creates the Lease and renews it until disposed, which deletes it. Undefined where Leases are forbidden: said once, then done without. */
-export async function holdLease(
+export function leasePermissions(namespace: string): Permission[] {
+  return permissionsOn('Lease', 'get list create patch delete', {
+    namespace,
+    why: 'tell others who is using the operator',
+    without: 'nobody else who takes over the operator gets a warning',
+  });
+}
+
+/**
+ * Creates the Lease of an object and renews it until disposed. Disposing leaves the Lease in place: it is deleted last, when
+ * everything else of the session is restored. Resolves to undefined, after a warning, where Leases are forbidden.
+ */
+export function holdLease(
+  object: ObjectRef,
+): Step<(work: Work, holder: Holder) => Promise<HeldLease | undefined>> {
+  const ref = leaseRef(object);
+  return {
+    changes: [{ action: 'create', object: ref, detail: 'records who is using it' }],
+    permissions: leasePermissions(ref.namespace!),
+    async apply(work, holder) {
+      const lease = await createLease(work, ref, holder);
+      return lease && keepRenewing(work, ref, lease, holder);
+    },
+  };
+}
+
+async function createLease(
   { api, sessionId, emit }: Work,
   ref: ObjectRef,
-  first: Holder,
-): Promise<HeldLease | undefined> {
-  let holder = first;
-  let created: Lease;
+  holder: Holder,
+): Promise<Lease | undefined> {
   try {
-    created = await api.create<Lease>(ref, leaseObject(ref, sessionId, holder));
+    return await api.create<Lease>(ref, leaseObject(ref, sessionId, holder));
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     if (error.isForbidden) {
-      emit({
-        type: 'warning',
-        message: `Leases are forbidden here, so nothing warns a second person who takes over the same operator (${error.message}).`,
-      });
+      const message = `You are not allowed to create Leases here, so nobody else who takes over this operator gets a warning (${error.message}).`;
+      emit({ type: 'warning', message });
       return undefined;
     }
     if (error.reason !== 'AlreadyExists') throw rejected(error, `Creating ${describe(ref)}`);
-    throw new DevloopError('session.held', `${describe(ref)} was taken by another session just now.`, {
+    throw new DevloopError('session.held', `Another session has just taken ${describe(ref)}.`, {
       hint: 'devloop status',
       cause: error,
     });
   }
+}
+
+function keepRenewing({ api, emit }: Work, ref: ObjectRef, created: Lease, first: Holder): HeldLease {
+  let holder = first;
   const lost = Promise.withResolvers<string>();
   const renew = async (): Promise<void> => {
     const patch = {
-      // With its uid the API server refuses the patch where another session's Lease came in between.
+      // With the uid, the API server rejects the patch if another session's Lease has taken the name.
       metadata: {
         ...(created.metadata.uid === undefined ? {} : { uid: created.metadata.uid }),
         annotations: { [HOLDER_ANNOTATION]: JSON.stringify(holder) },
@@ -80,17 +107,17 @@ export async function holdLease(
       lost.resolve(now ? (now.spec.holderIdentity ?? 'somebody') : 'nobody (the Lease was deleted)');
     else await api.patch(ref, 'merge', patch);
   };
-  let renewedAt = Date.now();
-  let told = false;
-  // A renewal that fails is tried again at the next tick: the Lease outlasts two of them.
+  let renewedAt = performance.now();
+  let warned = false;
+  // A failed renewal is repeated at the next tick: the Lease outlasts two of them.
   const tick = async (): Promise<void> => {
     try {
       await renew();
-      renewedAt = Date.now();
-      told = false;
+      renewedAt = performance.now();
+      warned = false;
     } catch (error) {
-      if (told || Date.now() - renewedAt < LEASE_SECONDS * 1000) return;
-      told = true;
+      if (warned || performance.now() - renewedAt < LEASE_SECONDS * 1000) return;
+      warned = true;
       emit({ type: 'warning', message: outdated(error) });
     }
   };
@@ -109,7 +136,7 @@ export async function holdLease(
 
 function outdated(error: unknown): string {
   const cause = messageOf(error).replace(/\.$/, '');
-  return `The Lease of this session was not renewed for ${LEASE_SECONDS} s: ${cause}. Until it is, others take the session for dead, and may take over.`;
+  return `The Lease of this session has not been renewed for ${LEASE_SECONDS} s: ${cause}. Until it is, others see the session as dead and can take it over.`;
 }
 
 function leaseObject(ref: ObjectRef, sessionId: string, holder: Holder): Lease {

@@ -3,22 +3,25 @@ import type { ClusterApi } from '../api/client.ts';
 import { ApiError } from '../api/errors.ts';
 import type { ObjectRef } from '../api/kinds.ts';
 import type { WebhookConfiguration } from '../api/objects.ts';
+import { type Permission, permissionsOn } from '../api/permissions.ts';
 import {
+  ANY_SESSION,
   PROBE_LABEL,
   PROBE_WEBHOOK,
   probeConfigurationName,
   probeObjectName,
   SESSION_LABEL,
 } from '../names.ts';
+import type { Step } from '../step.ts';
 import type { Work } from '../work.ts';
 
-/** What the gateway and the prober agree on; session/ passes the gateway's own functions in. */
+/** How the gateway is asked, and answers. The caller passes in the gateway's own functions. */
 export interface ProbeLanguage {
   path(nonce: string): string;
   read(answer: string): { nonce: string; session: string } | undefined;
 }
 
-/** What one probe brought to light. `cause` is kube-apiserver's own text. */
+/** The result of one probe. `cause` is kube-apiserver's own text; `pending`: it says nothing about the route yet. */
 export type ProbeAnswer =
   | { reached: true; latencyMs: number }
   | { reached: false; pending: boolean; cause: string };
@@ -32,50 +35,83 @@ export interface ProbeTarget {
 }
 
 export interface Prober extends AsyncDisposable {
-  /** One dry-run create that only our own webhook configuration sees. */
+  /** One dry-run creation that only our own webhook configuration sees. */
   once(): Promise<ProbeAnswer>;
 }
 
+type Probing = (work: Pick<Work, 'api' | 'sessionId'>, language: ProbeLanguage) => Promise<Prober>;
+
+export function probePermissions(namespace: string): Permission[] {
+  const why = 'verify the route';
+  return [
+    ...permissionsOn('ConfigMap', 'create', { namespace, why: `${why} with a dry run` }),
+    ...permissionsOn('ValidatingWebhookConfiguration', 'get list create patch delete', { why }),
+  ];
+}
+
 /**
- * Proves that kube-apiserver reaches this session's gateway through a Service: a webhook configuration of our own, for objects
- * with a random label only, and a server-side dry run that the gateway denies with the nonce. Where the way is broken, the
- * API server's refusal names the exact cause.
+ * Verifies that kube-apiserver reaches this session's gateway through a Service: a webhook configuration of our own, for objects
+ * with a random label only, and a server-side dry run that the gateway denies with the nonce. Where the route is broken, the API
+ * server's refusal names the exact cause.
  */
-export async function createProber(
-  { api, sessionId }: Pick<Work, 'api' | 'sessionId'>,
-  target: ProbeTarget,
-  language: ProbeLanguage,
-): Promise<Prober> {
-  let nonce = randomBytes(8).toString('hex');
-  const name = probeConfigurationName(sessionId, nonce.slice(0, 6));
-  const ref: ObjectRef = { kind: 'ValidatingWebhookConfiguration', name };
-  await api.create(ref, configuration(name, sessionId, target, { nonce, path: language.path(nonce) }));
-
-  async function once(): Promise<ProbeAnswer> {
-    const started = performance.now();
-    const answer = await dryRun(api, target.namespace, nonce);
-    const latencyMs = performance.now() - started;
-    if (answer === undefined)
-      return { reached: false, pending: true, cause: 'kube-apiserver does not know the probe yet' };
-    // A refusal that does not name our webhook comes from somebody else, and says nothing of the way.
-    if (!answer.includes(PROBE_WEBHOOK)) return { reached: false, pending: true, cause: answer };
-    const read = language.read(answer);
-    if (read?.nonce === nonce && read.session === sessionId) return { reached: true, latencyMs };
-    // kube-apiserver keeps connections to whoever answered; only a new path makes it dial anew.
-    nonce = randomBytes(8).toString('hex');
-    await api.patch(ref, 'json', [
-      { op: 'replace', path: '/webhooks/0/clientConfig/service/path', value: language.path(nonce) },
-      { op: 'replace', path: '/webhooks/0/objectSelector/matchLabels', value: { [PROBE_LABEL]: nonce } },
-    ]);
-    return { reached: false, pending: false, cause: causeOf(answer) };
-  }
-
+export function createProber(target: ProbeTarget): Step<Probing> {
+  const object: ObjectRef = {
+    kind: 'ValidatingWebhookConfiguration',
+    name: probeConfigurationName(ANY_SESSION, '*'),
+  };
   return {
-    once,
-    async [Symbol.asyncDispose]() {
-      await api.remove(ref);
+    changes: [{ action: 'create', object, detail: 'temporary, to verify the route' }],
+    permissions: probePermissions(target.namespace),
+    async apply(work, language) {
+      let nonce = newNonce();
+      const ref = { ...object, name: probeConfigurationName(work.sessionId, nonce.slice(0, 6)) };
+      const wanted = { nonce, path: language.path(nonce) };
+      await work.api.create(ref, configuration(ref.name, work.sessionId, target, wanted));
+      return {
+        async once() {
+          const started = performance.now();
+          const answer = await dryRun(work.api, target.namespace, nonce);
+          const latencyMs = performance.now() - started;
+          const read = answerOf(answer, nonce, work.sessionId, language);
+          if (read === 'reached') return { reached: true, latencyMs };
+          if (!read.pending) nonce = await renewNonce(work.api, ref, language);
+          return { reached: false, ...read };
+        },
+        async [Symbol.asyncDispose]() {
+          await work.api.remove(ref);
+        },
+      };
     },
   };
+}
+
+function newNonce(): string {
+  return randomBytes(8).toString('hex');
+}
+
+/** `answer`: kube-apiserver's refusal of the dry run, or undefined when nothing refused it. */
+function answerOf(
+  answer: string | undefined,
+  nonce: string,
+  sessionId: string,
+  language: ProbeLanguage,
+): 'reached' | { pending: boolean; cause: string } {
+  if (answer === undefined) return { pending: true, cause: 'kube-apiserver does not know the probe yet' };
+  // Somebody else refused it, which says nothing about the route.
+  if (!answer.includes(PROBE_WEBHOOK)) return { pending: true, cause: answer };
+  const read = language.read(answer);
+  if (read?.nonce === nonce && read.session === sessionId) return 'reached';
+  return { pending: false, cause: causeOf(answer) };
+}
+
+/** kube-apiserver keeps connections to whoever answered. Only a new path makes it open another one. */
+async function renewNonce(api: ClusterApi, ref: ObjectRef, language: ProbeLanguage): Promise<string> {
+  const nonce = newNonce();
+  await api.patch(ref, 'json', [
+    { op: 'replace', path: '/webhooks/0/clientConfig/service/path', value: language.path(nonce) },
+    { op: 'replace', path: '/webhooks/0/objectSelector/matchLabels', value: { [PROBE_LABEL]: nonce } },
+  ]);
+  return nonce;
 }
 
 function configuration(
@@ -113,7 +149,7 @@ function configuration(
   };
 }
 
-/** The refusal of the dry run, or undefined when nothing refused it: the API server has not seen the configuration yet. */
+/** The refusal of the dry run; undefined when nothing refused it, since the API server has not seen the configuration yet. */
 async function dryRun(api: ClusterApi, namespace: string, nonce: string): Promise<string | undefined> {
   const object = {
     apiVersion: 'v1',
@@ -131,7 +167,7 @@ async function dryRun(api: ClusterApi, namespace: string, nonce: string): Promis
   }
 }
 
-/** The innermost cause out of `failed calling webhook "…": failed to call webhook: Post "…": <cause>`. */
+/** The innermost cause in `failed calling webhook "…": failed to call webhook: Post "…": <cause>`. */
 export function causeOf(answer: string): string {
   return /failed to call webhook: (?:Post "[^"]*": )?(.*)$/s.exec(answer)?.[1] ?? answer;
 }

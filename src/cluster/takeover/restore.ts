@@ -1,17 +1,20 @@
-import { setTimeout as pause } from 'node:timers/promises';
-import { allDone } from '../../async.ts';
+import { allDone, pollUntil } from '../../async.ts';
 import { ApiError } from '../api/errors.ts';
 import { describe, type Kind, type ObjectRef } from '../api/kinds.ts';
 import type { EndpointSlice, Endpoints, Service } from '../api/objects.ts';
 import { restoreChange } from '../marks/change.ts';
-import type { Marked } from '../marks/find-marked.ts';
 import { type Kept, sessionOf } from '../marks/marks.ts';
 import { isOwnService, relaySecretRef } from '../names.ts';
 import type { Work } from '../work.ts';
-import { isControllerSlice, isReadySlice } from './endpoints.ts';
-import { waitUntilReady } from './pause/deployment.ts';
-import { slicesOf } from './service.ts';
+import { isControllerSlice, isReadySlice, slicesOf } from './endpoints.ts';
+import type { Marked } from './find-marked.ts';
+import type { Pause } from './pause/pause.ts';
+import { PAUSES } from './pause/strategies.ts';
 
+const POLL_MS = 20;
+const ENDPOINTS_LIMIT_MS = 3_000;
+
+/** What was not restored in an object, because somebody else changed it. */
 export interface Left {
   ref: ObjectRef;
   kept: Kept[];
@@ -19,121 +22,113 @@ export interface Left {
 
 const of = (marked: Marked[], kind: Kind): Marked[] => marked.filter((one) => one.ref.kind === kind);
 
-/** First the in-cluster manager wakes, while whoever answers now still does. */
-export async function resumeManager(work: Work, marked: Marked[], readySeconds: number): Promise<Left[]> {
-  const { emit } = work;
-  return await allDone(
-    of(marked, 'Deployment').map(async ({ ref }) => {
-      const kept = await restoreChange(work, ref);
-      if (readySeconds === 0) return { ref, kept };
-      const { ready, blocked } = await waitUntilReady(work, ref, readySeconds);
-      if (blocked)
-        emit({
-          type: 'note',
-          message: `${describe(ref)} cannot start its Pods while the webhook leads nowhere; the Service goes back first. (${blocked})`,
-        });
-      else if (!ready)
-        emit({
-          type: 'warning',
-          message: `${describe(ref)} was not ready within ${readySeconds} s; everything is put back all the same.`,
-          hint: `kubectl -n ${ref.namespace} describe deployment ${ref.name}`,
-        });
-      return { ref, kept };
-    }),
-  );
+/** First the in-cluster manager is resumed, while the reviews are still answered here. */
+export async function resumeManagers(work: Work, marked: Marked[], readySeconds: number): Promise<Left[]> {
+  const paused = PAUSES.flatMap((pause) => of(marked, pause.kind).map(({ ref }) => ({ pause, ref })));
+  return await allDone(paused.map(({ pause, ref }) => resume(work, pause, ref, readySeconds)));
 }
 
-/** Then the Services get their selectors back, and Kubernetes makes its endpoints again. */
+async function resume(work: Work, pause: Pause, ref: ObjectRef, readySeconds: number): Promise<Left> {
+  const kept = await pause.restore(work, ref);
+  if (readySeconds === 0) return { ref, kept };
+  const { ready, blocked } = await pause.waitUntilResumed(work, ref, readySeconds);
+  if (blocked !== undefined)
+    work.emit({
+      type: 'note',
+      message: `${describe(ref)} cannot create Pods while its webhook is unreachable, so the Service is restored first. (${blocked})`,
+    });
+  else if (!ready)
+    work.emit({
+      type: 'warning',
+      message: `${describe(ref)} was not ready within ${readySeconds} s; restoring everything else anyway.`,
+      hint: `kubectl -n ${ref.namespace} describe ${ref.kind.toLowerCase()} ${ref.name}`,
+    });
+  return { ref, kept };
+}
+
+/** Then the Services get their selectors back, and Kubernetes recreates their endpoints. */
 export async function restoreServices(work: Work, marked: Marked[]): Promise<Left[]> {
-  const { api, sessionId, emit } = work;
   return await allDone(
-    of(marked, 'Service').map(async ({ ref, object }) => {
-      if (isOwnService(ref, sessionId)) {
-        if (await api.remove(ref, object.metadata.uid))
-          emit({ type: 'change', action: 'delete', object: ref, detail: '' });
-        return { ref, kept: [] };
-      }
-      return { ref, kept: await restoreChange(work, ref) };
+    of(marked, 'Service').map(async (one) => {
+      if (!isOwnService(one.ref, work.sessionId))
+        return { ref: one.ref, kept: await restoreChange(work, one.ref) };
+      await remove(work, one);
+      return { ref: one.ref, kept: [] };
     }),
   );
 }
 
 /**
- * A Service that leads to its Pods again has a slice of the controller's that holds no relay Pod of ours; ours may go then.
- * Bounded: with no ready Pod there is none.
+ * Waits until each Service has a ready slice of the controller's without a Pod of our relay; then our own slices can go. Bounded:
+ * without a ready Pod there is no such slice.
  */
 export async function waitForControllerSlices(
-  { api }: Work,
+  { api, signal }: Work,
   services: ObjectRef[],
   marked: Marked[],
   limitMs: number,
 ): Promise<void> {
   const relays = new Set(of(marked, 'Pod').map(({ ref }) => `${ref.namespace}/${ref.name}`));
-  const leadsToRelay = ({ endpoints, metadata }: EndpointSlice): boolean =>
+  const pointsToRelay = ({ endpoints, metadata }: EndpointSlice): boolean =>
     (endpoints ?? []).some(({ targetRef }) => relays.has(`${metadata.namespace}/${targetRef?.name}`));
-  const deadline = Date.now() + limitMs;
-  const lookAll = allDone(
-    services.map(async (ref) => {
-      while (Date.now() < deadline) {
-        const service = await api.get<Service>(ref);
-        if (service === undefined) return;
-        const slices = (await slicesOf(api, service)).filter(isControllerSlice);
-        if (slices.some(isReadySlice) && !slices.some(leadsToRelay)) return;
-        await pause(20);
-      }
-    }),
-  );
-  // A relay needs no right on slices. Whoever may not look at them does not wait for them either.
-  await lookAll.catch((error) => {
+  const isBack = async (ref: ObjectRef): Promise<boolean> => {
+    const service = await api.get<Service>(ref);
+    if (service === undefined) return true;
+    const slices = (await slicesOf(api, service)).filter(isControllerSlice);
+    return slices.some(isReadySlice) && !slices.some(pointsToRelay);
+  };
+  const options = { everyMs: POLL_MS, limitMs, signal };
+  const waiting = allDone(services.map((ref) => pollUntil(() => isBack(ref), options)));
+  // The relay route needs no permission on EndpointSlices. Without it there is no waiting.
+  await waiting.catch((error) => {
     if (!(error instanceof ApiError && error.isForbidden)) throw error;
   });
 }
 
-/** What was ours from birth goes, newest kind first; Endpoints are made again by their controller, which drops our label. */
+/** Then everything that the session created for its endpoints and probes is deleted. */
 export async function removeCreated(work: Work, marked: Marked[]): Promise<void> {
-  const { api, emit } = work;
-  const remove = async ({ ref, object }: Marked): Promise<void> => {
-    if (await api.remove(ref, object.metadata.uid))
-      emit({ type: 'change', action: 'delete', object: ref, detail: '' });
+  const created = [...of(marked, 'EndpointSlice'), ...of(marked, 'ValidatingWebhookConfiguration')];
+  await allDone(created.map((one) => remove(work, one)));
+  await allDone(of(marked, 'Endpoints').map((one) => restoreEndpoints(work, one)));
+}
+
+/** The endpoints controller overwrites our Endpoints, label included, once the Service has its selector again. */
+async function restoreEndpoints(work: Work, one: Marked): Promise<void> {
+  const { api, sessionId, emit } = work;
+  const isOverwritten = async (): Promise<boolean> => {
+    const now = await api.get<Endpoints>(one.ref);
+    return now === undefined || sessionOf(now) !== sessionId;
   };
-  await allDone(
-    [...of(marked, 'EndpointSlice'), ...of(marked, 'ValidatingWebhookConfiguration')].map(remove),
-  );
-  await allDone(of(marked, 'Endpoints').map((one) => releaseEndpoints(work, one)));
+  if (await pollUntil(isOverwritten, { everyMs: POLL_MS, limitMs: ENDPOINTS_LIMIT_MS }))
+    emit({ type: 'change', action: 'restore', object: one.ref, detail: 'recreated by Kubernetes' });
+  // The Service has no selector, or is gone.
+  else await remove(work, one, 'not recreated by Kubernetes');
 }
 
-async function releaseEndpoints({ api, sessionId, emit }: Work, { ref, object }: Marked): Promise<void> {
-  const deadline = Date.now() + 3_000;
-  while (Date.now() < deadline) {
-    const now = await api.get<Endpoints>(ref);
-    if (now === undefined || sessionOf(now) !== sessionId) {
-      emit({ type: 'change', action: 'restore', object: ref, detail: 'made again by Kubernetes' });
-      return;
-    }
-    await pause(20);
-  }
-  // Nobody overwrote them: the Service has no selector, or is gone. Ours must not stay.
-  if (await api.remove(ref, object.metadata.uid))
-    emit({ type: 'change', action: 'delete', object: ref, detail: 'not made again by Kubernetes' });
-}
-
-/** After everything else: a relay carries reviews until its Service is seen to lead elsewhere. */
-export async function removeRelays({ api, sessionId, emit }: Work, marked: Marked[]): Promise<void> {
+/** After everything else: a relay carries reviews until its Service is seen to point elsewhere. */
+export async function removeRelays(work: Work, marked: Marked[]): Promise<void> {
   const pods = of(marked, 'Pod');
-  // Where Secrets may not be listed, they are known by the session all the same.
-  const secrets = new Map(of(marked, 'Secret').map((one) => [describe(one.ref), one.ref]));
+  // Where Secrets cannot be listed, their names are known from the session.
+  const secrets = new Map(of(marked, 'Secret').map(({ ref }) => [describe(ref), ref]));
   for (const { ref } of pods) {
-    const secret = relaySecretRef(ref.namespace!, sessionId);
+    const secret = relaySecretRef(ref.namespace!, work.sessionId);
     secrets.set(describe(secret), secret);
   }
-  const remove = async (ref: ObjectRef): Promise<void> => {
-    if (await api.remove(ref)) emit({ type: 'change', action: 'delete', object: ref, detail: '' });
-  };
-  // While it has its Secret, a session that still runs would replace a Pod that is gone.
-  await allDone([...secrets.values()].map(remove));
-  await allDone(pods.map(({ ref }) => remove(ref)));
+  // As long as its Secret exists, a session that is still running would replace a Pod that is gone.
+  await allDone([...secrets.values()].map((ref) => removeRef(work, ref)));
+  await allDone(pods.map(({ ref }) => removeRef(work, ref)));
 }
 
 export async function removeLeases({ api }: Work, marked: Marked[]): Promise<void> {
   await allDone(of(marked, 'Lease').map(({ ref, object }) => api.remove(ref, object.metadata.uid)));
+}
+
+/** Deletes the very object that was found; one that has taken its name since is left alone. */
+async function remove(work: Work, { ref, object }: Marked, detail = ''): Promise<void> {
+  if (await work.api.remove(ref, object.metadata.uid))
+    work.emit({ type: 'change', action: 'delete', object: ref, detail });
+}
+
+async function removeRef({ api, emit }: Work, ref: ObjectRef): Promise<void> {
+  if (await api.remove(ref)) emit({ type: 'change', action: 'delete', object: ref, detail: '' });
 }

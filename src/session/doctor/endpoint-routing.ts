@@ -44,7 +44,7 @@ async function observe(work: Work, namespace: string): Promise<string> {
   stack.defer(async () => void (await api.remove(ref)));
   await createMarked<Service>(work, ref, service);
   const target = { namespace, service: ref.name, port: 443, caBundle: '' };
-  const prober = stack.use(await createProber(work, target, LANGUAGE));
+  const prober = stack.use(await createProber(target).apply(work, LANGUAGE));
   const deadline = Date.now() + OBSERVE_MS;
   let cause = '';
   while (Date.now() < deadline) {

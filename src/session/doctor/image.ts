@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Pod } from '../../cluster/api/objects.ts';
-import { runningPods } from '../../cluster/takeover/pause/deployment.ts';
+import { pauseFor } from '../../cluster/takeover/pause/strategies.ts';
 import { runTool } from '../../machine/tool.ts';
 import { type Check, type Finding, NotChecked, needed } from './check.ts';
 
@@ -14,7 +14,8 @@ export const imageCheck: Check = {
     const { target } = await needed(operator, 'there is no target');
     if (target.deployment === undefined) throw new NotChecked('the target has no Deployment');
     const { object, container } = target.deployment;
-    const pods = await runningPods((await context).api, object, { terminating: false });
+    const { api } = await context;
+    const pods = (await pauseFor({ kind: 'Deployment', object })?.runningPods(api, object)) ?? [];
     return imageFinding(runningImage(pods, container.name), await newestSource(root, signal));
   },
 };

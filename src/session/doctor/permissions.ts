@@ -1,4 +1,5 @@
-import { leasePermissions, missing, type Permission } from '../../cluster/api/permissions.ts';
+import { missing, type Permission } from '../../cluster/api/permissions.ts';
+import { leasePermissions } from '../../cluster/takeover/lease.ts';
 import { nameOf, routeSettings } from '../route/routing.ts';
 import { askRights, permittedWays, type Rights, rightsFor } from '../route/ways.ts';
 import type { Check, Finding } from './check.ts';
@@ -34,7 +35,7 @@ export const permissionsCheck: Check = {
     const { asked, ways } = answered;
     const namespaces = [...new Set(asked.flatMap(({ namespace }) => namespace ?? []))];
     const closed = ways.filter((one) => one.lacking.length > 0).map((one) => nameOf(one.way));
-    return permissionsFinding(asked, closed, await missing(api, leasePermissions(namespaces)));
+    return permissionsFinding(asked, closed, await missing(api, namespaces.flatMap(leasePermissions)));
   },
 };
 

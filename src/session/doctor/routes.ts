@@ -1,4 +1,5 @@
-import { neededFor } from '../../cluster/api/permissions.ts';
+import { probePermissions } from '../../cluster/takeover/probe.ts';
+import { probeServicePermissions } from '../../cluster/takeover/probe-service.ts';
 import { DevloopError } from '../../errors.ts';
 import type { Target, TargetService } from '../../operator/target.ts';
 import type { DevloopEvent } from '../../report/events.ts';
@@ -75,7 +76,10 @@ async function verifyPermitted(run: DoctorRun, way: Way, signal: AbortSignal): P
 export async function probeTarget(run: Pick<DoctorRun, 'operator' | 'permissions'>): Promise<Target> {
   const { target } = await targetWithServices(run);
   const { lacking } = await needed(run.permissions, 'the permissions are not known');
-  const probing = neededFor(namespacesOf(target), { webhooks: true, deployment: false, secrets: false });
+  const probing = namespacesOf(target).flatMap((one) => [
+    ...probePermissions(one),
+    ...probeServicePermissions(one),
+  ]);
   const missing = probing.filter(({ kind, verb, namespace }) =>
     lacking.some((one) => one.kind === kind && one.verb === verb && one.namespace === namespace),
   );

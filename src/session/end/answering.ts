@@ -2,9 +2,8 @@ import type { ClusterApi } from '../../cluster/api/client.ts';
 import { ApiError } from '../../cluster/api/errors.ts';
 import type { ObjectRef } from '../../cluster/api/kinds.ts';
 import type { Service } from '../../cluster/api/objects.ts';
-import { isReadySlice } from '../../cluster/takeover/endpoints.ts';
+import { isReadySlice, slicesOf } from '../../cluster/takeover/endpoints.ts';
 import { createProber } from '../../cluster/takeover/probe.ts';
-import { slicesOf } from '../../cluster/takeover/service.ts';
 import type { Work } from '../../cluster/work.ts';
 import { noCheckoutFacts } from '../../operator/sources.ts';
 import { listWebhookServices } from '../../operator/webhooks.ts';
@@ -27,7 +26,7 @@ export async function waitUntilAnswering(work: Work, services: ObjectRef[]): Pro
       if (!(await hasReadyPods(api, service))) return;
       const { port, caBundle } = call;
       const target = { namespace: ref.namespace!, service: ref.name, port, caBundle };
-      await using prober = await createProber(work, target, LANGUAGE);
+      await using prober = await createProber(target).apply(work, LANGUAGE);
       await probeUntil(prober, 'other', 1, LIMIT_MS, signal);
     }),
   );

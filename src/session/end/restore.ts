@@ -1,13 +1,13 @@
 import { describe } from '../../cluster/api/kinds.ts';
-import { findMarked, type Marked } from '../../cluster/marks/find-marked.ts';
-import { isLeaseOf, LEASED_KINDS } from '../../cluster/names.ts';
+import { isLeaseOf } from '../../cluster/names.ts';
+import { findMarked, type Marked, type Unseen, unseenText } from '../../cluster/takeover/find-marked.ts';
 import {
   type Left,
   removeCreated,
   removeLeases,
   removeRelays,
   restoreServices,
-  resumeManager,
+  resumeManagers,
   waitForControllerSlices,
 } from '../../cluster/takeover/restore.ts';
 import type { Work } from '../../cluster/work.ts';
@@ -45,7 +45,7 @@ export async function restore(work: Work, namespaces: string[], options: Restore
   const attempt = async (step: () => Promise<unknown>): Promise<void> => {
     await step().catch((error) => failures.push(error));
   };
-  await attempt(async () => left.push(...(await resumeManager(work, marked, options.readySeconds))));
+  await attempt(async () => left.push(...(await resumeManagers(work, marked, options.readySeconds))));
   await attempt(async () => left.push(...(await restoreServices(work, marked))));
   if (options.readySeconds > 0) await attempt(() => waitForControllerSlices(work, services, marked, 3_000));
   await attempt(() => removeCreated(work, marked));
@@ -63,17 +63,15 @@ export async function restore(work: Work, namespaces: string[], options: Restore
 }
 
 /** A Lease says that an object of its kind may have been changed: whoever may not look for that cannot say that it is put back. */
-function refuseHalf(sessionId: string, marked: Marked[], unseen: string[]): void {
+function refuseHalf(sessionId: string, marked: Marked[], unseen: Unseen[]): void {
   const leases = marked.map(({ ref }) => ref).filter(({ kind }) => kind === 'Lease');
-  const isHidden = (place: string): boolean =>
-    leases.some((lease) =>
-      LEASED_KINDS.some((kind) => isLeaseOf(lease, kind) && place === `${kind} in ${lease.namespace}`),
-    );
+  const isHidden = ({ kind, namespace }: Unseen): boolean =>
+    leases.some((lease) => isLeaseOf(lease, kind) && lease.namespace === namespace);
   const hidden = unseen.filter(isHidden);
   if (hidden.length === 0) return;
   throw new DevloopError(
     'cluster.forbidden',
-    `Session ${sessionId} may have changed what your account may not list: ${hidden.join(', ')}. The rest is put back.`,
+    `Session ${sessionId} may have changed what your account may not list: ${unseenText(hidden)}. The rest is put back.`,
     { hint: 'devloop down, by an account that may list and patch it' },
   );
 }

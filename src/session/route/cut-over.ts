@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { allDone } from '../../async.ts';
-import type { Destination } from '../../cluster/takeover/endpoints.ts';
-import { moveEndpoints, swapSelector, takeService } from '../../cluster/takeover/service.ts';
+import { type Destination, moveEndpoints } from '../../cluster/takeover/endpoints.ts';
+import { pointToAddress, pointToPods } from '../../cluster/takeover/service.ts';
 import { DevloopError, messageOf, originOf } from '../../errors.ts';
 import type { KeyPairs } from '../../local/key-pairs.ts';
 import { hostPort } from '../../machine/addresses.ts';
@@ -28,8 +28,11 @@ async function takeOne(routing: Routing, open: OpenRoute, service: TargetService
   const { target } = open.route;
   // The prober's configuration reaches kube-apiserver while the Service is being changed.
   await using prober = await serviceProber(routing, service);
-  if ('pods' in target) await swapSelector(routing, service.service, target.pods);
-  else await takeService(routing, service.service, destination(open, target.address, service));
+  if ('pods' in target) await pointToPods(service.service, target.pods).apply(routing);
+  else {
+    const step = pointToAddress(service.service, target.address);
+    await step.apply(routing, destination(open, target.address, service));
+  }
   const proof = await probeUntil(prober, 'us', IN_A_ROW, CUT_OVER_MS, signal);
   if (!proof.reached) {
     throw new DevloopError(

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { allOrNone } from '../../async.ts';
-import { findMarked } from '../../cluster/marks/find-marked.ts';
 import { relayLabels } from '../../cluster/names.ts';
 import { placementOf, RELAY_IMAGE, relayPorts } from '../../cluster/relay/manifest.ts';
 import { networkPolicyNotices } from '../../cluster/relay/network-policies.ts';
 import { keepRelay, type Relay } from '../../cluster/relay/watch.ts';
+import { findMarked } from '../../cluster/takeover/find-marked.ts';
 import { removeRelays } from '../../cluster/takeover/restore.ts';
 import type { TargetService } from '../../operator/target.ts';
 import { PROTOCOL, relayConfig } from '../../route/relay/wire/config.ts';
@@ -78,7 +78,7 @@ async function openIn(
   const [controlPort, proxyPort] = portsBeside(numbers);
   const manager = target.deployment?.object;
   const relay: Relay = stack.use(
-    await keepRelay(routing, {
+    await keepRelay(namespace).apply(routing, {
       namespace,
       image: settings.relayImage ?? RELAY_IMAGE,
       program: await readFile(join(import.meta.dirname, 'relay.cjs'), 'utf8'),

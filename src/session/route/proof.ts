@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { allDone, reportWhileWaiting } from '../../async.ts';
 import { selfSignedPair } from '../../certificates/self-signed.ts';
-import { refOf } from '../../cluster/api/kinds.ts';
 import type { Service } from '../../cluster/api/objects.ts';
 import { familyOf } from '../../cluster/takeover/endpoints.ts';
 import {
@@ -10,12 +9,16 @@ import {
   type Prober,
   type ProbeTarget,
 } from '../../cluster/takeover/probe.ts';
+import {
+  createProbeService,
+  PROBE_SERVICE_PORT,
+  probeServiceRef,
+} from '../../cluster/takeover/probe-service.ts';
 import type { Work } from '../../cluster/work.ts';
 import { probePath, readProbe } from '../../gateway/probe.ts';
 import { hostPort } from '../../machine/addresses.ts';
 import type { TargetService } from '../../operator/target.ts';
 import type { RouteTarget } from '../../route/route.ts';
-import { createLeading, probeService, removeProbeService } from './probe-service.ts';
 import type { OpenRoute, Routing } from './routing.ts';
 
 /** What gateways and probers agree on. */
@@ -116,22 +119,21 @@ async function proveLike(
   const namespace = like.metadata.namespace!;
   const { target } = route;
   const port = (): number => route.portFor(gateways.portFor(ports[0]!.targetPort));
-  const service = probeService(sessionId, like, target, port());
-  const ref = refOf('Service', service.metadata);
-  const serverName = `${service.metadata.name}.${namespace}.svc`;
+  const { name } = probeServiceRef(like, sessionId);
+  const serverName = `${name}.${namespace}.svc`;
   await using stack = new AsyncDisposableStack();
   const pair = await selfSignedPair([serverName], { days: 2 });
   gateways.present(serverName, pair);
   const caBundle = Buffer.from(pair.certificate).toString('base64');
-  stack.defer(() => removeProbeService(routing, ref, target));
-  const leading = createLeading(routing, service, target, port);
-  // kube-apiserver needs a moment to know the one, and proxies for the other.
-  const asking = async (): Promise<Prober> =>
-    stack.use(await createProber(routing, { namespace, service: ref.name, port: 443, caBundle }, LANGUAGE));
-  const prober = asking();
-  await allDone<unknown>([prober, leading.lead()]);
+  const probeTarget = { namespace, service: name, port: PROBE_SERVICE_PORT, caBundle };
+  const use = async <T extends AsyncDisposable>(created: Promise<T>): Promise<T> => stack.use(await created);
+  // Both at once: kube-apiserver needs a moment to know the prober, and proxies to know the Service.
+  const service = use(createProbeService(like).apply(routing, target, port));
+  const prober = use(createProber(probeTarget).apply(routing, LANGUAGE));
+  await allDone<unknown>([service, prober]);
+  const { follow } = await service;
   const { once } = await prober;
-  const followed = { once: () => leading.follow().then(once) };
+  const followed = { once: () => follow().then(once) };
   return await probeUntil(followed, 'us', inARow, limitMs, signal);
 }
 
@@ -147,5 +149,5 @@ export async function serviceProber(
     port: call?.port ?? service.ports[0]!.port,
     caBundle: call?.caBundle ?? '',
   };
-  return await createProber(work, target, LANGUAGE);
+  return await createProber(target).apply(work, LANGUAGE);
 }

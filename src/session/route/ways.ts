@@ -1,13 +1,13 @@
 import type { ClusterApi } from '../../cluster/api/client.ts';
-import {
-  endpointPermissions,
-  forbidden,
-  missing,
-  neededFor,
-  type Permission,
-  relayPermissions,
-} from '../../cluster/api/permissions.ts';
+import { forbidden, missing, type Permission, permissionsOn } from '../../cluster/api/permissions.ts';
+import { relayPermissions } from '../../cluster/relay/watch.ts';
+import { endpointPermissions } from '../../cluster/takeover/endpoints.ts';
+import { pausePermissions } from '../../cluster/takeover/pause/strategies.ts';
+import { probePermissions } from '../../cluster/takeover/probe.ts';
+import { probeServicePermissions } from '../../cluster/takeover/probe-service.ts';
+import { servicePermissions } from '../../cluster/takeover/service.ts';
 import type { RouteChoice } from '../../config/route-choice.ts';
+import { discoveryPermissions } from '../../operator/permissions.ts';
 import type { Target } from '../../operator/target.ts';
 import { namespacesOf } from '../context/holders.ts';
 import { nameOf, type Way } from './routing.ts';
@@ -32,9 +32,12 @@ export async function askRights(
   parts: { webhooks: boolean; deployment: boolean },
   choice: RouteChoice,
 ): Promise<Rights> {
-  const common = neededFor(namespaces, { ...parts, secrets: parts.webhooks });
+  const common = namespaces.flatMap((one) => commonPermissions(one, parts)).filter(isRequired);
   const ways = parts.webhooks ? waysOf(choice) : [];
-  const needs = ways.map((way) => ({ way, needed: neededBy(way, namespaces) }));
+  const needs = ways.map((way) => ({
+    way,
+    needed: namespaces.flatMap((one) => routePermissions(way, one)).filter(isRequired),
+  }));
   const asked = [
     ...new Map(
       [...common, ...needs.flatMap(({ needed }) => needed)].map((one) => [keyOf(one), one]),
@@ -73,8 +76,30 @@ export function untried({ ways }: Rights): string[] {
   });
 }
 
-function neededBy(way: Way, namespaces: string[]): Permission[] {
-  return nameOf(way) === 'relay' ? relayPermissions(namespaces) : endpointPermissions(namespaces);
+/** What `up` needs in a namespace, whichever route the reviews take. */
+export function commonPermissions(
+  namespace: string,
+  parts: { webhooks: boolean; deployment: boolean },
+): Permission[] {
+  const webhooks = [discoveryPermissions, probeServicePermissions, probePermissions, servicePermissions];
+  return [
+    ...(parts.webhooks ? webhooks.flatMap((of) => of(namespace)) : []),
+    ...(parts.deployment ? pausePermissions(namespace) : []),
+  ];
+}
+
+/** What a route needs in addition. */
+export function routePermissions(way: Way, namespace: string): Permission[] {
+  if (way === 'relay') return relayPermissions(namespace);
+  const nodes = permissionsOn('Node', 'list', {
+    why: "find this machine's address",
+    without: 'the direct route tries only the address that faces the API server',
+  });
+  return [...endpointPermissions(namespace), ...(way === 'direct' ? nodes : [])];
+}
+
+function isRequired({ without }: Permission): boolean {
+  return without === undefined;
 }
 
 function keyOf({ kind, subresource = '', verb, namespace = '' }: Permission): string {

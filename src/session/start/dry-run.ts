@@ -1,9 +1,11 @@
-import { leasePermissions, missing } from '../../cluster/api/permissions.ts';
+import { missing } from '../../cluster/api/permissions.ts';
+import type { PlannedChange } from '../../cluster/step.ts';
+import { leasePermissions } from '../../cluster/takeover/lease.ts';
 import { readKeyPairs } from '../../local/key-pairs.ts';
 import { planController } from '../../local/plan.ts';
 import { markedSessions, namespacesOf } from '../context/holders.ts';
 import { controllerInputs, keyPairSearch } from './local-inputs.ts';
-import { type Planned, plannedLeases, plannedProbes, plannedQuiet, plannedWay } from './plan.ts';
+import { plannedLeases, plannedPause, plannedProbes, plannedWay } from './plan.ts';
 import type { Session } from './session.ts';
 
 /**
@@ -14,7 +16,7 @@ export async function tellPlan(session: Session): Promise<void> {
   const { opened, target, ways, options, io } = session;
   const pairs = await readKeyPairs(keyPairSearch(session), io.emit);
   const planned = options.controller ? await planController(controllerInputs(session, pairs), io) : undefined;
-  const mayHold = (await missing(opened.api, leasePermissions(namespacesOf(target)))).length === 0;
+  const mayHold = (await missing(opened.api, namespacesOf(target).flatMap(leasePermissions))).length === 0;
   for (const dead of markedSessions(target)) io.emit({ type: 'note', message: putBackFirst(dead) });
   if (!mayHold) io.emit({ type: 'warning', message: NO_LEASES });
   tellChanges(mayHold ? plannedLeases(target) : []);
@@ -24,13 +26,13 @@ export async function tellPlan(session: Session): Promise<void> {
     io.emit({ type: 'route.planned', route, position: index + 1, detail });
     tellChanges(changes, { route });
   }
-  tellChanges(plannedQuiet(target));
+  tellChanges(plannedPause(target));
   if (planned) {
     const { build, run, cwd } = planned.plan;
     io.emit({ type: 'controller.planned', ...(build === undefined ? {} : { build }), command: run, cwd });
   }
 
-  function tellChanges(changes: Planned[], of: { route?: string } = {}): void {
+  function tellChanges(changes: PlannedChange[], of: { route?: string } = {}): void {
     for (const change of changes) io.emit({ type: 'change', dryRun: true, ...change, ...of });
   }
 }

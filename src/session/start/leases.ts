@@ -2,7 +2,7 @@ import { createWarner } from '../../async.ts';
 import { type HeldLease, type Holder, holdLease } from '../../cluster/takeover/lease.ts';
 import { DevloopError } from '../../errors.ts';
 import type { Emit, ObjectName } from '../../report/events.ts';
-import { describeTarget, leasesOf, targetsOf } from '../context/holders.ts';
+import { describeTarget, targetsOf } from '../context/holders.ts';
 import type { LocalMachine } from '../context/local-machine.ts';
 import { nameOf } from '../route/routing.ts';
 import type { Session } from './session.ts';
@@ -18,8 +18,9 @@ export async function holdLeases(
   // What keeps one Lease from being renewed keeps all of them.
   const warn = createWarner(io.emit);
   const emit: Emit = (event) => (event.type === 'warning' ? warn(event.message) : io.emit(event));
-  for (const ref of leasesOf(target)) {
-    const lease = await holdLease({ api: opened.api, sessionId: id, emit, signal: io.signal }, ref, holder);
+  const work = { api: opened.api, sessionId: id, emit, signal: io.signal };
+  for (const object of targetsOf(target)) {
+    const lease = await holdLease(object).apply(work, holder);
     if (lease === undefined) return;
     keep(lease);
     void lease.lost.then((by) => ending.abort(takenOver(describeTarget(target), by)));

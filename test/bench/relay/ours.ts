@@ -21,7 +21,7 @@ const emit = (event: DevloopEvent): void => console.log(`event ${JSON.stringify(
 const api = await connect(await loadKubeconfig({ kubeconfig }, {}, '/'));
 const keys = makeRelayKeys();
 const numbers = [...ports.values()];
-const relay = await keepRelay(
+const relay = await keepRelay(namespace!).apply(
   { api, sessionId: session!, emit, signal },
   {
     namespace: namespace!,

@@ -8,13 +8,13 @@ import {
   retryOnConflict,
 } from '../../../src/cluster/marks/change.ts';
 import { sessionOf } from '../../../src/cluster/marks/marks.ts';
-import { REPLICAS_LABEL, SESSION_LABEL } from '../../../src/cluster/names.ts';
+import { SESSION_LABEL, UNDO_ANNOTATION } from '../../../src/cluster/names.ts';
 import { DevloopError } from '../../../src/errors.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
 
 const ref: ObjectRef = { kind: 'Deployment', namespace: 'shop', name: 'manager' };
-const quiet = { ref, fields: [{ path: ['spec', 'replicas'], value: 0 }], detail: 'replicas 2 -> 0' };
+const scaledDown = { ref, fields: [{ path: ['spec', 'replicas'], value: 0 }], detail: 'replicas 2 -> 0' };
 
 let cluster: FakeCluster;
 let events: DevloopEvent[];
@@ -57,7 +57,7 @@ describe('applyChange', () => {
           (object) => (object.spec.replicas = 2 + time),
         ),
     );
-    await applyChange(work(), quiet);
+    await applyChange(work(), scaledDown);
     expect(replicas()).toBe(0);
     await restoreChange(work(), ref);
     expect(replicas()).toBe(5);
@@ -65,7 +65,7 @@ describe('applyChange', () => {
 
   it('gives up with change.conflict after a bounded number of tries', async () => {
     before('patch', () => cluster.edit('Deployment', 'manager', 'shop', () => {}));
-    await expect(applyChange(work(), quiet)).rejects.toMatchObject({
+    await expect(applyChange(work(), scaledDown)).rejects.toMatchObject({
       name: 'DevloopError',
       code: 'change.conflict',
     });
@@ -74,9 +74,9 @@ describe('applyChange', () => {
   });
 
   it('refuses an object that carries the mark of another session, and leaves it alone', async () => {
-    await applyChange(work('other'), quiet);
+    await applyChange(work('other'), scaledDown);
     const marked = cluster.read('Deployment', 'manager', 'shop');
-    await expect(applyChange(work(), quiet)).rejects.toMatchObject({
+    await expect(applyChange(work(), scaledDown)).rejects.toMatchObject({
       code: 'session.held',
       message: expect.stringContaining('other'),
     });
@@ -84,8 +84,8 @@ describe('applyChange', () => {
   });
 
   it('does nothing to an object that this session has changed already', async () => {
-    await applyChange(work(), quiet);
-    await applyChange(work(), quiet);
+    await applyChange(work(), scaledDown);
+    await applyChange(work(), scaledDown);
     expect(cluster.calls.filter((call) => call.startsWith('patch'))).toHaveLength(1);
     await restoreChange(work(), ref);
     expect(replicas()).toBe(2);
@@ -98,7 +98,7 @@ describe('applyChange', () => {
         if (verb === 'patch' && ++answers === 1) throw lost();
       },
     };
-    await applyChange(work(), quiet);
+    await applyChange(work(), scaledDown);
     expect(answers).toBe(1);
     await restoreChange(work(), ref);
     expect(replicas()).toBe(2);
@@ -110,7 +110,7 @@ describe('applyChange', () => {
         throw lost();
       },
     };
-    await expect(applyChange(work(), quiet)).rejects.toMatchObject({
+    await expect(applyChange(work(), scaledDown)).rejects.toMatchObject({
       code: 'cluster.unreachable',
     });
     expect(cluster.calls.length).toBeLessThanOrEqual(3);
@@ -120,13 +120,13 @@ describe('applyChange', () => {
     before('patch', () => {
       throw refusal(403, 'Forbidden', 'no');
     });
-    await expect(applyChange(work(), quiet)).rejects.toMatchObject({
+    await expect(applyChange(work(), scaledDown)).rejects.toMatchObject({
       code: 'cluster.forbidden',
     });
     before('patch', () => {
       throw refusal(422, 'Invalid', 'no');
     });
-    await expect(applyChange(work(), quiet)).rejects.toMatchObject({
+    await expect(applyChange(work(), scaledDown)).rejects.toMatchObject({
       code: 'cluster.rejected',
     });
     expect(cluster.calls.filter((call) => call.startsWith('patch'))).toHaveLength(2);
@@ -140,7 +140,7 @@ describe('applyChange', () => {
       if ((object as Deployment).spec.replicas === 9)
         throw new DevloopError('change.conflict', 'changed by somebody else');
     };
-    await expect(applyChange(work(), { ...quiet, check })).rejects.toMatchObject({
+    await expect(applyChange(work(), { ...scaledDown, check })).rejects.toMatchObject({
       message: 'changed by somebody else',
     });
     expect(replicas()).toBe(9);
@@ -148,7 +148,7 @@ describe('applyChange', () => {
 
   it('says that the object is gone', async () => {
     cluster.drop('Deployment', 'manager', 'shop');
-    await expect(applyChange(work(), quiet)).rejects.toMatchObject({
+    await expect(applyChange(work(), scaledDown)).rejects.toMatchObject({
       code: 'target.not-found',
     });
   });
@@ -156,7 +156,7 @@ describe('applyChange', () => {
 
 describe('restoreChange', () => {
   it('is done once and then does nothing, and nothing for an object that is gone', async () => {
-    await applyChange(work(), quiet);
+    await applyChange(work(), scaledDown);
     await restoreChange(work(), ref);
     const after = cluster.read('Deployment', 'manager', 'shop');
     expect(await restoreChange(work(), ref)).toEqual([]);
@@ -166,14 +166,14 @@ describe('restoreChange', () => {
   });
 
   it('leaves the change of a session alone that came between the look and the undo', async () => {
-    await applyChange(work('s2'), quiet);
+    await applyChange(work('s2'), scaledDown);
     await restoreChange(work(), ref);
     expect(sessionOf(cluster.read('Deployment', 'manager', 'shop')!)).toBe('s2');
     expect(replicas()).toBe(0);
   });
 
   it('still reports what was kept when the answer of its patch was lost', async () => {
-    await applyChange(work(), quiet);
+    await applyChange(work(), scaledDown);
     cluster.edit<Deployment>('Deployment', 'manager', 'shop', (object) => (object.spec.replicas = 7));
     let answers = 0;
     cluster.hook = {
@@ -185,9 +185,9 @@ describe('restoreChange', () => {
   });
 
   it('does not drop the mark of a change whose undo can no longer be read', async () => {
-    await applyChange(work(), quiet);
+    await applyChange(work(), scaledDown);
     cluster.edit<Deployment>('Deployment', 'manager', 'shop', (object) => {
-      object.metadata.labels![REPLICAS_LABEL] = 'many';
+      object.metadata.annotations![UNDO_ANNOTATION] = 'null';
     });
     expect(await restoreChange(work(), ref)).toHaveLength(1);
     expect(events.at(-1)).toMatchObject({

@@ -9,7 +9,7 @@ import {
   undoPatch,
   valueAt,
 } from '../../../src/cluster/marks/marks.ts';
-import { REPLICAS_LABEL, SESSION_LABEL, UNDO_ANNOTATION } from '../../../src/cluster/names.ts';
+import { SESSION_LABEL, UNDO_ANNOTATION } from '../../../src/cluster/names.ts';
 import { applyJsonPatch } from '../../support/json-patch.ts';
 
 /** Keys that break naive JSON pointers and naive look-ups. */
@@ -112,18 +112,6 @@ describe('a marked change', () => {
         expect(normal(back)).toEqual(normal(expected));
       }),
     );
-  });
-
-  it('marks a quieted workload by labels alone, since annotations are copied to ReplicaSets', () => {
-    const before = { metadata: { name: 'x', resourceVersion: '1' }, spec: { replicas: 3 } };
-    const after = applyJsonPatch(
-      before,
-      changePatch(before, 's1', [{ path: ['spec', 'replicas'], value: 0 }]),
-    ) as KubeObject;
-    expect(after.metadata).toMatchObject({ labels: { [SESSION_LABEL]: 's1', [REPLICAS_LABEL]: '3' } });
-    expect(after.metadata.annotations).toBeUndefined();
-    const back = applyJsonPatch(after, undoPatch(after).patch);
-    expect(back).toMatchObject({ metadata: { labels: {} }, spec: { replicas: 3 } });
   });
 
   it('keeps and reports a foreign edit of an owned field, and puts the other owned fields back', () => {

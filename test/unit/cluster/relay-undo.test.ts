@@ -1,14 +1,14 @@
 import { beforeEach, expect, it } from 'vitest';
 import type { Kind } from '../../../src/cluster/api/kinds.ts';
 import type { EndpointSlice, Endpoints, KubeObject, Service } from '../../../src/cluster/api/objects.ts';
-import { findMarked } from '../../../src/cluster/marks/find-marked.ts';
 import { relayLabels, SESSION_LABEL } from '../../../src/cluster/names.ts';
+import { findMarked } from '../../../src/cluster/takeover/find-marked.ts';
 import {
   removeRelays,
   restoreServices,
   waitForControllerSlices,
 } from '../../../src/cluster/takeover/restore.ts';
-import { swapSelector } from '../../../src/cluster/takeover/service.ts';
+import { pointToPods } from '../../../src/cluster/takeover/service.ts';
 import { restore } from '../../../src/session/end/restore.ts';
 import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
 
@@ -45,7 +45,7 @@ beforeEach(async () => {
     metadata: { name: 'webhook', namespace: 'shop' },
     spec: { selector: { app: 'shop' }, ports: [{ port: 443 }] },
   });
-  await swapSelector(work(), service(), relayLabels('s1'));
+  await pointToPods(service(), relayLabels('s1')).apply(work());
   put('Pod', 'devloop-relay-s1-ab12');
   put('Secret', 'devloop-relay-s1');
 });

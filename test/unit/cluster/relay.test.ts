@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../src/cluster/api/errors.ts';
 import type { ContainerStatus, Deployment, Pod, Service } from '../../../src/cluster/api/objects.ts';
-import { forbidden, missing, relayPermissions } from '../../../src/cluster/api/permissions.ts';
 import { isOurs, relayLabels } from '../../../src/cluster/names.ts';
 import {
   assignsUserIds,
@@ -12,7 +11,6 @@ import {
   relaySecret,
 } from '../../../src/cluster/relay/manifest.ts';
 import { refusalHint, relayState } from '../../../src/cluster/relay/state.ts';
-import { fakeCluster } from '../../support/fake-cluster.ts';
 
 const spec: RelaySpec = {
   namespace: 'shop',
@@ -196,24 +194,5 @@ describe("the state of the relay's Pod", () => {
     expect(hint('violates PodSecurity "restricted:latest"')).toContain('--show-labels');
     expect(hint('admission webhook "x" denied the request')).toContain('exception');
     expect(hint('pods is forbidden: User "u" cannot create')).toBe('kubectl auth can-i create pods -n shop');
-  });
-});
-
-describe('permissions for the relay', () => {
-  it('are asked for with their subresource, and named with it', async () => {
-    const asked: string[] = [];
-    const { api } = fakeCluster((_method, _path, body) => {
-      const { verb, resource, subresource } = (
-        body as { spec: { resourceAttributes: Record<string, string> } }
-      ).spec.resourceAttributes;
-      asked.push(`${verb} ${resource}${subresource ? `/${subresource}` : ''}`);
-      return { status: { allowed: subresource !== 'portforward' || verb === 'get' } };
-    });
-    const lacking = await missing(api, relayPermissions(['shop']));
-    expect(asked).toContain('get pods/portforward');
-    expect(lacking).toMatchObject([{ kind: 'Pod', subresource: 'portforward', verb: 'create' }]);
-    const error = forbidden(api, lacking);
-    expect(error.message).toContain('create  pods/portforward in namespace shop: to reach the relay');
-    expect(error.hint).toContain('auth can-i create pods/portforward -n shop');
   });
 });

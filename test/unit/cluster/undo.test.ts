@@ -6,18 +6,18 @@ import type {
   Lease,
   Service,
 } from '../../../src/cluster/api/objects.ts';
-import { findMarked } from '../../../src/cluster/marks/find-marked.ts';
 import { sessionOf } from '../../../src/cluster/marks/marks.ts';
 import { SESSION_LABEL, UNDO_ANNOTATION } from '../../../src/cluster/names.ts';
 import { ourEndpoints, ourSlice } from '../../../src/cluster/takeover/endpoints.ts';
-import { pause } from '../../../src/cluster/takeover/pause/deployment.ts';
+import { findMarked } from '../../../src/cluster/takeover/find-marked.ts';
+import { byReplicas } from '../../../src/cluster/takeover/pause/deployment.ts';
 import {
   removeCreated,
   removeLeases,
   restoreServices,
-  resumeManager,
+  resumeManagers,
 } from '../../../src/cluster/takeover/restore.ts';
-import { takeService } from '../../../src/cluster/takeover/service.ts';
+import { pointToAddress } from '../../../src/cluster/takeover/service.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
 
@@ -62,13 +62,13 @@ beforeEach(() => {
 });
 
 async function takeOver(session: string): Promise<void> {
-  await takeService(work(session), service(), () => to);
-  await pause(work(session), cluster.read<Deployment>('Deployment', 'manager', 'shop')!);
+  await pointToAddress(service(), '').apply(work(session), () => to);
+  await byReplicas.pause(cluster.read<Deployment>('Deployment', 'manager', 'shop')!).apply(work(session));
 }
 
 async function restoreAll(sessionId: string): Promise<void> {
   const { marked } = await findMarked(cluster.api, [], { sessionId });
-  await resumeManager(work(sessionId), marked, 0);
+  await resumeManagers(work(sessionId), marked, 0);
   await restoreServices(work(sessionId), marked);
   await removeCreated(work(sessionId), marked);
   await removeLeases(work(sessionId), marked);
@@ -122,7 +122,7 @@ describe('a take-over and its undo', () => {
       await takeOver(`s${writes}`).catch(() => {});
       cluster.hook = {};
       const { marked } = await findMarked(cluster.api, []);
-      await resumeManager(work(`s${writes}`), marked, 0);
+      await resumeManagers(work(`s${writes}`), marked, 0);
       await restoreServices(work(`s${writes}`), marked);
       expect(service().spec).toEqual(specs.service);
       expect(cluster.read<Deployment>('Deployment', 'manager', 'shop')!.spec).toEqual(specs.deployment);
@@ -145,7 +145,7 @@ describe('a take-over and its undo', () => {
         slow--;
       },
     };
-    await expect(takeService(work(), service(), () => to)).rejects.toMatchObject({
+    await expect(pointToAddress(service(), '').apply(work(), () => to)).rejects.toMatchObject({
       code: 'cluster.forbidden',
     });
     expect(slow).toBe(0);
@@ -162,7 +162,7 @@ describe('a take-over and its undo', () => {
         if (verb === 'create' && what.startsWith('Endpoints ')) once = false;
       },
     };
-    await takeService(work(), service(), () => to);
+    await pointToAddress(service(), '').apply(work(), () => to);
     expect(cluster.read<Endpoints>('Endpoints', 'webhook-service', 'shop')?.subsets?.[0]?.addresses).toEqual([
       { ip: '10.0.0.7' },
     ]);
@@ -176,7 +176,7 @@ describe('a take-over and its undo', () => {
       'shop',
       (object) => (object.spec.selector = { app: 'other' }),
     );
-    await expect(takeService(work(), seen, () => to)).rejects.toMatchObject({
+    await expect(pointToAddress(seen, '').apply(work(), () => to)).rejects.toMatchObject({
       code: 'change.conflict',
     });
     expect(sessionOf(service())).toBeUndefined();
@@ -185,7 +185,7 @@ describe('a take-over and its undo', () => {
 
 describe('putting Services back', () => {
   it('never deletes a Service of the user, even if its undo annotation is gone', async () => {
-    await takeService(work(), service(), () => to);
+    await pointToAddress(service(), '').apply(work(), () => to);
     cluster.edit<Service>(
       'Service',
       'webhook-service',
@@ -214,7 +214,7 @@ describe('putting Services back', () => {
   });
 
   it('keeps the selector that somebody else has set meanwhile, and says so', async () => {
-    await takeService(work(), service(), () => to);
+    await pointToAddress(service(), '').apply(work(), () => to);
     cluster.edit<Service>(
       'Service',
       'webhook-service',
@@ -281,7 +281,7 @@ describe('removing what was created', () => {
 
 describe('findMarked', () => {
   it('searches the given namespaces where the whole cluster may not be listed, and says what it could not see', async () => {
-    await takeService(work(), service(), () => to);
+    await pointToAddress(service(), '').apply(work(), () => to);
     cluster.hook = {
       before: (_verb, what) => {
         if (what.endsWith(' *') || what === 'EndpointSlice shop') throw refusal(403, 'Forbidden');
@@ -289,7 +289,10 @@ describe('findMarked', () => {
     };
     const { marked, unseen } = await findMarked(cluster.api, ['shop'], { sessionId: 's1' });
     expect(marked.map((one) => one.ref.kind).sort()).toEqual(['Endpoints', 'Service']);
-    expect(unseen.sort()).toEqual(['EndpointSlice in shop', 'ValidatingWebhookConfiguration']);
+    expect(unseen).toEqual([
+      { kind: 'EndpointSlice', namespace: 'shop' },
+      { kind: 'ValidatingWebhookConfiguration' },
+    ]);
   });
 
   it('does not take another failure for an empty cluster', async () => {

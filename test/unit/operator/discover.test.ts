@@ -5,8 +5,8 @@ import type {
   Service,
   WebhookConfiguration,
 } from '../../../src/cluster/api/objects.ts';
-import { pause } from '../../../src/cluster/takeover/pause/deployment.ts';
-import { takeService } from '../../../src/cluster/takeover/service.ts';
+import { byReplicas } from '../../../src/cluster/takeover/pause/deployment.ts';
+import { pointToAddress } from '../../../src/cluster/takeover/service.ts';
 import { discover } from '../../../src/operator/discover.ts';
 import type { CheckoutFacts } from '../../../src/operator/sources.ts';
 import type { TargetNames } from '../../../src/operator/target.ts';
@@ -160,8 +160,8 @@ describe('the operator of the checkout', () => {
     const { signal } = new AbortController();
     const work = { api: cluster.api, sessionId: 'dead', emit: () => {}, signal };
     const service = cluster.read<Service>('Service', 'shop-webhook-service', 'shop-system')!;
-    await takeService(work, service, () => ({ address: '10.0.0.9', ports: [] }));
-    await pause(work, deployment);
+    await pointToAddress(service, '').apply(work, () => ({ address: '10.0.0.9', ports: [] }));
+    await byReplicas.pause(deployment).apply(work);
     expect(names(await find(shop)).deployment).toBe('shop-controller-manager');
   });
 });

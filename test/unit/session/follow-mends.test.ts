@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { EndpointSlice, Service } from '../../../src/cluster/api/objects.ts';
-import { writeEndpoints } from '../../../src/cluster/takeover/service.ts';
+import { writeEndpoints } from '../../../src/cluster/takeover/endpoints.ts';
 import { DevloopError } from '../../../src/errors.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { healthAfter, STARTING, wordsFor } from '../../../src/session/context/health.ts';

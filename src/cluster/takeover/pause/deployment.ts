@@ -1,80 +1,88 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { pollUntil, reportWhileWaiting } from '../../../async.ts';
 import { DevloopError } from '../../../errors.ts';
-import type { ClusterApi } from '../../api/client.ts';
 import { describe, type ObjectRef, refOf } from '../../api/kinds.ts';
 import type { Deployment, Pod } from '../../api/objects.ts';
-import { applyChange } from '../../marks/change.ts';
+import { type Permission, permissionsOn } from '../../api/permissions.ts';
+import { applyChange, restoreChange } from '../../marks/change.ts';
+import type { UndoStore } from '../../marks/marks.ts';
+import { REPLICAS_LABEL } from '../../names.ts';
+import type { Step } from '../../step.ts';
 import type { Observer, Work } from '../../work.ts';
+import type { Pause, Pausing, Resumed } from './pause.ts';
 
 const POLL_MS = 50;
+const TERMINATING_SECONDS = 10;
+const ENDED_SECONDS = 60;
+const REPLICAS = ['spec', 'replicas'];
 
-/** Scales the in-cluster manager to nothing, so that two managers never work on the same objects. */
-export async function pause(work: Work, deployment: Deployment): Promise<void> {
-  const before = deployment.spec.replicas ?? 1;
+/** The number of replicas, in a label: see REPLICAS_LABEL. */
+const IN_LABEL: UndoStore = {
+  map: 'labels',
+  key: REPLICAS_LABEL,
+  write: ({ fields }) => String(fields[0]?.before ?? 1),
+  read: (text) =>
+    /^\d+$/.test(text) ? { v: 1, fields: [{ path: REPLICAS, before: Number(text), after: 0 }] } : undefined,
+};
+
+/** Scales the manager's Deployment to 0, so that two managers never work on the same objects. */
+export const byReplicas: Pause<Deployment> = {
+  name: 'replicas of the Deployment',
+  kind: 'Deployment',
+  fits: ({ kind }) => kind === 'Deployment',
+  permissions,
+  pause,
+  restore: (work, ref) => restoreChange(work, ref, IN_LABEL),
+  waitUntilResumed,
+  runningPods: async (api, deployment) =>
+    (await podsOf(api, deployment)).filter(({ metadata }) => metadata.deletionTimestamp === undefined),
+};
+
+function permissions(namespace: string): Permission[] {
+  return [
+    ...permissionsOn('Deployment', 'get list patch', { namespace, why: 'pause the in-cluster manager' }),
+    ...permissionsOn('Pod', 'list', { namespace, why: 'wait until the in-cluster manager has ended' }),
+  ];
+}
+
+function pause(deployment: Deployment): Step<(work: Work) => Promise<Pausing>> {
   const ref = refOf('Deployment', deployment.metadata);
-  const fields = [{ path: ['spec', 'replicas'], value: 0 }];
-  await applyChange(work, { ref, fields, detail: `replicas ${before} -> 0` });
+  // Where a dead session left it paused, it is restored first.
+  const before = deployment.metadata.labels?.[REPLICAS_LABEL] ?? deployment.spec.replicas ?? 1;
+  const detail = `replicas ${before} -> 0`;
+  return {
+    changes: [{ action: 'update', object: ref, detail }],
+    permissions: permissions(ref.namespace!),
+    async apply(work) {
+      await applyChange(work, { ref, fields: [{ path: REPLICAS, value: 0 }], detail, store: IN_LABEL });
+      const pausing = {
+        terminating: waitUntilTerminating(work, deployment),
+        ended: waitUntilEnded(work, deployment),
+      };
+      for (const promise of Object.values(pausing)) promise.catch(() => {});
+      return pausing;
+    },
+  };
 }
 
-/** Pods of the Deployment that still run. Terminating ones count until they are gone when `terminating` is set. */
-export async function runningPods(
-  api: ClusterApi,
-  deployment: Deployment,
-  options: { terminating: boolean },
-): Promise<Pod[]> {
-  const labels = Object.entries(deployment.spec.selector.matchLabels ?? {}).map(
-    ([key, value]) => `${key}=${value}`,
-  );
-  const pods = await api.list<Pod>('Pod', deployment.metadata.namespace, {
-    query: { labelSelector: labels.join(',') },
-  });
-  const own = pods.filter(
-    (pod) =>
-      pod.metadata.ownerReferences?.some((owner) => owner.name.startsWith(`${deployment.metadata.name}-`)) ??
-      false,
-  );
-  return own.filter(
-    (pod) =>
-      !['Succeeded', 'Failed'].includes(pod.status?.phase ?? '') &&
-      (options.terminating || pod.metadata.deletionTimestamp === undefined),
-  );
-}
-
-/** Waits until every Pod has been told to end; one that has not within the limit is waited for by `waitUntilGone`. */
-export async function waitUntilTold(
-  observer: Observer,
-  deployment: Deployment,
-  limitSeconds: number,
-): Promise<void> {
-  const what = `the Pods of ${describe(refOf('Deployment', deployment.metadata))} to be told to end`;
-  await waitFor(observer, { for: what, limitSeconds }, async () => {
-    const running = await runningPods(observer.api, deployment, { terminating: false });
-    return running.length === 0;
+/** Resolves after the limit, too: a Pod that is late is waited for by `waitUntilEnded`. */
+async function waitUntilTerminating(observer: Observer, deployment: Deployment): Promise<void> {
+  const what = `the Pods of ${describe(refOf('Deployment', deployment.metadata))} to start terminating`;
+  await waitFor(observer, { for: what, limitSeconds: TERMINATING_SECONDS }, async () => {
+    const pods = await byReplicas.runningPods(observer.api, deployment);
+    return pods.length === 0;
   });
 }
 
-/** Open connections of kube-apiserver to the old Pod end only with the Pod, so the cut-over is complete when it has gone. */
-export async function waitUntilGone(
-  observer: Observer,
-  deployment: Deployment,
-  limitSeconds: number,
-): Promise<boolean> {
+/** kube-apiserver's open connections to an old Pod end only with the Pod. */
+async function waitUntilEnded(observer: Observer, deployment: Deployment): Promise<boolean> {
   const what = `the Pods of ${describe(refOf('Deployment', deployment.metadata))} to end`;
-  return await waitFor(observer, { for: what, limitSeconds }, async () => {
-    const left = await runningPods(observer.api, deployment, { terminating: true });
-    return left.length === 0;
+  return await waitFor(observer, { for: what, limitSeconds: ENDED_SECONDS }, async () => {
+    const pods = await podsOf(observer.api, deployment);
+    return pods.length === 0;
   });
 }
 
-/**
- * Waits until the woken manager is ready. `blocked` is the text of kube-apiserver when its Pods cannot be made because a webhook
- * that leads nowhere refuses them: then waiting is of no use, and the Service has to go back first.
- */
-export async function waitUntilReady(
-  observer: Observer,
-  ref: ObjectRef,
-  limitSeconds: number,
-): Promise<{ ready: boolean; blocked?: string }> {
+async function waitUntilResumed(observer: Observer, ref: ObjectRef, limitSeconds: number): Promise<Resumed> {
   let blocked: string | undefined;
   const what = { for: `${describe(ref)} to become ready`, limitSeconds };
   const ready = await waitFor(observer, what, async () => {
@@ -92,7 +100,16 @@ export async function waitUntilReady(
   return blocked === undefined ? { ready } : { ready: false, blocked };
 }
 
-export function isReady({ spec, status, metadata }: Deployment): boolean {
+/** Pods that have not ended. */
+async function podsOf(api: Observer['api'], { metadata, spec }: Deployment): Promise<Pod[]> {
+  const labels = Object.entries(spec.selector.matchLabels ?? {}).map(([key, value]) => `${key}=${value}`);
+  const pods = await api.list<Pod>('Pod', metadata.namespace, { query: { labelSelector: labels.join(',') } });
+  const isOwn = (pod: Pod): boolean =>
+    pod.metadata.ownerReferences?.some(({ name }) => name.startsWith(`${metadata.name}-`)) ?? false;
+  return pods.filter((pod) => isOwn(pod) && !['Succeeded', 'Failed'].includes(pod.status?.phase ?? ''));
+}
+
+function isReady({ spec, status, metadata }: Deployment): boolean {
   const generation = (metadata as { generation?: number }).generation ?? 0;
   const wanted = spec.replicas ?? 1;
   return (
@@ -103,19 +120,11 @@ export function isReady({ spec, status, metadata }: Deployment): boolean {
 async function waitFor(
   { emit, signal }: Observer,
   what: { for: string; limitSeconds: number },
-  done: () => Promise<boolean>,
+  holds: () => Promise<boolean>,
 ): Promise<boolean> {
-  const started = Date.now();
-  for (let told = 0; ; ) {
-    if (await done()) return true;
-    const seconds = Math.floor((Date.now() - started) / 1000);
-    if (seconds >= what.limitSeconds) return false;
-    if (seconds > told) emit({ type: 'waiting', ...what, seconds });
-    told = seconds;
-    await sleep(POLL_MS);
-    if (signal.aborted)
-      throw new DevloopError('interrupted', `Interrupted while waiting for ${what.for}.`, {
-        hint: 'devloop down puts everything back',
-      });
-  }
+  const polling = pollUntil(holds, { everyMs: POLL_MS, limitMs: what.limitSeconds * 1000, signal });
+  const held = await reportWhileWaiting(polling, what, emit);
+  if (!held && signal.aborted)
+    throw new DevloopError('interrupted', `Interrupted while waiting for ${what.for}.`);
+  return held;
 }

@@ -1,0 +1,133 @@
+import type { ClusterApi } from '../api/client.ts';
+import { ApiError } from '../api/errors.ts';
+import { type Kind, kindInfo, type ObjectRef, refOf } from '../api/kinds.ts';
+import type { KubeObject } from '../api/objects.ts';
+import { sessionOf } from '../marks/marks.ts';
+import { isOurs, relaySecretRef, SESSION_LABEL } from '../names.ts';
+import { PAUSES } from './pause/strategies.ts';
+
+/** Kinds that can carry a mark. */
+const MARKED_KINDS: Kind[] = [
+  ...new Set<Kind>(PAUSES.map(({ kind }) => kind)),
+  'Service',
+  'Endpoints',
+  'EndpointSlice',
+  'Pod',
+  'ValidatingWebhookConfiguration',
+  'Lease',
+];
+
+const RELAY_KINDS = new Set<Kind>(['Pod', 'Secret']);
+
+/** Names and labels without the contents, which are not needed here. */
+const METADATA_ONLY = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io';
+const ONE_METADATA_ONLY = 'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io';
+
+export interface Marked {
+  ref: ObjectRef;
+  sessionId: string;
+  object: KubeObject;
+}
+
+export interface Found {
+  marked: Marked[];
+  /** What the account is not allowed to list. */
+  unseen: Unseen[];
+}
+
+export interface Unseen {
+  kind: Kind;
+  /** Absent: in the whole cluster. */
+  namespace?: string;
+}
+
+/** For messages: `Service in shop, Lease in shop`. */
+export function unseenText(unseen: Unseen[]): string {
+  return unseen
+    .map(({ kind, namespace }) => (namespace === undefined ? kind : `${kind} in ${namespace}`))
+    .join(', ');
+}
+
+/**
+ * Everything in the cluster that carries the mark of one session, or of any. Where the account is not allowed to list the whole
+ * cluster, the given namespaces are searched. Secrets cost a second round of calls; a session that left one also left a Lease or
+ * a Pod in the same namespace, so a caller that only looks for sessions goes without.
+ */
+export async function findMarked(
+  api: ClusterApi,
+  namespaces: string[],
+  { sessionId, secrets = true }: { sessionId?: string; secrets?: boolean } = {},
+): Promise<Found> {
+  const list = lister(api, sessionId);
+  const all = await Promise.all(MARKED_KINDS.map((kind) => everywhere(list, kind, namespaces)));
+  const unseen = all.flatMap((one) => one.unseen);
+  const marked = all.flatMap((one) => one.marked);
+  if (!secrets) return { marked, unseen };
+  const sessions = new Set(marked.map((one) => one.sessionId));
+  if (sessionId !== undefined) sessions.add(sessionId);
+  const places = new Set([...namespaces, ...marked.flatMap(({ ref }) => ref.namespace ?? [])]);
+  const found = [...places].map((namespace) => relaySecrets(api, list, namespace, sessions));
+  return { marked: [...marked, ...(await Promise.all(found)).flat()], unseen };
+}
+
+/** Resolves to undefined where that is forbidden. */
+type List = (kind: Kind, namespace: string | undefined) => Promise<Marked[] | undefined>;
+
+function lister(api: ClusterApi, sessionId: string | undefined): List {
+  const labelSelector = sessionId === undefined ? SESSION_LABEL : `${SESSION_LABEL}=${sessionId}`;
+  return async (kind, namespace) => {
+    const accept = RELAY_KINDS.has(kind) ? { accept: METADATA_ONLY } : {};
+    const options = { query: { labelSelector }, ...accept };
+    const objects = await unlessForbidden(api.list<KubeObject>(kind, namespace, options));
+    return objects
+      ?.map((object) => ({ ref: refOf(kind, object.metadata), sessionId: sessionOf(object)!, object }))
+      .filter((one) => !isEnding(one) && isOurs(one.ref, one.object, one.sessionId));
+  };
+}
+
+async function everywhere(list: List, kind: Kind, namespaces: string[]): Promise<Found> {
+  const all = await list(kind, undefined);
+  if (all !== undefined) return { marked: all, unseen: [] };
+  if (!kindInfo(kind).namespaced) return { marked: [], unseen: [{ kind }] };
+  const found = await Promise.all(namespaces.map((namespace) => list(kind, namespace)));
+  const unseen = namespaces.filter((_, index) => found[index] === undefined);
+  return {
+    marked: found.flatMap((one) => one ?? []),
+    unseen: unseen.map((namespace) => ({ kind, namespace })),
+  };
+}
+
+/**
+ * The relay's Secret is in the namespace of its Pod, its Service and its Lease, so no permission on the Secrets of the whole cluster
+ * is needed. Where Secrets cannot be listed at all, they are read by name: a session that was killed may have left a Secret
+ * without a Pod.
+ */
+async function relaySecrets(
+  api: ClusterApi,
+  list: List,
+  namespace: string,
+  sessions: Iterable<string>,
+): Promise<Marked[]> {
+  const listed = await list('Secret', namespace);
+  if (listed !== undefined) return listed;
+  const named = [...sessions].map(async (sessionId): Promise<Marked[]> => {
+    const ref = relaySecretRef(namespace, sessionId);
+    const object = await unlessForbidden(api.get<KubeObject>(ref, { accept: ONE_METADATA_ONLY }));
+    return object !== undefined && sessionOf(object) === sessionId ? [{ ref, sessionId, object }] : [];
+  });
+  return (await Promise.all(named)).flat();
+}
+
+/** A relay's Pod takes seconds to terminate, and there is nothing left to do about it. */
+function isEnding({ ref, object }: Marked): boolean {
+  return RELAY_KINDS.has(ref.kind) && object.metadata.deletionTimestamp !== undefined;
+}
+
+async function unlessForbidden<T>(call: Promise<T>): Promise<T | undefined> {
+  try {
+    return await call;
+  } catch (error) {
+    if (error instanceof ApiError && error.isForbidden) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,109 @@
+import { allDone } from '../../async.ts';
+import { type ObjectRef, refOf } from '../api/kinds.ts';
+import type { Service } from '../api/objects.ts';
+import { type Permission, permissionsOn } from '../api/permissions.ts';
+import { createMarked } from '../marks/change.ts';
+import { ANY_SESSION, probeServiceName, SESSION_LABEL, sliceRef } from '../names.ts';
+import type { Step } from '../step.ts';
+import type { Work } from '../work.ts';
+import { type Destination, moveEndpoints, writeEndpoints } from './endpoints.ts';
+
+export const PROBE_SERVICE_PORT = 443;
+
+/** What a Service points to. */
+export type ServiceTarget = { address: string } | { pods: Record<string, string> };
+
+/** A temporary Service. Disposing deletes it. */
+export interface ProbeService extends AsyncDisposable {
+  /** Points it to the port of the moment, where that has changed. */
+  follow(): Promise<void>;
+}
+
+/**
+ * A temporary Service, with the IP families of one of the user's, by which a route is verified before anything of the user's is
+ * changed: by its selector for Pods, as the user's Service will be, and by endpoints of ours for an address.
+ */
+export function createProbeService(
+  like: Service,
+): Step<(work: Work, target: ServiceTarget, port: () => number) => Promise<ProbeService>> {
+  const object = probeServiceRef(like, ANY_SESSION);
+  return {
+    changes: [{ action: 'create', object, detail: 'temporary, to verify the route' }],
+    permissions: probeServicePermissions(like.metadata.namespace!),
+    apply: (work, target, port) => createAndFollow({ ...work, emit: () => {} }, like, target, port),
+  };
+}
+
+export function probeServicePermissions(namespace: string): Permission[] {
+  const why = 'verify the route with a temporary Service';
+  return permissionsOn('Service', 'get list create delete', { namespace, why });
+}
+
+export function probeServiceRef({ metadata, spec }: Service, sessionId: string): ObjectRef {
+  const name = probeServiceName(spec.ipFamilies ?? [], sessionId);
+  return refOf('Service', { ...metadata, name });
+}
+
+async function createAndFollow(
+  work: Work,
+  like: Service,
+  target: ServiceTarget,
+  port: () => number,
+): Promise<ProbeService> {
+  const destination = (address: string) => (): Destination => ({
+    address,
+    ports: [{ name: '', port: port() }],
+  });
+  const ref = probeServiceRef(like, work.sessionId);
+  await using stack = new AsyncDisposableStack();
+  stack.defer(() => remove(work, ref, target));
+  let writtenPort = port();
+  const service = await createMarked(
+    work,
+    ref,
+    manifest(ref, like, target, { port: writtenPort, sessionId: work.sessionId }),
+  );
+  if ('address' in target) await writeEndpoints(work, service, destination(target.address));
+  const owned = stack.move();
+  return {
+    async follow() {
+      const now = port();
+      if (now === writtenPort || !('address' in target)) return;
+      await moveEndpoints(work, service, destination(target.address));
+      writtenPort = now;
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+function manifest(
+  ref: ObjectRef,
+  { spec }: Service,
+  target: ServiceTarget,
+  { port, sessionId }: { port: number; sessionId: string },
+): Service {
+  const { ipFamilies, ipFamilyPolicy } = spec;
+  const { name, namespace } = ref;
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: {
+      name,
+      ...(namespace === undefined ? {} : { namespace }),
+      labels: { [SESSION_LABEL]: sessionId },
+    },
+    spec: {
+      ports: [{ port: PROBE_SERVICE_PORT, targetPort: port, protocol: 'TCP' }],
+      ...('pods' in target ? { selector: target.pods } : {}),
+      ...(ipFamilies === undefined ? {} : { ipFamilies }),
+      ...(ipFamilyPolicy === undefined ? {} : { ipFamilyPolicy }),
+    },
+  };
+}
+
+/** Endpoints that Kubernetes wrote go with the Service, and the account may not be allowed to delete them. */
+async function remove({ api, sessionId }: Work, ref: ObjectRef, target: ServiceTarget): Promise<void> {
+  const endpoints: ObjectRef[] =
+    'pods' in target ? [] : [sliceRef(ref, sessionId), { ...ref, kind: 'Endpoints' }];
+  await allDone([ref, ...endpoints].map((one) => api.remove(one)));
+}

@@ -1,0 +1,29 @@
+import { type Permission, permissionsOn } from '../cluster/api/permissions.ts';
+
+/** What finding the operator and laying out its key pair, arguments and environment reads. */
+export function discoveryPermissions(namespace: string): Permission[] {
+  const why = 'find the webhooks';
+  return [
+    ...permissionsOn('ValidatingWebhookConfiguration', 'list', { why }),
+    ...permissionsOn('MutatingWebhookConfiguration', 'list', { why }),
+    ...permissionsOn('CustomResourceDefinition', 'get list', {
+      why,
+      without: 'conversion webhooks are not found',
+    }),
+    ...permissionsOn('APIService', 'list', {
+      why: 'warn about APIs that the paused manager serves',
+      without: 'there is no such warning',
+    }),
+    ...permissionsOn('Secret', 'get', { namespace, why: 'read the certificate' }),
+    ...permissionsOn('Secret', 'list', {
+      namespace,
+      why: 'find the certificate',
+      without: 'it is found only where the Deployment mounts its Secret',
+    }),
+    ...permissionsOn('ConfigMap', 'get', {
+      namespace,
+      why: "read the Deployment's ConfigMaps",
+      without: 'the controller runs without the variables and files from ConfigMaps',
+    }),
+  ];
+}
