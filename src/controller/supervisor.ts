@@ -2,7 +2,7 @@ import { DevloopError } from '../errors.ts';
 import { requireFreePort } from '../machine/port.ts';
 import { buildOnce } from './builder.ts';
 import { follow } from './follow.ts';
-import { goAdvice } from './go/advice.ts';
+import { goAdvice } from './go/toolchain.ts';
 import type { ControllerPlan, Supervised, SupervisorPorts } from './plan.ts';
 import { run } from './runner.ts';
 

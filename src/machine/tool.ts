@@ -4,7 +4,7 @@ import { endGroup } from './process.ts';
 export interface ToolOptions {
   cwd?: string;
   env?: NodeJS.ProcessEnv;
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 export interface ToolResult {

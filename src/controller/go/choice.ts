@@ -1,16 +1,16 @@
 import type { BuildRecipe } from './recipes.ts';
 
 export interface MainPackage {
-  /** As './cmd'. */
+  /** './cmd' */
   package: string;
-  /** Whether it imports controller-runtime: what tells a manager from a tool. */
+  /** Managers import controller-runtime, tools do not. */
   importsControllerRuntime: boolean;
-  /** Where paths of the webhooks stand in what it is made of; only asked where several import controller-runtime. */
+  /** Where its sources contain the paths of the webhooks; looked up only if several packages import controller-runtime. */
   webhooks?: 'below it' | 'elsewhere';
 }
 
 export interface ChoiceHints {
-  /** The base name of the program that the Deployment runs. */
+  /** The file name of the program that the Deployment runs. */
   program: string | undefined;
   dockerfile: BuildRecipe[];
   makefile: BuildRecipe[];
@@ -22,26 +22,26 @@ export type Choice =
   | {
       package: string;
       source: string;
-      /** More than the lack of others speaks for it. */
+      /** No other package could be the manager. */
       certain: boolean;
     }
   | { candidates: string[] };
 
-const BESIDE_THE_POINT = /^\.\/(hack|tests?|tools?|examples?|docs?|e2e|scripts?)(\/|$)/;
+const TOOL_DIRECTORY = /^\.\/(hack|tests?|tools?|examples?|docs?|e2e|scripts?)(\/|$)/;
 
-/** Narrows the main packages down, clue by clue; a clue that fits none of what is left says nothing. */
+/** Narrows down the main packages clue by clue; a clue that fits none of those left is ignored. */
 export function chooseMainPackage(mains: MainPackage[], hints: ChoiceHints): Choice {
   const clues: { source: string; fits: (main: MainPackage) => boolean }[] = [
     { source: 'ko builds it for the Deployment', fits: (main) => hints.ko.includes(main.package) },
     { source: 'it imports controller-runtime', fits: (main) => main.importsControllerRuntime },
-    { source: 'its packages serve the webhooks', fits: (main) => main.webhooks !== undefined },
-    { source: 'the webhooks that it serves lie below it', fits: (main) => main.webhooks === 'below it' },
+    { source: 'its sources contain the webhook paths', fits: (main) => main.webhooks !== undefined },
+    { source: 'its subdirectories contain the webhooks', fits: (main) => main.webhooks === 'below it' },
     {
       source: `the Dockerfile builds it as ${hints.program}`,
       fits: builtBy(hints.dockerfile.filter(buildsAs(hints.program))),
     },
     {
-      source: `named like the Deployment's program ${hints.program}`,
+      source: `its name is that of the Deployment's program, ${hints.program}`,
       fits: (main) => main.package.endsWith(`/${hints.program}`),
     },
     { source: 'the Dockerfile builds it', fits: builtBy(hints.dockerfile) },
@@ -50,7 +50,7 @@ export function chooseMainPackage(mains: MainPackage[], hints: ChoiceHints): Cho
       fits: builtBy(hints.makefile.filter(buildsAs(hints.program))),
     },
     { source: 'the Makefile builds it', fits: builtBy(hints.makefile) },
-    { source: 'the others are tools or tests', fits: (main) => !BESIDE_THE_POINT.test(main.package) },
+    { source: 'the others are tools or tests', fits: (main) => !TOOL_DIRECTORY.test(main.package) },
   ];
   let left = mains;
   let source = 'the only main package';

@@ -1,13 +1,13 @@
 import { glob, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isScalar, parseAllDocuments, visit } from 'yaml';
-import type { GoModule } from './sources.ts';
+import type { GoModule } from './candidates.ts';
 
-/** Where projects keep what they apply with `ko apply -f`. */
+/** Where projects keep the manifests that they apply with `ko apply -f`. */
 const MANIFESTS = '{config,deploy,manifests,kubernetes}/**/*.{yaml,yml}';
 const IMAGE = 'ko://';
 
-/** The Go packages that ko builds for a Deployment: `image: ko://<module>/cmd/webhook` in its manifest in the checkout. */
+/** The Go packages that ko builds for a Deployment: its manifest in the checkout has `image: ko://<module>/cmd/webhook`. */
 export async function koPackages({ directory, path }: GoModule, deployment: string): Promise<string[]> {
   const images: string[] = [];
   for await (const file of glob(MANIFESTS, { cwd: directory })) {

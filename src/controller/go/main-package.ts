@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { DevloopError } from '../../errors.ts';
 import { runTool } from '../../machine/tool.ts';
+import { allMains, type GoModule, usualMains } from './candidates.ts';
 import { type ChoiceHints, chooseMainPackage, tagsOf } from './choice.ts';
 import { koPackages } from './ko.ts';
 import { type BuildRecipe, buildRecipes } from './recipes.ts';
-import { type GoModule, mainsOfModule, mainsOfUsualPlaces } from './sources.ts';
 
 export interface MainPackageHints {
   /** The command of the Deployment's container. */
@@ -32,7 +32,7 @@ export async function findMainPackage(directory: string, hints: MainPackageHints
   const [dockerfile, makefile, mains, ko] = await Promise.all([
     recipesOf(module, 'Dockerfile'),
     recipesOf(module, 'Makefile'),
-    mainsOfUsualPlaces(directory),
+    usualMains(directory),
     hints.deployment === undefined ? [] : koPackages(module, hints.deployment),
     requireGo(directory, hints.signal),
   ]);
@@ -45,7 +45,7 @@ export async function findMainPackage(directory: string, hints: MainPackageHints
   });
   const usual = chooseMainPackage(mains, clues);
   if ('package' in usual && usual.certain) return found(usual);
-  const choice = chooseMainPackage(await mainsOfModule(module, hints.paths ?? [], hints.signal), clues);
+  const choice = chooseMainPackage(await allMains(module, hints.paths ?? [], hints.signal), clues);
   if ('package' in choice) return found(choice);
   throw noMain(choice.candidates);
 }

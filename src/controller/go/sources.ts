@@ -1,106 +1,102 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { join, relative, sep } from 'node:path';
-import { DevloopError } from '../../errors.ts';
+import { dirname } from 'node:path';
 import { runTool } from '../../machine/tool.ts';
-import { goAdvice } from './advice.ts';
-import type { MainPackage } from './choice.ts';
 
-export interface GoModule {
-  directory: string;
-  /** As imports name it. */
-  path: string;
+/** The files that a Go program is built from, without the module cache and the standard library. */
+export interface SourceSet {
+  /** Directories of packages and modules, without their subdirectories. */
+  directories: Set<string>;
+  /** Files that `//go:embed` names in the directory of a package. */
+  embedded: Set<string>;
+  /** Directories that contain only embedded files. */
+  embeddedDirectories: Set<string>;
 }
 
-const CONTROLLER_RUNTIME = 'sigs.k8s.io/controller-runtime';
+interface ListedPackage {
+  Dir?: string;
+  ImportPath: string;
+  Standard?: boolean;
+  Module?: ListedModule;
+  EmbedFiles?: string[];
+  Imports?: string[];
+}
 
-/** Where kubebuilder and operator-sdk put it: read from the files, as `go list` takes seconds in a large module. */
-export async function mainsOfUsualPlaces(directory: string): Promise<MainPackage[]> {
-  const below = await readdir(join(directory, 'cmd'), { withFileTypes: true }).catch(() => []);
-  const places = [
-    '.',
-    './cmd',
-    ...below.filter((entry) => entry.isDirectory()).map(({ name }) => `./cmd/${name}`),
+interface ListedModule {
+  Path: string;
+  Main?: boolean;
+  Dir?: string;
+  GoMod?: string;
+  Replace?: { Version?: string; Dir?: string; GoMod?: string };
+}
+
+const FIELDS = 'Dir,ImportPath,Standard,Module,EmbedFiles,Imports';
+
+/** What the go tool builds a package from; undefined when it cannot tell (a broken go.mod). */
+export async function listSources(
+  cwd: string,
+  { goPackage, tags }: { goPackage: string; tags?: string | undefined },
+  signal: AbortSignal,
+): Promise<SourceSet | undefined> {
+  const list = [
+    'go',
+    'list',
+    '-e',
+    '-deps',
+    `-json=${FIELDS}`,
+    ...(tags ? [`-tags=${tags}`] : []),
+    goPackage,
   ];
-  const mains = await Promise.all(places.map((place) => readMain(directory, place)));
-  return mains.filter((main) => main !== undefined);
+  const [listed, workspace] = await Promise.all([
+    runTool(list, { cwd, signal }),
+    runTool(['go', 'env', 'GOWORK'], { cwd, signal }),
+  ]);
+  if (listed.code !== 0) return undefined;
+  const sources = localSources(listed.stdout);
+  const file = workspace.stdout.trim();
+  if (file !== '' && file !== 'off') sources.directories.add(dirname(file));
+  return sources;
 }
 
-async function readMain(directory: string, place: string): Promise<MainPackage | undefined> {
-  const texts = await sourcesIn(join(directory, place));
-  const mains = texts.filter((text) => /^package main\b/m.test(text) && !/^\/\/go:build ignore$/m.test(text));
-  if (mains.length === 0) return undefined;
-  return {
-    package: place,
-    importsControllerRuntime: mains.some((text) => text.includes(`"${CONTROLLER_RUNTIME}`)),
-  };
+/** Parses the JSON objects that `go list -deps -json` prints. */
+export function localSources(output: string): SourceSet {
+  const packages = output
+    .split(/^(?=\{$)/m)
+    .filter((text) => text.trim() !== '')
+    .map((text) => JSON.parse(text) as ListedPackage)
+    .filter((listed) => !listed.Standard && listed.Module && isLocal(listed.Module));
+  const sources: SourceSet = { directories: new Set(), embedded: new Set(), embeddedDirectories: new Set() };
+  for (const listed of packages) addPackage(sources, listed);
+  for (const directory of missingImports(packages)) sources.directories.add(directory);
+  for (const directory of sources.directories) sources.embeddedDirectories.delete(directory);
+  return sources;
 }
 
-async function sourcesIn(directory: string): Promise<string[]> {
-  const names = await readdir(directory).catch(() => []);
-  const sources = names.filter((name) => name.endsWith('.go') && !name.endsWith('_test.go'));
-  return await Promise.all(sources.map((name) => readFile(join(directory, name), 'utf8')));
+/** The main module, a module of a go.work, or a `replace` with a directory. Any other is in the module cache. */
+function isLocal(module: ListedModule): boolean {
+  return module.Main === true || (module.Replace !== undefined && module.Replace.Version === undefined);
 }
 
-/**
- * Every main package of the module; controller-runtime counts too where only a package that it imports does. Where several are
- * left, `paths`, those of the webhooks, are looked for in what each is made of.
- */
-export async function mainsOfModule(
-  module: GoModule,
-  paths: string[],
-  signal: AbortSignal | undefined,
-): Promise<MainPackage[]> {
-  const mains = await listMains(module, signal);
-  const managers = mains.filter((main) => main.importsControllerRuntime);
-  if (managers.length < 2) return mains;
-  const holding = await holders(new Set(mains.flatMap(({ directories }) => directories)), paths);
-  return mains.map((main) => {
-    const own = main.directories.filter((directory) => holding.has(directory));
-    if (own.length === 0) return main;
-    const isBelow = own.some((directory) => directory.startsWith(`${main.directories[0]}${sep}`));
-    return { ...main, webhooks: isBelow && main.package !== '.' ? 'below it' : 'elsewhere' };
-  });
-}
-
-interface ListedMain extends MainPackage {
-  /** Its own, and those of the module's other packages that it is made of. */
-  directories: string[];
-}
-
-async function listMains(
-  { directory, path }: GoModule,
-  signal: AbortSignal | undefined,
-): Promise<ListedMain[]> {
-  const format = '{{if eq .Name "main"}}{{.Dir}}{{"\\t"}}{{join .Deps " "}}{{end}}';
-  const options = signal ? { cwd: directory, signal } : { cwd: directory };
-  const result = await runTool(['go', 'list', '-e', '-f', format, './...'], options);
-  if (result.code !== 0) {
-    const advice = goAdvice(result.stderr);
-    throw new DevloopError(
-      'controller.no-main',
-      `go list failed:\n${result.stderr.trim()}`,
-      advice ? { hint: advice } : {},
-    );
+function addPackage(sources: SourceSet, listed: ListedPackage): void {
+  const goMod = listed.Module?.Replace?.GoMod ?? listed.Module?.GoMod;
+  if (goMod) sources.directories.add(dirname(goMod));
+  if (!listed.Dir) return;
+  sources.directories.add(listed.Dir);
+  for (const name of listed.EmbedFiles ?? []) {
+    const file = `${listed.Dir}/${name}`;
+    sources.embedded.add(file);
+    if (dirname(file) !== listed.Dir) sources.embeddedDirectories.add(dirname(file));
   }
-  const lines = result.stdout.split('\n').filter((line) => line !== '');
-  return lines.map((line) => {
-    const [found = '', imports = ''] = line.split('\t');
-    const place = relative(directory, found).split(sep).join('/');
-    const own = imports.split(' ').filter((one) => one.startsWith(`${path}/`));
-    return {
-      package: place === '' ? '.' : `./${place}`,
-      importsControllerRuntime: imports.includes(CONTROLLER_RUNTIME),
-      directories: [found, ...own.map((one) => join(directory, one.slice(path.length + 1)))],
-    };
-  });
 }
 
-/** Main packages are made of much that is the same, so each directory is read once. */
-async function holders(directories: Set<string>, paths: string[]): Promise<Set<string>> {
-  const found = new Set<string>();
-  for (const directory of directories) {
-    const texts = await sourcesIn(directory);
-    if (texts.some((text) => paths.some((path) => text.includes(path)))) found.add(directory);
-  }
-  return found;
+/** Directories of packages of these modules that are imported but do not exist yet: their first file fixes the build. */
+function missingImports(packages: ListedPackage[]): string[] {
+  const known = new Set(packages.filter((listed) => listed.Dir).map((listed) => listed.ImportPath));
+  const modules = packages.map((listed) => listed.Module!);
+  return packages
+    .flatMap((listed) => listed.Imports ?? [])
+    .filter((path) => !known.has(path))
+    .flatMap((path) => {
+      const module = modules.find(({ Path }) => path.startsWith(`${Path}/`));
+      const root = module?.Replace?.Dir ?? module?.Dir;
+      return module && root ? [root + path.slice(module.Path.length)] : [];
+    });
 }

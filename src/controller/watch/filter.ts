@@ -1,4 +1,4 @@
-import type { SourceSet } from '../go/list.ts';
+import type { SourceSet } from '../go/sources.ts';
 
 const BUILD_INPUT = /\.(go|s|S|c|h|cc|cpp|cxx|hpp|hxx|m|syso)$/;
 const MODULE_FILE = /^go\.(mod|sum|work|work\.sum)$/;

@@ -1,7 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join, matchesGlob, resolve } from 'node:path';
-import { listSources } from '../go/dependencies.ts';
-import type { SourceSet } from '../go/list.ts';
+import { listSources, type SourceSet } from '../go/sources.ts';
 import { isGoInput, isNotSource } from './filter.ts';
 
 export type WatchTarget = { goPackage: string; tags?: string | undefined } | { paths: string[] };

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { goAdvice } from '../../../src/controller/go/advice.ts';
 import { findMainPackage } from '../../../src/controller/go/main-package.ts';
 import { buildRecipes } from '../../../src/controller/go/recipes.ts';
+import { goAdvice } from '../../../src/controller/go/toolchain.ts';
 import { directoryWith } from './support/places.ts';
 
 const MODULE = `module example.com/operator
@@ -93,7 +93,10 @@ test('of two managers, each of another Deployment, it is the one that serves the
     Dockerfile: 'RUN go build -o manager $package\n',
   };
   const found = (path: string) => find({ ...files, 'cmd/other/main.go': MANAGER }, ['/manager'], [path]);
-  expect(await found('/validate-core')).toEqual({ package: '.', source: 'its packages serve the webhooks' });
+  expect(await found('/validate-core')).toEqual({
+    package: '.',
+    source: 'its sources contain the webhook paths',
+  });
   expect((await found('/validate-bootstrap')).package).toBe('./bootstrap');
 });
 
@@ -104,7 +107,7 @@ test('of two managers that know the same webhooks, it is the one that they lie b
     'bootstrap/hooks/hooks.go': 'package hooks\n\nconst path = "/validate-bootstrap"\n',
     'plane/main.go': manager,
   };
-  const source = 'the webhooks that it serves lie below it';
+  const source = 'its subdirectories contain the webhooks';
   expect(await find(files, ['/manager'], ['/validate-bootstrap'])).toEqual({
     package: './bootstrap',
     source,

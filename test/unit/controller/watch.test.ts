@@ -1,8 +1,7 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { listSources } from '../../../src/controller/go/dependencies.ts';
-import { localSources } from '../../../src/controller/go/list.ts';
+import { listSources, localSources } from '../../../src/controller/go/sources.ts';
 import { isGenerated, isGoInput, isNotSource, structureOf } from '../../../src/controller/watch/filter.ts';
 import type { WatchTarget } from '../../../src/controller/watch/scope.ts';
 import { watchSources } from '../../../src/controller/watch/watch.ts';
