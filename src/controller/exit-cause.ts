@@ -22,7 +22,7 @@ const KNOWN_CAUSES: KnownCause[] = [
     pattern: /listen tcp[46]? \S*:(\d+): bind: address already in use/,
     explain: ([, port]) => ({
       message: `port ${port} is in use`,
-      hint: 'end the process that uses the port, or give the controller another one',
+      hint: 'end the process that uses the port, or configure another port for the controller',
       port: Number(port),
     }),
   },
@@ -64,7 +64,7 @@ const KNOWN_CAUSES: KnownCause[] = [
   },
 ];
 
-/** The last known cause in the last lines of a controller: it survived what it logged earlier. */
+/** The last known cause in the last lines of a controller: it kept running after the ones before. */
 export function exitCause(lines: string[]): ExitCause | undefined {
   for (const line of lines.toReversed()) {
     for (const { pattern, explain } of KNOWN_CAUSES) {

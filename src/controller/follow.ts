@@ -68,7 +68,7 @@ function createPerformer(
       case 'fail-fast':
         return ports.gate.failFast(effect.why, effect.ms);
       case 'emit':
-        // The exit that the disposal causes is no news.
+        // The exit that the disposal causes is not reported.
         return disposed.aborted ? undefined : ports.emit(effect.event);
       case 'build':
         return builder.build(effect.build);
@@ -109,7 +109,7 @@ function inTurn(handle: Report): Report {
 }
 
 function startAgain(supervised: Supervised, number: number, report: Report): void {
-  // Disposal has already asked the process that it knows of to end.
+  // The disposal stops only processes that were started before it.
   if (supervised.disposed.aborted) return;
   const { plan, ports, program, disposed } = supervised;
   supervised.running = run(plan, program.run, ports.emit, disposed);
@@ -136,7 +136,7 @@ async function watch(
   });
 }
 
-/** `go build` writes no sources, so what changes while it runs is somebody's edit; a build command of the user's own can generate some. */
+/** A custom build command may generate sources. `go build` does not, so a file that changes while it runs was edited. */
 function isOfBuild({ plan, buildSpan }: Supervised, modifiedMs: number): boolean {
   return plan.build?.[0] !== 'go' && modifiedMs >= buildSpan.fromMs && modifiedMs <= buildSpan.toMs;
 }

@@ -8,7 +8,7 @@ const LONGEST_BACK_OFF_MS = 30_000;
 /** After serving for this long, a process that exits starts with a clean record. */
 const STABLE_MS = 60_000;
 
-/** The one place that decides what happens when the sources change, a build ends, or the controller gets ready, stays silent or exits. */
+/** The one place that decides what happens when the sources change, a build ends, or the controller becomes ready, stays silent or exits. */
 export function step(state: State, event: RestartEvent): Step {
   return withGate(state, transition(state, event), event.at);
 }
@@ -75,7 +75,7 @@ function adopt(state: State, since: number, identical: boolean, done: Effect): S
         effects: [done, { do: 'stop' }],
       };
     case 'stopping':
-      // The newest build is the one that is started next.
+      // The newest build is started next in any case.
       return { state, effects: [done] };
     default:
       return run satisfies never;
@@ -92,7 +92,7 @@ function onRunEvent(state: State, event: Extract<RestartEvent, { run: number }>)
   if (event.is === 'exited') return onExited(state, event);
   if (run.is !== 'starting') return unchanged(state);
   const serving: State = { ...state, run: { is: 'serving', readyAt: event.at, failures: run.failures } };
-  // It may still get ready. Holding requests for longer would only add to their wait.
+  // It may still become ready. Holding requests for longer would only add to their wait.
   if (event.is === 'not-ready') return { state: serving, effects: [warn(event.problem)] };
   if (run.since === undefined) return { state: serving, effects: [] };
   const ms = Math.round(event.at - run.since);

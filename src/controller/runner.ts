@@ -65,7 +65,7 @@ export function run(plan: RunPlan, command: string[], emit: Emit, signal: AbortS
   };
 }
 
-/** Reports whether one run gets ready, and then how it exited. */
+/** Reports whether one run becomes ready, and then how it exited. */
 export async function observe(
   running: Running,
   number: number,
@@ -76,7 +76,7 @@ export async function observe(
     await running.ready;
     report({ is: 'ready', run: number, pid: running.pid!, at: performance.now() });
   } catch (error) {
-    // Anything else is the abort of the disposal.
+    // Any other error comes from the abort at the disposal.
     if (error instanceof DevloopError) problem = problemOf(error);
     if (problem && error instanceof DevloopError && error.code === 'controller.not-ready') {
       report({ is: 'not-ready', run: number, problem, at: performance.now() });

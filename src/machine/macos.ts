@@ -6,7 +6,7 @@ export async function startTimeOf(pid: number): Promise<string | undefined> {
   return output.trim() || undefined;
 }
 
-/** Zombies need no look here: macOS refuses to signal a group of zombies. */
+/** Called only for a group that could be signalled, and macOS refuses to signal a group that has only zombies. */
 export async function hasRunningMember(): Promise<boolean> {
   return true;
 }

@@ -2,8 +2,8 @@ import * as linux from './linux.ts';
 import * as macos from './macos.ts';
 
 /**
- * What devloop asks of an operating system where Node has no answer. Another system is one more file like linux.ts, and
- * its own way to signal a process group in process.ts.
+ * What devloop needs from an operating system beyond Node's API. Another system needs one more file like linux.ts, and its
+ * own way to signal a process group in process.ts.
  */
 interface OperatingSystem {
   /**

@@ -18,7 +18,7 @@ export interface WatchOptions {
 }
 
 export interface Watcher extends AsyncDisposable {
-  /** Lists again what the program consists of, if a change made that necessary; call it after each build. */
+  /** Updates the list of watched directories, if a change made that necessary; call it after each build. */
   refresh(sinceMs: number): Promise<void>;
 }
 
@@ -71,7 +71,7 @@ export async function watchSources(options: WatchOptions): Promise<Watcher> {
   };
 }
 
-/** False when none of the changes is news. */
+/** Returns whether any change was worth reporting. */
 function reportNews(
   changes: ContentChange[],
   at: number,

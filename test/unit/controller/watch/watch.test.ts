@@ -1,11 +1,11 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { listSources, localSources } from '../../../src/controller/go/sources.ts';
-import { isGenerated, isGoInput, isNotSource, structureOf } from '../../../src/controller/watch/filter.ts';
-import type { WatchTarget } from '../../../src/controller/watch/scope.ts';
-import { watchSources } from '../../../src/controller/watch/watch.ts';
-import { directoryWith, put } from './support/places.ts';
+import { listSources, localSources } from '../../../../src/controller/go/sources.ts';
+import { isGenerated, isGoInput, isNotSource, structureOf } from '../../../../src/controller/watch/filter.ts';
+import type { WatchTarget } from '../../../../src/controller/watch/scope.ts';
+import { watchSources } from '../../../../src/controller/watch/watch.ts';
+import { directoryWith, put } from '../support/places.ts';
 
 const NEVER = new AbortController().signal;
 const MODULE = {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { findMainPackage } from '../../../src/controller/go/main-package.ts';
-import { buildRecipes } from '../../../src/controller/go/recipes.ts';
-import { goAdvice } from '../../../src/controller/go/toolchain.ts';
-import { directoryWith } from './support/places.ts';
+import { findMainPackage } from '../../../../src/controller/go/main-package.ts';
+import { buildRecipes } from '../../../../src/controller/go/recipes.ts';
+import { goAdvice } from '../../../../src/controller/go/toolchain.ts';
+import { directoryWith } from '../support/places.ts';
 
 const MODULE = `module example.com/operator
 
