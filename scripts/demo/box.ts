@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { ensureClusterBinaries } from '../../test/support/cluster/build.ts';
-import { startCluster, stopCluster } from '../../test/support/cluster/cluster.ts';
+import { ensureClusterBinaries } from '../../test/cluster/build.ts';
+import { startCluster, stopCluster } from '../../test/cluster/cluster.ts';
 import { loadRelayImage } from '../../test/support/relay-image.ts';
 import { deploySample } from '../../test/support/sample-operator.ts';
 import type { Kept } from './kept.ts';

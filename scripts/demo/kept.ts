@@ -1,7 +1,7 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { stopCluster } from '../../test/support/cluster/cluster.ts';
+import { stopCluster } from '../../test/cluster/cluster.ts';
 
 /** What `--keep` leaves running: enough to use it, and to end it from another process. */
 export interface Kept {

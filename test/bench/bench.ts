@@ -4,8 +4,8 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect as tlsConnect } from 'node:tls';
-import { ensureClusterBinaries } from '../support/cluster/build.ts';
-import { startCluster, type TestCluster } from '../support/cluster/cluster.ts';
+import { ensureClusterBinaries } from '../cluster/build.ts';
+import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { BIN, type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { createReviewer, load, type Reviewer, untilAnswered } from '../support/reviews.ts';
 import {

@@ -1,5 +1,5 @@
 /** The relay route against `kubectl port-forward` in the same run: `node test/bench/relay.ts [path] [far] [cuts] [memory]`. */
-import { startCluster, type TestCluster } from '../support/cluster/cluster.ts';
+import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { loadRelayImage } from '../support/relay-image.ts';
 import { cutFigures } from './relay/cuts.ts';
 import { farFigures } from './relay/far.ts';

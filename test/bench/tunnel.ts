@@ -1,6 +1,6 @@
 /** The SSH route against OpenSSH in the same run: `node test/bench/tunnel.ts`. P1 and so on are the goals it stands for. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { run } from '../support/cluster/run.ts';
+import { run } from '../cluster/run.ts';
 import { startSshd, type TestSshd } from '../support/sshd/sshd.ts';
 import { median } from './measure.ts';
 import { control, Figures, report, shuffled, type Taken } from './tunnel/figures.ts';

@@ -2,14 +2,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { ensureClusterBinaries } from '../support/cluster/build.ts';
-import {
-  type ClusterOptions,
-  startCluster,
-  stopCluster,
-  type TestCluster,
-} from '../support/cluster/cluster.ts';
-import { NO_TRACES, traces } from '../support/cluster/traces.ts';
+import { ensureClusterBinaries } from '../cluster/build.ts';
+import { type ClusterOptions, startCluster, stopCluster, type TestCluster } from '../cluster/cluster.ts';
+import { NO_TRACES, traces } from '../cluster/traces.ts';
 
 const log = (line: string) => console.error(line);
 const manifests = `
@@ -131,7 +126,7 @@ it('outlives the process that started it where asked, until it is stopped', asyn
 
 /** Starts a cluster from another process, which is then killed. */
 async function startElsewhere(options: ClusterOptions): Promise<string> {
-  const url = new URL('../support/cluster/cluster.ts', import.meta.url);
+  const url = new URL('../cluster/cluster.ts', import.meta.url);
   const script = `
     const { startCluster } = await import(${JSON.stringify(url)});
     const { dir } = await startCluster(${JSON.stringify({ ...options, certManager: false })});

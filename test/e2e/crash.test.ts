@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DevloopEvent } from '../../src/report/events.ts';
 import { objectText } from '../../src/report/text.ts';
-import { startCluster, type TestCluster } from '../support/cluster/cluster.ts';
+import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { runDevloop, startDevloop } from '../support/devloop.ts';
 import { freezer } from '../support/freezer.ts';
 import { isRunning } from '../support/is-running.ts';

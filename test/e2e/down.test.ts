@@ -10,8 +10,8 @@ import { findMarked } from '../../src/cluster/takeover/find-marked.ts';
 import { holdLease } from '../../src/cluster/takeover/lease.ts';
 import { byReplicas } from '../../src/cluster/takeover/pause/deployment.ts';
 import { swapSelector } from '../../src/cluster/takeover/service.ts';
+import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { account, type Rule } from '../support/account.ts';
-import { startCluster, type TestCluster } from '../support/cluster/cluster.ts';
 import { runDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { EndpointSlice, Endpoints } from '../../src/cluster/api/objects.ts';
-import { type ClusterOptions, startCluster, type TestCluster } from '../support/cluster/cluster.ts';
+import { type ClusterOptions, startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { deployHooks, HOOK_NAMESPACE, hooksAtRest } from '../support/hook-operator.ts';
 import { snapshot } from '../support/snapshot.ts';

@@ -6,7 +6,7 @@ import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { run } from '../support/cluster/run.ts';
+import { run } from '../cluster/run.ts';
 import { startAgent } from '../support/sshd/agent.ts';
 import { echo, exchange, listenHere, openRoute, type Target } from '../support/sshd/open-route.ts';
 import { makeKey, startSshd, type TestSshd } from '../support/sshd/sshd.ts';

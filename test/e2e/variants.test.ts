@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { objectText } from '../../src/report/text.ts';
-import { startCluster, type TestCluster } from '../support/cluster/cluster.ts';
+import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { runDevloop, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
 import { deployHooks, FIRST, HOOK_NAMESPACE, hooksAtRest, putSecret } from '../support/hook-operator.ts';

@@ -1,4 +1,4 @@
-import type { TestCluster } from './cluster/cluster.ts';
+import type { TestCluster } from '../cluster/cluster.ts';
 
 export interface Rule {
   apiGroups: string[];

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { selfSignedPair } from '../../src/certificates/self-signed.ts';
-import type { TestCluster } from './cluster/cluster.ts';
+import type { TestCluster } from '../cluster/cluster.ts';
 import { eventually } from './eventually.ts';
 import { snapshot } from './snapshot.ts';
 

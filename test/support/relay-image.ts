@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { RELAY_IMAGE } from '../../src/cluster/relay/manifest.ts';
-import type { TestCluster } from './cluster/cluster.ts';
+import type { TestCluster } from '../cluster/cluster.ts';
 
 const execute = promisify(execFile);
 const MEDIA = 'application/vnd.oci.image.';

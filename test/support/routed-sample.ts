@@ -1,4 +1,4 @@
-import { type ClusterOptions, startCluster, type TestCluster } from './cluster/cluster.ts';
+import { type ClusterOptions, startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { loadRelayImage } from './relay-image.ts';
 import { type Checkout, checkoutSample, deploySample, NAMESPACE } from './sample-operator.ts';
 import { snapshot } from './snapshot.ts';

@@ -3,7 +3,7 @@ import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { TestCluster } from './cluster/cluster.ts';
+import type { TestCluster } from '../cluster/cluster.ts';
 
 export const SAMPLE = join(import.meta.dirname, '../../examples/application-operator');
 export const NAMESPACE = 'application-operator-system';

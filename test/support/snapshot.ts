@@ -1,4 +1,4 @@
-import type { TestCluster } from './cluster/cluster.ts';
+import type { TestCluster } from '../cluster/cluster.ts';
 
 type Json = Record<string, unknown>;
 

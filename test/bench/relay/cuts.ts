@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { TestCluster } from '../../support/cluster/cluster.ts';
+import type { TestCluster } from '../../cluster/cluster.ts';
 import { type Cutter, startCutter } from '../../support/relay/cutter.ts';
 import type { Load } from '../tunnel/load.ts';
 import { leadingThrough } from './kubeconfig.ts';

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
-import type { TestCluster } from '../../support/cluster/cluster.ts';
+import type { TestCluster } from '../../cluster/cluster.ts';
 import { median } from '../measure.ts';
 import { shuffled } from '../tunnel/figures.ts';
 import type { Load } from '../tunnel/load.ts';

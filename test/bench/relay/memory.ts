@@ -1,5 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises';
-import type { TestCluster } from '../../support/cluster/cluster.ts';
+import type { TestCluster } from '../../cluster/cluster.ts';
 import { eventually } from '../../support/eventually.ts';
 import type { Load } from '../tunnel/load.ts';
 import { NAMESPACE, startOurs } from './subjects.ts';

@@ -1,4 +1,4 @@
-import type { TestCluster } from '../../support/cluster/cluster.ts';
+import type { TestCluster } from '../../cluster/cluster.ts';
 import { median, print } from '../measure.ts';
 import { shuffled } from '../tunnel/figures.ts';
 import type { Load, Measured } from '../tunnel/load.ts';

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type BuildOptions, build } from 'esbuild';
 import { relayProgram } from '../../../scripts/build-relay.ts';
-import { ensureClusterBinaries } from '../../support/cluster/build.ts';
-import type { TestCluster } from '../../support/cluster/cluster.ts';
+import { ensureClusterBinaries } from '../../cluster/build.ts';
+import type { TestCluster } from '../../cluster/cluster.ts';
 import { end } from '../../support/sshd/network.ts';
 import type { Enter, Load } from '../tunnel/load.ts';
 

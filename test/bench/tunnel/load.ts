@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { run } from '../../support/cluster/run.ts';
+import { run } from '../../cluster/run.ts';
 import { end } from '../../support/sshd/network.ts';
 
 export interface Measured {

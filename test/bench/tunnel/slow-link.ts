@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { run } from '../../support/cluster/run.ts';
+import { run } from '../../cluster/run.ts';
 import { end } from '../../support/sshd/network.ts';
 import type { TestSshd } from '../../support/sshd/sshd.ts';
 import type { SshHost } from './subjects.ts';

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { run } from '../cluster/run.ts';
+import { run } from '../../cluster/run.ts';
 import { end } from './network.ts';
 
 export interface TestAgent extends AsyncDisposable {

@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readlink, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { lock } from '../cluster/lock.ts';
-import { run } from '../cluster/run.ts';
+import { lock } from '../../cluster/lock.ts';
+import { run } from '../../cluster/run.ts';
 
 /** A network of its own on this machine, joined to it by a virtual cable. */
 export interface Network extends AsyncDisposable {

@@ -5,9 +5,9 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { onlyChild } from '../cluster/identity.ts';
-import { ensurePrerequisites } from '../cluster/prerequisites.ts';
-import { run } from '../cluster/run.ts';
+import { onlyChild } from '../../cluster/identity.ts';
+import { ensurePrerequisites } from '../../cluster/prerequisites.ts';
+import { run } from '../../cluster/run.ts';
 import { createNetwork, end, type Network } from './network.ts';
 
 /** A real sshd in a network of its own, and a home directory whose key it takes and whose known_hosts holds its key. */

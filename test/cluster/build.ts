@@ -25,7 +25,7 @@ export interface ClusterBinaries {
 
 export const PAUSE_IMAGE = 'devloop.test/pause:1';
 
-const source = join(import.meta.dirname, '../../cluster');
+const source = import.meta.dirname;
 const certManager = 'github.com/cert-manager/cert-manager';
 const buildMinutes = 30;
 const progressSeconds = 15;
