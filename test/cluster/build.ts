@@ -1,11 +1,9 @@
 import { spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { access, cp, glob, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
-import { homedir } from 'node:os';
+import { cp, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { lock } from './lock.ts';
+import { cached, hashOf } from './cache.ts';
 import type { Log } from './prerequisites.ts';
 import { run } from './run.ts';
 
@@ -27,19 +25,13 @@ export const PAUSE_IMAGE = 'devloop.test/pause:1';
 
 const source = import.meta.dirname;
 const certManager = 'github.com/cert-manager/cert-manager';
-const buildMinutes = 30;
 const progressSeconds = 15;
 
 /** Builds the control plane unless this very source has been built on this machine before. */
 export async function ensureClusterBinaries({ log }: { log: Log }): Promise<ClusterBinaries> {
-  const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'kube-devloop/test-cluster');
-  const key = await contentHash();
-  const dir = join(cache, key);
-  if (!(await exists(dir))) {
-    await using _ = await lock(`build ${dir}`, buildMinutes * 60_000);
-    if (!(await exists(dir))) await buildInto(cache, dir, log);
-  }
-  return binariesIn(dir);
+  const go = await run('go', ['env', 'GOVERSION', 'GOARCH'], { cwd: source });
+  const key = await hashOf(source, ['go.mod', 'go.sum', '**/*.go'], go);
+  return binariesIn(await cached('test-cluster', key, (dir) => buildInto(dir, log)));
 }
 
 function binariesIn(dir: string): ClusterBinaries {
@@ -53,35 +45,20 @@ function binariesIn(dir: string): ClusterBinaries {
   };
 }
 
-async function contentHash(): Promise<string> {
-  const hash = createHash('sha256').update(await run('go', ['env', 'GOVERSION', 'GOARCH'], { cwd: source }));
-  const files: string[] = [];
-  for await (const file of glob(['go.mod', 'go.sum', '**/*.go'], { cwd: source })) files.push(file);
-  for (const file of files.sort()) hash.update(`\0${file}\0`).update(await readFile(join(source, file)));
-  return hash.digest('hex').slice(0, 16);
-}
-
-/** Works beside the final place and renames at the end, so that what is there is always whole. */
-async function buildInto(cache: string, dir: string, log: Log): Promise<void> {
-  await mkdir(cache, { recursive: true });
-  const part = await mkdtemp(join(cache, 'part-'));
-  try {
-    log('building the test cluster: minutes the first time on a machine, seconds after that');
-    await compile(part, log);
-    const built = binariesIn(part);
-    await run(built.kit, ['image', PAUSE_IMAGE, built.pause, built.pauseImage]);
-    const module = (await run('go', ['list', '-m', '-f', '{{.Dir}}', certManager], { cwd: source })).trim();
-    await cp(join(module, 'deploy/crds'), built.certManagerCrds, { recursive: true });
-    await rename(part, dir);
-  } finally {
-    await rm(part, { recursive: true, force: true });
-  }
+async function buildInto(dir: string, log: Log): Promise<void> {
+  log('building the test cluster: minutes the first time on a machine, seconds after that');
+  await compile(dir, log);
+  const built = binariesIn(dir);
+  await run(built.kit, ['image', PAUSE_IMAGE, built.pause, built.pauseImage]);
+  const module = (await run('go', ['list', '-m', '-f', '{{.Dir}}', certManager], { cwd: source })).trim();
+  await cp(join(module, 'deploy/crds'), built.certManagerCrds, { recursive: true });
 }
 
 async function compile(out: string, log: Log): Promise<void> {
   const args = ['build', '-v', '-trimpath', '-ldflags', await linkerFlags(), '-o', `${out}/`, './cmd/...'];
   const started = Date.now();
-  const go = spawn('go', args, {
+  // An interrupt may reach this process alone, and a build takes minutes.
+  const go = spawn('setpriv', ['--pdeathsig', 'INT', 'go', ...args], {
     cwd: source,
     env: { ...process.env, CGO_ENABLED: '0' },
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -117,11 +94,4 @@ async function linkerFlags(): Promise<string> {
     Object.entries(values).map(([key, value]) => `-X ${name}.${key}=${value}`),
   );
   return ['-s', '-w', ...set].join(' ');
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

@@ -1,13 +1,15 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { copyFile, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { RELAY_IMAGE } from '../../src/cluster/relay/manifest.ts';
+import { cached, hashOf } from '../cluster/cache.ts';
 import type { TestCluster } from '../cluster/cluster.ts';
 
 const execute = promisify(execFile);
+const NODE = join(import.meta.dirname, '../../node_modules/node/bin/node');
 const MEDIA = 'application/vnd.oci.image.';
 
 /**
@@ -15,20 +17,27 @@ const MEDIA = 'application/vnd.oci.image.';
  * names, where they lie on this machine. Nothing else is in it, no shell, so that the Pod cannot come to need more.
  */
 export async function loadRelayImage(cluster: TestCluster, ref = RELAY_IMAGE): Promise<void> {
-  const directory = await mkdtemp(join(tmpdir(), 'devloop-relay-image-'));
-  try {
-    const layer = join(directory, 'layer.tar');
-    await packLayer(join(directory, 'root'), layer);
-    const archive = join(directory, 'image.tar');
-    await packImage(join(directory, 'layout'), layer, ref, archive);
-    await cluster.importImage(archive);
-  } finally {
-    await rm(directory, { recursive: true, force: true });
-  }
+  await cluster.importImage(await relayImage(ref));
 }
 
-async function packLayer(root: string, out: string): Promise<void> {
-  const node = await realpath(join(import.meta.dirname, '../../node_modules/node/bin/node'));
+/** The same image as an OCI layout tar. */
+export async function relayImage(ref = RELAY_IMAGE): Promise<string> {
+  const node = await realpath(NODE);
+  const { size, mtimeMs } = await stat(node);
+  const key = await hashOf(import.meta.dirname, [basename(import.meta.filename)], ref, `${size} ${mtimeMs}`);
+  const directory = await cached('test-relay-image', key, async (part) => {
+    const work = await mkdtemp(join(tmpdir(), 'devloop-relay-image-'));
+    try {
+      await packLayer(node, join(work, 'root'), join(work, 'layer.tar'));
+      await packImage(join(work, 'layout'), join(work, 'layer.tar'), ref, join(part, 'image.tar'));
+    } finally {
+      await rm(work, { recursive: true, force: true });
+    }
+  });
+  return join(directory, 'image.tar');
+}
+
+async function packLayer(node: string, root: string, out: string): Promise<void> {
   const put = async (from: string, to: string): Promise<void> => {
     await mkdir(dirname(join(root, to)), { recursive: true });
     await copyFile(from, join(root, to));

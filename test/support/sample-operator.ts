@@ -1,9 +1,10 @@
-import { execFile } from 'node:child_process';
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { ensureClusterBinaries } from '../cluster/build.ts';
+import { cached, hashOf } from '../cluster/cache.ts';
 import type { TestCluster } from '../cluster/cluster.ts';
+import { run } from '../cluster/run.ts';
 
 export const SAMPLE = join(import.meta.dirname, '../../examples/application-operator');
 export const NAMESPACE = 'application-operator-system';
@@ -12,22 +13,26 @@ export const DEPLOYMENT = 'application-operator-controller-manager';
 /** The container runtime expands short names. */
 const IMAGE = 'docker.io/library/application-operator:dev';
 
-const execute = promisify(execFile);
+/**
+ * The image of a checkout of the sample operator as an OCI layout tar, built unless an earlier run has built it from the same
+ * sources.
+ */
+export async function sampleImage(checkout = SAMPLE): Promise<string> {
+  const sources = ['go.mod', 'go.sum', 'Dockerfile', '**/*.go'];
+  const key = await hashOf(checkout, sources, IMAGE, process.arch);
+  const directory = await cached('test-sample-image', key, async (part) => {
+    const binary = join(part, 'manager');
+    const { kit } = await ensureClusterBinaries({ log: (line) => console.error(line) });
+    await run('go', ['build', '-o', binary, './cmd'], { cwd: checkout, env: { CGO_ENABLED: '0' } });
+    await run(kit, ['image', IMAGE, binary, join(part, 'image.tar')]);
+    await rm(binary);
+  });
+  return join(directory, 'image.tar');
+}
 
-/** Builds the sample operator's image from its checkout and deploys it, as `make deploy` would. */
+/** Deploys the sample operator from its checkout, as `make deploy` would. */
 export async function deploySample(cluster: TestCluster, checkout = SAMPLE): Promise<void> {
-  const directory = await mkdtemp(join(tmpdir(), 'devloop-image-'));
-  try {
-    const binary = join(directory, 'manager');
-    await execute('go', ['build', '-o', binary, './cmd'], {
-      cwd: checkout,
-      env: { ...process.env, CGO_ENABLED: '0' },
-      maxBuffer: 1 << 24,
-    });
-    await cluster.loadImage(IMAGE, binary);
-  } finally {
-    await rm(directory, { recursive: true, force: true });
-  }
+  await cluster.importImage(await sampleImage(checkout));
   await cluster.kubectl(['apply', '--server-side', '-k', join(checkout, 'config/default')]);
   // A Pod that was early waits long for its Secret: the Certificate first, then the rollout.
   await cluster.kubectl([

@@ -1,0 +1,69 @@
+import { createHash } from 'node:crypto';
+import { access, glob, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { lock } from './lock.ts';
+
+const root = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'kube-devloop');
+const keptDays = 30;
+const waitMinutes = 30;
+
+/** A short hash of some words and of the files that the patterns match, names included. */
+export async function hashOf(cwd: string, patterns: string[], ...words: string[]): Promise<string> {
+  const hash = createHash('sha256').update(words.join('\0'));
+  const files: string[] = [];
+  for await (const file of glob(patterns, { cwd })) files.push(file);
+  for (const file of files.sort()) hash.update(`\0${file}\0`).update(await readFile(join(cwd, file)));
+  return hash.digest('hex').slice(0, 16);
+}
+
+/**
+ * A directory of the user's cache that `make` fills unless it was there already. `make` is given another directory, which takes
+ * the final name at the end, so that what is found is always complete. Directories of the same kind that nobody has used for a
+ * month are removed.
+ */
+export async function cached(
+  kind: string,
+  key: string,
+  make: (directory: string) => Promise<void>,
+): Promise<string> {
+  const directory = join(root, kind, key);
+  if (!(await isThere(directory))) {
+    await using _ = await lock(`build ${directory}`, waitMinutes * 60_000);
+    if (!(await isThere(directory))) await fill(directory, make);
+    await removeUnused(join(root, kind));
+  }
+  const now = new Date();
+  await utimes(directory, now, now);
+  return directory;
+}
+
+async function fill(directory: string, make: (directory: string) => Promise<void>): Promise<void> {
+  await mkdir(dirname(directory), { recursive: true });
+  const part = await mkdtemp(`${directory}.part-`);
+  try {
+    await make(part);
+    await rename(part, directory);
+  } catch (error) {
+    // On machines of the tests the lock does not keep others away, who may have made the same meanwhile.
+    if (!(await isThere(directory))) throw error;
+  } finally {
+    await rm(part, { recursive: true, force: true });
+  }
+}
+
+async function removeUnused(directory: string): Promise<void> {
+  const oldest = Date.now() - keptDays * 24 * 3600 * 1000;
+  for (const name of await readdir(directory)) {
+    const path = join(directory, name);
+    const used = await stat(path).catch(() => undefined);
+    if (used && used.mtimeMs < oldest) await rm(path, { recursive: true, force: true });
+  }
+}
+
+function isThere(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
