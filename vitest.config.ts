@@ -1,7 +1,14 @@
 import { defineConfig } from 'vitest/config';
+import { machines } from './test/machine/pool.ts';
+import { slowest } from './test/slowest.ts';
+
+const reportFile = process.env.DEVLOOP_TEST_REPORT;
 
 export default defineConfig({
   test: {
+    maxWorkers: 2,
+    reporters: ['default', slowest, ...(reportFile ? ['json'] : [])],
+    outputFile: reportFile ? { json: reportFile } : {},
     projects: [
       { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 150_000 } },
       {
@@ -10,8 +17,8 @@ export default defineConfig({
           include: ['test/e2e/**/*.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 240_000,
-          // Each file brings up a whole cluster; two at once would fight for the cores.
-          fileParallelism: false,
+          globalSetup: ['test/machine/setup.ts'],
+          pool: machines,
         },
       },
     ],

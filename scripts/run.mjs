@@ -71,7 +71,7 @@ async function build() {
 
 /** With arguments only vitest, for the quick look at one file; without, every check, and the first failure is the answer. */
 async function test() {
-  const vitest = () => node('tests', 'node_modules/vitest/vitest.mjs', 'run', ...reporters());
+  const vitest = () => node('tests', 'node_modules/vitest/vitest.mjs', 'run');
   if (args.length > 0) return await vitest();
   const codes = [await node('types', 'node_modules/typescript/bin/tsc', '--noEmit')];
   codes.push(
@@ -79,12 +79,6 @@ async function test() {
   );
   codes.push(await vitest());
   return codes.find((code) => code !== 0) ?? 0;
-}
-
-/** .ci/run counts the tests in vitest's own report. */
-function reporters() {
-  const file = process.env.DEVLOOP_TEST_REPORT;
-  return file ? ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`] : [];
 }
 
 function node(title, script, ...rest) {

@@ -31,6 +31,12 @@ async function inheritCpus(tree: string, dir: string): Promise<void> {
     await writeFile(join(dir, file), await readFile(join(tree, file)));
 }
 
+/** The names of all cgroups that belong to a machine of the tests. */
+export async function cgroupsOf(machine: string): Promise<string[]> {
+  const lists = await Promise.all((await trees()).map((tree) => readdir(tree)));
+  return [...new Set(lists.flat().filter((name) => name.startsWith(`${machine}-`)))];
+}
+
 /** The kernel refuses while the last process is still on its way out, hence the patience. */
 export async function removeCgroup(name: string, timeoutMs = 5_000): Promise<void> {
   const deadline = Date.now() + timeoutMs;

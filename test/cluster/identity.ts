@@ -14,7 +14,7 @@ export async function identify(pid: number): Promise<ProcessIdentity | undefined
 }
 
 /** A zombie has ended: only its parent has not looked yet. */
-export async function readHolder({ pid, startedAt }: ProcessIdentity): Promise<boolean> {
+export async function isAlive({ pid, startedAt }: ProcessIdentity): Promise<boolean> {
   const stat = await readStat(pid);
   return stat !== undefined && stat.startedAt === startedAt && stat.state !== 'Z';
 }
@@ -23,12 +23,12 @@ export async function readHolder({ pid, startedAt }: ProcessIdentity): Promise<b
 export async function killAndWait(target: ProcessIdentity, timeoutMs = 10_000): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   try {
-    if (await readHolder(target)) process.kill(target.pid, 'SIGKILL');
+    if (await isAlive(target)) process.kill(target.pid, 'SIGKILL');
   } catch (error) {
     // It ended by itself between the look and the signal.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
-  while (await readHolder(target)) {
+  while (await isAlive(target)) {
     if (Date.now() > deadline) throw new Error(`process ${target.pid} survived SIGKILL for ${timeoutMs} ms`);
     await sleep(10);
   }

@@ -3,7 +3,8 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:f
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { removeCgroup } from './cgroups.ts';
-import { identify, killAndWait, onlyChild, type ProcessIdentity, readHolder } from './identity.ts';
+import { identify, isAlive, killAndWait, onlyChild, type ProcessIdentity } from './identity.ts';
+import { links } from './links.ts';
 import { lock } from './lock.ts';
 import { run } from './run.ts';
 
@@ -28,9 +29,10 @@ const highest = 250;
 const lockSlots = () => lock('slots', 60_000);
 
 function slot(number: number): Slot {
-  const name = `dlbox${number}`;
-  const dir = join(slots, String(number));
-  return { number, dir, link: name, cgroup: name };
+  const link = `dlbox${number}`;
+  // Each test file has a machine of its own, where numbers begin at 1; but cgroups are those of the whole machine.
+  const cgroup = [process.env.DEVLOOP_TEST_MACHINE, link].filter(Boolean).join('-');
+  return { number, dir: join(slots, String(number)), link, cgroup };
 }
 
 /** Clears away boxes whose owner is dead, then takes the first free number. */
@@ -40,7 +42,7 @@ export async function claimSlot(): Promise<Slot> {
   for (const name of await readdir(slots)) await removeIfDead(name);
   for (let number = 1; number <= highest; number++) {
     const free = slot(number);
-    if (existsSync(free.dir) || existsSync(`/sys/class/net/${free.link}`)) continue;
+    if (existsSync(free.dir) || links().includes(free.link)) continue;
     const part = await mkdtemp(join(slots, 'part-'));
     await writeClaim(part, { owner: (await identify(process.pid))! });
     await rename(part, free.dir);
@@ -75,14 +77,14 @@ async function remove(number: number): Promise<void> {
 
 /** unshare ends once process 1 and with it every process of the box has ended: waiting for it is waiting for all. */
 async function killBox(box: ProcessIdentity): Promise<void> {
-  const init = (await readHolder(box)) ? await onlyChild(box.pid) : undefined;
+  const init = (await isAlive(box)) ? await onlyChild(box.pid) : undefined;
   if (init) await killAndWait(init);
   await killAndWait(box);
 }
 
 /** The kernel takes the link away by itself some time after the box's end, perhaps between look and call. */
 async function removeLink(link: string): Promise<void> {
-  const exists = () => existsSync(`/sys/class/net/${link}`);
+  const exists = () => links().includes(link);
   if (!exists()) return;
   await run('ip', ['link', 'delete', link]).catch((error: unknown) => {
     if (exists()) throw error;
@@ -94,7 +96,7 @@ async function removeIfDead(name: string): Promise<void> {
   if (!/^\d+$/.test(name)) return rm(dir, { recursive: true, force: true });
   const { owner, box } = await readClaim(dir);
   const keeper = owner ?? box;
-  if (!keeper || !(await readHolder(keeper))) await remove(Number(name));
+  if (!keeper || !(await isAlive(keeper))) await remove(Number(name));
 }
 
 async function readClaim(dir: string): Promise<Claim> {

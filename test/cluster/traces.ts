@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
+import { links } from './links.ts';
 
 export interface Traces {
   links: string[];
@@ -12,9 +13,12 @@ export const NO_TRACES: Traces = { links: [], cgroups: [], processes: [] };
 /** What of a cluster is to be seen on this machine, looked up by other means than those that remove it. */
 export function traces(dir: string): Traces {
   const name = `dlbox${basename(dir)}`;
+  const cgroup = [process.env.DEVLOOP_TEST_MACHINE, name].filter(Boolean).join('-');
   return {
-    links: readdirSync('/sys/class/net').filter((link) => link === name),
-    cgroups: readdirSync('/sys/fs/cgroup').filter((tree) => entries(`/sys/fs/cgroup/${tree}`).includes(name)),
+    links: links().filter((link) => link === name),
+    cgroups: readdirSync('/sys/fs/cgroup').filter((tree) =>
+      entries(`/sys/fs/cgroup/${tree}`).includes(cgroup),
+    ),
     processes: readdirSync('/proc')
       .filter((entry) => /^\d+$/.test(entry))
       .map((pid) => ({ pid: Number(pid), command: commandOf(pid) }))

@@ -1,0 +1,49 @@
+import { type ChildProcess, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync } from 'node:fs';
+import { constants, tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { PREFIX, removeMachine } from './remove.ts';
+
+/** The machine of one test file, as the process that started it sees it. */
+export interface Machine {
+  /** What the file's process needs to know of it. */
+  env: Record<string, string>;
+  /** Ends the machine when it is killed. */
+  process?: ChildProcess;
+  /** Removes what an ended machine left behind. */
+  close(): Promise<void>;
+}
+
+const open = new Map<string, Machine>();
+
+/** Gives a machine its own directories for temporary files and state, since other machines have processes with the same numbers. */
+export function openMachine(): Machine {
+  if (open.size === 0) {
+    process.once('exit', endAll);
+    // vitest itself exits on SIGINT and SIGTERM.
+    process.once('SIGHUP', hangUp);
+  }
+  const directory = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`));
+  const state = join(directory, 'state');
+  mkdirSync(state);
+  const machine: Machine = {
+    env: { TMPDIR: directory, XDG_STATE_HOME: state, DEVLOOP_TEST_MACHINE: basename(directory) },
+    async close() {
+      await removeMachine(directory);
+      open.delete(directory);
+      if (open.size === 0) process.off('exit', endAll).off('SIGHUP', hangUp);
+    },
+  };
+  open.set(directory, machine);
+  return machine;
+}
+
+function hangUp(): void {
+  process.exit(128 + constants.signals.SIGHUP);
+}
+
+/** An exit cannot wait for anything asynchronous; another process can do it meanwhile. */
+function endAll(): void {
+  for (const machine of open.values()) machine.process?.kill('SIGKILL');
+  spawnSync(process.execPath, [join(import.meta.dirname, 'remove.ts'), ...open.keys()], { stdio: 'inherit' });
+}

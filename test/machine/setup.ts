@@ -1,0 +1,15 @@
+import { ensureClusterBinaries } from '../cluster/build.ts';
+import { ensurePrerequisites } from '../cluster/prerequisites.ts';
+import { relayImage } from '../support/relay-image.ts';
+import { sampleImage } from '../support/sample-operator.ts';
+import { removeAbandoned } from './remove.ts';
+
+/** Once before all end-to-end files, on the machine itself: theirs have no way to the internet. */
+export async function setup(): Promise<void> {
+  const log = (line: string): void => console.error(line);
+  await removeAbandoned();
+  await ensurePrerequisites(log);
+  await ensureClusterBinaries({ log });
+  await sampleImage();
+  await relayImage();
+}
