@@ -1,0 +1,111 @@
+/** What devloop refuses before it sends a request: one error, its documented exit code, and no stack. */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { CATALOGUE, type ErrorCode } from '../../../src/errors.ts';
+import { BIN } from './run-bin.ts';
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'devloop-refusals-'));
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+interface Refusal {
+  code: ErrorCode;
+  message: RegExp | string;
+  hint: RegExp | string;
+}
+
+function refuses(args: string[], { code, message, hint }: Refusal): string {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [BIN, ...withJson(args)], {
+    cwd: directory,
+    env: { PATH: process.env.PATH, HOME: directory },
+    encoding: 'utf8',
+  });
+  const events = stdout
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+  expect(events, stderr).toMatchObject([
+    {
+      type: 'error',
+      code,
+      message:
+        typeof message === 'string' ? expect.stringContaining(message) : expect.stringMatching(message),
+      hint: typeof hint === 'string' ? expect.stringContaining(hint) : expect.stringMatching(hint),
+      exitCode: CATALOGUE[code].exit,
+    },
+  ]);
+  expect(status).toBe(CATALOGUE[code].exit);
+  expect(`${stdout}\n${stderr}`).not.toMatch(/^\s+at .+:\d+:\d+\)?$|This is a bug/m);
+  return events[0].message;
+}
+
+function withJson([command = '', ...rest]: string[]): string[] {
+  return [command, '--json', ...rest];
+}
+
+function write(name: string, content: string): string {
+  writeFileSync(join(directory, name), content);
+  return join(directory, name);
+}
+
+describe('a kubeconfig', () => {
+  it('that is not there', () => {
+    const file = join(directory, 'nowhere');
+    refuses(['up', '--kubeconfig', file], {
+      code: 'kubeconfig.missing',
+      message: file,
+      hint: '--kubeconfig',
+    });
+  });
+
+  it('that is no YAML', () => {
+    const file = write('broken', 'clusters: [\n  - x: {');
+    const hint = `kubectl --kubeconfig ${file} config view`;
+    refuses(['up', '--kubeconfig', file], { code: 'kubeconfig.invalid', message: file, hint });
+  });
+
+  it('without a current context', () => {
+    const file = write('empty', 'apiVersion: v1\nkind: Config\n');
+    const message = /no current context/;
+    refuses(['down', '--kubeconfig', file], { code: 'kubeconfig.invalid', message, hint: '--context' });
+  });
+
+  it('without the context that was asked for', () => {
+    const context = { name: 'shop', context: { cluster: 'shop', user: 'dev' } };
+    const file = write('config', JSON.stringify({ 'current-context': 'shop', contexts: [context] }));
+    const message = `Context nope is not in the kubeconfig ${file}. It has: shop.`;
+    const args = ['up', '--kubeconfig', file, '--context', 'nope'];
+    refuses(args, { code: 'context.unknown', message, hint: 'get-contexts' });
+  });
+});
+
+it('a devloop.yaml, with all its problems at once', () => {
+  write('devloop.yaml', 'contxt: a\nport: eighty\ncontroller:\n  runn: x\n  build: 3\nservice: {a: b}\n');
+  const message = refuses(['up'], {
+    code: 'config.invalid',
+    message: 'devloop.yaml has 5 problems',
+    hint: 'All settings are described in',
+  });
+  const places = [...message.matchAll(/^ {2}(\d+:\d+) {2}/gm)].map((match) => match[1]);
+  expect(places).toEqual(['1:1', '2:7', '4:3', '5:10', '6:10']);
+});
+
+it.each([
+  [['up', '--port', '99999'], /99999.*1 to 65535/, 'devloop up --help'],
+  [['up', '--adress', '1.2.3.4'], /--adress/, '--address'],
+  [['up', '--address', 'localhost'], /IP address/, 'devloop up --help'],
+  [['up', '-n', 'No_Such'], /namespace/, 'devloop up --help'],
+  [['upp'], /'upp'/, 'up'],
+  [['up', 'extra'], /extra/, 'devloop up --help'],
+  [['up', '--quiet', '--verbose'], /cannot be used with/, 'devloop up --help'],
+  [['down', '--', 'x'], /Only `up`/, 'devloop up --'],
+  [['up', '--no-controller', '--', 'x'], /--no-controller/, '--no-controller'],
+  [['up', '--'], /no command/, 'devloop up --help'],
+])('%j', (args, message, hint) => {
+  refuses(args, { code: 'usage.invalid', message, hint });
+});
