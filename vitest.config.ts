@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { machines } from './test/machine/pool.ts';
-import { slowest } from './test/slowest.ts';
+import { slowest } from './test/reporters/slowest.ts';
 
 const reportFile = process.env.DEVLOOP_TEST_REPORT;
 

@@ -1,4 +1,4 @@
-// `npm run demo`, `npm test` and `npm run bench` come here, in a fresh clone too: so this runs on Node 20 and without
+// `npm run demo`, `npm test`, `npm run soak` and `npm run bench` come here, in a fresh clone too: so this runs on Node 20 and without
 // node_modules, and first makes what is missing. Everything else runs on the Node that package-lock.json names.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -26,6 +26,7 @@ const child = {
 const kinds = {
   test,
   demo: () => node('demo', 'scripts/demo.ts'),
+  soak: () => vitest('soak', '--config', 'vitest.soak.config.ts'),
   bench: () => node('bench', 'test/bench/bench.ts'),
 };
 
@@ -71,14 +72,17 @@ async function build() {
 
 /** With arguments only vitest, for the quick look at one file; without, every check, and the first failure is the answer. */
 async function test() {
-  const vitest = () => node('tests', 'node_modules/vitest/vitest.mjs', 'run');
-  if (args.length > 0) return await vitest();
+  if (args.length > 0) return await vitest('tests');
   const codes = [await node('types', 'node_modules/typescript/bin/tsc', '--noEmit')];
   codes.push(
     await node('lint', 'node_modules/@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.'),
   );
-  codes.push(await vitest());
+  codes.push(await vitest('tests'));
   return codes.find((code) => code !== 0) ?? 0;
+}
+
+function vitest(title, ...options) {
+  return node(title, 'node_modules/vitest/vitest.mjs', 'run', ...options);
 }
 
 function node(title, script, ...rest) {

@@ -45,6 +45,8 @@ export interface TestCluster extends AsyncDisposable {
   readonly enter: readonly string[];
   /** Logs are below logs/. Gone with the cluster. */
   readonly dir: string;
+  /** What an API path holds, for the administrator. */
+  read(path: string): Promise<unknown>;
   /** Returns stdout; rejects with stderr. */
   kubectl(args: string[], options?: { input?: string; kubeconfig?: string }): Promise<string>;
   /** Makes an image whose entrypoint is the static binary, as /<its name>, and gives it to the node. */
@@ -107,10 +109,10 @@ async function startIn(
   await recordBox(dir, box.process, detached);
   await connectBox(slot, net, box);
   const kubeconfig = join(dir, 'pki/admin.kubeconfig');
-  using api = await openApi(kubeconfig);
+  const api = await openApi(kubeconfig);
   const signal = AbortSignal.any([box.ended, AbortSignal.timeout(startSeconds * 1000)]);
   await awaitMilestones(milestones({ certManager, pods }), api.get, signal);
-  return handle(slot, net, box, binaries, { name, kubeconfig });
+  return handle(slot, net, box, binaries, { name, kubeconfig, read: api.read });
 }
 
 function handle(
@@ -118,7 +120,7 @@ function handle(
   { nodes, hosts }: Network,
   box: Box,
   binaries: ClusterBinaries,
-  own: { name: string; kubeconfig: string },
+  own: Pick<TestCluster, 'name' | 'kubeconfig' | 'read'>,
 ): TestCluster {
   let released: Promise<void> | undefined;
   const importImage = async (archive: string): Promise<void> => {

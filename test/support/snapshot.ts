@@ -5,40 +5,58 @@ type Json = Record<string, unknown>;
 /** Fields that Kubernetes itself moves on whenever anybody writes. */
 const VOLATILE = new Set(['resourceVersion', 'generation', 'managedFields', 'creationTimestamp', 'uid']);
 
+/** Where the API server lists each kind. */
+const GROUPS: Record<string, string> = {
+  Service: 'api/v1',
+  Endpoints: 'api/v1',
+  Pod: 'api/v1',
+  ConfigMap: 'api/v1',
+  Secret: 'api/v1',
+  Deployment: 'apis/apps/v1',
+  ReplicaSet: 'apis/apps/v1',
+  EndpointSlice: 'apis/discovery.k8s.io/v1',
+  Lease: 'apis/coordination.k8s.io/v1',
+  ValidatingWebhookConfiguration: 'apis/admissionregistration.k8s.io/v1',
+  MutatingWebhookConfiguration: 'apis/admissionregistration.k8s.io/v1',
+};
+const MARKED = ['Service', 'Deployment', 'Endpoints', 'EndpointSlice', 'Lease', 'Pod', 'ConfigMap', 'Secret'];
+
 /**
  * Everything that a take-over may touch in a namespace, in a form that can be compared: Service, Deployment and webhook
  * configurations field for field but for the volatile ones; of slices and Endpoints, which controllers make again, the addresses,
  * ports and managers.
  */
 export async function snapshot(cluster: TestCluster, namespace: string): Promise<Json> {
-  const get = async (kinds: string[], ...args: string[]): Promise<Json[]> =>
-    JSON.parse(await cluster.kubectl(['get', kinds.join(), ...args, '-o', 'json'])).items;
-  // Few calls: each is a process that takes as long to start as the tool under test.
-  const [own, configurations, all] = await Promise.all([
-    get(['services', 'deployments', 'replicasets', 'endpointslices', 'endpoints', 'leases'], '-n', namespace),
-    get(['validatingwebhookconfigurations', 'mutatingwebhookconfigurations']),
-    get(
-      ['services', 'deployments', 'endpoints', 'endpointslices', 'leases', 'pods', 'configmaps', 'secrets'],
-      '-A',
-      '-l',
-      'devloop.dev/session',
-    ),
-  ]);
-  const of = (kind: string): Json[] => own.filter((one) => one.kind === kind);
+  const list = async (kind: string, within = '', query = ''): Promise<Json[]> => {
+    const plural = kind === 'Endpoints' ? 'endpoints' : `${kind.toLowerCase()}s`;
+    const { items } = (await cluster.read(`/${GROUPS[kind]}${within}/${plural}${query}`)) as {
+      items: Json[];
+    };
+    return items.sort(byName).map((one) => ({ ...one, kind }));
+  };
+  const own = (kind: string) => list(kind, `/namespaces/${namespace}`);
+  const marked = MARKED.map((kind) => list(kind, '', '?labelSelector=devloop.dev/session'));
+  const [services, deployments, replicaSets, slices, endpoints, leases] = await Promise.all(
+    ['Service', 'Deployment', 'ReplicaSet', 'EndpointSlice', 'Endpoints', 'Lease'].map(own),
+  );
+  const configurations = await Promise.all(
+    ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration'].map((kind) => list(kind)),
+  );
   return {
-    services: of('Service').map(steady),
-    deployments: of('Deployment').map((one) => steady({ ...one, status: undefined })),
+    services: services!.map(steady),
+    deployments: deployments!.map((one) => steady({ ...one, status: undefined })),
     // The Deployment's controller copies annotations here.
-    replicaSets: of('ReplicaSet').map((one) => steady({ ...one, status: undefined })),
-    configurations: configurations.map(steady),
-    slices: of('EndpointSlice').map(sliceFacts).sort(byText),
-    endpoints: of('Endpoints').map(endpointFacts).sort(byText),
-    leases: of('Lease')
-      .map((one) => (one.metadata as Json).name)
-      .filter((name) => String(name).startsWith('devloop')),
-    marked: all.map((one) => `${one.kind} ${(one.metadata as Json).name}`),
+    replicaSets: replicaSets!.map((one) => steady({ ...one, status: undefined })),
+    configurations: configurations.flat().map(steady),
+    slices: slices!.map(sliceFacts).sort(byText),
+    endpoints: endpoints!.map(endpointFacts).sort(byText),
+    leases: leases!.map(nameOf).filter((name) => name.startsWith('devloop')),
+    marked: (await Promise.all(marked)).flat().map((one) => `${one.kind} ${nameOf(one)}`),
   };
 }
+
+const nameOf = (object: Json): string => (object.metadata as { name: string }).name;
+const byName = (a: Json, b: Json): number => nameOf(a).localeCompare(nameOf(b));
 
 function steady(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(steady);

@@ -1,0 +1,46 @@
+import { type RunnerTestCase, TestRunner } from 'vitest';
+
+/** What `npm run soak` prints of a test. */
+export interface Repetitions {
+  what: string;
+  count: number;
+  seconds: number;
+}
+
+declare module 'vitest' {
+  interface TaskMeta {
+    repetitions?: Repetitions[];
+  }
+}
+
+const HANG_MS = 60_000;
+
+/** Whether this is `npm run soak`. */
+export const SOAK = process.env.DEVLOOP_SOAK === '1';
+
+/**
+ * Does something again and again: `soak` times in `npm run soak`, and in `npm test` once, or `quick` times where one is not
+ * enough. Names the repetition that fails, or hangs.
+ */
+export async function repeat(
+  what: string,
+  { soak, quick = 1 }: { soak: number; quick?: number },
+  once: (index: number) => Promise<void>,
+): Promise<void> {
+  const count = SOAK ? soak : quick;
+  const started = performance.now();
+  for (let index = 0; index < count; index++) {
+    await within(HANG_MS, once(index)).catch((cause: Error) => {
+      throw new Error(`${what}, ${index + 1} of ${count}: ${cause.message}`, { cause });
+    });
+  }
+  const { meta } = TestRunner.getCurrentTest<RunnerTestCase>();
+  const seconds = (performance.now() - started) / 1000;
+  meta.repetitions = [...(meta.repetitions ?? []), { what, count, seconds }];
+}
+
+async function within(limitMs: number, work: Promise<void>): Promise<void> {
+  const hung = Promise.withResolvers<never>();
+  const timer = setTimeout(() => hung.reject(new Error(`HUNG for ${limitMs / 1000} s`)), limitMs);
+  await Promise.race([work, hung.promise]).finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,17 @@
+import { defineConfig } from 'vitest/config';
+import { machines } from './test/machine/pool.ts';
+import { counts } from './test/reporters/counts.ts';
+
+/** `npm run soak`: the files that repeat things, with their full counts. */
+export default defineConfig({
+  test: {
+    include: ['test/**/*.soak.test.ts'],
+    env: { DEVLOOP_SOAK: '1' },
+    globalSetup: ['test/machine/setup.ts'],
+    pool: machines,
+    maxWorkers: 2,
+    testTimeout: 3_600_000,
+    hookTimeout: 240_000,
+    reporters: ['default', counts],
+  },
+});
