@@ -56,7 +56,7 @@ describe('kill -9', () => {
     await deploySample(cluster);
     checkout = await checkoutSample();
     before = await snapshot(cluster, NAMESPACE);
-  }, 1_800_000);
+  });
 
   afterAll(async () => {
     await checkout?.[Symbol.asyncDispose]();

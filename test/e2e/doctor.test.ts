@@ -52,7 +52,7 @@ beforeAll(async () => {
       'cert-manager.io/inject-ca-from-',
     ]);
   }
-}, 1_800_000);
+});
 
 afterAll(async () => {
   await rm(scratch, { recursive: true, force: true });

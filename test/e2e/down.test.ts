@@ -24,7 +24,7 @@ let api: ClusterApi;
 beforeAll(async () => {
   cluster = await startCluster({ pods: false, certManager: false, log: (line) => console.error(line) });
   api = await connect(await loadKubeconfig({ kubeconfig: cluster.kubeconfig }, {}, '/'));
-}, 1_800_000);
+});
 
 afterAll(async () => {
   await api?.[Symbol.asyncDispose]();

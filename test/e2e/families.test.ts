@@ -143,7 +143,7 @@ describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
     beforeAll(async () => {
       box = await startBox({ ...mode, families: 'dual' });
       [ipv4, ipv6] = box.cluster.hostIps as [string, string];
-    }, 1_800_000);
+    });
 
     afterAll(() => box?.[Symbol.asyncDispose]());
 
@@ -205,4 +205,4 @@ it('a cluster with IPv6 alone', async () => {
   await using box = await startBox({ families: 'ipv6' });
   await remakeServices(box.cluster, ['IPv6']);
   await expectServed(box, 'IPv6', box.cluster.hostIp);
-}, 1_800_000);
+});

@@ -77,7 +77,7 @@ beforeAll(async () => {
   checkout = await checkoutSample();
   await takeUpHabits();
   await deploySample(cluster, checkout.directory);
-}, 1_800_000);
+});
 
 afterAll(async () => {
   await checkout?.[Symbol.asyncDispose]();

@@ -18,7 +18,7 @@ let cluster: TestCluster;
 beforeAll(async () => {
   sample = await startRoutedSample(['GatewayPorts yes']);
   cluster = sample.cluster;
-}, 1_800_000);
+});
 
 afterAll(() => sample?.[Symbol.asyncDispose]());
 

@@ -66,7 +66,7 @@ describe('devloop refuses', () => {
     own.push(sample);
     checkout = sample.directory;
     scratch = await mkdtemp(join(tmpdir(), 'devloop-refusals-'));
-  }, 1_800_000);
+  });
 
   afterAll(async () => {
     await rm(scratch, { recursive: true, force: true });

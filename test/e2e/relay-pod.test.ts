@@ -48,7 +48,7 @@ beforeAll(async () => {
   };
   await cluster.kubectl(['create', '-f', '-'], { input: JSON.stringify(namespace) });
   await loadRelayImage(cluster);
-}, 1_800_000);
+});
 
 afterAll(async () => {
   await api?.[Symbol.asyncDispose]();
@@ -230,9 +230,10 @@ describe('a port-forward', () => {
   });
 
   it('ends when the Pod is deleted', async () => {
-    const stream = await dial(CONTROL);
+    const { pod } = await start(spec('deleted'));
+    const stream = await portForward(api, { namespace: STRICT, pod, port: CONTROL }, signal);
     expect(await echoed(stream, 1000)).toBe(true);
-    await api.remove({ kind: 'Pod', namespace: STRICT, name: relay.pod });
+    await api.remove({ kind: 'Pod', namespace: STRICT, name: pod });
     await stream.toArray();
     expect(stream.destroyed).toBe(true);
   });

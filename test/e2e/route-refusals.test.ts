@@ -33,7 +33,7 @@ describe('a route that cannot be taken is one clear error, and leaves the cluste
   beforeAll(async () => {
     sample = await startRoutedSample(['GatewayPorts yes']);
     ({ cluster, sshd, checkout, before } = sample);
-  }, 1_800_000);
+  });
 
   afterAll(() => sample?.[Symbol.asyncDispose]());
 

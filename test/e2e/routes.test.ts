@@ -38,7 +38,7 @@ describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
     beforeAll(async () => {
       sample = await startRoutedSample(['GatewayPorts clientspecified'], mode);
       ({ cluster, sshd, checkout, before } = sample);
-    }, 1_800_000);
+    });
 
     afterAll(() => sample?.[Symbol.asyncDispose]());
 

@@ -31,7 +31,7 @@ describe('an operator in another language, with several Services, ports and a co
     cluster = await startCluster({ certManager: false, log: (line) => console.error(line) });
     await deployHooks(cluster);
     before = await snapshot(cluster, HOOK_NAMESPACE);
-  }, 1_800_000);
+  });
 
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), 'devloop-variant-'));
