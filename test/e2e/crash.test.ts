@@ -11,6 +11,15 @@ import { isRunning } from '../support/is-running.ts';
 import { checkoutSample, deploySample, NAMESPACE, rolledOut } from '../support/sample-operator.ts';
 import { snapshot } from '../support/snapshot.ts';
 
+/** Nothing is built, which is quicker: what the controller is does not matter to most of these tests. */
+const SERVER = [
+  '--',
+  process.execPath,
+  join(import.meta.dirname, '../fixtures/e2e/hook-server.mjs'),
+  'local',
+  '9443',
+];
+
 type Moment = [name: string, is: (event: DevloopEvent) => boolean];
 
 const change = (action: string, kind: string): Moment => [
@@ -64,9 +73,10 @@ describe('kill -9', () => {
   });
 
   /** Starts `up` and kills it at the moment when it says that something was done. */
-  async function killUpAt([, is]: Moment): Promise<void> {
-    await using up = startDevloop(['up'], { cwd: checkout.directory, env: env() });
-    await up.waitForAny(is, 300_000);
+  async function killUpAt([name, is]: Moment): Promise<void> {
+    const command = name === 'build.started' ? [] : SERVER;
+    await using up = startDevloop(['up', ...command], { cwd: checkout.directory, env: env() });
+    await up.waitForAny(is);
     up.signal('SIGKILL');
     await up.exited;
   }
@@ -112,11 +122,11 @@ describe('kill -9', () => {
 
   it('of the way to the API server leaves what Ctrl-C cannot put back, and says how to', async () => {
     await using way = await freezer(cluster.kubeconfig);
-    await using up = startDevloop(['up'], {
+    await using up = startDevloop(['up', ...SERVER], {
       cwd: checkout.directory,
       env: { ...env(), KUBECONFIG: way.kubeconfig },
     });
-    await up.waitFor('session.ready', undefined, 300_000);
+    await up.waitFor('session.ready');
     await way[Symbol.asyncDispose]();
     up.signal('SIGINT');
     expect(await up.exited, up.log()).toBe(3);
@@ -153,7 +163,7 @@ describe('kill -9', () => {
   });
 
   it('on another machine is noticed when its Lease stands still', async () => {
-    await using up = startDevloop(['up'], {
+    await using up = startDevloop(['up', ...SERVER], {
       cwd: checkout.directory,
       env: env(),
       through: ['unshare', '--uts', 'sh', '-c', 'hostname elsewhere && exec "$@"', 'sh'],
