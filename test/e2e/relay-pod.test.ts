@@ -230,7 +230,7 @@ describe('a port-forward', () => {
   });
 
   it('ends when the Pod is deleted', async () => {
-    const { pod } = await start(spec('deleted'));
+    const { pod } = await start('deleted', spec());
     const stream = await portForward(api, { namespace: STRICT, pod, port: CONTROL }, signal);
     expect(await echoed(stream, 1000)).toBe(true);
     await api.remove({ kind: 'Pod', namespace: STRICT, name: pod });

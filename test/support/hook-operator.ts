@@ -1,12 +1,18 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect } from 'vitest';
 import { selfSignedPair } from '../../src/certificates/self-signed.ts';
+import { RELAY_IMAGE } from '../../src/cluster/relay/manifest.ts';
 import type { TestCluster } from '../cluster/cluster.ts';
 import { eventually } from './eventually.ts';
+import { loadRelayImage } from './relay-image.ts';
 import { snapshot } from './snapshot.ts';
 
 /** A second kind of operator: two webhook Services on two ports, one of them shared with CRD conversion, certificates by hand. */
 export const HOOK_NAMESPACE = 'hooks';
 export const FIRST = `first.${HOOK_NAMESPACE}.svc`;
+/** Runs on the relay's image, which has Node in it. */
+const PROGRAM = join(import.meta.dirname, '../fixtures/e2e/hooks-pod.mjs');
 export const SECOND = `second.${HOOK_NAMESPACE}.svc`;
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
@@ -29,10 +35,13 @@ export async function putSecret(cluster: TestCluster, name: string, serverName: 
 }
 
 export async function deployHooks(cluster: TestCluster): Promise<void> {
+  await loadRelayImage(cluster);
   await cluster.kubectl(['create', 'namespace', HOOK_NAMESPACE]);
   const first = base64(await putSecret(cluster, 'first-cert', FIRST));
   const second = base64(await putSecret(cluster, 'second-cert', SECOND));
-  await cluster.kubectl(['apply', '--server-side', '-f', '-'], { input: manifests(first, second) });
+  await cluster.kubectl(['apply', '--server-side', '-f', '-'], {
+    input: manifests(first, second, await readFile(PROGRAM, 'utf8')),
+  });
   await hooksAtRest(cluster);
   await cluster.kubectl([
     'wait',
@@ -63,7 +72,7 @@ export async function hooksAtRest(cluster: TestCluster): Promise<void> {
   });
 }
 
-function manifests(first: string, second: string): string {
+function manifests(first: string, second: string, program: string): string {
   return `
 apiVersion: apps/v1
 kind: Deployment
@@ -77,7 +86,8 @@ spec:
       dnsPolicy: Default
       containers:
       - name: main
-        image: devloop.test/pause:1
+        image: ${RELAY_IMAGE}
+        command: [node, --input-type=module, --eval, ${JSON.stringify(program)}]
         ports: [{name: admission, containerPort: 9444}, {name: other, containerPort: 9445}]
         env:
         - {name: GREETING, value: hello}
