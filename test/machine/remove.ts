@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { cgroupsOf, removeCgroup } from '../cluster/cgroups.ts';
 
-/** A machine's directory is called this, the pid of the run, a hyphen, and random letters. */
-export const PREFIX = 'devloop-test-';
+/** A machine's directory is called this, the pid of the run, a hyphen, and random letters. Short, as paths of sockets have to be. */
+export const PREFIX = 'dlt-';
 
 export async function removeMachine(directory: string): Promise<void> {
   for (const cgroup of await cgroupsOf(basename(directory))) await removeCgroup(cgroup);
