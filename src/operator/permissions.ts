@@ -12,13 +12,13 @@ export function discoveryPermissions(namespace: string): Permission[] {
     }),
     ...permissionsOn('APIService', 'list', {
       why: 'warn about APIs that the paused manager serves',
-      without: 'there is no such warning',
+      without: 'devloop does not warn about APIs that the paused manager serves',
     }),
     ...permissionsOn('Secret', 'get', { namespace, why: 'read the certificate' }),
     ...permissionsOn('Secret', 'list', {
       namespace,
       why: 'find the certificate',
-      without: 'it is found only where the Deployment mounts its Secret',
+      without: 'the certificate is found only where the Deployment mounts its Secret',
     }),
     ...permissionsOn('ConfigMap', 'get', {
       namespace,

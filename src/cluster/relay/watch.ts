@@ -44,7 +44,7 @@ export function relayPermissions(namespace: string): Permission[] {
     ...permissionsOn('NetworkPolicy', 'list', {
       namespace,
       why: 'warn about policies that block the relay',
-      without: 'there are no warnings about NetworkPolicies',
+      without: 'devloop does not warn about policies that block the relay',
     }),
   ];
 }

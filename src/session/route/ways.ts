@@ -81,7 +81,7 @@ export function commonPermissions(
   namespace: string,
   parts: { webhooks: boolean; deployment: boolean },
 ): Permission[] {
-  const webhooks = [discoveryPermissions, probeServicePermissions, probePermissions, servicePermissions];
+  const webhooks = [servicePermissions, probeServicePermissions, probePermissions, discoveryPermissions];
   return [
     ...(parts.webhooks ? webhooks.flatMap((of) => of(namespace)) : []),
     ...(parts.deployment ? pausePermissions(namespace) : []),
