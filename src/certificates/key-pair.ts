@@ -38,8 +38,9 @@ export function keyPairFromSecret(
   const certificate = texts.get(certificateName);
   const key = texts.get(keyName);
   if (certificate !== undefined && key !== undefined) {
-    checkPair(object, certificateName, certificate, keyName, key);
-    return { certificate, key };
+    const pair = { certificate, key };
+    checkPair(object, pair, { certificate: certificateName, key: keyName });
+    return pair;
   }
   const found = names.certificate === undefined && names.key === undefined ? findPair(texts) : undefined;
   if (found === undefined) {
@@ -56,26 +57,20 @@ function decode(data: Record<string, string>): Map<string, string> {
   return new Map(texts.filter(([, text]) => text.trim() !== ''));
 }
 
-function checkPair(
-  object: string,
-  certificateName: string,
-  certificate: string,
-  keyName: string,
-  key: string,
-) {
-  const chain = parse(object, certificateName, () => readCertificates(certificate));
-  if (chain[0] === undefined) throw invalid(object, `has no PEM certificate in ${certificateName}`);
+function checkPair(object: string, { certificate, key }: KeyPair, names: Required<KeyNames>): void {
+  const chain = parse(object, names.certificate, () => readCertificates(certificate));
+  if (chain[0] === undefined) throw invalid(object, `has no PEM certificate in ${names.certificate}`);
   const block = privateKeyBlock(key);
-  if (block === undefined) throw invalid(object, `has no PEM private key in ${keyName}`);
-  const privateKey = parse(object, keyName, () => readPrivateKey(block));
+  if (block === undefined) throw invalid(object, `has no PEM private key in ${names.key}`);
+  const privateKey = parse(object, names.key, () => readPrivateKey(block));
   if (chain[0].checkPrivateKey(privateKey)) return;
   // Go takes the first certificate for the server's own, so the operator cannot serve with this order either.
   const place = chain.findIndex((one) => one.checkPrivateKey(privateKey)) + 1;
   throw invalid(
     object,
     place > 0
-      ? `has its certificates in the wrong order: ${keyName} matches certificate ${place} of ${certificateName}, but it must match the first`
-      : `has a ${keyName} that does not match its ${certificateName}`,
+      ? `has its certificates in the wrong order: ${names.key} matches certificate ${place} of ${names.certificate}, but it must match the first`
+      : `has a ${names.key} that does not match its ${names.certificate}`,
   );
 }
 

@@ -17,8 +17,8 @@ export const READERS: Record<FieldKind, Read> = {
       : readText(node, path, complain, 'text, or a list of texts'),
   route: readRoute,
   address: (node, path, complain) =>
-    readForm(node, path, complain, 'an IP address', (text) => isIP(text) > 0),
-  image: (node, path, complain) => readForm(node, path, complain, 'an image', isImage),
+    readForm(node, path, complain, { expected: 'an IP address', fits: (text) => isIP(text) > 0 }),
+  image: (node, path, complain) => readForm(node, path, complain, { expected: 'an image', fits: isImage }),
   port: (node, path, complain) => readNumber(node, path, complain, 65_535),
   seconds: (node, path, complain) => readNumber(node, path, complain, 3600),
   command: readCommand,
@@ -64,8 +64,7 @@ function readForm(
   node: unknown,
   path: string,
   complain: Complain,
-  expected: string,
-  fits: (text: string) => boolean,
+  { expected, fits }: { expected: string; fits: (text: string) => boolean },
 ): string | undefined {
   const text = readText(node, path, complain, expected);
   if (text === undefined || fits(text)) return text;

@@ -111,7 +111,7 @@ controller:
     ['controller: { run: [] }', '1:20 `controller.run`: expected a command, got an empty list'],
     ['controller: { watch: a }', '1:22 `controller.watch`: expected a list of texts, got the text `a`'],
     ['controller: { env: [A=1] }', '1:20 `controller.env`: expected variables (`NAME: value`), got a list'],
-    ['controller: { env: { "A=B": x } }', '1:22 `controller.env`: this cannot be the name of a variable'],
+    ['controller: { env: { "A=B": x } }', '1:22 `controller.env`: this is not a valid variable name'],
     ['controller: { port: 1 }', '1:15 unknown key `controller.port`; did you mean `port`?'],
     ['zzzzzz: 1', /^1:1 unknown key `zzzzzz`; expected one of context, namespace, /],
     ['__proto__: 1', /^1:1 unknown key `__proto__`; expected one of /],
