@@ -154,7 +154,7 @@ describe('devloop refuses', () => {
       await refuses(['status', '--kubeconfig', file], {
         code: 'cluster.unreachable',
         message,
-        hint: 'Is the cluster up',
+        hint: 'Is the cluster running',
       });
     });
 
@@ -165,7 +165,7 @@ describe('devloop refuses', () => {
       });
       await refuses(['up', '--kubeconfig', file], {
         code: 'cluster.unreachable',
-        message: /shows a certificate that is not trusted: [^;]*$/,
+        message: /certificate that is not trusted: [^;]*$/,
         hint: 'the kubeconfig trusts',
       });
     });

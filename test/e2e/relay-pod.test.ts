@@ -284,14 +284,14 @@ describe('the relay Pod', () => {
       name: 'its program fails',
       session: 'crash',
       of: { fail: true },
-      says: /its program ended with code 3; its last lines:\n {2}first line\n {2}the relay cannot work like this/,
+      says: /its program exited with code 3; its last lines:\n {2}first line\n {2}the relay cannot work like this/,
       hint: /kubectl -n strict describe pod devloop-relay-crash-/,
     },
     {
-      name: 'no node takes it',
+      name: 'no node can run it',
       session: 'no-node-fits',
       of: { placement: { nodeSelector: { 'kubernetes.io/os': 'plan9' } } },
-      says: /no node takes it: 0\/1 nodes are available: 1 node\(s\) didn't match/,
+      says: /no node can run it: 0\/1 nodes are available: 1 node\(s\) didn't match/,
       hint: /adds a node/,
     },
   ])('says so when $name, and leaves nothing', async ({ session, of, says, hint }) => {

@@ -129,8 +129,8 @@ export function fakeCluster(
       }),
     call: (method, path, body) =>
       around('call', `${method} ${path}`, () => answerCall(method, path, body) as never),
-    upgrade: (path) => Promise.reject(refusal(501, 'NotImplemented', `no WebSocket for ${path}`)),
-    tunnel: (path) => Promise.reject(refusal(501, 'NotImplemented', `no tunnel for ${path}`)),
+    openWebSocket: (path) => Promise.reject(refusal(501, 'NotImplemented', `no WebSocket for ${path}`)),
+    switchProtocol: (path) => Promise.reject(refusal(501, 'NotImplemented', `no connection for ${path}`)),
     async [Symbol.asyncDispose]() {},
   };
   const at = (kind: Kind, name: string, namespace?: string): ObjectRef => ({

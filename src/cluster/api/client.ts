@@ -8,7 +8,7 @@ import { type CallOptions, createTransport } from './transport.ts';
 
 export type PatchType = 'json' | 'merge';
 
-/** One cluster over one keep-alive pool. Methods reject with ApiError (the server's refusal) or DevloopError (no answer). */
+/** One cluster, over one pool of connections. Methods reject with ApiError (the server refused) or DevloopError (it did not answer). */
 export interface ClusterApi extends AsyncDisposable {
   readonly context: string;
   readonly server: string;
@@ -24,7 +24,7 @@ export interface ClusterApi extends AsyncDisposable {
     patch: unknown,
     options?: CallOptions,
   ): Promise<T>;
-  /** Resolves to false when the object is not there (any more), or is another one than `uid` names. */
+  /** Resolves to false when there is no such object, or only one with another uid. */
   remove(ref: ObjectRef, uid?: string): Promise<boolean>;
   /** Any other call. */
   call<T>(
@@ -34,16 +34,16 @@ export interface ClusterApi extends AsyncDisposable {
     options?: CallOptions & { contentType?: string },
   ): Promise<T>;
   /** A GET that becomes a WebSocket with that subprotocol, paused until `resume()`. */
-  upgrade(path: string, protocol: string, options?: CallOptions): Promise<WebSocket>;
-  /** A GET that becomes a connection for that protocol of our own. */
-  tunnel(path: string, protocol: string, signal: AbortSignal): Promise<Duplex>;
+  openWebSocket(path: string, protocol: string, options?: CallOptions): Promise<WebSocket>;
+  /** A GET that becomes a raw connection for that protocol of ours. */
+  switchProtocol(path: string, protocol: string, signal: AbortSignal): Promise<Duplex>;
 }
 
 const PATCH_TYPES = { json: 'application/json-patch+json', merge: 'application/merge-patch+json' } as const;
 
 /**
- * The generated client opens a TLS connection per call; this one keeps them. kubeconfig and all its ways to authenticate
- * (client certificates, tokens, exec plugins, OIDC, proxies) stay the library's.
+ * The generated client of the library opens a TLS connection for each call; this one keeps them open. The library still reads the
+ * kubeconfig and authenticates (client certificates, tokens, exec plugins, OIDC, proxies).
  */
 export async function connect(selected: Selected): Promise<ClusterApi> {
   const transport = await createTransport(selected);
@@ -55,8 +55,8 @@ export async function connect(selected: Selected): Promise<ClusterApi> {
     namespace: selected.namespace,
     kubeconfigFiles: selected.files,
     call,
-    upgrade: (path, protocol, options = {}) => transport.upgrade(path, protocol, options),
-    tunnel: (path, protocol, signal) => transport.tunnel(path, protocol, signal),
+    openWebSocket: (path, protocol, options = {}) => transport.openWebSocket(path, protocol, options),
+    switchProtocol: (path, protocol, signal) => transport.switchProtocol(path, protocol, signal),
     async get<T>(ref: ObjectRef, options: CallOptions = {}) {
       try {
         return await call<T>('GET', objectPath(ref), undefined, options);
@@ -80,7 +80,7 @@ export async function connect(selected: Selected): Promise<ClusterApi> {
         await call('DELETE', objectPath(ref), { apiVersion: 'v1', kind: 'DeleteOptions', ...body });
         return true;
       } catch (error) {
-        // 409: the name now belongs to another object, which is not ours to delete.
+        // 409: the name now belongs to another object.
         if (error instanceof ApiError && (error.status === 404 || error.status === 409)) return false;
         throw error;
       }

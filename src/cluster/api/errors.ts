@@ -8,7 +8,7 @@ interface StatusBody {
   reason?: string;
 }
 
-/** The API server's refusal of one call, classified by its status code and reason, never by its text. */
+/** The API server's refusal of one call. Its error code depends on the status alone. */
 export class ApiError extends DevloopError {
   readonly status: number;
   readonly reason: string;
@@ -32,7 +32,7 @@ export class ApiError extends DevloopError {
     );
   }
 
-  /** Somebody else wrote first, or the object came or went in between: look again and decide anew. */
+  /** Somebody else wrote first, or the object was created or deleted in between: read it again and decide anew. */
   get isConflict(): boolean {
     return this.status === 409;
   }
@@ -42,15 +42,18 @@ export class ApiError extends DevloopError {
   }
 }
 
-/** kube-apiserver's words for a webhook that fails closed and was not reached, or gave no answer. */
+/** kube-apiserver's words for a webhook with failurePolicy Fail that it could not reach, or that did not answer. */
 export const UNANSWERED_WEBHOOK = /failed calling webhook/;
 
 const LET_IT_PASS =
-  'A webhook that does not answer keeps the change out. See it with kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations; set its failurePolicy to Ignore for as long as it takes to run this command again.';
+  'A webhook that is not responding blocks this change. Find it with kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations, set its failurePolicy to Ignore, and run this command again.';
 
-/** What a user is told about a refusal that no caller expected. */
+/**
+ * The error for a refusal that no caller expected. No status tells a webhook that did not answer from other failures, so its hint
+ * depends on the text.
+ */
 export function rejected(error: ApiError, doing: string): DevloopError {
-  return new DevloopError(error.code, `${doing}: the API server refused it: ${error.message}`, {
+  return new DevloopError(error.code, `${doing} failed: the API server refused it: ${error.message}`, {
     ...(UNANSWERED_WEBHOOK.test(error.message) ? { hint: LET_IT_PASS } : {}),
     cause: error,
   });
@@ -62,14 +65,14 @@ export function connectionError(selected: Selected, error: unknown): DevloopErro
   const code = (error as NodeJS.ErrnoException).code ?? '';
   const cause = messageOf(error) || code;
   const server = `The API server of context ${selected.context} (${selected.server})`;
-  const compare = `Compare: kubectl --context ${selected.context} get --raw /version`;
+  const check = `Check: kubectl --context ${selected.context} get --raw /version`;
   if (TLS_CODES.test(code)) {
-    // Node adds advice for people who run Node.
-    const message = `${server} shows a certificate that is not trusted: ${cause.split(';')[0]}`;
-    const hint = `Its certificate is not the one that the kubeconfig trusts. ${compare}`;
+    // After the semicolon, Node gives advice to people who run Node.
+    const message = `${server} presented a certificate that is not trusted: ${cause.split(';')[0]}`;
+    const hint = `The kubeconfig does not trust that certificate. ${check}`;
     return new DevloopError('cluster.unreachable', message, { hint, cause: error });
   }
-  const hint = `Is the cluster up, and the VPN connected? ${compare}`;
+  const hint = `Is the cluster running, and the VPN connected? ${check}`;
   return new DevloopError('cluster.unreachable', `${server} does not answer: ${cause}`, {
     hint,
     cause: error,

@@ -34,7 +34,7 @@ export async function loadKubeconfig(
   if (!cluster?.server) {
     throw new DevloopError(
       'kubeconfig.invalid',
-      `Context ${context} names a cluster that the kubeconfig does not hold (${files.join(', ')}).`,
+      `Context ${context} names a cluster that is not in the kubeconfig (${files.join(', ')}).`,
       {
         hint: `kubectl config view --context ${context}`,
       },
@@ -43,8 +43,8 @@ export async function loadKubeconfig(
   if (!/^https?:\/\//.test(cluster.server) || !URL.canParse(cluster.server)) {
     throw new DevloopError(
       'kubeconfig.invalid',
-      `The server of context ${context} is no URL: ${cluster.server} (${files.join(', ')}).`,
-      { hint: 'It has to begin with https:// — kubectl config set-cluster <name> --server https://…' },
+      `The server of context ${context} is not a URL: ${cluster.server} (${files.join(', ')}).`,
+      { hint: 'It must start with https:// — kubectl config set-cluster <name> --server https://…' },
     );
   }
   const namespace = config.getContextObject(context)?.namespace ?? 'default';
@@ -65,7 +65,7 @@ function kubeconfigFiles(
   const found = files.filter((file) => existsSync(file));
   if (found.length === 0) {
     throw new DevloopError('kubeconfig.missing', `There is no kubeconfig at ${files.join(' or ')}.`, {
-      hint: 'Name one with --kubeconfig or the variable KUBECONFIG, or have your cluster tool write it (for example: kind export kubeconfig).',
+      hint: 'Name one with --kubeconfig or the variable KUBECONFIG, or let your cluster tool write it (for example: kind export kubeconfig).',
     });
   }
   return found;
@@ -76,14 +76,14 @@ async function merge(files: string[]): Promise<KubeConfig> {
   const parts = files.map((file) => {
     const part = new KubeConfig();
     try {
-      // Reading first tells a missing right from a broken file; loadFromFile resolves relative paths inside it.
+      // Reading it first tells a file that cannot be read from a broken one; loadFromFile resolves relative paths inside it.
       if (readFileSync(file, 'utf8').trim() === '') return part;
       part.loadFromFile(file);
     } catch (error) {
       throw new DevloopError(
         'kubeconfig.invalid',
         `The kubeconfig ${file} cannot be read: ${messageOf(error)}`,
-        { hint: `Compare: kubectl --kubeconfig ${file} config view`, cause: error },
+        { hint: `Check: kubectl --kubeconfig ${file} config view`, cause: error },
       );
     }
     return part;
@@ -106,7 +106,7 @@ function selectContext(config: KubeConfig, context: string, asked: boolean, file
     config.setCurrentContext(context);
     return;
   }
-  const list = known.length > 0 ? `It has: ${known.join(', ')}.` : 'It has no contexts at all.';
+  const list = known.length > 0 ? `Its contexts: ${known.join(', ')}.` : 'It has no contexts.';
   if (asked || context) {
     throw new DevloopError(
       'context.unknown',

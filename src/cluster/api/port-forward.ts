@@ -16,14 +16,14 @@ const PROTOCOL = 'v4.channel.k8s.io';
 const DATA = 0;
 const ERROR = 1;
 const OPEN_LIMIT_MS = 15_000;
-/** The kubelet takes frames of up to 32 MiB; smaller ones keep the memory flat. */
+/** The kubelet accepts frames of up to 32 MiB; smaller ones need less memory. */
 const FRAME_BYTES = 128 * 1024;
 const NORMAL_CLOSURE = new Set([1000, 1001, 1005]);
 
 /**
- * One TCP connection to a port of a Pod, through the API server and the kubelet. There is no half-close on the way: `end()`
- * closes both directions, and so does the other side's end, which is why nothing tells a server that closed from one that died.
- * The signal gives up on the opening only. Whether anything listens in the Pod shows after the opening, as an error of the stream.
+ * One TCP connection to a port of a Pod, through the API server and the kubelet. There is no half-close: `end()` closes both
+ * directions, and so does the other side, so a server that closed looks like one that died. The signal ends only the attempt to
+ * connect. If nothing listens in the Pod, the stream fails after it was opened.
  */
 export async function portForward(
   api: ClusterApi,
@@ -33,9 +33,9 @@ export async function portForward(
   const deadline = AbortSignal.timeout(OPEN_LIMIT_MS);
   const limit = AbortSignal.any([signal, deadline]);
   try {
-    const stream = forwarded(await upgrade(api, target, limit), target);
+    const stream = forwarded(await open(api, target, limit), target);
     await begun(stream, limit);
-    // Both may have come in one packet, before anybody else could listen.
+    // Its beginning and its end may have come in one packet.
     if (stream.destroyed) throw stream.errored ?? failed(target, 'it ended at once');
     return stream;
   } catch (error) {
@@ -45,10 +45,10 @@ export async function portForward(
   }
 }
 
-async function upgrade(api: ClusterApi, target: ForwardTarget, signal: AbortSignal): Promise<WebSocket> {
+async function open(api: ClusterApi, target: ForwardTarget, signal: AbortSignal): Promise<WebSocket> {
   const query = { ports: String(target.port) };
   try {
-    return await api.upgrade(`${objectPath(podOf(target))}/portforward`, PROTOCOL, { query, signal });
+    return await api.openWebSocket(`${objectPath(podOf(target))}/portforward`, PROTOCOL, { query, signal });
   } catch (error) {
     if (signal.aborted || !(error instanceof DevloopError)) throw error;
     if (error instanceof ApiError && error.isForbidden) throw forbidden(api, target, error);
@@ -77,27 +77,27 @@ function podOf({ namespace, pod }: ForwardTarget): ObjectRef {
   return { kind: 'Pod', namespace, name: pod };
 }
 
-/** Emitted by the stream when the kubelet has taken it up. */
+/** Emitted by the stream when the kubelet has accepted it. */
 const BEGUN = 'begun';
 
-/** Both channels begin with the number of the port. */
+/** Resolves when both channels have started, which each does with the number of the port. */
 function begun(stream: Duplex, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const retryOnConflict = (outcome: () => void) => () => {
+    const settle = (outcome: () => void) => () => {
       signal.removeEventListener('abort', abandon);
       stream.removeAllListeners(BEGUN).off('error', fail).off('close', close);
       outcome();
     };
-    // Stays: what breaks before the caller listens must not count as an error that nobody handles.
+    // Stays: an error before the caller listens must not count as unhandled.
     stream.on('error', () => {});
-    const abandon = retryOnConflict(() => {
+    const abandon = settle(() => {
       stream.destroy();
       reject(signal.reason);
     });
-    const fail = (error: Error): void => retryOnConflict(() => reject(error))();
-    const close = retryOnConflict(() => reject(new Error('closed before it had begun')));
+    const fail = (error: Error): void => settle(() => reject(error))();
+    const close = settle(() => reject(new Error('closed before it had started')));
     signal.addEventListener('abort', abandon);
-    stream.once(BEGUN, retryOnConflict(resolve)).on('error', fail).on('close', close);
+    stream.once(BEGUN, settle(resolve)).on('error', fail).on('close', close);
   });
 }
 
@@ -142,7 +142,7 @@ function forwarded(socket: WebSocket, target: ForwardTarget): Duplex {
 }
 
 function closing(code: number, reason: string): string {
-  return code === 1006 ? 'the connection broke off' : `closed with code ${code} ${reason}`.trim();
+  return code === 1006 ? 'the connection was lost' : `closed with code ${code} ${reason}`.trim();
 }
 
 function send(socket: WebSocket, bytes: Buffer, done: (error?: Error | null) => void): void {

@@ -1,5 +1,4 @@
-import type { ClientRequestArgs, request as httpRequest, IncomingMessage } from 'node:http';
-import type { request as httpsRequest } from 'node:https';
+import type { ClientRequest, ClientRequestArgs, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
@@ -11,21 +10,19 @@ export interface Refusal {
 }
 
 /**
- * Opens a WebSocket. It is handed over paused, so that nothing is lost before somebody listens: call `resume()`. Rejects with
- * Node's own errors where there is no answer at all, and with the signal's reason.
+ * Opens a WebSocket. It starts paused, so that nothing is lost before the caller listens: call `resume()`. Rejects with Node's own
+ * errors where there is no answer at all, and with the signal's reason.
  */
 export async function openWebSocket(
   url: URL,
   protocol: string,
-  options: ClientRequestArgs,
-  limitMs: number,
+  options: ClientRequestArgs & { handshakeTimeout: number },
   signal?: AbortSignal,
 ): Promise<WebSocket | Refusal> {
   const { WebSocket: Socket } = await import('ws');
   signal?.throwIfAborted();
-  // Of Go's servers, none knows the compression.
-  const settings = { ...options, perMessageDeflate: false, handshakeTimeout: limitMs };
-  const socket = new Socket(url, [protocol], settings);
+  // Servers written in Go do not support the compression.
+  const socket = new Socket(url, [protocol], { ...options, perMessageDeflate: false });
   const abandon = (): void => socket.terminate();
   signal?.addEventListener('abort', abandon, { once: true });
   try {
@@ -35,7 +32,7 @@ export async function openWebSocket(
         socket.off('error', reject);
         resolve(socket);
       });
-      // Stays after a refusal: giving up on the handshake is an error to the library.
+      // Stays after a refusal: to the library, ending the handshake is an error.
       socket.on('error', reject);
       socket.once('unexpected-response', (_request, response) => {
         textOf(response).then((text) => {
@@ -51,25 +48,25 @@ export async function openWebSocket(
   }
 }
 
+/** The options of a GET for `switchProtocol`. */
+export function upgradeTo(protocol: string, options: ClientRequestArgs): ClientRequestArgs {
+  return { ...options, headers: { ...options.headers, connection: 'Upgrade', upgrade: protocol } };
+}
+
 /**
- * A GET that becomes a connection for a protocol of our own, which the server has to name in its answer. Rejects as
- * `openWebSocket` does. What came along with the answer is there to be read.
+ * Sends a GET that becomes a connection for a protocol of ours, which the server has to name in its answer. Rejects as
+ * `openWebSocket` does. Bytes that came with the answer can be read from the connection.
  */
-export async function openTunnel(
-  send: typeof httpRequest | typeof httpsRequest,
-  url: URL,
+export async function switchProtocol(
+  request: ClientRequest,
   protocol: string,
-  options: ClientRequestArgs,
   signal: AbortSignal,
 ): Promise<Duplex | Refusal> {
-  signal.throwIfAborted();
-  const headers = { ...options.headers, connection: 'Upgrade', upgrade: protocol };
-  const request = send(url, { ...options, headers } as ClientRequestArgs);
   const abandon = (): void => void request.destroy();
   signal.addEventListener('abort', abandon, { once: true });
   try {
     return await new Promise<Duplex | Refusal>((resolve, reject) => {
-      // Stays: what breaks before somebody listens must not count as an error that nobody handles.
+      // Stays: an error before the caller listens must not count as unhandled.
       request.on('error', reject);
       request.once('upgrade', (response, stream: Socket, head) => {
         stream.on('error', () => {});

@@ -2,16 +2,16 @@ import type { IncomingMessage } from 'node:http';
 import { request as httpRequest } from 'node:http';
 import { Agent, type AgentOptions, request as httpsRequest, type RequestOptions } from 'node:https';
 import type { Duplex } from 'node:stream';
-import { setTimeout as pause } from 'node:timers/promises';
 import { createSecureContext } from 'node:tls';
 import type { WebSocket } from 'ws';
+import { sleep } from '../../async.ts';
 import { DevloopError } from '../../errors.ts';
 import { ApiError, connectionError, unauthorizedError } from './errors.ts';
 import type { Selected } from './kubeconfig.ts';
-import { openTunnel, openWebSocket, type Refusal } from './switch-protocol.ts';
+import { openWebSocket, type Refusal, switchProtocol, upgradeTo } from './switch-protocol.ts';
 
 export interface CallOptions {
-  /** Only for reads and waits: a write that was sent is never cut off, since nobody could tell whether it happened. */
+  /** Only for reads and waits. A write that was sent is never aborted, since nobody could tell whether it happened. */
   signal?: AbortSignal;
   query?: Record<string, string>;
   accept?: string;
@@ -19,7 +19,7 @@ export interface CallOptions {
 
 const CALL_TIMEOUT_MS = 30_000;
 
-/** Calls of one cluster, authenticated, over one pool of connections. */
+/** Authenticated calls to one cluster, over one pool of connections. */
 export interface Transport {
   call<T>(
     method: string,
@@ -27,9 +27,10 @@ export interface Transport {
     body: unknown,
     options: CallOptions & { contentType?: string },
   ): Promise<T>;
-  /** A GET that becomes a WebSocket over a connection of its own, handed over paused. Rejects as `call` does. */
-  upgrade(path: string, protocol: string, options: CallOptions): Promise<WebSocket>;
-  tunnel(path: string, protocol: string, signal: AbortSignal): Promise<Duplex>;
+  /** A GET that becomes a WebSocket over a connection of its own; it starts paused. Rejects as `call` does. */
+  openWebSocket(path: string, protocol: string, options: CallOptions): Promise<WebSocket>;
+  /** A GET that becomes a raw connection for that protocol. Rejects as `call` does. */
+  switchProtocol(path: string, protocol: string, signal: AbortSignal): Promise<Duplex>;
   close(): void;
 }
 
@@ -38,7 +39,7 @@ export async function createTransport(selected: Selected): Promise<Transport> {
   const send = base.protocol === 'http:' ? httpRequest : httpsRequest;
   let auth = await authenticate(selected);
   const agents: Agent[] = [];
-  /** An agent stands for one client certificate; an old one ends its calls, and is closed with the others. */
+  /** One agent for each client certificate. An old one finishes its calls, and is closed with the others. */
   const newAgent = (): Agent | undefined => {
     if (base.protocol === 'http:') return undefined;
     if (selected.config.getCurrentCluster()?.proxyUrl) return auth.agent;
@@ -52,7 +53,7 @@ export async function createTransport(selected: Selected): Promise<Transport> {
     for (const [key, value] of Object.entries(query)) url.searchParams.set(key, value);
     return url;
   };
-  /** Exec plugins and OIDC hand out short-lived tokens; the library makes a new one when the old one has run out. */
+  /** Exec plugins and OIDC issue short-lived tokens; the library gets a new one when the old one has expired. */
   const renew = async (): Promise<void> => {
     const before = auth;
     auth = await authenticate(selected);
@@ -123,17 +124,25 @@ export async function createTransport(selected: Selected): Promise<Transport> {
     throw ApiError.from('GET', path, answer.status, jsonOf(answer.text), answer.text);
   }
 
-  const upgrade = (path: string, protocol: string, { query, signal }: CallOptions): Promise<WebSocket> =>
-    switched(path, signal, (options) =>
-      openWebSocket(urlOf(path, query), protocol, options, CALL_TIMEOUT_MS, signal),
-    );
-
-  const tunnel = (path: string, protocol: string, signal: AbortSignal): Promise<Duplex> =>
-    switched(path, signal, (options) =>
-      openTunnel(send, urlOf(path, undefined), protocol, { agent: false, ...options }, signal),
-    );
-
-  return { call, upgrade, tunnel, close: () => [agent, ...agents].forEach((one) => void one?.destroy()) };
+  return {
+    call,
+    openWebSocket: (path, protocol, { query, signal }) =>
+      switched(path, signal, (options) =>
+        openWebSocket(
+          urlOf(path, query),
+          protocol,
+          { ...options, handshakeTimeout: CALL_TIMEOUT_MS },
+          signal,
+        ),
+      ),
+    switchProtocol: (path, protocol, signal) =>
+      switched(path, signal, (options) => {
+        signal.throwIfAborted();
+        const request = send(urlOf(path), upgradeTo(protocol, { agent: false, ...options }));
+        return switchProtocol(request, protocol, signal);
+      }),
+    close: () => [agent, ...agents].forEach((one) => void one?.destroy()),
+  };
 }
 
 type AuthOptions = RequestOptions & { agent?: Agent };
@@ -165,7 +174,7 @@ function tlsOf({
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }
 
-/** Reads certificates and key once: an agent would for each connection, and would compare their whole text at each call. */
+/** Reads certificates and key once. An agent would do so for each connection, and would compare their whole text at each call. */
 function agentTls(auth: AuthOptions, selected: Selected): AgentOptions {
   const { rejectUnauthorized, servername, ...identity } = tlsOf(auth);
   try {
@@ -213,8 +222,8 @@ function exchange(
 const READS = new Set(['GET', 'HEAD']);
 
 /**
- * A read whose pooled connection the server had just closed is sent again; writes are left to callers, who look before they
- * repeat. What the server turned away as too much (429, and 503 for reads) was not done, and is asked again after a while.
+ * Repeats a read whose pooled connection the server had just closed; callers repeat writes themselves, after they have looked at
+ * the object. Also repeats, after a pause, what an overloaded server did not do: 429, and 503 for reads.
  */
 async function retried(
   attempt: () => Promise<Answer>,
@@ -225,19 +234,19 @@ async function retried(
   for (let tries = 0; ; tries++) {
     try {
       const answer = await attempt();
-      if (!isTurnedAway(answer.status, method) || tries >= TURNED_AWAY_TRIES) return answer;
+      if (!isOverloaded(answer.status, method) || tries >= OVERLOAD_TRIES) return answer;
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
       if (tries >= 2 || !READS.has(method) || !isReset(error)) throw connectionError(selected, error);
       continue;
     }
-    await pause(250 * 2 ** tries);
+    await sleep(250 * 2 ** tries);
   }
 }
 
-const TURNED_AWAY_TRIES = 5;
+const OVERLOAD_TRIES = 5;
 
-function isTurnedAway(status: number, method: string): boolean {
+function isOverloaded(status: number, method: string): boolean {
   return status === 429 || (status === 503 && READS.has(method));
 }
 
@@ -250,7 +259,7 @@ function parse({ status, text }: Answer): unknown {
   if (parsed !== undefined || status >= 400) return parsed;
   const what = text === '' ? 'an empty body' : `something that is not JSON: ${text.slice(0, 200)}`;
   throw new DevloopError('cluster.rejected', `The API server answered with ${what}`, {
-    hint: 'Is there a proxy or a login page between? Check the server of the kubeconfig.',
+    hint: 'A proxy or a login page may answer in its place. Check the server in the kubeconfig.',
   });
 }
 

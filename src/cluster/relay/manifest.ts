@@ -1,25 +1,25 @@
-/** The objects of the relay: a Pod that any namespace admits, and a Secret with the program that it runs. Pure. */
+/** The objects of the relay: a Pod that every namespace admits, and a Secret with the program that it runs. */
 
 import type { Deployment, KubeObject, Placement, Pod, Secret, Service } from '../api/objects.ts';
 import { RELAY_NAME, relayLabels, relayPodName, relaySecretRef, SESSION_LABEL } from '../names.ts';
 
-/** A stock image with Node in it, fully written: some container runtimes know no short names. */
+/** A stock image that contains Node, by its full name: some container runtimes do not know short names. */
 export const RELAY_IMAGE = 'docker.io/library/node:24-alpine';
 export const RELAY_CONTAINER = 'relay';
 
 const DIRECTORY = '/relay';
-/** Left to itself, V8 lets 200 MB of short-lived connections lie around before it looks for them; with these it is 90. */
+/** By default, V8 keeps up to 200 MB of short-lived connections before it collects them; with these flags it is 90 MB. */
 const SMALL_HEAP = ['--max-semi-space-size=2', '--max-old-space-size=64'];
-/** Of nobody: `nonroot` in distroless images. The program needs no entry in /etc/passwd. */
+/** The user `nonroot` of distroless images. The program needs no entry in /etc/passwd. */
 const UID = 65_532;
-/** Nothing is left to relay after a day without a look at the Pod: the last resort against forgotten ones. */
+/** Kubernetes ends the Pod after a day, in case a session leaves it behind. */
 const DAY_SECONDS = 24 * 3600;
 const LISTEN_LIMIT_MS = 20_000;
-/** Longer than the program lets reviews under way take when it is told to end. */
+/** Longer than the program lets open reviews take after a SIGTERM. */
 const GRACE_SECONDS = 15;
 const FIRST_UNPRIVILEGED_PORT = 1024;
 
-/** A mesh's proxy in the Pod would ask kube-apiserver for a certificate that it does not have. */
+/** The proxy of a service mesh would ask kube-apiserver for a client certificate, which it does not have. */
 const NO_SIDECAR = {
   labels: { 'sidecar.istio.io/inject': 'false' },
   annotations: { 'sidecar.istio.io/inject': 'false', 'linkerd.io/inject': 'disabled' },
@@ -27,7 +27,7 @@ const NO_SIDECAR = {
 
 /** A port on which kube-apiserver calls the relay. */
 export interface RelayPort {
-  /** What a Service calls its targetPort, where it has a name. */
+  /** The Service's targetPort, where that is a name. */
   name?: string;
   port: number;
 }
@@ -37,21 +37,18 @@ export interface RelaySpec {
   image: string;
   /** One CommonJS file for Node 20 or later; run with the path of the configuration as its argument. */
   program: string;
-  /** JSON. Holds the relay's private key, so it lies in a Secret, and the program beside it. */
+  /** JSON. It contains the relay's private key, so it is in a Secret, together with the program. */
   config: string;
-  /** On 127.0.0.1 in the Pod. The Pod is ready when something listens there. */
+  /** On 127.0.0.1 in the Pod, which is ready when something listens there. */
   controlPort: number;
-  /** On the Pod's address, where the API server's proxy may switch to this protocol. */
+  /** On the Pod's address, where the API server's proxy can switch to `protocol`. */
   proxyPort: number;
   protocol: string;
   ports: RelayPort[];
   placement?: Placement | undefined;
 }
 
-/**
- * One Secret instead of a ConfigMap and a Secret: the configuration has to be secret, and one object is one permission and one
- * write less.
- */
+/** One Secret instead of a ConfigMap and a Secret: the configuration has to be secret, and one object needs fewer permissions. */
 export function relaySecret(spec: RelaySpec, sessionId: string): Secret & object {
   const { namespace, name } = relaySecretRef(spec.namespace, sessionId);
   const encode = (text: string): string => Buffer.from(text).toString('base64');
@@ -65,9 +62,9 @@ export function relaySecret(spec: RelaySpec, sessionId: string): Secret & object
 }
 
 /**
- * Passes Pod Security `restricted`. Never restarted by the kubelet: the program ends when nobody uses it, and has to stay ended;
- * while somebody does, the session replaces a Pod that is gone. The user id is left to OpenShift, which gives each namespace its own.
- * It belongs to the Secret: one that comes into being when that is gone, since the session was put back, is taken away by Kubernetes.
+ * Passes Pod Security `restricted`. The kubelet never restarts it: the program exits when it is no longer used, and the session
+ * replaces a Pod that it still needs. `runAsUser` is false on OpenShift, which assigns user ids itself. The Secret owns it, so that
+ * Kubernetes deletes a Pod which is created after the session was restored.
  */
 export function relayPod(
   spec: RelaySpec,
@@ -92,7 +89,7 @@ export function relayPod(
       terminationGracePeriodSeconds: GRACE_SECONDS,
       automountServiceAccountToken: false,
       enableServiceLinks: false,
-      // It looks up no names.
+      // The program resolves no names.
       dnsPolicy: 'Default',
       securityContext: {
         runAsNonRoot: true,
@@ -117,7 +114,7 @@ function container({ image, ports, controlPort }: RelaySpec): object {
       containerPort: port,
       protocol: 'TCP',
     })),
-    // Limits as well as requests, since quotas may demand both.
+    // Quotas may require both requests and limits.
     resources: { requests: { cpu: '10m', memory: '64Mi' }, limits: { cpu: '500m', memory: '256Mi' } },
     lifecycle: { postStart: untilListening(controlPort) },
     securityContext: {
@@ -131,9 +128,9 @@ function container({ image, ports, controlPort }: RelaySpec): object {
 }
 
 /**
- * Keeps the Pod from counting as started before the program listens, and so as ready: once, half a second sooner than a probe,
- * which the kubelet runs by the second, and without the connection a second that a readiness probe on a webhook port would send
- * us. Not on a webhook port, since the program opens those for its client.
+ * Delays the container's start, and so the Pod's readiness, until the program listens. The kubelet runs probes once a second, so this
+ * is half a second faster, and a readiness probe on a webhook port would open a connection to this machine every second. It tries
+ * the control port, because the program opens the webhook ports only for its client.
  */
 function untilListening(port: number): object {
   const script = `
@@ -147,7 +144,7 @@ function untilListening(port: number): object {
   return { exec: { command: ['node', '-e', script] } };
 }
 
-/** Without a capability, which a user other than root would not get, low ports need this one of the sysctls called safe. */
+/** A user other than root gets no capability for low ports, but this sysctl, which Kubernetes counts as safe, allows them. */
 function sysctls(ports: RelayPort[]): object {
   if (!ports.some(({ port }) => port < FIRST_UNPRIVILEGED_PORT)) return {};
   return { sysctls: [{ name: 'net.ipv4.ip_unprivileged_port_start', value: '0' }] };
@@ -157,15 +154,15 @@ function ourLabels(sessionId: string): Record<string, string> {
   return { [SESSION_LABEL]: sessionId, 'app.kubernetes.io/name': RELAY_NAME };
 }
 
-/** OpenShift gives each namespace its own range of user ids, and refuses a Pod that names another. */
+/** OpenShift assigns a range of user ids to each namespace, and rejects a Pod that names another one. */
 export function assignsUserIds(namespace: KubeObject | undefined): boolean {
   return namespace?.metadata.annotations?.['openshift.io/sa.scc.uid-range'] !== undefined;
 }
 
 /**
- * What the relay needs of the manager's Pods to run where they do: nodes whose firewall lets kube-apiserver in, taints of all
- * nodes that this namespace gets, and the pull secrets of a registry that a `--relay-image` is likely to share. Affinities,
- * priorities and accounts are the manager's own business.
+ * The relay runs where the manager's Pods can run: on nodes whose firewall admits kube-apiserver, and with their tolerations. It also
+ * uses their pull secrets, since a `--relay-image` is likely to come from the same registry. Affinities, priority and
+ * ServiceAccount are not needed.
  */
 export function placementOf(deployment: Deployment | undefined): Placement {
   const { nodeSelector, tolerations, imagePullSecrets } = deployment?.spec.template.spec ?? {};
@@ -176,7 +173,7 @@ export function placementOf(deployment: Deployment | undefined): Placement {
   };
 }
 
-/** The ports of these Services in the Pod: the number of each, and the name by which a Service looks it up. */
+/** The ports of these Services in the Pod, each with the name that a Service refers to. */
 export function relayPorts(
   services: { service: Service; ports: { port: number; targetPort: number }[] }[],
 ): RelayPort[] {

@@ -1,4 +1,4 @@
-/** Whether NetworkPolicies keep kube-apiserver from the relay's Pod. A cluster may hold them without enforcing them. */
+/** Whether NetworkPolicies block kube-apiserver from the relay's Pod. Some clusters have them and do not enforce them. */
 import type { DevloopEvent } from '../../report/events.ts';
 import type { ClusterApi } from '../api/client.ts';
 import type { LabelSelector, NetworkPolicy } from '../api/objects.ts';
@@ -16,7 +16,7 @@ export interface PolicyQuestion {
   ports: RelayPort[];
 }
 
-/** What is worth saying about the namespace's policies. Nothing where they may not be listed: they are no concern of most. */
+/** A warning and a note about the namespace's policies; nothing where the account is not allowed to list them. */
 export async function networkPolicyNotices(
   api: ClusterApi,
   question: PolicyQuestion,
@@ -27,7 +27,7 @@ export async function networkPolicyNotices(
   return judgePolicies(policies, question);
 }
 
-/** A warning about the ports that no policy opens to everybody, and a note about policies that guard the manager alone. Pure. */
+/** A warning about the ports that no policy opens to everybody, and a note about policies that apply to the manager alone. */
 export function judgePolicies(
   policies: NetworkPolicy[],
   { namespace, manager, relay, ports }: PolicyQuestion,
@@ -37,7 +37,7 @@ export function judgePolicies(
   const onManagerOnly = incoming.filter(
     (one) => manager !== undefined && selects(one.spec.podSelector, manager) && !onRelay.includes(one),
   );
-  // Policies add up: what one of them opens is open.
+  // Policies add up: a port is open if one of them opens it.
   const closed = ports.filter(
     (port) => !onRelay.some((one) => one.spec.ingress?.some((rule) => opens(rule, port))),
   );
@@ -50,15 +50,15 @@ function blocked(namespace: string, policies: NetworkPolicy[], ports: RelayPort[
   const numbers = [...new Set(ports.map(({ port }) => port))];
   return {
     type: 'warning',
-    message: `${named(namespace, policies)} may keep kube-apiserver from port ${numbers.join(' and ')} of the relay.`,
-    hint: `If reviews do not arrive: echo '${JSON.stringify(opening(namespace, numbers))}' | kubectl apply -f -`,
+    message: `${named(namespace, policies)} may block kube-apiserver from port ${numbers.join(' and ')} of the relay.`,
+    hint: `If no reviews arrive: echo '${JSON.stringify(opening(namespace, numbers))}' | kubectl apply -f -`,
   };
 }
 
 function bypassed(namespace: string, policies: NetworkPolicy[]): DevloopEvent {
   return {
     type: 'note',
-    message: `${named(namespace, policies)} guards the operator's Pods, and does not concern the relay: what it keeps out in the cluster gets through now.`,
+    message: `${named(namespace, policies)} protects the operator's Pods but not the relay: what it blocks in the cluster reaches the webhook now.`,
   };
 }
 
@@ -66,7 +66,7 @@ function named(namespace: string, policies: NetworkPolicy[]): string {
   return `NetworkPolicy ${policies.map(({ metadata }) => `${namespace}/${metadata.name}`).join(', ')}`;
 }
 
-/** Holds for the relays of all sessions, so that it is needed once. */
+/** Applies to the relays of all sessions, so it is needed only once. */
 function opening(namespace: string, ports: number[]): NetworkPolicy {
   return {
     apiVersion: 'networking.k8s.io/v1',
@@ -80,7 +80,7 @@ function opening(namespace: string, ports: number[]): NetworkPolicy {
   };
 }
 
-/** A policy that names no types is about ingress. */
+/** A policy without types is about ingress. */
 function isAboutIngress({ spec }: NetworkPolicy): boolean {
   return spec.policyTypes?.includes('Ingress') ?? true;
 }
@@ -102,7 +102,7 @@ function holds(
   return operator === 'In' ? listed : !listed;
 }
 
-/** To everybody: kube-apiserver's address is nobody's label, and often outside the cluster. */
+/** Only rules that admit everybody count: no label selects kube-apiserver, and its address is often outside the cluster. */
 function opens({ from = [], ports = [] }: Ingress, { name, port }: RelayPort): boolean {
   const everybody = from.length === 0 || from.some(({ ipBlock }) => isEverywhere(ipBlock));
   const number = ports.some((one) => {

@@ -63,12 +63,7 @@ async function created<T>(creation: Promise<T>, ref: ObjectRef): Promise<T> {
   } catch (error) {
     const refusal = error instanceof DevloopError ? error.cause : undefined;
     if (!(refusal instanceof ApiError)) throw error;
-    throw relayFailed(
-      ref,
-      `the API server refused it: ${refusal.message}`,
-      refusalHint(refusal, ref),
-      refusal,
-    );
+    throw relayFailed(ref, `it cannot be created: ${refusal.message}`, refusalHint(refusal, ref), refusal);
   }
 }
 

@@ -1,4 +1,4 @@
-/** What a Pod's status says about the relay. Pure. */
+/** What a Pod's status says about the relay. */
 import { type ApiError, UNANSWERED_WEBHOOK } from '../api/errors.ts';
 import { kindInfo, type ObjectRef } from '../api/kinds.ts';
 import type { ContainerStatus, Pod } from '../api/objects.ts';
@@ -10,10 +10,10 @@ export type RelayState =
   /** `for` completes "waiting for …". */
   | { is: 'starting'; for: string }
   | { is: 'failed'; cause: string; hint?: string }
-  /** Ended by itself, evicted, told to end, or its node is lost: another Pod has to take its place. */
+  /** Ended, evicted or terminating, or its node is lost: another Pod has to replace it. */
   | { is: 'gone'; cause: string; hint?: undefined };
 
-/** A cluster that adds nodes by itself may need minutes; most do not, and the wait is for nothing. */
+/** A cluster that adds nodes on demand may take minutes; in most clusters, waiting longer does not help. */
 const UNSCHEDULABLE_GRACE_MS = 10_000;
 
 const LOG_LINES = 10;
@@ -47,10 +47,10 @@ function ended({ status }: Pod, container: ContainerStatus | undefined): RelaySt
     return { is: 'failed', cause: `its container does not start: ${terminated.message}`, hint: OTHER_IMAGE };
   if (status?.phase !== 'Succeeded' && status?.phase !== 'Failed' && !terminated) return undefined;
   if (status?.reason) return { is: 'gone', cause: textOf(status.reason, status.message) };
-  if (terminated?.exitCode === 0) return { is: 'gone', cause: 'its program ended, since nobody used it' };
+  if (terminated?.exitCode === 0) return { is: 'gone', cause: 'its program exited because it was not used' };
   const code = terminated ? ` with code ${terminated.exitCode}` : '';
   const reason = terminated?.reason && terminated.reason !== 'Error' ? ` (${terminated.reason})` : '';
-  return { is: 'failed', cause: `its program ended${code}${reason}${lastWords(terminated?.message)}` };
+  return { is: 'failed', cause: `its program exited${code}${reason}${lastWords(terminated?.message)}` };
 }
 
 function waiting(container: ContainerStatus | undefined): RelayState | undefined {
@@ -64,21 +64,21 @@ function waiting(container: ContainerStatus | undefined): RelayState | undefined
 function scheduling({ status }: Pod, ageMs: number): RelayState | undefined {
   const scheduled = status?.conditions?.find(({ type }) => type === 'PodScheduled');
   if (scheduled?.status !== 'False') return undefined;
-  const cause = `no node takes it: ${scheduled.message ?? scheduled.reason}`;
+  const cause = `no node can run it: ${scheduled.message ?? scheduled.reason}`;
   if (ageMs < UNSCHEDULABLE_GRACE_MS) return { is: 'starting', for: `a node (${cause})` };
   return {
     is: 'failed',
     cause,
-    hint: 'If the cluster adds a node by itself, run the command again in a minute.',
+    hint: 'If the cluster adds nodes on demand, run the command again in a minute.',
   };
 }
 
 function readiness({ spec, status }: Pod): RelayState {
   const ready = status?.conditions?.find(({ type }) => type === 'Ready');
   if (ready?.status === 'True') return { is: 'ready' };
-  // A Pod that once ran and is not ready any more: its node does not answer.
+  // The node controller sets these once the node has stopped responding.
   if (ready?.reason === 'NodeNotReady' || ready?.status === 'Unknown')
-    return { is: 'gone', cause: `its node ${spec?.nodeName ?? ''} does not answer` };
+    return { is: 'gone', cause: `its node ${spec?.nodeName ?? ''} is not responding` };
   return { is: 'starting', for: 'its image and its program' };
 }
 
@@ -92,16 +92,16 @@ function textOf(reason: string, message: string | undefined): string {
   return message ? `${reason}: ${message}` : reason;
 }
 
-/** What to do about a refused creation. Only the text tells apart what the API server calls Forbidden. */
+/** What to do about a refused creation. Only the text tells the kinds of Forbidden apart. */
 export function refusalHint({ message, status }: ApiError, { kind, namespace }: ObjectRef): string {
   const get = `kubectl -n ${namespace} get`;
   if (/quota|must specify/.test(message)) return `${get} resourcequota shows what is left.`;
   if (/ usage per /.test(message)) return `${get} limitrange -o yaml shows what is allowed.`;
   if (/PodSecurity/.test(message)) return `kubectl get namespace ${namespace} --show-labels shows the level.`;
   if (UNANSWERED_WEBHOOK.test(message))
-    return `A webhook that decides on Pods does not answer. Have it leave out Pods with the label ${RELAY_LABEL} (objectSelector). If it is that of your operator, nobody answers it without the relay: end devloop up with Ctrl-C, and start it again.`;
+    return `A webhook for Pods is not responding. Exclude Pods with the label ${RELAY_LABEL} from it (objectSelector). If it is your operator's own, only the relay could answer it: end devloop up with Ctrl-C, and start it again.`;
   if (/webhook|ValidatingAdmissionPolicy/.test(message))
-    return `A policy of the cluster stands against it: ask for an exception for Pods with the label ${RELAY_LABEL}.`;
+    return `A policy of the cluster forbids it: ask for an exception for Pods with the label ${RELAY_LABEL}.`;
   if (status === 403) return `kubectl auth can-i create ${kindInfo(kind).plural} -n ${namespace}`;
   return `${get} events --sort-by .lastTimestamp`;
 }

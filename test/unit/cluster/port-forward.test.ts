@@ -125,7 +125,7 @@ describe('a port-forward', () => {
       (socket: WebSocket) => socket.send(Buffer.from('\x01connection refused\n')),
       'failed: connection refused',
     ],
-    ['a connection that is cut', (socket: WebSocket) => socket.terminate(), 'the connection broke off'],
+    ['a connection that is cut', (socket: WebSocket) => socket.terminate(), 'connection was lost'],
     ['a close code', (socket: WebSocket) => socket.close(1011, 'no more'), 'closed with code 1011 no more'],
     [
       'a broken frame',

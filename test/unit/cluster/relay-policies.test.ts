@@ -45,7 +45,7 @@ describe('network policies', () => {
     const [event] = judgePolicies([denyAll], question);
     expect(event).toMatchObject({
       type: 'warning',
-      message: 'NetworkPolicy shop/default-deny may keep kube-apiserver from port 9443 of the relay.',
+      message: expect.stringMatching(/NetworkPolicy shop\/default-deny .*port 9443/),
     });
     const { hint } = event as { hint: string };
     const cure = JSON.parse(/'(.*)'/.exec(hint)![1]!) as NetworkPolicy;
@@ -54,7 +54,7 @@ describe('network policies', () => {
 
   it('that guard the manager alone do not concern the relay, which is said', () => {
     expect(judgePolicies([allowWebhooks], question)).toEqual([
-      { type: 'note', message: expect.stringContaining('shop/allow-webhook-traffic guards') },
+      { type: 'note', message: expect.stringContaining('NetworkPolicy shop/allow-webhook-traffic') },
     ]);
     expect(judgePolicies([allowWebhooks], { ...question, manager: undefined })).toEqual([]);
   });

@@ -143,18 +143,18 @@ describe("the state of the relay's Pod", () => {
     [
       'a lost node',
       condition('Ready', 'False', { reason: 'NodeNotReady' }),
-      { is: 'gone', cause: 'its node n1 does not answer' },
+      { is: 'gone', cause: 'its node n1 is not responding' },
     ],
     ['ended in peace', relay({ terminated: { exitCode: 0, reason: 'Completed' } }), { is: 'gone' }],
     [
       'out of memory',
       relay({ terminated: { exitCode: 137, reason: 'OOMKilled' } }),
-      { is: 'failed', cause: 'its program ended with code 137 (OOMKilled)' },
+      { is: 'failed', cause: 'its program exited with code 137 (OOMKilled)' },
     ],
     [
       'crashed',
       relay({ terminated: { exitCode: 1, reason: 'Error', message: 'a\n\nb\n' } }),
-      { is: 'failed', cause: 'its program ended with code 1; its last lines:\n  a\n  b' },
+      { is: 'failed', cause: 'its program exited with code 1; its last lines:\n  a\n  b' },
     ],
     [
       'back-off',
@@ -174,7 +174,7 @@ describe("the state of the relay's Pod", () => {
     expect(relayState(unschedulable, 9_999)).toMatchObject({ is: 'starting' });
     expect(relayState(unschedulable, 10_000)).toMatchObject({
       is: 'failed',
-      cause: 'no node takes it: 0/3 nodes are available',
+      cause: 'no node can run it: 0/3 nodes are available',
     });
   });
 
