@@ -45,7 +45,7 @@ export async function follow(supervised: Supervised): Promise<void> {
     await settled.promise;
   } finally {
     ended.abort();
-    if (state.heldAt !== undefined) ports.gate.release();
+    if (state.heldAt !== undefined) supervised.gate?.release();
     const watcher = await watching.catch(() => undefined);
     await Promise.all([builder.end(), watcher?.[Symbol.asyncDispose]()]);
   }
@@ -62,11 +62,11 @@ function createPerformer(
   return (effect) => {
     switch (effect.do) {
       case 'hold':
-        return ports.gate.hold();
+        return supervised.gate?.hold();
       case 'release':
-        return ports.gate.release();
+        return supervised.gate?.release();
       case 'fail-fast':
-        return ports.gate.failFast(effect.why, effect.ms);
+        return supervised.gate?.failFast(effect.why, effect.ms);
       case 'emit':
         // The exit that the disposal causes is not reported.
         return disposed.aborted ? undefined : ports.emit(effect.event);

@@ -19,7 +19,6 @@ export interface ControllerPlan extends BuildPlan, RunPlan {
 }
 
 export interface SupervisorPorts {
-  gate: Gate;
   emit: Emit;
   signal: AbortSignal;
 }
@@ -28,6 +27,8 @@ export interface SupervisorPorts {
 export interface Supervised {
   plan: ControllerPlan;
   ports: SupervisorPorts;
+  /** What holds requests while the controller is replaced; absent without webhooks. */
+  gate: Gate | undefined;
   /** Aborted by the disposal: everything ends at once. */
   disposed: AbortSignal;
   program: Program;

@@ -3,7 +3,7 @@ import { requireFreePort } from '../machine/port.ts';
 import { buildOnce } from './builder.ts';
 import { follow } from './follow.ts';
 import { goAdvice } from './go/toolchain.ts';
-import type { ControllerPlan, Supervised, SupervisorPorts } from './plan.ts';
+import type { ControllerPlan, Gate, Supervised, SupervisorPorts } from './plan.ts';
 import { run } from './runner.ts';
 
 export type { ControllerPlan, Gate } from './plan.ts';
@@ -14,7 +14,7 @@ export interface Supervisor extends AsyncDisposable {
   /** The first start: resolves when the controller is ready, and leaves no process behind when it throws. */
   start(): Promise<void>;
   /** Builds and replaces the controller at each change, and restarts it when it exits, until the signal aborts. */
-  follow(): Promise<void>;
+  follow(gate?: Gate): Promise<void>;
 }
 
 /** A manager that creates its own certificate asks for a restart with exit code 0, before it was ever ready. */
@@ -25,6 +25,7 @@ export function createSupervisor(plan: ControllerPlan, ports: SupervisorPorts): 
   const supervised: Supervised = {
     plan,
     ports,
+    gate: undefined,
     disposed: disposal.signal,
     program: { run: plan.run, content: undefined, file: undefined },
     running: undefined,
@@ -35,7 +36,11 @@ export function createSupervisor(plan: ControllerPlan, ports: SupervisorPorts): 
   return {
     build: () => firstBuild(supervised),
     start: () => firstStart(supervised),
-    follow: () => (following ??= follow(supervised)),
+    follow(gate) {
+      supervised.gate = gate;
+      following ??= follow(supervised);
+      return following;
+    },
     async [Symbol.asyncDispose]() {
       disposal.abort();
       await supervised.running?.stop();

@@ -11,7 +11,10 @@ export type DevloopEvent =
   | { type: 'note'; message: string }
   /** A wait that takes long enough to be noticed. */
   | { type: 'waiting'; for: string; seconds: number; limitSeconds: number }
-  /** One write to the cluster. In a dry run, a write that `up` or `down` would make; `route` is set when only that route needs it. */
+  /**
+   * One write to the cluster. In a dry run, a write that `up` or `down` would make; `route` is set when only that route needs it.
+   * `temporary`: an object of devloop's own that is gone when the command ends.
+   */
   | {
       type: 'change';
       action: ChangeAction;
@@ -19,6 +22,7 @@ export type DevloopEvent =
       detail: string;
       dryRun?: boolean;
       route?: string;
+      temporary?: boolean;
     }
   /** In a dry run: a route that `up` would try, the first one at position 1. Its changes follow. */
   | { type: 'route.planned'; route: string; position: number; detail: string }

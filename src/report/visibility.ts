@@ -42,6 +42,7 @@ function shownFrom(event: DevloopEvent): Verbosity {
   // An exit that devloop brought about matters only to somebody who wants to see every step.
   if (event.type === 'controller.exited' && event.expected) return 'verbose';
   if (event.type === 'finding' && ['ok', 'info'].includes(event.verdict)) return 'normal';
+  if (event.type === 'change' && event.temporary && !event.dryRun) return 'verbose';
   return isAnswer(event) ? 'quiet' : SHOWN_FROM[event.type];
 }
 

@@ -7,11 +7,16 @@ import { discover } from '../operator/discover.ts';
 import { checkoutFactsOf, openContext } from './context/context.ts';
 import type { CertsOptions, Io } from './context/options.ts';
 
-/** Fetches the webhook's key pair to where a manager that is started by hand looks for it, and follows renewals if asked to. */
+/** Writes the webhook's key pair to the directory where a manager that is started by hand looks for it; with --watch, again after each renewal. */
 export async function certs(options: CertsOptions, io: Io): Promise<void> {
-  await using opened = await openContext(options, io);
-  const { api, config } = opened;
-  const target = await discover({ api, names: opened.wanted, facts: checkoutFactsOf(opened), emit: io.emit });
+  await using context = await openContext(options, io);
+  const { api, config } = context;
+  const target = await discover({
+    api,
+    names: context.wanted,
+    facts: checkoutFactsOf(context),
+    emit: io.emit,
+  });
   const service = target.services[0];
   if (service === undefined) {
     throw new DevloopError(
@@ -29,7 +34,7 @@ export async function certs(options: CertsOptions, io: Io): Promise<void> {
   );
   if (!(await writeFoundPair(directory, found, io.emit))) {
     const until = found.facts.notAfter.toISOString();
-    io.emit({ type: 'note', message: `The key pair lies in ${directory} already, valid until ${until}.` });
+    io.emit({ type: 'note', message: `The key pair is already in ${directory}, valid until ${until}.` });
   }
   if (options.watch)
     await followKeyPair(found, find, (renewed) => writeFoundPair(directory, renewed, io.emit), io);

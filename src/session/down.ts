@@ -1,164 +1,153 @@
-import type { ClusterApi } from '../cluster/api/client.ts';
 import type { Kind } from '../cluster/api/kinds.ts';
 import { isOwnService } from '../cluster/names.ts';
 import { findMarked, type Marked, unseenText } from '../cluster/takeover/find-marked.ts';
 import type { LeaseHolder } from '../cluster/takeover/lease-holder.ts';
 import type { Work } from '../cluster/work.ts';
-import { openContext } from './context/context.ts';
+import { splitName, type TargetNames } from '../operator/target.ts';
+import { type CommandContext, openContext } from './context/context.ts';
 import { heldBy, readHolderOf } from './context/holders.ts';
 import { type LocalMachine, thisMachine } from './context/local-machine.ts';
 import type { DownOptions, Io } from './context/options.ts';
 import { endOrphans } from './context/session-directories.ts';
 import { waitUntilAnswering } from './end/answering.ts';
-import { endLocal } from './end/end-local.ts';
-import { incomplete } from './end/put-back.ts';
-import { changesOf, reportLeft, restore } from './end/restore.ts';
+import { changesOf, incomplete, reportKept, restore } from './end/restore.ts';
+import { stopLocalSession } from './end/stop-local.ts';
 
 const READY_SECONDS = 90;
 
-/** Puts back everything that devloop changed in this cluster and whose session is dead, or runs here and can be told to end. */
+/** Restores what sessions of devloop changed in this cluster, if they are dead or run on this machine. */
 export async function down(options: DownOptions, io: Io): Promise<void> {
-  await using opened = await openContext(options, io, 'optional');
-  const { api, wanted } = opened;
+  await using context = await openContext(options, io, 'optional');
   const machine = await thisMachine(io.env);
-  const namespaces = [
-    ...new Set([
-      api.namespace,
-      ...(wanted.namespace ? [wanted.namespace] : []),
-      ...wanted.services.filter((one) => one.includes('/')).map((one) => one.split('/')[0]!),
-    ]),
-  ];
-  const { marked, unseen } = await findMarked(api, namespaces);
+  const namespaces = namespacesToSearch(context);
+  const { marked, unseen } = await findMarked(context.api, namespaces);
   if (unseen.length > 0) {
+    const message = `Your account is not allowed to list ${unseenText(unseen)}, so devloop's changes there cannot be detected.`;
+    const hint = 'If the operator is in another namespace, name it with --namespace.';
+    io.emit({ type: 'warning', message, hint });
+  }
+  const sessions = selectSessions(marked, (one) => isWanted(one, options, context.wanted));
+  if (sessions.length === 0) {
     io.emit({
-      type: 'warning',
-      message: `Your account may not list ${unseenText(unseen)}; marks there cannot be seen.`,
-      hint: 'Name the namespace with --namespace if it is another one.',
+      type: 'note',
+      message: 'No session of devloop has changed anything here, so there is nothing to restore.',
     });
   }
-  const sessions = groupBySession(
-    marked.filter((one) => isWanted(one, options, wanted)),
-    marked,
-  );
-  if (sessions.size === 0) {
-    io.emit({ type: 'note', message: 'Nothing is taken over here; the cluster is as it should be.' });
-    if (!options.dryRun) await endOrphans(machine, io.emit);
-    return;
-  }
-  const refused: LeaseHolder[] = [];
-  const failures: unknown[] = [];
-  let left = 0;
-  for (const [session, objects] of sessions) {
-    // What fails in one session must not keep the next one from being put back.
-    const outcome = await endSession(api, session, objects, { namespaces, options, machine, io }).catch(
-      (error) => {
-        io.signal.throwIfAborted();
-        failures.push(error);
-        return 0;
-      },
-    );
-    if (typeof outcome === 'number') left += outcome;
-    else refused.push(outcome);
+  const command: DownCommand = { context, namespaces, options, machine, io };
+  const outcomes: Outcome[] = [];
+  for (const session of sessions) {
+    // A session that fails does not keep the next one from being restored.
+    const outcome = await endSession(command, session).catch((error): Outcome => {
+      io.signal.throwIfAborted();
+      return { kept: 0, error };
+    });
+    outcomes.push(outcome);
   }
   if (!options.dryRun) await endOrphans(machine, io.emit);
-  if (failures.length > 0) throw failures[0];
-  if (refused[0]) throw heldBy(refused[0], undefined);
-  if (left > 0) throw incomplete(left);
+  conclude(outcomes);
 }
 
-interface Surroundings {
+interface DownCommand {
+  context: CommandContext;
   namespaces: string[];
   options: DownOptions;
   machine: LocalMachine;
   io: Io;
 }
 
-/** Resolves to the number of objects of which something was kept, or to the living holder who was not disturbed. */
-async function endSession(
-  api: ClusterApi,
-  session: string,
-  objects: Marked[],
-  { namespaces, options, machine, io }: Surroundings,
-): Promise<number | LeaseHolder> {
-  const started = performance.now();
-  if (options.dryRun) {
-    for (const one of objects) {
-      const [action, object] = [plannedAction(one), one.ref];
-      io.emit({ type: 'change', action, object, detail: `session ${session}`, dryRun: true });
-    }
-    return 0;
-  }
-  const spaces = [
-    ...new Set([
-      ...namespaces,
-      ...objects.map((one) => one.ref.namespace).filter((one) => one !== undefined),
-    ]),
-  ];
-  const occupant = options.takeOver ? undefined : await livingOccupant(api, session, objects, machine, io);
-  if (occupant) {
-    if (!(occupant.local && (await endLocal(session, occupant, io)))) return occupant;
-    if ((await findMarked(api, spaces, { sessionId: session })).marked.length === 0) {
-      io.emit({
-        type: 'session.restored',
-        session,
-        changes: changesOf(objects),
-        ms: performance.now() - started,
-      });
-      return 0;
-    }
-  }
-  const services = objects
-    .map(({ ref }) => ref)
-    .filter((ref) => ref.kind === 'Service' && !isOwnService(ref, session));
-  const afterServices = (): Promise<void> => waitUntilAnswering(work, services);
-  const work: Work = { api, sessionId: session, emit: io.emit, signal: io.signal };
-  const settings = { readySeconds: READY_SECONDS, afterServices };
-  const restored = await restore(work, spaces, settings);
-  reportLeft(restored, io.emit);
-  io.emit({ type: 'session.restored', session, changes: restored.changes, ms: performance.now() - started });
-  return restored.left.length;
+/** One session and everything that carries its label. */
+interface MarkedSession {
+  sessionId: string;
+  objects: Marked[];
 }
 
-/** What is the user's is put back; what devloop made goes. Pure. */
-export function plannedAction({ ref, sessionId }: Pick<Marked, 'ref' | 'sessionId'>): 'restore' | 'delete' {
-  return CHANGED_KINDS.has(ref.kind) && !isOwnService(ref, sessionId) ? 'restore' : 'delete';
+interface Outcome {
+  /** The number of objects with fields that somebody else changed, and that were kept. */
+  kept: number;
+  error?: unknown;
+  /** A live session, which was left alone. */
+  holder?: LeaseHolder;
+}
+
+function conclude(outcomes: Outcome[]): void {
+  const failed = outcomes.find((one) => 'error' in one);
+  if (failed) throw failed.error;
+  const holder = outcomes.find((one) => one.holder)?.holder;
+  if (holder) throw heldBy(holder, undefined);
+  const kept = outcomes.reduce((sum, one) => sum + one.kept, 0);
+  if (kept > 0) throw incomplete(kept);
+}
+
+async function endSession(command: DownCommand, session: MarkedSession): Promise<Outcome> {
+  const { context, namespaces, options, io } = command;
+  const { sessionId, objects } = session;
+  const { emit, signal } = io;
+  const { api } = context;
+  if (options.dryRun) {
+    for (const { ref } of objects) {
+      const action = plannedAction(ref, sessionId);
+      emit({ type: 'change', action, object: ref, detail: `session ${sessionId}`, dryRun: true });
+    }
+    return { kept: 0 };
+  }
+  const startedAt = performance.now();
+  const places = [...new Set([...namespaces, ...objects.flatMap(({ ref }) => ref.namespace ?? [])])];
+  const restored = (changes: number): void =>
+    emit({ type: 'session.restored', session: sessionId, changes, ms: performance.now() - startedAt });
+  const holder = options.takeOver ? undefined : await liveHolder(command, session);
+  if (holder) {
+    if (!(holder.local && (await stopLocalSession(holder, io)))) return { kept: 0, holder };
+    if ((await findMarked(api, places, { sessionId })).marked.length === 0) {
+      restored(changesOf(objects));
+      return { kept: 0 };
+    }
+  }
+  const refs = objects.map(({ ref }) => ref);
+  const services = refs.filter((ref) => ref.kind === 'Service' && !isOwnService(ref, sessionId));
+  const work: Work = { api, sessionId, emit, signal };
+  const afterServices = (): Promise<void> => waitUntilAnswering(work, services);
+  const result = await restore(work, places, { readySeconds: READY_SECONDS, afterServices });
+  reportKept(result, emit);
+  restored(result.changes);
+  return { kept: result.left.length };
+}
+
+async function liveHolder(
+  { context, machine, io }: DownCommand,
+  { sessionId, objects }: MarkedSession,
+): Promise<LeaseHolder | undefined> {
+  const leases = objects.filter((one) => one.ref.kind === 'Lease');
+  const observer = { api: context.api, emit: io.emit, signal: io.signal };
+  const holders = await Promise.all(leases.map(({ ref }) => readHolderOf(observer, ref, machine)));
+  return holders.find((one) => one?.alive && one.sessionId === sessionId);
 }
 
 const CHANGED_KINDS = new Set<Kind>(['Deployment', 'Service', 'Endpoints']);
 
-async function livingOccupant(
-  api: ClusterApi,
-  session: string,
-  objects: Marked[],
-  machine: LocalMachine,
-  io: Io,
-): Promise<LeaseHolder | undefined> {
-  const leases = objects.filter((one) => one.ref.kind === 'Lease');
-  const occupants = await Promise.all(
-    leases.map(({ ref }) => readHolderOf({ api, emit: io.emit, signal: io.signal }, ref, machine)),
-  );
-  return occupants.find((one) => one?.alive && one.sessionId === session);
+/** The user's objects are restored, devloop's own are deleted. */
+export function plannedAction(ref: Marked['ref'], sessionId: string): 'restore' | 'delete' {
+  return CHANGED_KINDS.has(ref.kind) && !isOwnService(ref, sessionId) ? 'restore' : 'delete';
 }
 
-/** With a selection, only sessions that touch what was selected. A selected object brings its whole session along. */
-function isWanted(
-  { ref }: Marked,
-  options: DownOptions,
-  wanted: { services: string[]; deployment?: string | undefined; namespace?: string | undefined },
-): boolean {
-  const names = (name: string): boolean => name === `${ref.namespace}/${ref.name}` || name === ref.name;
-  if (options.services.length > 0) return ref.kind === 'Service' && options.services.some(names);
-  if (options.deployment !== undefined) return ref.kind === 'Deployment' && names(options.deployment);
+/** For an account that is not allowed to list the whole cluster. */
+function namespacesToSearch({ api, wanted }: CommandContext): string[] {
+  const own = wanted.namespace ?? api.namespace;
+  return [...new Set([api.namespace, own, ...wanted.services.map((name) => splitName(name, own).namespace)])];
+}
+
+/** If the user named objects, only the sessions that changed one of them; each is restored as a whole. */
+function isWanted({ ref }: Marked, options: DownOptions, wanted: TargetNames): boolean {
+  const isNamed = (name: string): boolean => name === `${ref.namespace}/${ref.name}` || name === ref.name;
+  if (options.services.length > 0) return ref.kind === 'Service' && options.services.some(isNamed);
+  if (options.deployment !== undefined) return ref.kind === 'Deployment' && isNamed(options.deployment);
   if (options.namespace !== undefined) return ref.namespace === wanted.namespace;
   return true;
 }
 
-function groupBySession(selected: Marked[], all: Marked[]): Map<string, Marked[]> {
-  const sessions = new Map<string, Marked[]>();
-  for (const { sessionId: session } of selected)
-    sessions.set(
-      session,
-      all.filter((one) => one.sessionId === session),
-    );
-  return sessions;
+function selectSessions(marked: Marked[], isSelected: (one: Marked) => boolean): MarkedSession[] {
+  const ids = new Set(marked.filter(isSelected).map((one) => one.sessionId));
+  return [...ids].map((sessionId) => ({
+    sessionId,
+    objects: marked.filter((one) => one.sessionId === sessionId),
+  }));
 }

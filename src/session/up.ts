@@ -1,169 +1,167 @@
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { allDone, allOrNone } from '../async.ts';
-import type { HeldLease } from '../cluster/takeover/lease.ts';
-import { createSupervisor, type Gate, type Supervisor } from '../controller/supervisor.ts';
+import type { Work } from '../cluster/work.ts';
+import { createSupervisor } from '../controller/supervisor.ts';
 import { DevloopError, messageOf } from '../errors.ts';
-import { recordOutside, removeLocalFiles, writeFoundPair, writeHardCoded } from '../local/key-pair-files.ts';
-import { type KeyPairs, readKeyPairs } from '../local/key-pairs.ts';
-import { writeNeededFiles } from '../local/mounts.ts';
-import { planController } from '../local/plan.ts';
-import { requireFreePort } from '../machine/port.ts';
+import { removeLocalFiles } from '../local/key-pair-files.ts';
+import type { KeyPairs } from '../local/key-pairs.ts';
 import type { Emit } from '../report/events.ts';
 import { openContext } from './context/context.ts';
-import { healthAfter, STARTING, wordsFor } from './context/health.ts';
 import { targetsOf } from './context/holders.ts';
 import { thisMachine } from './context/local-machine.ts';
 import type { Io, UpOptions } from './context/options.ts';
 import { claimDirectory, endOrphans, newSessionId } from './context/session-directories.ts';
-import { putBack } from './end/put-back.ts';
-import { cutOver, followMends, serviceName } from './route/cut-over.ts';
+import { endUp, type Standing } from './end/end-up.ts';
+import { cutOver, followReconnects } from './route/cut-over.ts';
 import { openRoute } from './route/open-route.ts';
-import { type OpenRoute, type Routing, routeSettings } from './route/routing.ts';
+import { type Routing, routeSettings } from './route/routing.ts';
 import { serve } from './serve.ts';
-import { tellPlan } from './start/dry-run.ts';
-import { findTarget } from './start/find-target.ts';
-import { confirmHeld, holdLeases } from './start/leases.ts';
-import { controllerInputs, filesIn, keyPairSearch } from './start/local-inputs.ts';
-import { pauseManager } from './start/pause-manager.ts';
-import type { Session } from './start/session.ts';
+import { localFilesOf, prepareLocally } from './start/controller.ts';
+import { printPlan } from './start/dry-run.ts';
+import { createSessionLeases, type SessionLeases } from './start/leases.ts';
+import { recoverSessions } from './start/recover.ts';
+import type { Session, UpCommand } from './start/session.ts';
+import { discoverTarget } from './start/target.ts';
 
-/** Takes the operator over, serves it from here until the signal aborts, and puts everything back. */
+/** Takes the operator over, serves it from this machine until the signal aborts, and restores everything. */
 export async function up(options: UpOptions, io: Io): Promise<void> {
-  const started = performance.now();
-  await using opened = await openContext(options, io);
+  const startedAt = performance.now();
+  await using context = await openContext(options, io);
   const machine = await thisMachine(io.env);
-  const found = await findTarget(opened, options, io, machine);
-  if (options.dryRun) {
-    const id = '<session>';
-    const files = filesIn(join(machine.stateDirectory, id), opened, options);
-    return await tellPlan({ ...found, id, started, machine, opened, files, options, io });
-  }
+  const command: UpCommand = { startedAt, context, options, io, machine };
+  const discovered = await discoverTarget(command);
+  if (options.dryRun) return await printPlan(command, discovered);
+  const found = await recoverSessions(command, discovered);
   await endOrphans(machine, io.emit);
-  const id = newSessionId();
-  const directory = await claimDirectory(machine, id);
-  const files = filesIn(directory, opened, options);
-  await mkdir(join(directory, 'tmp'), { recursive: true, mode: 0o700 });
-  // Where the user's own process looks; what a user's setting names may be wanted afterwards.
-  if (!options.controller && opened.config.certificates?.directory === undefined)
-    await recordOutside(directory, [files.keyPairDirectory]);
-  const { context } = opened.api;
-  io.emit({ type: 'session.started', session: id, context, targets: targetsOf(found.target) });
+  const sessionId = newSessionId();
+  const directory = await claimDirectory(machine, sessionId);
+  const session: Session = { ...command, ...found, sessionId, files: localFilesOf(directory, command) };
+  const targets = targetsOf(session.target);
+  io.emit({ type: 'session.started', session: sessionId, context: context.api.context, targets });
   try {
-    await run({ ...found, id, started, machine, opened, files, options, io });
+    await run(session);
   } finally {
     await removeLocalFiles(directory);
   }
 }
 
-/** The order of these steps is explained in docs/architecture.md; each of them leaves marks by which `putBack` undoes it. */
+/** A session while it runs. */
+interface Running {
+  session: Session;
+  work: Work;
+  leases: SessionLeases;
+  /** What `endUp` takes down again; filled step by step. */
+  standing: Standing;
+  /** What reacts to the cluster and the route until the end. */
+  followers: AsyncDisposableStack;
+  /** Ends the session: when a Lease is lost, or one of several steps that run side by side fails. */
+  ending: AbortController;
+}
+
 async function run(session: Session): Promise<void> {
-  const { id, opened, target, io } = session;
-  const { api } = opened;
+  const { context, sessionId, target, io } = session;
+  await using followers = new AsyncDisposableStack();
   const ending = new AbortController();
+  const leases = followers.use(createSessionLeases(target));
+  // Everybody hears events here: the printer, and the Leases, which show the session's health.
+  const emit: Emit = (event) => {
+    io.emit(event);
+    leases.observe(event);
+  };
   const signal = AbortSignal.any([io.signal, ending.signal]);
-  const held: HeldLease[] = [];
-  const emit = withHealth(io.emit, held, target.services.map(serviceName));
-  const routing = routingOf(session, emit, signal);
-  let route: OpenRoute | undefined;
-  let supervisor: Supervisor | undefined;
-  let failure: unknown;
-  let begun = false;
-  await using standing = new AsyncDisposableStack();
-  try {
-    const pairs = await readKeyPairs(keyPairSearch(session), io.emit);
-    const [pair] = pairs.values();
-    if (pair) await writeFoundPair(session.files.keyPairDirectory, pair, io.emit);
-    const prepared = await prepareController(session, pairs, emit, signal, () => route);
-    supervisor = prepared?.supervisor;
-    const keyPairDirectories = [session.files.keyPairDirectory, ...(prepared?.hardCoded ?? [])];
-    begun = true;
-    const openingRoute = async (): Promise<void> => {
-      await holdLeases(session, (lease) => held.push(standing.use(lease)), ending);
-      if (target.services.length > 0) route = await openRoute(routing, session.ways);
-    };
-    await allOrNone([openingRoute(), supervisor?.build() ?? Promise.resolve()], ending);
-    await confirmHeld(held, signal);
-    if (route) {
-      const cuttingOver = cutOver(routing, route, pairs);
-      standing.use(followMends(routing, route, cuttingOver));
-      await cuttingOver;
-    }
-    const pausing = await pauseManager(target)?.apply({ api, sessionId: id, emit, signal });
-    // A manager needs longer to come up than the other one to hear that it has to go.
-    await allDone([pausing?.terminating ?? Promise.resolve(), supervisor?.start() ?? Promise.resolve()]);
-    route?.gateways.release();
-    if ((await pausing?.ended) === false) emit({ type: 'warning', message: STUBBORN_POD });
-    const serving = { held, pairs, keyPairDirectories, route, supervisor };
-    await serve({ ...session, io: { ...io, emit } }, serving, signal);
-    ending.signal.throwIfAborted();
-  } catch (error) {
-    failure = error;
-  }
-  ending.abort();
-  const failed = failure !== undefined;
-  await putBack({ api, session: id, target, route, supervisor, begun, failed, io: { ...io, emit } }).catch(
-    (error) => {
-      if (failure === undefined) throw withTheWayBack(error);
-      // What went wrong first is what the user has to know; this comes on top.
-      emit({
-        type: 'warning',
-        message: `Not everything could be put back: ${messageOf(error)}`,
-        hint: 'devloop down',
-      });
-    },
+  const work: Work = { api: context.api, sessionId, emit, signal };
+  const standing: Standing = { mayHaveChanged: false };
+  const failure = await takeOver({ session, work, leases, standing, followers, ending }).then(
+    () => undefined,
+    (error) => ({ error }),
   );
-  if (failure !== undefined) throw failure;
+  ending.abort();
+  const isInterrupted = io.signal.aborted;
+  const reason = isInterrupted ? String(io.signal.reason ?? 'interrupted') : failure ? 'it failed' : 'ended';
+  const isFailure = failure !== undefined && !isInterrupted;
+  const restoring = await endUp(work, target, standing, { reason, isFailure }).then(
+    () => undefined,
+    (error) => ({ error }),
+  );
+  report(failure, restoring, standing, emit);
 }
 
-/** Without the API server, say, nothing can be put back; who reads why has to know that it is still to be done. */
-function withTheWayBack(error: unknown): unknown {
-  if (!(error instanceof DevloopError) || error.code === 'undo.incomplete') return error;
-  const hint = [error.hint, 'What is left is put back by: devloop down'].filter(Boolean).join('\n');
-  return new DevloopError(error.code, `Not everything could be put back: ${error.message}`, {
-    hint,
-    cause: error,
-  });
+/** docs/architecture.md explains the order. Each step labels what it changes, and `endUp` restores that. */
+async function takeOver(running: Running): Promise<void> {
+  const { session, work, leases, standing, ending } = running;
+  const { emit, signal } = work;
+  const { pairs, keyPairDirectories, controller } = await prepareLocally(session);
+  const supervisor = controller && createSupervisor(controller, { emit, signal });
+  standing.supervisor = supervisor;
+  standing.mayHaveChanged = true;
+  await allOrNone([holdAndOpen(running), supervisor?.build() ?? Promise.resolve()], ending);
+  // Somebody may have run `devloop down` in the meantime.
+  await leases.renew();
+  signal.throwIfAborted();
+  const { route } = standing;
+  await pointServices(running, pairs);
+  const pausing = await Promise.all(session.plan.pause.map((step) => step.apply(work)));
+  // Starting takes longer than it takes the in-cluster Pods to be told to terminate.
+  await allDone([...pausing.map(({ terminating }) => terminating), supervisor?.start() ?? Promise.resolve()]);
+  route?.gateways.release();
+  const ended = await Promise.all(pausing.map((one) => one.ended));
+  if (ended.includes(false)) emit({ type: 'warning', message: STILL_TERMINATING });
+  if (route) await leases.announce(route.route);
+  await serve(session, { work, pairs, keyPairDirectories, route, supervisor });
+  ending.signal.throwIfAborted();
 }
 
-const STUBBORN_POD =
-  'A Pod of the in-cluster manager does not end; kube-apiserver may go on calling it over open connections.';
+const STILL_TERMINATING =
+  'A Pod of the in-cluster manager is still terminating; kube-apiserver may keep calling it over open connections.';
 
-/** The Lease tells everybody how the session does. */
-function withHealth(emit: Emit, held: HeldLease[], services: string[]): Emit {
-  let health = STARTING;
-  return (event) => {
-    emit(event);
-    const told = wordsFor(health);
-    health = healthAfter(health, event, services);
-    const words = wordsFor(health);
-    if (words !== told) for (const lease of held) void lease.update({ health: words });
-  };
+async function holdAndOpen({ session, work, leases, standing, ending }: Running): Promise<void> {
+  await leases.hold(session, work, (error) => ending.abort(error));
+  if (session.target.services.length > 0)
+    standing.route = await openRoute(routingOf(session, work), session.plan.routes);
 }
 
-async function prepareController(
-  session: Session,
+async function pointServices(
+  { session, work, standing, followers }: Running,
   pairs: KeyPairs,
-  emit: Emit,
-  signal: AbortSignal,
-  route: () => OpenRoute | undefined,
-): Promise<{ supervisor: Supervisor; hardCoded: string[] } | undefined> {
-  if (!session.options.controller) return undefined;
-  const { plan, ...planned } = await planController(controllerInputs(session, pairs), session.io);
-  await writeNeededFiles(planned.needed);
-  // The supervisor looks again when it starts; here it can still be said before anything is changed.
-  if (plan.webhook) await requireFreePort(plan.webhook.port);
-  const [pair] = pairs.values();
-  const hardCoded = pair ? await writeHardCoded(session.files, planned.hardCoded, pair, emit) : [];
-  const gate: Gate = {
-    hold: () => route()?.gateways.hold(),
-    release: () => route()?.gateways.release(),
-    failFast: (why, ms) => route()?.gateways.failFast(why, ms),
-  };
-  return { supervisor: createSupervisor(plan, { gate, emit, signal }), hardCoded };
+): Promise<void> {
+  const { route } = standing;
+  if (route === undefined) return;
+  const routing = routingOf(session, work);
+  const cuttingOver = cutOver(routing, route, pairs);
+  followers.use(followReconnects(routing, route, cuttingOver));
+  await cuttingOver;
 }
 
-function routingOf({ id, opened, target, options, io }: Session, emit: Emit, signal: AbortSignal): Routing {
-  const settings = routeSettings(options, opened);
-  return { api: opened.api, sessionId: id, target, settings, env: io.env, ask: io.ask, emit, signal };
+function routingOf({ context, target, options, io }: Session, work: Work): Routing {
+  return { ...work, target, settings: routeSettings(options, context), env: io.env, ask: io.ask };
+}
+
+type Failure = { error: unknown } | undefined;
+
+/** What failed first is the command's error; that something is not restored comes on top. */
+function report(failure: Failure, restoring: Failure, standing: Standing, emit: Emit): void {
+  if (restoring === undefined) {
+    if (failure) throw isInterruption(failure.error) ? interrupted(standing) : failure.error;
+    return;
+  }
+  if (failure === undefined) throw notRestored(restoring.error);
+  const message = `Not everything could be restored: ${messageOf(restoring.error)}`;
+  emit({ type: 'warning', message, hint: 'devloop down' });
+  throw failure.error;
+}
+
+function isInterruption(error: unknown): boolean {
+  return error instanceof DevloopError && error.code === 'interrupted';
+}
+
+/** Where the wait was interrupted no longer matters. */
+function interrupted({ mayHaveChanged }: Standing): DevloopError {
+  const outcome = mayHaveChanged ? 'Everything is restored.' : 'Nothing had been changed.';
+  return new DevloopError('interrupted', `Interrupted. ${outcome}`);
+}
+
+function notRestored(error: unknown): unknown {
+  if (!(error instanceof DevloopError) || error.code === 'undo.incomplete') return error;
+  const hint = [error.hint, 'To restore the rest: devloop down'].filter(Boolean).join('\n');
+  const message = `Not everything could be restored: ${error.message}`;
+  return new DevloopError(error.code, message, { hint, cause: error });
 }

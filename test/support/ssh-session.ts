@@ -3,16 +3,18 @@ import type { Service } from '../../src/cluster/api/objects.ts';
 import type { Target, TargetService } from '../../src/operator/target.ts';
 import type { Emit } from '../../src/report/events.ts';
 import type { Route } from '../../src/route/route.ts';
-import type { OpenRoute, Routing } from '../../src/session/route/routing.ts';
+import { planRoutes } from '../../src/session/route/kinds.ts';
+import type { ChosenRoute } from '../../src/session/route/open-route.ts';
+import type { Routing } from '../../src/session/route/routing.ts';
 
 export const SSH_HOST = '10.0.0.5';
 
-/** Session s1, whose Service is led over an SSH host at the ports of the moment. `mend` tells that the tunnel is back. */
+/** Session s1, whose Service uses an SSH host with the ports of `portFor`. `reconnect` says that the tunnel is back. */
 export function sshSession(
   api: ClusterApi,
   service: Service,
   { emit, signal, portFor }: { emit: Emit; signal: AbortSignal; portFor: () => number },
-): { routing: Routing; open: OpenRoute; mend(): void } {
+): { routing: Routing; open: ChosenRoute; reconnect(): void } {
   const ports = [{ name: '', port: 443, targetPort: 9443 }];
   const taken: TargetService = { service, serverName: 'webhook.shop.svc', calls: [], ports, source: '' };
   const listeners: (() => void)[] = [];
@@ -25,15 +27,10 @@ export function sshSession(
     explain: async () => undefined,
     async [Symbol.asyncDispose]() {},
   };
-  const routing: Routing = {
-    api,
-    sessionId: 's1',
-    target: { services: [taken], namespace: 'shop' } as Target,
-    settings: { choice: { ssh: 'box' } },
-    env: {},
-    emit,
-    signal,
-  };
-  const open = { route, gateways: { portFor: () => 9443, present() {} } } as unknown as OpenRoute;
-  return { routing, open, mend: () => listeners.forEach((listener) => void listener()) };
+  const target = { services: [taken], namespace: 'shop' } as Target;
+  const settings = { choice: { ssh: 'box' } };
+  const routing: Routing = { api, sessionId: 's1', target, settings, env: {}, emit, signal };
+  const [plan] = planRoutes(target, settings);
+  const open = { route, gateways: { portFor: () => 9443, present() {} }, plan } as unknown as ChosenRoute;
+  return { routing, open, reconnect: () => listeners.forEach((listener) => void listener()) };
 }

@@ -5,7 +5,7 @@ import { describe, type ObjectRef } from '../api/kinds.ts';
 import type { Lease } from '../api/objects.ts';
 import { type Permission, permissionsOn } from '../api/permissions.ts';
 import { HOLDER_ANNOTATION, leaseRef, SESSION_LABEL } from '../names.ts';
-import type { Step } from '../step.ts';
+import type { PlannedChange, Step } from '../step.ts';
 import type { Work } from '../work.ts';
 
 export const LEASE_SECONDS = 15;
@@ -58,12 +58,16 @@ export function holdLease(
   object: ObjectRef,
 ): Step<(work: Work, holder: Holder) => Promise<HeldLease | undefined>> {
   const ref = leaseRef(object);
+  const detail = 'records who is using it';
+  const change: PlannedChange = { action: 'create', object: ref, detail, temporary: true };
   return {
-    changes: [{ action: 'create', object: ref, detail: 'records who is using it' }],
+    changes: [change],
     permissions: leasePermissions(ref.namespace!),
     async apply(work, holder) {
       const lease = await createLease(work, ref, holder);
-      return lease && keepRenewing(work, ref, lease, holder);
+      if (lease === undefined) return undefined;
+      work.emit({ type: 'change', ...change });
+      return keepRenewing(work, ref, lease, holder);
     },
   };
 }

@@ -4,7 +4,7 @@ import type { Service } from '../api/objects.ts';
 import { type Permission, permissionsOn } from '../api/permissions.ts';
 import { createMarked } from '../marks/change.ts';
 import { ANY_SESSION, probeServiceName, SESSION_LABEL, sliceRef } from '../names.ts';
-import type { Step } from '../step.ts';
+import type { PlannedChange, Step } from '../step.ts';
 import type { Work } from '../work.ts';
 import { type Destination, moveEndpoints, writeEndpoints } from './endpoints.ts';
 
@@ -27,10 +27,15 @@ export function createProbeService(
   like: Service,
 ): Step<(work: Work, target: ServiceTarget, port: () => number) => Promise<ProbeService>> {
   const object = probeServiceRef(like, ANY_SESSION);
+  const change: PlannedChange = { action: 'create', object, detail: 'to verify the route', temporary: true };
   return {
-    changes: [{ action: 'create', object, detail: 'temporary, to verify the route' }],
+    changes: [change],
     permissions: probeServicePermissions(like.metadata.namespace!),
-    apply: (work, target, port) => createAndFollow({ ...work, emit: () => {} }, like, target, port),
+    async apply(work, target, port) {
+      const service = await createAndFollow({ ...work, emit: () => {} }, like, target, port);
+      work.emit({ type: 'change', ...change, object: probeServiceRef(like, work.sessionId) });
+      return service;
+    },
   };
 }
 

@@ -12,7 +12,7 @@ import {
   probeObjectName,
   SESSION_LABEL,
 } from '../names.ts';
-import type { Step } from '../step.ts';
+import type { PlannedChange, Step } from '../step.ts';
 import type { Work } from '../work.ts';
 
 /** How the gateway is asked, and answers. The caller passes in the gateway's own functions. */
@@ -39,7 +39,7 @@ export interface Prober extends AsyncDisposable {
   once(): Promise<ProbeAnswer>;
 }
 
-type Probing = (work: Pick<Work, 'api' | 'sessionId'>, language: ProbeLanguage) => Promise<Prober>;
+type Probing = (work: Work, language: ProbeLanguage) => Promise<Prober>;
 
 export function probePermissions(namespace: string): Permission[] {
   const why = 'verify the route';
@@ -59,14 +59,16 @@ export function createProber(target: ProbeTarget): Step<Probing> {
     kind: 'ValidatingWebhookConfiguration',
     name: probeConfigurationName(ANY_SESSION, '*'),
   };
+  const change: PlannedChange = { action: 'create', object, detail: 'to verify the route', temporary: true };
   return {
-    changes: [{ action: 'create', object, detail: 'temporary, to verify the route' }],
+    changes: [change],
     permissions: probePermissions(target.namespace),
     async apply(work, language) {
       let nonce = newNonce();
       const ref = { ...object, name: probeConfigurationName(work.sessionId, nonce.slice(0, 6)) };
       const wanted = { nonce, path: language.path(nonce) };
       await work.api.create(ref, configuration(ref.name, work.sessionId, target, wanted));
+      work.emit({ type: 'change', ...change, object: ref });
       return {
         async once() {
           const started = performance.now();

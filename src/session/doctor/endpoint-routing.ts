@@ -4,11 +4,9 @@ import type { Service } from '../../cluster/api/objects.ts';
 import { createMarked } from '../../cluster/marks/change.ts';
 import { routingServiceName, SESSION_LABEL } from '../../cluster/names.ts';
 import { createProber } from '../../cluster/takeover/probe.ts';
-
 import type { Work } from '../../cluster/work.ts';
 import { newSessionId } from '../context/session-directories.ts';
-
-import { LANGUAGE } from '../route/proof.ts';
+import { PROBE_LANGUAGE } from '../route/verify.ts';
 import type { Check, Finding } from './check.ts';
 import { probeTarget } from './routes.ts';
 
@@ -44,7 +42,7 @@ async function observe(work: Work, namespace: string): Promise<string> {
   stack.defer(async () => void (await api.remove(ref)));
   await createMarked<Service>(work, ref, service);
   const target = { namespace, service: ref.name, port: 443, caBundle: '' };
-  const prober = stack.use(await createProber(target).apply(work, LANGUAGE));
+  const prober = stack.use(await createProber(target).apply(work, PROBE_LANGUAGE));
   const deadline = Date.now() + OBSERVE_MS;
   let cause = '';
   while (Date.now() < deadline) {

@@ -1,41 +1,35 @@
-import { missing, type Permission } from '../../cluster/api/permissions.ts';
-import { leasePermissions } from '../../cluster/takeover/lease.ts';
-import { nameOf, routeSettings } from '../route/routing.ts';
-import { askRights, permittedWays, type Rights, rightsFor } from '../route/ways.ts';
+import type { Permission } from '../../cluster/api/permissions.ts';
+import { routeSettings } from '../route/routing.ts';
+import { type Allowed, askPermissions, lackingForLeases, permittedRoutes } from '../start/permissions.ts';
+import { anyTarget, planTakeOver, type TakeOverPlan } from '../start/plan.ts';
 import type { Check, Finding } from './check.ts';
 import type { DoctorRun } from './run.ts';
 
-/** Everything that `up` needs; where no target was found, for the current namespace. */
-export async function rightsOf({
-  context,
-  options,
-  operator,
-}: Pick<DoctorRun, 'context' | 'options' | 'operator'>): Promise<Rights> {
+type Base = Pick<DoctorRun, 'context' | 'options' | 'operator'>;
+
+/** What of everything that `up` does the account is allowed to do. */
+export async function allowedTo(run: Base): Promise<Allowed> {
+  return await askPermissions((await run.context).api, await planOf(run));
+}
+
+/** If no target was found, the plan for any operator in the current namespace. */
+async function planOf({ context, options, operator }: Base): Promise<TakeOverPlan> {
   const opened = await context;
-  const { api, wanted } = opened;
   const target = (await operator.catch(() => undefined))?.target;
-  const { choice } = routeSettings(options, opened);
-  if (target !== undefined) return await rightsFor(api, target, choice);
-  return await askRights(
-    api,
-    [wanted.namespace ?? api.namespace],
-    { webhooks: true, deployment: true },
-    choice,
-  );
+  const namespace = opened.wanted.namespace ?? opened.api.namespace;
+  return planTakeOver(target ?? anyTarget(namespace), routeSettings(options, opened));
 }
 
 /** Is the account allowed to do everything that `up` does? */
 export const permissionsCheck: Check = {
   name: 'permissions',
   limitSeconds: 60,
-  async run({ context, permissions }) {
-    const answered = await permissions;
-    const { api } = await context;
-    permittedWays(api, answered);
-    const { asked, ways } = answered;
-    const namespaces = [...new Set(asked.flatMap(({ namespace }) => namespace ?? []))];
-    const closed = ways.filter((one) => one.lacking.length > 0).map((one) => nameOf(one.way));
-    return permissionsFinding(asked, closed, await missing(api, namespaces.flatMap(leasePermissions)));
+  async run(run) {
+    const allowed = await run.permissions;
+    const { api } = await run.context;
+    permittedRoutes(api, allowed);
+    const closed = allowed.routes.filter((one) => one.lacking.length > 0).map(({ plan }) => plan.name);
+    return permissionsFinding(allowed.asked, closed, await lackingForLeases(api, await planOf(run)));
   },
 };
 

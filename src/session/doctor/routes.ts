@@ -1,13 +1,11 @@
-import { probePermissions } from '../../cluster/takeover/probe.ts';
-import { probeServicePermissions } from '../../cluster/takeover/probe-service.ts';
 import { DevloopError } from '../../errors.ts';
 import type { Target, TargetService } from '../../operator/target.ts';
 import type { DevloopEvent } from '../../report/events.ts';
-import { namespacesOf } from '../context/holders.ts';
 import { newSessionId } from '../context/session-directories.ts';
+import { planRoutes, routeNames } from '../route/kinds.ts';
 import { openRoute } from '../route/open-route.ts';
-import { nameOf, routeSettings, type Way } from '../route/routing.ts';
-import { waysOf } from '../route/ways.ts';
+import { routeSettings } from '../route/routing.ts';
+import { verifyStep } from '../route/verify-route.ts';
 import { type Check, type Finding, findingOf, NotChecked, needed } from './check.ts';
 import { type DoctorRun, targetWithServices } from './run.ts';
 
@@ -25,18 +23,18 @@ export async function routeChecks({
   options,
 }: Pick<DoctorRun, 'context' | 'options'>): Promise<Check[]> {
   const opened = await context.catch(() => undefined);
-  const ways = waysOf(
+  const names = routeNames(
     opened === undefined ? (options.route ?? 'auto') : routeSettings(options, opened).choice,
   );
-  const results = ways.map(() => Promise.withResolvers<Finding>());
+  const results = names.map(() => Promise.withResolvers<Finding>());
   for (const { promise } of results) promise.catch(() => {});
-  return ways.map((way, index) => ({
-    name: `route ${nameOf(way)}`,
+  return names.map((route, index) => ({
+    name: `route ${route}`,
     limitSeconds: LIMIT_SECONDS,
     timeoutCode: 'route.none',
     async run(run, signal) {
       const { promise, resolve, reject } = results[index]!;
-      await verifyInTime(run, way, signal).then(resolve, reject);
+      await verifyInTime(run, route, signal).then(resolve, reject);
       const own = await promise;
       // Only a failure depends on the other routes.
       if (own.verdict !== 'fail') return own;
@@ -46,10 +44,10 @@ export async function routeChecks({
 }
 
 /** Gives up before the check's own time limit, so that the failure can be weighed against the other routes. */
-async function verifyInTime(run: DoctorRun, way: Way, signal: AbortSignal): Promise<Finding> {
+async function verifyInTime(run: DoctorRun, route: string, signal: AbortSignal): Promise<Finding> {
   const deadline = AbortSignal.timeout(VERIFY_SECONDS * 1000);
   try {
-    return await verifyPermitted(run, way, AbortSignal.any([signal, deadline]));
+    return await verifyPermitted(run, route, AbortSignal.any([signal, deadline]));
   } catch (error) {
     if (!deadline.aborted || signal.aborted) throw error;
     return { verdict: 'fail', answer: `not verified within ${VERIFY_SECONDS} s`, code: 'route.none' };
@@ -64,23 +62,19 @@ export function oneOfSeveral(finding: Finding, all: PromiseSettledResult<Finding
   return { ...shown, verdict: 'info', answer: `not needed: another route works\n${finding.answer}` };
 }
 
-async function verifyPermitted(run: DoctorRun, way: Way, signal: AbortSignal): Promise<Finding> {
+async function verifyPermitted(run: DoctorRun, route: string, signal: AbortSignal): Promise<Finding> {
   const target = await probeTarget(run);
-  const asked = (await run.permissions).ways.find((one) => nameOf(one.way) === nameOf(way));
+  const asked = (await run.permissions).routes.find((one) => one.plan.name === route);
   if (asked !== undefined && asked.lacking.length > 0)
     throw new NotChecked('the account lacks permissions for this route');
-  return await verify(run, target, way, signal);
+  return await verify(run, target, route, signal);
 }
 
 /** What probes need: a namespace for their temporary objects, and the permissions to create them. */
 export async function probeTarget(run: Pick<DoctorRun, 'operator' | 'permissions'>): Promise<Target> {
   const { target } = await targetWithServices(run);
   const { lacking } = await needed(run.permissions, 'the permissions are not known');
-  const probing = namespacesOf(target).flatMap((one) => [
-    ...probePermissions(one),
-    ...probeServicePermissions(one),
-  ]);
-  const missing = probing.filter(({ kind, verb, namespace }) =>
+  const missing = verifyStep(target).permissions.filter(({ kind, verb, namespace }) =>
     lacking.some((one) => one.kind === kind && one.verb === verb && one.namespace === namespace),
   );
   if (missing.length > 0) throw new NotChecked('the account lacks permissions to probe it');
@@ -95,8 +89,10 @@ function withSomePort(service: TargetService): TargetService {
 }
 
 /** The temporary objects are gone when this returns or throws. */
-async function verify(run: DoctorRun, target: Target, way: Way, signal: AbortSignal): Promise<Finding> {
+async function verify(run: DoctorRun, target: Target, route: string, signal: AbortSignal): Promise<Finding> {
   const opened = await run.context;
+  const settings = routeSettings(run.options, opened);
+  const plans = planRoutes(target, settings).filter(({ name }) => name === route);
   const events: DevloopEvent[] = [];
   try {
     await using _ = await openRoute(
@@ -105,14 +101,14 @@ async function verify(run: DoctorRun, target: Target, way: Way, signal: AbortSig
         // Routes are verified side by side; with an id of its own, none meets another one's temporary objects.
         sessionId: newSessionId(),
         target,
-        settings: routeSettings(run.options, opened),
+        settings,
         env: run.io.env,
         ask: run.io.ask,
         emit: (event) => events.push(event),
         signal,
         inARow: PROBES,
       },
-      [way],
+      plans,
     );
     return routeFinding(events);
   } catch (error) {

@@ -7,10 +7,10 @@ import { type CommandContext, checkoutFactsOf, checkoutRoot } from '../context/c
 import { sessionsInTheWay } from '../context/holders.ts';
 import type { LocalMachine } from '../context/local-machine.ts';
 import type { DoctorOptions, Io } from '../context/options.ts';
-import type { Rights } from '../route/ways.ts';
+import type { Allowed } from '../start/permissions.ts';
 import { type Finding, NotChecked, needed } from './check.ts';
 import { readVersion, type Version } from './cluster.ts';
-import { rightsOf } from './permissions.ts';
+import { allowedTo } from './permissions.ts';
 import { judgeToolchain } from './toolchain.ts';
 
 /**
@@ -26,7 +26,7 @@ export interface DoctorRun {
   context: Promise<CommandContext>;
   version: Promise<Version>;
   operator: Promise<DiscoveredOperator>;
-  permissions: Promise<Rights>;
+  permissions: Promise<Allowed>;
   /** Dead sessions that left changes on the target; rejects with `session.held` while a live one holds it. */
   deadSessions: Promise<string[]>;
   toolchain: Promise<Finding>;
@@ -64,7 +64,7 @@ export function doctorRun(
   return {
     ...base,
     operator,
-    permissions: shared(reached.then(() => rightsOf({ ...base, operator }))),
+    permissions: shared(reached.then(() => allowedTo({ ...base, operator }))),
     deadSessions: shared(findDeadSessions({ ...base, operator })),
     toolchain: shared(
       judgeToolchain({

@@ -5,35 +5,52 @@ import type { Service } from '../../cluster/api/objects.ts';
 import { isReadySlice, slicesOf } from '../../cluster/takeover/endpoints.ts';
 import { createProber } from '../../cluster/takeover/probe.ts';
 import type { Work } from '../../cluster/work.ts';
+import { messageOf } from '../../errors.ts';
 import { noCheckoutFacts } from '../../operator/sources.ts';
+import type { Target, TargetService } from '../../operator/target.ts';
 import { listWebhookServices } from '../../operator/webhooks.ts';
-import { LANGUAGE, probeUntil } from '../route/proof.ts';
+import { IN_A_ROW, PROBE_LANGUAGE, probeUntil, serviceProber } from '../route/verify.ts';
 
 const LIMIT_MS = 10_000;
 
+/** At the end of `up`: the gateway stays until kube-apiserver gets its answers from the in-cluster Pods, several times in a row. */
+export async function waitUntilLetGo(work: Work, { services }: Target): Promise<void> {
+  const waitForOne = async (service: TargetService): Promise<void> => {
+    if (!(await hasReadyPods(work.api, service.service))) return;
+    await using prober = await serviceProber(work, service);
+    await probeUntil(prober, { wanted: 'other', inARow: IN_A_ROW, limitMs: LIMIT_MS }, work.signal);
+  };
+  const warn = (error: unknown): void => {
+    const message = `devloop could not verify that the in-cluster webhook answers again: ${messageOf(error)}`;
+    work.emit({ type: 'warning', message });
+  };
+  await Promise.all(services.map((service) => waitForOne(service).catch(warn)));
+}
+
 /**
- * Proxies follow a Service at their own time: waits until kube-apiserver is answered by the Pods that each of these leads to again.
- * Only a courtesy to whoever goes on at once, so it is bounded, and whoever may not probe goes without it.
+ * In `down`: waits until kube-apiserver gets its answers from the Pods that these Services select. A courtesy to whoever uses the
+ * webhooks next, so it is bounded, and an account that is not allowed to probe does without it.
  */
 export async function waitUntilAnswering(work: Work, services: ObjectRef[]): Promise<void> {
   const { api, signal } = work;
   const webhooks = await listWebhookServices(api, noCheckoutFacts()).catch(() => []);
   await Promise.allSettled(
     services.map(async (ref) => {
-      const call = webhooks.find((one) => one.namespace === ref.namespace && one.name === ref.name)?.calls[0];
+      const called = webhooks.find(({ namespace, name }) => namespace === ref.namespace && name === ref.name);
+      const call = called?.calls[0];
       const service = await api.get<Service>(ref);
       if (call === undefined || service === undefined) return;
       if (!(await hasReadyPods(api, service))) return;
       const { port, caBundle } = call;
       const target = { namespace: ref.namespace!, service: ref.name, port, caBundle };
-      await using prober = await createProber(target).apply(work, LANGUAGE);
-      await probeUntil(prober, 'other', 1, LIMIT_MS, signal);
+      await using prober = await createProber(target).apply(work, PROBE_LANGUAGE);
+      await probeUntil(prober, { wanted: 'other', inARow: 1, limitMs: LIMIT_MS }, signal);
     }),
   );
 }
 
-/** Whether there is anybody to wait for; whoever may not look (a relay needs no right on slices) waits. */
-export async function hasReadyPods(api: ClusterApi, service: Service): Promise<boolean> {
+/** Whether anything could answer. The relay needs no permission on slices: an account without it waits. */
+async function hasReadyPods(api: ClusterApi, service: Service): Promise<boolean> {
   try {
     return (await slicesOf(api, service)).some(isReadySlice);
   } catch (error) {

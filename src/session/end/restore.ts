@@ -15,11 +15,11 @@ import { DevloopError } from '../../errors.ts';
 import type { Emit } from '../../report/events.ts';
 
 export interface RestoreOptions {
-  /** How long the in-cluster manager may take to become ready. 0: do not wait. */
+  /** How long the in-cluster manager can take to become ready. 0: do not wait. */
   readySeconds: number;
-  /** Hears how many changes there are to be put back, before the first of them is. */
+  /** Called with the number of changes to restore, before the first one is restored. */
   onFound?: ((changes: number) => void) | undefined;
-  /** Runs when the Services lead to the cluster again, while our own slices are gone: the place to see the old way answer. */
+  /** Runs when the Services select the in-cluster Pods again and devloop's slices are gone: the time to verify that those answer. */
   afterServices?: (() => Promise<void>) | undefined;
 }
 
@@ -30,9 +30,9 @@ export interface Restored {
 }
 
 /**
- * Puts everything back that carries a session's mark, in the order that keeps a webhook answering: the in-cluster manager wakes
- * first, then the Services lead to it, then what was ours goes. Reads all it needs from the cluster, so it is the end of `up`,
- * the whole of `down`, and the repair after a crash; run twice, it does nothing the second time.
+ * Restores everything that carries a session's label, in the order that keeps a webhook answering: the in-cluster manager is
+ * resumed first, then the Services select it again, then devloop's own objects are deleted. It reads everything that it needs from
+ * the cluster, so the end of `up`, `down` and the recovery after a crash are the same. Run twice, it does nothing the second time.
  */
 export async function restore(work: Work, namespaces: string[], options: RestoreOptions): Promise<Restored> {
   const { api, sessionId } = work;
@@ -41,7 +41,7 @@ export async function restore(work: Work, namespaces: string[], options: Restore
   const services = marked.filter((one) => one.ref.kind === 'Service').map((one) => one.ref);
   const left: Left[] = [];
   const failures: unknown[] = [];
-  // A step that fails must not keep the later ones from being tried: each of them leaves less behind.
+  // After a step that fails, the others are still tried: each of them leaves less behind.
   const attempt = async (step: () => Promise<unknown>): Promise<void> => {
     await step().catch((error) => failures.push(error));
   };
@@ -51,8 +51,8 @@ export async function restore(work: Work, namespaces: string[], options: Restore
   await attempt(() => removeCreated(work, marked));
   await attempt(async () => options.afterServices?.());
   await attempt(() => removeRelays(work, marked));
-  await attempt(async () => refuseHalf(sessionId, marked, unseen));
-  // While something is left to be put back, the Lease goes on saying whose it is.
+  await attempt(async () => refusePart(sessionId, marked, unseen));
+  // As long as something is left to restore, the Lease says whose it is.
   if (failures.length > 0) throw failures[0];
   await removeLeases(work, marked);
   return {
@@ -62,8 +62,8 @@ export async function restore(work: Work, namespaces: string[], options: Restore
   };
 }
 
-/** A Lease says that an object of its kind may have been changed: whoever may not look for that cannot say that it is put back. */
-function refuseHalf(sessionId: string, marked: Marked[], unseen: Unseen[]): void {
+/** A Lease says that an object of its kind may have been changed. If the account cannot list that kind, nothing says that it is restored. */
+function refusePart(sessionId: string, marked: Marked[], unseen: Unseen[]): void {
   const leases = marked.map(({ ref }) => ref).filter(({ kind }) => kind === 'Lease');
   const isHidden = ({ kind, namespace }: Unseen): boolean =>
     leases.some((lease) => isLeaseOf(lease, kind) && lease.namespace === namespace);
@@ -71,31 +71,38 @@ function refuseHalf(sessionId: string, marked: Marked[], unseen: Unseen[]): void
   if (hidden.length === 0) return;
   throw new DevloopError(
     'cluster.forbidden',
-    `Session ${sessionId} may have changed what your account may not list: ${unseenText(hidden)}. The rest is put back.`,
-    { hint: 'devloop down, by an account that may list and patch it' },
+    `Session ${sessionId} may have changed objects that your account is not allowed to list: ${unseenText(hidden)}. The rest is restored.`,
+    { hint: 'Run devloop down with an account that is allowed to list and patch them.' },
   );
 }
 
-/** Leases are no changes. */
+/** The number of changes; a Lease is none. */
 export function changesOf(marked: Marked[]): number {
   return marked.filter((one) => one.ref.kind !== 'Lease').length;
 }
 
-/** What was kept because somebody else changed it, with the command that settles it. */
-export function reportLeft({ context, left }: Restored, emit: Emit): void {
+export function incomplete(count: number): DevloopError {
+  const objects = count === 1 ? 'One object was' : `${count} objects were`;
+  const message = `${objects} changed by somebody else during the session; devloop left those fields unchanged.`;
+  const hint = 'The warnings above show the command for each.';
+  return new DevloopError('undo.incomplete', message, { hint });
+}
+
+/** Warns of what somebody else changed and devloop therefore kept, with the command that restores it. */
+export function reportKept({ context, left }: Restored, emit: Emit): void {
   for (const { ref, kept } of left) {
     for (const { path, now, before } of kept) {
       emit({
         type: 'warning',
-        message: `${describe(ref)}: ${path.join('.')} was changed by somebody else to ${JSON.stringify(now ?? null)} and is kept; before devloop it was ${JSON.stringify(before ?? null)}.`,
-        hint: `kubectl --context ${context} ${ref.namespace ? `-n ${ref.namespace} ` : ''}patch ${ref.kind.toLowerCase()} ${ref.name} --type json -p '${settlingPatch(path, before)}'`,
+        message: `${describe(ref)}: ${path.join('.')} was changed by somebody else to ${JSON.stringify(now ?? null)}, so devloop left it unchanged. Before the session it was ${JSON.stringify(before ?? null)}.`,
+        hint: `kubectl --context ${context} ${ref.namespace ? `-n ${ref.namespace} ` : ''}patch ${ref.kind.toLowerCase()} ${ref.name} --type json -p '${restoringPatch(path, before)}'`,
       });
     }
   }
 }
 
-/** A JSON patch: a merge patch would mix the two values where they are maps. A quote in it would end the shell's. */
-function settlingPatch(path: string[], before: unknown): string {
+/** A JSON patch, because a merge patch would merge values that are maps. Quotes are escaped for the shell. */
+function restoringPatch(path: string[], before: unknown): string {
   const pointer = path.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
   const patch = [
     before === undefined ? { op: 'remove', path: pointer } : { op: 'add', path: pointer, value: before },

@@ -1,40 +1,66 @@
+import type { Permission } from '../../cluster/api/permissions.ts';
+import type { PlannedChange, Step } from '../../cluster/step.ts';
 import type { Work } from '../../cluster/work.ts';
 import type { RouteChoice } from '../../config/route-choice.ts';
-import type { Target } from '../../operator/target.ts';
+import type { Target, TargetService } from '../../operator/target.ts';
 import type { Route } from '../../route/route.ts';
 import type { CommandContext } from '../context/context.ts';
 import type { Ask, RouteOptions } from '../context/options.ts';
 import type { Gateways } from './gateways.ts';
 
-/** A way of which it is known that the account may take it. */
-export type Way = Exclude<RouteChoice, 'auto'>;
+/** One way for kube-apiserver to reach this machine. kinds.ts lists them all. */
+export interface RouteKind {
+  name: string;
+  /** Whether `auto` tries it. One that needs a setting is used only if the user names it. */
+  isAutomatic: boolean;
+  plan(target: Target, settings: RouteSettings): Omit<RoutePlan, 'name'>;
+}
 
-/** What every way needs to be opened and proven. */
+/** What it takes to use a route for one operator. */
+export interface RoutePlan {
+  /** Of its kind. */
+  name: string;
+  /** The far end, for people. */
+  detail: string;
+  /** Opens the route and verifies it. Changes no object of the user's. */
+  open: Step<OpenApply>;
+  /** Points the webhook Services to the open route. */
+  point: PointStep[];
+}
+
+/** `isLast`: no other route will be tried after this one. */
+export type OpenApply = (routing: Routing, isLast: boolean) => Promise<OpenRoute>;
+
+export interface PointStep extends Step<(work: Work, open: OpenRoute) => Promise<void>> {
+  service: TargetService;
+}
+
+/** What every route needs to be opened and verified. */
 export interface Routing extends Work {
   target: Target;
   settings: RouteSettings;
   env: Record<string, string | undefined>;
   /** Absent without a terminal. */
   ask?: Ask | undefined;
-  /** How many probes in a row prove a way; one where absent. */
+  /** How many probes in a row verify a route; 1 by default. */
   inARow?: number;
 }
 
 export interface RouteSettings {
   choice: RouteChoice;
-  /** What the cluster shall call. */
+  /** The address that the cluster calls. */
   address?: string | undefined;
   port?: number | undefined;
   relayImage?: string | undefined;
 }
 
-/** A way that was proven, with the gateways at its end. Disposing closes both. */
+/** A verified route and the gateways behind it. Disposing closes both. */
 export interface OpenRoute extends AsyncDisposable {
   route: Route;
   gateways: Gateways;
 }
 
-/** Flags beat the file. */
+/** Flags take precedence over devloop.yaml. */
 export function routeSettings(options: RouteOptions, { config }: CommandContext): RouteSettings {
   return {
     choice: options.route ?? config.route ?? 'auto',
@@ -44,6 +70,15 @@ export function routeSettings(options: RouteOptions, { config }: CommandContext)
   };
 }
 
-export function nameOf(way: Way): 'direct' | 'relay' | 'ssh' {
-  return typeof way === 'string' ? way : 'ssh';
+/** The namespaces of the webhook Services, in which a route creates its objects. */
+export function serviceNamespaces({ services }: Target): string[] {
+  return [...new Set(services.map(({ service }) => service.metadata.namespace!))];
+}
+
+export function permissionsOf(steps: { permissions: Permission[] }[]): Permission[] {
+  return steps.flatMap(({ permissions }) => permissions);
+}
+
+export function changesOf(steps: { changes: PlannedChange[] }[]): PlannedChange[] {
+  return steps.flatMap(({ changes }) => changes);
 }

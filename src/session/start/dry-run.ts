@@ -1,45 +1,47 @@
-import { missing } from '../../cluster/api/permissions.ts';
+import { join } from 'node:path';
+import { ANY_SESSION } from '../../cluster/names.ts';
 import type { PlannedChange } from '../../cluster/step.ts';
-import { leasePermissions } from '../../cluster/takeover/lease.ts';
 import { readKeyPairs } from '../../local/key-pairs.ts';
 import { planController } from '../../local/plan.ts';
-import { markedSessions, namespacesOf } from '../context/holders.ts';
-import { controllerInputs, keyPairSearch } from './local-inputs.ts';
-import { plannedLeases, plannedPause, plannedProbes, plannedWay } from './plan.ts';
-import type { Session } from './session.ts';
+import { markedSessions } from '../context/holders.ts';
+import { changesOf } from '../route/routing.ts';
+import { controllerInputs, keyPairSearch, localFilesOf } from './controller.ts';
+import { lackingForLeases } from './permissions.ts';
+import type { Discovered, UpCommand } from './session.ts';
 
-/**
- * What `up` would do, in its order, out of all that it finds out before its first write. Writes nothing, on this machine neither,
- * and fails where `up` would.
- */
-export async function tellPlan(session: Session): Promise<void> {
-  const { opened, target, ways, options, io } = session;
-  const pairs = await readKeyPairs(keyPairSearch(session), io.emit);
-  const planned = options.controller ? await planController(controllerInputs(session, pairs), io) : undefined;
-  const mayHold = (await missing(opened.api, namespacesOf(target).flatMap(leasePermissions))).length === 0;
-  for (const dead of markedSessions(target)) io.emit({ type: 'note', message: putBackFirst(dead) });
+/** Prints what `up` would do, step by step. Writes nothing, not even on this machine, and fails if `up` would. */
+export async function printPlan(command: UpCommand, found: Discovered): Promise<void> {
+  const { context, options, io, machine } = command;
+  const { target, plan } = found;
+  const pairs = await readKeyPairs(keyPairSearch(context, target), io.emit);
+  const files = localFilesOf(join(machine.stateDirectory, ANY_SESSION), command);
+  const controller = options.controller
+    ? await planController(controllerInputs({ ...command, ...found, files }, pairs), io)
+    : undefined;
+  for (const sessionId of markedSessions(target))
+    io.emit({ type: 'note', message: restoresFirst(sessionId) });
+  const mayHold = (await lackingForLeases(context.api, plan)).length === 0;
   if (!mayHold) io.emit({ type: 'warning', message: NO_LEASES });
-  tellChanges(mayHold ? plannedLeases(target) : []);
-  tellChanges(plannedProbes(target));
-  for (const [index, way] of ways.entries()) {
-    const { route, detail, changes } = plannedWay(target, way);
+  print(mayHold ? changesOf(plan.leases) : []);
+  print(changesOf(plan.verify));
+  for (const [index, { name: route, detail, open, point }] of plan.routes.entries()) {
     io.emit({ type: 'route.planned', route, position: index + 1, detail });
-    tellChanges(changes, { route });
+    print(changesOf([open, ...point]), { route });
   }
-  tellChanges(plannedPause(target));
-  if (planned) {
-    const { build, run, cwd } = planned.plan;
+  print(changesOf(plan.pause));
+  if (controller) {
+    const { build, run, cwd } = controller.plan;
     io.emit({ type: 'controller.planned', ...(build === undefined ? {} : { build }), command: run, cwd });
   }
 
-  function tellChanges(changes: PlannedChange[], of: { route?: string } = {}): void {
+  function print(changes: PlannedChange[], of: { route?: string } = {}): void {
     for (const change of changes) io.emit({ type: 'change', dryRun: true, ...change, ...of });
   }
 }
 
 const NO_LEASES =
-  'Your account may not write Leases, so nothing warns a second person who takes over the same operator.';
+  'Your account is not allowed to create Leases, so somebody else who takes over this operator gets no warning.';
 
-function putBackFirst(session: string): string {
-  return `What session ${session} left is put back first: devloop down --dry-run shows it.`;
+function restoresFirst(sessionId: string): string {
+  return `devloop up would first restore what session ${sessionId} left. To see it: devloop down --dry-run`;
 }

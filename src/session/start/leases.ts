@@ -1,47 +1,79 @@
 import { createWarner } from '../../async.ts';
-import { type HeldLease, type Holder, holdLease } from '../../cluster/takeover/lease.ts';
+import type { HeldLease, Holder, holdLease } from '../../cluster/takeover/lease.ts';
+import type { Work } from '../../cluster/work.ts';
 import { DevloopError } from '../../errors.ts';
-import type { Emit, ObjectName } from '../../report/events.ts';
+import type { Target } from '../../operator/target.ts';
+import type { DevloopEvent, Emit } from '../../report/events.ts';
+import type { Route } from '../../route/route.ts';
+import { healthAfter, STARTING, wordsFor } from '../context/health.ts';
 import { describeTarget, targetsOf } from '../context/holders.ts';
-import type { LocalMachine } from '../context/local-machine.ts';
-import { nameOf } from '../route/routing.ts';
+import { serviceName } from '../route/cut-over.ts';
 import type { Session } from './session.ts';
 
-/** Holds a Lease for all that is taken over, from now on. The first one that somebody else takes or deletes ends the session. */
-export async function holdLeases(
-  { opened, target, ways, id, machine, io }: Session,
-  keep: (lease: HeldLease) => void,
-  ending: AbortController,
-): Promise<void> {
-  const [way] = ways;
-  const holder = holderHere(machine, targetsOf(target), way === undefined ? 'none' : nameOf(way));
-  // What keeps one Lease from being renewed keeps all of them.
-  const warn = createWarner(io.emit);
-  const emit: Emit = (event) => (event.type === 'warning' ? warn(event.message) : io.emit(event));
-  const work = { api: opened.api, sessionId: id, emit, signal: io.signal };
-  for (const object of targetsOf(target)) {
-    const lease = await holdLease(object).apply(work, holder);
-    if (lease === undefined) return;
-    keep(lease);
-    void lease.lost.then((by) => ending.abort(takenOver(describeTarget(target), by)));
-  }
+export type LeaseStep = ReturnType<typeof holdLease>;
+
+/** The Leases of a session: they tell everybody who is using the operator, over which route, and how the session is doing. */
+export interface SessionLeases extends AsyncDisposable {
+  /** Creates and renews them. `onLost` runs when somebody else takes or deletes one. */
+  hold(session: Session, work: Work, onLost: (error: DevloopError) => void): Promise<void>;
+  /** Renews them now, so that a loss is noticed at once. */
+  renew(): Promise<void>;
+  /** Writes the session's health whenever an event changes it. */
+  observe(event: DevloopEvent): void;
+  announce(route: Route): Promise<void>;
 }
 
-/** Looks now, and not at the next tick: what was put back by others meanwhile must not be taken over once more. */
-export async function confirmHeld(held: HeldLease[], signal: AbortSignal): Promise<void> {
-  await Promise.all(held.map((lease) => lease.update({})));
-  signal.throwIfAborted();
+export function createSessionLeases(target: Target): SessionLeases {
+  const services = target.services.map(serviceName);
+  const held = new AsyncDisposableStack();
+  const leases: HeldLease[] = [];
+  let health = STARTING;
+  const update = async (change: Partial<Holder>): Promise<void> => {
+    await Promise.all(leases.map((lease) => lease.update(change)));
+  };
+  return {
+    async hold(session, work, onLost) {
+      const quiet = { ...work, emit: withoutRepeats(session.io.emit) };
+      const holder = holderOf(session);
+      for (const { apply } of session.plan.leases) {
+        const lease = await apply(quiet, holder);
+        if (lease === undefined) return;
+        leases.push(held.use(lease));
+        void lease.lost.then((by) => onLost(takenOver(target, by)));
+      }
+    },
+    renew: () => update({}),
+    observe(event) {
+      const before = wordsFor(health);
+      health = healthAfter(health, event, services);
+      const words = wordsFor(health);
+      if (words !== before) void update({ health: words });
+    },
+    announce: ({ name, via }) => update({ route: `${name} ${via}` }),
+    [Symbol.asyncDispose]: () => held.disposeAsync(),
+  };
 }
 
-function takenOver(target: string, by: string): DevloopError {
-  return new DevloopError('session.lost', `${target} was taken over by ${by}.`, { hint: 'devloop status' });
+/** What keeps one Lease from being renewed keeps all of them, so each warning is printed once. */
+function withoutRepeats(emit: Emit): Emit {
+  const warn = createWarner(emit);
+  return (event) => (event.type === 'warning' ? warn(event.message) : emit(event));
 }
 
-function holderHere(
-  { user, host, processStart }: LocalMachine,
-  targets: ObjectName[],
-  route: string,
-): Holder {
-  const since = new Date().toISOString();
-  return { user, host, pid: process.pid, processStart, since, route, targets, health: 'starting' };
+function takenOver(target: Target, by: string): DevloopError {
+  const message = `${describeTarget(target)} was taken over by ${by}.`;
+  return new DevloopError('session.lost', message, { hint: 'devloop status' });
+}
+
+function holderOf({ machine, target, plan }: Session): Holder {
+  return {
+    user: machine.user,
+    host: machine.host,
+    pid: process.pid,
+    processStart: machine.processStart,
+    since: new Date().toISOString(),
+    route: plan.routes[0]?.name ?? 'none',
+    targets: targetsOf(target),
+    health: 'starting',
+  };
 }

@@ -1,67 +1,53 @@
-import type { Service } from '../../cluster/api/objects.ts';
-import { ANY_SESSION, relayLabels } from '../../cluster/names.ts';
-import { keepRelay } from '../../cluster/relay/watch.ts';
-import type { PlannedChange } from '../../cluster/step.ts';
+import type { Deployment, Service } from '../../cluster/api/objects.ts';
+import type { Permission } from '../../cluster/api/permissions.ts';
+import type { Step } from '../../cluster/step.ts';
 import { holdLease } from '../../cluster/takeover/lease.ts';
-import { createProber } from '../../cluster/takeover/probe.ts';
-import {
-  createProbeService,
-  PROBE_SERVICE_PORT,
-  probeServiceRef,
-} from '../../cluster/takeover/probe-service.ts';
-import { pointToAddress, pointToPods } from '../../cluster/takeover/service.ts';
+import type { Pausing } from '../../cluster/takeover/pause/pause.ts';
+import { pauseFor } from '../../cluster/takeover/pause/strategies.ts';
+import type { Work } from '../../cluster/work.ts';
+import { discoveryPermissions } from '../../operator/permissions.ts';
 import type { Target } from '../../operator/target.ts';
-import { targetsOf } from '../context/holders.ts';
-import { nameOf, type Way } from '../route/routing.ts';
-import { pauseManager } from './pause-manager.ts';
+import { namespacesOf, targetsOf } from '../context/holders.ts';
+import { planRoutes } from '../route/kinds.ts';
+import type { RoutePlan, RouteSettings } from '../route/routing.ts';
+import { type verifyRoute, verifyStep } from '../route/verify-route.ts';
 
-export interface PlannedWay {
-  route: string;
-  /** Where the reviews go on this route. */
-  detail: string;
-  changes: PlannedChange[];
+/**
+ * All steps of a take-over in their order. `up` applies them, `up --dry-run` prints their changes, and the account is asked for
+ * their permissions.
+ */
+export interface TakeOverPlan {
+  /** What discovery reads; it changes nothing. */
+  discovery: Permission[];
+  leases: ReturnType<typeof holdLease>[];
+  /** Each route applies it while it opens. */
+  verify: Step<typeof verifyRoute>[];
+  /** In the order in which they are tried; none without webhook Services. */
+  routes: RoutePlan[];
+  pause: Step<(work: Work) => Promise<Pausing>>[];
 }
 
-export function plannedLeases(target: Target): PlannedChange[] {
-  return targetsOf(target).flatMap((object) => holdLease(object).changes);
+export function planTakeOver(target: Target, settings: RouteSettings): TakeOverPlan {
+  const hasWebhooks = target.services.length > 0;
+  const object = target.deployment?.object;
+  const pause = object && pauseFor({ kind: 'Deployment', object })?.pause(object);
+  return {
+    discovery: hasWebhooks ? namespacesOf(target).flatMap(discoveryPermissions) : [],
+    leases: targetsOf(target).map((one) => holdLease(one)),
+    verify: hasWebhooks ? [verifyStep(target)] : [],
+    routes: planRoutes(target, settings),
+    pause: pause ? [pause] : [],
+  };
 }
 
-/** The temporary objects by which every route is verified before anything of the user's is changed. */
-export function plannedProbes({ services }: Target): PlannedChange[] {
-  const objects = services.map(({ service }) => service);
-  return unique([
-    ...objects.flatMap((service) => createProbeService(service).changes),
-    ...objects.flatMap((service) => createProber(probeTarget(service)).changes),
-  ]);
-}
-
-export function plannedWay({ services }: Target, way: Way): PlannedWay {
-  const objects = services.map(({ service }) => service);
-  const route = nameOf(way);
-  if (way === 'relay') {
-    const namespaces = [...new Set(objects.map(({ metadata }) => metadata.namespace!))];
-    const changes = [
-      ...namespaces.flatMap((namespace) => keepRelay(namespace).changes),
-      ...objects.flatMap((service) => pointToPods(service, relayLabels(ANY_SESSION)).changes),
-    ];
-    return { route, detail: 'a Pod, connected through the API server', changes };
-  }
-  const [detail, place] =
-    typeof way === 'object'
-      ? [`a port of ${way.ssh}, forwarded`, way.ssh]
-      : ['an address of this machine', 'this machine'];
-  return { route, detail, changes: objects.flatMap((service) => pointToAddress(service, place).changes) };
-}
-
-export function plannedPause(target: Target): PlannedChange[] {
-  return pauseManager(target)?.changes ?? [];
-}
-
-function probeTarget(service: Service): Parameters<typeof createProber>[0] {
-  const { namespace = '', name } = probeServiceRef(service, ANY_SESSION);
-  return { namespace, service: name, port: PROBE_SERVICE_PORT, caBundle: '' };
-}
-
-function unique(changes: PlannedChange[]): PlannedChange[] {
-  return [...new Map(changes.map((change) => [JSON.stringify(change), change])).values()];
+/** Stands for an operator that could not be discovered: one webhook Service and one Deployment, in this namespace. */
+export function anyTarget(namespace: string): Target {
+  const metadata = { namespace, name: '*' };
+  const service: Service = { metadata, spec: { ports: [] } };
+  const object: Deployment = { metadata, spec: { selector: {}, template: { spec: { containers: [] } } } };
+  return {
+    namespace,
+    services: [{ service, serverName: '', calls: [], ports: [], source: '' }],
+    deployment: { object, container: { name: '*' }, source: '' },
+  };
 }

@@ -1,23 +1,30 @@
 import type { LocalFiles } from '../../local/key-pair-files.ts';
+import type { CheckoutFacts } from '../../operator/sources.ts';
 import type { Target } from '../../operator/target.ts';
 import type { CommandContext } from '../context/context.ts';
 import type { LocalMachine } from '../context/local-machine.ts';
 import type { Io, UpOptions } from '../context/options.ts';
-import type { Way } from '../route/routing.ts';
+import type { TakeOverPlan } from './plan.ts';
 
-/** One `up`: what all its steps share. */
-export interface Session {
-  id: string;
+/** One run of `devloop up`. */
+export interface UpCommand {
   /** In the clock of performance.now(). */
-  started: number;
-  machine: LocalMachine;
-  opened: CommandContext;
-  target: Target;
-  /** By which the reviews may come here, in the order in which they are tried; none without webhooks. */
-  ways: Way[];
-  files: LocalFiles;
-  /** All that look like absolute paths in the checkout's sources. */
-  sourcePaths: ReadonlySet<string>;
+  startedAt: number;
+  context: CommandContext;
   options: UpOptions;
   io: Io;
+  machine: LocalMachine;
+}
+
+/** What the command takes over, and how. */
+export interface Discovered {
+  target: Target;
+  plan: TakeOverPlan;
+  facts: CheckoutFacts;
+}
+
+/** A take-over by one command. Everything that it changes in the cluster carries its id. */
+export interface Session extends UpCommand, Discovered {
+  sessionId: string;
+  files: LocalFiles;
 }

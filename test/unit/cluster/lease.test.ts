@@ -75,6 +75,7 @@ describe('a held Lease', () => {
 
   it('says once when renewals fail for so long that others take the session for dead', async () => {
     await hold();
+    events.length = 0;
     const refuse = (): never => {
       throw refusal(500, 'InternalError', 'etcd is gone.');
     };

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import { forbidden, missing } from '../../../src/cluster/api/permissions.ts';
 import { relayPermissions } from '../../../src/cluster/relay/watch.ts';
-import { commonPermissions, routePermissions } from '../../../src/session/route/ways.ts';
+import { endpointPermissions } from '../../../src/cluster/takeover/endpoints.ts';
+import { discoveryPermissions } from '../../../src/operator/permissions.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
 
 interface Asked {
@@ -23,10 +24,7 @@ it('lists all missing permissions, grouped by resource, with a command to check 
   const api = clusterWith(({ resource }) => !denied.includes(resource));
   const error = forbidden(
     api,
-    await missing(api, [
-      ...routePermissions('direct', 'shop'),
-      ...commonPermissions('shop', { webhooks: true, deployment: true }),
-    ]),
+    await missing(api, [...endpointPermissions('shop'), ...discoveryPermissions('shop')]),
   );
   expect(error.code).toBe('cluster.forbidden');
   expect(error.message.split('\n').slice(1)).toEqual([
@@ -47,12 +45,4 @@ it('names permissions with their subresource', async () => {
   const error = forbidden(api, lacking);
   expect(error.message).toContain('create  pods/portforward in namespace shop');
   expect(error.hint).toContain('auth can-i create pods/portforward -n shop');
-});
-
-it('needs nothing on Services and Secrets where only a Deployment is paused', () => {
-  const all = commonPermissions('shop', { webhooks: false, deployment: true });
-  expect(all).toContainEqual(
-    expect.objectContaining({ kind: 'Deployment', verb: 'patch', namespace: 'shop' }),
-  );
-  expect(all.filter(({ kind }) => kind === 'Service' || kind === 'Secret')).toEqual([]);
 });

@@ -39,12 +39,14 @@ function supervise(plan: ControllerPlan): Subject {
   const recorder = recordEvents();
   const gate: string[] = [];
   const end = new AbortController();
-  const supervisor = createSupervisor(plan, {
-    gate: { hold: () => gate.push('hold'), release: () => gate.push('release'), failFast: () => {} },
-    emit: recorder.emit,
-    signal: end.signal,
-  });
-  onTestFinished(() => supervisor[Symbol.asyncDispose]());
+  const started = createSupervisor(plan, { emit: recorder.emit, signal: end.signal });
+  onTestFinished(() => started[Symbol.asyncDispose]());
+  const recording = {
+    hold: () => gate.push('hold'),
+    release: () => gate.push('release'),
+    failFast: () => {},
+  };
+  const supervisor = { ...started, follow: () => started.follow(recording) };
   return { recorder, supervisor, gate, plan, end };
 }
 

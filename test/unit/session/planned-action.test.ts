@@ -12,6 +12,6 @@ it.each<[Kind, string, 'restore' | 'delete']>([
   ['Secret', 'devloop-relay-4f2a', 'delete'],
   ['Lease', 'devloop.service.webhook', 'delete'],
   ['ValidatingWebhookConfiguration', 'devloop-probe-4f2a-0b1c', 'delete'],
-])('a dry run of down tells of a %s %s: %s', (kind, name, action) => {
-  expect(plannedAction({ ref: { kind, namespace: 'shop', name }, sessionId: '4f2a' })).toBe(action);
+])('a dry run of down plans for %s %s: %s', (kind, name, action) => {
+  expect(plannedAction({ kind, namespace: 'shop', name }, '4f2a')).toBe(action);
 });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { ProbeAnswer, Prober } from '../../../src/cluster/takeover/probe.ts';
-import { probeUntil } from '../../../src/session/route/proof.ts';
+import { probeUntil } from '../../../src/session/route/verify.ts';
 
 const US: ProbeAnswer = { reached: true, latencyMs: 1 };
 const PENDING: ProbeAnswer = {
@@ -21,25 +21,29 @@ const OTHERS = [
   'tls: failed to verify certificate: x509: certificate signed by unknown authority',
 ].map(said);
 
-/** Gives these answers, the last one again and again; resolves to the number that were asked for until it was enough. */
+/** Gives these answers, then the last one again and again. Resolves to the number of probes. */
 async function asked(answers: ProbeAnswer[], wanted: 'us' | 'other', inARow: number): Promise<number> {
   let count = 0;
   const prober: Prober = {
     once: async () => answers[Math.min(count++, answers.length - 1)]!,
     async [Symbol.asyncDispose]() {},
   };
-  await probeUntil(prober, wanted, inARow, 60_000, new AbortController().signal);
+  const limitMs = 60_000;
+  await probeUntil(prober, { wanted, inARow, limitMs }, new AbortController().signal);
   return count;
 }
 
-it.each(NOBODY)('nobody is not somebody else: $cause', async (nobody) => {
-  expect(await asked([nobody, nobody, nobody, OTHERS[0]!], 'other', 2)).toBe(5);
-});
+it.each(NOBODY)(
+  'a call that nothing answered does not count as an answer from elsewhere: $cause',
+  async (nobody) => {
+    expect(await asked([nobody, nobody, nobody, OTHERS[0]!], 'other', 2)).toBe(5);
+  },
+);
 
-it.each(OTHERS)('somebody else is known by any answer: $cause', async (other) => {
+it.each(OTHERS)("any answer but the gateway's counts as one from elsewhere: $cause", async (other) => {
   expect(await asked([US, PENDING, other, US, other], 'other', 2)).toBe(6);
 });
 
-it('what kube-apiserver does not know yet neither counts nor breaks the row', async () => {
+it('a probe that kube-apiserver does not know yet neither counts nor breaks the row', async () => {
   expect(await asked([US, PENDING, US], 'us', 2)).toBe(3);
 });

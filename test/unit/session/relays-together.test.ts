@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import type { Route } from '../../../src/route/route.ts';
 import type { Gateways } from '../../../src/session/route/gateways.ts';
-import { together } from '../../../src/session/route/open-relay.ts';
+import { together } from '../../../src/session/route/relay.ts';
 
-function relay(via: string): Route & { mend(): void } {
+function relay(via: string): Route & { reconnect(): void } {
   const listeners: (() => void)[] = [];
   return {
     name: 'relay',
@@ -12,16 +12,16 @@ function relay(via: string): Route & { mend(): void } {
     portFor: (port) => port,
     onReconnected: (listener) => void listeners.push(listener),
     explain: async () => undefined,
-    mend: () => listeners.forEach((listener) => void listener()),
+    reconnect: () => listeners.forEach((listener) => void listener()),
     async [Symbol.asyncDispose]() {},
   };
 }
 
-it('relays of several namespaces are one route, which is mended when any of them is', () => {
+it('relays of several namespaces are one route, which reconnects when any of them does', () => {
   const all = [relay('Pod a/x'), relay('Pod b/y')];
   const route = together(all, {} as Gateways);
-  let mended = 0;
-  route.onReconnected(() => mended++);
-  for (const one of all) one.mend();
-  expect({ via: route.via, mended }).toEqual({ via: 'Pod a/x, Pod b/y', mended: 2 });
+  let reconnected = 0;
+  route.onReconnected(() => reconnected++);
+  for (const one of all) one.reconnect();
+  expect({ via: route.via, reconnected }).toEqual({ via: 'Pod a/x, Pod b/y', reconnected: 2 });
 });

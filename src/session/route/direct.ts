@@ -1,19 +1,37 @@
 import type { ClusterApi } from '../../cluster/api/client.ts';
 import type { Node, Service } from '../../cluster/api/objects.ts';
+import { permissionsOn } from '../../cluster/api/permissions.ts';
 import { assertTakeable } from '../../cluster/takeover/service.ts';
 import { DevloopError } from '../../errors.ts';
 import { hostPort, sharedFamilies } from '../../machine/addresses.ts';
 import { directAddresses, directRoute, isOwn } from '../../route/direct.ts';
 import { startGateways } from './gateways.ts';
-import { proveRoute } from './proof.ts';
-import type { OpenRoute, Routing } from './routing.ts';
+import { pointToRouteAddress } from './point.ts';
+import type { OpenRoute, RouteKind, Routing } from './routing.ts';
+import { verifyRoute } from './verify-route.ts';
 
-const PROVE_MS = 15_000;
-/** Where another way is at hand, a slow proxy costs that way and not the session. */
-const HASTY_PROVE_MS = 6_000;
+const VERIFY_MS = 15_000;
+/** If another route can be tried, a slow kube-proxy costs this route and not the session. */
+const HASTY_VERIFY_MS = 6_000;
 
-/** Tries the addresses of this machine one after the other until kube-apiserver is seen to reach a gateway behind one. */
-export async function openDirect(routing: Routing, isLast: boolean): Promise<OpenRoute> {
+const NODES = permissionsOn('Node', 'list', {
+  why: "find this machine's address",
+  without: 'the direct route tries only the address that faces the API server',
+});
+
+/** kube-apiserver calls an address of this machine. */
+export const direct: RouteKind = {
+  name: 'direct',
+  isAutomatic: true,
+  plan: ({ services }) => ({
+    detail: 'an address of this machine',
+    open: { changes: [], permissions: NODES, apply: openDirect },
+    point: services.map((service) => pointToRouteAddress(service, 'this machine')),
+  }),
+};
+
+/** Tries the addresses of this machine one after the other, until kube-apiserver reaches a gateway at one of them. */
+async function openDirect(routing: Routing, isLast: boolean): Promise<OpenRoute> {
   const { api, target, settings, emit } = routing;
   const services = target.services.map(({ service }) => service);
   const families = sharedFamilies(services.map(({ spec }) => spec.ipFamilies ?? []));
@@ -30,14 +48,15 @@ export async function openDirect(routing: Routing, isLast: boolean): Promise<Ope
     await using stack = new AsyncDisposableStack();
     const gateways = stack.use(await startGateways(routing, address));
     const route = directRoute(address);
-    const proof = await proveRoute(routing, { route, gateways }, isLast ? PROVE_MS : HASTY_PROVE_MS);
-    if (proof.reached) {
+    const limitMs = isLast ? VERIFY_MS : HASTY_VERIFY_MS;
+    const { reached, cause } = await verifyRoute(routing, { route, gateways }, limitMs);
+    if (reached) {
       emit({ type: 'discovered', what: 'address', value: hostPort(address, gateways.firstPort), source });
       const owned = stack.move();
       return { route, gateways, [Symbol.asyncDispose]: () => owned.disposeAsync() };
     }
     const foreign = isOwn(address) ? '' : ', not an address of this machine';
-    failures.push(`\n  ${address} (${source}${foreign}): ${proof.cause}`);
+    failures.push(`\n  ${address} (${source}${foreign}): ${cause}`);
   }
   throw noRoute(api, families, failures);
 }
@@ -48,7 +67,7 @@ async function nodeAddresses(api: ClusterApi): Promise<string[]> {
   return addresses.filter((one) => one.type === 'InternalIP').map((one) => one.address);
 }
 
-/** All Services lead to one address: docs/architecture.md says why not to one of each family. */
+/** All Services point to one address; docs/architecture.md explains why there is not one for each family. */
 function noSharedFamily(services: Service[]): DevloopError {
   const familiesOf = ({ spec }: Service): string[] => spec.ipFamilies ?? [];
   const nameOf = ({ metadata }: Service): string => `${metadata.namespace}/${metadata.name}`;
@@ -56,7 +75,7 @@ function noSharedFamily(services: Service[]): DevloopError {
   const { metadata } = services.find((one) => familiesOf(one).length === 1)!;
   return new DevloopError(
     'route.none',
-    `The webhook Services share no IP family, and one address has to serve them all: ${list}.`,
+    `The webhook Services have no IP family in common, but one address has to serve them all: ${list}.`,
     {
       hint: `kubectl -n ${metadata.namespace} patch service ${metadata.name} -p '{"spec":{"ipFamilyPolicy":"RequireDualStack"}}'`,
     },
@@ -67,9 +86,9 @@ function noRoute(api: ClusterApi, families: string[], failures: string[]): Devlo
   const kind = families.length === 1 ? `${families[0]} address` : 'address';
   const tried =
     failures.length > 0
-      ? `The cluster does not reach this machine. kube-apiserver says:${failures.join('')}`
-      : `This machine has no ${kind} that the cluster at ${api.server} could use: none but loopback or link-local ones faces it.`;
+      ? `The cluster cannot reach this machine. kube-apiserver says:${failures.join('')}`
+      : `This machine has no ${kind} that the cluster at ${api.server} can use, only loopback or link-local ones.`;
   return new DevloopError('route.none', tried, {
-    hint: 'Is there a firewall or VPN between? Name the address that the cluster sees with --address (and --port for a fixed port).',
+    hint: 'Check for a firewall or VPN in between. Name the address that the cluster sees with --address (and a fixed port with --port).',
   });
 }

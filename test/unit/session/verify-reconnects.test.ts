@@ -1,13 +1,14 @@
 import { expect, it } from 'vitest';
 import type { EndpointSlice, Endpoints, Service } from '../../../src/cluster/api/objects.ts';
-import { type Proof, proveRoute } from '../../../src/session/route/proof.ts';
+import type { ProbeResult } from '../../../src/session/route/verify.ts';
+import { verifyRoute } from '../../../src/session/route/verify-route.ts';
 import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
 import { SSH_HOST, sshSession } from '../../support/ssh-session.ts';
 
 const LIMIT_MS = 1_000;
 const PROBE = 'devloop-probe-s1';
 
-/** What kube-apiserver says to a probe while the tunnel's end is at this port of the host. */
+/** What kube-apiserver answers to a probe while the tunnel has this port of the host. */
 function answerProbe(cluster: FakeCluster, nonce: string, open: number): Error {
   const slice = cluster.read<EndpointSlice>('EndpointSlice', `${PROBE}-devloop-s1`, 'shop');
   const endpoints = cluster.read<Endpoints>('Endpoints', PROBE, 'shop');
@@ -21,11 +22,11 @@ function answerProbe(cluster: FakeCluster, nonce: string, open: number): Error {
       );
 }
 
-/** Proves a tunnel that mends, with another port, around the given call. Resolves to what came of it, and the calls. */
-async function proveWith(
-  mendAround: number,
+/** Verifies a tunnel that reconnects, with another port, around the given call. */
+async function verifyWith(
+  reconnectAround: number,
   when: 'before' | 'after',
-): Promise<{ proof: Proof; calls: string[]; left: string[] }> {
+): Promise<{ result: ProbeResult; calls: string[]; left: string[] }> {
   const cluster = fakeCluster();
   const service = cluster.put<Service>('Service', {
     metadata: { name: 'webhook', namespace: 'shop' },
@@ -40,7 +41,7 @@ async function proveWith(
   let calls = 0;
   let awaited: string | undefined;
   cluster.hook.before = (verb, what) => {
-    if (++calls === mendAround) {
+    if (++calls === reconnectAround) {
       if (when === 'before') port = 2000;
       else awaited = what;
     }
@@ -50,23 +51,24 @@ async function proveWith(
   cluster.hook.after = (_verb, what) => {
     if (what === awaited) port = 2000;
   };
-  const proof = await proveRoute(routing, open, LIMIT_MS);
+  const result = await verifyRoute(routing, open, LIMIT_MS);
   const left = [
     ...cluster.names('EndpointSlice'),
     ...cluster.names('Endpoints'),
     ...cluster.names('Service'),
   ];
-  return { proof, calls: cluster.calls, left };
+  return { result, calls: cluster.calls, left };
 }
 
-it('goes on by the ports of a tunnel that mends at any moment of the proof', async () => {
-  const { calls } = await proveWith(0, 'before');
+it('uses the ports of a tunnel that reconnects at any moment of the verification', async () => {
+  const { calls } = await verifyWith(0, 'before');
   expect(calls).toContainEqual(expect.stringMatching(/^create ConfigMap/));
   const wrong: string[] = [];
   for (const [index, call] of calls.entries())
     for (const when of ['before', 'after'] as const) {
-      const { proof, left } = await proveWith(index + 1, when);
-      if (!proof.reached || left.join() !== 'webhook') wrong.push(`${when} ${call}: ${proof.cause} ${left}`);
+      const { result, left } = await verifyWith(index + 1, when);
+      if (!result.reached || left.join() !== 'webhook')
+        wrong.push(`${when} ${call}: ${result.cause} ${left}`);
     }
   expect(wrong).toEqual([]);
 });

@@ -7,60 +7,70 @@ import { networkPolicyNotices } from '../../cluster/relay/network-policies.ts';
 import { keepRelay, type Relay } from '../../cluster/relay/watch.ts';
 import { findMarked } from '../../cluster/takeover/find-marked.ts';
 import { removeRelays } from '../../cluster/takeover/restore.ts';
-import type { TargetService } from '../../operator/target.ts';
 import { PROTOCOL, relayConfig } from '../../route/relay/wire/config.ts';
 import type { Route } from '../../route/route.ts';
 import { type Gateways, startGateways } from './gateways.ts';
-import { notReached } from './not-reached.ts';
-import { proveRoute } from './proof.ts';
-import type { OpenRoute, Routing } from './routing.ts';
+import { pointToRoutePods } from './point.ts';
+import {
+  changesOf,
+  type OpenRoute,
+  permissionsOf,
+  type RouteKind,
+  type Routing,
+  serviceNamespaces,
+} from './routing.ts';
+import { notReached } from './verify.ts';
+import { verifyRoute } from './verify-route.ts';
 
-const PROVE_MS = 20_000;
-const LET_IT_IN = 'Does a NetworkPolicy or firewall keep the control plane from Pods of this namespace?';
-/** In the Pod; the next free ones are taken where the operator itself has them. */
+const VERIFY_MS = 20_000;
+const LET_IT_IN =
+  'Check whether a NetworkPolicy or a firewall keeps the control plane from the Pods of this namespace.';
+/** In the Pod. If the operator itself uses it, the next free one is taken. */
 const CONTROL_PORT = 17_717;
 
-/** Over a Pod beside the webhook Service, one for each namespace; needs nothing but the kubeconfig. */
-export async function openRelay(routing: Routing): Promise<OpenRoute> {
+/** kube-apiserver calls a Pod beside the webhook Service, and the Pod sends the reviews over a connection through the API server. */
+export const relay: RouteKind = {
+  name: 'relay',
+  isAutomatic: true,
+  plan(target) {
+    const relays = serviceNamespaces(target).map((namespace) => keepRelay(namespace));
+    return {
+      detail: 'a Pod, connected through the API server',
+      open: { changes: changesOf(relays), permissions: permissionsOf(relays), apply: openRelay },
+      point: target.services.map((service) => pointToRoutePods(service)),
+    };
+  },
+};
+
+async function openRelay(routing: Routing): Promise<OpenRoute> {
   const { choice, address, port } = routing.settings;
   if (choice === 'relay' && (address ?? port) !== undefined)
     routing.emit({
       type: 'note',
-      message: 'A relay needs no address and no port of this machine: those settings are not used.',
+      message: 'The relay route ignores --address and --port.',
     });
   await using stack = new AsyncDisposableStack();
   const gateways = stack.use(await startGateways(routing, '127.0.0.1'));
-  // One that fails ends the others, and is waited for with them: what they make has to be there when it is put away.
+  // If one fails, the others stop too, and are awaited: what they create must be there when it is removed.
   const ending = new AbortController();
   const endable = { ...routing, signal: AbortSignal.any([routing.signal, ending.signal]) };
-  const opening = groupsOf(routing.target.services).map((group) => openIn(endable, group, gateways, stack));
+  const opening = serviceNamespaces(routing.target).map((namespace) =>
+    openIn(endable, namespace, gateways, stack),
+  );
   const routes = await allOrNone(opening, ending);
   const route = together(routes, gateways);
-  const proof = await proveRoute(routing, { route, gateways }, PROVE_MS);
-  if (!proof.reached) {
-    const says = `kube-apiserver does not reach ${route.via}, which carries reviews here. It says: ${proof.cause}`;
+  const { reached, cause } = await verifyRoute(routing, { route, gateways }, VERIFY_MS);
+  if (!reached) {
+    const says = `kube-apiserver cannot reach ${route.via}, the relay. It says: ${cause}`;
     throw await notReached(route, says, LET_IT_IN);
   }
   const owned = stack.move();
   return { route, gateways, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-interface Group {
-  namespace: string;
-  services: TargetService[];
-}
-
-function groupsOf(services: TargetService[]): Group[] {
-  const namespaces = new Set(services.map(({ service }) => service.metadata.namespace!));
-  return [...namespaces].map((namespace) => ({
-    namespace,
-    services: services.filter(({ service }) => service.metadata.namespace === namespace),
-  }));
-}
-
 async function openIn(
   routing: Routing,
-  { namespace, services }: Group,
+  namespace: string,
   gateways: Gateways,
   stack: AsyncDisposableStack,
 ): Promise<Route> {
@@ -68,12 +78,12 @@ async function openIn(
   const { makeRelayKeys } = await import('../../route/relay/wire/keys.ts');
   const { relayRoute } = await import('../../route/relay/relay.ts');
   const keys = makeRelayKeys();
-  // Where the session's end was here before, there is nothing left to do.
+  // Finds nothing if the end of the session has already removed it.
   stack.defer(async () => {
     const { marked } = await findMarked(api, [namespace], { sessionId });
     await removeRelays(routing, marked);
   });
-  const ports = relayPorts(services);
+  const ports = relayPorts(target.services.filter(({ service }) => service.metadata.namespace === namespace));
   const numbers = [...new Set(ports.map(({ port }) => port))];
   const [controlPort, proxyPort] = portsBeside(numbers);
   const manager = target.deployment?.object;
@@ -113,7 +123,7 @@ function portsBeside(taken: number[]): [control: number, proxy: number] {
   return [free[0]!, free[1]!];
 }
 
-/** The same labels in every namespace, and ports as in the manager's Pods: one route with several ends. */
+/** One route with several ends: the labels are the same in every namespace, and the ports those of the manager's Pods. */
 export function together(routes: Route[], gateways: Gateways): Route {
   return {
     ...routes[0]!,

@@ -3,7 +3,8 @@ import type { Deployment, Service } from '../../../src/cluster/api/objects.ts';
 import type { PlannedChange } from '../../../src/cluster/step.ts';
 import type { Target } from '../../../src/operator/target.ts';
 import { objectText } from '../../../src/report/text.ts';
-import { plannedLeases, plannedPause, plannedProbes, plannedWay } from '../../../src/session/start/plan.ts';
+import { changesOf, type RoutePlan, type RouteSettings } from '../../../src/session/route/routing.ts';
+import { planTakeOver } from '../../../src/session/start/plan.ts';
 
 const service = (namespace: string, name: string): Service => ({
   metadata: { namespace, name },
@@ -25,52 +26,50 @@ const target = (
   services: services.map((one) => ({ service: one, serverName: '', calls: [], ports: [], source: '' })),
   deployment: { object, container: { name: 'manager' }, source: '' },
 });
-const objects = (planned: PlannedChange[]): string[] => planned.map(({ object }) => objectText(object));
+const texts = (steps: { changes: PlannedChange[] }[]): string[] =>
+  changesOf(steps).map(({ object }) => objectText(object));
 
-it('names who holds what, and what proves the way', () => {
-  expect(objects(plannedLeases(target(manager())))).toEqual([
+function routePlan(choice: RouteSettings['choice'], services?: Service[]): RoutePlan {
+  return planTakeOver(target(manager(), services), { choice }).routes[0]!;
+}
+
+it('names the Leases, and what verifies a route', () => {
+  const plan = planTakeOver(target(manager()), { choice: 'auto' });
+  expect(texts(plan.leases)).toEqual([
     'Lease shop/devloop.service.hook',
     'Lease till/devloop.service.hook',
     'Lease shop/devloop.deployment.manager',
   ]);
-  expect(objects(plannedProbes(target(manager())))).toEqual([
+  expect(texts(plan.verify)).toEqual([
     'Service shop/devloop-probe-<session>',
     'Service till/devloop-probe-<session>',
     'ValidatingWebhookConfiguration devloop-probe-<session>-*',
   ]);
-  expect(plannedProbes(target(manager(), []))).toEqual([]);
 });
 
-describe('a way', () => {
+it('needs no route without webhook Services', () => {
+  expect(planTakeOver(target(manager(), []), { choice: 'auto' })).toMatchObject({ verify: [], routes: [] });
+});
+
+describe('a route', () => {
   it('to an address changes the endpoints of each Service', () => {
-    const { changes } = plannedWay(target(manager(), [service('shop', 'hook')]), { ssh: 'dev@bastion' });
-    expect(changes).toEqual([
-      {
-        action: 'update',
-        object: { kind: 'Service', namespace: 'shop', name: 'hook' },
-        detail: 'selector removed',
-      },
-      {
-        action: 'update',
-        object: { kind: 'Endpoints', namespace: 'shop', name: 'hook' },
-        detail: 'to dev@bastion',
-      },
+    const { open, point } = routePlan({ ssh: 'dev@bastion' }, [service('shop', 'hook')]);
+    expect(open.changes).toEqual([]);
+    expect(changesOf(point)).toMatchObject([
+      { action: 'update', object: { kind: 'Service', namespace: 'shop', name: 'hook' } },
+      { action: 'update', object: { kind: 'Endpoints', namespace: 'shop', name: 'hook' } },
       {
         action: 'create',
         object: { kind: 'EndpointSlice', namespace: 'shop', name: 'hook-devloop-<session>' },
-        detail: 'to dev@bastion',
       },
-      {
-        action: 'delete',
-        object: { kind: 'EndpointSlice', namespace: 'shop', name: 'hook-*' },
-        detail: expect.any(String),
-      },
+      { action: 'delete', object: { kind: 'EndpointSlice', namespace: 'shop', name: 'hook-*' } },
     ]);
   });
 
-  it('over the relay has one Pod and Secret for each namespace, and no endpoints', () => {
+  it('over the relay creates one Pod and Secret for each namespace, and no endpoints', () => {
     const services = [service('shop', 'hook'), service('shop', 'other'), service('till', 'hook')];
-    expect(objects(plannedWay(target(manager(), services), 'relay').changes)).toEqual([
+    const { open, point } = routePlan('relay', services);
+    expect(texts([open, ...point])).toEqual([
       'Secret shop/devloop-relay-<session>',
       'Pod shop/devloop-relay-<session>-*',
       'Secret till/devloop-relay-<session>',
@@ -83,11 +82,11 @@ describe('a way', () => {
 });
 
 it.each([
-  ['one where nothing is said', manager(), 'replicas 1 -> 0'],
+  ['one by default', manager(), 'replicas 1 -> 0'],
   ['its own', manager({}, 3), 'replicas 3 -> 0'],
-  ['those before a session that died', manager({ 'devloop.dev/replicas': '2' }, 0), 'replicas 2 -> 0'],
-])('pauses a manager with this number of replicas: %s', (_, deployment, detail) => {
-  expect(plannedPause(target(deployment))).toEqual([
+  ['those before a dead session', manager({ 'devloop.dev/replicas': '2' }, 0), 'replicas 2 -> 0'],
+])('pauses a manager with so many replicas: %s', (_, deployment, detail) => {
+  expect(changesOf(planTakeOver(target(deployment), { choice: 'auto' }).pause)).toEqual([
     { action: 'update', object: { kind: 'Deployment', namespace: 'shop', name: 'manager' }, detail },
   ]);
 });

@@ -4,11 +4,11 @@ import { writeEndpoints } from '../../../src/cluster/takeover/endpoints.ts';
 import { DevloopError } from '../../../src/errors.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { healthAfter, STARTING, wordsFor } from '../../../src/session/context/health.ts';
-import { followMends } from '../../../src/session/route/cut-over.ts';
+import { followReconnects } from '../../../src/session/route/cut-over.ts';
 import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
 import { SSH_HOST, sshSession } from '../../support/ssh-session.ts';
 
-/** A session whose Service leads to port 1000 of an SSH host, and then to another one, which is told by `mend`. */
+/** A session whose Service points to port 1000 of an SSH host, and after `reconnect` to another port. */
 async function taken(cluster: FakeCluster, signal: AbortSignal, portFor = () => 2000) {
   const service = cluster.put<Service>('Service', {
     metadata: { name: 'webhook', namespace: 'shop' },
@@ -26,38 +26,38 @@ function portOfSlice(cluster: FakeCluster): number | undefined {
   return cluster.read<EndpointSlice>('EndpointSlice', 'webhook-devloop-s1', 'shop')?.ports?.[0]?.port;
 }
 
-it('follows a way that is back sooner than the API server', async () => {
+it('follows a route that is back sooner than the API server', async () => {
   const cluster = fakeCluster();
   const leaving = new AbortController();
-  const { routing, open, events, mend } = await taken(cluster, leaving.signal);
+  const { routing, open, events, reconnect } = await taken(cluster, leaving.signal);
   let refusals = 5;
   cluster.hook.before = (_verb, what) => {
     if (what.startsWith('EndpointSlice') && refusals-- > 0)
       throw new DevloopError('cluster.unreachable', 'The API server does not answer: connect ENETUNREACH');
   };
-  const following = followMends(routing, open, Promise.resolve());
-  mend();
+  const following = followReconnects(routing, open, Promise.resolve());
+  reconnect();
   await expect.poll(() => portOfSlice(cluster), { timeout: 10_000 }).toBe(2000);
   expect(events.filter(({ type }) => type === 'warning')).toEqual([]);
   leaving.abort();
   await following[Symbol.asyncDispose]();
 });
 
-it('takes away what the look has made, before it counts as ended', async () => {
+it('removes what the verification created before it counts as disposed', async () => {
   const cluster = fakeCluster();
   const leaving = new AbortController();
-  const { routing, open, mend } = await taken(cluster, leaving.signal);
+  const { routing, open, reconnect } = await taken(cluster, leaving.signal);
   cluster.hook.after = (verb, what) => {
     if (verb === 'create' && what.startsWith('ValidatingWebhookConfiguration')) leaving.abort();
   };
-  const following = followMends(routing, open, Promise.resolve());
-  mend();
+  const following = followReconnects(routing, open, Promise.resolve());
+  reconnect();
   await following[Symbol.asyncDispose]();
   expect(cluster.calls.filter((call) => call.includes('ValidatingWebhookConfiguration'))).toHaveLength(2);
   expect(cluster.names('ValidatingWebhookConfiguration')).toEqual([]);
 });
 
-/** Answers probes as kube-apiserver does where the gateway is reached; `look` sees each of them before. */
+/** Answers probes as kube-apiserver does when it reaches the gateway; `look` runs before each of them. */
 function answerProbes(cluster: FakeCluster, look: () => void): void {
   cluster.hook.before = (verb, what) => {
     const nonce = /^ConfigMap shop\/devloop-probe-(\w+)$/.exec(what)?.[1];
@@ -71,10 +71,10 @@ function answerProbes(cluster: FakeCluster, look: () => void): void {
   };
 }
 
-it('counts as serving again only once kube-apiserver has been seen to follow', async () => {
+it('counts as serving again only after kube-apiserver has followed', async () => {
   const cluster = fakeCluster();
   const leaving = new AbortController();
-  const { routing, open, events, mend } = await taken(cluster, leaving.signal);
+  const { routing, open, events, reconnect } = await taken(cluster, leaving.signal);
   let health = healthAfter(STARTING, { type: 'session.ready', session: 's1', ms: 1 }, ['shop/webhook']);
   const seen: string[] = [];
   const emit = routing.emit;
@@ -84,10 +84,10 @@ it('counts as serving again only once kube-apiserver has been seen to follow', a
     seen.push(wordsFor(health));
   };
   answerProbes(cluster, () => expect(seen).not.toContain('serving'));
-  const following = followMends(routing, open, Promise.resolve());
+  const following = followReconnects(routing, open, Promise.resolve());
   routing.emit({ type: 'route.reconnected', route: 'ssh', via: 'box', ms: 1 });
   expect(seen).toEqual(['the ssh route is reconnected, but not verified yet']);
-  mend();
+  reconnect();
   await expect.poll(() => seen.at(-1)).toBe('serving');
   expect(events.at(-1)).toMatchObject({
     type: 'route.verified',
@@ -97,34 +97,34 @@ it('counts as serving again only once kube-apiserver has been seen to follow', a
   await following[Symbol.asyncDispose]();
 });
 
-it('proves a way that came back during the cut-over once that is done', async () => {
+it('verifies a route that reconnected during the cut-over after the cut-over', async () => {
   const cluster = fakeCluster();
   const leaving = new AbortController();
-  const { routing, open, events, mend } = await taken(cluster, leaving.signal);
-  const proofs = (): number => events.filter(({ type }) => type === 'route.verified').length;
+  const { routing, open, events, reconnect } = await taken(cluster, leaving.signal);
+  const verifications = (): number => events.filter(({ type }) => type === 'route.verified').length;
   answerProbes(cluster, () => {});
   const cutOver = Promise.withResolvers<void>();
-  const following = followMends(routing, open, cutOver.promise);
-  mend();
+  const following = followReconnects(routing, open, cutOver.promise);
+  reconnect();
   await expect.poll(() => portOfSlice(cluster)).toBe(2000);
-  expect(proofs()).toBe(0);
+  expect(verifications()).toBe(0);
   cutOver.resolve();
-  await expect.poll(proofs).toBe(1);
+  await expect.poll(verifications).toBe(1);
   await following[Symbol.asyncDispose]();
 });
 
-it('moves at once with a way that breaks and comes back while it is being proven', async () => {
+it('follows at once a route that reconnects while it is being verified', async () => {
   const cluster = fakeCluster();
   const leaving = new AbortController();
   let port = 2000;
-  const { routing, open, mend } = await taken(cluster, leaving.signal, () => port);
-  const following = followMends(routing, open, Promise.resolve());
-  mend();
+  const { routing, open, reconnect } = await taken(cluster, leaving.signal, () => port);
+  const following = followReconnects(routing, open, Promise.resolve());
+  reconnect();
   await expect
     .poll(() => cluster.calls.filter((call) => call.includes('ConfigMap')).length)
     .toBeGreaterThan(2);
   port = 3000;
-  mend();
+  reconnect();
   await expect.poll(() => portOfSlice(cluster)).toBe(3000);
   leaving.abort();
   await following[Symbol.asyncDispose]();

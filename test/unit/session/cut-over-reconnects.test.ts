@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
 import type { EndpointSlice, Endpoints, Service } from '../../../src/cluster/api/objects.ts';
-import { cutOver, followMends } from '../../../src/session/route/cut-over.ts';
+import { cutOver, followReconnects } from '../../../src/session/route/cut-over.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
 import { sshSession } from '../../support/ssh-session.ts';
 
 /**
- * Cuts over to an SSH host whose tunnel mends, with another port, around the given call of the cut-over. Resolves to the ports
- * that the Service leads to in the end, and to the calls up to the proof.
+ * Cuts over to an SSH host whose tunnel reconnects, with another port, around the given call of the cut-over. Resolves to the
+ * ports that the Service points to in the end, and to the calls up to the verification.
  */
-async function cutOverWith(mendAround: number, when: 'before' | 'after') {
+async function cutOverWith(reconnectAround: number, when: 'before' | 'after') {
   const cluster = fakeCluster();
   const leaving = new AbortController();
   const service = cluster.put<Service>('Service', {
@@ -23,49 +23,49 @@ async function cutOverWith(mendAround: number, when: 'before' | 'after') {
     portFor: () => port,
   });
   const { routing, open } = session;
-  const mend = (): void => {
+  const reconnect = (): void => {
     port = 2000;
-    session.mend();
+    session.reconnect();
   };
-  const led = (): (number | undefined)[] => [
+  const pointedAt = (): (number | undefined)[] => [
     cluster.read<EndpointSlice>('EndpointSlice', 'webhook-devloop-s1', 'shop')?.ports?.[0]?.port,
     cluster.read<Endpoints>('Endpoints', 'webhook', 'shop')?.subsets?.[0]?.ports?.[0]?.port,
   ];
   let calls = 0;
   let probes = 0;
   let awaited: string | undefined;
-  const proving = Promise.withResolvers<void>();
+  const verifying = Promise.withResolvers<void>();
   cluster.hook.before = (_verb, what) => {
-    if (what.startsWith('ConfigMap') && ++probes > 2) proving.resolve();
-    if (++calls !== mendAround) return;
-    if (when === 'before') mend();
+    if (what.startsWith('ConfigMap') && ++probes > 2) verifying.resolve();
+    if (++calls !== reconnectAround) return;
+    if (when === 'before') reconnect();
     else awaited = what;
   };
   cluster.hook.after = (_verb, what) => {
     if (what !== awaited) return;
     awaited = undefined;
-    mend();
+    reconnect();
   };
   const cutting = cutOver(routing, open, new Map([['webhook.shop.svc', { pair: {} }]]) as never);
-  const following = followMends(routing, open, cutting);
+  const following = followReconnects(routing, open, cutting);
   const ended = cutting.catch(() => {});
-  await proving.promise;
-  const proofAt = cluster.calls.findIndex((call) => call.startsWith('create ConfigMap'));
+  await verifying.promise;
+  const verifiedAt = cluster.calls.findIndex((call) => call.startsWith('create ConfigMap'));
   leaving.abort();
   await ended;
   await following[Symbol.asyncDispose]();
-  return { calls: cluster.calls.slice(0, proofAt), led: led(), warnings };
+  return { calls: cluster.calls.slice(0, verifiedAt), pointedAt: pointedAt(), warnings };
 }
 
-it('leads to the ports of a tunnel that mends at any moment of the cut-over', async () => {
+it('points to the ports of a tunnel that reconnects at any moment of the cut-over', async () => {
   const calls = (await cutOverWith(0, 'before')).calls;
   expect(calls).toContain('patch Service shop/webhook');
   const wrong: string[] = [];
   for (const [index, call] of calls.entries())
     for (const when of ['before', 'after'] as const) {
-      const { led, warnings } = await cutOverWith(index + 1, when);
-      if (warnings.length > 0 || led.some((port) => port !== 2000))
-        wrong.push(`${when} ${call}: ${led} ${warnings}`);
+      const { pointedAt, warnings } = await cutOverWith(index + 1, when);
+      if (warnings.length > 0 || pointedAt.some((port) => port !== 2000))
+        wrong.push(`${when} ${call}: ${pointedAt} ${warnings}`);
     }
   expect(wrong).toEqual([]);
 });

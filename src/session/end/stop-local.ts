@@ -1,0 +1,39 @@
+import { pollUntil, reportWhileWaiting } from '../../async.ts';
+import type { LeaseHolder } from '../../cluster/takeover/lease-holder.ts';
+import { DevloopError } from '../../errors.ts';
+import { ENDING } from '../context/health.ts';
+import { isRunning } from '../context/local-machine.ts';
+import type { Io } from '../context/options.ts';
+
+const LIMIT_SECONDS = 120;
+const LOOK_EVERY_MS = 250;
+
+/**
+ * Stops a session of this machine as Ctrl-C would, and waits until it has restored everything and its process has exited, so that
+ * its ports are free. False if this user is not allowed to stop it.
+ */
+export async function stopLocalSession({ sessionId, holder }: LeaseHolder, io: Io): Promise<boolean> {
+  const { pid, processStart, health } = holder!;
+  const name = `${sessionId} (pid ${pid})`;
+  // A second signal would end it at once, before it has restored everything.
+  const isEnding = health === ENDING;
+  const what = isEnding ? 'is already restoring' : 'is running on this machine; asking it to restore';
+  io.emit({ type: 'note', message: `Session ${name} ${what} everything.` });
+  try {
+    if (!isEnding) process.kill(pid, 'SIGTERM');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EPERM') return false;
+  }
+  const hasExited = async (): Promise<boolean> => !(await isRunning({ pid, processStart }));
+  const timing = { everyMs: LOOK_EVERY_MS, limitMs: LIMIT_SECONDS * 1000, signal: io.signal };
+  const wait = { for: `session ${name} to restore everything`, limitSeconds: LIMIT_SECONDS };
+  if (await reportWhileWaiting(pollUntil(hasExited, timing), wait, io.emit)) return true;
+  io.signal.throwIfAborted();
+  throw new DevloopError(
+    'session.held',
+    `Session ${name} did not restore everything within ${LIMIT_SECONDS} s.`,
+    {
+      hint: `kill -9 ${pid}, then run devloop down again`,
+    },
+  );
+}

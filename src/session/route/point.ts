@@ -1,0 +1,44 @@
+import { ANY_SESSION, relayLabels } from '../../cluster/names.ts';
+import { type Destination, moveEndpoints } from '../../cluster/takeover/endpoints.ts';
+import { pointToAddress, pointToPods } from '../../cluster/takeover/service.ts';
+import type { Work } from '../../cluster/work.ts';
+import type { TargetService } from '../../operator/target.ts';
+import type { OpenRoute, PointStep } from './routing.ts';
+
+/** Points a webhook Service to the address of an open route; `place` says for people whose it is. */
+export function pointToRouteAddress(service: TargetService, place: string): PointStep {
+  const { apply, ...step } = pointToAddress(service.service, place);
+  return { ...step, service, apply: (work, open) => apply(work, () => destination(open, service)) };
+}
+
+/** Points a webhook Service to the Pods of an open route. */
+export function pointToRoutePods(service: TargetService): PointStep {
+  const { changes, permissions } = pointToPods(service.service, relayLabels(ANY_SESSION));
+  return {
+    service,
+    changes,
+    permissions,
+    async apply(work, { route: { target } }) {
+      if (!('pods' in target)) throw new Error('a route to Pods that has an address');
+      await pointToPods(service.service, target.pods).apply(work);
+    },
+  };
+}
+
+/** After a reconnect: the endpoints follow the route's ports. Pods keep theirs. */
+export async function moveService(work: Work, open: OpenRoute, service: TargetService): Promise<void> {
+  if ('address' in open.route.target)
+    await moveEndpoints(work, service.service, () => destination(open, service));
+}
+
+/** At this moment: a tunnel that reconnected has other ports. */
+function destination(open: OpenRoute, service: TargetService): Destination {
+  const { target } = open.route;
+  if (!('address' in target)) throw new Error('a route to an address that has Pods');
+  return { address: target.address, ports: routePorts(open, service) };
+}
+
+/** The route's port for each port of the Service. */
+export function routePorts({ route, gateways }: OpenRoute, { ports }: TargetService): Destination['ports'] {
+  return ports.map(({ name, targetPort }) => ({ name, port: route.portFor(gateways.portFor(targetPort)) }));
+}

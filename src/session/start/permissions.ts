@@ -1,0 +1,74 @@
+import type { ClusterApi } from '../../cluster/api/client.ts';
+import { forbidden, missing, type Permission, resourceOf } from '../../cluster/api/permissions.ts';
+import { permissionsOf, type RoutePlan } from '../route/routing.ts';
+import type { TakeOverPlan } from './plan.ts';
+
+/** What `up` needs whichever route it uses. */
+export function commonPermissions({ discovery, verify, routes, pause }: TakeOverPlan): Permission[] {
+  const [first = [], ...others] = routes.map(routePermissions);
+  const shared = first.filter((one) => others.every((other) => includes(other, one)));
+  return distinct([...shared, ...permissionsOf(verify), ...discovery, ...permissionsOf(pause)]);
+}
+
+export function routePermissions({ open, point }: RoutePlan): Permission[] {
+  return distinct(permissionsOf([...point, open]));
+}
+
+/** What of a plan the account is allowed to do. */
+export interface Allowed {
+  asked: Permission[];
+  /** Missing whichever route is used. */
+  lacking: Permission[];
+  routes: { plan: RoutePlan; lacking: Permission[] }[];
+}
+
+/** Asks for all required permissions of the plan at once, and for each of them once. */
+export async function askPermissions(api: ClusterApi, plan: TakeOverPlan): Promise<Allowed> {
+  const all = [...commonPermissions(plan), ...plan.routes.flatMap(routePermissions)];
+  const asked = distinct(all.filter(({ without }) => without === undefined));
+  const refused = await missing(api, asked);
+  const lackingOf = (needed: Permission[]): Permission[] => needed.filter((one) => includes(refused, one));
+  return {
+    asked,
+    lacking: lackingOf(commonPermissions(plan)),
+    routes: plan.routes.map((route) => ({ plan: route, lacking: lackingOf(routePermissions(route)) })),
+  };
+}
+
+/** `up` continues without Leases. */
+export async function lackingForLeases(api: ClusterApi, { leases }: TakeOverPlan): Promise<Permission[]> {
+  return await missing(api, distinct(permissionsOf(leases)));
+}
+
+/** The routes that the account is allowed to use. Throws if there is none, with everything that the first one lacks. */
+export function permittedRoutes(api: Pick<ClusterApi, 'context'>, { lacking, routes }: Allowed): RoutePlan[] {
+  const permitted = routes.filter((one) => one.lacking.length === 0).map(({ plan }) => plan);
+  const first = permitted.length === 0 ? (routes[0]?.lacking ?? []) : [];
+  if (lacking.length + first.length > 0) throw forbidden(api, distinct([...lacking, ...first]));
+  return permitted;
+}
+
+/** Why a route that would come first is not tried. */
+export function untriedRoutes({ routes }: Allowed): string[] {
+  return routes
+    .filter(({ lacking }) => lacking.length > 0)
+    .map(({ plan, lacking }) => {
+      const resources = [...new Set(lacking.map(resourceOf))].join(', ');
+      return `devloop skips the ${plan.name} route: your account lacks permissions on ${resources}.`;
+    });
+}
+
+/** Two steps may need the same for different reasons; the first reason counts. */
+function distinct(permissions: Permission[]): Permission[] {
+  return permissions.filter(
+    (one, index) => permissions.findIndex((other) => keyOf(other) === keyOf(one)) === index,
+  );
+}
+
+function includes(permissions: Permission[], wanted: Permission): boolean {
+  return permissions.some((one) => keyOf(one) === keyOf(wanted));
+}
+
+function keyOf({ kind, subresource = '', verb, namespace = '' }: Permission): string {
+  return [kind, subresource, verb, namespace].join(' ');
+}

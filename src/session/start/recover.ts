@@ -1,0 +1,32 @@
+import type { InTheWay } from '../context/holders.ts';
+import { namespacesOf } from '../context/holders.ts';
+import { reportKept, restore } from '../end/restore.ts';
+import { stopLocalSession } from '../end/stop-local.ts';
+import type { Discovered, UpCommand } from './session.ts';
+import { discoverAgain } from './target.ts';
+
+/** Restores what other sessions changed on the target, and returns the target as it is then. */
+export async function recoverSessions(
+  command: UpCommand,
+  { inTheWay, ...found }: Discovered & { inTheWay: InTheWay },
+): Promise<Discovered> {
+  const { context, io } = command;
+  const { emit, signal } = io;
+  if (inTheWay.sessions.length === 0) return found;
+  // A session of this machine can restore everything itself, and its controller uses the ports that this one needs.
+  for (const holder of inTheWay.living) if (holder.local) await stopLocalSession(holder, io);
+  for (const sessionId of inTheWay.sessions) {
+    const message = `Session ${sessionId} is dead or taken over; restoring what it changed.`;
+    emit({ type: 'note', message });
+    // A dead session answers no reviews, so there is nothing to wait for.
+    const restored = await restore(
+      { api: context.api, sessionId, emit, signal },
+      namespacesOf(found.target),
+      {
+        readySeconds: 0,
+      },
+    );
+    reportKept(restored, emit);
+  }
+  return await discoverAgain(command, found);
+}

@@ -1,0 +1,70 @@
+import { ApiError } from '../../cluster/api/errors.ts';
+import { assertTakeable } from '../../cluster/takeover/service.ts';
+import { discover } from '../../operator/discover.ts';
+import type { CheckoutFacts } from '../../operator/sources.ts';
+import type { Target } from '../../operator/target.ts';
+import type { Emit } from '../../report/events.ts';
+import { usableAddress } from '../../route/direct.ts';
+import { checkoutFactsOf } from '../context/context.ts';
+import { type InTheWay, sessionsInTheWay } from '../context/holders.ts';
+import { type RouteSettings, routeSettings } from '../route/routing.ts';
+import { askPermissions, permittedRoutes, untriedRoutes } from './permissions.ts';
+import { anyTarget, planTakeOver } from './plan.ts';
+import type { Discovered, UpCommand } from './session.ts';
+
+/** Discovers what to take over, and checks everything that can be checked without a write. Changes nothing. */
+export async function discoverTarget(command: UpCommand): Promise<Discovered & { inTheWay: InTheWay }> {
+  const { context, options, io, machine } = command;
+  const { api } = context;
+  const settings = routeSettings(options, context);
+  const facts = checkoutFactsOf(context);
+  const target = await lookUp(command, settings, facts, io.emit);
+  assertAllTakeable(target, settings);
+  if (target.services.length === 0 && target.deployment === undefined)
+    io.emit({ type: 'note', message: NOTHING_FOUND });
+  const plan = planTakeOver(target, settings);
+  const allowed = await askPermissions(api, plan);
+  plan.routes = permittedRoutes(api, allowed);
+  for (const message of untriedRoutes(allowed)) io.emit({ type: 'note', message });
+  const observer = { api, emit: io.emit, signal: io.signal };
+  const inTheWay = await sessionsInTheWay(observer, target, machine, options.takeOver);
+  return { target, plan, facts: await facts, inTheWay };
+}
+
+/** The target after other sessions were restored: its objects are others than before, its routes the same. */
+export async function discoverAgain(command: UpCommand, before: Discovered): Promise<Discovered> {
+  const { context, options } = command;
+  const settings = routeSettings(options, context);
+  const target = await lookUp(command, settings, before.facts, () => {});
+  const permitted = before.plan.routes.map(({ name }) => name);
+  const plan = planTakeOver(target, settings);
+  plan.routes = plan.routes.filter(({ name }) => permitted.includes(name));
+  return { ...before, target, plan };
+}
+
+const NOTHING_FOUND =
+  'No operator in the cluster matches this checkout, so no webhook is redirected and no Deployment is paused. If it is deployed, name it with --deployment.';
+
+/** If discovery is forbidden, the error lists all missing permissions and not only the first. */
+async function lookUp(
+  { context }: UpCommand,
+  settings: RouteSettings,
+  facts: CheckoutFacts | Promise<CheckoutFacts>,
+  emit: Emit,
+): Promise<Target> {
+  const { api, wanted } = context;
+  try {
+    return await discover({ api, names: wanted, facts, emit });
+  } catch (error) {
+    if (!(error instanceof ApiError && error.isForbidden)) throw error;
+    const plan = planTakeOver(anyTarget(wanted.namespace ?? api.namespace), settings);
+    permittedRoutes(api, await askPermissions(api, plan));
+    throw error;
+  }
+}
+
+function assertAllTakeable({ services }: Target, { choice, address: named }: RouteSettings): void {
+  const address = choice === 'relay' ? undefined : named;
+  if (address !== undefined) usableAddress(address);
+  for (const { service } of services) assertTakeable(service, address);
+}

@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest';
+import type { Permission } from '../../../src/cluster/api/permissions.ts';
+import type { RoutePlan } from '../../../src/session/route/routing.ts';
+import {
+  type Allowed,
+  askPermissions,
+  permittedRoutes,
+  untriedRoutes,
+} from '../../../src/session/start/permissions.ts';
+import { anyTarget, planTakeOver } from '../../../src/session/start/plan.ts';
+import { fakeCluster } from '../../support/fake-cluster.ts';
+
+const CLUSTER = { context: 'kind-dev' };
+const why = 'test it';
+const slices: Permission = { kind: 'EndpointSlice', verb: 'create', namespace: 'shop', why };
+const forward: Permission = {
+  kind: 'Pod',
+  subresource: 'portforward',
+  verb: 'create',
+  namespace: 'shop',
+  why,
+};
+const patch: Permission = { kind: 'Service', verb: 'patch', namespace: 'shop', why };
+
+function allowed(direct: Permission[], relay: Permission[], lacking: Permission[] = []): Allowed {
+  const routes = [
+    { plan: { name: 'direct' } as RoutePlan, lacking: direct },
+    { plan: { name: 'relay' } as RoutePlan, lacking: relay },
+  ];
+  return { asked: [], lacking, routes };
+}
+
+const names = (answer: Allowed): string[] => permittedRoutes(CLUSTER, answer).map(({ name }) => name);
+
+test('a route without its permissions is skipped, with a reason', () => {
+  const answer = allowed([slices], []);
+  expect(names(answer)).toEqual(['relay']);
+  expect(untriedRoutes(answer)).toEqual([expect.stringMatching(/direct route.*endpointslices/)]);
+  expect(names(allowed([], [forward]))).toEqual(['direct']);
+});
+
+test('without any route, the error lists what the first one lacks', () => {
+  expect(() => names(allowed([slices], [forward]))).toThrow(/create {2}endpointslices(?![\s\S]*portforward)/);
+});
+
+test('the error lists what every route needs as well', () => {
+  expect(() => names(allowed([], [], [patch]))).toThrow(/patch {2}services/);
+});
+
+test('every permission of the plan is asked for once, and none of the routes that are not chosen', async () => {
+  const asked: string[] = [];
+  const cluster = fakeCluster((_method, _path, body) => {
+    asked.push(JSON.stringify(body));
+    return { status: { allowed: true } };
+  });
+  const all = await askPermissions(cluster.api, planTakeOver(anyTarget('shop'), { choice: 'auto' }));
+  expect(all.routes.map(({ plan, lacking }) => [plan.name, lacking])).toEqual([
+    ['direct', []],
+    ['relay', []],
+  ]);
+  expect(new Set(asked).size).toBe(asked.length);
+  asked.length = 0;
+  const plan = planTakeOver(anyTarget('shop'), { choice: { ssh: 'bastion' } });
+  expect((await askPermissions(cluster.api, plan)).routes.map((one) => one.plan.name)).toEqual(['ssh']);
+  expect(asked.some((one) => one.includes('portforward'))).toBe(false);
+});
+
+test('without webhook Services, only the Deployment is asked about', async () => {
+  const asked: string[] = [];
+  const cluster = fakeCluster((_method, _path, body) => {
+    const { verb, resource } = (body as { spec: { resourceAttributes: Record<string, string> } }).spec
+      .resourceAttributes;
+    asked.push(`${verb} ${resource}`);
+    return { status: { allowed: true } };
+  });
+  const target = { ...anyTarget('shop'), services: [] };
+  const answer = await askPermissions(cluster.api, planTakeOver(target, { choice: 'auto' }));
+  expect(permittedRoutes(CLUSTER, answer)).toEqual([]);
+  expect(asked.sort()).toEqual(['get deployments', 'list deployments', 'list pods', 'patch deployments']);
+});
