@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import { request as httpRequest } from 'node:http';
-import { Agent, type AgentOptions, request as httpsRequest, type RequestOptions } from 'node:https';
+import { type Agent, request as httpsRequest, type RequestOptions } from 'node:https';
 import type { Duplex } from 'node:stream';
-import { createSecureContext } from 'node:tls';
 import type { WebSocket } from 'ws';
 import { sleep } from '../../async.ts';
 import { DevloopError } from '../../errors.ts';
-import { ApiError, connectionError, unauthorizedError } from './errors.ts';
+import { ApiError, connectionError } from './errors.ts';
 import type { Selected } from './kubeconfig.ts';
+import { createLogin, USER_AGENT } from './login.ts';
 import { openWebSocket, type Refusal, switchProtocol, upgradeTo } from './switch-protocol.ts';
 
 export interface CallOptions {
@@ -17,16 +17,13 @@ export interface CallOptions {
   accept?: string;
 }
 
+type RequestSettings = CallOptions & { contentType?: string };
+
 const CALL_TIMEOUT_MS = 30_000;
 
 /** Authenticated calls to one cluster, over one pool of connections. */
 export interface Transport {
-  call<T>(
-    method: string,
-    path: string,
-    body: unknown,
-    options: CallOptions & { contentType?: string },
-  ): Promise<T>;
+  call<T>(method: string, path: string, body: unknown, options: RequestSettings): Promise<T>;
   /** A GET that becomes a WebSocket over a connection of its own; it starts paused. Rejects as `call` does. */
   openWebSocket(path: string, protocol: string, options: CallOptions): Promise<WebSocket>;
   /** A GET that becomes a raw connection for that protocol. Rejects as `call` does. */
@@ -37,95 +34,53 @@ export interface Transport {
 export async function createTransport(selected: Selected): Promise<Transport> {
   const base = new URL(selected.server);
   const send = base.protocol === 'http:' ? httpRequest : httpsRequest;
-  let auth = await authenticate(selected);
-  const agents: Agent[] = [];
-  /** One agent for each client certificate. An old one finishes its calls, and is closed with the others. */
-  const newAgent = (): Agent | undefined => {
-    if (base.protocol === 'http:') return undefined;
-    if (selected.config.getCurrentCluster()?.proxyUrl) return auth.agent;
-    const tls = agentTls(auth, selected);
-    agents.push(new Agent({ ...tls, keepAlive: true, maxSockets: 16, scheduling: 'lifo' }));
-    return agents.at(-1);
-  };
-  let agent = newAgent();
+  const login = await createLogin(selected);
   const urlOf = (path: string, query: Record<string, string> = {}): URL => {
     const url = new URL(base.pathname.replace(/\/$/, '') + path, base);
     for (const [key, value] of Object.entries(query)) url.searchParams.set(key, value);
     return url;
   };
-  /** Exec plugins and OIDC issue short-lived tokens; the library gets a new one when the old one has expired. */
-  const renew = async (): Promise<void> => {
-    const before = auth;
-    auth = await authenticate(selected);
-    if (auth.cert !== before.cert || auth.key !== before.key) agent = newAgent();
-  };
-
-  async function once(
+  const once = async (
     method: string,
     path: string,
     body: unknown,
-    options: CallOptions & { contentType?: string },
-  ): Promise<Answer> {
+    options: RequestSettings,
+  ): Promise<Answer> => {
     const payload = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
     return await exchange(send, urlOf(path, options.query), payload, {
       method,
-      agent,
-      headers: {
-        ...auth.headers,
-        accept: options.accept ?? 'application/json',
-        'user-agent': 'devloop',
-        ...(payload
-          ? { 'content-type': options.contentType ?? 'application/json', 'content-length': payload.length }
-          : {}),
-      },
+      agent: login.agent,
+      headers: { ...login.auth.headers, ...headersOf(payload, options) },
       ...(options.signal ? { signal: options.signal } : {}),
     });
-  }
-
-  async function call<T>(
-    method: string,
-    path: string,
-    body: unknown,
-    options: CallOptions & { contentType?: string },
-  ): Promise<T> {
-    let answer = await retried(() => once(method, path, body, options), method, selected, options.signal);
-    if (answer.status === 401) {
-      await renew();
-      answer = await retried(() => once(method, path, body, options), method, selected, options.signal);
-    }
-    if (answer.status === 401) throw unauthorizedError(selected);
-    const parsed = parse(answer);
-    if (answer.status >= 400) throw ApiError.from(method, path, answer.status, parsed, answer.text);
-    return parsed as T;
-  }
-
-  /** A connection of its own, which outlives the request. */
-  async function switched<T extends object>(
+  };
+  /** For a connection of its own, which outlives the request. */
+  const switched = async <T extends object>(
     path: string,
     signal: AbortSignal | undefined,
     open: (options: RequestOptions) => Promise<T | Refusal>,
-  ): Promise<T> {
-    const proxied = selected.config.getCurrentCluster()?.proxyUrl !== undefined;
-    const once = (): Promise<T | Refusal> =>
-      open({
-        ...tlsOf(auth),
-        ...(proxied ? { agent: auth.agent! } : {}),
-        headers: { ...auth.headers, 'user-agent': 'devloop' } as Record<string, string>,
-      }).catch((error) => {
-        throw signal?.aborted ? error : connectionError(selected, error);
-      });
-    let answer = await once();
-    if ('status' in answer && answer.status === 401) {
-      await renew();
-      answer = await once();
-    }
+  ): Promise<T> => {
+    const answer = await login.retriedWith(
+      () =>
+        open(login.ownConnection()).catch((error) => {
+          throw signal?.aborted ? error : connectionError(selected, error);
+        }),
+      (one) => 'status' in one && one.status === UNAUTHORIZED,
+    );
     if (!('status' in answer)) return answer;
-    if (answer.status === 401) throw unauthorizedError(selected);
     throw ApiError.from('GET', path, answer.status, jsonOf(answer.text), answer.text);
-  }
-
+  };
   return {
-    call,
+    async call<T>(method: string, path: string, body: unknown, options: RequestSettings): Promise<T> {
+      const attempt = (): Promise<Answer> => once(method, path, body, options);
+      const answer = await login.retriedWith(
+        () => retried(attempt, method, selected, options.signal),
+        ({ status }) => status === UNAUTHORIZED,
+      );
+      const parsed = parse(answer);
+      if (answer.status >= 400) throw ApiError.from(method, path, answer.status, parsed, answer.text);
+      return parsed as T;
+    },
     openWebSocket: (path, protocol, { query, signal }) =>
       switched(path, signal, (options) =>
         openWebSocket(
@@ -141,48 +96,20 @@ export async function createTransport(selected: Selected): Promise<Transport> {
         const request = send(urlOf(path), upgradeTo(protocol, { agent: false, ...options }));
         return switchProtocol(request, protocol, signal);
       }),
-    close: () => [agent, ...agents].forEach((one) => void one?.destroy()),
+    close: () => login.close(),
   };
 }
 
-type AuthOptions = RequestOptions & { agent?: Agent };
+const UNAUTHORIZED = 401;
 
-async function authenticate(selected: Selected): Promise<AuthOptions> {
-  const options: AuthOptions = {};
-  try {
-    await selected.config.applyToHTTPSOptions(options);
-  } catch (error) {
-    throw unauthorizedError(selected, error);
-  }
-  if (options.auth) {
-    const basic = Buffer.from(String(options.auth)).toString('base64');
-    options.headers = { ...(options.headers as Record<string, string>), authorization: `Basic ${basic}` };
-  }
-  return options;
-}
-
-function tlsOf({
-  ca,
-  cert,
-  key,
-  pfx,
-  passphrase,
-  rejectUnauthorized,
-  servername,
-}: RequestOptions): AgentOptions {
-  const all = { ca, cert, key, pfx, passphrase, rejectUnauthorized, servername };
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
-}
-
-/** Reads certificates and key once. An agent would do so for each connection, and would compare their whole text at each call. */
-function agentTls(auth: AuthOptions, selected: Selected): AgentOptions {
-  const { rejectUnauthorized, servername, ...identity } = tlsOf(auth);
-  try {
-    const secureContext = createSecureContext(identity);
-    return { ...tlsOf({ rejectUnauthorized, servername }), secureContext };
-  } catch (error) {
-    throw connectionError(selected, error);
-  }
+function headersOf(payload: Buffer | undefined, { accept, contentType }: RequestSettings): object {
+  return {
+    accept: accept ?? 'application/json',
+    'user-agent': USER_AGENT,
+    ...(payload
+      ? { 'content-type': contentType ?? 'application/json', 'content-length': payload.length }
+      : {}),
+  };
 }
 
 interface Answer {
