@@ -1,4 +1,4 @@
-/** The client's side of ssh-agent (draft-ietf-sshm-ssh-agent): also for keys and certificates that ssh2 does not know. */
+/** A client of ssh-agent (draft-ietf-sshm-ssh-agent). The one in ssh2 drops keys and certificates whose type ssh2 does not know. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { string, uint32, WireReader } from './wire.ts';
@@ -7,26 +7,26 @@ const REQUEST_IDENTITIES = 11;
 const IDENTITIES_ANSWER = 12;
 const SIGN_REQUEST = 13;
 const SIGN_RESPONSE = 14;
-/** Hardly ever takes a person, and must leave time for the host: the keys in files may do without the agent. */
+/** Short, to leave time for the host: listing rarely involves a person, and the keys in files may be enough. */
 const LIST_LIMIT_MS = 5_000;
-/** A sign request may wait for a person to touch a key. */
+/** A person may have to touch a key. */
 const SIGN_LIMIT_MS = 60_000;
-const LARGEST = 256 * 1024;
+const LARGEST_ANSWER = 256 * 1024;
 
 export interface AgentKey {
   blob: Buffer;
   comment: string;
 }
 
-/** Rejects where the agent does not answer. */
+/** Rejects if the agent does not respond. */
 export async function agentKeys(path: string, signal: AbortSignal): Promise<AgentKey[]> {
   const answer = await request(path, Buffer.of(REQUEST_IDENTITIES), LIST_LIMIT_MS, signal);
-  if (answer[0] !== IDENTITIES_ANSWER) throw new Error('the SSH agent does not list its keys');
+  if (answer[0] !== IDENTITIES_ANSWER) throw new Error('it does not list its keys');
   const reader = new WireReader(answer.subarray(1));
   return Array.from({ length: reader.uint32() }, () => ({ blob: reader.string(), comment: reader.text() }));
 }
 
-/** A signature with its type in front. `flags`: 4 asks for rsa-sha2-512, 2 for rsa-sha2-256. */
+/** Resolves with a signature, its type in front. `flags`: 4 for rsa-sha2-512, 2 for rsa-sha2-256. */
 export async function agentSign(
   path: string,
   blob: Buffer,
@@ -35,7 +35,7 @@ export async function agentSign(
 ): Promise<Buffer> {
   const message = [Buffer.of(SIGN_REQUEST), string(blob), string(data), uint32(flags)];
   const answer = await request(path, Buffer.concat(message), SIGN_LIMIT_MS, signal);
-  if (answer[0] !== SIGN_RESPONSE) throw new Error('the SSH agent refuses to sign');
+  if (answer[0] !== SIGN_RESPONSE) throw new Error('the SSH agent refused to sign');
   return new WireReader(answer.subarray(1)).string();
 }
 
@@ -50,7 +50,7 @@ async function request(path: string, message: Buffer, limitMs: number, signal: A
     socket.write(string(message));
     return await answerOf(socket);
   } catch (error) {
-    throw late.aborted ? new Error(`no answer within ${limitMs / 1000} s`) : error;
+    throw late.aborted ? new Error(`no response within ${limitMs / 1000} s`) : error;
   } finally {
     limit.removeEventListener('abort', abort);
     socket.destroy();
@@ -63,8 +63,8 @@ async function answerOf(socket: Socket): Promise<Buffer> {
     bytes = Buffer.concat([bytes, chunk as Buffer]);
     if (bytes.length < 4) continue;
     const length = bytes.readUInt32BE();
-    if (length === 0 || length > LARGEST) break;
+    if (length === 0 || length > LARGEST_ANSWER) break;
     if (bytes.length >= length + 4) return bytes.subarray(4, length + 4);
   }
-  throw new Error('the SSH agent ended the connection without an answer');
+  throw new Error('the SSH agent closed the connection without a response');
 }

@@ -1,40 +1,36 @@
 import type { AuthHandlerMiddleware, BaseAgent, Client, ParsedKey } from 'ssh2';
 import { DevloopError, messageOf } from '../../errors.ts';
-import { requestType } from './certificate.ts';
-import { formatDestination } from './destination.ts';
-import type { Found, Identity } from './identities.ts';
+import type { FoundIdentities } from './identities.ts';
 import { fingerprint } from './known-hosts.ts';
-import { sendSigned } from './send-signed.ts';
-import type { HostSettings } from './settings.ts';
-import { string, typeOf, WireReader } from './wire.ts';
+import { type HostSettings, nameOf } from './settings.ts';
+import { asParsedKey, sendSigned } from './ssh2-workaround.ts';
+import { WireReader } from './wire.ts';
 
 type Ssh2 = typeof import('ssh2');
 
-/** Offers our identities to a host, and knows afterwards why none was accepted. */
+/** Offers the user's identities to a host. */
 export interface Authentication {
   agent: BaseAgent;
   handler: AuthHandlerMiddleware;
+  /** Why the host accepted none of them. */
   refusal(): DevloopError;
 }
 
-/** Any key, so that ssh2 takes ours for one of its own: it goes by type and public part alone. */
-const TEMPLATE = `ssh-ed25519 ${Buffer.concat([string('ssh-ed25519'), string(Buffer.alloc(32))]).toString('base64')}`;
-
 /**
- * ssh2 sees one agent with all identities, wherever they come from: an agent's keys are offered by their public part, and
- * asked to sign only when the host would take them.
+ * ssh2 sees one agent with all identities, wherever they come from: it offers an agent's keys by their public part, and asks for a
+ * signature only if the host would accept the key.
  */
 export function createAuthentication(
   ssh2: Ssh2,
   client: Client,
   host: HostSettings,
-  found: Found,
+  found: FoundIdentities,
 ): Authentication {
   const problems = [...found.problems];
   let accepted: string[] = [];
   let offered = false;
-  const identities = found.identities.map((identity) => ({ identity, key: disguise(ssh2, identity) }));
-  class Identities extends ssh2.BaseAgent<ParsedKey> {
+  const identities = found.identities.map((identity) => ({ identity, key: asParsedKey(ssh2, identity.blob) }));
+  class AllIdentities extends ssh2.BaseAgent<ParsedKey> {
     getIdentities(callback: (error: undefined, keys: ParsedKey[]) => void): void {
       callback(
         undefined,
@@ -47,7 +43,10 @@ export function createAuthentication(
       const hash = (options as { hash?: string }).hash ?? 'sha512';
       const signing = identity.sign(data, hash).then(readSignature);
       signing.then(
-        (signature) => answer(client, key.type, data, signature, callback as SignCallback),
+        (signature) => {
+          if (isPlain(signature, key.type)) (callback as SignCallback)(undefined, signature.bytes);
+          else sendSigned(client, data, signature.whole);
+        },
         (error: unknown) => {
           problems.push(messageOf(error));
           (callback as SignCallback)(error instanceof Error ? error : new Error(String(error)));
@@ -55,18 +54,18 @@ export function createAuthentication(
       );
     }
   }
-  const agent = new Identities();
+  const agent = new AllIdentities();
   return {
     agent,
     handler(methods, _partial, next) {
-      // The types do not know that `false` ends it. `none` comes first: its refusal tells what the host takes.
+      // `none` comes first: the answer lists what the host accepts. The types do not know that `false` gives up.
       if (methods === null) return next({ type: 'none', username: host.user });
       accepted = methods;
       if (offered || identities.length === 0) return next(false as never);
       offered = true;
       next({ type: 'agent', username: host.user, agent });
     },
-    refusal: () => refusalOf(host, found.identities, problems, accepted),
+    refusal: () => refusalOf(host, { ...found, problems }, accepted),
   };
 }
 
@@ -76,49 +75,37 @@ interface Signature {
   whole: Buffer;
   type: string;
   bytes: Buffer;
-  /** What follows on it, as with security keys. */
+  /** The further fields that signatures of security keys have. */
   rest: Buffer;
 }
 
-/** Throws RangeError where it is none: it may come from an agent. */
+/** Throws RangeError for anything that is not a signature: it may come from an agent. */
 function readSignature(whole: Buffer): Signature {
   const reader = new WireReader(whole);
   return { whole, type: reader.text(), bytes: reader.string(), rest: reader.rest };
 }
 
-function answer(
-  client: Client,
-  type: string,
-  request: Buffer,
-  signature: Signature,
-  callback: SignCallback,
-): void {
-  const plain = signature.rest.length === 0 && (signature.type === type || type === 'ssh-rsa');
-  if (plain) callback(undefined, signature.bytes);
-  else sendSigned(client, request, signature.whole);
-}
-
-function disguise(ssh2: Ssh2, { blob }: Identity): ParsedKey {
-  const template = ssh2.utils.parseKey(TEMPLATE) as ParsedKey;
-  const type = requestType(typeOf(blob));
-  return Object.assign(Object.create(template) as ParsedKey, { type, getPublicSSH: () => blob });
+/** Does ssh2 put this signature of a key of that type together correctly? */
+function isPlain({ type, rest }: Signature, keyType: string): boolean {
+  return rest.length === 0 && (type === keyType || keyType === 'ssh-rsa');
 }
 
 function refusalOf(
   host: HostSettings,
-  tried: Identity[],
-  problems: string[],
+  { identities, problems }: FoundIdentities,
   accepted: string[],
 ): DevloopError {
-  const name = formatDestination(host.user, host.host, host.port);
-  const keys = tried.map(({ source, blob }) => `${source} (${fingerprint(blob)})`).join(', ');
-  const offers = keys ? `accepts none of these keys: ${keys}` : 'was offered no key, for none was found';
+  const keys = identities.map(({ source, blob }) => `${source} (${fingerprint(blob)})`).join(', ');
+  const what = keys
+    ? `SSH host ${nameOf(host)} accepts none of these keys: ${keys}`
+    : `No SSH key was found to sign in to ${nameOf(host)}`;
   const why = problems.length > 0 ? `; ${problems.join('; ')}` : '';
-  const takes = accepted.length > 0 ? ` The host takes: ${accepted.join(', ')}.` : '';
-  const publicKeys = accepted.length === 0 || accepted.includes('publickey');
-  return new DevloopError('ssh.auth', `SSH host ${name} ${offers}${why}.${takes}`, {
-    hint: publicKeys
-      ? `Check with: ssh ${host.port === 22 ? '' : `-p ${host.port} `}${host.user}@${host.alias} true. A key is made with ssh-keygen, put there with ssh-copy-id, and opened for good with ssh-add.`
-      : 'devloop signs in with keys only: allow PubkeyAuthentication on the host.',
+  const methods = accepted.length > 0 ? ` The host accepts: ${accepted.join(', ')}.` : '';
+  const port = host.port === 22 ? '' : `-p ${host.port} `;
+  return new DevloopError('ssh.auth', `${what}${why}.${methods}`, {
+    hint:
+      accepted.length === 0 || accepted.includes('publickey')
+        ? `Check with: ssh ${port}${host.user}@${host.alias} true. ssh-keygen makes a key, ssh-copy-id installs it on the host, and ssh-add unlocks it.`
+        : 'devloop signs in with keys only: allow PubkeyAuthentication on the host.',
   });
 }

@@ -1,4 +1,4 @@
-/** What a user writes after `ssh:`. Pure. */
+/** `[user@]host[:port]`, as a user writes it after `ssh:`. */
 import { DevloopError } from '../../errors.ts';
 
 export interface Destination {
@@ -8,7 +8,7 @@ export interface Destination {
   port?: number;
 }
 
-/** Reads `[user@]host[:port]`; an IPv6 address stands in brackets. */
+/** Throws `usage.invalid`. An IPv6 address needs brackets. */
 export function parseDestination(text: string): Destination {
   const at = text.lastIndexOf('@');
   const user = at < 0 ? undefined : text.slice(0, at);
@@ -16,19 +16,19 @@ export function parseDestination(text: string): Destination {
     /^(?:\[([^\]]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(text.slice(at + 1)) ?? [];
   const host = bracketed ?? plain;
   if (host === undefined || !isName(host) || (user !== undefined && !isName(user)) || Number(port) > 65_535) {
-    throw new DevloopError('usage.invalid', `"${text}" is no SSH destination.`, {
-      hint: 'Write [user@]host[:port], an IPv6 address in brackets: ssh:dev@bastion.example.com, ssh:[2001:db8::1]:2222.',
+    throw new DevloopError('usage.invalid', `"${text}" is not an SSH destination.`, {
+      hint: 'Write [user@]host[:port], with an IPv6 address in brackets: ssh:dev@bastion.example.com, ssh:[2001:db8::1]:2222.',
     });
   }
   return { ...(user && { user }), host, ...(port && { port: Number(port) }) };
 }
 
-/** The far end for people and for known_hosts: `dev@host`, `dev@host:2222`, `dev@[2001:db8::1]:2222`. */
+/** `dev@host`, `dev@host:2222`, `dev@[2001:db8::1]:2222`. */
 export function formatDestination(user: string, host: string, port: number): string {
   return `${user}@${port === 22 ? host : `${host.includes(':') ? `[${host}]` : host}:${port}`}`;
 }
 
-/** A leading dash would be an option of ssh, white space and control characters are never part of a name. */
+/** A leading dash would be an option of ssh. Names contain no white space and no control characters. */
 function isName(text: string): boolean {
   return text !== '' && !text.startsWith('-') && !/[\s\p{Cc}]/u.test(text);
 }

@@ -1,11 +1,15 @@
-/** Why the cluster does not get through to a port on an SSH host. Pure. */
-import { isIPv6 } from 'node:net';
+/** Why the cluster cannot reach a port of the SSH host. */
+import { connect } from 'node:net';
+import { hostPort } from '../addresses.ts';
 import type { Explanation } from '../route.ts';
+import type { Link } from './link.ts';
 
-/** What came of dialling `address:port` from this machine. */
-export type Dialled = 'open' | 'refused' | 'silent';
-/** Where sshd listens, as the host itself sees it; undefined where we could not look. */
-export type Bound = 'loopback' | 'everywhere' | string[] | undefined;
+const LIMIT_MS = 3_000;
+
+/** The result of a TCP connection from this machine to the host's port. */
+type Dialled = 'open' | 'refused' | 'silent';
+/** The addresses that sshd listens on, according to the host; undefined if it could not be asked. */
+type Listening = 'loopback' | 'everywhere' | string[] | undefined;
 
 export interface Findings {
   /** `dev@bastion.example.com` */
@@ -13,12 +17,40 @@ export interface Findings {
   address: string;
   port: number;
   dialled: Dialled;
-  bound: Bound;
+  listening: Listening;
+}
+
+/** Looks at a port from this machine and from the host. `run` may reject: not every host allows commands. */
+export async function examine(run: Link['run'], via: string, address: string, port: number): Promise<Findings> {
+  const [dialled, sockets] = await Promise.all([
+    dial(address, port),
+    Promise.race([
+      run('ss -Hltn').catch(() => ''),
+      new Promise<string>((resolve) => setTimeout(resolve, LIMIT_MS, '').unref()),
+    ]),
+  ]);
+  return { via, address, port, dialled, listening: listeningOn(sockets, port) };
+}
+
+function dial(address: string, port: number): Promise<Dialled> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: address, port });
+    const timer = setTimeout(() => done('silent'), LIMIT_MS);
+    function done(result: Dialled): void {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve(result);
+    }
+    socket.once('connect', () => done('open'));
+    socket.once('error', (error: NodeJS.ErrnoException) =>
+      done(error.code === 'ECONNREFUSED' ? 'refused' : 'silent'),
+    );
+  });
 }
 
 /** Reads the lines of `ss -Hltn`: state, two queues, local address and port, peer. */
-export function boundTo(listing: string, port: number): Bound {
-  const hosts = listing.split('\n').flatMap((line) => {
+export function listeningOn(sockets: string, port: number): Listening {
+  const hosts = sockets.split('\n').flatMap((line) => {
     const [, host] = new RegExp(`^(\\S+):${port}$`).exec(line.trim().split(/\s+/)[3] ?? '') ?? [];
     return host === undefined ? [] : [host.replace(/^\[|\]$/g, '').replace(/%.*$/, '')];
   });
@@ -27,35 +59,36 @@ export function boundTo(listing: string, port: number): Bound {
   return hosts.some((host) => ['0.0.0.0', '*', '::'].includes(host)) ? 'everywhere' : hosts;
 }
 
-export function explainFindings({ via, address, port, dialled, bound }: Findings): Explanation {
-  const place = `${isIPv6(address) ? `[${address}]` : address}:${port}`;
-  const gatewayPorts = `In sshd_config of ${via}, set "GatewayPorts clientspecified", then reload sshd there: sudo systemctl reload ssh`;
+export function explain({ via, address, port, dialled, listening }: Findings): Explanation {
+  const endpoint = hostPort(address, port);
+  const gatewayPorts = `Set "GatewayPorts clientspecified" in sshd_config on ${via}, then reload sshd there: sudo systemctl reload ssh`;
   if (dialled === 'open') {
     return {
-      cause: `${place} answers from this machine, so the tunnel stands, but not from the cluster.`,
-      hint: `Let the cluster's nodes and API servers reach ${place} (firewall or security group).`,
+      cause: `This machine can connect to ${endpoint}, so the tunnel works, but the cluster cannot.`,
+      hint: `Allow the cluster's nodes and API servers to connect to ${endpoint} (firewall or security group).`,
     };
   }
-  if (bound === 'loopback') {
+  if (listening === 'loopback') {
     return {
-      cause: `sshd of ${via} listens on its loopback address only (port ${port}).`,
+      cause: `sshd on ${via} listens on port ${port} of its loopback address only.`,
       hint: gatewayPorts,
     };
   }
-  if (bound !== undefined) {
-    const where = bound === 'everywhere' ? 'on all addresses' : `on ${bound.join(', ')}`;
+  if (listening !== undefined) {
+    const where = listening === 'everywhere' ? 'on all addresses' : `on ${listening.join(', ')}`;
+    const what = dialled === 'refused' ? 'refuses connections' : 'does not respond';
     return {
-      cause: `sshd of ${via} listens on port ${port} ${where}, but ${place} ${dialled === 'refused' ? 'refuses' : 'does not answer'}: a firewall is in between, or the host has another address.`,
-      hint: `Open TCP port ${port} of ${address}, or name the address under which the cluster reaches the host.`,
+      cause: `sshd on ${via} listens on port ${port} ${where}, but ${endpoint} ${what}: a firewall blocks it, or the host has a different address.`,
+      hint: `Open TCP port ${port} of ${address}, or pass the address under which the cluster reaches the host with --address.`,
     };
   }
   return dialled === 'refused'
     ? {
-        cause: `${place} refuses the connection: most likely sshd of ${via} listens on its loopback address only.`,
+        cause: `${endpoint} refuses connections: sshd on ${via} probably listens on its loopback address only.`,
         hint: gatewayPorts,
       }
     : {
-        cause: `${place} does not answer: a firewall keeps the port closed.`,
+        cause: `${endpoint} does not respond: a firewall probably blocks the port.`,
         hint: `Open TCP port ${port} of ${address}. If it is open: ${gatewayPorts}`,
       };
 }

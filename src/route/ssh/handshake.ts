@@ -3,93 +3,96 @@ import type { Client, HostVerifier } from 'ssh2';
 import { DevloopError } from '../../errors.ts';
 import type { Emit } from '../../report/events.ts';
 import { createAuthentication } from './authentication.ts';
-import { formatDestination } from './destination.ts';
 import { type Ask, type HostKeys, loadHostKeys } from './host-key.ts';
-import { gatherIdentities, type Identity, type Keyring } from './identities.ts';
-import { Patience } from './patience.ts';
-import { quickenCiphers } from './quick-ciphers.ts';
-import type { HostSettings } from './settings.ts';
+import { findIdentities, type Identity, type Keyring } from './identities.ts';
+import { type HostSettings, nameOf } from './settings.ts';
 
-/** sshd may look up our name and ask PAM before it answers. */
+/** sshd may look up this machine's name and call PAM before it answers. */
 const LIMIT_MS = 12_000;
 /** Our own watch ends a dead connection: ssh2 counts only answers to its own questions, not the data that arrives. */
 const NEVER = 1e9;
 
-export interface Signing {
+/** What stays the same for all hops and all connections of a route. */
+export interface HandshakeContext {
+  /** Undefined without a terminal. */
   ask: Ask | undefined;
   unlocked: Keyring['unlocked'];
-  /** Host keys that were agreed to: nobody is asked again after a drop. */
+  /** Host keys that the user accepted, so that reconnecting does not ask again. */
   accepted: Set<string>;
   env: Record<string, string | undefined>;
   emit: Emit;
   signal: AbortSignal;
 }
 
-/** Makes an SSH connection of a stream: the host proves who it is, then we do. The stream ends with a failure. */
-export async function shakeHands(stream: Duplex, host: HostSettings, signing: Signing): Promise<Client> {
+/** Turns a stream into an SSH connection: the host proves its identity, then the user. A failure destroys the stream. */
+export async function handshake(
+  stream: Duplex,
+  host: HostSettings,
+  context: HandshakeContext,
+): Promise<Client> {
+  const failed = Promise.withResolvers<never>();
+  failed.promise.catch(() => undefined);
+  const fail = (error: Error): void => failed.reject(error);
+  // Before anything is awaited, so that a host that closes the connection at once is not reported as silent.
+  stream.on('error', (error) => fail(unusable(host, error)));
+  stream.once('close', () => fail(unusable(host, new Error('the connection was closed'))));
+  using deadline = new PausableDeadline(LIMIT_MS, () => fail(tooSlow(host)));
+  const onAbort = (): void => fail(context.signal.reason as Error);
+  context.signal.addEventListener('abort', onAbort, { once: true });
   try {
-    return await attempt(stream, host, signing);
+    return await connect(stream, host, { ...context, deadline, fail, failed: failed.promise });
   } catch (error) {
     stream.destroy();
-    signing.signal.throwIfAborted();
+    context.signal.throwIfAborted();
     throw error;
+  } finally {
+    context.signal.removeEventListener('abort', onAbort);
   }
 }
 
-async function attempt(
-  stream: Duplex,
-  host: HostSettings,
-  { ask, unlocked, accepted, env, emit, signal }: Signing,
-): Promise<Client> {
-  const ended = Promise.withResolvers<never>();
-  ended.promise.catch(() => undefined);
-  const fail = (error: Error): void => ended.reject(error);
-  // Before anything is awaited: a host that breaks the connection at once is not one that keeps silent.
-  stream.on('error', (error) => fail(unusable(host, error)));
-  stream.once('close', () => fail(unusable(host, new Error('the connection was ended'))));
-  using patience = new Patience(LIMIT_MS, () => fail(silent(host)));
-  const patientAsk: Ask | undefined = ask && ((...question) => patience.pauseFor(() => ask(...question)));
-  const onAbort = (): void => fail(signal.reason as Error);
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    const ssh2 = (await import('ssh2')).default;
-    const client = new ssh2.Client();
-    const hostKeys = await loadHostKeys(host, { ask: patientAsk, accepted, env, emit });
-    const { identities, problems } = await gatherIdentities(host, { ask: patientAsk, unlocked, signal });
-    // An agent may wait for a person who has to agree, or to touch a key.
-    const patient = identities.map(
-      (one): Identity => ({ ...one, sign: (...what) => patience.pauseFor(() => one.sign(...what)) }),
-    );
-    const authentication = createAuthentication(ssh2, client, host, { identities: patient, problems });
-    client.on('error', (error: Error & { level?: string; code?: unknown }) => {
-      // A key that cannot sign is passed over.
-      if (error.level === 'agent') return;
-      const tooMany = error.level === 'client-authentication' || /too many auth/i.test(error.message);
-      fail(tooMany ? authentication.refusal() : unusable(host, error));
-    });
-    client.on('handshake', () => quickenCiphers(client));
-    const ready = new Promise<void>((resolve) => client.once('ready', resolve));
-    client.connect({
-      sock: stream,
-      username: host.user,
-      readyTimeout: 0,
-      keepaliveInterval: host.aliveSeconds * 1000,
-      keepaliveCountMax: NEVER,
-      algorithms: { serverHostKey: hostKeys.algorithms as never },
-      hostVerifier: hostVerifier(hostKeys, fail),
-      agent: authentication.agent,
-      authHandler: authentication.handler,
-    });
-    await Promise.race([ready, ended.promise]);
-    return client;
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
+interface Attempt extends HandshakeContext {
+  deadline: PausableDeadline;
+  fail(error: Error): void;
+  failed: Promise<never>;
+}
+
+async function connect(stream: Duplex, host: HostSettings, attempt: Attempt): Promise<Client> {
+  const { ask, unlocked, accepted, env, emit, signal, deadline, fail, failed } = attempt;
+  const ssh2 = (await import('ssh2')).default;
+  const client = new ssh2.Client();
+  const patientAsk: Ask | undefined = ask && ((...question) => deadline.pauseFor(() => ask(...question)));
+  const hostKeys = await loadHostKeys(host, { ask: patientAsk, accepted, env, emit });
+  const { identities, problems } = await findIdentities(host, { ask: patientAsk, unlocked, signal });
+  // An agent may wait for a person who has to confirm, or to touch a key.
+  const patient = identities.map(
+    (one): Identity => ({ ...one, sign: (...what) => deadline.pauseFor(() => one.sign(...what)) }),
+  );
+  const authentication = createAuthentication(ssh2, client, host, { identities: patient, problems });
+  client.on('error', (error: Error & { level?: string }) => {
+    // One key could not sign; ssh2 tries the next one.
+    if (error.level === 'agent') return;
+    const refused = error.level === 'client-authentication' || /too many auth/i.test(error.message);
+    fail(refused ? authentication.refusal() : unusable(host, error));
+  });
+  const ready = new Promise<void>((resolve) => client.once('ready', resolve));
+  client.connect({
+    sock: stream,
+    username: host.user,
+    readyTimeout: 0,
+    keepaliveInterval: host.aliveSeconds * 1000,
+    keepaliveCountMax: NEVER,
+    algorithms: { serverHostKey: hostKeys.algorithms as never },
+    hostVerifier: hostVerifier(hostKeys, fail),
+    agent: authentication.agent,
+    authHandler: authentication.handler,
+  });
+  await Promise.race([ready, failed]);
+  return client;
 }
 
 /**
- * ssh2 asks again whenever keys are exchanged anew. Then the same key has to be answered at once: with data under way, an
- * answer that comes later makes ssh2 (1.17) encrypt with the wrong keys.
+ * ssh2 calls it again whenever new session keys are exchanged. Then the same host key has to be accepted synchronously: while data
+ * is being sent, a later answer makes ssh2 (1.17) encrypt with the wrong session keys.
  */
 function hostVerifier({ verify }: HostKeys, fail: (error: Error) => void): HostVerifier {
   let trusted: Buffer | undefined;
@@ -109,28 +112,61 @@ function hostVerifier({ verify }: HostKeys, fail: (error: Error) => void): HostV
   };
 }
 
-function silent(host: HostSettings): DevloopError {
+function tooSlow(host: HostSettings): DevloopError {
   return new DevloopError(
     'ssh.unreachable',
-    `SSH host ${nameOf(host)} does not finish the handshake within ${LIMIT_MS / 1000} s.`,
-    {
-      hint: `Check with: ssh -v ${host.alias} true`,
-    },
+    `SSH host ${nameOf(host)} did not complete the handshake within ${LIMIT_MS / 1000} s.`,
+    { hint: `Check with: ssh -v ${host.alias} true` },
   );
 }
 
 function unusable(host: HostSettings, error: Error): DevloopError {
   const overCommand = host.proxyCommand !== undefined;
   const happened = overCommand
-    ? 'cannot be reached over its ProxyCommand'
-    : 'answers, but no SSH connection came about';
+    ? 'could not be reached over its ProxyCommand'
+    : 'responded, but the SSH handshake failed';
   const check = `Check with: ssh -v ${host.alias} true`;
   return new DevloopError('ssh.unreachable', `SSH host ${nameOf(host)} ${happened}: ${error.message}.`, {
-    hint: overCommand ? check : `Is port ${host.port} that of sshd? ${check}`,
+    hint: overCommand ? check : `Is ${host.port} the port of sshd? ${check}`,
     cause: error,
   });
 }
 
-function nameOf({ user, host, port }: HostSettings): string {
-  return formatDestination(user, host, port);
+/** Does not count the time in which a person is asked something. */
+export class PausableDeadline implements Disposable {
+  readonly #expire: () => void;
+  #leftMs: number;
+  #since = 0;
+  #pauses = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(limitMs: number, expire: () => void) {
+    this.#leftMs = limitMs;
+    this.#expire = expire;
+    this.#run();
+  }
+
+  /** Pauses may overlap: the clock runs again after the last one. */
+  async pauseFor<T>(asking: () => Promise<T>): Promise<T> {
+    if (this.#pauses++ === 0) {
+      clearTimeout(this.#timer);
+      this.#leftMs -= performance.now() - this.#since;
+    }
+    try {
+      return await asking();
+    } finally {
+      if (--this.#pauses === 0) this.#run();
+    }
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+    // The end of a question that is still open must not start the clock again.
+    this.#pauses++;
+  }
+
+  #run(): void {
+    this.#since = performance.now();
+    this.#timer = setTimeout(this.#expire, Math.max(0, this.#leftMs));
+  }
 }

@@ -3,7 +3,6 @@ import { appendFile, mkdir, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DevloopError, messageOf } from '../../errors.ts';
 import type { Emit } from '../../report/events.ts';
-import { formatDestination } from './destination.ts';
 import {
   fingerprint,
   judge,
@@ -14,22 +13,22 @@ import {
   preferredAlgorithms,
 } from './known-hosts.ts';
 import { refuseRevoked } from './revoked.ts';
-import type { HostSettings } from './settings.ts';
+import { type HostSettings, nameOf } from './settings.ts';
 import { typeOf } from './wire.ts';
 
 export type Ask = (question: string, options: { hidden: boolean }) => Promise<string>;
 
-/** Decides on the key of one host. */
+/** Decides whether to trust the key of one host. */
 export interface HostKeys {
-  /** For the negotiation, the preferred one first. */
+  /** Signature algorithms for the key exchange, the preferred one first. */
   algorithms: string[];
-  /** Throws `ssh.host-key` where the key must not be trusted. */
+  /** Rejects with `ssh.host-key` if the key must not be trusted. */
   verify(key: Buffer): Promise<void>;
 }
 
-export interface Trust {
+export interface TrustContext {
   ask: Ask | undefined;
-  /** The keys that were agreed to, with their names, for as long as it lives; a known_hosts may not be writable. */
+  /** Lines of known_hosts that the user accepted. The file itself may not be writable. */
   accepted: Set<string>;
   env: Record<string, string | undefined>;
   emit: Emit;
@@ -37,7 +36,7 @@ export interface Trust {
 
 export async function loadHostKeys(
   host: HostSettings,
-  { ask, accepted, env, emit }: Trust,
+  { ask, accepted, env, emit }: TrustContext,
 ): Promise<HostKeys> {
   const files = [...host.userKnownHosts, ...host.globalKnownHosts];
   const lines = (await Promise.all(files.map(readKnown))).flat();
@@ -58,9 +57,9 @@ export async function loadHostKeys(
           throw revoked(host, verdict.line);
         case 'unknown':
           if (accepted.has(knownLine(name, key))) return;
-          await agree({ host, key, ask, verdict });
+          await confirmUnknown({ host, key, ask, verdict });
           accepted.add(knownLine(name, key));
-          await remember(host, name, key, emit);
+          await addToKnownHosts(host, name, key, emit);
           return;
         default:
           throw verdict satisfies never;
@@ -80,18 +79,18 @@ interface Unknown {
   verdict: { others: KnownLine[]; authority?: KnownLine };
 }
 
-/** Returns when the unknown key may be trusted. */
-async function agree({ host, key, ask, verdict: { others, authority } }: Unknown): Promise<void> {
+/** Resolves if the unknown key can be trusted. Rejects with `ssh.host-key`. */
+async function confirmUnknown({ host, key, ask, verdict: { others, authority } }: Unknown): Promise<void> {
   const shown = `The key of SSH host ${nameOf(host)} (${typeOf(key)} ${fingerprint(key)})`;
   const besides = describe(others, authority);
-  // A host that is known by another key may be one that stands in for it: that takes a person, or a refusal.
+  // A host that known_hosts has with another key may be an impostor, so a person has to decide.
   if (host.unknownHosts === 'accept' && others.length === 0) return;
   if (host.unknownHosts === 'refuse' || ask === undefined) {
-    throw new DevloopError('ssh.host-key', `${shown} is not known here.${besides}`, {
-      hint: `Compare the fingerprint with that of the host (there: ssh-keygen -lf /etc/ssh/ssh_host_${shortType(key)}_key.pub), then accept it: ssh ${sshArguments(host)}`,
+    throw new DevloopError('ssh.host-key', `${shown} is not in known_hosts.${besides}`, {
+      hint: `Compare the fingerprint with the host's own (on the host: ssh-keygen -lf /etc/ssh/ssh_host_${shortType(key)}_key.pub), then accept it: ssh ${sshArguments(host)}`,
     });
   }
-  const answer = await ask(`${shown} is not known here.${besides} Trust it from now on? (yes/no) `, {
+  const answer = await ask(`${shown} is not in known_hosts.${besides} Trust it and add it? (yes/no) `, {
     hidden: false,
   });
   if (/^y(es)?$/i.test(answer.trim())) return;
@@ -101,14 +100,14 @@ async function agree({ host, key, ask, verdict: { others, authority } }: Unknown
 function describe(others: KnownLine[], authority: KnownLine | undefined): string {
   if (others.length > 0) {
     const places = others.map(({ type, file, line }) => `${type} in ${file}:${line}`).join(', ');
-    return ` It is known by another key (${places}).`;
+    return ` The host has another key there (${places}).`;
   }
   if (!authority) return '';
-  return ` ${authority.file}:${authority.line} trusts a certificate authority for it, but devloop cannot check host certificates: the host's own key is needed.`;
+  return ` ${authority.file}:${authority.line} trusts a certificate authority for it, but devloop cannot check host certificates and needs the host's own key.`;
 }
 
-/** A file that cannot be written costs no more than the same question next time. */
-async function remember(host: HostSettings, name: string, key: Buffer, emit: Emit): Promise<void> {
+/** If the file cannot be written, the next session asks again. */
+async function addToKnownHosts(host: HostSettings, name: string, key: Buffer, emit: Emit): Promise<void> {
   const file = host.userKnownHosts[0];
   if (file === undefined || file === '/dev/null') return;
   try {
@@ -121,7 +120,7 @@ async function remember(host: HostSettings, name: string, key: Buffer, emit: Emi
   } catch (error) {
     emit({
       type: 'warning',
-      message: `The key of ${name} could not be added to ${file}: ${messageOf(error)}`,
+      message: `Could not add the key of ${name} to ${file}: ${messageOf(error)}`,
     });
   }
 }
@@ -129,8 +128,8 @@ async function remember(host: HostSettings, name: string, key: Buffer, emit: Emi
 function changed(host: HostSettings, name: string, key: Buffer, { file, line }: KnownLine): DevloopError {
   return new DevloopError(
     'ssh.host-key',
-    `SSH host ${nameOf(host)} shows another ${typeOf(key)} key (${fingerprint(key)}) than ${file}:${line} holds. Somebody may be reading along.`,
-    { hint: `If the host was set up anew, forget the old key: ssh-keygen -f ${file} -R '${name}'` },
+    `The ${typeOf(key)} key of SSH host ${nameOf(host)} (${fingerprint(key)}) differs from the one in ${file}:${line}. Somebody may be intercepting the connection.`,
+    { hint: `If the host was reinstalled, remove its old key: ssh-keygen -f ${file} -R '${name}'` },
   );
 }
 
@@ -138,21 +137,15 @@ function revoked(host: HostSettings, { file, line }: KnownLine): DevloopError {
   return new DevloopError(
     'ssh.host-key',
     `The key of SSH host ${nameOf(host)} is marked @revoked in ${file}:${line}.`,
-    {
-      hint: 'The host needs a new key: ask who runs it.',
-    },
+    { hint: 'Ask the administrator of the host for a new host key.' },
   );
-}
-
-function nameOf({ user, host, port }: HostSettings): string {
-  return formatDestination(user, host, port);
 }
 
 function sshArguments({ user, alias, port }: HostSettings): string {
   return [...(port === 22 ? [] : ['-p', port]), `${user}@${alias}`].join(' ');
 }
 
-/** `ed25519`, `ecdsa`, `rsa`: how sshd names the files of its keys. */
+/** `ed25519`, `ecdsa`, `rsa`: the type in the names of sshd's key files. */
 function shortType(key: Buffer): string {
   return /ed25519|ecdsa|rsa/.exec(typeOf(key))?.[0] ?? 'rsa';
 }

@@ -1,6 +1,5 @@
 import { messageOf } from '../../errors.ts';
 import { agentKeys, agentSign } from './agent.ts';
-import { certifiedKey } from './certificate.ts';
 import type { Ask } from './host-key.ts';
 import {
   type KeyFile,
@@ -11,40 +10,41 @@ import {
   unlock,
 } from './private-key.ts';
 import type { HostSettings } from './settings.ts';
-import { typeOf } from './wire.ts';
+import { certifiedKey, typeOf } from './wire.ts';
 
 const PASSPHRASE_TRIES = 3;
 const AGENT_FLAGS: Record<string, number> = { sha256: 2, sha512: 4 };
 
-/** A key or certificate that we can offer to a host. */
+/** A key or certificate to offer to a host. */
 export interface Identity {
+  /** The public key or certificate. */
   blob: Buffer;
-  /** Where it comes from, for people. */
+  /** Where it comes from, for people: a path, or the agent. */
   source: string;
-  /** A signature with its type in front. `hash`: sha1, sha256 or sha512, for RSA only. */
+  /** Resolves with a signature, its type in front. `hash`: sha1, sha256 or sha512, for RSA only. */
   sign(data: Buffer, hash: string): Promise<Buffer>;
 }
 
 export interface Keyring {
   ask: Ask | undefined;
-  /** CommandContext keys by path: nobody wants to type a passphrase again after a drop. */
+  /** Unlocked keys by path, so that reconnecting does not ask for passphrases again. */
   unlocked: Map<string, PrivateKey>;
   signal: AbortSignal;
 }
 
-export interface Found {
+export interface FoundIdentities {
   identities: Identity[];
-  /** What could not be used, for the error where none of the others is accepted. */
+  /** Why others could not be used. Reported if the host accepts none. */
   problems: string[];
 }
 
-/** In the order of OpenSSH: certificates, keys of the agent that ssh_config names, its others, then files. */
-export async function gatherIdentities(host: HostSettings, keyring: Keyring): Promise<Found> {
+/** In the order of OpenSSH: certificates, the agent's keys that ssh_config names, its other keys, then files. */
+export async function findIdentities(host: HostSettings, keyring: Keyring): Promise<FoundIdentities> {
   const problems: string[] = [];
   const inAgent = await fromAgent(host, keyring, problems);
   const files = (await Promise.all(host.identityFiles.map(readKeyFile))).filter((file) => file !== undefined);
   const inFiles: Identity[] = [];
-  // One after the other: two questions at once could not be told apart.
+  // One after the other, because each may ask for a passphrase.
   for (const file of files) {
     const identity = await fromFile(file, keyring, problems);
     if (identity) inFiles.push(identity);
@@ -77,23 +77,23 @@ async function fromAgent(host: HostSettings, { signal }: Keyring, problems: stri
   try {
     return (await agentKeys(path, signal)).map(({ blob, comment }) => ({
       blob,
-      source: `${comment || typeOf(blob)} of the SSH agent`,
+      source: `${comment || typeOf(blob)} from the SSH agent`,
       sign: (data, hash) => agentSign(path, blob, data, { flags: AGENT_FLAGS[hash] ?? 0, signal }),
     }));
   } catch (error) {
     signal.throwIfAborted();
-    problems.push(`the SSH agent at ${path} does not answer (${messageOf(error)})`);
+    problems.push(`the SSH agent at ${path} could not be used (${messageOf(error)})`);
     return [];
   }
 }
 
-/** Undefined, with its cause noted, where even the public key cannot be had. */
+/** Undefined, with a problem added, if even the public key cannot be read. */
 async function fromFile(file: KeyFile, keyring: Keyring, problems: string[]): Promise<Identity | undefined> {
   try {
     return {
-      blob: file.blob ?? (await opened(file, keyring)).blob,
+      blob: file.blob ?? (await unlockedKey(file, keyring)).blob,
       source: file.path,
-      sign: async (data, hash) => signWith((await opened(file, keyring)).key, data, hash),
+      sign: async (data, hash) => signWith((await unlockedKey(file, keyring)).key, data, hash),
     };
   } catch (error) {
     keyring.signal.throwIfAborted();
@@ -102,20 +102,20 @@ async function fromFile(file: KeyFile, keyring: Keyring, problems: string[]): Pr
   }
 }
 
-/** The private key, with its passphrase asked for where it needs one. Rejects with what a person can understand. */
-async function opened(file: KeyFile, { ask, unlocked, signal }: Keyring): Promise<PrivateKey> {
+/** The private key. Asks for its passphrase if it has one. Rejects with a message for people. */
+async function unlockedKey(file: KeyFile, { ask, unlocked, signal }: Keyring): Promise<PrivateKey> {
   const before = unlocked.get(file.path);
   if (before) return before;
   let passphrase: string | undefined;
   for (let tries = 0; tries <= PASSPHRASE_TRIES; tries++) {
     const result = await unlock(file, passphrase);
     signal.throwIfAborted();
-    if (result.kind === 'unusable') throw new Error(`${file.path} cannot be read: ${result.why}`);
+    if (result.kind === 'unusable') throw new Error(`${file.path} could not be read: ${result.why}`);
     if (result.kind === 'key') {
       unlocked.set(file.path, result);
       return result;
     }
-    if (!ask) throw new Error(`${file.path} needs a passphrase, and there is no terminal to ask for it`);
+    if (!ask) throw new Error(`${file.path} needs a passphrase, but there is no terminal to ask for it`);
     if (tries === PASSPHRASE_TRIES) break;
     passphrase = await ask(`Passphrase of ${file.path}: `, { hidden: true });
   }

@@ -1,8 +1,8 @@
-/** What files in the format of known_hosts say about a host's key. Pure. */
+/** What known_hosts files say about the key of a host. */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { typeOf } from './wire.ts';
 
-/** A line of a known_hosts file, with where it stands. */
+/** A line of a known_hosts file. */
 export interface KnownLine {
   file: string;
   line: number;
@@ -16,12 +16,12 @@ export interface KnownLine {
 
 export type Verdict =
   | { kind: 'known' }
-  /** `others`: the host's keys of other types; `authority`: a CA that would vouch for it, which we cannot check. */
+  /** `others`: known keys of the host of other types; `authority`: a certificate authority for it, which devloop cannot check. */
   | { kind: 'unknown'; others: KnownLine[]; authority?: KnownLine }
   | { kind: 'changed'; line: KnownLine }
   | { kind: 'revoked'; line: KnownLine };
 
-/** Lines that are no entries are left out, as OpenSSH does. */
+/** Skips lines that are not entries, as OpenSSH does. */
 export function parseKnownHosts(text: string, file: string): KnownLine[] {
   return text.split('\n').flatMap((content, index): KnownLine[] => {
     const fields = content.trim().split(/\s+/);
@@ -33,12 +33,12 @@ export function parseKnownHosts(text: string, file: string): KnownLine[] {
   });
 }
 
-/** The name that known_hosts keeps a host under. */
+/** The name of a host in known_hosts. */
 export function knownName(host: string, port: number): string {
   return port === 22 ? host.toLowerCase() : `[${host.toLowerCase()}]:${port}`;
 }
 
-/** `names`: the name to look for first, then others under which a matching key is as good (the host without its port). */
+/** `names`: the host's own name, then others under which a matching key is as good (the host without its port). */
 export function judge(lines: KnownLine[], names: string[], key: Buffer): Verdict {
   const base64 = key.toString('base64');
   const [first] = names;
@@ -54,7 +54,7 @@ export function judge(lines: KnownLine[], names: string[], key: Buffer): Verdict
   return { kind: 'unknown', others: plain, ...(authority && { authority }) };
 }
 
-/** Signature algorithms for the host key, those first whose keys known_hosts holds: else a host with several would look unknown. */
+/** Signature algorithms for the host key, those with a key in known_hosts first. Otherwise a host with several keys could look unknown. */
 export function preferredAlgorithms(lines: KnownLine[], names: string[]): string[] {
   const held = new Set(
     lines
@@ -94,7 +94,7 @@ function matchesPattern(pattern: string, name: string): boolean {
   return new RegExp(`^${escaped.replaceAll('*', '.*').replaceAll('?', '.')}$`).test(name);
 }
 
-/** A line to append. `salt` (20 random bytes) makes it a hashed one. */
+/** A line to append. `salt` (20 random bytes) hashes the name. */
 export function knownLine(name: string, key: Buffer, salt?: Buffer): string {
   const host = salt
     ? `|1|${salt.toString('base64')}|${createHmac('sha1', salt).update(name).digest('base64')}`

@@ -5,15 +5,15 @@ import { mpint, string, WireReader } from './wire.ts';
 const ARMOUR = /-----BEGIN OPENSSH PRIVATE KEY-----([\s\S]+)-----END OPENSSH PRIVATE KEY-----/;
 const MAGIC = 'openssh-key-v1\0';
 
-/** A private key as it lies on disk, perhaps encrypted. */
+/** The file of a private key, which may be encrypted. */
 export interface KeyFile {
   path: string;
   text: string;
-  /** The public key; undefined where only the passphrase would tell (an encrypted PEM file without its .pub). */
+  /** The public key; undefined if only the passphrase would reveal it (an encrypted PEM file without its .pub). */
   blob?: Buffer;
 }
 
-/** Undefined where there is no such file, or no private key in it. */
+/** Undefined if there is no such file, or no private key in it. */
 export async function readKeyFile(path: string): Promise<KeyFile | undefined> {
   const text = await readFile(path, 'utf8').catch(() => '');
   if (!text.includes('PRIVATE KEY')) return undefined;
@@ -21,13 +21,13 @@ export async function readKeyFile(path: string): Promise<KeyFile | undefined> {
   return { path, text, ...(blob && { blob }) };
 }
 
-/** A public key or certificate in its one line: `type base64 comment`. */
+/** A file with a public key or certificate in one line: `type base64 comment`. */
 export async function readPublicKey(path: string): Promise<Buffer | undefined> {
   const [, base64] = (await readFile(path, 'utf8').catch(() => '')).trim().split(/\s+/);
   return base64 === undefined ? undefined : Buffer.from(base64, 'base64');
 }
 
-/** The public key stands in front of the encrypted part, so that a passphrase is asked for only where the key is of use. */
+/** The public key precedes the encrypted part: devloop asks for the passphrase only if the host accepts the key. */
 function publicPart(text: string): Buffer | undefined {
   const armoured = ARMOUR.exec(text)?.[1];
   if (armoured === undefined) return undefined;
@@ -53,7 +53,7 @@ export type Unlocked =
   | { kind: 'locked' }
   | { kind: 'unusable'; why: string };
 
-/** Opens a key. `locked`: it needs a passphrase, or another one. */
+/** `locked`: the key needs a passphrase, or a different one. */
 export async function unlock({ text }: KeyFile, passphrase: string | undefined): Promise<Unlocked> {
   const { utils } = (await import('ssh2')).default;
   const parsed = utils.parseKey(text, passphrase);
@@ -65,7 +65,7 @@ export async function unlock({ text }: KeyFile, passphrase: string | undefined):
   try {
     return { kind: 'key', key: createPrivateKey(key.getPrivatePEM()), blob: key.getPublicSSH() };
   } catch {
-    return { kind: 'unusable', why: 'it is of a kind that devloop cannot use' };
+    return { kind: 'unusable', why: 'devloop does not support this kind of key' };
   }
 }
 
@@ -75,7 +75,7 @@ function isEncrypted(text: string): boolean {
   return new WireReader(Buffer.from(armoured, 'base64').subarray(MAGIC.length)).text() !== 'none';
 }
 
-/** A signature with its type in front, as it goes over the wire. `hash` is for RSA only. */
+/** A signature, its type in front, as it is sent. `hash`: sha1, sha256 or sha512, for RSA only. */
 export function signWith(key: KeyObject, data: Buffer, hash: string): Buffer {
   switch (key.asymmetricKeyType) {
     case 'ed25519':

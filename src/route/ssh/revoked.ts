@@ -6,30 +6,31 @@ import { DevloopError, messageOf } from '../../errors.ts';
 import { fingerprint } from './known-hosts.ts';
 import { typeOf } from './wire.ts';
 
-/** What a binary key revocation list begins with. */
+/** The first bytes of a binary key revocation list. */
 const KRL = 'SSHKRL\n';
+/** Exit code of ssh-keygen. */
 const REVOKED = 1;
 const LIMIT_MS = 10_000;
 
 type Env = Record<string, string | undefined>;
 
 /**
- * Throws `ssh.host-key` where the file that RevokedHostKeys names holds the key of that host, and where it cannot be read: then
- * nobody knows which keys are revoked, and OpenSSH trusts none either.
+ * Throws `ssh.host-key` if the file of RevokedHostKeys contains the key of that host, or cannot be read: then any key could be
+ * revoked, and OpenSSH trusts none either.
  */
 export async function refuseRevoked(file: string, key: Buffer, host: string, env: Env): Promise<void> {
   const revoked = await isRevoked(file, key, env).catch((error) => {
     throw new DevloopError(
       'ssh.host-key',
-      `RevokedHostKeys names ${file}, which cannot be read (${messageOf(error)}), so no key of SSH host ${host} can be trusted.`,
-      { hint: `Check with: ssh-keygen -Q -f '${file}' (a key's .pub file)` },
+      `RevokedHostKeys names ${file}, which could not be read (${messageOf(error)}), so no key of SSH host ${host} can be trusted.`,
+      { hint: `Check with: ssh-keygen -Q -f '${file}' <key>.pub` },
     );
   });
   if (!revoked) return;
   throw new DevloopError(
     'ssh.host-key',
     `The key of SSH host ${host} (${typeOf(key)} ${fingerprint(key)}) is revoked by ${file}.`,
-    { hint: 'The host needs a new key: ask who runs it.' },
+    { hint: 'Ask the administrator of the host for a new host key.' },
   );
 }
 
@@ -39,19 +40,19 @@ async function isRevoked(file: string, key: Buffer, env: Env): Promise<boolean> 
   return listed(content.toString('utf8')).some((one) => one.equals(key));
 }
 
-/** Public keys, one a line. */
+/** One public key per line. */
 function listed(text: string): Buffer[] {
   return text.split('\n').flatMap((line, index): Buffer[] => {
     const [type, base64 = ''] = line.trim().split(/\s+/);
     if (!type || type.startsWith('#')) return [];
     const key = Buffer.from(base64, 'base64');
     if (key.length <= type.length || !key.subarray(4).toString('latin1').startsWith(type))
-      throw new Error(`line ${index + 1} is no public key`);
+      throw new Error(`line ${index + 1} is not a public key`);
     return [key];
   });
 }
 
-/** A KRL names keys also by hash and by range; OpenSSH, from whose configuration it comes, knows how to read it. */
+/** A KRL also names keys by hash and by range. Only OpenSSH can read it, but it also comes from OpenSSH's configuration. */
 async function isInKrl(file: string, key: Buffer, env: Env): Promise<boolean> {
   const directory = await mkdtemp(join(tmpdir(), 'devloop-key-'));
   try {

@@ -1,37 +1,36 @@
 import type { Emit } from '../../report/events.ts';
-import type { Explanation, Route } from '../route.ts';
+import type { Route } from '../route.ts';
 import { checkAddress, hostAddress } from './address.ts';
-import { formatDestination, parseDestination } from './destination.ts';
-import { dial } from './dial.ts';
-import { boundTo, explainFindings } from './explain.ts';
-import type { Signing } from './handshake.ts';
+import { parseDestination } from './destination.ts';
+import { examine, explain } from './explain.ts';
+import type { HandshakeContext } from './handshake.ts';
+import { readHops } from './hops.ts';
 import type { Ask } from './host-key.ts';
 import { type Link, openLink } from './link.ts';
-import { mend, type Standing } from './mend.ts';
-import { readHops } from './read-settings.ts';
+import { keepConnected, type Tunnel } from './reconnect.ts';
+import { type HostSettings, nameOf } from './settings.ts';
 
 export interface SshOptions {
   /** `[user@]host[:port]`, IPv6 in brackets: what the user wrote after `ssh:`. */
   to: string;
-  /** The address that the cluster shall call where it is not that of the host as seen from here. */
-  address?: string;
-  /** The port of the host for the first gateway port, then the next one and so on; any free one by default. */
-  port?: number;
+  /** The address that the cluster calls, if it is not the one that this machine connects to. */
+  address?: string | undefined;
+  /** The port of the host for the first gateway port; the others get the numbers after it. Any free ports by default. */
+  port?: number | undefined;
   /** Ports on 127.0.0.1 of this machine to which connections are carried. */
   gatewayPorts: number[];
   /** HOME, SSH_AUTH_SOCK, PATH … */
   env: Record<string, string | undefined>;
-  /** Absent without a terminal. */
-  ask?: Ask;
+  /** Undefined without a terminal. */
+  ask?: Ask | undefined;
   emit: Emit;
-  /** Ends the opening, later the mending. What stands then stands until the route is disposed. */
+  /** Stops opening, and later reconnecting. An open tunnel stays until the route is disposed. */
   signal: AbortSignal;
 }
 
 const CONNECT_MS = 10_000;
-const EXPLAIN_MS = 3_000;
 
-/** Opens a reverse tunnel over an SSH host. Rejects with `ssh.*` or `route.address`; a drop later is mended for ever. */
+/** Opens a reverse tunnel over an SSH host, which reconnects on its own. Rejects with `ssh.*` or `route.address`. */
 export async function sshRoute(options: SshOptions): Promise<Route> {
   const { to, address: named, port = 0, gatewayPorts, env, ask, emit } = options;
   await using opened = new AsyncDisposableStack();
@@ -40,51 +39,67 @@ export async function sshRoute(options: SshOptions): Promise<Route> {
   const hops = await readHops(parseDestination(to), env, signal);
   const host = hops.at(-1)!;
   await checkAddress(named, host);
-  const via = formatDestination(host.user, host.host, host.port);
-  const signing: Signing = { ask, unlocked: new Map(), accepted: new Set(), env, emit, signal };
-  const open = async (connectMs: number, how: Signing): Promise<Standing> => {
-    const link = await openLink(hops, connectMs, how);
-    const abandon = (): void => void link[Symbol.asyncDispose]();
-    signal.addEventListener('abort', abandon, { once: true });
-    try {
-      signal.throwIfAborted();
-      return { link, ports: await listenAll(link, port, gatewayPorts) };
-    } catch (error) {
-      await link[Symbol.asyncDispose]();
-      signal.throwIfAborted();
-      throw error;
-    } finally {
-      signal.removeEventListener('abort', abandon);
-    }
-  };
-  let standing = await open(CONNECT_MS, signing);
-  opened.defer(() => standing.link[Symbol.asyncDispose]());
-  const address = await hostAddress({ named, called: standing.link.address, host, emit });
+  const context: HandshakeContext = { ask, unlocked: new Map(), accepted: new Set(), env, emit, signal };
+  const plan = { hops, port, gatewayPorts };
+  let tunnel = await openTunnel(plan, CONNECT_MS, context);
+  opened.defer(() => tunnel.link[Symbol.asyncDispose]());
+  const address = await hostAddress({ named, connected: tunnel.link.address, host, emit });
   const listeners: (() => void)[] = [];
-  const mended = mend({
-    // A question in the middle of a session would stand between its lines, and nobody may be there to answer.
-    reopen: (connectMs) => open(connectMs, { ...signing, ask: undefined }),
-    current: () => standing,
+  const via = nameOf(host);
+  const ended = keepConnected({
+    // A question would appear between the lines of a running session, with perhaps nobody there to answer it.
+    reopen: (connectMs) => openTunnel(plan, connectMs, { ...context, ask: undefined }),
+    current: () => tunnel,
     replace(next) {
-      standing = next;
+      tunnel = next;
       for (const listener of listeners) listener();
     },
     via,
     emit,
     signal,
   });
-  opened.defer(() => mended);
+  opened.defer(() => ended);
   opened.defer(() => stop.abort());
   const resources = opened.move();
   return {
     name: 'ssh',
     via,
     target: { address },
-    portFor: (gatewayPort) => portOf(standing, gatewayPort),
+    portFor: (gatewayPort) => portOf(tunnel, gatewayPort),
     onReconnected: (listener) => void listeners.push(listener),
-    explain: () => explain(standing, via, address),
+    async explain() {
+      const [first] = tunnel.ports.values();
+      return first === undefined ? undefined : explain(await examine(tunnel.link.run, via, address, first));
+    },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
+}
+
+interface TunnelPlan {
+  hops: HostSettings[];
+  port: number;
+  gatewayPorts: number[];
+}
+
+async function openTunnel(
+  { hops, port, gatewayPorts }: TunnelPlan,
+  connectMs: number,
+  context: HandshakeContext,
+): Promise<Tunnel> {
+  const { signal } = context;
+  const link = await openLink(hops, connectMs, context);
+  const abandon = (): void => void link[Symbol.asyncDispose]();
+  signal.addEventListener('abort', abandon, { once: true });
+  try {
+    signal.throwIfAborted();
+    return { link, ports: await listenAll(link, port, gatewayPorts) };
+  } catch (error) {
+    await link[Symbol.asyncDispose]();
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', abandon);
+  }
 }
 
 async function listenAll(link: Link, first: number, gatewayPorts: number[]): Promise<Map<number, number>> {
@@ -94,25 +109,8 @@ async function listenAll(link: Link, first: number, gatewayPorts: number[]): Pro
   return new Map(await Promise.all(bound));
 }
 
-function portOf({ ports }: Standing, gatewayPort: number): number {
+function portOf({ ports }: Tunnel, gatewayPort: number): number {
   const port = ports.get(gatewayPort);
-  if (port === undefined) throw new Error(`the SSH route carries nothing to port ${gatewayPort}`);
+  if (port === undefined) throw new Error(`the SSH route does not forward gateway port ${gatewayPort}`);
   return port;
-}
-
-async function explain(
-  { link, ports }: Standing,
-  via: string,
-  address: string,
-): Promise<Explanation | undefined> {
-  const port = [...ports.values()][0];
-  if (port === undefined) return undefined;
-  const [dialled, listing] = await Promise.all([
-    dial(address, port, EXPLAIN_MS),
-    Promise.race([
-      link.run('ss -Hltn').catch(() => ''),
-      new Promise<string>((resolve) => setTimeout(resolve, EXPLAIN_MS, '').unref()),
-    ]),
-  ]);
-  return explainFindings({ via, address, port, dialled, bound: boundTo(listing, port) });
 }

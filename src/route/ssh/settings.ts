@@ -1,22 +1,43 @@
-/** How to reach one host: what `ssh -G` says of it, or OpenSSH's defaults. Pure. */
-import { type Destination, parseDestination } from './destination.ts';
-import { expandPath, expandTokens, type Local, type LocalMachine } from './expand.ts';
+/** How to reach one host: what `ssh -G` prints, or OpenSSH's defaults. */
+import { type Destination, formatDestination, parseDestination } from './destination.ts';
 
-export interface HostSettings extends LocalMachine {
+/** This machine and its user, as OpenSSH sees them. */
+export interface LocalAccount {
+  home: string;
+  /** The home directory that OpenSSH uses: it ignores HOME. */
+  accountHome: string;
+  user: string;
+  uid: number;
+  hostname: string;
+  env: Record<string, string | undefined>;
+}
+
+interface HostNames {
+  /** As the user wrote it. */
+  alias: string;
+  /** The name or address to connect to. */
+  host: string;
+  user: string;
+  port: number;
+  /** The name in known_hosts, if it is not that of the host. */
+  hostKeyAlias: string | undefined;
+}
+
+export interface HostSettings extends HostNames {
   identityFiles: string[];
   certificateFiles: string[];
   identitiesOnly: boolean;
   /** Path of the agent's socket. */
   agent: string | undefined;
-  /** The hosts to go through, the nearest first. */
+  /** The hosts to connect through, the nearest first. */
   jumps: Destination[];
-  /** A line for the shell that carries the connection on its standard input and output. */
+  /** A line for the shell; the connection runs over its standard input and output. */
   proxyCommand: string | undefined;
   userKnownHosts: string[];
   globalKnownHosts: string[];
-  /** A file with keys that no host may show. */
+  /** A file of keys that no host may use. */
   revokedHostKeys: string | undefined;
-  /** What happens with a host that known_hosts does not hold; a changed key is always refused. */
+  /** What to do with a host that is not in known_hosts. A changed key is always refused. */
   unknownHosts: 'refuse' | 'ask' | 'accept';
   hashKnownHosts: boolean;
   aliveSeconds: number;
@@ -29,32 +50,41 @@ const DEFAULT_IDENTITIES = ['rsa', 'ecdsa', 'ecdsa_sk', 'ed25519', 'ed25519_sk']
 const ALIVE_SECONDS = 2;
 const ALIVE_COUNT = 2;
 
-/** `text` is what `ssh -G` printed; empty where there is no OpenSSH. */
-export function readSettings(text: string, { user, host, port }: Destination, local: Local): HostSettings {
+/** The host for people: `dev@bastion.example.com:2222`. */
+export function nameOf({ user, host, port }: HostNames): string {
+  return formatDestination(user, host, port);
+}
+
+/** `text` is the output of `ssh -G`; empty if OpenSSH is not installed. */
+export function readSettings(
+  text: string,
+  { user, host, port }: Destination,
+  local: LocalAccount,
+): HostSettings {
   const { all, one } = parse(text);
-  const place: LocalMachine = {
+  const names: HostNames = {
     alias: host,
     host: one('hostname', host),
     user: user ?? one('user', local.user),
     port: port ?? Number(one('port', '22')),
     hostKeyAlias: one('hostkeyalias', '') || undefined,
   };
-  const path = (value: string): string => expandPath(value, place, local);
-  // ssh -G writes no quotes around names with blanks; a path begins with one of these.
+  const path = (value: string): string => expandPath(value, names, local);
+  // ssh -G prints paths with blanks without quotes, but a path begins with one of these characters.
   const paths = (key: string, fallback: string): string[] =>
     one(key, fallback)
       .split(/\s+(?=[/~%$])/)
       .map(path);
   const identityFiles = all('identityfile');
   return {
-    ...place,
+    ...names,
     identityFiles: (identityFiles.length > 0 ? identityFiles : DEFAULT_IDENTITIES).map(path),
     certificateFiles: all('certificatefile').filter(isSet).map(path),
     identitiesOnly: one('identitiesonly', 'no') === 'yes',
     agent: agentPath(one('identityagent', 'SSH_AUTH_SOCK'), local, path),
     jumps: listJumps(one('proxyjump', 'none')),
     proxyCommand: isSet(one('proxycommand', 'none'))
-      ? expandTokens(one('proxycommand', ''), place, local)
+      ? expandTokens(one('proxycommand', ''), names, local)
       : undefined,
     userKnownHosts: paths('userknownhostsfile', '~/.ssh/known_hosts ~/.ssh/known_hosts2').filter(isSet),
     globalKnownHosts: paths('globalknownhostsfile', '/etc/ssh/ssh_known_hosts').filter(isSet),
@@ -70,7 +100,7 @@ interface Options {
   one(key: string, fallback: string): string;
 }
 
-/** Lines of keyword and value. */
+/** Each line is a keyword and its value. */
 function parse(text: string): Options {
   const lines = text.split('\n').flatMap((line) => {
     const [, key, value] = /^(\w+) +(.*)$/.exec(line.trim()) ?? [];
@@ -89,7 +119,7 @@ function listJumps(value: string): Destination[] {
   return value.split(',').map((jump) => parseDestination(jump.replace(/^ssh:\/\//, '')));
 }
 
-/** By default OpenSSH never notices that a host is gone; who has set ServerAliveInterval knows why. */
+/** By default, OpenSSH never notices that a host is gone. A user's own ServerAliveInterval is kept. */
 function alive(seconds: number, count: number): Pick<HostSettings, 'aliveSeconds' | 'aliveCount'> {
   return seconds > 0
     ? { aliveSeconds: seconds, aliveCount: count }
@@ -107,9 +137,46 @@ const UNKNOWN_HOSTS: Record<string, HostSettings['unknownHosts']> = {
   off: 'accept',
 };
 
-function agentPath(value: string, { env }: Local, path: (value: string) => string): string | undefined {
+function agentPath(
+  value: string,
+  { env }: LocalAccount,
+  path: (value: string) => string,
+): string | undefined {
   if (!isSet(value)) return undefined;
   if (value === 'SSH_AUTH_SOCK') return env.SSH_AUTH_SOCK || undefined;
   if (value.startsWith('$')) return env[value.replace(/^\$\{?|\}$/g, '')] || undefined;
   return path(value);
+}
+
+/** Replaces tokens (`%h`), `${VARIABLE}` and `~`. A path in the account's home directory becomes one in HOME. */
+function expandPath(value: string, names: HostNames, local: LocalAccount): string {
+  const expanded = expandTokens(value, names, local).replaceAll(
+    /\$\{(\w+)\}/g,
+    (whole, name: string) => local.env[name] ?? whole,
+  );
+  if (expanded.startsWith('~/')) return local.home + expanded.slice(1);
+  if (expanded.startsWith(`${local.accountHome}/`))
+    return local.home + expanded.slice(local.accountHome.length);
+  return expanded;
+}
+
+function expandTokens(
+  value: string,
+  { alias, host, user, port, hostKeyAlias }: HostNames,
+  local: LocalAccount,
+): string {
+  const tokens: Record<string, string> = {
+    '%': '%',
+    h: host,
+    k: hostKeyAlias ?? alias,
+    n: alias,
+    p: String(port),
+    r: user,
+    u: local.user,
+    d: local.home,
+    i: String(local.uid),
+    l: local.hostname,
+    L: local.hostname.split('.')[0]!,
+  };
+  return value.replaceAll(/%([%a-zA-Z])/g, (whole, name: string) => tokens[name] ?? whole);
 }

@@ -1,4 +1,4 @@
-/** The encoding of SSH (RFC 4251): numbers of 32 bits, and strings with their length in front. Pure. */
+/** The encoding of SSH (RFC 4251): numbers of 32 bits, and strings preceded by their length. */
 
 export class WireReader {
   readonly #bytes: Buffer;
@@ -12,7 +12,7 @@ export class WireReader {
     return this.#bytes.subarray(this.#at);
   }
 
-  /** Throws RangeError where the bytes end too early, as every reading does. */
+  /** Throws RangeError if the bytes end too early, as every method does. */
   uint32(): number {
     const value = this.#bytes.readUInt32BE(this.#at);
     this.#at += 4;
@@ -42,7 +42,7 @@ export function string(value: Buffer | string): Buffer {
   return Buffer.concat([uint32(bytes.length), bytes]);
 }
 
-/** A positive number without leading zeros, and with one where the first bit would say that it is negative. */
+/** A positive number: without leading zeros, except one if the first bit would otherwise make it negative. */
 export function mpint(bytes: Buffer): Buffer {
   const first = bytes.findIndex((byte) => byte !== 0);
   const bare = first < 0 ? Buffer.alloc(0) : bytes.subarray(first);
@@ -52,4 +52,33 @@ export function mpint(bytes: Buffer): Buffer {
 /** `ssh-ed25519`, `rsa-sha2-512-cert-v01@openssh.com`: the first string of a public key. */
 export function typeOf(blob: Buffer): string {
   return new WireReader(blob).text();
+}
+
+const CERTIFICATE = '-cert-v01@openssh.com';
+/** How many strings the public key consists of, after its type. */
+const KEY_FIELDS: Record<string, number> = {
+  'ssh-ed25519': 1,
+  'ssh-rsa': 2,
+  'ecdsa-sha2-nistp256': 2,
+  'ecdsa-sha2-nistp384': 2,
+  'ecdsa-sha2-nistp521': 2,
+  'sk-ssh-ed25519@openssh.com': 2,
+  'sk-ecdsa-sha2-nistp256@openssh.com': 3,
+};
+
+/** The public key in an OpenSSH certificate (PROTOCOL.certkeys); undefined for anything else, and for key types not listed above. */
+export function certifiedKey(certificate: Buffer): Buffer | undefined {
+  try {
+    const reader = new WireReader(certificate);
+    const type = reader.text();
+    if (!type.endsWith(CERTIFICATE)) return undefined;
+    const bare = type.slice(0, -CERTIFICATE.length);
+    const plain = bare.startsWith('sk-') ? `${bare}@openssh.com` : bare;
+    const fields = KEY_FIELDS[plain];
+    if (fields === undefined) return undefined;
+    reader.string(); // the nonce
+    return Buffer.concat([string(plain), ...Array.from({ length: fields }, () => string(reader.string()))]);
+  } catch {
+    return undefined;
+  }
 }

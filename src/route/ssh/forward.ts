@@ -1,0 +1,72 @@
+import { connect, type Socket } from 'node:net';
+import type { Channel, Client } from 'ssh2';
+import { DevloopError } from '../../errors.ts';
+import { type HostSettings, nameOf } from './settings.ts';
+
+/** All addresses of the host, IPv4 and IPv6, as far as its sshd_config lets us choose. */
+const ALL_ADDRESSES = '';
+
+/**
+ * Has the host listen on a port (0: any free one) and carries what connects there to a port of this machine. Resolves with the
+ * host's port. Rejects with `ssh.forwarding` if the host refuses the port.
+ */
+export type Listen = (port: number, gatewayPort: number) => Promise<number>;
+
+export function forwardPorts(client: Client, host: HostSettings): Listen {
+  const gatewayPorts = new Map<number, number>();
+  const sockets = new Set<Socket>();
+  client.on('tcp connection', ({ destPort }, accept, reject) => {
+    const gatewayPort = gatewayPorts.get(destPort);
+    if (gatewayPort === undefined) reject();
+    else sockets.add(carry(accept(), gatewayPort).once('close', function () { sockets.delete(this); }));
+  });
+  // In this very event: ssh2 ends all channels right after it, and a request that was cut off would look complete.
+  client.once('close', () => {
+    for (const socket of sockets) socket.resetAndDestroy();
+  });
+  return async (port, gatewayPort) => {
+    // A fixed port may be called before the answer to our request arrives.
+    if (port !== 0) gatewayPorts.set(port, gatewayPort);
+    const bound = await new Promise<number>((resolve, reject) => {
+      client.forwardIn(ALL_ADDRESSES, port, (error, real) => (error ? reject(error) : resolve(real)));
+    }).catch((error: Error) => {
+      throw refused(host, port, error);
+    });
+    gatewayPorts.set(bound, gatewayPort);
+    return bound;
+  };
+}
+
+/**
+ * Carries one connection between an SSH channel and a port of this machine. Either side may end its half first. Piping keeps the
+ * memory bounded: a side that does not read stops the other one, over the network by the window of the SSH channel.
+ */
+export function carry(channel: Channel, port: number): Socket {
+  const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true, noDelay: true });
+  channel.pipe(socket);
+  socket.pipe(channel);
+  // Without the end-of-file that a complete answer has, the far side sees a reset.
+  socket.on('error', () => channel.close());
+  channel.on('error', () => channel.close());
+  // A channel closes only after everything that it received was read.
+  socket.once('close', () => channel.resume());
+  // The far side has closed both halves. What it sent before is still delivered.
+  channel.once('close', () => socket.destroySoon());
+  return socket;
+}
+
+/** sshd gives the same answer for a port that is taken and for one that is forbidden. */
+function refused(host: HostSettings, port: number, error: Error): DevloopError {
+  if (!/unable to bind/i.test(error.message)) {
+    return new DevloopError('ssh.unreachable', `Connection to SSH host ${nameOf(host)} ended: ${error.message}.`);
+  }
+  if (port === 0) {
+    return new DevloopError('ssh.forwarding', `SSH host ${nameOf(host)} refused to listen on any port.`, {
+      hint: `Its sshd_config needs "AllowTcpForwarding yes" and "PermitListen any". If it allows a single port, pass that one with --port.`,
+    });
+  }
+  const root = port < 1024 ? ' Ports below 1024 are reserved for root.' : '';
+  return new DevloopError('ssh.forwarding', `SSH host ${nameOf(host)} refused to listen on port ${port}.`, {
+    hint: `The port is in use (check on the host: ss -ltnp 'sport = ${port}'), or sshd forbids it: its sshd_config needs "AllowTcpForwarding yes" and "PermitListen ${port}".${root}`,
+  });
+}

@@ -1,0 +1,80 @@
+import { execFile } from 'node:child_process';
+import { access } from 'node:fs/promises';
+import { hostname, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { DevloopError } from '../../errors.ts';
+import type { Destination } from './destination.ts';
+import { type HostSettings, type LocalAccount, nameOf, readSettings } from './settings.ts';
+
+/** `Match exec` in the user's configuration can run programs. */
+const LIMIT_MS = 10_000;
+const MAX_HOPS = 8;
+
+type Env = Record<string, string | undefined>;
+
+/** The hosts of a connection, the nearest first: the jump hosts of ProxyJump, then the destination. */
+export async function readHops(to: Destination, env: Env, signal: AbortSignal): Promise<HostSettings[]> {
+  const local = localAccount(env);
+  const hops = [await settingsOf(to, local, signal)];
+  // The ProxyJump of the first jump host is followed; the others are reached through the one before them.
+  while (hops[0]!.jumps.length > 0 && hops[0]!.proxyCommand === undefined) {
+    const { jumps } = hops[0]!;
+    if (hops.length + jumps.length > MAX_HOPS) {
+      throw new DevloopError(
+        'ssh.unreachable',
+        `ProxyJump to ${nameOf(hops.at(-1)!)} uses more than ${MAX_HOPS} hosts, possibly in a loop.`,
+        { hint: `Check with: ssh -G ${to.host}` },
+      );
+    }
+    const found = await Promise.all(jumps.map((jump) => settingsOf(jump, local, signal)));
+    hops.unshift(found[0]!, ...found.slice(1).map((hop) => ({ ...hop, jumps: [] })));
+  }
+  return hops;
+}
+
+async function settingsOf(
+  to: Destination,
+  local: LocalAccount,
+  signal: AbortSignal,
+): Promise<HostSettings> {
+  const args = [
+    '-G',
+    ...(await configOf(local)),
+    ...(to.port ? ['-p', String(to.port)] : []),
+    ...(to.user ? ['-l', to.user] : []),
+    '--',
+    to.host,
+  ];
+  return readSettings(await runSsh(args, local.env, signal), to, local);
+}
+
+/** Resolves with what ssh prints; empty if it is not installed. */
+function runSsh(args: string[], env: Env, signal: AbortSignal): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const options = { env: env as NodeJS.ProcessEnv, signal, timeout: LIMIT_MS };
+    execFile('ssh', args, options, (error, stdout, stderr) => {
+      if (!error) return resolve(stdout);
+      if (error.code === 'ENOENT') return resolve('');
+      if (signal.aborted) return reject(signal.reason);
+      const why = stderr.trim().split('\n').at(-1) || error.message;
+      const message = `OpenSSH rejected its configuration: ${why}`;
+      reject(new DevloopError('ssh.unreachable', message, { hint: `Check with: ssh ${args.join(' ')}` }));
+    });
+  });
+}
+
+/** OpenSSH uses the account's home directory. A user who set HOME to another one means that one. */
+async function configOf({ home, accountHome }: LocalAccount): Promise<string[]> {
+  if (home === accountHome) return [];
+  const own = join(home, '.ssh/config');
+  const readable = await access(own).then(
+    () => true,
+    () => false,
+  );
+  return ['-F', readable ? own : '/dev/null'];
+}
+
+function localAccount(env: Env): LocalAccount {
+  const { username, uid, homedir } = userInfo();
+  return { home: env.HOME || homedir, accountHome: homedir, user: username, uid, hostname: hostname(), env };
+}

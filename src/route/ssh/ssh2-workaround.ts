@@ -1,0 +1,51 @@
+/**
+ * The only file that depends on the inside of ssh2 (1.17), which has no public way to sign in with a certificate or a security key:
+ * - An agent must return keys that ssh2 has parsed, and `utils.parseKey` knows neither kind.
+ * - A request repeats the type of the key as the type of its signature. A certificate is signed by the key that it certifies, and
+ *   the signature of a security key has more fields, so the host rejects both.
+ * A test signs in with a certificate; it fails if a later version of ssh2 works differently.
+ */
+import type { Client, ParsedKey } from 'ssh2';
+import { string, typeOf } from './wire.ts';
+
+type Ssh2 = typeof import('ssh2');
+
+/** Any key that ssh2 can parse. */
+const TEMPLATE = `ssh-ed25519 ${Buffer.concat([string('ssh-ed25519'), string(Buffer.alloc(32))]).toString('base64')}`;
+
+/** A public key or certificate as a key that ssh2 accepts: it reads the type and the public part, nothing else. */
+export function asParsedKey(ssh2: Ssh2, blob: Buffer): ParsedKey {
+  const template = ssh2.utils.parseKey(TEMPLATE) as ParsedKey;
+  const type = requestType(typeOf(blob));
+  return Object.assign(Object.create(template) as ParsedKey, { type, getPublicSSH: () => blob });
+}
+
+/** RSA certificates are signed with SHA-2 since OpenSSH 7.8, and the request has to say so. */
+function requestType(type: string): string {
+  return type === 'ssh-rsa-cert-v01@openssh.com' ? 'rsa-sha2-512-cert-v01@openssh.com' : type;
+}
+
+interface PrivateFields {
+  _protocol: {
+    _authsQueue: string[];
+    _packetRW: {
+      write: { allocStart: number; alloc(length: number): Buffer; finalize(packet: Buffer): Buffer };
+    };
+    _cipher: { encrypt(packet: Buffer): void };
+  };
+}
+
+/**
+ * Sends a signed request for publickey authentication in place of ssh2.
+ * @param request what was signed: the session's id, then the request without its signature
+ * @param signature with its type in front
+ */
+export function sendSigned(client: Client, request: Buffer, signature: Buffer): void {
+  const protocol = (client as unknown as PrivateFields)._protocol;
+  const body = Buffer.concat([request.subarray(4 + request.readUInt32BE(0)), string(signature)]);
+  const { write } = protocol._packetRW;
+  const packet = write.alloc(body.length);
+  packet.set(body, write.allocStart);
+  protocol._authsQueue.push('publickey');
+  protocol._cipher.encrypt(write.finalize(packet));
+}
