@@ -16,7 +16,8 @@ interface AddressOptions {
 
 /** The address under which the cluster calls the host. Throws `route.address` if an endpoint cannot hold any that is known. */
 export async function hostAddress({ named, connected, host, emit }: AddressOptions): Promise<string> {
-  const all = named !== undefined ? [named] : [...(connected ? [connected] : []), ...(await resolve(host.host))];
+  const all =
+    named !== undefined ? [named] : [...(connected ? [connected] : []), ...(await resolve(host.host))];
   const address = all.find((one) => refusal(one) === undefined);
   if (address === undefined) throw unusable(named, host, all);
   if (isOwn(address)) {

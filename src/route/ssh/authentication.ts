@@ -29,7 +29,10 @@ export function createAuthentication(
   const problems = [...found.problems];
   let accepted: string[] = [];
   let offered = false;
-  const identities = found.identities.map((identity) => ({ identity, key: asParsedKey(ssh2, identity.blob) }));
+  const identities = found.identities.map((identity) => ({
+    identity,
+    key: asParsedKey(ssh2, identity.blob),
+  }));
   class AllIdentities extends ssh2.BaseAgent<ParsedKey> {
     getIdentities(callback: (error: undefined, keys: ParsedKey[]) => void): void {
       callback(

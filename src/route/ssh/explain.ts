@@ -1,6 +1,6 @@
 /** Why the cluster cannot reach a port of the SSH host. */
 import { connect } from 'node:net';
-import { hostPort } from '../addresses.ts';
+import { hostPort } from '../../machine/addresses.ts';
 import type { Explanation } from '../route.ts';
 import type { Link } from './link.ts';
 
@@ -21,7 +21,12 @@ export interface Findings {
 }
 
 /** Looks at a port from this machine and from the host. `run` may reject: not every host allows commands. */
-export async function examine(run: Link['run'], via: string, address: string, port: number): Promise<Findings> {
+export async function examine(
+  run: Link['run'],
+  via: string,
+  address: string,
+  port: number,
+): Promise<Findings> {
   const [dialled, sockets] = await Promise.all([
     dial(address, port),
     Promise.race([

@@ -17,8 +17,10 @@ export function forwardPorts(client: Client, host: HostSettings): Listen {
   const sockets = new Set<Socket>();
   client.on('tcp connection', ({ destPort }, accept, reject) => {
     const gatewayPort = gatewayPorts.get(destPort);
-    if (gatewayPort === undefined) reject();
-    else sockets.add(carry(accept(), gatewayPort).once('close', function () { sockets.delete(this); }));
+    if (gatewayPort === undefined) return reject();
+    const socket = carry(accept(), gatewayPort);
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
   });
   // In this very event: ssh2 ends all channels right after it, and a request that was cut off would look complete.
   client.once('close', () => {
@@ -48,8 +50,6 @@ export function carry(channel: Channel, port: number): Socket {
   // Without the end-of-file that a complete answer has, the far side sees a reset.
   socket.on('error', () => channel.close());
   channel.on('error', () => channel.close());
-  // A channel closes only after everything that it received was read.
-  socket.once('close', () => channel.resume());
   // The far side has closed both halves. What it sent before is still delivered.
   channel.once('close', () => socket.destroySoon());
   return socket;
@@ -58,7 +58,10 @@ export function carry(channel: Channel, port: number): Socket {
 /** sshd gives the same answer for a port that is taken and for one that is forbidden. */
 function refused(host: HostSettings, port: number, error: Error): DevloopError {
   if (!/unable to bind/i.test(error.message)) {
-    return new DevloopError('ssh.unreachable', `Connection to SSH host ${nameOf(host)} ended: ${error.message}.`);
+    return new DevloopError(
+      'ssh.unreachable',
+      `Connection to SSH host ${nameOf(host)} ended: ${error.message}.`,
+    );
   }
   if (port === 0) {
     return new DevloopError('ssh.forwarding', `SSH host ${nameOf(host)} refused to listen on any port.`, {

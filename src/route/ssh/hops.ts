@@ -32,11 +32,7 @@ export async function readHops(to: Destination, env: Env, signal: AbortSignal): 
   return hops;
 }
 
-async function settingsOf(
-  to: Destination,
-  local: LocalAccount,
-  signal: AbortSignal,
-): Promise<HostSettings> {
+async function settingsOf(to: Destination, local: LocalAccount, signal: AbortSignal): Promise<HostSettings> {
   const args = [
     '-G',
     ...(await configOf(local)),

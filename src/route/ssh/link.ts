@@ -67,11 +67,7 @@ export async function openLink(
  * data counts: behind a full send buffer an answer may take long. Rounds are counted instead of time, because a process that was
  * stopped for a while could not listen.
  */
-function watchAlive(
-  transport: Duplex,
-  { aliveSeconds, aliveCount }: HostSettings,
-  dead: () => void,
-): void {
+function watchAlive(transport: Duplex, { aliveSeconds, aliveCount }: HostSettings, dead: () => void): void {
   let heard = false;
   let silentRounds = 0;
   transport.on('data', () => {

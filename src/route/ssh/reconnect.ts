@@ -41,7 +41,10 @@ export async function keepConnected(reconnection: Reconnection): Promise<void> {
 }
 
 /** Undefined if the signal aborted. Reports a cause when it differs from the one before. */
-async function reconnect({ reopen, emit, signal }: Reconnection, lostAt: number): Promise<Tunnel | undefined> {
+async function reconnect(
+  { reopen, emit, signal }: Reconnection,
+  lostAt: number,
+): Promise<Tunnel | undefined> {
   let reported = '';
   for (let attempt = 1; !signal.aborted; attempt++) {
     const started = performance.now();

@@ -1,7 +1,7 @@
-import type { Local } from '../../../src/route/ssh/expand.ts';
+import type { LocalAccount } from '../../../src/route/ssh/settings.ts';
 
-/** A machine without a home directory: nothing of the real one's OpenSSH configuration is met. */
-export const LOCAL: Local = {
+/** A machine without a home directory, so that the real one's OpenSSH configuration is not read. */
+export const LOCAL: LocalAccount = {
   home: '/nowhere',
   accountHome: '/nowhere',
   user: 'dev',

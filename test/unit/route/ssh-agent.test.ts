@@ -4,11 +4,11 @@ import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { gatherIdentities } from '../../../src/route/ssh/identities.ts';
+import { findIdentities } from '../../../src/route/ssh/identities.ts';
 import { readSettings } from '../../../src/route/ssh/settings.ts';
 import { LOCAL } from '../../support/sshd/local.ts';
 
-it('goes on with the keys in files where the agent keeps silent', async () => {
+it('uses the keys in files when the agent does not respond', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'devloop-agent-'));
   const path = join(directory, 'agent');
   const open = new Set<Socket>();
@@ -16,10 +16,10 @@ it('goes on with the keys in files where the agent keeps silent', async () => {
   await once(agent, 'listening');
   const host = readSettings(`identityagent ${path}\nidentityfile /nowhere/key`, { host: 'box' }, LOCAL);
   const { signal } = new AbortController();
-  const found = await gatherIdentities(host, { ask: undefined, unlocked: new Map(), signal });
+  const found = await findIdentities(host, { ask: undefined, unlocked: new Map(), signal });
   expect(found).toEqual({
     identities: [],
-    problems: [`the SSH agent at ${path} does not answer (no answer within 5 s)`],
+    problems: [expect.stringContaining(path)],
   });
   for (const socket of open) socket.destroy();
   agent.close();

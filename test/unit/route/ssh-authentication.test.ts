@@ -7,7 +7,7 @@ import { LOCAL } from '../../support/sshd/local.ts';
 
 const blob = Buffer.concat([string('ssh-ed25519'), string(Buffer.alloc(32, 1))]);
 
-/** What ssh2 is answered when it asks for a signature, for which the agent gave `signature`. */
+/** What ssh2 receives when it asks for a signature and the agent answers with `signature`. */
 function signed(signature: Buffer): Promise<Buffer | Error> {
   const identities = [{ blob, source: 'a key', sign: async () => signature }];
   const host = readSettings('', { host: 'box' }, LOCAL);
@@ -20,7 +20,7 @@ function signed(signature: Buffer): Promise<Buffer | Error> {
   });
 }
 
-it('passes a signature on, and a key over whose signature is none', async () => {
+it('passes a signature on, and skips a key whose signature is invalid', async () => {
   const bytes = Buffer.from('signature');
   expect(await signed(Buffer.concat([string('ssh-ed25519'), string(bytes)]))).toEqual(bytes);
   expect(await signed(Buffer.from([0, 0, 9]))).toBeInstanceOf(RangeError);

@@ -26,10 +26,10 @@ it.each([
   'a\nb',
   '[-x]',
 ])('refuses %j', (text) => {
-  expect(() => parseDestination(text)).toThrow('is no SSH destination');
+  expect(() => parseDestination(text)).toThrow(expect.objectContaining({ code: 'usage.invalid' }));
 });
 
-it('writes the port where it is not the usual one', () => {
+it('writes the port if it is not 22', () => {
   expect(formatDestination('dev', 'host', 22)).toBe('dev@host');
   expect(formatDestination('dev', 'host', 2222)).toBe('dev@host:2222');
   expect(formatDestination('dev', '2001:db8::1', 2222)).toBe('dev@[2001:db8::1]:2222');

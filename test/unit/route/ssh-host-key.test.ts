@@ -8,14 +8,14 @@ const key = (fill: number): Buffer => Buffer.concat([string('ssh-ed25519'), stri
 const yes: Ask = async () => 'yes';
 const no: Ask = async () => '';
 
-/** Of a host with a known_hosts that nobody can write. */
+/** Of a host whose known_hosts cannot be written. */
 function hostKeys(accepted: Set<string>, ask: Ask | undefined) {
   const settings = ['userknownhostsfile /dev/null', 'globalknownhostsfile none'];
   const host = readSettings(settings.join('\n'), { host: 'box' }, LOCAL);
   return loadHostKeys(host, { ask, accepted, env: {}, emit: () => {} });
 }
 
-it('trusts a key that was agreed to once more after a drop, though known_hosts does not hold it, and no other', async () => {
+it('trusts an accepted key again after a drop, even if known_hosts could not be written, and no other key', async () => {
   const accepted = new Set<string>();
   await (await hostKeys(accepted, yes)).verify(key(1));
   const { verify } = await hostKeys(accepted, undefined);
@@ -23,7 +23,7 @@ it('trusts a key that was agreed to once more after a drop, though known_hosts d
   await expect(verify(key(2))).rejects.toMatchObject({ code: 'ssh.host-key' });
 });
 
-it('does not trust what was not agreed to', async () => {
+it('does not trust a key that was not accepted', async () => {
   const accepted = new Set<string>();
   const { verify } = await hostKeys(accepted, no);
   await expect(verify(key(1))).rejects.toMatchObject({ code: 'ssh.host-key' });

@@ -5,14 +5,14 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openLink } from '../../../src/route/ssh/link.ts';
 import { type HostSettings, readSettings } from '../../../src/route/ssh/settings.ts';
 import { makeSshKey } from '../../support/ssh-key.ts';
+import { handshakeContext } from '../../support/sshd/handshake-context.ts';
 import { LOCAL } from '../../support/sshd/local.ts';
-import { nobodySigning } from '../../support/sshd/signing.ts';
 
 let host: InstanceType<typeof ssh2.Server>;
 let ended: Promise<unknown>;
 let asked: Promise<void>;
 
-/** A jump host whose way onward keeps silent, as behind a firewall that drops. */
+/** A jump host that never answers whether it can connect to the next host, as behind a firewall that drops packets. */
 beforeEach(async () => {
   const closed = Promise.withResolvers<void>();
   const onward = Promise.withResolvers<void>();
@@ -38,18 +38,18 @@ function hops(): HostSettings[] {
   return [read(['hostname 127.0.0.1', `port ${port}`]), read(['hostname 10.9.9.9'])];
 }
 
-it('does not wait for ever for what a jump host does not reach', async () => {
-  const link = openLink(hops(), 300, nobodySigning(new AbortController().signal));
+it('gives up when a jump host does not connect to the next host in time', async () => {
+  const link = openLink(hops(), 300, handshakeContext());
   await expect(link).rejects.toMatchObject({
     code: 'ssh.unreachable',
-    message: expect.stringContaining('no answer within 0.3 s'),
+    message: expect.stringMatching(/dev@127\.0\.0\.1.*dev@10\.9\.9\.9/),
   });
   await ended;
 });
 
-it('gives up at the signal while a jump host looks for the next one', async () => {
+it('stops at the signal while a jump host connects to the next host', async () => {
   const leaving = new AbortController();
-  const link = openLink(hops(), 60_000, nobodySigning(leaving.signal));
+  const link = openLink(hops(), 60_000, handshakeContext(leaving.signal));
   link.catch(() => {});
   await asked;
   leaving.abort(new Error('SIGINT'));

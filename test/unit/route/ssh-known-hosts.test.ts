@@ -18,7 +18,7 @@ const RSA = key('ssh-rsa', 3);
 const line = (hosts: string, of: Buffer): string => knownLine(hosts, of).trimEnd();
 const read = (...lines: string[]) => parseKnownHosts(lines.join('\n'), 'known');
 
-it('reads entries with their place, and leaves out what is none', () => {
+it('reads entries with their line numbers, and skips other lines', () => {
   const lines = read(
     '# comment',
     '',
@@ -39,7 +39,7 @@ it('reads entries with their place, and leaves out what is none', () => {
   ]);
 });
 
-it('keeps a host with another port under a name of its own', () => {
+it('uses a name of its own for each port but 22', () => {
   expect(knownName('Host', 22)).toBe('host');
   expect(knownName('Host', 2222)).toBe('[host]:2222');
 });
@@ -62,7 +62,7 @@ describe('the patterns of a line', () => {
     expect(matchesHost(hosts, name)).toBe(expected);
   });
 
-  it('may be one hashed name', () => {
+  it('can be a hashed name', () => {
     const [hashed] = knownLine('[host]:2222', ED, Buffer.alloc(20, 7)).split(' ');
     expect(hashed).toMatch(/^\|1\|/);
     expect(matchesHost(hashed!, '[host]:2222')).toBe(true);
@@ -74,19 +74,23 @@ describe('the patterns of a line', () => {
 describe('a key', () => {
   it.each([
     ['is known', [line('host', ED)], 'known'],
-    ['is known beside another', [line('host', OTHER), line('host', ED)], 'known'],
+    ['is known next to a different one', [line('host', OTHER), line('host', ED)], 'known'],
     ['is known for the host without its port', [line('plain', ED)], 'known'],
     ['has changed', [line('host', OTHER)], 'changed'],
-    ['has not changed where only the host without its port has another', [line('plain', OTHER)], 'unknown'],
+    ['is unknown if only the host without its port has a different one', [line('plain', OTHER)], 'unknown'],
     ['is unknown', [line('elsewhere', ED)], 'unknown'],
-    ['is unknown where the host is known by one of another type', [line('host', RSA)], 'unknown'],
-    ['is revoked, whatever else is said', [line('host', ED), `@revoked ${line('*', ED)}`], 'revoked'],
-    ['is not known by a certificate authority', [`@cert-authority ${line('host', ED)}`], 'unknown'],
+    ['is unknown if the host is known with a key of another type', [line('host', RSA)], 'unknown'],
+    ['is revoked, even if it is also known', [line('host', ED), `@revoked ${line('*', ED)}`], 'revoked'],
+    [
+      'is unknown if only a certificate authority is known',
+      [`@cert-authority ${line('host', ED)}`],
+      'unknown',
+    ],
   ])('%s', (_, lines, kind) => {
     expect(judge(read(...lines), ['host', 'plain'], ED).kind).toBe(kind);
   });
 
-  it('comes with what a person has to know', () => {
+  it('comes with the lines that explain the verdict', () => {
     const lines = read(line('host', RSA), `@cert-authority ${line('host', OTHER)}`);
     expect(judge(lines, ['host'], ED)).toMatchObject({ others: [{ line: 1 }], authority: { line: 2 } });
     expect(judge(read(line('host', OTHER)), ['host'], ED)).toMatchObject({
@@ -95,7 +99,7 @@ describe('a key', () => {
   });
 });
 
-it('asks first for the keys that are known', () => {
+it('prefers the algorithms of known keys', () => {
   expect(preferredAlgorithms(read(line('host', RSA)), ['host']).slice(0, 3)).toEqual([
     'rsa-sha2-512',
     'rsa-sha2-256',

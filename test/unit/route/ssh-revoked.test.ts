@@ -22,8 +22,8 @@ beforeAll(async () => {
 });
 afterAll(() => rm(directory, { recursive: true }));
 
-/** Shows a host's key to somebody who has agreed to both, and whose ssh_config names that file. */
-async function show(name: string, file: string, env: NodeJS.ProcessEnv = process.env): Promise<void> {
+/** Verifies a host key with StrictHostKeyChecking off and RevokedHostKeys set to that file. */
+async function verify(name: string, file: string, env: NodeJS.ProcessEnv = process.env): Promise<void> {
   const settings = ['userknownhostsfile none', 'stricthostkeychecking no', `revokedhostkeys ${at(file)}`];
   const host = readSettings(settings.join('\n'), { host: 'box' }, LOCAL);
   const keys = { ask: undefined, accepted: new Set<string>(), emit: () => {}, env };
@@ -35,20 +35,20 @@ const refused = (message: RegExp): object => ({
   message: expect.stringMatching(message),
 });
 
-it.each(['list', 'krl'])('a key that RevokedHostKeys holds is refused, and no other: %s', async (file) => {
-  await show('good', file);
-  await expect(show('stolen', file)).rejects.toMatchObject(refused(new RegExp(`revoked.*${file}`)));
+it.each(['list', 'krl'])('refuses a key that RevokedHostKeys contains, and no other: %s', async (file) => {
+  await verify('good', file);
+  await expect(verify('stolen', file)).rejects.toMatchObject(refused(new RegExp(`revoked.*${file}`)));
 });
 
 it.each(['none-there', 'broken.krl', 'broken.list'])(
-  'no key is trusted where it cannot be read: %s',
+  'trusts no key if RevokedHostKeys cannot be read: %s',
   async (file) => {
-    await expect(show('good', file)).rejects.toMatchObject(
+    await expect(verify('good', file)).rejects.toMatchObject(
       refused(new RegExp(`RevokedHostKeys.*${file}.*no key`)),
     );
   },
 );
 
-it('a KRL without ssh-keygen is refused', async () => {
-  await expect(show('good', 'krl', { PATH: directory })).rejects.toMatchObject(refused(/ssh-keygen/));
+it('trusts no key if there is a KRL, but no ssh-keygen', async () => {
+  await expect(verify('good', 'krl', { PATH: directory })).rejects.toMatchObject(refused(/ssh-keygen/));
 });

@@ -9,12 +9,12 @@ const local = {
   hostname: 'laptop.example.com',
   env: { SSH_AUTH_SOCK: '/run/agent', OTHER_SOCK: '/run/other' },
 };
-/** As in ssh_config; written out it would look like a mistake in a template. */
+/** As in ssh_config. Written out, the linter would take it for a template. */
 const variable = (name: string): string => ['$', '{', name, '}'].join('');
 const read = (lines: string[], to = { host: 'box' }, here = local) =>
   readSettings(lines.join('\n'), to, here);
 
-it('has the defaults of OpenSSH where OpenSSH is not installed', () => {
+it('uses the defaults of OpenSSH if it is not installed', () => {
   expect(read([])).toMatchObject({
     alias: 'box',
     host: 'box',
@@ -31,14 +31,14 @@ it('has the defaults of OpenSSH where OpenSSH is not installed', () => {
   expect(read([]).identityFiles).toContain('/home/dev/.ssh/id_ed25519');
 });
 
-it('takes what ssh -G says, and what the user wrote before it', () => {
+it('uses the output of ssh -G, except for what the user wrote', () => {
   const lines = ['hostname 10.0.0.1', 'user root', 'port 2222', 'hostkeyalias name', 'serveraliveinterval 5'];
   expect(read(lines)).toMatchObject({ host: '10.0.0.1', user: 'root', port: 2222, hostKeyAlias: 'name' });
   expect(read(lines)).toMatchObject({ aliveSeconds: 5, aliveCount: 3 });
   expect(read(lines, { host: 'box', user: 'me', port: 22 } as never)).toMatchObject({ user: 'me', port: 22 });
 });
 
-it('fills in what stands for the host, the user and the home', () => {
+it('replaces tokens and variables', () => {
   const lines = [
     'hostname h',
     'identityfile ~/k-%h-%n-%r-%p',
@@ -51,7 +51,7 @@ it('fills in what stands for the host, the user and the home', () => {
   expect(read(['hostname h', 'proxycommand nc %h %p --user %r']).proxyCommand).toBe('nc h 22 --user dev');
 });
 
-it('reads several files for known_hosts, as ssh -G writes them: blanks in their names, and no quotes', () => {
+it('reads several known_hosts files, whose names ssh -G prints with blanks and without quotes', () => {
   const known = (line: string): string[] => read([line, 'hostkeyalias name']).userKnownHosts;
   expect(known('userknownhostsfile /tmp/with a blank/known /etc/known')).toEqual([
     '/tmp/with a blank/known',
@@ -65,7 +65,7 @@ it('reads several files for known_hosts, as ssh -G writes them: blanks in their 
   expect(read(['userknownhostsfile %k']).userKnownHosts).toEqual(['box']);
 });
 
-it('follows HOME where OpenSSH goes by the account', () => {
+it('uses HOME where OpenSSH uses the home directory of the account', () => {
   const elsewhere = { ...local, home: '/tmp/home' };
   const lines = ['userknownhostsfile /home/dev/.ssh/known_hosts /etc/known'];
   expect(read(lines, undefined, elsewhere).userKnownHosts).toEqual([
@@ -85,7 +85,7 @@ it.each([
   expect(read([line]).agent).toBe(agent);
 });
 
-it('reads a chain of jumps', () => {
+it('reads a chain of jump hosts', () => {
   expect(read(['proxyjump a@one:2222,ssh://two,[::1]:22']).jumps).toEqual([
     { user: 'a', host: 'one', port: 2222 },
     { host: 'two' },

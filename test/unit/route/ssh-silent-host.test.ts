@@ -8,7 +8,7 @@ import { expect, it } from 'vitest';
 import { sshRoute } from '../../../src/route/ssh/route.ts';
 import { makeSshKey } from '../../support/ssh-key.ts';
 
-it('gives up at the signal while a host does not answer whether it listens', async () => {
+it('stops at the signal while a host does not answer a request to listen', async () => {
   const home = await mkdtemp(join(tmpdir(), 'devloop-ssh-'));
   await mkdir(join(home, '.ssh'));
   await writeFile(
