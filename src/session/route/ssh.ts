@@ -38,9 +38,9 @@ async function openSsh(routing: Routing): Promise<OpenRoute> {
       env,
       emit,
       signal,
-      ...(address === undefined ? {} : { address }),
-      ...(port === undefined ? {} : { port }),
-      ...(ask === undefined ? {} : { ask }),
+      address,
+      port,
+      ask,
     }),
   );
   if ('address' in route.target)

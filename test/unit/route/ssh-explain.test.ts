@@ -45,8 +45,8 @@ describe('why the cluster cannot reach a port', () => {
     ['a firewall, probably', {}, 'firewall', 'TCP port 7443 of 10.0.0.1'],
     ['another address', { listening: ['10.9.9.9'], dialled: 'refused' }, '10.9.9.9', '--address'],
     ['IPv6', { address: '2001:db8::1' }, '[2001:db8::1]:7443', 'TCP port'],
-  ])('%s', (_, findings, cause, cure) => {
+  ])('%s', (_, findings, cause, hint) => {
     expect(found(findings).cause).toContain(cause);
-    expect(found(findings).hint).toContain(cure);
+    expect(found(findings).hint).toContain(hint);
   });
 });
