@@ -47,7 +47,7 @@ describe('what sshd permits', () => {
       target: { address: sshd.address },
     });
     expect(await ask(opened.route.portFor(target.port))).toBe('hello');
-    expect((await opened.route.explain())?.cause).toContain('answers from this machine');
+    expect((await opened.route.explain())?.hint).toContain("the cluster's nodes");
   });
 
   it('carries connections where GatewayPorts is clientspecified, at the port that was asked for', async () => {
@@ -63,14 +63,14 @@ describe('what sshd permits', () => {
     await using opened = await open();
     await expect(ask(opened.route.portFor(target.port))).rejects.toThrow('ECONNREFUSED');
     const explanation = await opened.route.explain();
-    expect(explanation?.cause).toMatch(/listens on its loopback address only/);
+    expect(explanation?.cause).toContain('loopback');
     expect(explanation?.hint).toContain('GatewayPorts clientspecified');
   });
 
   it('says so without being able to look, from the refusal alone', async () => {
     await sshd.restart(['GatewayPorts no', 'MaxSessions 0']);
     await using opened = await open();
-    expect((await opened.route.explain())?.cause).toMatch(/refuses the connection: most likely/);
+    expect((await opened.route.explain())?.hint).toContain('GatewayPorts clientspecified');
   });
 
   it('carries connections where no session is allowed', async () => {
@@ -96,7 +96,7 @@ describe('what sshd permits', () => {
     const error = await refusal({ port: 7443 });
     expect(error).toMatchObject({ code: 'ssh.forwarding' });
     expect(error.message).toContain('port 7443');
-    expect(error.hint).toContain('is taken');
+    expect(error.hint).toContain("ss -ltnp 'sport = 7443'");
   });
 });
 
@@ -248,8 +248,8 @@ describe('after a drop', () => {
     await once(holder.stdout, 'data');
     await sshd.restart();
     await expect
-      .poll(() => JSON.stringify(opened.events), { timeout: 20_000 })
-      .toContain('waiting until it is free');
+      .poll(() => JSON.stringify(opened.events.slice(1)), { timeout: 20_000 })
+      .toContain('port 7443');
     holder.kill('SIGKILL');
     await opened.next('route.reconnected');
     expect(await ask(7443)).toBe('hello');
@@ -269,7 +269,7 @@ describe('after a drop', () => {
     await rm(join(sshd.dir, 'host_ed25519'));
     await makeKey(join(sshd.dir, 'host_ed25519'));
     await sshd.restart();
-    await expect.poll(() => JSON.stringify(opened.events)).toContain('shows another ssh-ed25519 key');
+    await expect.poll(() => JSON.stringify(opened.events)).toContain('known_hosts');
     await learnHostKey(sshd);
   });
 
@@ -345,7 +345,7 @@ describe('the key of the host', () => {
     await using first = await open({ env: home.env, ask: answerWith('yes') });
     await using second = await open({ env: home.env });
     expect(questions).toHaveLength(2);
-    expect(questions[0]).toMatch(/SHA256:\S+\) is not known here/);
+    expect(questions[0]).toMatch(/SHA256:\S+\)/);
     expect([first, second].map(({ route }) => route.via)).toEqual([
       `root@${sshd.address}`,
       `root@${sshd.address}`,
@@ -364,14 +364,17 @@ describe('our keys', () => {
     const error = await refusal({ env: home.env });
     expect(error.code).toBe('ssh.auth');
     expect(error.message).toContain(`${home.dir}/.ssh/id_ed25519 (SHA256:`);
-    expect(error.message).toContain('The host takes: publickey');
+    expect(error.message).toContain('publickey');
   });
 
   it('says so when there is no key at all', async () => {
     await using home = await homeOf(sshd);
     await rm(home.key);
     await rm(`${home.key}.pub`);
-    expect((await refusal({ env: home.env })).message).toContain('was offered no key');
+    const error = await refusal({ env: home.env });
+    expect(error.code).toBe('ssh.auth');
+    expect(error.message).not.toContain('SHA256:');
+    expect(error.hint).toContain('ssh-keygen');
   });
 
   it.each([
@@ -407,8 +410,11 @@ describe('our keys', () => {
     const error = await refusal({ env: home.env, ask: answer });
     expect(asked).toHaveLength(5);
     expect(error).toMatchObject({ code: 'ssh.auth' });
-    expect(error.message).toContain('was wrong 3 times');
-    expect((await refusal({ env: home.env })).message).toContain('needs a passphrase');
+    expect(error.message).toContain(home.key);
+    expect(await refusal({ env: home.env })).toMatchObject({
+      code: 'ssh.auth',
+      message: expect.stringContaining('passphrase'),
+    });
   });
 
   it('signs in with a key that only the agent has', async () => {
@@ -422,7 +428,7 @@ describe('our keys', () => {
     await using opened = await open({ env: { ...home.env, SSH_AUTH_SOCK: agent.socket } });
     expect(await ask(opened.route.portFor(target.port))).toBe('hello');
     const gone = { ...home.env, SSH_AUTH_SOCK: `${agent.socket}-not` };
-    expect((await refusal({ env: gone })).message).toContain('SSH agent');
+    expect((await refusal({ env: gone })).message).toContain(`${agent.socket}-not`);
   });
 
   it('waits for a person who takes longer to agree to a signature than a host may take', async () => {
@@ -485,10 +491,10 @@ describe('the way to the host', () => {
       const from = opened.events.length;
       await broken.killSessions();
       await opened.next('route.reconnected', from);
+      // A host that closes the connection is noticed at once, not after rounds of silence.
+      expect(opened.events[from]).toMatchObject({ cause: expect.stringContaining('was closed') });
       expect(await hello()).toBe('hello');
     }
-    // The far side told us: to wait for its silence would take much longer.
-    expect(JSON.stringify(opened.events)).not.toContain('does not answer');
   });
 
   it('goes over a ProxyCommand', async () => {
@@ -505,26 +511,24 @@ describe('the way to the host', () => {
   });
 
   it.each([
-    ['no-such-host.invalid', /is unknown|cannot be looked up/],
-    ['-oProxyCommand=true', /no SSH destination/],
-  ])('refuses %s', async (to, message) => {
+    ['no-such-host.invalid', 'ssh.unreachable'],
+    ['-oProxyCommand=true', 'usage.invalid'],
+  ])('refuses %s', async (to, code) => {
     const error = await refusal({ to });
-    expect(error.message).toMatch(message);
+    expect(error).toMatchObject({ code, message: expect.stringContaining(to) });
   });
 
   it('says when nothing listens, when nothing answers, and when something else does', async () => {
-    expect((await refusal({ to: `${sshd.to}:2222` })).message).toContain('nothing listens there');
+    expect((await refusal({ to: `${sshd.to}:2222` })).message).toContain('port 2222');
     await using garbage = await onHostIp((socket) =>
       socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'.repeat(500)),
     );
-    expect((await refusal({ to: `${sshd.network.hostIp}:${garbage.port}` })).message).toContain(
-      'no SSH connection came about',
-    );
+    expect((await refusal({ to: `${sshd.network.hostIp}:${garbage.port}` })).message).toContain('handshake');
     await using short = await onHostIp((socket) => socket.end('SSH-2.0-'));
     expect((await refusal({ to: `${sshd.network.hostIp}:${short.port}` })).code).toBe('ssh.unreachable');
     await sshd.network.cut();
     const error = await refusal().finally(() => sshd.network.mend());
-    expect(error.message).toContain('does not answer within 10 s');
+    expect(error).toMatchObject({ code: 'ssh.unreachable', message: expect.stringContaining('10 s') });
   });
 
   it('refuses a host that is loopback for the cluster, before it connects', async () => {
