@@ -46,7 +46,8 @@ export async function startSubject(name: string, sshd: SshHost, here: [number, n
 
 async function startOurs(sshd: SshHost, here: [number, number]): Promise<Subject> {
   const { NODE_EXTRA_CA_CERTS: _, ...env } = { ...process.env, ...sshd.env };
-  const args = [join(import.meta.dirname, 'ours.ts'), sshd.to, ...here.map(String)];
+  // The published program is bundled without the native part of ssh2, so it is disabled here as well.
+  const args = ['--no-addons', join(import.meta.dirname, 'ours.ts'), sshd.to, ...here.map(String)];
   const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
   let ports: [number, number] | undefined;
   const lines = createInterface({ input: child.stdout });
