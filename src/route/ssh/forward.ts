@@ -22,7 +22,7 @@ export function forwardPorts(client: Client, host: HostSettings): Listen {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
-  // In this very event: ssh2 ends all channels right after it, and a request that was cut off would look complete.
+  // ssh2 ends all channels right after this event, and then a truncated request would look complete.
   client.once('close', () => {
     for (const socket of sockets) socket.resetAndDestroy();
   });
@@ -55,7 +55,7 @@ export function carry(channel: Channel, port: number): Socket {
   return socket;
 }
 
-/** sshd gives the same answer for a port that is taken and for one that is forbidden. */
+/** sshd gives the same answer for a port that is in use and for one that is forbidden. */
 function refused(host: HostSettings, port: number, error: Error): DevloopError {
   if (!/unable to bind/i.test(error.message)) {
     return new DevloopError(

@@ -63,9 +63,9 @@ export async function openLink(
 }
 
 /**
- * Calls `dead` after `aliveCount` + 1 rounds of `aliveSeconds` in which nothing arrived, although ssh2 asks in each round. Any
- * data counts: behind a full send buffer an answer may take long. Rounds are counted instead of time, because a process that was
- * stopped for a while could not listen.
+ * Calls `dead` after `aliveCount` + 1 rounds of `aliveSeconds` in which nothing arrived, although ssh2 sends a keepalive in each.
+ * Any data counts, because behind a full send buffer an answer can take long. Rounds are counted instead of time, because a process
+ * that was stopped for a while could not listen.
  */
 function watchAlive(transport: Duplex, { aliveSeconds, aliveCount }: HostSettings, dead: () => void): void {
   let heard = false;
@@ -109,7 +109,7 @@ function whenGone(client: Client, host: HostSettings, lost: (cause: string) => v
   });
 }
 
-/** Tells the host, so that it frees its ports at once, but does not wait long for a host that is gone. */
+/** Says goodbye, so that the host frees its ports at once, but does not wait long for a host that is gone. */
 async function disconnect(client: Client, gone: Promise<void>): Promise<void> {
   client.end();
   const late = Promise.withResolvers<void>();

@@ -1,9 +1,9 @@
 /**
  * The only file that depends on the inside of ssh2 (1.17), which has no public way to sign in with a certificate or a security key:
- * - An agent must return keys that ssh2 has parsed, and `utils.parseKey` knows neither kind.
+ * - An agent must return keys that ssh2 has parsed, but `utils.parseKey` misreads certificates and rejects security keys.
  * - A request repeats the type of the key as the type of its signature. A certificate is signed by the key that it certifies, and
  *   the signature of a security key has more fields, so the host rejects both.
- * A test signs in with a certificate; it fails if a later version of ssh2 works differently.
+ * Tests that sign in with certificates fail if a later version of ssh2 works differently.
  */
 import type { Client, ParsedKey } from 'ssh2';
 import { string, typeOf } from './wire.ts';
@@ -13,7 +13,7 @@ type Ssh2 = typeof import('ssh2');
 /** Any key that ssh2 can parse. */
 const TEMPLATE = `ssh-ed25519 ${Buffer.concat([string('ssh-ed25519'), string(Buffer.alloc(32))]).toString('base64')}`;
 
-/** A public key or certificate as a key that ssh2 accepts: it reads the type and the public part, nothing else. */
+/** A public key or certificate in a form that ssh2 accepts. ssh2 reads only the type and the public part. */
 export function asParsedKey(ssh2: Ssh2, blob: Buffer): ParsedKey {
   const template = ssh2.utils.parseKey(TEMPLATE) as ParsedKey;
   const type = requestType(typeOf(blob));

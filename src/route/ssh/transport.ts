@@ -47,8 +47,8 @@ async function openTcp(host: HostSettings, limitMs: number, signal: AbortSignal)
 }
 
 /**
- * ssh2 writes each packet in three pieces. Without Nagle's algorithm, which would delay them by 40 ms, each piece would become a
- * segment and a system call of its own. So what is written in one turn of the event loop is sent together at its end.
+ * ssh2 writes each packet in three pieces. Nagle's algorithm, which can delay them by 40 ms, is off, so each piece would need a
+ * system call and a TCP segment of its own. Instead, everything written in one turn of the event loop is sent together.
  */
 function sendOncePerTurn(socket: Socket): void {
   const write = socket.write.bind(socket);
@@ -143,7 +143,7 @@ export async function openThroughJumpHost(
       client.forwardOut('127.0.0.1', 0, to.host, to.port, (error, channel) => {
         limit.removeEventListener('abort', late);
         if (error) return reject(error);
-        // Such a channel would stay open for our half after the far side has ended.
+        // The channel would otherwise stay open in our direction after the far side has ended.
         channel.once('end', () => channel.destroy());
         resolve(channel);
       });
