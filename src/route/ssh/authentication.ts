@@ -33,26 +33,25 @@ export function createAuthentication(
     identity,
     key: asParsedKey(ssh2, identity.blob),
   }));
+  const keys = identities.map(({ key }) => key);
   class AllIdentities extends ssh2.BaseAgent<ParsedKey> {
     getIdentities(callback: (error: undefined, keys: ParsedKey[]) => void): void {
-      callback(
-        undefined,
-        identities.map(({ key }) => key),
-      );
+      callback(undefined, keys);
     }
 
     override sign(key: ParsedKey, data: Buffer, options: unknown, callback?: unknown): void {
       const { identity } = identities.find((one) => one.key === key)!;
       const hash = (options as { hash?: string }).hash ?? 'sha512';
+      const done = callback as SignCallback;
       const signing = identity.sign(data, hash).then(readSignature);
       signing.then(
         (signature) => {
-          if (isPlain(signature, key.type)) (callback as SignCallback)(undefined, signature.bytes);
+          if (isPlain(signature, key.type)) done(undefined, signature.bytes);
           else sendSigned(client, data, signature.whole);
         },
         (error: unknown) => {
           problems.push(messageOf(error));
-          (callback as SignCallback)(error instanceof Error ? error : new Error(String(error)));
+          done(error instanceof Error ? error : new Error(String(error)));
         },
       );
     }
