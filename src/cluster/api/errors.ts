@@ -23,10 +23,11 @@ export class ApiError extends DevloopError {
     this.reason = reason;
   }
 
-  static from(method: string, path: string, status: number, body: unknown, text: string): ApiError {
-    const { message, reason } = (body ?? {}) as StatusBody;
+  /** `request` is its method and path; the answer is that of the API server, or of something in front of it. */
+  static from(request: string, { status, text }: { status: number; text: string }): ApiError {
+    const { message, reason } = statusOf(text);
     return new ApiError(
-      message ?? `${method} ${path}: HTTP ${status} ${text.slice(0, 200)}`.trim(),
+      message ?? `${request}: HTTP ${status} ${text.slice(0, 200)}`.trim(),
       status,
       reason ?? '',
     );
@@ -39,6 +40,14 @@ export class ApiError extends DevloopError {
 
   get isForbidden(): boolean {
     return this.status === 403;
+  }
+}
+
+function statusOf(text: string): StatusBody {
+  try {
+    return (JSON.parse(text) ?? {}) as StatusBody;
+  } catch {
+    return {};
   }
 }
 

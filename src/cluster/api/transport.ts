@@ -1,6 +1,5 @@
-import type { IncomingMessage } from 'node:http';
 import { request as httpRequest } from 'node:http';
-import { type Agent, request as httpsRequest, type RequestOptions } from 'node:https';
+import { request as httpsRequest, type RequestOptions } from 'node:https';
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import { sleep } from '../../async.ts';
@@ -32,72 +31,71 @@ export interface Transport {
 }
 
 export async function createTransport(selected: Selected): Promise<Transport> {
-  const base = new URL(selected.server);
-  const send = base.protocol === 'http:' ? httpRequest : httpsRequest;
-  const login = await createLogin(selected);
-  const urlOf = (path: string, query: Record<string, string> = {}): URL => {
-    const url = new URL(base.pathname.replace(/\/$/, '') + path, base);
-    for (const [key, value] of Object.entries(query)) url.searchParams.set(key, value);
-    return url;
-  };
-  const once = async (
-    method: string,
-    path: string,
-    body: unknown,
-    options: RequestSettings,
-  ): Promise<Answer> => {
-    const payload = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
-    return await exchange(send, urlOf(path, options.query), payload, {
-      method,
-      agent: login.agent,
-      headers: { ...login.auth.headers, ...headersOf(payload, options) },
-      ...(options.signal ? { signal: options.signal } : {}),
-    });
-  };
-  /** For a connection of its own, which outlives the request. */
-  const switched = async <T extends object>(
-    path: string,
-    signal: AbortSignal | undefined,
-    open: (options: RequestOptions) => Promise<T | Refusal>,
-  ): Promise<T> => {
-    const answer = await login.retriedWith(
-      () =>
-        open(login.ownConnection()).catch((error) => {
-          throw signal?.aborted ? error : connectionError(selected, error);
-        }),
-      (one) => 'status' in one && one.status === UNAUTHORIZED,
-    );
-    if (!('status' in answer)) return answer;
-    throw ApiError.from('GET', path, answer.status, jsonOf(answer.text), answer.text);
-  };
+  const server: Server = { selected, base: new URL(selected.server), login: await createLogin(selected) };
   return {
     async call<T>(method: string, path: string, body: unknown, options: RequestSettings): Promise<T> {
-      const attempt = (): Promise<Answer> => once(method, path, body, options);
-      const answer = await login.retriedWith(
+      const attempt = (): Promise<Answer> => exchange(server, method, path, { ...options, body });
+      const answer = await server.login.retriedWith(
         () => retried(attempt, method, selected, options.signal),
         ({ status }) => status === UNAUTHORIZED,
       );
-      const parsed = parse(answer);
-      if (answer.status >= 400) throw ApiError.from(method, path, answer.status, parsed, answer.text);
-      return parsed as T;
+      if (answer.status >= 400) throw ApiError.from(`${method} ${path}`, answer);
+      return parse(answer) as T;
     },
     openWebSocket: (path, protocol, { query, signal }) =>
-      switched(path, signal, (options) =>
+      ownConnection(server, path, signal, (options) =>
         openWebSocket(
-          urlOf(path, query),
+          urlOf(server, path, query),
           protocol,
           { ...options, handshakeTimeout: CALL_TIMEOUT_MS },
           signal,
         ),
       ),
     switchProtocol: (path, protocol, signal) =>
-      switched(path, signal, (options) => {
+      ownConnection(server, path, signal, (options) => {
         signal.throwIfAborted();
-        const request = send(urlOf(path), upgradeTo(protocol, { agent: false, ...options }));
+        const request = senderOf(server)(
+          urlOf(server, path),
+          upgradeTo(protocol, { agent: false, ...options }),
+        );
         return switchProtocol(request, protocol, signal);
       }),
-    close: () => login.close(),
+    close: () => server.login.close(),
   };
+}
+
+interface Server {
+  selected: Selected;
+  base: URL;
+  login: Awaited<ReturnType<typeof createLogin>>;
+}
+
+function senderOf({ base }: Server): typeof httpsRequest | typeof httpRequest {
+  return base.protocol === 'http:' ? httpRequest : httpsRequest;
+}
+
+function urlOf({ base }: Server, path: string, query: Record<string, string> = {}): URL {
+  const url = new URL(base.pathname.replace(/\/$/, '') + path, base);
+  for (const [key, value] of Object.entries(query)) url.searchParams.set(key, value);
+  return url;
+}
+
+/** A connection that outlives its request, so it comes from no pool. */
+async function ownConnection<T extends object>(
+  { selected, login }: Server,
+  path: string,
+  signal: AbortSignal | undefined,
+  open: (options: RequestOptions) => Promise<T | Refusal>,
+): Promise<T> {
+  const answer = await login.retriedWith(
+    () =>
+      open(login.ownConnection()).catch((error) => {
+        throw signal?.aborted ? error : connectionError(selected, error);
+      }),
+    (one) => 'status' in one && one.status === UNAUTHORIZED,
+  );
+  if (!('status' in answer)) return answer;
+  throw ApiError.from(`GET ${path}`, answer);
 }
 
 const UNAUTHORIZED = 401;
@@ -118,24 +116,28 @@ interface Answer {
 }
 
 function exchange(
-  send: typeof httpsRequest | typeof httpRequest,
-  url: URL,
-  payload: Buffer | undefined,
-  options: RequestOptions & { agent?: Agent | undefined },
+  server: Server,
+  method: string,
+  path: string,
+  { body, ...settings }: RequestSettings & { body: unknown },
 ): Promise<Answer> {
+  const payload = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
+  const options = {
+    method,
+    agent: server.login.agent,
+    headers: { ...server.login.auth.headers, ...headersOf(payload, settings) },
+    timeout: CALL_TIMEOUT_MS,
+    ...(settings.signal ? { signal: settings.signal } : {}),
+  } as RequestOptions;
   return new Promise((resolve, reject) => {
-    const request = send(
-      url,
-      { ...options, timeout: CALL_TIMEOUT_MS } as RequestOptions,
-      (response: IncomingMessage) => {
-        const chunks: Buffer[] = [];
-        response.on('data', (chunk: Buffer) => chunks.push(chunk));
-        response.on('error', reject);
-        response.on('end', () =>
-          resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') }),
-        );
-      },
-    );
+    const request = senderOf(server)(urlOf(server, path, settings.query), options, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('error', reject);
+      response.on('end', () =>
+        resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') }),
+      );
+    });
     request.on('timeout', () =>
       request.destroy(
         Object.assign(new Error(`no answer in ${CALL_TIMEOUT_MS / 1000} s`), { code: 'ETIMEDOUT' }),
@@ -181,19 +183,13 @@ function isReset(error: unknown): boolean {
   return ['ECONNRESET', 'EPIPE'].includes((error as NodeJS.ErrnoException).code ?? '');
 }
 
-function parse({ status, text }: Answer): unknown {
-  const parsed = jsonOf(text);
-  if (parsed !== undefined || status >= 400) return parsed;
-  const what = text === '' ? 'an empty body' : `something that is not JSON: ${text.slice(0, 200)}`;
-  throw new DevloopError('cluster.rejected', `The API server answered with ${what}`, {
-    hint: 'A proxy or a login page may answer in its place. Check the server in the kubeconfig.',
-  });
-}
-
-function jsonOf(text: string): unknown {
+function parse({ text }: Answer): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined;
+    const what = text === '' ? 'an empty body' : `something that is not JSON: ${text.slice(0, 200)}`;
+    throw new DevloopError('cluster.rejected', `The API server answered with ${what}`, {
+      hint: 'A proxy or a login page may answer in its place. Check the server in the kubeconfig.',
+    });
   }
 }

@@ -74,7 +74,7 @@ async function statesOf(
     if (Object.keys(now).some((side) => now[side]!.files !== before[side]!.files)) throw new Error('not yet');
     return now;
   }, 10_000);
-  // What does not retryOnConflict is the finding.
+  // What does not settle is the finding.
   return await settled.catch(states);
 }
 
