@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { apiGroupOf, kindInfo } from '../../src/cluster/api/kinds.ts';
+import { ANY_SESSION } from '../../src/cluster/names.ts';
 import type { DevloopEvent } from '../../src/report/events.ts';
+import { objectText } from '../../src/report/text.ts';
 import { commonPermissions, routePermissions } from '../../src/session/start/permissions.ts';
 import { anyTarget, planTakeOver } from '../../src/session/start/plan.ts';
 import type { TestCluster } from '../cluster/cluster.ts';
@@ -24,6 +26,18 @@ const NOWHERE = '192.0.2.7';
 
 function isChange(event: DevloopEvent, kind: string, action: string): boolean {
   return event.type === 'change' && event.action === action && event.object.kind === kind;
+}
+
+function changesIn(events: DevloopEvent[]): string[] {
+  return events.flatMap((event) =>
+    event.type === 'change' ? [`${event.action} ${objectText(event.object)}`] : [],
+  );
+}
+
+/** `*` in a plan stands for what is not known yet. */
+function fits(change: string, plan: string): boolean {
+  const [head = '', tail] = plan.split('*');
+  return tail === undefined ? change === plan : change.startsWith(head) && change.endsWith(tail);
 }
 
 describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
@@ -177,6 +191,22 @@ describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
       expect((await up.waitFor('route.verified')).route).toBe(way);
       if (way === 'relay') expect(await waysToPods()).toEqual(['portforward']);
       await expectPutBack(up);
+    });
+
+    it.each(['direct', 'relay'])('%s: makes exactly the changes that the dry run prints', async (way) => {
+      const args = ['--route', way, '--no-controller'];
+      const options = { cwd: checkout.directory, env: env() };
+      const dryRun = await runDevloop(['up', '--dry-run', ...args], options);
+      expect(dryRun.code, dryRun.log).toBe(0);
+      const planned = changesIn(dryRun.events);
+      await using up = start(args);
+      const { session } = await up.waitFor('session.ready', undefined, 300_000);
+      const made = changesIn(up.events).map((change) => change.replaceAll(session, ANY_SESSION));
+      expect(made.filter((change) => !planned.some((plan) => fits(change, plan)))).toEqual([]);
+      expect(planned.filter((plan) => !made.some((change) => fits(change, plan)))).toEqual([]);
+      up.signal('SIGINT');
+      expect(await up.exited, up.log()).toBe(130);
+      await expectEqual();
     });
 
     it('auto: takes the relay where the machine is not reached, and says why', async () => {
