@@ -133,7 +133,7 @@ describe('kill -9', () => {
     expect(up.events.at(-1)).toMatchObject({
       type: 'error',
       code: 'cluster.unreachable',
-      message: expect.stringContaining('Not everything could be put back'),
+      message: expect.stringContaining('Not everything could be restored'),
       hint: expect.stringContaining('devloop down'),
     });
     const { code, log } = await runDevloop(['down'], { cwd: tmpdir(), env: env() });

@@ -374,7 +374,9 @@ describe('devloop refuses', () => {
     };
 
     async function retryOnConflict(events: DevloopRun['events']): Promise<void> {
-      const kept = events.filter((event) => event.type === 'warning' && event.message.includes('is kept'));
+      const kept = events.filter(
+        (event) => event.type === 'warning' && event.message.includes('changed by somebody else'),
+      );
       expect(kept.map((event) => event.type === 'warning' && event.message)).toEqual([
         expect.stringMatching(
           `Deployment ${NAMESPACE}/${DEPLOYMENT}: spec.replicas was changed by somebody else to 2`,

@@ -193,7 +193,9 @@ describe('a route that cannot be taken is one clear error, and leaves the cluste
       await expect(asked).rejects.toThrow(/failed calling webhook/);
       await sshd.restart(['GatewayPorts no']);
       await up.waitFor('route.reconnected');
-      const warning = await up.waitFor('warning', (event) => event.message.includes('do not arrive'));
+      const warning = await up.waitFor('warning', (event) =>
+        event.message.includes('do not reach this machine'),
+      );
       expect(warning.hint).toContain('GatewayPorts clientspecified');
       up.signal('SIGINT');
       expect(await up.exited, up.log()).toBe(130);

@@ -9,12 +9,7 @@ import type { Target } from '../../operator/target.ts';
 import type { LocalMachine } from './local-machine.ts';
 import { isKnownDead } from './session-directories.ts';
 
-/** One Lease for each Service and for the Deployment: whatever two sessions may share. */
-export function leasesOf(target: Target): ObjectRef[] {
-  return targetsOf(target).map(leaseRef);
-}
-
-/** Where a session on this target leaves marks. */
+/** The namespaces in which a session on this target changes or creates objects. */
 export function namespacesOf(target: Target): string[] {
   return [...new Set([target.namespace, ...target.services.map((one) => one.service.metadata.namespace!)])];
 }
@@ -27,10 +22,10 @@ export function targetsOf(target: Target): ObjectRef[] {
 }
 
 export function describeTarget(target: Target): string {
-  return targetsOf(target).map(describe).join(', ') || 'no object of the cluster';
+  return targetsOf(target).map(describe).join(', ') || 'no object in the cluster';
 }
 
-/** Asks a Lease about its holder; undefined where there is none, or it may not be read. */
+/** Reads a Lease's holder; undefined if there is no Lease, or the account is not allowed to read it. */
 export async function readHolderOf(
   observer: Observer,
   ref: ObjectRef,
@@ -44,31 +39,32 @@ export async function readHolderOf(
   }
 }
 
-/** Sessions whose marks stand in the way. */
+/** Sessions that have changed the target, and have to end before it can be taken over. */
 export interface InTheWay {
   sessions: string[];
-  /** Those of them that live; only where they are to be taken over. */
+  /** The live ones among them, if they are to be taken over. */
   living: LeaseHolder[];
 }
 
-/** The dead sessions whose marks stand in the way; one that lives, or may live, is refused unless it is to be taken over. */
+/** Throws `session.held` for a session that is alive, or may be, unless it is to be taken over. */
 export async function sessionsInTheWay(
   observer: Observer,
   target: Target,
   machine: LocalMachine,
   takeOver: boolean,
 ): Promise<InTheWay> {
-  const asked = leasesOf(target).map((ref) => readHolderOf(observer, ref, machine));
-  const occupants = (await Promise.all(asked)).filter((one) => one !== undefined);
-  const live = occupants.find((one) => one.alive);
+  const leases = targetsOf(target).map(leaseRef);
+  const asked = leases.map((ref) => readHolderOf(observer, ref, machine));
+  const holders = (await Promise.all(asked)).filter((one) => one !== undefined);
+  const live = holders.find((one) => one.alive);
   if (live && !takeOver) throw heldBy(live, target);
-  const known = occupants.map((one) => one.sessionId);
-  for (const session of markedSessions(target).filter((one) => !known.includes(one))) {
-    // Where Leases are forbidden, a mark alone does not say whether somebody is at work.
-    if (!takeOver && !(await isKnownDead(machine, session))) throw maybeHeld(session, target);
-    known.push(session);
+  const known = holders.map((one) => one.sessionId);
+  for (const sessionId of markedSessions(target).filter((one) => !known.includes(one))) {
+    // Without permission to read Leases, the label on an object does not say whether its session is alive.
+    if (!takeOver && !(await isKnownDead(machine, sessionId))) throw maybeHeld(sessionId, target);
+    known.push(sessionId);
   }
-  return { sessions: [...new Set(known)], living: occupants.filter((one) => one.alive) };
+  return { sessions: [...new Set(known)], living: holders.filter((one) => one.alive) };
 }
 
 export function markedSessions(target: Target): string[] {
@@ -77,11 +73,11 @@ export function markedSessions(target: Target): string[] {
   return [...new Set(objects.map((object) => sessionOf(object)).filter((session) => session !== undefined))];
 }
 
-function maybeHeld(session: string, target: Target): DevloopError {
+function maybeHeld(sessionId: string, target: Target): DevloopError {
   return new DevloopError(
     'session.held',
-    `${describeTarget(target)} carries the mark of session ${session}, which has no Lease: whether it is still at work cannot be seen from here.`,
-    { hint: 'If nobody works on it, put it back with: devloop down' },
+    `${describeTarget(target)} was changed by session ${sessionId}, which has no Lease, so devloop cannot tell whether it is still running.`,
+    { hint: 'If nobody is using it, restore it with: devloop down' },
   );
 }
 
@@ -91,7 +87,7 @@ export function heldBy(live: LeaseHolder, target: Target | undefined): DevloopEr
     ? describeTarget(target)
     : (live.holder?.targets.map((one) => describe(one)).join(', ') ?? 'an operator');
   const hint = live.local
-    ? 'End it with Ctrl-C in its terminal, or from here: devloop down'
-    : 'Talk to its holder; if it must be, take it from them with --take-over';
+    ? 'Stop it with Ctrl-C in its terminal, or run: devloop down'
+    : 'Ask them to stop, or take over with --take-over';
   return new DevloopError('session.held', `${what} is held by ${live.identity}${since}.`, { hint });
 }

@@ -4,11 +4,11 @@ import type { Target } from '../../operator/target.ts';
 import type { Emit } from '../../report/events.ts';
 import { isOwn } from '../../route/direct.ts';
 
-/** The gateways of one session: one for each port that the webhook Services lead to in the Pod. */
+/** The gateways of one session: one for each port of the manager's Pod that the webhook Services use. */
 export interface Gateways extends AsyncDisposable {
-  /** Their own ports on this machine. */
+  /** The gateways' ports on this machine. */
   readonly ports: number[];
-  /** Of the first port of the first Service. */
+  /** The gateway's port for the first port of the first Service. */
   readonly firstPort: number;
   /** The gateway's port for a port of the Pod. */
   portFor(targetPort: number): number;
@@ -22,7 +22,7 @@ export interface Gateways extends AsyncDisposable {
   drain(): Promise<void>;
 }
 
-/** What of a session the gateways need. */
+/** What the gateways need to know about the session. */
 export interface GatewayPlan {
   target: Pick<Target, 'services'>;
   sessionId: string;
@@ -30,14 +30,14 @@ export interface GatewayPlan {
   emit: Emit;
 }
 
-/** Listens, holding, on the address that the route leads to; on all of them where that is not this machine's own (NAT). */
+/** Listens on the address that the cluster calls, or on all if that is not an address of this machine (NAT). Reviews are held at first. */
 export async function startGateways(plan: GatewayPlan, address: string): Promise<Gateways> {
   const { target, sessionId, settings, emit } = plan;
   const targetPorts = [
     ...new Set(target.services.flatMap(({ ports }) => ports.map((one) => one.targetPort))),
   ];
   const host = isOwn(address) ? address : address.includes(':') ? '::' : '0.0.0.0';
-  // Behind a tunnel or a relay nobody calls the gateway's own port, so it can be any.
+  // Behind a tunnel or a relay the gateway's own port is not visible, so any port will do.
   const fixed = address === LOOPBACK ? undefined : settings.port;
   if (fixed !== undefined) assertRoom(fixed, targetPorts.length);
   await using stack = new AsyncDisposableStack();
@@ -77,7 +77,7 @@ function assertRoom(first: number, count: number): void {
   if (first <= highest) return;
   throw new DevloopError(
     'usage.invalid',
-    `The webhook Services need ${count} ports in a row here, and behind port ${first} there are not as many.`,
-    { hint: `Take one up to ${highest}: --port ${highest}` },
+    `The webhook Services need ${count} consecutive ports on this machine, but port numbers end at ${LAST_PORT}, too soon after ${first}.`,
+    { hint: `Choose a port up to ${highest}: --port ${highest}` },
   );
 }

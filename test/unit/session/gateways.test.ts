@@ -2,16 +2,16 @@ import { expect, it } from 'vitest';
 import type { TargetService } from '../../../src/operator/target.ts';
 import { startGateways } from '../../../src/session/route/gateways.ts';
 
-it('says so where the ports that follow the wanted one are not enough', async () => {
+it('refuses a port that is not followed by enough ports', async () => {
   const ports = [9443, 9444].map((targetPort) => ({ name: '', port: targetPort, targetPort }));
   const target = { services: [{ ports } as unknown as TargetService] };
   const plan = (port: number) => ({ target, sessionId: 's1', settings: { port }, emit() {} });
   await expect(startGateways(plan(65_535), '192.0.2.1')).rejects.toMatchObject({
     code: 'usage.invalid',
-    message: expect.stringContaining('2 ports in a row'),
+    message: expect.stringContaining('2 consecutive ports'),
     hint: expect.stringContaining('--port 65534'),
   });
-  // Behind a tunnel the wanted port is not one of this machine.
+  // Behind a tunnel the port is not one of this machine.
   await using gateways = await startGateways(plan(65_535), '127.0.0.1');
   expect(gateways.ports).toHaveLength(2);
 });
