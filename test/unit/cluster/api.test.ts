@@ -95,7 +95,7 @@ async function plugin(...credentials: object[]): Promise<object> {
 const past = '2020-01-01T00:00:00Z';
 
 describe('connections', () => {
-  it('are kept: many calls over one, a burst over no more than 16', async () => {
+  it('are reused: many calls use one, a burst uses at most 16', async () => {
     const cluster = await api();
     for (let call = 0; call < 30; call++) await cluster.get(ref);
     expect(connections).toBe(1);
@@ -103,14 +103,14 @@ describe('connections', () => {
     expect(connections).toBeLessThanOrEqual(16);
   });
 
-  it('that the server closed while idle do not disturb the next call', async () => {
+  it('closed by the server while idle do not break the next call', async () => {
     const cluster = await api();
     await cluster.get(ref);
     server.closeAllConnections();
     await expect(cluster.get(ref)).resolves.toBeDefined();
   });
 
-  it('that are reset under a read are tried again, a bounded number of times', async () => {
+  it('reset during a read are tried again, up to a limit', async () => {
     const cluster = await api();
     let resets = 1;
     handler = (request, response) =>
@@ -122,7 +122,7 @@ describe('connections', () => {
     expect(requests.length).toBeLessThanOrEqual(5);
   });
 
-  it('that are reset under a write are left to the caller: it may have happened', async () => {
+  it('reset during a write are left to the caller, since the write may have happened', async () => {
     const cluster = await api();
     handler = (request) => request.socket.destroy();
     await expect(cluster.patch(ref, 'json', [])).rejects.toMatchObject({ code: 'cluster.unreachable' });
@@ -130,7 +130,7 @@ describe('connections', () => {
     expect(requests).toHaveLength(2);
   });
 
-  it('cut in the middle of an answer are a failure, not half an answer', async () => {
+  it('cut in the middle of an answer are a failure', async () => {
     const cluster = await api();
     handler = (_request, response) => {
       response.writeHead(200, { 'content-length': 100 });
@@ -142,7 +142,7 @@ describe('connections', () => {
 });
 
 describe('credentials', () => {
-  it('of a plugin that have run out are asked for anew, once', async () => {
+  it('of a plugin are renewed once when they have expired', async () => {
     const cluster = await api({
       user: await plugin(
         { token: 'old', expirationTimestamp: past },
@@ -159,7 +159,7 @@ describe('credentials', () => {
     expect((await readFile(join(directory, 'count'), 'utf8')).trim()).toBe('2');
   });
 
-  it('that are a client certificate are used anew too, for which a new connection is needed', async () => {
+  it('with a renewed client certificate use a new connection', async () => {
     const old = await selfSignedPair(['old'], { days: 1 });
     const status = (one: KeyPair, expirationTimestamp: string) => ({
       clientCertificateData: one.certificate,
@@ -177,7 +177,7 @@ describe('credentials', () => {
     await expect(cluster.get(ref)).resolves.toBeDefined();
   });
 
-  it('that stay refused are cluster.unauthorized, with what to do', async () => {
+  it('that are rejected twice are cluster.unauthorized, with a hint', async () => {
     const cluster = await api();
     handler = (_request, response) => json(response, 401, { message: 'Unauthorized' });
     await expect(cluster.get(ref)).rejects.toMatchObject({
@@ -187,7 +187,7 @@ describe('credentials', () => {
     expect(requests).toHaveLength(2);
   });
 
-  it('of a plugin that fails or is not there are cluster.unauthorized', async () => {
+  it('of a plugin that fails or does not exist are cluster.unauthorized', async () => {
     await expect(
       api({
         user: { exec: { apiVersion: 'client.authentication.k8s.io/v1', command: join(directory, 'absent') } },
@@ -195,7 +195,7 @@ describe('credentials', () => {
     ).rejects.toMatchObject({ code: 'cluster.unauthorized' });
   });
 
-  it('that are an expired client certificate are named as such', async () => {
+  it('from an expired client certificate are reported as such', async () => {
     const { key, certificate } = await selfSignedPair(['me'], { days: -1 });
     await writeFile(join(directory, 'key.pem'), key);
     await writeFile(join(directory, 'expired.pem'), certificate);
@@ -209,7 +209,7 @@ describe('credentials', () => {
 });
 
 describe('a server that cannot be reached', () => {
-  it('says so with the next command: nothing listens', async () => {
+  it('is reported with the next command when nothing listens', async () => {
     const cluster = await api({ port: 1 });
     await expect(cluster.get(ref)).rejects.toMatchObject({
       code: 'cluster.unreachable',
@@ -218,7 +218,7 @@ describe('a server that cannot be reached', () => {
     });
   });
 
-  it('says so: the name is unknown', async () => {
+  it('is reported when its name is unknown', async () => {
     const cluster = await api({ cluster: { server: 'https://no-such-host.invalid:6443' } });
     await expect(cluster.get(ref)).rejects.toMatchObject({
       code: 'cluster.unreachable',
@@ -226,7 +226,7 @@ describe('a server that cannot be reached', () => {
     });
   });
 
-  it('says so: its certificate is not trusted, or for another name', async () => {
+  it('is reported when its certificate is not trusted, or for another name', async () => {
     const untrusted = await api({ cluster: { 'certificate-authority-data': base64(client.certificate) } });
     await expect(untrusted.get(ref)).rejects.toMatchObject({
       code: 'cluster.unreachable',
@@ -240,7 +240,7 @@ describe('a server that cannot be reached', () => {
     });
   });
 
-  it('cannot be asked with a key that is none, or of another certificate', async () => {
+  it('is reported when the key is invalid, or belongs to another certificate', async () => {
     for (const key of ['nothing', pair.key]) {
       const user = {
         'client-certificate-data': base64(client.certificate),
@@ -250,7 +250,7 @@ describe('a server that cannot be reached', () => {
     }
   });
 
-  it('that the kubeconfig names without a scheme is a broken kubeconfig, not a bug', async () => {
+  it('is kubeconfig.invalid when the kubeconfig has its address without a scheme', async () => {
     await expect(api({ cluster: { server: 'localhost:6443' } })).rejects.toMatchObject({
       code: 'kubeconfig.invalid',
     });
@@ -258,7 +258,7 @@ describe('a server that cannot be reached', () => {
 });
 
 describe('answers', () => {
-  it('404 is undefined for a read, false for a removal, and an error elsewhere', async () => {
+  it('with 404 are undefined for a read, false for a deletion, and an error otherwise', async () => {
     const cluster = await api();
     handler = (_request, response) =>
       json(response, 404, { reason: 'NotFound', message: 'configmaps "x" not found' });
@@ -271,7 +271,7 @@ describe('answers', () => {
     });
   });
 
-  it('a removal that names another uid removes nothing', async () => {
+  it('delete nothing when the uid is another one', async () => {
     const cluster = await api();
     let body = '';
     handler = (request, response) => {
@@ -282,13 +282,13 @@ describe('answers', () => {
     expect(JSON.parse(body)).toMatchObject({ kind: 'DeleteOptions', preconditions: { uid: 'u-1' } });
   });
 
-  it('refusals keep status and reason', async () => {
+  it('of refusals keep status and reason', async () => {
     const cluster = await api();
     handler = (_request, response) => json(response, 403, { reason: 'Forbidden', message: 'no' });
     await expect(cluster.list('Secret', 'shop')).rejects.toMatchObject({ status: 403, isForbidden: true });
   });
 
-  it('that are not JSON are told as they are, be it success or failure', async () => {
+  it('that are not JSON are quoted in the error, for success and failure', async () => {
     const cluster = await api();
     handler = (_request, response) => response.writeHead(200).end('<html>Log in</html>');
     await expect(cluster.get(ref)).rejects.toMatchObject({
@@ -302,14 +302,14 @@ describe('answers', () => {
     });
   });
 
-  it('that are empty are no object that is missing', async () => {
+  it('that are empty are an error, not a missing object', async () => {
     const cluster = await api();
     handler = (_request, response) => response.writeHead(200).end();
     await expect(cluster.get(ref)).rejects.toMatchObject({ code: 'cluster.rejected' });
     await expect(cluster.list('Secret', 'shop')).rejects.toMatchObject({ code: 'cluster.rejected' });
   });
 
-  it('may be big, with characters across chunks', async () => {
+  it('can be big, with characters that span chunks', async () => {
     const cluster = await api();
     const items = Array.from({ length: 20_000 }, (_, index) => ({
       metadata: { name: `ä€𝄞-${index}` },
@@ -323,7 +323,7 @@ describe('answers', () => {
 });
 
 describe('requests', () => {
-  it('end with the signal that was given, with its reason', async () => {
+  it("end with the signal's reason", async () => {
     const cluster = await api();
     handler = () => {};
     const ending = new AbortController();
@@ -333,7 +333,7 @@ describe('requests', () => {
     await expect(cluster.get(ref, { signal: ending.signal })).rejects.toThrow('enough');
   });
 
-  it('go to the path, below the path of a proxied server, with query and content type', async () => {
+  it('are sent to the path below that of the server, with query and content type', async () => {
     const { port } = server.address() as AddressInfo;
     const cluster = await api({ cluster: { server: `https://localhost:${port}/k8s/clusters/c-1/` } });
     let type: string | undefined;

@@ -45,7 +45,7 @@ function before(verb: string, act: (time: number) => void): void {
 }
 
 describe('applyChange', () => {
-  it('looks again when somebody wrote in between, and keeps what they wrote', async () => {
+  it('reads the object again when somebody else wrote in between, and keeps their change', async () => {
     before(
       'patch',
       (time) =>
@@ -63,7 +63,7 @@ describe('applyChange', () => {
     expect(replicas()).toBe(5);
   });
 
-  it('gives up with change.conflict after a bounded number of tries', async () => {
+  it('gives up with change.conflict after a limited number of tries', async () => {
     before('patch', () => cluster.edit('Deployment', 'manager', 'shop', () => {}));
     await expect(applyChange(work(), scaledDown)).rejects.toMatchObject({
       name: 'DevloopError',
@@ -73,7 +73,7 @@ describe('applyChange', () => {
     expect(replicas()).toBe(2);
   });
 
-  it('refuses an object that carries the mark of another session, and leaves it alone', async () => {
+  it('refuses an object that another session has marked, and leaves it alone', async () => {
     await applyChange(work('other'), scaledDown);
     const marked = cluster.read('Deployment', 'manager', 'shop');
     await expect(applyChange(work(), scaledDown)).rejects.toMatchObject({
@@ -83,7 +83,7 @@ describe('applyChange', () => {
     expect(cluster.read('Deployment', 'manager', 'shop')).toEqual(marked);
   });
 
-  it('does nothing to an object that this session has changed already', async () => {
+  it('does nothing to an object that this session has already changed', async () => {
     await applyChange(work(), scaledDown);
     await applyChange(work(), scaledDown);
     expect(cluster.calls.filter((call) => call.startsWith('patch'))).toHaveLength(1);
@@ -104,7 +104,7 @@ describe('applyChange', () => {
     expect(replicas()).toBe(2);
   });
 
-  it('gives up soon when no answer comes at all', async () => {
+  it('gives up soon when there is no answer at all', async () => {
     cluster.hook = {
       before: () => {
         throw lost();
@@ -132,7 +132,7 @@ describe('applyChange', () => {
     expect(cluster.calls.filter((call) => call.startsWith('patch'))).toHaveLength(2);
   });
 
-  it('asks the check anew at each try', async () => {
+  it('runs the check again before each try', async () => {
     before('patch', () =>
       cluster.edit<Deployment>('Deployment', 'manager', 'shop', (object) => (object.spec.replicas = 9)),
     );
@@ -146,7 +146,7 @@ describe('applyChange', () => {
     expect(replicas()).toBe(9);
   });
 
-  it('says that the object is gone', async () => {
+  it('reports that the object is gone', async () => {
     cluster.drop('Deployment', 'manager', 'shop');
     await expect(applyChange(work(), scaledDown)).rejects.toMatchObject({
       code: 'target.not-found',
@@ -155,7 +155,7 @@ describe('applyChange', () => {
 });
 
 describe('restoreChange', () => {
-  it('is done once and then does nothing, and nothing for an object that is gone', async () => {
+  it('changes nothing the second time, and nothing for an object that is gone', async () => {
     await applyChange(work(), scaledDown);
     await restoreChange(work(), ref);
     const after = cluster.read('Deployment', 'manager', 'shop');
@@ -165,14 +165,25 @@ describe('restoreChange', () => {
     expect(await restoreChange(work(), ref)).toEqual([]);
   });
 
-  it('leaves the change of a session alone that came between the look and the undo', async () => {
+  it('leaves an object alone that another session has marked in between', async () => {
     await applyChange(work('s2'), scaledDown);
     await restoreChange(work(), ref);
     expect(sessionOf(cluster.read('Deployment', 'manager', 'shop')!)).toBe('s2');
     expect(replicas()).toBe(0);
   });
 
-  it('still reports what was kept when the answer of its patch was lost', async () => {
+  it('has nothing left to do when somebody else restores the object between read and write', async () => {
+    await applyChange(work(), scaledDown);
+    cluster.hook.before = async (verb) => {
+      if (verb !== 'patch') return;
+      cluster.hook = {};
+      await restoreChange(work(), ref);
+    };
+    expect(await restoreChange(work(), ref)).toEqual([]);
+    expect(replicas()).toBe(2);
+  });
+
+  it('still reports what was kept when the answer to its patch was lost', async () => {
     await applyChange(work(), scaledDown);
     cluster.edit<Deployment>('Deployment', 'manager', 'shop', (object) => (object.spec.replicas = 7));
     let answers = 0;
@@ -184,7 +195,7 @@ describe('restoreChange', () => {
     expect(await restoreChange(work(), ref)).toEqual([{ path: ['spec', 'replicas'], now: 7, before: 2 }]);
   });
 
-  it('does not drop the mark of a change whose undo can no longer be read', async () => {
+  it('keeps the mark of a change whose undo is invalid', async () => {
     await applyChange(work(), scaledDown);
     cluster.edit<Deployment>('Deployment', 'manager', 'shop', (object) => {
       object.metadata.annotations![UNDO_ANNOTATION] = 'null';
@@ -205,7 +216,7 @@ describe('createMarked', () => {
     metadata: { name: 'made', namespace: 'shop', labels: { [SESSION_LABEL]: session } },
   });
 
-  it('takes an object of its own that an earlier try left, and refuses one of somebody else', async () => {
+  it("returns the object of an earlier try, and rejects somebody else's", async () => {
     const first = await createMarked(work(), made, object('s1'));
     expect((await createMarked(work(), made, object('s1'))).metadata.uid).toBe(first.metadata.uid);
     await expect(createMarked(work('s2'), made, object('s2'))).rejects.toMatchObject({
@@ -213,7 +224,7 @@ describe('createMarked', () => {
     });
   });
 
-  it('tries again when the object that was in the way has just gone', async () => {
+  it('tries again when a conflicting object has just been deleted', async () => {
     cluster.put('ConfigMap', object('other'));
     cluster.hook = {
       before: (verb) => (verb === 'get' ? cluster.drop('ConfigMap', 'made', 'shop') : undefined),
@@ -224,7 +235,7 @@ describe('createMarked', () => {
 });
 
 describe('retryOnConflict', () => {
-  it('lets what it does not know pass through as it is', async () => {
+  it('rethrows unknown errors as they are', async () => {
     const bug = new TypeError('bug');
     await expect(
       retryOnConflict(ref, async () => {

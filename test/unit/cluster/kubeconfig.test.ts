@@ -46,8 +46,8 @@ async function write(
 const load = (env: Record<string, string>, choice: { kubeconfig?: string; context?: string } = {}) =>
   loadKubeconfig(choice, { HOME: directory, ...env }, directory);
 
-describe('which file', () => {
-  it('none is kubeconfig.missing, with every place that was looked at', async () => {
+describe('the kubeconfig file', () => {
+  it('is kubeconfig.missing where there is none, with every path that was tried', async () => {
     await expect(load({})).rejects.toMatchObject({
       code: 'kubeconfig.missing',
       message: expect.stringContaining(join(directory, '.kube', 'config')),
@@ -61,7 +61,7 @@ describe('which file', () => {
     });
   });
 
-  it('is the named one, before KUBECONFIG, before that of the home directory', async () => {
+  it('is the named one, then KUBECONFIG, then that of the home directory', async () => {
     await mkdir(join(directory, '.kube'));
     await write('.kube/config', {
       current: 'home',
@@ -81,7 +81,7 @@ describe('which file', () => {
 });
 
 describe('a list of files', () => {
-  it('merges: the first entry of a name and the first current context win, a missing file is passed over', async () => {
+  it('is merged: the first entry of a name and the first current context win, and a missing file is skipped', async () => {
     await write('a', { contexts: { one: 'c' }, clusters: { c: 'https://a' }, namespace: 'from-a' });
     await write('b', {
       current: 'two',
@@ -99,7 +99,7 @@ describe('a list of files', () => {
     expect(one.config.getCurrentUser()?.token).toBe('a');
   });
 
-  it('may hold an empty file, as kubectl allows', async () => {
+  it('can contain an empty file, as with kubectl', async () => {
     await writeFile(join(directory, 'empty'), '');
     await write('b', { current: 'two', contexts: { two: 'd' }, clusters: { d: 'https://d' } });
     expect((await load({ KUBECONFIG: ['empty', 'b'].join(delimiter) })).context).toBe('two');
@@ -107,7 +107,7 @@ describe('a list of files', () => {
 });
 
 describe('the context', () => {
-  it('that was asked for but is unknown is named, with those that there are in their order', async () => {
+  it('is context.unknown with the list of contexts when the requested one does not exist', async () => {
     await write('a', { current: 'one', contexts: { one: 'c', two: 'c' }, clusters: { c: 'https://a' } });
     await expect(load({ KUBECONFIG: 'a' }, { context: 'three' })).rejects.toMatchObject({
       code: 'context.unknown',
@@ -115,7 +115,7 @@ describe('the context', () => {
     });
   });
 
-  it('that nobody chose is kubeconfig.invalid', async () => {
+  it('is kubeconfig.invalid when none was chosen', async () => {
     await write('a', { contexts: { one: 'c' }, clusters: { c: 'https://a' } });
     await expect(load({ KUBECONFIG: 'a' })).rejects.toMatchObject({
       code: 'kubeconfig.invalid',
@@ -128,7 +128,7 @@ describe('the context', () => {
     });
   });
 
-  it('that names a cluster which is not there is kubeconfig.invalid', async () => {
+  it('is kubeconfig.invalid when its cluster does not exist', async () => {
     await write('a', { current: 'one', contexts: { one: 'gone' }, clusters: { c: 'https://a' } });
     await expect(load({ KUBECONFIG: 'a' })).rejects.toMatchObject({
       code: 'kubeconfig.invalid',
@@ -141,8 +141,8 @@ describe('the content', () => {
   it.each([
     ['broken YAML', 'contexts: [\n'],
     ['not a map', '- a\n- b\n'],
-    ['entries that are none', 'contexts: 7\n'],
-  ])('%s is kubeconfig.invalid with the file named', async (_name, text) => {
+    ['entries that are not a list', 'contexts: 7\n'],
+  ])('%s is kubeconfig.invalid, with the path of the file', async (_name, text) => {
     await writeFile(join(directory, 'a'), text);
     await expect(load({ KUBECONFIG: 'a' })).rejects.toMatchObject({
       code: 'kubeconfig.invalid',
@@ -150,11 +150,11 @@ describe('the content', () => {
     });
   });
 
-  it('that is a directory is kubeconfig.invalid', async () => {
+  it('is kubeconfig.invalid when the path is a directory', async () => {
     await expect(load({ KUBECONFIG: '.' })).rejects.toMatchObject({ code: 'kubeconfig.invalid' });
   });
 
-  it('names files relative to its own directory, not to the working directory', async () => {
+  it('has paths relative to its own directory', async () => {
     await mkdir(join(directory, 'sub'));
     await write('sub/a', { current: 'one', contexts: { one: 'c' }, clusters: { c: 'https://a' } });
     const { config } = await load({ KUBECONFIG: 'sub/a' });

@@ -44,7 +44,7 @@ afterEach(async () => {
 });
 
 describe('a held Lease', () => {
-  it('names its holder, and moves as long as it is held', async () => {
+  it('names its holder, and is renewed as long as it is held', async () => {
     await hold();
     expect(holderOf(lease()!)).toEqual(holder);
     expect(lease()?.spec.renewTime).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
@@ -58,7 +58,7 @@ describe('a held Lease', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('outlives renewals that fail', async () => {
+  it('survives failed renewals', async () => {
     await hold();
     cluster.hook = {
       before: () => {
@@ -73,7 +73,7 @@ describe('a held Lease', () => {
     expect(holderOf(lease()!)?.health).toBe('serving');
   });
 
-  it('says once when renewals fail for so long that others take the session for dead', async () => {
+  it('is reported once when renewals fail for so long that others see the session as dead', async () => {
     await hold();
     events.length = 0;
     const refuse = (): never => {
@@ -95,7 +95,7 @@ describe('a held Lease', () => {
     expect(events).toEqual([warning, warning]);
   });
 
-  it('is lost when another session has it, whose Lease is left alone', async () => {
+  it('is lost when another session has it, and the other Lease is left alone', async () => {
     await hold();
     cluster.drop('Lease', ref.name, 'shop');
     const other = cluster.put<Lease>('Lease', {
@@ -107,7 +107,7 @@ describe('a held Lease', () => {
     expect(lease()?.metadata.resourceVersion).toBe(other.metadata.resourceVersion);
   });
 
-  it('is not written over when another session takes it between look and write', async () => {
+  it("does not overwrite another session's Lease that appears between read and write", async () => {
     await hold();
     let other: Lease | undefined;
     cluster.hook = {
@@ -126,7 +126,7 @@ describe('a held Lease', () => {
     await expect(held!.lost).resolves.toBe('bob@there');
   });
 
-  it('that exists already is session.held; where Leases are forbidden it is done without, said once', async () => {
+  it('is session.held when it already exists, and a single warning where Leases are forbidden', async () => {
     await hold();
     await expect(holdLease(object).apply(work('s2'), holder)).rejects.toMatchObject({
       code: 'session.held',
@@ -140,7 +140,7 @@ describe('a held Lease', () => {
     expect(events.filter((event) => event.type === 'warning')).toHaveLength(1);
   });
 
-  it("that the API server refuses for another reason is nobody else's", async () => {
+  it('is cluster.rejected when the API server refuses it for another reason', async () => {
     cluster.hook = {
       before: () => {
         throw refusal(500, 'InternalError', 'failed calling webhook "leases.policy.example": EOF');
@@ -154,12 +154,12 @@ describe('a held Lease', () => {
   });
 });
 
-describe('a session is alive', () => {
-  it('never where there is no Lease', async () => {
+describe('a session', () => {
+  it('has no holder without a Lease', async () => {
     expect(await readHolder(work(), ref, at('here', true))).toBeUndefined();
   });
 
-  it('on this machine when its very process runs', async () => {
+  it('of this machine is alive while its process runs', async () => {
     await hold();
     expect(await readHolder(work(), ref, at('here', true))).toMatchObject({
       sessionId: 's1',
@@ -169,7 +169,7 @@ describe('a session is alive', () => {
     });
   });
 
-  it('elsewhere when its Lease moves, whatever the clocks say', async () => {
+  it('of another machine is alive while its Lease is renewed, whatever the clocks say', async () => {
     await hold();
     cluster.edit<Lease>(
       'Lease',
@@ -182,7 +182,7 @@ describe('a session is alive', () => {
     expect(await looking).toMatchObject({ alive: true, local: false });
   });
 
-  it('no more when it has stood still for its whole duration, though its time lies in the future', async () => {
+  it('of another machine is dead when its Lease was not renewed for its duration, even with a time in the future', async () => {
     await hold();
     await held![Symbol.asyncDispose]();
     cluster.edit<Lease>(
@@ -200,7 +200,7 @@ describe('a session is alive', () => {
     expect(await looking).toMatchObject({ alive: false });
   });
 
-  it('no more when its Lease goes while it is watched', async () => {
+  it('of another machine is dead when its Lease is deleted while it is watched', async () => {
     await hold();
     const looking = readHolder(work(), ref, at('there', false));
     await vi.advanceTimersByTimeAsync(100);

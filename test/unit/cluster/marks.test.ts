@@ -88,7 +88,7 @@ function normal(object: Spec): unknown {
 }
 
 describe('a marked change', () => {
-  it('is undone to exactly what was there, and keeps every foreign edit of other fields', () => {
+  it('is restored to exactly what was there, and every change by others to other fields is kept', () => {
     fc.assert(
       fc.property(object, owned, foreign, strings, (before, fields, edits, labels) => {
         const others = edits.filter((edit) => fields.every((field) => field.name !== edit.name));
@@ -114,7 +114,7 @@ describe('a marked change', () => {
     );
   });
 
-  it('keeps and reports a foreign edit of an owned field, and puts the other owned fields back', () => {
+  it('keeps and reports a change by others to an owned field, and restores the other owned fields', () => {
     fc.assert(
       fc.property(object, owned, json, (before, fields, value) => {
         const { name, value: ours } = fields[0]!;
@@ -133,7 +133,7 @@ describe('a marked change', () => {
     );
   });
 
-  it('takes an owned field that somebody else has put back already as put back', () => {
+  it('treats an owned field as restored when somebody else has restored it', () => {
     fc.assert(
       fc.property(object, owned, (before, fields) => {
         const changed = change(before, fields);
@@ -147,7 +147,7 @@ describe('a marked change', () => {
     );
   });
 
-  it('is a no-op to undo twice', () => {
+  it('changes nothing when it is restored a second time', () => {
     fc.assert(
       fc.property(object, owned, (before, fields) => {
         const once = undo(change(before, fields));
@@ -157,7 +157,7 @@ describe('a marked change', () => {
     );
   });
 
-  it('applies only to the version that was looked at', () => {
+  it('applies only to the version that was read', () => {
     const before: Spec = { metadata: { name: 'x', resourceVersion: '7' }, spec: { replicas: 2 } };
     const guard = { op: 'replace', path: '/metadata/resourceVersion', value: '7' };
     expect(changePatch(before, 's1', [{ path: ['spec', 'replicas'], value: 0 }])[0]).toEqual(guard);
@@ -180,7 +180,7 @@ describe('a marked change', () => {
   });
 });
 
-describe('an undo annotation that somebody broke', () => {
+describe('an undo annotation that somebody else edited', () => {
   const broken = (text: string | undefined): Spec => ({
     metadata: {
       name: 'x',
@@ -200,7 +200,7 @@ describe('an undo annotation that somebody broke', () => {
 });
 
 describe('same', () => {
-  it('takes an empty map, null and an absent field for the same, and nothing else', () => {
+  it('treats an empty map, null and an absent field as equal, and nothing else', () => {
     expect(same({}, undefined)).toBe(true);
     expect(same({ a: {} }, { a: null })).toBe(true);
     expect(same({ a: 1, b: 2 }, { b: 2, a: 1 })).toBe(true);

@@ -99,7 +99,7 @@ async function forward(cluster: ClusterApi): Promise<Duplex> {
 }
 
 describe('a port-forward', () => {
-  it('asks for the port, and carries bytes on channel 0 both ways', async () => {
+  it('requests the port, and carries bytes on channel 0 in both directions', async () => {
     kubelet = (socket) => {
       begin(socket);
       socket.on('message', (data) => socket.send(data));
@@ -125,14 +125,14 @@ describe('a port-forward', () => {
       (socket: WebSocket) => socket.send(Buffer.from('\x01connection refused\n')),
       'failed: connection refused',
     ],
-    ['a connection that is cut', (socket: WebSocket) => socket.terminate(), 'connection was lost'],
+    ['a lost connection', (socket: WebSocket) => socket.terminate(), 'connection was lost'],
     ['a close code', (socket: WebSocket) => socket.close(1011, 'no more'), 'closed with code 1011 no more'],
     [
       'a broken frame',
       (socket: WebSocket) => (socket as unknown as { _socket: Duplex })._socket.write('\xff\xff'),
       'Invalid WebSocket frame',
     ],
-  ])('breaks with %s', async (_name, act, message) => {
+  ])('fails with %s', async (_name, act, message) => {
     kubelet = (socket) => {
       begin(socket);
       setImmediate(act, socket);
@@ -144,7 +144,7 @@ describe('a port-forward', () => {
     });
   });
 
-  it('that breaks in the packet that begins it is refused with the cause, and harms nobody', async () => {
+  it('is rejected with the cause when its first packet also ends it', async () => {
     kubelet = (socket) => {
       begin(socket);
       socket.send(Buffer.from('\x01connection refused\n'));
@@ -155,12 +155,12 @@ describe('a port-forward', () => {
     });
   });
 
-  it('is none when it is closed before it has begun', async () => {
+  it('is rejected when it is closed before it has started', async () => {
     kubelet = (socket) => socket.close(1000);
     await expect(forward(await api())).rejects.toMatchObject({ code: 'relay.failed' });
   });
 
-  it('closes when it is ended here', async () => {
+  it('is closed when it is ended here', async () => {
     const closed = Promise.withResolvers<number>();
     kubelet = (socket) => {
       begin(socket);
@@ -173,7 +173,7 @@ describe('a port-forward', () => {
     await gone;
   });
 
-  it('ends without complaint when the server just hangs up on its end', async () => {
+  it('ends without an error when the server closes the connection', async () => {
     kubelet = (socket) => {
       begin(socket);
       socket.on('message', () => socket.terminate());
@@ -184,7 +184,7 @@ describe('a port-forward', () => {
     await gone;
   });
 
-  it.each([400, 404, 500, 503])('that is refused with %i says so', async (status) => {
+  it.each([400, 404, 500, 503])('is rejected with the answer of the server: %i', async (status) => {
     admit = () => status;
     await expect(forward(await api())).rejects.toMatchObject({
       code: 'relay.failed',
@@ -193,7 +193,7 @@ describe('a port-forward', () => {
     });
   });
 
-  it('that is forbidden names the permissions', async () => {
+  it('names the permissions when it is forbidden', async () => {
     admit = () => 403;
     await expect(forward(await api())).rejects.toMatchObject({
       code: 'cluster.forbidden',
@@ -201,7 +201,7 @@ describe('a port-forward', () => {
     });
   });
 
-  it('asks once for fresh credentials', async () => {
+  it('renews the credentials once', async () => {
     const command = join(directory, 'plugin');
     const credential = (token: string): string =>
       JSON.stringify({
@@ -222,7 +222,7 @@ describe('a port-forward', () => {
     await expect(forward(await api())).rejects.toMatchObject({ code: 'cluster.unauthorized' });
   });
 
-  it("goes over the kubeconfig's proxy", async () => {
+  it("uses the kubeconfig's proxy", async () => {
     const asked: string[] = [];
     const proxy = createProxy().on('connect', (request, socket) => {
       asked.push(request.url!);
@@ -240,7 +240,7 @@ describe('a port-forward', () => {
     expect(asked).toEqual([`localhost:${(server.address() as AddressInfo).port}`]);
   });
 
-  it('does not go to a server that is not trusted, or not there', async () => {
+  it('is rejected for a server that is not trusted, or not there', async () => {
     const other = await selfSignedPair(['localhost'], { days: 1 });
     const ca = Buffer.from(other.certificate).toString('base64');
     await expect(

@@ -89,7 +89,7 @@ async function heard(stream: Duplex): Promise<string> {
   return String(first);
 }
 
-it('goes by the proxy of the API server, with our credentials, and carries both ways', async () => {
+it("uses the API server's proxy, with the kubeconfig's credentials, in both directions", async () => {
   let authorization: string | undefined;
   proxy = ({ headers }, socket) => {
     authorization = headers.authorization;
@@ -107,9 +107,9 @@ it.each([
   ['is forbidden', (socket: Duplex) => refuse(socket, '403 Forbidden')],
   ['does not reach the Pod', (socket: Duplex) => refuse(socket, '503 Service Unavailable')],
   ['switches to something else', (socket: Duplex) => switchTo('websocket', socket, '')],
-  ['breaks off', (socket: Duplex) => void socket.destroy()],
+  ['closes the connection', (socket: Duplex) => void socket.destroy()],
   ['does not answer', () => {}],
-])('takes a port-forward where the proxy %s, and from then on', async (_what, answer) => {
+])('uses a port-forward from then on when the proxy %s', async (_what, answer) => {
   proxy = (_request, socket) => answer(socket);
   const dial = relayDialer(api);
   expect(await heard(await dial(TARGET, NEVER))).toBe('by port-forward');
@@ -117,7 +117,7 @@ it.each([
   expect(asked).toEqual([PROXY, FORWARD, FORWARD]);
 });
 
-it('says why the port-forward failed where neither works, and tries both again', async () => {
+it('reports why the port-forward failed when neither works, and tries both again', async () => {
   proxy = (_request, socket) => refuse(socket, '503 Service Unavailable');
   forwards = false;
   const dial = relayDialer(api);
@@ -130,7 +130,7 @@ it('says why the port-forward failed where neither works, and tries both again',
   expect(asked).toEqual([PROXY, FORWARD, PROXY]);
 });
 
-it('gives up at the signal', async () => {
+it('ends with the signal', async () => {
   const stop = new AbortController();
   proxy = () => stop.abort(new Error('enough'));
   await expect(relayDialer(api)(TARGET, stop.signal)).rejects.toThrow('enough');

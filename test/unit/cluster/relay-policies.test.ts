@@ -30,7 +30,7 @@ const warned = (...ingress: Rules): boolean =>
   judgePolicies([denyAll, policy('rules', { podSelector: {}, ingress })], question).length > 0;
 
 describe('network policies', () => {
-  it('are no word worth where there are none, or none may be listed', async () => {
+  it('are not mentioned where there are none, or the account is not allowed to list them', async () => {
     expect(judgePolicies([], question)).toEqual([]);
     const cluster = fakeCluster();
     cluster.put('NetworkPolicy', denyAll);
@@ -41,7 +41,7 @@ describe('network policies', () => {
     expect(await networkPolicyNotices(cluster.api, question)).toEqual([]);
   });
 
-  it('that close the whole namespace are named, with the policy that opens the port again', () => {
+  it('that block the whole namespace are named, with a policy that opens the port', () => {
     const [event] = judgePolicies([denyAll], question);
     expect(event).toMatchObject({
       type: 'warning',
@@ -52,14 +52,14 @@ describe('network policies', () => {
     expect(judgePolicies([denyAll, cure], question)).toEqual([]);
   });
 
-  it('that guard the manager alone do not concern the relay, which is said', () => {
+  it('that protect only the manager are mentioned in a note', () => {
     expect(judgePolicies([allowWebhooks], question)).toEqual([
       { type: 'note', message: expect.stringContaining('NetworkPolicy shop/allow-webhook-traffic') },
     ]);
     expect(judgePolicies([allowWebhooks], { ...question, manager: undefined })).toEqual([]);
   });
 
-  it('about what goes out do not matter', () => {
+  it('for egress do not matter', () => {
     expect(judgePolicies([policy('out', { podSelector: {}, policyTypes: ['Egress'] })], question)).toEqual(
       [],
     );
@@ -73,7 +73,7 @@ describe('network policies', () => {
     ['TCP', [{ ports: [{ protocol: 'TCP' }] }]],
     ['every address', [{ from: [{ ipBlock: { cidr: '0.0.0.0/0' } }], ports: [{ port: 9443 }] }]],
     ['it in the second rule', [{ ports: [{ port: 1 }] }, { ports: [{ port: 9443 }] }]],
-  ])('open it to everybody: %s', (_name, rules) => {
+  ])('open the port to everybody: %s', (_name, rules) => {
     expect(warned(...rules)).toBe(false);
   });
 
@@ -85,7 +85,7 @@ describe('network policies', () => {
     ['Pods only', [{ from: [{ podSelector: {} }] }]],
     ['some addresses', [{ from: [{ ipBlock: { cidr: '10.0.0.0/8' } }] }]],
     ['all but some', [{ from: [{ ipBlock: { cidr: '0.0.0.0/0', except: ['10.0.0.0/8'] } }] }]],
-  ])('do not open it to everybody: %s', (_name, rules) => {
+  ])('do not open the port to everybody: %s', (_name, rules) => {
     expect(warned(...rules)).toBe(true);
   });
 

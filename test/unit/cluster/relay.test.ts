@@ -25,7 +25,7 @@ const spec: RelaySpec = {
 const secret = { metadata: { name: 'devloop-relay-s1', uid: 'u1' } };
 
 describe("the relay's objects", () => {
-  it('are marked from birth, and the Pod is found by the labels that a Service is swapped to', () => {
+  it("have the session's label, and the Pod has the labels that a Service selects", () => {
     const pod = relayPod(spec, 's1', { secret, suffix: 'ab12', runAsUser: true });
     expect(pod.metadata.name).toBe('devloop-relay-s1-ab12');
     expect(pod.metadata.labels).toMatchObject({ 'devloop.dev/session': 's1', ...relayLabels('s1') });
@@ -42,7 +42,7 @@ describe("the relay's objects", () => {
     );
   });
 
-  it('give the ports the names by which Services look them up', () => {
+  it('have the port names that Services refer to', () => {
     expect(relayPod(spec, 's1', { secret, suffix: 'a', runAsUser: true }).spec).toMatchObject({
       containers: [
         {
@@ -55,7 +55,7 @@ describe("the relay's objects", () => {
     });
   });
 
-  it('name a user but on OpenShift, and open low ports only where they are asked for', () => {
+  it('name a user except on OpenShift, and open low ports only where they are needed', () => {
     const context = (one: RelaySpec, runAsUser: boolean): object =>
       (relayPod(one, 's1', { secret, suffix: 'a', runAsUser }).spec as { securityContext: object } & object)
         .securityContext;
@@ -69,7 +69,7 @@ describe("the relay's objects", () => {
     expect(assignsUserIds(undefined)).toBe(false);
   });
 
-  it('run where the manager may run', () => {
+  it('run where the manager can run', () => {
     const placement = {
       nodeSelector: { pool: 'system' },
       tolerations: [{ key: 'system', operator: 'Exists' }],
@@ -86,7 +86,7 @@ describe("the relay's objects", () => {
     expect(placementOf(undefined)).toEqual({});
   });
 
-  it('are known by their names, so that nobody else loses what was given the label', () => {
+  it('are recognized by their names as well as the label', () => {
     const labelled = { metadata: { name: '' } };
     const at = (kind: 'Pod' | 'Secret', name: string) => ({ kind, namespace: 'shop', name });
     expect(isOurs(at('Pod', 'devloop-relay-s1-ab12'), labelled, 's1')).toBe(true);
@@ -96,7 +96,7 @@ describe("the relay's objects", () => {
     expect(isOurs(at('Secret', 'devloop-relay-s1-tls'), labelled, 's1')).toBe(false);
   });
 
-  it('have each port of the Services once, by its name', () => {
+  it('have each port of the Services once, by name or number', () => {
     const service = (ports: Service['spec']['ports']): Service =>
       ({ metadata: { name: 'w' }, spec: { ports } }) as Service;
     const named = service([{ port: 443, targetPort: 'webhook-server' }]);
@@ -170,7 +170,7 @@ describe("the state of the relay's Pod", () => {
     expect(relayState(now, 0)).toMatchObject(state);
   });
 
-  it('waits a little for a node, and no longer', () => {
+  it('is starting for a while without a node, then failed', () => {
     expect(relayState(unschedulable, 9_999)).toMatchObject({ is: 'starting' });
     expect(relayState(unschedulable, 10_000)).toMatchObject({
       is: 'failed',
@@ -178,14 +178,14 @@ describe("the state of the relay's Pod", () => {
     });
   });
 
-  it('looks at its own container alone: meshes put theirs beside it', () => {
+  it('depends on its own container alone, since service meshes add theirs', () => {
     const sidecar = { name: 'proxy', image: 'i', imageID: '', state: { terminated: { exitCode: 1 } } };
     expect(relayState(pod({ phase: 'Pending', containerStatuses: [sidecar] }), 0)).toMatchObject({
       is: 'starting',
     });
   });
 
-  it('has a hint for what refuses it', () => {
+  it('comes with a hint for each kind of refusal', () => {
     const hint = (message: string): string =>
       refusalHint(new ApiError(message, 403, 'Forbidden'), { kind: 'Pod', namespace: 'shop', name: 'p' });
     expect(hint('exceeded quota: q')).toContain('resourcequota');

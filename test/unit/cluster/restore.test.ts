@@ -74,8 +74,8 @@ async function restoreAll(sessionId: string): Promise<void> {
   await removeLeases(work(sessionId), marked);
 }
 
-describe('a take-over and its undo', () => {
-  it('deletes no webhook configuration and no Lease of the user that was given the label too', async () => {
+describe('a take-over and its restoration', () => {
+  it('deletes no webhook configuration and no Lease of the user that has the label', async () => {
     const labels = { [SESSION_LABEL]: 's1' };
     cluster.put('ValidatingWebhookConfiguration', { metadata: { name: 'shop', labels } });
     cluster.put('Lease', { metadata: { name: 'leader', namespace: 'shop', labels } });
@@ -85,7 +85,7 @@ describe('a take-over and its undo', () => {
     expect(cluster.names('Lease')).toEqual(['leader']);
   });
 
-  it('leads to this machine alone, and leaves nothing of it behind', async () => {
+  it('points the Service to this machine alone, and leaves nothing behind', async () => {
     const before = {
       spec: service().spec,
       deployment: cluster.read<Deployment>('Deployment', 'manager', 'shop')!.spec,
@@ -106,7 +106,7 @@ describe('a take-over and its undo', () => {
     expect((await findMarked(cluster.api, [])).marked).toEqual([]);
   }, 10_000);
 
-  it('is complete when it was cut off after any of its writes', async () => {
+  it('is restored completely after an interruption at any write', async () => {
     const specs = {
       service: service().spec,
       deployment: cluster.read<Deployment>('Deployment', 'manager', 'shop')!.spec,
@@ -133,7 +133,7 @@ describe('a take-over and its undo', () => {
     }
   });
 
-  it('has no write under way any more when it has failed', async () => {
+  it('fails only after all its writes have finished', async () => {
     let slow = 0;
     cluster.hook = {
       async before(verb, what) {
@@ -152,7 +152,7 @@ describe('a take-over and its undo', () => {
     expect(cluster.read('Endpoints', 'webhook-service', 'shop')?.metadata.labels?.[SESSION_LABEL]).toBe('s1');
   });
 
-  it('makes Endpoints although their controller makes them at the same moment', async () => {
+  it('writes Endpoints although their controller creates them at the same moment', async () => {
     cluster.drop('Endpoints', 'webhook-service', 'shop');
     let once = true;
     cluster.hook = {
@@ -168,7 +168,7 @@ describe('a take-over and its undo', () => {
     ]);
   });
 
-  it('refuses a Service whose selector somebody else has changed since it was looked at', async () => {
+  it('refuses a Service whose selector somebody else has just changed', async () => {
     const seen = service();
     cluster.edit<Service>(
       'Service',
@@ -183,8 +183,8 @@ describe('a take-over and its undo', () => {
   });
 });
 
-describe('putting Services back', () => {
-  it('never deletes a Service of the user, even if its undo annotation is gone', async () => {
+describe('restoring Services', () => {
+  it('never deletes a Service of the user, even without its undo annotation', async () => {
     await pointToAddress(service(), '').apply(work(), () => to);
     cluster.edit<Service>(
       'Service',
@@ -204,7 +204,7 @@ describe('putting Services back', () => {
     );
   });
 
-  it('deletes the Service that it made for a probe', async () => {
+  it('deletes the Service that was created for a probe', async () => {
     cluster.put<Service>('Service', {
       metadata: { name: 'devloop-probe-s1', namespace: 'shop', labels: { [SESSION_LABEL]: 's1' } },
       spec: {},
@@ -213,7 +213,7 @@ describe('putting Services back', () => {
     expect(cluster.read('Service', 'devloop-probe-s1', 'shop')).toBeUndefined();
   });
 
-  it('keeps the selector that somebody else has set meanwhile, and says so', async () => {
+  it('keeps and reports a selector that somebody else has set', async () => {
     await pointToAddress(service(), '').apply(work(), () => to);
     cluster.edit<Service>(
       'Service',
@@ -231,8 +231,8 @@ describe('putting Services back', () => {
   });
 });
 
-describe('removing what was created', () => {
-  it('does not delete an object that took the name since', async () => {
+describe('deleting what was created', () => {
+  it('does not delete another object with the same name', async () => {
     const slice = cluster.put('EndpointSlice', ourSlice(service(), 's1', to));
     const { marked } = await findMarked(cluster.api, [], { sessionId: 's1' });
     cluster.drop('EndpointSlice', slice.metadata.name, 'shop');
@@ -241,7 +241,7 @@ describe('removing what was created', () => {
     expect(cluster.read('EndpointSlice', slice.metadata.name, 'shop')).toBeDefined();
   });
 
-  it('leaves Endpoints alone that Kubernetes has made its own again, and removes those that it has not', async () => {
+  it('leaves Endpoints alone that Kubernetes has overwritten, and deletes those that it has not', async () => {
     const existing = cluster.read<Endpoints>('Endpoints', 'webhook-service', 'shop');
     await cluster.api.replace(
       { kind: 'Endpoints', namespace: 'shop', name: 'webhook-service' },
@@ -266,7 +266,7 @@ describe('removing what was created', () => {
     expect(cluster.read('Endpoints', 'webhook-service', 'shop')).toBeUndefined();
   }, 10_000);
 
-  it('removes the Leases of its own session only', async () => {
+  it('deletes only the Leases of its own session', async () => {
     const lease = (name: string, session: string): Lease => ({
       metadata: { name, namespace: 'shop', labels: { [SESSION_LABEL]: session } },
       spec: {},
@@ -280,7 +280,7 @@ describe('removing what was created', () => {
 });
 
 describe('findMarked', () => {
-  it('searches the given namespaces where the whole cluster may not be listed, and says what it could not see', async () => {
+  it('searches the given namespaces where the whole cluster cannot be listed, and returns what it could not see', async () => {
     await pointToAddress(service(), '').apply(work(), () => to);
     cluster.hook = {
       before: (_verb, what) => {
@@ -295,7 +295,7 @@ describe('findMarked', () => {
     ]);
   });
 
-  it('does not take another failure for an empty cluster', async () => {
+  it('fails when a list fails for another reason', async () => {
     cluster.hook = {
       before: (_verb, what) => {
         if (what.startsWith('Service')) throw refusal(503, 'ServiceUnavailable');

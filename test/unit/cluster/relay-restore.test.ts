@@ -50,14 +50,14 @@ beforeEach(async () => {
   put('Secret', 'devloop-relay-s1');
 });
 
-it('a swapped selector comes back with the rest of the Service', async () => {
+it('a replaced selector is restored', async () => {
   expect(service().spec.selector).toEqual({ 'devloop.dev/relay': 's1' });
   await restore(work(), [], { readySeconds: 0 });
   expect(service()).toMatchObject({ spec: { selector: { app: 'shop' } } });
   expect((await findMarked(cluster.api, [])).marked).toEqual([]);
 });
 
-it('the relay goes after its Service leads elsewhere, and its Secret before its Pod', async () => {
+it('the relay is deleted after its Service is restored, and its Secret before its Pod', async () => {
   cluster.calls.length = 0;
   await restore(work(), [], { readySeconds: 0 });
   const writes = cluster.calls.filter((call) => /^(patch|remove)/.test(call));
@@ -68,7 +68,7 @@ it('the relay goes after its Service leads elsewhere, and its Secret before its 
   ]);
 });
 
-it('what the controllers made for the relay and gave our label is theirs', async () => {
+it("endpoints that the controllers created with the session's label are left to them", async () => {
   cluster.put<EndpointSlice>('EndpointSlice', slice('devloop-relay-s1-ab12'));
   put('Endpoints', 'webhook');
   expect(kinds((await findMarked(cluster.api, [], { sessionId: 's1' })).marked)).toEqual([
@@ -81,7 +81,7 @@ it('what the controllers made for the relay and gave our label is theirs', async
   expect(cluster.read<EndpointSlice>('EndpointSlice', 'webhook-x', 'shop')).toBeDefined();
 });
 
-it('Pods and Secrets of others that were given the label are left alone', async () => {
+it("other Pods and Secrets with the session's label are left alone", async () => {
   put('Pod', 'manager-1');
   put('Secret', 'webhook-server-cert');
   const { marked } = await findMarked(cluster.api, [], { sessionId: 's1' });
@@ -90,7 +90,7 @@ it('Pods and Secrets of others that were given the label are left alone', async 
   expect(cluster.names('Secret')).toEqual(['webhook-server-cert']);
 });
 
-it('the Secret goes too where Secrets may not be listed, which is no word worth', async () => {
+it('the Secret is deleted where Secrets cannot be listed, without a warning', async () => {
   cluster.hook.before = (verb, what) => {
     if (verb === 'list' && what.startsWith('Secret')) throw refusal(403, 'Forbidden');
   };
@@ -100,7 +100,7 @@ it('the Secret goes too where Secrets may not be listed, which is no word worth'
   expect(cluster.names('Secret')).toEqual([]);
 });
 
-it('a Secret without a Pod, as a killed session leaves it, is found by its name where none may be listed', async () => {
+it('the Secret of a killed session is found by its name where Secrets cannot be listed', async () => {
   cluster.drop('Pod', 'devloop-relay-s1-ab12', 'shop');
   cluster.hook.before = (verb, what) => {
     if (verb === 'list' && what.startsWith('Secret')) throw refusal(403, 'Forbidden');
@@ -110,7 +110,7 @@ it('a Secret without a Pod, as a killed session leaves it, is found by its name 
   expect(cluster.names('Secret')).toEqual([]);
 });
 
-it('Secrets are looked for beside other marks only, never in the whole cluster', async () => {
+it('Secrets are searched only in namespaces with other marks, never in the whole cluster', async () => {
   cluster.calls.length = 0;
   await findMarked(cluster.api, ['default']);
   expect(cluster.calls.filter((call) => call.startsWith('list Secret')).sort()).toEqual([
@@ -119,7 +119,7 @@ it('Secrets are looked for beside other marks only, never in the whole cluster',
   ]);
 });
 
-it("a slice that still leads to the relay is not the Service's old way", async () => {
+it('a slice that still points to the relay does not count as restored', async () => {
   cluster.put<EndpointSlice>('EndpointSlice', slice('devloop-relay-s1-ab12'));
   const { marked } = await findMarked(cluster.api, [], { sessionId: 's1' });
   await restoreServices(work(), marked);
