@@ -1,19 +1,41 @@
 import { spawn, spawnSync } from 'node:child_process';
 
-export interface Figure {
-  name: string;
-  ours: number;
-  anchor: number;
-  anchorName: string;
-  /** The most that ours / anchor may be, or with `limitMs` the most that ours may take. */
-  goal: number;
-  unit: 'x' | 'ms';
-}
+/** Times that each figure is measured, after one round that only warms caches. */
+export const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);
 
 export function median(values: number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+}
+
+export function shuffled<T>(items: T[]): T[] {
+  const keys = new Map(items.map((item) => [item, Math.random()]));
+  return items.toSorted((a, b) => keys.get(a)! - keys.get(b)!);
+}
+
+/** What one round measured, by name. */
+export type Taken = Record<string, number>;
+
+/** What was measured in all rounds. */
+export class Rounds {
+  readonly #rounds: Taken[] = [];
+
+  add(taken: Taken): void {
+    this.#rounds.push(taken);
+  }
+
+  all(what: string): number[] {
+    return this.#rounds.map((round) => round[what]!);
+  }
+
+  median(what: string): number {
+    return median(this.all(what));
+  }
+
+  sum(what: string): number {
+    return this.all(what).reduce((sum, value) => sum + value, 0);
+  }
 }
 
 /** Whole processes, one of each subject in every round, in an order that changes. Milliseconds, medians. */
@@ -22,7 +44,6 @@ export function timeCommands(
   rounds: number,
   env: NodeJS.ProcessEnv = process.env,
 ): Record<string, number> {
-  const { NODE_EXTRA_CA_CERTS: _, ...clean } = env;
   const names = Object.keys(subjects);
   const times = new Map<string, number[]>(names.map((name) => [name, []]));
   for (let round = -1; round < rounds; round++) {
@@ -30,16 +51,15 @@ export function timeCommands(
       const name = names[(index + round + names.length) % names.length]!;
       const [program, ...args] = subjects[name]!;
       const started = performance.now();
-      const { status } = spawnSync(program!, args, { env: clean, stdio: 'ignore' });
+      const { status } = spawnSync(program!, args, { env, stdio: 'ignore' });
       if (status !== 0) throw new Error(`${subjects[name]!.join(' ')} ended with ${status}`);
-      // The first round only warms caches.
       if (round >= 0) times.get(name)!.push(performance.now() - started);
     }
   }
   return Object.fromEntries([...times].map(([name, values]) => [name, median(values)]));
 }
 
-/** Runs a command to its end and returns its wall time. */
+/** Runs a command to its end and returns its wall time in milliseconds. */
 export async function timeOne(
   command: string[],
   options: { cwd: string; env: NodeJS.ProcessEnv },
@@ -55,14 +75,4 @@ export async function timeOne(
     );
   });
   return performance.now() - started;
-}
-
-export function print({ name, ours, anchor, anchorName, goal, unit }: Figure): void {
-  const ratio = ours / anchor;
-  const reached = unit === 'x' ? ratio <= goal : ours <= goal;
-  const goalText = unit === 'x' ? `${goal.toFixed(2)} x` : `${goal.toFixed(0)} ms`;
-  const value = unit === 'x' ? `${ratio.toFixed(2)} x` : `${ours.toFixed(0)} ms`;
-  console.log(
-    `${reached ? 'reached' : 'MISSED '}  ${name.padEnd(46)} ${value.padStart(9)} of at most ${goalText.padEnd(8)} (${ours.toFixed(1)} ms; ${anchorName}: ${anchor.toFixed(1)} ms)`,
-  );
 }

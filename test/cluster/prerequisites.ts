@@ -23,8 +23,15 @@ const pluginPackage = 'containernetworking-plugins';
 const pluginDirs = ['/usr/lib/cni', '/opt/cni/bin'];
 const installMinutes = 10;
 
-/** Makes sure that this machine can run the cluster: installs what is missing, or says how to. */
-export async function ensurePrerequisites(log: Log): Promise<{ cniPlugins: string }> {
+/**
+ * Makes sure that this machine can run the cluster: installs what is missing, or says how to. `more` are further programs that
+ * the caller uses, each with its Debian package.
+ */
+export async function ensurePrerequisites(
+  log: Log,
+  more: Record<string, string> = {},
+): Promise<{ cniPlugins: string }> {
+  const needed = { ...packages, ...more };
   if (process.platform !== 'linux')
     throw new Error('the test cluster needs Linux: run the e2e tests in a Linux machine');
   if (process.getuid?.() !== 0)
@@ -32,14 +39,14 @@ export async function ensurePrerequisites(log: Log): Promise<{ cniPlugins: strin
   // Debian's own Go is too old to fetch a newer one.
   if (!(await firstWith(searchPath(), 'go')))
     throw new Error('the test cluster needs Go 1.26: https://go.dev/dl');
-  if ((await missingPackages()).length > 0) await install(log);
+  if ((await missingPackages(needed)).length > 0) await install(log, needed);
   const cniPlugins = await firstWith(pluginDirs, 'bridge');
   return { cniPlugins: cniPlugins! };
 }
 
-async function install(log: Log): Promise<void> {
+async function install(log: Log, needed: Record<string, string>): Promise<void> {
   await using _ = await lock('prerequisites', installMinutes * 60_000);
-  const missing = await missingPackages();
+  const missing = await missingPackages(needed);
   if (missing.length === 0) return;
   const command = ['install', '--yes', '--no-install-recommends', ...missing];
   log(`installing ${missing.join(' ')}`);
@@ -52,15 +59,15 @@ async function install(log: Log): Promise<void> {
       cause,
     });
   }
-  const still = await missingPackages();
+  const still = await missingPackages(needed);
   if (still.length > 0)
     throw new Error(`installed, but not found in PATH: the programs of ${still.join(' ')}`);
 }
 
-async function missingPackages(): Promise<string[]> {
+async function missingPackages(needed: Record<string, string>): Promise<string[]> {
   const path = searchPath();
   const missing = new Set<string>();
-  for (const [program, name] of Object.entries(packages)) {
+  for (const [program, name] of Object.entries(needed)) {
     if (!(await firstWith(path, program))) missing.add(name);
   }
   if (!(await firstWith(pluginDirs, 'bridge'))) missing.add(pluginPackage);

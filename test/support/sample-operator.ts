@@ -11,7 +11,7 @@ export const NAMESPACE = 'application-operator-system';
 export const SERVICE = 'application-operator-webhook-service';
 export const DEPLOYMENT = 'application-operator-controller-manager';
 /** The container runtime expands short names. */
-const IMAGE = 'docker.io/library/application-operator:dev';
+export const IMAGE = 'docker.io/library/application-operator:dev';
 
 /**
  * The image of a checkout of the sample operator as an OCI layout tar, built unless an earlier run has built it from the same

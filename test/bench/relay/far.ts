@@ -1,13 +1,12 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import type { TestCluster } from '../../cluster/cluster.ts';
-import { median } from '../measure.ts';
-import { shuffled } from '../tunnel/figures.ts';
+import { note } from '../figures.ts';
+import { median, ROUNDS, shuffled } from '../measure.ts';
 import type { Load } from '../tunnel/load.ts';
 import { leadingThrough } from './kubeconfig.ts';
 import { KUBECTL, OURS, type Subject, startKubectl, startOurs } from './subjects.ts';
 
-const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);
 const LOAD_MS = Number(process.env.BENCH_LOAD_MS ?? 1_000);
 const ONE_WAY_MS = 20;
 const API_PORT = 6443;
@@ -36,8 +35,8 @@ export async function farFigures(cluster: TestCluster, load: Load): Promise<void
   ] as const) {
     const [ours, anchor] = [p50(OURS, kind), p50(KUBECTL, kind)];
     const trips = [ours, anchor].map((ms) => (ms / (2 * ONE_WAY_MS)).toFixed(1));
-    console.log(
-      `         relay: ${what}, p50, API server ${2 * ONE_WAY_MS} ms away: ${(ours / anchor).toFixed(2)} x (${ours.toFixed(1)} ms, ${trips[0]} round trips; ${KUBECTL}: ${anchor.toFixed(1)} ms, ${trips[1]} round trips)`,
+    note(
+      `relay: ${what}, p50, API server ${2 * ONE_WAY_MS} ms away: ${(ours / anchor).toFixed(2)} x (${ours.toFixed(1)} ms, ${trips[0]} round trips; ${KUBECTL}: ${anchor.toFixed(1)} ms, ${trips[1]} round trips)`,
     );
   }
 }

@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import type { TestCluster } from '../../cluster/cluster.ts';
 import { eventually } from '../../support/eventually.ts';
+import { note, report } from '../figures.ts';
 import type { Load } from '../tunnel/load.ts';
 import { NAMESPACE, startOurs } from './subjects.ts';
 
@@ -17,16 +18,15 @@ interface State {
   files: number;
 }
 
-/** P17: what is held after many connections is what was held after some. */
+/** What is held after many connections is what was held after some. */
 export async function memoryFigures(cluster: TestCluster, load: Load): Promise<void> {
   await using ours = await startOurs(cluster, load, { flags: SMALL_HEAP });
   const { enter, address, ports } = ours;
-  const pids = { 'this side': ours.pid, Pod: await pidOf(await uidOf(cluster, ours.pod)) };
+  const pids = { 'this side': ours.pid, 'the Pod': await pidOf(await uidOf(cluster, ours.pod)) };
   const carry = async (count: number): Promise<void> => {
     const { failed, perSecond } = await load.connections(address, ports[1], AT_ONCE, count, enter);
-    console.log(
-      `         ${count} connections, ${perSecond.toFixed(0)} a second${failed === 0 ? '' : `, ${failed} FAILED`}`,
-    );
+    note(`${count} connections, ${perSecond.toFixed(0)} a second`);
+    report({ name: `relay: failed of ${count} connections`, ours: failed, unit: '', goal: { most: 0 } });
   };
   const before = await statesOf(pids);
   await carry(FEW);
@@ -35,13 +35,21 @@ export async function memoryFigures(cluster: TestCluster, load: Load): Promise<v
   const many = await statesOf(pids, before);
   for (const side of Object.keys(pids)) {
     const [first, then, last] = [before[side]!, few[side]!, many[side]!];
-    const ratio = last.memory / then.memory;
-    console.log(
-      `${ratio <= GOAL ? 'reached' : 'MISSED '}  P17 relay: memory of ${side} after ${MANY} against ${FEW} connections: ${ratio.toFixed(2)} x of at most ${GOAL} x (${first.memory.toFixed(1)} MB at first, ${then.memory.toFixed(1)} MB, ${last.memory.toFixed(1)} MB)`,
-    );
-    console.log(
-      `${last.files === first.files ? 'reached' : 'MISSED '}  P17 relay: open files of ${side}: ${first.files} before, ${last.files} after`,
-    );
+    report({
+      name: `relay: memory of ${side} after ${MANY} connections`,
+      ours: last.memory,
+      unit: 'MB',
+      anchor: { name: `after ${FEW}`, value: then.memory },
+      goal: { most: GOAL },
+    });
+    note(`${first.memory.toFixed(1)} MB before the first`);
+    const more = last.files - first.files;
+    report({
+      name: `relay: open files of ${side} left over`,
+      ours: Math.abs(more),
+      unit: '',
+      goal: { most: 0 },
+    });
   }
 }
 

@@ -1,10 +1,9 @@
 import type { TestCluster } from '../../cluster/cluster.ts';
-import { median, print } from '../measure.ts';
-import { shuffled } from '../tunnel/figures.ts';
+import { control, note, report } from '../figures.ts';
+import { median, ROUNDS, shuffled } from '../measure.ts';
 import type { Load, Measured } from '../tunnel/load.ts';
 import { KUBECTL, KUBECTL_AGAIN, OURS, type Subject, startKubectl, startOurs } from './subjects.ts';
 
-const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);
 const LOAD_MS = Number(process.env.BENCH_LOAD_MS ?? 1_000);
 
 const LOADS = (['keep', 'new'] as const).flatMap((kind) =>
@@ -35,46 +34,32 @@ export async function pathFigures(cluster: TestCluster, load: Load): Promise<voi
 }
 
 function show(taken: Taken): void {
+  const all = (subject: string, name: string, what: keyof Measured): number[] =>
+    taken
+      .get(subject)!
+      .get(name)!
+      .map((measured) => measured[what]);
   const of = (subject: string, name: string, what: keyof Measured): number =>
-    median(
-      taken
-        .get(subject)!
-        .get(name)!
-        .map((measured) => measured[what]),
-    );
-  console.log(`         p50 ms, p99 ms, requests a second; ratio of p50; medians of ${ROUNDS} rounds`);
+    median(all(subject, name, what));
+  note(`p50 ms / p99 ms / requests a second; medians of ${ROUNDS} rounds`);
   for (const { name } of LOADS) {
-    const cells = [OURS, KUBECTL].map((subject) =>
-      (['p50Ms', 'p99Ms', 'perSecond'] as const)
-        .map((what) => of(subject, name, what).toPrecision(4))
-        .join(' / '),
-    );
-    const ratio = of(OURS, name, 'p50Ms') / of(KUBECTL, name, 'p50Ms');
-    console.log(
-      `         ${name.padEnd(8)} ${OURS} ${cells[0]!.padEnd(24)} ${KUBECTL} ${cells[1]!.padEnd(24)} ${ratio.toFixed(2)} x`,
-    );
+    for (const subject of [OURS, KUBECTL]) {
+      const cells = (['p50Ms', 'p99Ms', 'perSecond'] as const).map((what) => of(subject, name, what));
+      note(`${name}, ${subject}: ${cells.map((cell) => cell.toPrecision(4)).join(' / ')}`);
+    }
+    control(name, of(KUBECTL_AGAIN, name, 'p50Ms') / of(KUBECTL, name, 'p50Ms'));
   }
-  for (const { name } of LOADS) {
-    const ratio = of(KUBECTL_AGAIN, name, 'p50Ms') / of(KUBECTL, name, 'p50Ms');
-    console.log(
-      `control  ${name.padEnd(46)} ${ratio.toFixed(2)} x: the same subject twice${ratio < 0.87 || ratio > 1.15 ? ', TOO FAR APART' : ''}`,
-    );
-    const failed = [OURS, KUBECTL].map((subject) =>
-      taken
-        .get(subject)!
-        .get(name)!
-        .reduce((sum, measured) => sum + measured.failed, 0),
-    );
-    if (failed.some(Boolean))
-      console.log(
-        `${failed[0] ? 'MISSED ' : '       '}  ${name}: ${failed[0]} failed requests, ${KUBECTL} ${failed[1]}`,
-      );
-  }
+  const failed = LOADS.flatMap(({ name }) => all(OURS, name, 'failed')).reduce((sum, one) => sum + one);
+  report({ name: 'relay: failed requests', ours: failed, unit: '', goal: { most: 0 } });
   for (const [what, name] of [
-    ['relay: new TLS connection, p50', 'new-1'],
-    ['relay: kept connection, p50', 'keep-1'],
-  ] as const) {
-    const [ours, anchor] = [of(OURS, name, 'p50Ms'), of(KUBECTL, name, 'p50Ms')];
-    print({ name: what, ours, anchor, anchorName: KUBECTL, goal: 0.7, unit: 'x' });
-  }
+    ['new TLS connection', 'new-1'],
+    ['kept connection', 'keep-1'],
+  ] as const)
+    report({
+      name: `relay: ${what}, p50`,
+      ours: of(OURS, name, 'p50Ms'),
+      unit: 'ms',
+      anchor: { name: KUBECTL, value: of(KUBECTL, name, 'p50Ms') },
+      goal: { most: 0.7 },
+    });
 }

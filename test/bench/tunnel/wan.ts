@@ -1,5 +1,6 @@
 import type { TestSshd } from '../../support/sshd/sshd.ts';
-import { control, Figures, report, shuffled, type Taken } from './figures.ts';
+import { control, note, report } from '../figures.ts';
+import { ROUNDS, Rounds, shuffled, type Taken } from '../measure.ts';
 import type { Enter, Load } from './load.ts';
 import { createSlowLink, type SlowLink } from './slow-link.ts';
 import { OURS, PLAIN, SESSION, SESSION_AGAIN, type Subject, startSubject } from './subjects.ts';
@@ -14,25 +15,20 @@ const MOST_ROUND_TRIPS = 3.5;
 const LEAST_BULK = 0.6;
 
 /** The tunnel over a link with round-trip time; the caller stands beside sshd, as kube-apiserver does. */
-export async function wan(sshd: TestSshd, load: Load, rounds: number): Promise<void> {
-  for (const rttMs of RTTS_MS) show(await overLink(sshd, load, rounds, rttMs), rttMs);
+export async function wan(sshd: TestSshd, load: Load): Promise<void> {
+  for (const rttMs of RTTS_MS) show(await overLink(sshd, load, rttMs), rttMs);
 }
 
-async function overLink(
-  sshd: TestSshd,
-  load: Load,
-  rounds: number,
-  rttMs: number,
-): Promise<Map<string, Figures>> {
+async function overLink(sshd: TestSshd, load: Load, rttMs: number): Promise<Map<string, Rounds>> {
   await using stack = new AsyncDisposableStack();
   const link = stack.use(await createSlowLink(load.program, sshd, rttMs));
   const subjects = [stack.use(await direct(load, link))];
   for (const name of [OURS, PLAIN, SESSION, SESSION_AGAIN]) {
     subjects.push(stack.use(await startSubject(name, link.host, load.here)));
   }
-  const figures = new Map<string, Figures>(subjects.map(({ name }) => [name, new Figures()]));
+  const figures = new Map<string, Rounds>(subjects.map(({ name }) => [name, new Rounds()]));
   // The first round only warms up.
-  for (let round = -1; round < rounds; round++) {
+  for (let round = -1; round < ROUNDS; round++) {
     for (const subject of shuffled(subjects)) {
       const taken = await measure(load, subject, {
         enter: sshd.network.enter,
@@ -71,40 +67,33 @@ async function measure(load: Load, { ports }: Subject, { enter, address, bulk }:
   return { p50Ms, failed, up, down };
 }
 
-function show(figures: Map<string, Figures>, rttMs: number): void {
+function show(figures: Map<string, Rounds>, rttMs: number): void {
   const of = (subject: string, what: string): number => figures.get(subject)!.median(what);
   for (const name of [DIRECT, PLAIN, SESSION]) {
     const ms = of(name, 'p50Ms');
-    console.log(
-      `beside   new TLS connection, ${name.padEnd(26)} ${(ms / rttMs).toFixed(2)} RTT (${ms.toPrecision(4)} ms)`,
-    );
+    note(`new TLS connection, ${name}: ${(ms / rttMs).toFixed(2)} round trips (${ms.toPrecision(4)} ms)`);
   }
   report({
-    name: `P3 new TLS connection, RTT ${rttMs} ms, p50`,
+    name: `ssh: new TLS connection, p50, RTT ${rttMs} ms`,
     ours: of(OURS, 'p50Ms'),
-    anchor: rttMs,
-    anchorName: 'one round trip',
     unit: 'ms',
-    most: MOST_ROUND_TRIPS,
+    anchor: { name: 'one round trip', value: rttMs },
+    goal: { most: MOST_ROUND_TRIPS },
   });
   const failed = figures.get(OURS)!.sum('failed');
-  if (failed > 0) console.log(`MISSED   ${failed} failed requests over RTT ${rttMs} ms`);
-  if (rttMs !== BULK_RTT_MS) return;
+  report({ name: `ssh: failed requests, RTT ${rttMs} ms`, ours: failed, unit: '', goal: { most: 0 } });
+  if (rttMs === BULK_RTT_MS) showBulk(of);
+}
+
+function showBulk(of: (subject: string, what: string) => number): void {
   for (const [what, where] of [
     ['up', 'to'],
     ['down', 'from'],
   ] as const) {
-    control(`P6 bulk ${where} this machine`, of(SESSION_AGAIN, what) / of(SESSION, what));
-    console.log(
-      `beside   bulk ${where} this machine, ${DIRECT} ${of(DIRECT, what).toPrecision(4)} MB/s; ${PLAIN} ${of(PLAIN, what).toPrecision(4)} MB/s`,
-    );
-    report({
-      name: `P6 bulk ${where} this machine, RTT ${rttMs} ms`,
-      ours: of(OURS, what),
-      anchor: of(SESSION, what),
-      anchorName: SESSION,
-      unit: 'MB/s',
-      least: LEAST_BULK,
-    });
+    const name = `ssh: bulk ${where} this machine, RTT ${BULK_RTT_MS} ms`;
+    control(name, of(SESSION_AGAIN, what) / of(SESSION, what));
+    for (const other of [DIRECT, PLAIN]) note(`${other}: ${of(other, what).toPrecision(4)} MB/s`);
+    const anchor = { name: SESSION, value: of(SESSION, what) };
+    report({ name, ours: of(OURS, what), unit: 'MB/s', anchor, goal: { least: LEAST_BULK } });
   }
 }

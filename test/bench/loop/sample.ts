@@ -1,0 +1,64 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { TestCluster } from '../../cluster/cluster.ts';
+import { type DevloopRun, startDevloop } from '../../support/devloop.ts';
+import type { Reviewer } from '../../support/reviews.ts';
+
+/** The sample operator, in a cluster and in a checkout that devloop runs. */
+export interface Loop {
+  /** How kube-apiserver reaches webhooks; part of each figure's name. */
+  name: string;
+  cluster: TestCluster;
+  reviewer: Reviewer;
+  env: Record<string, string | undefined>;
+  directory: string;
+  /** What the webhook of the checkout refuses with, and what that of the image in the cluster does. */
+  text: string;
+  inCluster: string;
+}
+
+const WEBHOOK = 'internal/webhook/v1/application_webhook.go';
+/** Asking all the time would take the processor from the compiler and the cluster. */
+const ASK_EVERY_MS = 25;
+const ANSWER_LIMIT_MS = 120_000;
+
+let edits = 0;
+
+/** Changes what the webhook of a checkout refuses with to a text that was never used before, and returns it. */
+export async function editIn(directory: string): Promise<string> {
+  const text = `answer number ${++edits}.`;
+  const file = join(directory, WEBHOOK);
+  const source = await readFile(file, 'utf8');
+  await writeFile(file, source.replace(/imageRequired = ".*"/, `imageRequired = "${text}"`));
+  return text;
+}
+
+/** Edits the checkout that devloop runs. */
+export async function edit(loop: Loop): Promise<string> {
+  loop.text = await editIn(loop.directory);
+  return loop.text;
+}
+
+/** Resolves when `devloop up` is ready. */
+export async function startUp({ directory, env }: Loop, args: string[] = []): Promise<DevloopRun> {
+  const run = startDevloop(['up', ...args], { cwd: directory, env: env as Record<string, string> });
+  await run.waitFor('session.ready', undefined, 300_000);
+  return run;
+}
+
+export async function stop(run: DevloopRun): Promise<void> {
+  run.signal('SIGINT');
+  await run.exited;
+}
+
+/** Milliseconds from `since` to the first review that is answered with `text`. */
+export async function firstAnswer(reviewer: Reviewer, text: string, since: number): Promise<number> {
+  let last = '';
+  while (performance.now() - since < ANSWER_LIMIT_MS) {
+    last = await reviewer.ask();
+    if (last.includes(text)) return performance.now() - since;
+    await sleep(ASK_EVERY_MS);
+  }
+  throw new Error(`no review was answered with "${text}" within ${ANSWER_LIMIT_MS} ms; the last: ${last}`);
+}

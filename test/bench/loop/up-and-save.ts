@@ -1,0 +1,54 @@
+import { note, report } from '../figures.ts';
+import { median, ROUNDS, Rounds, type Taken } from '../measure.ts';
+import { createByHand } from './by-hand.ts';
+import { createInCluster } from './in-cluster.ts';
+import { edit, firstAnswer, type Loop, startUp, stop } from './sample.ts';
+
+/**
+ * `up`, and a saved change until the cluster is answered by it, against what people do without devloop. Both sides take turns,
+ * and the one that begins changes with each round.
+ */
+export async function upAndSaveFigures(loop: Loop): Promise<void> {
+  await using byHand = await createByHand(loop);
+  await using inCluster = await createInCluster(loop);
+  const sides = [
+    () => withDevloop(loop),
+    async () => ({ ...(await byHand.buildAndStart()), ...(await inCluster.rollOut()) }),
+  ];
+  const rounds = new Rounds();
+  for (let round = -1; round < ROUNDS; round++) {
+    const taken: Taken = {};
+    for (const side of round % 2 === 0 ? sides : sides.toReversed()) Object.assign(taken, await side());
+    if (round >= 0) rounds.add(taken);
+  }
+  show(loop.name, rounds);
+}
+
+async function withDevloop(loop: Loop): Promise<Taken> {
+  const started = performance.now();
+  await using run = await startUp(loop);
+  const up = performance.now() - started;
+  const answer = await loop.reviewer.ask();
+  if (!answer.includes(loop.text))
+    throw new Error(`devloop up is ready, but a review was answered: ${answer}`);
+  const before = run.events.length;
+  const text = await edit(loop);
+  const saved = performance.now();
+  await run.waitFor('build.done', (event) => run.events.indexOf(event) >= before);
+  const save = await firstAnswer(loop.reviewer, text, saved);
+  await run.waitFor('controller.replaced');
+  await stop(run);
+  return { up, save };
+}
+
+function show(cluster: string, rounds: Rounds): void {
+  const [up, save, image, restart] = ['up', 'save', 'image', 'restart'].map((what) => rounds.median(what));
+  const build = median(rounds.all('build').map((ms, round) => ms + rounds.all('start')[round]!));
+  const figure = (name: string, ours: number, anchor: { name: string; value: number }, most: number): void =>
+    report({ name: `${name} (${cluster})`, ours, unit: 'ms', anchor, goal: { most } });
+  figure('save to new answer', save!, { name: 'image build, load, rollout', value: image! }, 0.4);
+  figure('save to new answer', save!, { name: 'go build + manager start', value: build }, 0.85);
+  figure('up to ready', up!, { name: 'rollout restart', value: restart! }, 1);
+  for (const what of ['up', 'save', 'image', 'build', 'start', 'restart'])
+    note(`${what}, every round: ${rounds.all(what).map(Math.round).join(', ')} ms`);
+}

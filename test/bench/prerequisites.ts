@@ -1,0 +1,51 @@
+import { access, readFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { ensureClusterBinaries } from '../cluster/build.ts';
+import { ensurePrerequisites as ensureClusterPrerequisites } from '../cluster/prerequisites.ts';
+
+/** What a part of the bench uses beside Node and Go. */
+export type Needs = 'cluster' | 'controller ports' | 'network' | 'autossh';
+
+const log = (line: string): void => console.error(line);
+
+/** Where the sample operator listens: webhooks, metrics and health. */
+const CONTROLLER_PORTS = [9443, 8443, 8081];
+
+/** Installs or builds what is missing, before anything is measured; rejects with the cause where it cannot. */
+export async function ensurePrerequisites(needs: Set<Needs>): Promise<void> {
+  if (needs.has('controller ports')) await requireFree(CONTROLLER_PORTS);
+  if (needs.has('network')) await requireTun();
+  const more: Record<string, string> = needs.has('autossh') ? { autossh: 'autossh' } : {};
+  if (needs.size > 0) await ensureClusterPrerequisites(log, more);
+  if (needs.has('cluster')) await ensureClusterBinaries({ log });
+}
+
+async function requireFree(ports: number[]): Promise<void> {
+  for (const port of ports) {
+    if (await isTaken(port))
+      throw new Error(`port ${port} of this machine is in use; the sample operator needs it`);
+  }
+}
+
+function isTaken(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    const done = (taken: boolean): void => {
+      socket.destroy();
+      resolve(taken);
+    };
+    socket.once('connect', () => done(true));
+    socket.once('error', () => done(false));
+  });
+}
+
+/** The link with round-trip time is made of two TUN devices. */
+async function requireTun(): Promise<void> {
+  const hasDevice = await access('/dev/net/tun').then(
+    () => true,
+    () => false,
+  );
+  const loaded = await readFile('/proc/misc', 'utf8').catch(() => '');
+  if (!hasDevice && !/ tun$/m.test(loaded))
+    throw new Error('the kernel has no TUN devices, which the tunnel part needs: modprobe tun');
+}
