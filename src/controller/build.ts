@@ -22,8 +22,8 @@ export interface BuildPlan {
  * How a Go operator is built. Without VCS stamping: it would make every commit a new program, and it fails in a checkout
  * that git does not trust.
  */
-export function goBuildCommand(goPackage: string, binary: string, tags = ''): string[] {
-  return ['go', 'build', '-buildvcs=false', ...(tags ? [`-tags=${tags}`] : []), '-o', binary, goPackage];
+export function goBuildCommand(goPackage: string, binary: string, flags: string[] = []): string[] {
+  return ['go', 'build', '-buildvcs=false', ...flags, '-o', binary, goPackage];
 }
 
 /**

@@ -3,7 +3,7 @@ import type { ClusterApi } from '../cluster/api/client.ts';
 import type { Work } from '../cluster/work.ts';
 import type { Config } from '../config/schema.ts';
 import { goBuildCommand } from '../controller/build.ts';
-import { type FoundMain, findMainPackage, type MainPackageHints } from '../controller/go/main-package.ts';
+import { findMainPackage, type MainPackageHints } from '../controller/go/main-package.ts';
 import type { ControllerPlan } from '../controller/supervisor.ts';
 import { DevloopError } from '../errors.ts';
 import { isPortBusy } from '../machine/port.ts';
@@ -91,7 +91,7 @@ interface Program {
 }
 
 async function planProgram(
-  { target, checkout: { root }, settings, command, files, env }: ControllerInputs,
+  { target, checkout: { root }, settings, command, files }: ControllerInputs,
   { emit, signal }: Pick<Work, 'emit' | 'signal'>,
 ): Promise<Program> {
   const watched = settings.watch?.map((path) => resolve(root, path));
@@ -104,21 +104,15 @@ async function planProgram(
   if (settings.build !== undefined) throw buildWithoutRun();
   const main = await findMainPackage(root, mainPackageHints(target, signal));
   emit({ type: 'discovered', what: 'main package', value: main.package, source: main.source });
-  const tags = ownTags(main, env);
-  if (tags !== undefined)
-    emit({ type: 'discovered', what: 'build tags', value: tags.tags, source: tags.source });
+  for (const { what, value, source } of main.flags) emit({ type: 'discovered', what, value, source });
+  const flags = main.flags.map(({ flag }) => flag);
   const binary = join(files.directory, 'controller');
   return {
-    build: goBuildCommand(main.package, binary, tags?.tags),
+    build: goBuildCommand(main.package, binary, flags),
     run: [binary],
-    watch: watched ? { paths: watched } : { goPackage: main.package, tags: tags?.tags },
+    watch: watched ? { paths: watched } : { goPackage: main.package, flags },
     takesArguments: true,
   };
-}
-
-/** The build tags of the image, unless GOFLAGS already sets tags, even none. */
-export function ownTags(main: FoundMain, env: Record<string, string | undefined>): FoundMain['tags'] {
-  return /(^|\s)--?tags\b/.test(env.GOFLAGS ?? '') ? undefined : main.tags;
 }
 
 /** What the cluster knows about the operator's program. */

@@ -86,6 +86,7 @@ export type Discovered =
   | 'secret'
   | 'main package'
   | 'build tags'
+  | 'linker flags'
   | 'address'
   | 'command'
   | 'setting';

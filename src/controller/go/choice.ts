@@ -67,17 +67,17 @@ export function chooseMainPackage(mains: MainPackage[], hints: ChoiceHints): Cho
 }
 
 /** Of the builds of that package: the image's before the Makefile's, and of the program's own name first. */
-export function tagsOf(
+export function recipeOf(
   goPackage: string,
   { program, dockerfile, makefile }: ChoiceHints,
-): { tags: string; source: string } | undefined {
+): { recipe: BuildRecipe; source: string } | undefined {
   for (const [recipes, source] of [
     [dockerfile, 'the Dockerfile'],
     [makefile, 'the Makefile'],
   ] as const) {
     const its = recipes.filter((recipe) => recipe.package === goPackage);
     const recipe = its.find(buildsAs(program)) ?? its[0];
-    if (recipe) return recipe.tags === '' ? undefined : { tags: recipe.tags, source };
+    if (recipe) return { recipe, source };
   }
   return undefined;
 }

@@ -2,8 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { DevloopError } from '../../errors.ts';
 import { runTool } from '../../machine/tool.ts';
+import { type BuildFlag, buildFlags } from './build-flags.ts';
 import { allMains, type GoModule, usualMains } from './candidates.ts';
-import { type ChoiceHints, chooseMainPackage, tagsOf } from './choice.ts';
+import { type ChoiceHints, chooseMainPackage, recipeOf } from './choice.ts';
 import { koPackages } from './ko.ts';
 import { type BuildRecipe, buildRecipes } from './recipes.ts';
 
@@ -22,26 +23,26 @@ const NAME_IT = `name it in devloop.yaml: controller: {build: [go, build, -o, bi
 export interface FoundMain {
   package: string;
   source: string;
-  /** Build tags without which it would be another program than that of the image. */
-  tags?: { tags: string; source: string } | undefined;
+  /** Flags of `go build`, beside those in the user's GOFLAGS. */
+  flags: BuildFlag[];
 }
 
 /** The Go package of the operator's manager, and why it is that one. */
 export async function findMainPackage(directory: string, hints: MainPackageHints): Promise<FoundMain> {
   const module = await readModule(directory);
-  const [dockerfile, makefile, mains, ko] = await Promise.all([
+  const [dockerfile, makefile, mains, ko, userFlags] = await Promise.all([
     recipesOf(module, 'Dockerfile'),
     recipesOf(module, 'Makefile'),
     usualMains(directory),
     hints.deployment === undefined ? [] : koPackages(module, hints.deployment),
-    requireGo(directory, hints.signal),
+    readGoFlags(directory, hints.signal),
   ]);
   const program = hints.command?.[0] === undefined ? undefined : basename(hints.command[0]);
   const clues: ChoiceHints = { program, dockerfile, makefile, ko };
   const found = (main: { package: string; source: string }): FoundMain => ({
     package: main.package,
     source: main.source,
-    tags: tagsOf(main.package, clues),
+    flags: buildFlags(recipeOf(main.package, clues), userFlags),
   });
   const usual = chooseMainPackage(mains, clues);
   if ('package' in usual && usual.certain) return found(usual);
@@ -64,9 +65,10 @@ async function readModule(directory: string): Promise<GoModule> {
   return { directory, path: /^module\s+(\S+)/m.exec(text)?.[1] ?? '' };
 }
 
-async function requireGo(directory: string, signal: AbortSignal | undefined): Promise<void> {
-  const { missing } = await runTool(
-    ['go', 'env', 'GOVERSION'],
+/** The user's GOFLAGS, from the environment or `go env -w`. Rejects without a go tool. */
+async function readGoFlags(directory: string, signal: AbortSignal | undefined): Promise<string> {
+  const { missing, stdout } = await runTool(
+    ['go', 'env', 'GOFLAGS'],
     signal ? { cwd: directory, signal } : { cwd: directory },
   );
   if (missing) {
@@ -78,6 +80,7 @@ async function requireGo(directory: string, signal: AbortSignal | undefined): Pr
       },
     );
   }
+  return stdout.trim();
 }
 
 function noMain(candidates: string[]): DevloopError {

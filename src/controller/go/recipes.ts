@@ -1,3 +1,4 @@
+import { type LinkerFlags, readLinkerFlags } from './linker-flags.ts';
 import { buildVariables, expandVariables } from './variables.ts';
 
 /** One `go build -o <output> <package>` (or `go run <package>`) of a Dockerfile or Makefile. */
@@ -8,6 +9,8 @@ export interface BuildRecipe {
   output: string | undefined;
   /** Of -tags, separated by commas; '' for none, and where what they are is not plain text. */
   tags: string;
+  /** Of -ldflags. */
+  linker: LinkerFlags;
 }
 
 /** Flags of `go build` whose value is the next token. */
@@ -17,7 +20,12 @@ const WITH_VALUE = new Set([
 ]);
 
 /** Go itself may be a variable: `$(GO) build`, `${GO_CMD} build`. */
-const GO_BUILD = /(?:\bgo|\$[({]GO\w*[)}])\s+(?:build|run)\b([^\n;&|]*)/g;
+const GO_BUILD =
+  /(?:\bgo|\$[({]GO\w*[)}])\s+(?:build|run)\b((?:"[^"\n]*"|'[^'\n]*'|\$\((?:[^()\n]|\([^()\n]*\))*\)|[^\n;&|])*)/g;
+/** A word of a command: quotes, and what make or a shell evaluates, are not cut at a space. */
+const WORD = /(?:[^\s"'$]|"[^"]*"|'[^']*'|\$\((?:[^()]|\([^()]*\))*\)|\$)+/g;
+/** A variable of its own, which may hold several flags. */
+const WHOLE_VARIABLE = /^\$(?:\((\w+)\)|\{(\w+)\})$/;
 const ELSEWHERE = /\bcd\s/;
 const VARIABLE = /[-_.]?\$(?:\(\w+\)|\{\w+\}|\w+)/g;
 
@@ -34,12 +42,22 @@ export function buildRecipes(text: string, module = ''): BuildRecipe[] {
 }
 
 function readRecipe(tail: string, module: string, variables: Map<string, string>): BuildRecipe[] {
-  const { flags, words } = readTokens(tail.match(/(?:[^\s"']|"[^"]*"|'[^']*')+/g) ?? []);
+  const { flags, words } = readTokens(withFlagsOfVariables(tail.match(WORD) ?? [], variables));
   const [target = '.'] = words;
   if (flags.has('-C') || !isPlain(target)) return [];
   const output = flags.get('-o')?.replace(/^.*\//, '').replace(VARIABLE, '') || undefined;
   const tags = tagsOf(expandVariables(flags.get('-tags') ?? '', variables) ?? '');
-  return [{ package: packageOf(target, module), output, tags }];
+  const linker = readLinkerFlags(flags.get('-ldflags') ?? '', variables);
+  return [{ package: packageOf(target, module), output, tags, linker }];
+}
+
+/** `go build $(BUILD_FLAGS) …`: what such a variable holds, where it begins with a flag. */
+function withFlagsOfVariables(tokens: string[], variables: Map<string, string>): string[] {
+  return tokens.flatMap((token) => {
+    const [, round, curly] = WHOLE_VARIABLE.exec(token) ?? [];
+    const value = variables.get(round ?? curly ?? '');
+    return value?.startsWith('-') ? (value.match(WORD) ?? []) : [token];
+  });
 }
 
 function readTokens(tokens: string[]): { flags: Map<string, string>; words: string[] } {

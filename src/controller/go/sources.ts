@@ -33,18 +33,10 @@ const FIELDS = 'Dir,ImportPath,Standard,Module,EmbedFiles,Imports';
 /** What the go tool builds a package from; undefined when it cannot tell (a broken go.mod). */
 export async function listSources(
   cwd: string,
-  { goPackage, tags }: { goPackage: string; tags?: string | undefined },
+  { goPackage, flags = [] }: { goPackage: string; flags?: string[] },
   signal: AbortSignal,
 ): Promise<SourceSet | undefined> {
-  const list = [
-    'go',
-    'list',
-    '-e',
-    '-deps',
-    `-json=${FIELDS}`,
-    ...(tags ? [`-tags=${tags}`] : []),
-    goPackage,
-  ];
+  const list = ['go', 'list', '-e', '-deps', `-json=${FIELDS}`, ...flags, goPackage];
   const [listed, workspace] = await Promise.all([
     runTool(list, { cwd, signal }),
     runTool(['go', 'env', 'GOWORK'], { cwd, signal }),

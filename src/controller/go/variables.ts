@@ -17,11 +17,19 @@ export function buildVariables(text: string): Map<string, string> {
 }
 
 /** With the values of its variables, of which an unknown one is empty, as in make; undefined where a function or a shell has a say. */
-export function expandVariables(text: string, variables: Map<string, string>, depth = 0): string | undefined {
-  const expanded = text.replace(REFERENCE, (_, round, curly, bare) => {
-    return variables.get(round ?? curly ?? bare) ?? '';
-  });
-  if (!expanded.includes('$')) return expanded;
-  if (expanded === text || depth === MAX_DEPTH) return undefined;
-  return expandVariables(expanded, variables, depth + 1);
+export function expandVariables(text: string, variables: Map<string, string>): string | undefined {
+  const expanded = expandKnown(text, variables).replace(REFERENCE, (written, ...names) =>
+    variables.has(nameIn(names)) ? written : '',
+  );
+  return expanded.includes('$') ? undefined : expanded;
+}
+
+/** With the values of the variables that are known; any other reference stays. */
+export function expandKnown(text: string, variables: Map<string, string>, depth = 0): string {
+  const expanded = text.replace(REFERENCE, (written, ...names) => variables.get(nameIn(names)) ?? written);
+  return expanded === text || depth === MAX_DEPTH ? expanded : expandKnown(expanded, variables, depth + 1);
+}
+
+function nameIn([round, curly, bare]: (string | undefined)[]): string {
+  return round ?? curly ?? bare ?? '';
 }

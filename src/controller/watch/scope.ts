@@ -3,7 +3,7 @@ import { join, matchesGlob, resolve } from 'node:path';
 import { listSources, type SourceSet } from '../go/sources.ts';
 import { isGoInput, isNotSource } from './filter.ts';
 
-export type WatchTarget = { goPackage: string; tags?: string | undefined } | { paths: string[] };
+export type WatchTarget = { goPackage: string; flags?: string[] } | { paths: string[] };
 
 /** What is watched: the directories, and which of the files in them count. */
 export interface WatchScope {

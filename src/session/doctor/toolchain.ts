@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findMainPackage } from '../../controller/go/main-package.ts';
 import { DevloopError } from '../../errors.ts';
-import { buildWithoutRun, mainPackageHints, ownTags } from '../../local/plan.ts';
+import { buildWithoutRun, mainPackageHints } from '../../local/plan.ts';
 import { runTool } from '../../machine/tool.ts';
 import { type Check, type Finding, NotChecked, needed } from './check.ts';
 import { goFinding, type LocalGo, readGoMod } from './go-version.ts';
@@ -59,8 +59,7 @@ export const programCheck: Check = {
       throw new NotChecked("this machine's Go is too old for the checkout");
     const target = (await run.operator.catch(() => undefined))?.target;
     const main = await findMainPackage(root, mainPackageHints(target, signal));
-    const tags = ownTags(main, run.io.env);
-    const proof = [main.source, ...(tags ? [`-tags=${tags.tags} as in ${tags.source}`] : [])];
+    const proof = [main.source, ...main.flags.map(({ flag, source }) => `${flag} (${source})`)];
     return { verdict: 'ok', answer: `builds main package ${main.package}`, proof };
   },
 };

@@ -184,11 +184,11 @@ test('a file with a build tag is a source only of a build with that tag', async 
     'cmd/tagged.go': '//go:build all\n\npackage main\n\nimport _ "example.com/m/tagged"\n',
     'tagged/tagged.go': 'package tagged\n',
   });
-  const has = async (tags: string): Promise<boolean> => {
-    const sources = await listSources(directory, { goPackage: './cmd', tags }, NEVER);
+  const has = async (...flags: string[]): Promise<boolean> => {
+    const sources = await listSources(directory, { goPackage: './cmd', flags }, NEVER);
     return sources!.directories.has(join(directory, 'tagged'));
   };
-  expect([await has('all'), await has('')]).toEqual([true, false]);
+  expect([await has('-tags=all', '-ldflags=-w'), await has()]).toEqual([true, false]);
 });
 
 test('the output of go list is parsed', () => {

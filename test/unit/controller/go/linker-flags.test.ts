@@ -1,0 +1,112 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { goBuildCommand } from '../../../../src/controller/build.ts';
+import { buildFlags } from '../../../../src/controller/go/build-flags.ts';
+import { findMainPackage } from '../../../../src/controller/go/main-package.ts';
+import { buildRecipes } from '../../../../src/controller/go/recipes.ts';
+import { directoryWith } from '../support/places.ts';
+
+/** The linker flag for the first build of that Dockerfile or Makefile. */
+function linkerFlag(text: string, goFlags = '') {
+  const [recipe] = buildRecipes(text, 'example.com/operator');
+  expect(recipe).toBeDefined();
+  return buildFlags({ recipe: recipe!, source: 'the Makefile' }, goFlags).find(
+    ({ what }) => what === 'linker flags',
+  );
+}
+
+test.each<[string, string, string]>([
+  ['none', 'RUN go build -o manager .', '-w'],
+  ['of the Dockerfile', 'RUN go build -ldflags="-s -w" -o manager .', '-s -w'],
+  ['-s, which implies -w', 'RUN go build -ldflags -s -o manager .', '-s'],
+  ['-w=0', "RUN go build --ldflags='-w=0' -o manager .", '-w=0'],
+  ['a value', '\tgo build -ldflags "-X main.version=1.2" -o m .', '-X main.version=1.2 -w'],
+  ['a value with spaces', `\tgo build -ldflags "-X 'main.name=a b'" -o m .`, "-X 'main.name=a b' -w"],
+  [
+    'of variables',
+    'V ?= 1.2\nLDFLAGS := -s\nLDFLAGS += -X main.v=$(V)\nbuild:\n\tgo build -ldflags="$(LDFLAGS)" -o m .',
+    '-s -X main.v=1.2',
+  ],
+  [
+    'of a variable that holds the whole flag',
+    'LDFLAGS = -ldflags "-X main.v=1 -s"\nbuild:\n\tgo build $(LDFLAGS) -o m .',
+    '-X main.v=1 -s',
+  ],
+  ['of a quoted ARG', 'ARG LDFLAGS="-s -w"\nRUN go build -ldflags="$LDFLAGS" -o m .', '-s -w'],
+  ['a value like a flag', '\tgo build -ldflags "-extldflags -static -s" -o m .', '-extldflags -static -s'],
+  [
+    'quotes in quotes',
+    '\tgo build -ldflags "-extldflags \'-static -z now\'" -o m .',
+    "-extldflags '-static -z now' -w",
+  ],
+  ['without a build id', 'RUN go build -ldflags="-s -w -buildid=" -o m .', '-s -w'],
+  ['for all packages', 'RUN go build -ldflags=all=-s -o m .', '-s'],
+  ['the last of two', 'RUN go build -ldflags=-X=a.b=1 -ldflags=-X=a.b=2 -o m .', '-X=a.b=2 -w'],
+])('linker flags: %s', (_, text, value) => {
+  expect(linkerFlag(text)).toMatchObject({ value, flag: `-ldflags=${value}` });
+});
+
+test.each<[string, string, string, string]>([
+  [
+    'a version from git',
+    '\tgo build -ldflags "-s -X main.v=$(shell git describe --tags | head -1)" -o m .',
+    '-s',
+    '-X main.v=$(shell git describe --tags | head -1)',
+  ],
+  [
+    'a variable with a version from git',
+    'VERSION ?= $(shell git describe --tags)\nbuild:\n\tgo build -ldflags="-X main.v=$(VERSION)" -o m .',
+    '-w',
+    '-X main.v=$(shell git describe --tags)',
+  ],
+  ['a variable that nobody sets', 'ARG V\nRUN go build -ldflags="-X main.v=$V" -o m .', '-w', '-X main.v=$V'],
+  ['a shell', '\tgo build -ldflags="-X main.v=`date -u` -s" -o m .', '-s', '-X main.v=`date -u`'],
+  ['a variable of the shell', '\tgo build -ldflags="-X main.v=$$V" -o m .', '-w', '-X main.v=$$V'],
+  ['all of them', '\tgo build -ldflags="$(shell ./ldflags.sh)" -o m .', '-w', '$(shell ./ldflags.sh)'],
+  [
+    'all of them, without quotes',
+    '\tgo build -ldflags=$(shell a.sh; b.sh) -o m .',
+    '-w',
+    '$(shell a.sh; b.sh)',
+  ],
+  ['a variable that names itself', 'L = $(L)\nbuild:\n\tgo build -ldflags="$(L)" -o m .', '-w', '$(L)'],
+])('linker flags that are left out: %s', (_, text, value, leftOut) => {
+  const flag = linkerFlag(text);
+  expect(flag).toMatchObject({ value });
+  expect(flag!.source).toContain(leftOut);
+});
+
+test('what cannot be evaluated does not hide the recipe', () => {
+  const [recipe] = buildRecipes(
+    '\tgo build -ldflags "-X a=$(shell x | y)" -o bin/manager ./cmd && echo done',
+  );
+  expect(recipe).toMatchObject({ package: './cmd', output: 'manager' });
+});
+
+test.each<[string, string | undefined]>([
+  ['-ldflags=-X=main.v=1', undefined],
+  ["-mod=mod '-ldflags=-X main.v=1'", undefined],
+  ['--ldflags=', undefined],
+  ['-mod=mod', '-s'],
+])('GOFLAGS %s', (goFlags, expected) => {
+  expect(linkerFlag('RUN go build -ldflags=-s -o m .', goFlags)?.value).toBe(expected);
+});
+
+test('what is left out is not in the program, and what is known is', async () => {
+  const main = `package main\n\nvar name, version = "none", "development"\n\nfunc main() { println(name, version) }\n`;
+  const directory = await directoryWith({
+    'go.mod': 'module example.com/operator\n\ngo 1.24\n',
+    'main.go': main,
+    Makefile: `NAME = a 'b\nbuild:\n\tgo build -ldflags "-X \\"main.name=$(NAME)\\" -X main.version=$(shell git describe)" -o m .\n`,
+  });
+  const { flags, package: place } = await findMainPackage(directory, {});
+  const binary = join(directory, 'manager');
+  const [go, ...args] = goBuildCommand(
+    place,
+    binary,
+    flags.map(({ flag }) => flag),
+  );
+  execFileSync(go!, args, { cwd: directory });
+  expect(execFileSync('sh', ['-c', '"$0" 2>&1', binary], { encoding: 'utf8' })).toBe("a 'b development\n");
+});
