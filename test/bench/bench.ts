@@ -28,8 +28,14 @@ const parts = await prepare(process.argv.slice(2)).catch((error: Error) => {
   console.error(error.message);
   process.exit(2);
 });
-for (const { measure } of parts) await measure();
-process.exitCode = printTable() ? 0 : 1;
+let failed = false;
+for (const { measure } of parts) {
+  await measure().catch((error: unknown) => {
+    failed = true;
+    console.error(error);
+  });
+}
+process.exitCode = printTable() && !failed ? 0 : 1;
 
 async function prepare(names: string[]): Promise<Part[]> {
   const chosen = (names.length > 0 ? names : Object.keys(PARTS)).map((name) => {
