@@ -3,7 +3,7 @@ import type { TestCluster } from '../../cluster/cluster.ts';
 import { type Cutter, startCutter } from '../../support/relay/cutter.ts';
 import { note, report } from '../figures.ts';
 import type { Load } from '../tunnel/load.ts';
-import { leadingThrough } from './kubeconfig.ts';
+import { kubeconfigFor } from './kubeconfig.ts';
 import { type Ours, startOurs } from './subjects.ts';
 
 const CUTS = Number(process.env.BENCH_CUTS ?? 50);
@@ -19,7 +19,7 @@ const LOAD_MS = 5_000;
 /** Connections to the API server are cut all the time under clients that ask without a pause; nothing may be lost. */
 export async function cutFigures(cluster: TestCluster, load: Load): Promise<void> {
   await using cutter = await startCutter(API_PORT, cluster.nodeIp);
-  await using kubeconfig = await leadingThrough(cutter.port, cluster.kubeconfig);
+  await using kubeconfig = await kubeconfigFor(cutter.port, cluster.kubeconfig);
   await using ours = await startOurs(cluster, load, { kubeconfig: kubeconfig.file });
   const { enter, address, ports } = ours;
   const cuts = cutAll(cutter, ours);

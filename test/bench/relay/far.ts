@@ -4,7 +4,7 @@ import type { TestCluster } from '../../cluster/cluster.ts';
 import { note } from '../figures.ts';
 import { median, ROUNDS, shuffled } from '../measure.ts';
 import type { Load } from '../tunnel/load.ts';
-import { leadingThrough } from './kubeconfig.ts';
+import { kubeconfigFor } from './kubeconfig.ts';
 import { KUBECTL, OURS, type Subject, startKubectl, startOurs } from './subjects.ts';
 
 const LOAD_MS = Number(process.env.BENCH_LOAD_MS ?? 1_000);
@@ -15,7 +15,7 @@ const API_PORT = 6443;
 export async function farFigures(cluster: TestCluster, load: Load): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const distance = stack.use(await startDistance(API_PORT, cluster.nodeIp));
-  const { file } = stack.use(await leadingThrough(distance.port, cluster.kubeconfig));
+  const { file } = stack.use(await kubeconfigFor(distance.port, cluster.kubeconfig));
   const subjects: Subject[] = [stack.use(await startOurs(cluster, load, { kubeconfig: file }))];
   subjects.push(stack.use(await startKubectl(KUBECTL, cluster, file)));
   const times = new Map<string, number[]>();

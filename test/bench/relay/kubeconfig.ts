@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** The same kubeconfig for a proxy on a port of this machine; the API server's certificate names both. */
-export async function leadingThrough(
+export async function kubeconfigFor(
   port: number,
   kubeconfig: string,
 ): Promise<{ file: string } & AsyncDisposable> {
