@@ -13,7 +13,7 @@ apiVersion: flowcontrol.apiserver.k8s.io/v1
 kind: FlowSchema
 metadata: {name: ${USER}}
 spec:
-  matchingPrecedence: 1
+  matchingPrecedence: 2
   priorityLevelConfiguration: {name: exempt}
   rules:
   - subjects: [{kind: User, user: {name: ${USER}}}]
