@@ -54,9 +54,9 @@ export async function reportWhileWaiting<T>(
   what: { for: string; limitSeconds: number },
   emit: Emit,
 ): Promise<T> {
-  const started = Date.now();
+  const started = performance.now();
   const timer = setInterval(() => {
-    const seconds = Math.round((Date.now() - started) / 1000);
+    const seconds = Math.round((performance.now() - started) / 1000);
     if (seconds <= what.limitSeconds) emit({ type: 'waiting', ...what, seconds });
   }, REPORT_EVERY_MS);
   try {
