@@ -6,7 +6,8 @@ export type RouteTarget = { address: string } | { pods: Record<string, string> }
  * `route.lost` and the event for its return.
  */
 export interface Route extends AsyncDisposable {
-  readonly name: 'direct' | 'ssh' | 'relay';
+  /** The name of its kind: `direct`, `ssh` or `relay`. */
+  readonly name: string;
   /** The far end, for people only: `10.0.0.5`, `dev@bastion.example.com`, `Pod shop/devloop-relay-4f2a`. */
   readonly via: string;
   readonly target: RouteTarget;

@@ -1,7 +1,6 @@
 import { allDone, allOrNone } from '../async.ts';
 import type { Work } from '../cluster/work.ts';
 import { createSupervisor } from '../controller/supervisor.ts';
-import { DevloopError, messageOf } from '../errors.ts';
 import { removeLocalFiles } from '../local/key-pair-files.ts';
 import type { KeyPairs } from '../local/key-pairs.ts';
 import type { Emit } from '../report/events.ts';
@@ -11,6 +10,7 @@ import { thisMachine } from './context/local-machine.ts';
 import type { Io, UpOptions } from './context/options.ts';
 import { claimDirectory, endOrphans, newSessionId } from './context/session-directories.ts';
 import { endUp, type Standing } from './end/end-up.ts';
+import { outcomeOf } from './end/outcome.ts';
 import { cutOver, followReconnects } from './route/cut-over.ts';
 import { openRoute } from './route/open-route.ts';
 import { type Routing, routeSettings } from './route/routing.ts';
@@ -62,7 +62,7 @@ async function run(session: Session): Promise<void> {
   await using followers = new AsyncDisposableStack();
   const ending = new AbortController();
   const leases = followers.use(createSessionLeases(target));
-  // Everybody hears events here: the printer, and the Leases, which show the session's health.
+  // All events pass through here: they are printed, and the Leases show what they say about the session's health.
   const emit: Emit = (event) => {
     io.emit(event);
     leases.observe(event);
@@ -82,7 +82,9 @@ async function run(session: Session): Promise<void> {
     () => undefined,
     (error) => ({ error }),
   );
-  report(failure, restoring, standing, emit);
+  const outcome = outcomeOf(failure, restoring, standing.mayHaveChanged);
+  if (outcome.warning) emit(outcome.warning);
+  if (outcome.failure) throw outcome.failure.error;
 }
 
 /** docs/architecture.md explains the order. Each step labels what it changes, and `endUp` restores that. */
@@ -133,35 +135,4 @@ async function pointServices(
 
 function routingOf({ context, target, options, io }: Session, work: Work): Routing {
   return { ...work, target, settings: routeSettings(options, context), env: io.env, ask: io.ask };
-}
-
-type Failure = { error: unknown } | undefined;
-
-/** What failed first is the command's error; that something is not restored comes on top. */
-function report(failure: Failure, restoring: Failure, standing: Standing, emit: Emit): void {
-  if (restoring === undefined) {
-    if (failure) throw isInterruption(failure.error) ? interrupted(standing) : failure.error;
-    return;
-  }
-  if (failure === undefined) throw notRestored(restoring.error);
-  const message = `Not everything could be restored: ${messageOf(restoring.error)}`;
-  emit({ type: 'warning', message, hint: 'devloop down' });
-  throw failure.error;
-}
-
-function isInterruption(error: unknown): boolean {
-  return error instanceof DevloopError && error.code === 'interrupted';
-}
-
-/** Where the wait was interrupted no longer matters. */
-function interrupted({ mayHaveChanged }: Standing): DevloopError {
-  const outcome = mayHaveChanged ? 'Everything is restored.' : 'Nothing had been changed.';
-  return new DevloopError('interrupted', `Interrupted. ${outcome}`);
-}
-
-function notRestored(error: unknown): unknown {
-  if (!(error instanceof DevloopError) || error.code === 'undo.incomplete') return error;
-  const hint = [error.hint, 'To restore the rest: devloop down'].filter(Boolean).join('\n');
-  const message = `Not everything could be restored: ${error.message}`;
-  return new DevloopError(error.code, message, { hint, cause: error });
 }
