@@ -19,14 +19,6 @@ export interface BuildPlan {
 }
 
 /**
- * How a Go operator is built. Without VCS stamping: it would make every commit a new program, and it fails in a checkout
- * that git does not trust.
- */
-export function goBuildCommand(goPackage: string, binary: string, flags: string[] = []): string[] {
-  return ['go', 'build', '-buildvcs=false', ...flags, '-o', binary, goPackage];
-}
-
-/**
  * Builds program number `build` of a session. A new file for each build neither disturbs the running program nor leaves half of one
  * behind. Without a build command, every change counts as a new program.
  */

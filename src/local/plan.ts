@@ -2,7 +2,7 @@ import { basename, delimiter, join, resolve } from 'node:path';
 import type { ClusterApi } from '../cluster/api/client.ts';
 import type { Work } from '../cluster/work.ts';
 import type { Config } from '../config/schema.ts';
-import { goBuildCommand } from '../controller/build.ts';
+import { goBuildCommand } from '../controller/go/build-command.ts';
 import { findMainPackage, type MainPackageHints } from '../controller/go/main-package.ts';
 import type { ControllerPlan } from '../controller/supervisor.ts';
 import { DevloopError } from '../errors.ts';

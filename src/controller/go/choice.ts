@@ -66,7 +66,7 @@ export function chooseMainPackage(mains: MainPackage[], hints: ChoiceHints): Cho
   return { package: only.package, source, certain };
 }
 
-/** Of the builds of that package: the image's before the Makefile's, and of the program's own name first. */
+/** How the package is built: by the Dockerfile rather than the Makefile, and preferably under the name of the Deployment's program. */
 export function recipeOf(
   goPackage: string,
   { program, dockerfile, makefile }: ChoiceHints,
@@ -82,7 +82,7 @@ export function recipeOf(
   return undefined;
 }
 
-/** Without a command in the Deployment nothing is known of the program's name: no recipe is meant, not even one without a name. */
+/** False when the Deployment has no command, which leaves the name of the program unknown. */
 function buildsAs(program: string | undefined): (recipe: BuildRecipe) => boolean {
   return ({ output }) => output !== undefined && output === program;
 }

@@ -1,27 +1,27 @@
 import { expandKnown } from './variables.ts';
 
-/** What a recipe gives the linker. */
+/** The linker flags of a recipe. */
 export interface LinkerFlags {
   /** Each flag with its value, quotes removed: ['-s', '-X', 'main.version=1.2']. */
   flags: string[];
-  /** As written: flags whose value only make or a shell can know, such as a version from `git describe`. */
+  /** As written: flags whose value only make or a shell can compute, such as a version from `git describe`. */
   leftOut: string[];
 }
 
-/** What must not be cut at a space: quotes, and what make or a shell evaluates. */
+/** A word. Quotes, and what make or a shell evaluates, can contain spaces. */
 const WORD = /(?:[^\s"'`$]|"[^"]*"|'[^']*'|`[^`]*`|\$+\((?:[^()]|\([^()]*\))*\)|\$+\{[^}]*\}|["'`$])+/g;
 const EVALUATED = /[$`]/;
-/** Its value may look like a flag. Any other flag is followed by its value only where that does not begin with a dash. */
+/** Its value can look like a flag. Any other flag is followed by its value only if that does not start with a dash. */
 const ANY_VALUE = '-extldflags';
 
-/** Reads the value of -ldflags, as it stands in a Dockerfile or Makefile. */
+/** Parses the value of -ldflags as written in a Dockerfile or Makefile. */
 export function readLinkerFlags(written: string, variables: Map<string, string>): LinkerFlags {
-  // A program has one main package, so a pattern in front of the flags means little.
+  // A package pattern in front of the flags is dropped: it makes little difference to a program's one link step.
   const text = shellUnquoted(expandKnown(written, variables)).replace(/^all=/, '');
   const read: LinkerFlags = { flags: [], leftOut: [] };
   for (const words of withValues(text.match(WORD) ?? [])) {
     const [flag = ''] = words;
-    // The build id tells devloop, and the go tool, whether two programs are the same.
+    // devloop and the go tool compare programs by their build id.
     if (/^--?buildid\b/.test(flag)) continue;
     if (!flag.startsWith('-') || words.some((word) => EVALUATED.test(word)))
       read.leftOut.push(words.join(' '));
@@ -30,12 +30,12 @@ export function readLinkerFlags(written: string, variables: Map<string, string>)
   return read;
 }
 
-/** Without debug information linking takes two thirds of the time; a recipe that decides about it itself is followed. */
+/** Linking without debug information takes two thirds of the time. A recipe that sets -s or -w itself is left as it is. */
 export function withoutDebugInformation(flags: string[]): string[] {
   return flags.some((flag) => /^--?[sw](=|$)/.test(flag)) ? flags : [...flags, '-w'];
 }
 
-/** One value for `-ldflags=`: the go tool understands quotes around a word. */
+/** One value for `-ldflags=`, in which the go tool allows quotes around a word. */
 export function joinLinkerFlags(flags: string[]): string {
   return flags.map((flag) => (/[\s'"]/.test(flag) ? quoted(flag) : flag)).join(' ');
 }
@@ -51,7 +51,7 @@ function withValues(words: string[]): string[][] {
   return groups;
 }
 
-/** The quotes of the command line; those inside of them are the go tool's. */
+/** Removes the quotes of the command line; quotes inside them are for the go tool. */
 function shellUnquoted(text: string): string {
   return text.replace(/"((?:[^"\\]|\\.)*)"|'([^']*)'/g, (_, double?: string, single?: string) =>
     double === undefined ? (single ?? '') : double.replace(/\\(["\\$`])/g, '$1'),

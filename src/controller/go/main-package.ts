@@ -1,33 +1,33 @@
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { DevloopError } from '../../errors.ts';
-import { runTool } from '../../machine/tool.ts';
-import { type BuildFlag, buildFlags } from './build-flags.ts';
+import { type BuildFlag, buildFlags } from './build-command.ts';
 import { allMains, type GoModule, usualMains } from './candidates.ts';
 import { type ChoiceHints, chooseMainPackage, recipeOf } from './choice.ts';
 import { koPackages } from './ko.ts';
 import { type BuildRecipe, buildRecipes } from './recipes.ts';
+import { readGoFlags } from './toolchain.ts';
 
 export interface MainPackageHints {
   /** The command of the Deployment's container. */
   command?: string[];
-  /** HTTP paths of the webhooks that lead to it. */
+  /** The HTTP paths of its webhooks. */
   paths?: string[];
   /** The name of the Deployment. */
   deployment?: string | undefined;
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
-const NAME_IT = `name it in devloop.yaml: controller: {build: [go, build, -o, bin/manager, ./cmd/manager], run: [bin/manager]}`;
+const NAME_IT = `Name it in devloop.yaml: controller: {build: [go, build, -o, bin/manager, ./cmd/manager], run: [bin/manager]}`;
 
 export interface FoundMain {
   package: string;
   source: string;
-  /** Flags of `go build`, beside those in the user's GOFLAGS. */
+  /** For `go build`, in addition to the user's GOFLAGS. */
   flags: BuildFlag[];
 }
 
-/** The Go package of the operator's manager, and why it is that one. */
+/** The Go package of the operator's manager, and how devloop chose it. */
 export async function findMainPackage(directory: string, hints: MainPackageHints): Promise<FoundMain> {
   const module = await readModule(directory);
   const [dockerfile, makefile, mains, ko, userFlags] = await Promise.all([
@@ -57,36 +57,16 @@ async function readModule(directory: string): Promise<GoModule> {
     throw new DevloopError(
       'controller.no-main',
       `There is no go.mod in ${directory}, so there is no Go operator to build.`,
-      {
-        hint: 'devloop up -- <command> runs an operator in any language',
-      },
+      { hint: 'devloop up -- <command> runs an operator in any language.' },
     );
   }
   return { directory, path: /^module\s+(\S+)/m.exec(text)?.[1] ?? '' };
 }
 
-/** The user's GOFLAGS, from the environment or `go env -w`. Rejects without a go tool. */
-async function readGoFlags(directory: string, signal: AbortSignal | undefined): Promise<string> {
-  const { missing, stdout } = await runTool(
-    ['go', 'env', 'GOFLAGS'],
-    signal ? { cwd: directory, signal } : { cwd: directory },
-  );
-  if (missing) {
-    throw new DevloopError(
-      'controller.no-toolchain',
-      'The operator is written in Go, but there is no go on the PATH.',
-      {
-        hint: 'Install Go from https://go.dev/dl, or run a built operator: devloop up -- <command>',
-      },
-    );
-  }
-  return stdout.trim();
-}
-
 function noMain(candidates: string[]): DevloopError {
   if (candidates.length === 0) {
-    return new DevloopError('controller.no-main', 'This Go module holds no main package.', {
-      hint: 'devloop up -- <command> runs a program that is built elsewhere',
+    return new DevloopError('controller.no-main', 'This Go module contains no main package.', {
+      hint: 'devloop up -- <command> runs a program that is built elsewhere.',
     });
   }
   return new DevloopError(

@@ -1,35 +1,35 @@
 import { type LinkerFlags, readLinkerFlags } from './linker-flags.ts';
 import { buildVariables, expandVariables } from './variables.ts';
 
-/** One `go build -o <output> <package>` (or `go run <package>`) of a Dockerfile or Makefile. */
+/** One `go build -o <output> <package>` (or `go run <package>`) in a Dockerfile or Makefile. */
 export interface BuildRecipe {
-  /** The package, as './cmd'. */
+  /** './cmd' */
   package: string;
-  /** The base name of -o, without what stands in it for a platform (`manager_${ARCH}`). */
+  /** The file name of -o, without variables (`manager_${ARCH}`). */
   output: string | undefined;
-  /** Of -tags, separated by commas; '' for none, and where what they are is not plain text. */
+  /** The value of -tags, separated by commas; '' for none, and for tags that make or a shell would have to compute. */
   tags: string;
-  /** Of -ldflags. */
+  /** The value of -ldflags. */
   linker: LinkerFlags;
 }
 
-/** Flags of `go build` whose value is the next token. */
+/** Flags of `go build` that take a value. */
 const WITH_VALUE = new Set([
   ...['-C', '-o', '-ldflags', '-gcflags', '-asmflags', '-gccgoflags', '-tags', '-mod', '-modfile', '-p'],
   ...['-installsuffix', '-buildmode', '-compiler', '-overlay', '-pgo', '-pkgdir', '-toolexec'],
 ]);
 
-/** Go itself may be a variable: `$(GO) build`, `${GO_CMD} build`. */
+/** The go tool can be a variable: `$(GO) build`, `${GO_CMD} build`. */
 const GO_BUILD =
   /(?:\bgo|\$[({]GO\w*[)}])\s+(?:build|run)\b((?:"[^"\n]*"|'[^'\n]*'|\$\((?:[^()\n]|\([^()\n]*\))*\)|[^\n;&|])*)/g;
-/** A word of a command: quotes, and what make or a shell evaluates, are not cut at a space. */
+/** A word of a command. Quotes, and what make or a shell evaluates, can contain spaces. */
 const WORD = /(?:[^\s"'$]|"[^"]*"|'[^']*'|\$\((?:[^()]|\([^()]*\))*\)|\$)+/g;
-/** A variable of its own, which may hold several flags. */
+/** A word that is one variable, which can contain several flags. */
 const WHOLE_VARIABLE = /^\$(?:\((\w+)\)|\{(\w+)\})$/;
 const ELSEWHERE = /\bcd\s/;
 const VARIABLE = /[-_.]?\$(?:\(\w+\)|\{\w+\}|\w+)/g;
 
-/** The builds that a Dockerfile or Makefile of that Go module spells out; one that names its package by a variable is left out. */
+/** The builds in a Dockerfile or Makefile of a Go module, except those that name the package by a variable. */
 export function buildRecipes(text: string, module = ''): BuildRecipe[] {
   const joined = text.replace(/\\\r?\n/g, ' ');
   const variables = buildVariables(joined);
@@ -51,7 +51,7 @@ function readRecipe(tail: string, module: string, variables: Map<string, string>
   return [{ package: packageOf(target, module), output, tags, linker }];
 }
 
-/** `go build $(BUILD_FLAGS) …`: what such a variable holds, where it begins with a flag. */
+/** Expands variables that contain flags: `go build $(BUILD_FLAGS) …`. */
 function withFlagsOfVariables(tokens: string[], variables: Map<string, string>): string[] {
   return tokens.flatMap((token) => {
     const [, round, curly] = WHOLE_VARIABLE.exec(token) ?? [];
@@ -72,14 +72,14 @@ function readTokens(tokens: string[]): { flags: Map<string, string>; words: stri
   return { flags, words };
 }
 
-/** A flag has one dash or two, and its value behind a `=` or in the next token. */
+/** A flag has one dash or two, and its value after a `=` or in the next token. */
 function flagOf(token: string): [flag: string, value?: string] {
   const parts = /^--?(\w+)(?:=(.*))?$/.exec(token);
   if (!parts) return [token];
   return parts[2] === undefined ? [`-${parts[1]}`] : [`-${parts[1]}`, parts[2]];
 }
 
-/** Old builds separate them by spaces. */
+/** Old builds separate tags by spaces. */
 function tagsOf(text: string): string {
   const tags = text.replace(/["']/g, '').split(/[\s,]+/);
   return tags.filter((tag) => tag !== '').join();

@@ -1,3 +1,17 @@
+import { DevloopError } from '../../errors.ts';
+import { runTool } from '../../machine/tool.ts';
+
+/** The user's GOFLAGS, from the environment or `go env -w`. Throws 'controller.no-toolchain' without a go tool. */
+export async function readGoFlags(cwd: string, signal: AbortSignal | undefined): Promise<string> {
+  const { missing, stdout } = await runTool(['go', 'env', 'GOFLAGS'], { cwd, signal });
+  if (!missing) return stdout.trim();
+  throw new DevloopError(
+    'controller.no-toolchain',
+    'The operator is written in Go, but there is no go on the PATH.',
+    { hint: 'Install Go from https://go.dev/dl, or run a built operator: devloop up -- <command>' },
+  );
+}
+
 const NEEDS_TIDY =
   /missing go\.sum entry|updates to go\.(mod|sum) needed|go mod tidy|no required module provides package/;
 

@@ -1,10 +1,10 @@
-/** `NAME ?= value` and the like of a Makefile, `ARG NAME=value` and `ENV NAME=value` of a Dockerfile. */
+/** `NAME ?= value` and the other assignments of a Makefile; `ARG NAME=value` and `ENV NAME=value` in a Dockerfile. */
 const ASSIGNMENT = /^(?:export\s+|ARG\s+|ENV\s+)?(\w+)[ \t]*(\?|\+|:{0,3})=[ \t]*([^\n]*)$/gm;
 const REFERENCE = /\$(?:\((\w+)\)|\{(\w+)\}|(\w+))/g;
-/** As of variables that name each other for ever. */
+/** Variables can refer to each other in a cycle. */
 const MAX_DEPTH = 8;
 
-/** Variables as plain text; a target's own, which are indented, are left out. */
+/** The unexpanded values of all variables, except those of single targets, which are indented. */
 export function buildVariables(text: string): Map<string, string> {
   const variables = new Map<string, string>();
   for (const [, name = '', operator, written = ''] of text.matchAll(ASSIGNMENT)) {
@@ -16,7 +16,7 @@ export function buildVariables(text: string): Map<string, string> {
   return variables;
 }
 
-/** With the values of its variables, of which an unknown one is empty, as in make; undefined where a function or a shell has a say. */
+/** Expands variables as make does, unknown ones to nothing; undefined if a function or a shell would have to be evaluated. */
 export function expandVariables(text: string, variables: Map<string, string>): string | undefined {
   const expanded = expandKnown(text, variables).replace(REFERENCE, (written, ...names) =>
     variables.has(nameIn(names)) ? written : '',
@@ -24,7 +24,7 @@ export function expandVariables(text: string, variables: Map<string, string>): s
   return expanded.includes('$') ? undefined : expanded;
 }
 
-/** With the values of the variables that are known; any other reference stays. */
+/** Expands known variables, and leaves other references as they are. */
 export function expandKnown(text: string, variables: Map<string, string>, depth = 0): string {
   const expanded = text.replace(REFERENCE, (written, ...names) => variables.get(nameIn(names)) ?? written);
   return expanded === text || depth === MAX_DEPTH ? expanded : expandKnown(expanded, variables, depth + 1);

@@ -1,7 +1,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { goBuildCommand } from '../../../src/controller/build.ts';
+import { goBuildCommand } from '../../../src/controller/go/build-command.ts';
 import { answersTls } from '../../../src/controller/readiness.ts';
 import { type ControllerPlan, createSupervisor } from '../../../src/controller/supervisor.ts';
 import { isRunning } from '../../support/is-running.ts';

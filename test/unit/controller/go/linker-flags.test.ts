@@ -1,13 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { goBuildCommand } from '../../../../src/controller/build.ts';
-import { buildFlags } from '../../../../src/controller/go/build-flags.ts';
+import { buildFlags, goBuildCommand } from '../../../../src/controller/go/build-command.ts';
 import { findMainPackage } from '../../../../src/controller/go/main-package.ts';
 import { buildRecipes } from '../../../../src/controller/go/recipes.ts';
 import { directoryWith } from '../support/places.ts';
 
-/** The linker flag for the first build of that Dockerfile or Makefile. */
+/** The linker flag for the first build in a Dockerfile or Makefile. */
 function linkerFlag(text: string, goFlags = '') {
   const [recipe] = buildRecipes(text, 'example.com/operator');
   expect(recipe).toBeDefined();
@@ -60,7 +59,7 @@ test.each<[string, string, string, string]>([
     '-w',
     '-X main.v=$(shell git describe --tags)',
   ],
-  ['a variable that nobody sets', 'ARG V\nRUN go build -ldflags="-X main.v=$V" -o m .', '-w', '-X main.v=$V'],
+  ['a variable that is not set', 'ARG V\nRUN go build -ldflags="-X main.v=$V" -o m .', '-w', '-X main.v=$V'],
   ['a shell', '\tgo build -ldflags="-X main.v=`date -u` -s" -o m .', '-s', '-X main.v=`date -u`'],
   ['a variable of the shell', '\tgo build -ldflags="-X main.v=$$V" -o m .', '-w', '-X main.v=$$V'],
   ['all of them', '\tgo build -ldflags="$(shell ./ldflags.sh)" -o m .', '-w', '$(shell ./ldflags.sh)'],
@@ -70,14 +69,14 @@ test.each<[string, string, string, string]>([
     '-w',
     '$(shell a.sh; b.sh)',
   ],
-  ['a variable that names itself', 'L = $(L)\nbuild:\n\tgo build -ldflags="$(L)" -o m .', '-w', '$(L)'],
+  ['a variable that contains itself', 'L = $(L)\nbuild:\n\tgo build -ldflags="$(L)" -o m .', '-w', '$(L)'],
 ])('linker flags that are left out: %s', (_, text, value, leftOut) => {
   const flag = linkerFlag(text);
   expect(flag).toMatchObject({ value });
   expect(flag!.source).toContain(leftOut);
 });
 
-test('what cannot be evaluated does not hide the recipe', () => {
+test('a flag that cannot be evaluated does not hide the recipe', () => {
   const [recipe] = buildRecipes(
     '\tgo build -ldflags "-X a=$(shell x | y)" -o bin/manager ./cmd && echo done',
   );
@@ -93,7 +92,7 @@ test.each<[string, string | undefined]>([
   expect(linkerFlag('RUN go build -ldflags=-s -o m .', goFlags)?.value).toBe(expected);
 });
 
-test('what is left out is not in the program, and what is known is', async () => {
+test('the program has the flags that are known, and lacks those that are left out', async () => {
   const main = `package main\n\nvar name, version = "none", "development"\n\nfunc main() { println(name, version) }\n`;
   const directory = await directoryWith({
     'go.mod': 'module example.com/operator\n\ngo 1.24\n',

@@ -30,7 +30,7 @@ test.each<[string, Record<string, string>, string[] | undefined, string]>([
   ['cmd/manager', { 'cmd/manager/main.go': MANAGER }, undefined, './cmd/manager'],
   ['cmd/<name>', { 'cmd/widget-operator/main.go': MANAGER }, undefined, './cmd/widget-operator'],
   [
-    'a tool beside it',
+    'a manager and a tool',
     { 'cmd/main.go': MANAGER, 'cmd/gen/main.go': TOOL, 'hack/main.go': TOOL },
     undefined,
     './cmd',
@@ -63,7 +63,7 @@ test.each<[string, Record<string, string>, string[] | undefined, string]>([
   ],
   ['an unusual place', { 'operator/main.go': MANAGER, 'cmd/gen/main.go': TOOL }, undefined, './operator'],
   [
-    'controller-runtime behind a package of its own',
+    'controller-runtime imported by another package of the module',
     {
       'cmd/main.go': 'package main\n\nimport "example.com/operator/app"\n\nfunc main() { app.Run() }\n',
       'app/app.go': 'package app\n\nimport _ "sigs.k8s.io/controller-runtime"\n\nfunc Run() {}\n',
@@ -79,7 +79,7 @@ test.each<[string, Record<string, string>, string[] | undefined, string]>([
   expect(found.source).toMatch(/\w/);
 });
 
-test('of two managers, each of another Deployment, it is the one that serves the webhooks', async () => {
+test('of two managers, the one whose sources contain the webhook paths is chosen', async () => {
   const manager = (name: string) =>
     MANAGER.replace('import', `import _ "example.com/operator/${name}/hooks"\nimport`);
   const hooks = (path: string) => `package hooks\n\n// +kubebuilder:webhook:path=${path},mutating=false\n`;
@@ -88,7 +88,7 @@ test('of two managers, each of another Deployment, it is the one that serves the
     'core/hooks/hooks.go': hooks('/validate-core'),
     'bootstrap/main.go': manager('bootstrap'),
     'bootstrap/hooks/hooks.go': hooks('/validate-bootstrap'),
-    // Whatever it serves, every image names its program so.
+    // Both images name their program like this.
     Makefile: 'manager:\n\tgo build -o bin/manager .\n',
     Dockerfile: 'RUN go build -o manager $package\n',
   };
@@ -100,7 +100,7 @@ test('of two managers, each of another Deployment, it is the one that serves the
   expect((await found('/validate-bootstrap')).package).toBe('./bootstrap');
 });
 
-test('of two managers that know the same webhooks, it is the one that they lie below', async () => {
+test('of two managers that contain the same webhooks, the one with them in its subdirectories is chosen', async () => {
   const manager = MANAGER.replace('import', 'import _ "example.com/operator/bootstrap/hooks"\nimport');
   const files = {
     'bootstrap/main.go': manager,
@@ -114,7 +114,7 @@ test('of two managers that know the same webhooks, it is the one that they lie b
   });
 });
 
-test('several that nothing tells apart are listed, with the way to name one', async () => {
+test('several that no clue distinguishes are listed, with the setting that names one', async () => {
   await expect(
     find({ 'cmd/a/main.go': MANAGER, 'cmd/b/main.go': MANAGER }, ['/manager']),
   ).rejects.toMatchObject({
@@ -124,7 +124,7 @@ test('several that nothing tells apart are listed, with the way to name one', as
   });
 });
 
-test('a module without a main package is told from a directory without Go', async () => {
+test('a module without a main package is not a directory without Go', async () => {
   await expect(find({ 'a.go': 'package a\n' })).rejects.toMatchObject({
     code: 'controller.no-main',
     message: expect.stringContaining('no main package'),
@@ -135,7 +135,7 @@ test('a module without a main package is told from a directory without Go', asyn
   });
 });
 
-test('without go on the PATH there is no toolchain', async () => {
+test('without go on the PATH the toolchain is missing', async () => {
   const directory = await directoryWith({ 'go.mod': MODULE });
   const path = process.env.PATH;
   process.env.PATH = directory;
@@ -213,7 +213,7 @@ test.each<[string, Record<string, string>, string[] | undefined, string | undefi
   expect(main.flags.find(({ what }) => what === 'build tags')?.value).toBe(expected);
 });
 
-test('ko builds one of many programs for the Deployment', async () => {
+test('of many programs, the one that ko builds for the Deployment is chosen', async () => {
   const manifest = (name: string) =>
     `kind: Deployment\nmetadata: {name: ${name}}\nspec: {template: {spec: {containers: [{image: "ko://example.com/operator/cmd/${name}"}]}}}\n`;
   const directory = await directoryWith({
@@ -234,12 +234,12 @@ test('ko builds one of many programs for the Deployment', async () => {
   });
 });
 
-test('a recipe without a name for its output is not of a program whose name is unknown', async () => {
+test('a recipe without an output does not match a program without a known name', async () => {
   const files = { 'cmd/a/main.go': MANAGER, 'cmd/b/main.go': MANAGER, Makefile: 'run:\n\tgo run ./cmd/a\n' };
   expect((await find(files)).source).toBe('the Makefile builds it');
 });
 
-test('the go tool is answered with the command that settles it', () => {
+test('known complaints of the go tool have a command that fixes them', () => {
   expect(goAdvice('main.go:4:2: missing go.sum entry for module providing package a.b/c')).toBe(
     'go mod tidy',
   );

@@ -1,16 +1,24 @@
 import { joinLinkerFlags, withoutDebugInformation } from './linker-flags.ts';
 import type { BuildRecipe } from './recipes.ts';
 
-/** A flag of `go build` that devloop sets, and why. */
+/** A flag that devloop gives to `go build`, and why. */
 export interface BuildFlag {
   what: 'build tags' | 'linker flags';
-  /** As the go tool takes it: `-tags=a,b`. */
+  /** `-tags=a,b` */
   flag: string;
   value: string;
   source: string;
 }
 
-/** Those of the recipe, unless the user's GOFLAGS have their own: a flag of the command line would override it. */
+/**
+ * The command that builds a Go operator. Without VCS stamping, which makes every commit a new program, and fails in a checkout
+ * that git does not trust.
+ */
+export function goBuildCommand(goPackage: string, binary: string, flags: string[] = []): string[] {
+  return ['go', 'build', '-buildvcs=false', ...flags, '-o', binary, goPackage];
+}
+
+/** The flags of the recipe, except those that the user's GOFLAGS set: a flag on the command line would override them. */
 export function buildFlags(
   found: { recipe: BuildRecipe; source: string } | undefined,
   userFlags: string,
@@ -29,13 +37,13 @@ function linkerFlag(found: { recipe: BuildRecipe; source: string } | undefined):
   const value = joinLinkerFlags(all);
   const sources: string[] = [];
   if (found && flags.length > 0) sources.push(found.source);
-  if (all.length > flags.length) sources.push('-w makes linking faster');
+  if (all.length > flags.length) sources.push('-w links faster');
   if (found && leftOut.length > 0)
-    sources.push(`devloop does not evaluate ${leftOut.join(' ')} of ${found.source}`);
+    sources.push(`without ${leftOut.join(' ')} of ${found.source}, which devloop does not evaluate`);
   return { what: 'linker flags', flag: `-ldflags=${value}`, value, source: sources.join('; ') };
 }
 
-/** GOFLAGS are separated by spaces, each perhaps in quotes. */
+/** GOFLAGS separates flags by spaces, and allows quotes around each. */
 function sets(goFlags: string, name: string): boolean {
   return new RegExp(`(^|[\\s'"])--?${name}\\b`).test(goFlags);
 }
