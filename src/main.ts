@@ -138,7 +138,8 @@ function surviveBrokenPipes(): void {
 function surviveCrashes(): void {
   process.on('uncaughtException', (error) => {
     crashed = true;
-    void reportBug(error);
+    // A failure to report it would come back here as another crash, endlessly.
+    reportBug(error).catch(() => undefined);
     leave('bug');
   });
 }
