@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createProgram } from '../src/cli/program.ts';
 import { CATALOGUE, EXIT_CODES } from '../src/errors.ts';
 import { withPermissions } from './permissions-page.ts';
 
@@ -11,6 +12,7 @@ export function generateDocs(): Record<string, string> {
   const events = readFileSync(join(ROOT, 'src/report/events.ts'), 'utf8');
   const permissions = readFileSync(join(ROOT, 'docs/permissions.md'), 'utf8');
   return {
+    'docs/commands.md': commandsPage(),
     'docs/errors.md': errorsPage(),
     'docs/events.md': eventsPage(events),
     'docs/permissions.md': withPermissions(permissions),
@@ -23,6 +25,24 @@ if (import.meta.main) {
     const { recordDemo } = await import('./record-demo.ts');
     await recordDemo();
   }
+}
+
+/** The help texts as a terminal of 100 columns shows them. */
+function commandsPage(): string {
+  const program = createProgram({ name: 'devloop', version: '', write() {}, run: async () => {} });
+  const commands = program.commands.map((command) => [`devloop ${command.name()}`, command] as const);
+  const sections = [['devloop', program] as const, ...commands].map(([name, command]) => {
+    let help = '';
+    command.configureOutput({ writeOut: (text) => (help += text), getOutHelpWidth: () => 100 });
+    command.outputHelp();
+    return `## ${name}\n\n\`\`\`\n${help.trim()}\n\`\`\``;
+  });
+  return page(
+    '# Commands',
+    GENERATED,
+    'What `--help` prints for each command. The [guide](guide.md) explains the commands, and [devloop.yaml](guide.md#other-languages-and-devloopyaml) holds permanent settings.',
+    ...sections,
+  );
 }
 
 function errorsPage(): string {
