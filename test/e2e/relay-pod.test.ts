@@ -292,7 +292,7 @@ describe('the relay Pod', () => {
       session: 'no-node-fits',
       of: { placement: { nodeSelector: { 'kubernetes.io/os': 'plan9' } } },
       says: /no node can run it: 0\/1 nodes are available: 1 node\(s\) didn't match/,
-      hint: /adds a node/,
+      hint: /adds nodes/,
     },
   ])('says so when $name, and leaves nothing', async ({ session, of, says, hint }) => {
     await expect(start(session, spec(of))).rejects.toMatchObject({
@@ -318,7 +318,7 @@ describe('the relay Pod', () => {
         hint: expect.stringContaining('kubectl -n tight get resourcequota'),
       });
     });
-    expect((await findMarked(api, [tight])).marked).toEqual([]);
+    expect((await findMarked(api, [tight], { sessionId: 'quota' })).marked).toEqual([]);
   });
 
   it('says so when the limits of the namespace are lower', async () => {
@@ -344,7 +344,7 @@ describe('the relay Pod', () => {
       message: expect.stringContaining('violates PodSecurity "restricted:latest": host namespaces'),
       hint: expect.stringContaining('kubectl get namespace restricted --show-labels'),
     });
-    expect((await findMarked(api, [restricted])).marked).toEqual([]);
+    expect((await findMarked(api, [restricted], { sessionId: 'security' })).marked).toEqual([]);
   });
 
   it('says so when a policy of the cluster or a webhook refuses it', async () => {
@@ -373,7 +373,7 @@ describe('the relay Pod', () => {
       });
     });
     await cluster.kubectl(['delete', 'validatingwebhookconfiguration', 'guard']);
-    expect((await findMarked(api, [guarded])).marked).toEqual([]);
+    expect((await findMarked(api, [guarded], { sessionId: 'webhook' })).marked).toEqual([]);
   });
 
   it('says so when the account may not create it', async () => {
@@ -439,9 +439,7 @@ describe('the relay Pod', () => {
       expect.objectContaining({
         type: 'warning',
         message: expect.stringMatching(
-          new RegExp(
-            `^Pod strict/${first} is lost: it .* deleted. Pod strict/${relay.pod} takes its place.$`,
-          ),
+          new RegExp(`^Pod strict/${first} is lost: it .* deleted. Pod strict/${relay.pod} replaces it.$`),
         ),
       }),
     );
