@@ -123,28 +123,28 @@ async function patched(args: string[], patch: object[]): Promise<void> {
   await cluster.kubectl(['patch', ...args, '--type=json', '-p', JSON.stringify(patch)]);
 }
 
-it('finds all in order, changes nothing of the operator, and leaves nothing behind', async () => {
+it('finds everything in order, leaves the operator unchanged, and leaves nothing behind', async () => {
   const before = await atRest();
   const { code, log, of, events } = await doctor(['--route', 'auto']);
   expect(code, log).toBe(0);
   const verdicts = events.flatMap((one) => (one.type === 'finding' ? [`${one.check}: ${one.verdict}`] : []));
   expect(verdicts, log).toEqual([
-    'cluster: good',
-    'account: good',
-    'target: good',
-    'service: good',
-    'rights: good',
-    'session: good',
-    'certificate: good',
-    'toolchain: good',
-    'program: good',
-    'port: good',
-    'route direct: good',
-    'route relay: good',
-    'endpoint routing: good',
-    'pods: good',
-    'owners: good',
-    'finalizers: good',
+    'cluster: ok',
+    'account: ok',
+    'target: ok',
+    'service: ok',
+    'permissions: ok',
+    'session: ok',
+    'certificate: ok',
+    'toolchain: ok',
+    'program: ok',
+    'port: ok',
+    'route direct: ok',
+    'route relay: ok',
+    'endpoint routing: ok',
+    'pods: ok',
+    'owners: ok',
+    'finalizers: ok',
     'image: unknown',
     'envtest: unknown',
   ]);
@@ -162,25 +162,25 @@ it('finds all in order, changes nothing of the operator, and leaves nothing behi
   expect(of('endpoint routing')[0]!.answer).toMatch(/^off/);
   expect(of('certificate')[0]!.proof).toContainEqual(expect.stringContaining('cert-manager renews it at'));
   expect(events.at(-1)).toMatchObject({ type: 'note', message: '`devloop up` would work.' });
-  // The relay's Pod has been told to end, and takes a moment for it.
+  // The relay's Pod is terminating, which takes a moment.
   await eventually(async () => expect(await snapshot(cluster, NAMESPACE)).toEqual(before.snapshot));
   expect(await versions()).toEqual(before.versions);
 });
 
-it('tells people in columns, in words, without colours where there is no terminal', async () => {
+it('prints columns and words for people, without colours if there is no terminal', async () => {
   const out = execFileSync(process.execPath, [join(import.meta.dirname, '../../bin/devloop.js'), 'doctor'], {
     cwd: checkout,
     env: { ...process.env, ...env() },
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'ignore'],
   });
-  expect(out).toMatch(/^good {5}cluster {10}Kubernetes v1\./);
+  expect(out).toMatch(/^ok {7}cluster {10}Kubernetes v1\./);
   expect(out).toMatch(/^unknown {2}image /m);
   expect(out).not.toContain('\x1b');
 });
 
 describe('one broken thing', () => {
-  it('a right is missing: 3, and the way is not probed', async () => {
+  it('a missing permission: 3, and the route is not probed', async () => {
     const rules = [
       { apiGroups: ['*'], resources: ['*'], verbs: ['get', 'list'] },
       { apiGroups: [''], resources: ['services'], verbs: ['*'] },
@@ -303,7 +303,7 @@ describe('one broken thing', () => {
     }
   });
 
-  it('a live session holds the operator: 4; a dead one is doubtful, and its cure cures', async () => {
+  it('a live session holds the operator: 4; a dead one is a warning, and its hint restores it', async () => {
     const server = join(import.meta.dirname, '../fixtures/e2e/hook-server.mjs');
     const own = ['--', process.execPath, server, 'local', '9443'];
     await using up = startDevloop(['up', ...own], { cwd: checkout, env: env() });
@@ -335,7 +335,7 @@ describe('one broken thing', () => {
     expect((await doctor()).of('session')[0]!.verdict).toBe('ok');
   }, 300_000);
 
-  it('an object waits on a finalizer while the Deployment is at 0: a doubt', async () => {
+  it('an object waits on a finalizer while the Deployment is at 0: a warning', async () => {
     const kind = 'applications.apps.example.com';
     const manifest = application('leaving', 'nginx:1.27').replace(
       'namespace: default',
@@ -363,7 +363,7 @@ describe('one broken thing', () => {
         answer: expect.stringMatching(/Application default\/leaving \(.*example\.com\/held/),
         hint: expect.stringContaining(`scale deployment ${DEPLOYMENT} --replicas=1`),
       });
-      expect(quiet.of('image')[0]!.answer).toContain('no Pod of the manager runs');
+      expect(quiet.of('image')[0]!.answer).toContain('no Pod of the manager is running');
     } finally {
       await inNamespace('scale', `deployment/${DEPLOYMENT}`, '--replicas=1');
       await inNamespace('rollout', 'status', `deployment/${DEPLOYMENT}`, '--timeout=60s');
@@ -390,7 +390,7 @@ describe('one broken thing', () => {
     ['direct', ['--address', BLACK_HOLE], BLACK_HOLE, 'relay'],
     ['relay', ['--relay-image', 'registry.invalid/none:1'], 'registry.invalid/none:1', 'direct'],
   ])(
-    'the %s route fails, the other one leads here: told, and no doubt',
+    'the %s route fails and the other one works: information, and no warning',
     async (name, flags, cause, other) => {
       const { code, log, of, events } = await doctor(['--route', 'auto', ...flags]);
       expect(code, log).toBe(0);
@@ -439,7 +439,7 @@ describe('one broken thing', () => {
     expect(await versions()).toEqual(before.versions);
   });
 
-  it('go.mod asks for a newer Go: 6 when none may be fetched, else a doubt', async () => {
+  it('go.mod asks for a newer Go: 6 when none may be fetched, else a warning', async () => {
     await using sample = await checkoutSample();
     const file = join(sample.directory, 'go.mod');
     await writeFile(file, (await readFile(file, 'utf8')).replace(/^go .*$/m, 'go 1.99.0'));
@@ -455,10 +455,10 @@ describe('one broken thing', () => {
       verdict: 'warn',
       hint: expect.stringContaining('go.dev/dl'),
     });
-    expect(auto.of('program')[0]!.answer).toMatch(/^not checked: Go/);
+    expect(auto.of('program')[0]!.answer).toMatch(/^not checked: .*Go/);
   });
 
-  it('the cluster does not answer: 3, and this machine is judged all the same', async () => {
+  it('the cluster does not answer: 3, and this machine is still checked', async () => {
     const text = (await readFile(cluster.kubeconfig, 'utf8')).replace(':6443', ':1');
     await writeFile(join(scratch, 'config'), text);
     const { code, log, of } = await doctor([], { env: { KUBECONFIG: join(scratch, 'config') } });
@@ -468,7 +468,7 @@ describe('one broken thing', () => {
     expect(of('toolchain')[0]!.verdict).toBe('ok');
   });
 
-  it('the image is older than an edit: a doubt', async () => {
+  it('the image is older than an edit: a warning', async () => {
     await using sample = await checkoutSample();
     const git = (...args: string[]): string =>
       execFileSync('git', ['-c', 'user.name=x', '-c', 'user.email=x@example.com', ...args], {
@@ -488,7 +488,7 @@ describe('one broken thing', () => {
   });
 });
 
-describe('an owner that may fight', () => {
+describe('an owner that may overwrite changes', () => {
   const label = (...words: string[]): Promise<string> => inNamespace('label', 'service', SERVICE, ...words);
   const annotate = (...words: string[]): Promise<string> =>
     inNamespace('annotate', 'service', SERVICE, ...words);
@@ -500,7 +500,7 @@ describe('an owner that may fight', () => {
     return of('owners')[0]!;
   }
 
-  it('Argo CD, whose Application tells whether it does', async () => {
+  it('Argo CD, whose Application says whether it does', async () => {
     const tracking = `shop:/Service:${NAMESPACE}/${SERVICE}`;
     await annotate(`argocd.argoproj.io/tracking-id=${tracking}`);
     try {
@@ -517,7 +517,7 @@ describe('an owner that may fight', () => {
         '--timeout=30s',
       ]);
       await cluster.kubectl(['apply', '-f', '-'], { input: ARGO_APPLICATION });
-      expect((await owners()).answer).toMatch(/will write them again.*selfHeal: true/);
+      expect((await owners()).answer).toMatch(/will overwrite.*selfHeal: true/);
       const pause = { spec: { syncPolicy: { automated: { enabled: false } } } };
       const words = [
         'patch',
@@ -540,13 +540,13 @@ describe('an owner that may fight', () => {
   it.each([
     ['Flux', 'kustomize.toolkit.fluxcd.io/name=shop', 'patch kustomization shop', 'warn'],
     ['OLM', 'olm.owner=shop.v1.0.0', 'installPlanApproval', 'warn'],
-  ])('%s', async (who, sign, cure, verdict) => {
+  ])('%s', async (who, sign, pause, verdict) => {
     await label(sign);
     try {
       expect(await owners()).toMatchObject({
         verdict,
         answer: expect.stringContaining(who),
-        hint: expect.stringContaining(cure),
+        hint: expect.stringContaining(pause),
       });
     } finally {
       await label(`${sign.split('=')[0]}-`);
