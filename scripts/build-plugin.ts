@@ -4,23 +4,23 @@ import type { Metafile, OnResolveResult, Plugin } from 'esbuild';
 const CLIENT = '@kubernetes/client-node';
 const STAND_IN = 'stand-in';
 const BUILTIN = 'builtin';
-const ASKED = 'asked by us';
+const RESOLVING = 'resolving';
 
 const SOCKS = new Set(['socks', 'socks-proxy-agent']);
 const SOCKS_FILE = './socks-proxy-agent.js';
-/** Called with `new`; a constructor that returns an object gives that. */
+/** The client calls it with `new`, and a constructor that returns an object produces that object. */
 const LATE_AGENT = `export function SocksProxyAgent(...all) { return new (require('${SOCKS_FILE}').SocksProxyAgent)(...all); }`;
 
 /**
- * Of the Kubernetes client we need KubeConfig only, but its index pulls in the whole generated API and undici: 16 MB to
- * ship, and 137 ms of loading in every command that talks to a cluster. Neither is ever called, because our transport is
- * node:https with the options that KubeConfig.applyToHTTPSOptions gives. So
+ * devloop uses only KubeConfig of the Kubernetes client, but the client's index imports the whole generated API and undici:
+ * 16 MB to ship, and 137 ms to load in every command that talks to a cluster. Neither is ever called, because devloop's
+ * transport is node:https with the options from KubeConfig.applyToHTTPSOptions. Therefore:
  *
- * - `import('@kubernetes/client-node')` gives KubeConfig alone, since a dynamic import would keep every export alive,
- * - the modules of the client and of its dependencies count as free of side effects, so that tree shaking drops the rest,
- * - `undici`, and `socks` where it is for undici, are empty CommonJS modules: whatever name is imported from them is undefined, and
- *   would throw if it were called,
- * - what goes through a SOCKS proxy is a file of its own, which is half of all that is left, and is loaded where there is such a proxy.
+ * - `import('@kubernetes/client-node')` returns only KubeConfig, because a dynamic import would keep every export.
+ * - The modules of the client and of its dependencies count as free of side effects, so tree shaking drops the rest.
+ * - `undici`, and `socks` where undici imports it, are empty CommonJS modules: every name imported from them is undefined
+ *   and would throw if it were called.
+ * - The SOCKS proxy agent, half of what is left, is a separate file that is loaded only if there is such a proxy.
  */
 export function slimKubernetesClient(): Plugin {
   return {
@@ -39,14 +39,14 @@ export function slimKubernetesClient(): Plugin {
       build.onResolve(
         { filter: /.*/ },
         async ({ path, pluginData, ...from }): Promise<OnResolveResult | undefined> => {
-          // build.resolve comes back here; the mark ends the circle.
-          if (pluginData === ASKED || !(path === CLIENT || ofClient.has(from.importer))) return undefined;
+          // build.resolve calls this function again; pluginData stops the recursion.
+          if (pluginData === RESOLVING || !(path === CLIENT || ofClient.has(from.importer))) return undefined;
           if (isStoodIn(path, from.importer)) return { path, namespace: STAND_IN, sideEffects: false };
           if (from.kind === 'dynamic-import' && path === CLIENT) {
             return { path, namespace: STAND_IN, pluginData: from.resolveDir };
           }
-          const found = await build.resolve(path, { ...from, pluginData: ASKED });
-          // Optional packages, required inside try/catch, may be absent: esbuild itself knows how to deal with those.
+          const found = await build.resolve(path, { ...from, pluginData: RESOLVING });
+          // Optional packages, required inside try/catch, can be missing; esbuild handles those on its own.
           if (found.errors.length > 0) return undefined;
           ofClient.add(found.path);
           return { ...found, sideEffects: false };
@@ -60,7 +60,7 @@ function isStoodIn(path: string, importer: string): boolean {
   return path === 'undici' || (SOCKS.has(path) && importer.includes(`/${CLIENT}/`));
 }
 
-/** Commander loads node:child_process for commands that are programs of their own. We have none, and it is a tenth of `--help`. */
+/** Commander loads node:child_process for commands in separate programs. devloop has none, and loading it takes a tenth of the time of `--help`. */
 export function slimCommander(): Plugin {
   return {
     name: 'slim-commander',
@@ -76,15 +76,15 @@ export function slimCommander(): Plugin {
 }
 
 /**
- * An ES module that imports one of Node's own reads every export of it, and behind `WebSocket` of node:http lies all of undici, behind
- * others much else that no command needs: a third of the processor time of a short command. So each is fetched without an import,
- * and only the names that are used are read.
+ * When an ES module imports a builtin module, Node reads every export of it. Reading `WebSocket` of node:http loads all of undici,
+ * and other exports load more that no command needs: a third of the processor time of a short command. Therefore builtin modules
+ * are loaded without an import, and only the names in use are read.
  */
 export function plainBuiltins(): Plugin {
   return {
     name: 'plain-builtins',
     setup(build) {
-      // One for each importer: what several chunks share would become a file of its own, and that costs more than a few lines twice.
+      // One copy per importer: a module shared by several chunks would become a file of its own, which costs more than a few repeated lines.
       build.onResolve({ filter: /.*/ }, ({ path, kind, importer }) =>
         kind === 'import-statement' && isBuiltin(path)
           ? { path, suffix: `?${importer}`, namespace: BUILTIN, sideEffects: false }
@@ -101,14 +101,14 @@ function exportsOf(path: string): string {
     `const all = process.getBuiltinModule('${path}');`,
     'const named = (name) => all[name];',
     'export default all;',
-    // Pure: so that a name that nobody imports is not read.
+    // PURE lets esbuild drop the names that nobody imports, so that they are not read.
     ...names.map((name) => `export const ${name} = /* @__PURE__ */ named('${name}');`),
   ].join('\n');
 }
 
-/** Throws when code that the plugin above has to keep out came in by another way. */
+/** Throws if the bundle contains undici after all, which slimKubernetesClient has to keep out. */
 export function assertSlim({ outputs }: Metafile): void {
   const inputs = Object.values(outputs).flatMap((output) => Object.keys(output.inputs));
   const found = inputs.filter((input) => input.includes('node_modules/undici/'));
-  if (found.length > 0) throw new Error(`undici is in the bundle again: ${found.slice(0, 3).join(', ')}`);
+  if (found.length > 0) throw new Error(`the bundle contains undici: ${found.slice(0, 3).join(', ')}`);
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { BuildOptions } from 'esbuild';
 
-/** The relay Pod's program: one file that a stock image with Node 20 runs from a Secret, which holds 1 MiB. */
+/** The relay Pod's program: one file for Node 20 in a stock image, mounted from a Secret, which holds at most 1 MiB. */
 export function relayProgram(outfile: string): BuildOptions {
   return {
     absWorkingDir: join(import.meta.dirname, '..'),

@@ -20,11 +20,11 @@ const { metafile } = await build({
   platform: 'node',
   target: 'node24',
   define: { DEVLOOP_VERSION: JSON.stringify(version) },
-  // Bundled CommonJS packages call require() for Node's own modules, which an ES module does not have.
+  // Bundled CommonJS packages call require(), which an ES module does not have.
   banner: {
     js: "const require = process.getBuiltinModule('node:module').createRequire(import.meta.url); const __dirname = import.meta.dirname;",
   },
-  // ssh2 works without its native parts, and looks for them where it can do without.
+  // The native parts of ssh2 are optional, and ssh2 works without them.
   external: ['*.node', 'cpu-features'],
   plugins: [slimCommander(), slimKubernetesClient(), plainBuiltins()],
   metafile: true,
@@ -32,12 +32,12 @@ const { metafile } = await build({
 });
 assertSlim(metafile);
 await build(relayProgram(join(DIST, 'relay.cjs')));
-// Chunks are named by content, so the ones of earlier builds would pile up and be published.
+// Chunk names contain a hash of the content, so chunks of earlier builds would pile up and be published.
 const current = new Set(Object.keys(metafile.outputs).map((file) => basename(file)));
 for (const file of readdirSync(DIST)) {
   if (file.endsWith('.js') && !current.has(file)) rmSync(join(DIST, file));
 }
-// To load the command tree just to print the same text takes longer than all the rest of `--help`.
+// bin/devloop.js prints this file, because loading the command tree would take longer than everything else `--help` does.
 writeFileSync(
   join(DIST, 'help.txt'),
   execFileSync(process.execPath, [join(DIST, 'main.js'), '--help'], { env: {} }),

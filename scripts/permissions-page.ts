@@ -25,7 +25,7 @@ function onlyFor(route: string): Permission[] {
   return own.filter((one) => !others.every((other) => other.some((another) => isSame(one, another))));
 }
 
-/** The page with the roles and the table that the permissions in the code make. */
+/** The page, with the roles and the table replaced by those generated from the permissions in the code. */
 export function withPermissions(page: string): string {
   const [before, rest] = page.split(BEGIN);
   const [, after] = rest?.split(END) ?? [];
@@ -63,7 +63,7 @@ function head(kind: string, metadata: string, rules: string[]): string {
   ].join('\n');
 }
 
-/** One line for each resource; what `up` can do without has a line of its own. */
+/** One line per resource; permissions that `up` can do without have a line of their own. */
 function rulesOf(permissions: Permission[]): string[] {
   const rules = Map.groupBy(permissions, (one) =>
     [apiGroupOf(one.kind), resourceOf(one), one.without ?? ''].join(),

@@ -1,4 +1,4 @@
-/** `npm run docs -- --recording`: runs the demo and draws its output as docs/demo.svg. */
+/** `npm run docs -- --recording` runs the demo and draws its output as docs/demo.svg. */
 import { spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,10 +6,10 @@ import { createInterface } from 'node:readline';
 import { drawRecording, type RecordedLine } from './demo/recording.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-/** The set-up of the cluster before this chapter is not shown. */
+/** The recording starts at this chapter and leaves out how the cluster is set up. */
 const FIRST = /1\. Before/;
 
-/** Runs the demo, which must succeed, and writes the picture. */
+/** Rejects if the demo fails. */
 export async function recordDemo(): Promise<void> {
   const child = spawn(process.execPath, [join(ROOT, 'scripts/demo.ts')], {
     cwd: ROOT,

@@ -1,9 +1,9 @@
-// A stamp is a hash of what something was made from, kept beside it: the same hash again means that it is up to date.
+// A stamp is a file next to a build result that contains the hash of its inputs. If the hash is unchanged, the result is up to date.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** By content and not by time, since a checkout gives every file a new time. */
+/** Hashes content instead of times, because a checkout gives every file a new time. */
 export function hashOf(root, paths, ...rest) {
   const hash = createHash('sha256');
   for (const path of paths.flatMap((path) => filesBelow(root, path)).sort()) {

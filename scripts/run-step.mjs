@@ -7,13 +7,13 @@ let interrupted;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.on(signal, () => {
     interrupted ??= 128 + constants.signals[signal];
-    // A terminal sends Ctrl-C to the child too, and a second one makes devloop leave without putting anything back.
-    const toldByTerminal = signal === 'SIGINT' && process.stdin.isTTY;
-    if (!toldByTerminal) running?.kill(signal);
+    // A terminal sends Ctrl-C to the child, too, and on a second one devloop would exit without restoring anything.
+    const sentByTerminal = signal === 'SIGINT' && process.stdin.isTTY;
+    if (!sentByTerminal) running?.kill(signal);
   });
 }
 
-/** Runs a program to its end, says how long that took, and gives its exit code. Ctrl-C ends the child; we wait for it, and stop. */
+/** Runs a program, prints how long it took, and returns its exit code. After Ctrl-C, waits for the program to end and exits. */
 export async function step(title, command, args, options = {}) {
   say(title);
   const started = performance.now();
@@ -25,8 +25,8 @@ export async function step(title, command, args, options = {}) {
   return code;
 }
 
-/** As `step`, for what everything after it needs. */
-export async function must(...args) {
+/** Like `step`, but exits if the program fails. */
+export async function requiredStep(...args) {
   const code = await step(...args);
   if (code !== 0) process.exit(code);
 }
@@ -35,7 +35,7 @@ export function say(text) {
   process.stderr.write(`> ${text}\n`);
 }
 
-export function giveUp(text) {
+export function fail(text) {
   process.stderr.write(`${text}\n`);
   process.exit(2);
 }
@@ -44,7 +44,7 @@ function run(command, args, options) {
   return new Promise((resolve) => {
     running = spawn(command, args, { stdio: 'inherit', ...options });
     running.on('error', (error) => {
-      say(`${command} does not start: ${error.message}`);
+      say(`could not start ${command}: ${error.message}`);
       resolve(127);
     });
     running.on('close', (code, signal) => resolve(code ?? 128 + (constants.signals[signal] ?? 0)));

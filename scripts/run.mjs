@@ -1,11 +1,11 @@
-// `npm run demo`, `npm test`, `npm run soak` and `npm run bench` come here, in a fresh clone too: so this runs on Node 20 and without
-// node_modules, and first makes what is missing. Everything else runs on the Node that package-lock.json names.
+// `npm run demo`, `npm test`, `npm run soak` and `npm run bench` start here, also in a fresh clone. So this file needs only Node 20 and
+// no packages. It installs and builds what is missing; everything after that runs on the Node version in package-lock.json.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { hashOf, hasStamp, writeStamp } from './run-stamp.mjs';
-import { giveUp, must, step } from './run-step.mjs';
+import { fail, requiredStep, step } from './run-step.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const MODULES = join(ROOT, 'node_modules');
@@ -31,7 +31,7 @@ const kinds = {
 };
 
 const [kind = '', ...args] = process.argv.slice(2);
-if (!Object.hasOwn(kinds, kind)) giveUp(`Expected one of ${Object.keys(kinds).join(', ')}; got '${kind}'.`);
+if (!Object.hasOwn(kinds, kind)) fail(`Expected one of ${Object.keys(kinds).join(', ')}; got '${kind}'.`);
 checkGo();
 await install();
 await build();
@@ -39,8 +39,8 @@ process.exit(await kinds[kind]());
 
 function checkGo() {
   if (spawnSync('go', ['version'], { stdio: 'ignore' }).status === 0) return;
-  giveUp(
-    'Go is needed (1.24 or newer), and `go` is not on the PATH.\nInstall it from https://go.dev/dl/, or with your package manager: apt install golang, brew install go.',
+  fail(
+    'Go 1.24 or newer is required, but there is no `go` on the PATH.\nInstall it from https://go.dev/dl/ or with your package manager (apt install golang, brew install go).',
   );
 }
 
@@ -48,16 +48,16 @@ async function install() {
   const stamp = join(MODULES, '.stamp');
   const hash = hashOf(ROOT, ['package-lock.json'], process.platform, process.arch);
   if (hasStamp(stamp, hash)) return;
-  // The tools are devDependencies, which NODE_ENV=production would leave out.
-  await must(
+  // All tools are devDependencies, which npm leaves out if NODE_ENV=production.
+  await requiredStep(
     'install packages',
     'npm',
     ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'],
     { cwd: ROOT },
   );
   if (!existsSync(NODE))
-    giveUp(
-      'npm did not install Node 24 into node_modules: are install scripts switched off (npm config get ignore-scripts)?',
+    fail(
+      'npm did not install Node 24 into node_modules. Are install scripts turned off? Check with: npm config get ignore-scripts',
     );
   writeStamp(stamp, hash);
 }
@@ -66,11 +66,11 @@ async function build() {
   const stamp = join(ROOT, 'dist', '.stamp');
   const hash = hashOf(ROOT, BUILT_FROM);
   if (hasStamp(stamp, hash)) return;
-  await must('build', NODE, ['scripts/build.ts'], child);
+  await requiredStep('build', NODE, ['scripts/build.ts'], child);
   writeStamp(stamp, hash);
 }
 
-/** With arguments only vitest, for the quick look at one file; without, every check, and the first failure is the answer. */
+/** With arguments, runs only vitest. Without, runs every check and returns the first exit code that is not 0. */
 async function test() {
   if (args.length > 0) return await vitest('tests');
   const codes = [await node('types', 'node_modules/typescript/bin/tsc', '--noEmit')];
