@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { cached, hashOf } from './cache.ts';
 import type { Log } from './prerequisites.ts';
+import { describeBuild, showProgress } from './progress.ts';
 import { run } from './run.ts';
 
 export interface ClusterBinaries {
@@ -25,9 +26,8 @@ export const PAUSE_IMAGE = 'devloop.test/pause:1';
 
 const source = import.meta.dirname;
 const certManager = 'github.com/cert-manager/cert-manager';
-const progressSeconds = 15;
 
-/** Builds the control plane unless this very source has been built on this machine before. */
+/** Builds the control plane unless this source has been built on this machine before. */
 export async function ensureClusterBinaries({ log }: { log: Log }): Promise<ClusterBinaries> {
   const go = await run('go', ['env', 'GOVERSION', 'GOARCH'], { cwd: source });
   const key = await hashOf(source, ['go.mod', 'go.sum', '**/*.go'], go);
@@ -46,8 +46,10 @@ function binariesIn(dir: string): ClusterBinaries {
 }
 
 async function buildInto(dir: string, log: Log): Promise<void> {
-  log('building the test cluster: minutes the first time on a machine, seconds after that');
+  log('building the test cluster (minutes the first time, seconds after that)');
+  const started = performance.now();
   await compile(dir, log);
+  log(`built the test cluster in ${Math.round((performance.now() - started) / 1000)} s`);
   const built = binariesIn(dir);
   await run(built.kit, ['image', PAUSE_IMAGE, built.pause, built.pauseImage]);
   const module = (await run('go', ['list', '-m', '-f', '{{.Dir}}', certManager], { cwd: source })).trim();
@@ -55,35 +57,49 @@ async function buildInto(dir: string, log: Log): Promise<void> {
 }
 
 async function compile(out: string, log: Log): Promise<void> {
-  const args = ['build', '-v', '-trimpath', '-ldflags', await linkerFlags(), '-o', `${out}/`, './cmd/...'];
-  const started = Date.now();
+  const options = ['-trimpath', '-ldflags', await linkerFlags()];
+  let describe = (): string => 'loading the Go modules of Kubernetes';
+  using _ = showProgress(() => describe(), log);
+  const total = await countPackages(options);
+  const started = performance.now();
+  let compiled = 0;
+  describe = () => describeBuild(compiled, total, performance.now() - started);
+  await goBuild([...options, '-o', `${out}/`, './cmd/...'], () => compiled++);
+}
+
+async function goBuild(args: string[], onPackage: () => void): Promise<void> {
   // An interrupt may reach this process alone, and a build takes minutes.
-  const go = spawn('setpriv', ['--pdeathsig', 'INT', 'go', ...args], {
+  const go = spawn('setpriv', ['--pdeathsig', 'INT', 'go', 'build', '-v', ...args], {
     cwd: source,
     env: { ...process.env, CGO_ENABLED: '0' },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const ended = once(go, 'close');
-  let packages = 0;
   const lines: string[] = [];
-  const progress = () =>
-    log(`compiled ${packages} packages in ${Math.round((Date.now() - started) / 1000)} s`);
-  const timer = setInterval(progress, progressSeconds * 1000);
-  try {
-    for await (const line of createInterface(go.stderr)) {
-      packages++;
-      if (lines.push(line) > 30) lines.shift();
-    }
-    const [code] = await ended;
-    if (code !== 0)
-      throw new Error(`go build of the test cluster failed with code ${code}:\n${lines.join('\n')}`);
-  } finally {
-    clearInterval(timer);
+  for await (const line of createInterface(go.stderr)) {
+    onPackage();
+    if (lines.push(line) > 30) lines.shift();
   }
-  progress();
+  const [code] = await ended;
+  if (code !== 0)
+    throw new Error(`go build of the test cluster failed with code ${code}:\n${lines.join('\n')}`);
 }
 
-/** Without these the server calls itself v0.0.0-master, and clients that compare versions take it for ancient. */
+/** How many packages are not in Go's build cache yet. Downloads the modules first. */
+async function countPackages(options: string[]): Promise<number> {
+  const args = [
+    'list',
+    '-deps',
+    ...options,
+    '-f',
+    '{{if and .Stale (ne .Name "main")}}{{.ImportPath}}{{end}}',
+    './cmd/...',
+  ];
+  const listed = await run('go', args, { cwd: source, env: { CGO_ENABLED: '0' } });
+  return listed.split('\n').filter((line) => line !== '').length;
+}
+
+/** Without these the server calls itself v0.0.0-master, which clients that compare versions consider very old. */
 async function linkerFlags(): Promise<string> {
   const goMod = await readFile(join(source, 'go.mod'), 'utf8');
   const [, version, major, minor] = /k8s\.io\/kubernetes (v(\d+)\.(\d+)\S*)/.exec(goMod) ?? [];
