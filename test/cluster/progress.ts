@@ -32,6 +32,6 @@ export function describeBuild(compiled: number, total: number, elapsedMs: number
 }
 
 function about(seconds: number): string {
-  if (seconds < 50) return `about ${Math.max(10, Math.ceil(seconds / 10) * 10)} s`;
+  if (seconds < 50) return `about ${Math.max(10, Math.round(seconds / 10) * 10)} s`;
   return `about ${Math.ceil(seconds / 60)} min`;
 }
