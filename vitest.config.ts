@@ -6,7 +6,8 @@ const reportFile = process.env.DEVLOOP_TEST_REPORT;
 
 export default defineConfig({
   test: {
-    maxWorkers: 2,
+    // End-to-end files wait most of the time: on two cores, three are done sooner than two.
+    maxWorkers: 3,
     reporters: ['default', slowest, ...(reportFile ? ['json'] : [])],
     outputFile: reportFile ? { json: reportFile } : {},
     projects: [

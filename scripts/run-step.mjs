@@ -6,11 +6,23 @@ let interrupted;
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.on(signal, () => {
-    interrupted ??= 128 + constants.signals[signal];
     // A terminal sends Ctrl-C to the child, too, and on a second one devloop would exit without restoring anything.
     const sentByTerminal = signal === 'SIGINT' && process.stdin.isTTY;
-    if (!sentByTerminal) running?.kill(signal);
+    interrupt(signal, sentByTerminal ? undefined : running);
   });
+}
+
+// npm signals the shell in which it runs a script, and that shell passes the signal on to nothing.
+const parent = process.ppid;
+if (process.env.npm_lifecycle_event) {
+  setInterval(() => {
+    if (process.ppid !== parent && interrupted === undefined) interrupt('SIGTERM', running);
+  }, 200).unref();
+}
+
+function interrupt(signal, child) {
+  interrupted ??= 128 + constants.signals[signal];
+  child?.kill(signal);
 }
 
 /** Runs a program, prints how long it took, and returns its exit code. After Ctrl-C, waits for the program to end and exits. */
