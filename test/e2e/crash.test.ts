@@ -1,7 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { DevloopEvent } from '../../src/report/events.ts';
 import { objectText } from '../../src/report/text.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
@@ -70,6 +70,11 @@ describe('kill -9', () => {
   afterAll(async () => {
     await checkout?.[Symbol.asyncDispose]();
     await cluster?.[Symbol.asyncDispose]();
+  });
+
+  // What a failed test left would fail the next ones too.
+  afterEach(async ({ task }) => {
+    if (task.result?.state === 'fail') await runDevloop(['down'], { cwd: tmpdir(), env: env() });
   });
 
   /** Starts `up` and kills it at the moment when it says that something was done. */

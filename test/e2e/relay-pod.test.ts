@@ -105,6 +105,8 @@ describe('a port-forward', () => {
     relay = await start('forward', spec());
   });
 
+  afterAll(() => restore(work('forward'), [], { readySeconds: 0 }));
+
   it('carries 20 MB there and back as they were', async () => {
     const stream = await dial(CONTROL);
     expect(await echoed(stream, 20 * MB)).toBe(true);
@@ -236,6 +238,7 @@ describe('a port-forward', () => {
     await api.remove({ kind: 'Pod', namespace: STRICT, name: pod });
     await stream.toArray();
     expect(stream.destroyed).toBe(true);
+    await restore(work('deleted'), [], { readySeconds: 0 });
   });
 });
 

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { apiGroupOf, kindInfo } from '../../src/cluster/api/kinds.ts';
 import { ANY_SESSION } from '../../src/cluster/names.ts';
 import type { DevloopEvent } from '../../src/report/events.ts';
@@ -56,6 +56,11 @@ describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
     });
 
     afterAll(() => sample?.[Symbol.asyncDispose]());
+
+    // What a failed test left would fail the next ones too.
+    afterEach(async ({ task }) => {
+      if (task.result?.state === 'fail') await runDevloop(['down'], { cwd: tmpdir(), env: env() });
+    });
 
     const env = (): Record<string, string> => ({ KUBECONFIG: cluster.kubeconfig, CGO_ENABLED: '0' });
     const goEnv = (name: string): string => execFileSync('go', ['env', name], { encoding: 'utf8' }).trim();

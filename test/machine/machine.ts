@@ -18,11 +18,7 @@ const open = new Map<string, Machine>();
 
 /** Gives a machine its own directories for temporary files and state, since other machines have processes with the same numbers. */
 export function openMachine(): Machine {
-  if (open.size === 0) {
-    process.once('exit', endAll);
-    // vitest itself exits on SIGINT and SIGTERM.
-    process.once('SIGHUP', hangUp);
-  }
+  listen();
   const directory = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`));
   const state = join(directory, 'state');
   mkdirSync(state);
@@ -31,19 +27,25 @@ export function openMachine(): Machine {
     async close() {
       await removeMachine(directory);
       open.delete(directory);
-      if (open.size === 0) process.off('exit', endAll).off('SIGHUP', hangUp);
     },
   };
   open.set(directory, machine);
   return machine;
 }
 
-function hangUp(): void {
-  process.exit(128 + constants.signals.SIGHUP);
+/** An interrupt ends the run at once. Handlers stay, since npm sends the signal twice, and the second must not cut the exit short. */
+function listen(): void {
+  if (process.listeners('exit').includes(endAll)) return;
+  process.on('exit', endAll);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.on(signal, () => process.exit(128 + constants.signals[signal]));
 }
 
 /** An exit cannot wait for anything asynchronous; another process can do it meanwhile. */
 function endAll(): void {
+  if (open.size === 0) return;
   for (const machine of open.values()) machine.process?.kill('SIGKILL');
-  spawnSync(process.execPath, [join(import.meta.dirname, 'remove.ts'), ...open.keys()], { stdio: 'inherit' });
+  // A process group of its own, since a second Ctrl-C reaches every process of this one.
+  const program = [process.execPath, join(import.meta.dirname, 'remove.ts'), ...open.keys()];
+  spawnSync('setsid', ['--wait', ...program], { stdio: 'inherit' });
 }

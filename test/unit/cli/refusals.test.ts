@@ -78,7 +78,7 @@ describe('a kubeconfig', () => {
   it('without the context that was asked for', () => {
     const context = { name: 'shop', context: { cluster: 'shop', user: 'dev' } };
     const file = write('config', JSON.stringify({ 'current-context': 'shop', contexts: [context] }));
-    const message = `Context nope is not in the kubeconfig ${file}. It has: shop.`;
+    const message = /Context nope is not in the kubeconfig .*shop/;
     const args = ['up', '--kubeconfig', file, '--context', 'nope'];
     refuses(args, { code: 'context.unknown', message, hint: 'get-contexts' });
   });
