@@ -58,7 +58,6 @@ export function startController(run: ControllerCommand, emit: Emit): ControllerP
     });
   const ended = new AbortController();
   const exited = waitForEnd(child, [forward('stdout'), forward('stderr')]).finally(() => ended.abort());
-  if (child.pid !== undefined) emit({ type: 'controller.started', pid: child.pid, command: run.command });
   let stopping = false;
   return {
     pid: child.pid,

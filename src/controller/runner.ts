@@ -41,14 +41,17 @@ export function run(plan: RunPlan, command: string[], emit: Emit, signal: AbortS
   const controller = startController({ command, cwd: plan.cwd, env: plan.env }, emit);
   const { pid } = controller;
   let stopping = false;
-  const recorded = record(plan.stateFile, controller);
+  const recorded = record(plan.stateFile, controller, emit);
   const exited = forget(plan.stateFile, controller, recorded);
-  void controller.exited.then(({ code, signal }) => {
+  void controller.exited.then(async ({ code, signal }) => {
+    await recorded.catch(() => {});
     if (pid !== undefined) emit({ type: 'controller.exited', pid, code, signal, expected: stopping });
   });
-  const ready = untilReady(plan, controller, emit, signal).then(() =>
-    emit({ type: 'controller.ready', pid: pid!, ms: Math.round(performance.now() - start) }),
-  );
+  const ready = untilReady(plan, controller, emit, signal).then(async () => {
+    const ms = Math.round(performance.now() - start);
+    await recorded;
+    emit({ type: 'controller.ready', pid: pid!, ms });
+  });
   ready.catch(() => {});
   return {
     pid,
@@ -104,9 +107,12 @@ async function untilReady(
   await (webhook ? reportWhileWaiting(ready, waiting, emit) : ready);
 }
 
-async function record(file: string, { pid, command }: ControllerProcess): Promise<void> {
-  const startTime = pid === undefined ? undefined : await startTimeOf(pid);
-  if (pid !== undefined && startTime !== undefined) await recordController(file, { pid, startTime, command });
+/** The event follows the record, so that a controller that was reported is always found again after a crash. */
+async function record(file: string, { pid, command }: ControllerProcess, emit: Emit): Promise<void> {
+  if (pid === undefined) return;
+  const startTime = await startTimeOf(pid);
+  if (startTime !== undefined) await recordController(file, { pid, startTime, command });
+  emit({ type: 'controller.started', pid, command });
 }
 
 async function forget(file: string, controller: ControllerProcess, recorded: Promise<void>): Promise<Exit> {
