@@ -1,4 +1,5 @@
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { readFile, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pollUntil } from '../async.ts';
 import { killGroup, signalGroup } from '../machine/process.ts';
@@ -14,11 +15,14 @@ export interface ControllerRecord {
 const POLL_MS = 10;
 const DESCENDANTS_MS = 1000;
 
-/** Records the running controller, for the session that finds this one killed. */
-export async function recordController(file: string, record: ControllerRecord): Promise<void> {
-  await mkdir(dirname(file), { recursive: true });
-  await writeFile(`${file}.new`, `${JSON.stringify(record)}\n`, { mode: 0o600 });
-  await rename(`${file}.new`, file);
+/**
+ * Records the running controller, for the session that finds this one killed. Synchronous: a kill between the start and the record
+ * would leave a controller that nobody finds.
+ */
+export function recordController(file: string, record: ControllerRecord): void {
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(`${file}.new`, `${JSON.stringify(record)}\n`, { mode: 0o600 });
+  renameSync(`${file}.new`, file);
 }
 
 /** Ends the controller that a killed session left behind, with its whole group. Returns it, or undefined when there is none. */
@@ -27,10 +31,10 @@ export async function endOrphan(
   options: { graceMs: number } = { graceMs: 5000 },
 ): Promise<{ pid: number; command: string[] } | undefined> {
   const record = await readRecord(file);
-  const found = record !== undefined && (await isRunning(record));
+  const found = record !== undefined && isRunning(record);
   if (found) {
     signalGroup(record.pid, 'SIGTERM');
-    const isGone = async () => !(await isRunning(record));
+    const isGone = async () => !isRunning(record);
     await pollUntil(isGone, { everyMs: POLL_MS, limitMs: options.graceMs });
     await killGroup(record.pid, DESCENDANTS_MS);
   }
@@ -41,11 +45,11 @@ export async function endOrphan(
 /** The pid of the controller that a killed session left behind; undefined when it no longer runs. */
 export async function orphanPid(file: string): Promise<number | undefined> {
   const record = await readRecord(file);
-  return record !== undefined && (await isRunning(record)) ? record.pid : undefined;
+  return record !== undefined && isRunning(record) ? record.pid : undefined;
 }
 
-async function isRunning(record: ControllerRecord): Promise<boolean> {
-  return (await startTimeOf(record.pid)) === record.startTime;
+function isRunning(record: ControllerRecord): boolean {
+  return startTimeOf(record.pid) === record.startTime;
 }
 
 async function readRecord(file: string): Promise<ControllerRecord | undefined> {

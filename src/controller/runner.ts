@@ -41,17 +41,14 @@ export function run(plan: RunPlan, command: string[], emit: Emit, signal: AbortS
   const controller = startController({ command, cwd: plan.cwd, env: plan.env }, emit);
   const { pid } = controller;
   let stopping = false;
-  const recorded = record(plan.stateFile, controller, emit);
-  const exited = forget(plan.stateFile, controller, recorded);
-  void controller.exited.then(async ({ code, signal }) => {
-    await recorded.catch(() => {});
+  record(plan.stateFile, controller, emit);
+  const exited = forget(plan.stateFile, controller);
+  void controller.exited.then(({ code, signal }) => {
     if (pid !== undefined) emit({ type: 'controller.exited', pid, code, signal, expected: stopping });
   });
-  const ready = untilReady(plan, controller, emit, signal).then(async () => {
-    const ms = Math.round(performance.now() - start);
-    await recorded;
-    emit({ type: 'controller.ready', pid: pid!, ms });
-  });
+  const ready = untilReady(plan, controller, emit, signal).then(() =>
+    emit({ type: 'controller.ready', pid: pid!, ms: Math.round(performance.now() - start) }),
+  );
   ready.catch(() => {});
   return {
     pid,
@@ -108,16 +105,15 @@ async function untilReady(
 }
 
 /** The event follows the record, so that a controller that was reported is always found again after a crash. */
-async function record(file: string, { pid, command }: ControllerProcess, emit: Emit): Promise<void> {
+function record(file: string, { pid, command }: ControllerProcess, emit: Emit): void {
   if (pid === undefined) return;
-  const startTime = await startTimeOf(pid);
-  if (startTime !== undefined) await recordController(file, { pid, startTime, command });
+  const startTime = startTimeOf(pid);
+  if (startTime !== undefined) recordController(file, { pid, startTime, command });
   emit({ type: 'controller.started', pid, command });
 }
 
-async function forget(file: string, controller: ControllerProcess, recorded: Promise<void>): Promise<Exit> {
+async function forget(file: string, controller: ControllerProcess): Promise<Exit> {
   const exit = await controller.exited;
-  await recorded;
   await rm(file, { force: true });
   return exit;
 }

@@ -1,11 +1,11 @@
+import { readFileSync } from 'node:fs';
 import { readdir, readFile, readlink } from 'node:fs/promises';
 
 /** The kernel's start tick, and the id of the boot that it counts from. */
-export async function startTimeOf(pid: number): Promise<string | undefined> {
-  const stat = await statOf(String(pid));
+export function startTimeOf(pid: number): string | undefined {
+  const stat = parseStat(textNow(`/proc/${pid}/stat`));
   if (!stat || stat.state === 'Z') return undefined;
-  const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => '');
-  return `${boot.trim()}/${stat.startTick}`;
+  return `${textNow('/proc/sys/kernel/random/boot_id').trim()}/${stat.startTick}`;
 }
 
 export async function hasRunningMember(group: number): Promise<boolean> {
@@ -46,7 +46,10 @@ interface Stat {
 }
 
 async function statOf(pid: string): Promise<Stat | undefined> {
-  const text = await textOf(`/proc/${pid}/stat`);
+  return parseStat(await textOf(`/proc/${pid}/stat`));
+}
+
+function parseStat(text: string): Stat | undefined {
   if (text === '') return undefined;
   // The second field is the program's name in parentheses, which can contain spaces and parentheses itself.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
@@ -66,4 +69,13 @@ async function pids(): Promise<string[]> {
 /** Empty when there is no such file, or this user is not allowed to read it. */
 async function textOf(file: string): Promise<string> {
   return readFile(file, 'utf8').catch(() => '');
+}
+
+/** As `textOf`. The kernel answers from memory, so this does not block. */
+function textNow(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
 }

@@ -1,9 +1,9 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { promisify } from 'node:util';
 
-export async function startTimeOf(pid: number): Promise<string | undefined> {
-  const output = await outputOf('ps', '-o', 'lstart=', '-p', String(pid));
-  return output.trim() || undefined;
+export function startTimeOf(pid: number): string | undefined {
+  const { stdout } = spawnSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' });
+  return stdout?.trim() || undefined;
 }
 
 /** Called only for a group that could be signalled, and macOS refuses to signal a group that has only zombies. */

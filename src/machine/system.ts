@@ -8,9 +8,9 @@ import * as macos from './macos.ts';
 interface OperatingSystem {
   /**
    * When a process started, as text that no later process with the same pid can have. Undefined when there is no such
-   * process, or only its zombie.
+   * process, or only its zombie. Synchronous, so that a process can be recorded before anything else happens.
    */
-  startTimeOf(pid: number): Promise<string | undefined>;
+  startTimeOf(pid: number): string | undefined;
   /** Whether any process of a group still runs. Zombies do not count: only their parent can remove them. */
   hasRunningMember(group: number): Promise<boolean>;
   /** The process that listens on a TCP port; undefined when there is none, or when it belongs to another user. */

@@ -16,7 +16,7 @@ export interface LocalMachine extends Here {
 export async function thisMachine(env: Record<string, string | undefined>): Promise<LocalMachine> {
   const base = env.XDG_STATE_HOME || join(env.HOME ?? homedir(), '.local', 'state');
   const host = hostname();
-  const processStart = (await startTimeOf(process.pid)) ?? '';
+  const processStart = startTimeOf(process.pid) ?? '';
   return {
     user: env.USER || userInfo().username,
     host,
@@ -40,6 +40,6 @@ export async function isRunning({
   pid: number;
   processStart: string;
 }): Promise<boolean> {
-  const start = await startTimeOf(pid);
+  const start = startTimeOf(pid);
   return start !== undefined && (processStart === '' || start === processStart);
 }
