@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Emit } from './report/events.ts';
 
 /**
- * Like Promise.all, but a failure waits until the others have come to rest: a restore that follows has to find every write that
+ * Like Promise.all, but a failure waits until the others have settled: a restore that follows has to find every write that
  * was under way.
  */
 export async function allDone<T>(promises: Iterable<Promise<T>>): Promise<T[]> {
@@ -13,8 +13,8 @@ export async function allDone<T>(promises: Iterable<Promise<T>>): Promise<T[]> {
 }
 
 /**
- * For steps of which none has a purpose without the others: the first failure ends them all through the controller's signal, and
- * this rejects with it, not with what another step says about being interrupted. All have come to rest by then.
+ * For steps that are useless without one another: the first failure ends them all through the controller's signal, and
+ * this rejects with it, not with what another step says about being interrupted. All have settled by then.
  */
 export async function allOrNone<T>(steps: Promise<T>[], ending: AbortController): Promise<T[]> {
   const endAll = (error: unknown): never => {

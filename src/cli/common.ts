@@ -36,7 +36,7 @@ export function addRouteFlags(command: Command): Command {
     .option('--route <route>', 'auto, direct, relay, or ssh:[user@]host[:port] (default: auto)', parseRoute)
     .option(
       '--address <ip>',
-      'address for the cluster to call, of this machine or of the SSH host',
+      'address of this machine, or of the SSH host, for the cluster to call',
       parseAddress,
     )
     .option('--port <n>', 'port for the cluster to call (default: any free one)', parsePort)

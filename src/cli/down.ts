@@ -9,7 +9,7 @@ interface DownFlags extends CommonFlags {
 
 export function downCommand(shell: Shell): Command {
   const command = new Command('down')
-    .summary('restore the cluster, from any machine, also after a crash')
+    .summary('restore the cluster, from any machine, even after a crash')
     .description(
       'Restores everything that devloop sessions changed in the cluster, and prints what it did. It needs nothing but the labels and annotations on the changed objects, so it works from any machine.',
     )

@@ -25,7 +25,7 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
   const command = new Command('up')
     .summary('run the operator here instead of in the cluster')
     .description(
-      'Takes over the operator: redirects its webhooks to this machine, pauses its Deployment, and builds and runs the controller here, again after every change. Ctrl-C restores everything.',
+      'Takes over the operator: redirects its webhooks to this machine, pauses its Deployment, builds and runs the controller here, and does so again after every change. Ctrl-C restores everything.',
     )
     .usage('[options] [-- command...]')
     .option('--no-controller', 'do not build or run anything; send reviews to a process that you start')
@@ -51,7 +51,7 @@ function upOptions(flags: UpFlags, own: string[] | undefined, name: string): UpO
   const { controller, takeOver = false, dryRun = false } = flags;
   if (own !== undefined && !controller) {
     throw invalid(
-      '--no-controller and a command after `--` exclude each other.',
+      '--no-controller and a command after `--` cannot be combined.',
       `${name} up --no-controller`,
     );
   }

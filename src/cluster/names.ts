@@ -1,4 +1,4 @@
-/** Every label, annotation and name that devloop gives to objects of the cluster, and how its objects are told from the user's. */
+/** Every label, annotation and name that devloop gives to objects of the cluster, and how its objects are told apart from the user's. */
 import { type Kind, type ObjectRef, refOf } from './api/kinds.ts';
 import type { KubeObject } from './api/objects.ts';
 
@@ -22,7 +22,7 @@ export const PROBE_WEBHOOK = 'probe.devloop.dev';
 /** Kubernetes' label for whoever manages an EndpointSlice, and devloop's value of it. */
 export const MANAGED_BY = 'endpointslice.kubernetes.io/managed-by';
 export const SLICE_MANAGER = 'devloop.dev';
-/** Kubernetes' label on Endpoints that it shall not mirror to an EndpointSlice: on those that devloop writes. */
+/** Kubernetes' label for Endpoints that must not be mirrored to an EndpointSlice. devloop sets it on its own. */
 export const SKIP_MIRROR = 'endpointslice.kubernetes.io/skip-mirror';
 
 export const RELAY_NAME = 'devloop-relay';

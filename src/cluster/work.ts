@@ -1,7 +1,7 @@
 import type { Emit } from '../report/events.ts';
 import type { ClusterApi } from './api/client.ts';
 
-/** What everything that changes or watches the cluster works with. */
+/** What all code that changes or watches the cluster needs. */
 export interface Work {
   api: ClusterApi;
   /** Written on every object that this session changes or creates. */
@@ -11,5 +11,5 @@ export interface Work {
   signal: AbortSignal;
 }
 
-/** What waits for something in the cluster works with: it changes nothing there. */
+/** What code needs that only waits for something in the cluster and changes nothing there. */
 export type Observer = Omit<Work, 'sessionId'>;

@@ -15,7 +15,7 @@ interface Found {
   message: string;
 }
 
-/** Finds all problems of the text at once, in its order. Never throws, whatever the text is. */
+/** Finds all problems of the text at once, in the order of the text. Never throws, whatever the text is. */
 export function parseConfig(text: string): Parsed {
   const lines = new LineCounter();
   const { config, found } = read(text, lines);

@@ -64,7 +64,7 @@ export const SCHEMA = {
   },
   address: {
     kind: 'address',
-    about: 'Address for the cluster to call, of this machine or of the SSH host.',
+    about: 'Address of this machine, or of the SSH host, for the cluster to call.',
   },
   port: { kind: 'port', about: 'Port for the cluster to call. Default: any free one.' },
   relayImage: { kind: 'image', about: 'Image for the relay Pod; it must contain Node.' },

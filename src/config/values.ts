@@ -14,7 +14,7 @@ export const READERS: Record<FieldKind, Read> = {
   'text or texts': (node, path, complain) =>
     isSeq(node)
       ? readTexts(node, path, complain)
-      : readText(node, path, complain, 'text, or a list of texts'),
+      : readText(node, path, complain, 'text, or a list of strings'),
   route: readRoute,
   address: (node, path, complain) =>
     readForm(node, path, complain, { expected: 'an IP address', fits: (text) => isIP(text) > 0 }),
@@ -43,7 +43,7 @@ function readTexts(
   node: unknown,
   path: string,
   complain: Complain,
-  what = 'a list of texts',
+  what = 'a list of strings',
 ): string[] | undefined {
   if (!isSeq(node) || node.items.length === 0) {
     complain(node, `\`${path}\`: expected ${what}, got ${isSeq(node) ? 'an empty list' : kindOf(node)}`);

@@ -51,7 +51,7 @@ const KNOWN_CAUSES: KnownCause[] = [
     pattern: /unable to find leader election namespace/,
     explain: () => ({
       message: 'leader election is on, which works only in a Pod',
-      hint: 'switch leader election off in the configuration that the controller reads (devloop does so in arguments and mounted files)',
+      hint: 'turn leader election off in the configuration that the controller reads (devloop does so in arguments and mounted files)',
     }),
   },
   {
@@ -59,12 +59,12 @@ const KNOWN_CAUSES: KnownCause[] = [
     explain: () => ({
       message:
         'part of it connects to the cluster with the in-cluster configuration, which exists only in Pods',
-      hint: 'switch that part off in the configuration of the controller (an API server of its own, for example)',
+      hint: 'turn that part off in the configuration of the controller (an API server of its own, for example)',
     }),
   },
 ];
 
-/** The last known cause in the last lines of a controller: it kept running after the ones before. */
+/** The last known cause in a controller's last lines, because the controller survived the earlier ones. */
 export function exitCause(lines: string[]): ExitCause | undefined {
   for (const line of lines.toReversed()) {
     for (const { pattern, explain } of KNOWN_CAUSES) {

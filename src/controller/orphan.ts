@@ -16,7 +16,7 @@ const POLL_MS = 10;
 const DESCENDANTS_MS = 1000;
 
 /**
- * Records the running controller, for the session that finds this one killed. Synchronous: a kill between the start and the record
+ * Records the running controller, for a later session that finds this one dead. Synchronous: a kill between the start and the record
  * would leave a controller that nobody finds.
  */
 export function recordController(file: string, record: ControllerRecord): void {

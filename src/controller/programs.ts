@@ -16,7 +16,7 @@ export interface Program {
 
 /**
  * Puts the kept program where the build will write. A second name for the file costs nothing, a copy of a manager a tenth of a second;
- * but the go tool may write into the file, so one with further names, which another session may be running, is copied.
+ * but the go tool may write into the file, so one with more names, which another session may be running, is copied.
  */
 export async function restoreKept(kept: string, binary: string): Promise<void> {
   try {
@@ -45,7 +45,7 @@ export async function keepProgram(binary: string, kept: string): Promise<void> {
 
 const KEPT_MS = 30 * 24 * 3600 * 1000;
 
-/** Removes kept programs of checkouts that have not been built for a month: a manager can have a hundred megabytes. */
+/** Removes kept programs of checkouts that have not been built for a month: a manager can take a hundred megabytes. */
 export async function removeOldPrograms(directory: string): Promise<void> {
   for (const name of await readdir(directory)) {
     const file = join(directory, name);

@@ -17,7 +17,7 @@ export type Build =
   | { is: 'idle' }
   /** `since`: when the first change was made that this build contains. */
   | { is: 'running'; since: number }
-  /** devloop is leaving, so nothing more is built. */
+  /** devloop is exiting, so nothing more is built. */
   | { is: 'closed' };
 
 export type Run =

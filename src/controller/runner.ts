@@ -35,7 +35,7 @@ export interface Running {
 /** A manager without webhooks gives no sign that it is ready; one that fails to start mostly exits within this time. */
 const OBSERVE_MS = 1500;
 
-/** Starts the controller, records it for a session that finds this one killed, and emits what happens to it. */
+/** Starts the controller, records it for a later session in case this one is killed, and emits what happens to it. */
 export function run(plan: RunPlan, command: string[], emit: Emit, signal: AbortSignal): Running {
   const start = performance.now();
   const controller = startController({ command, cwd: plan.cwd, env: plan.env }, emit);

@@ -34,7 +34,7 @@ export interface Gateway extends AsyncDisposable {
   failFast(why: string, ms: number): void;
   /** Number of reviews that are waiting. */
   readonly held: number;
-  /** From now on each connection gets one more answer and is then closed. Final. Busy clients are gone before `drain` this way. */
+  /** From now on each connection gets one more answer and is then closed. Final. This way, busy clients are gone before `drain`. */
   closeAfterNextAnswer(): void;
   /**
    * Closes idle connections at once, busy ones after their answer, and new ones after their first answer. Final. Resolves when

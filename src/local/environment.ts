@@ -5,7 +5,7 @@ export interface EnvironmentParts {
   /** The variables of the Deployment's container, with every valueFrom resolved. */
   deployment: Record<string, string>;
   kubeconfig?: string;
-  /** The controller's TMPDIR: controller-runtime looks for its certificate below it. */
+  /** The controller's TMPDIR: controller-runtime looks for its certificate under it. */
   temporary?: string;
   paths: MountedPath[];
   /** The Pod's namespace, set where the program would read it from a file that only Pods have. */

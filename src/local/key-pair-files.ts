@@ -7,7 +7,7 @@ import { DEFAULT_CERTIFICATE_DIRECTORY, mentions } from '../operator/mounts.ts';
 import type { Emit } from '../report/events.ts';
 import type { FoundPair } from './key-pairs.ts';
 
-/** Where a session's files lie on this machine. */
+/** Where a session's files are on this machine. */
 export interface LocalFiles {
   /** The session's own directory. */
   directory: string;
@@ -16,7 +16,7 @@ export interface LocalFiles {
 }
 
 /**
- * A controller that devloop starts has its temporary directory below the session's own. A process that the user starts looks in
+ * A controller that devloop starts has its temporary directory under the session's own. A process that the user starts looks in
  * the user's. `keyPairDirectory` is set where the user named one.
  */
 export function localFiles(
@@ -27,7 +27,7 @@ export function localFiles(
   return { directory, keyPairDirectory: wanted.keyPairDirectory ?? defaultDirectory(temporary) };
 }
 
-/** controller-runtime's default below a temporary directory. */
+/** controller-runtime's default under a temporary directory. */
 export function defaultDirectory(temporary: string): string {
   return join(temporary, DEFAULT_CERTIFICATE_DIRECTORY);
 }
@@ -83,7 +83,7 @@ export async function writeHardCoded(
         written.push(directory);
         continue;
       }
-      const message = `The sources name ${directory}, but it already holds a key pair of yours, which stays unchanged.`;
+      const message = `The sources name ${directory}, but it already contains your own key pair, which devloop leaves unchanged.`;
       emit({ type: 'note', message });
     } catch (error) {
       const message = `The controller may look for its key pair in ${directory}: ${messageOf(error)}`;

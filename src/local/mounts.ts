@@ -26,7 +26,7 @@ export function rewritePaths(value: string, paths: MountedPath[]): string {
     .join(',');
 }
 
-/** The longest mount wins, and only whole path segments count: /certs is no prefix of /certs-old. */
+/** The longest mount wins, and only whole path segments count: /certs is not a prefix of /certs-old. */
 function rewritePath(path: string, paths: MountedPath[]): string {
   let best: MountedPath | undefined;
   for (const mount of paths) {
@@ -59,7 +59,7 @@ export async function writeNeededFiles(needed: NeededFiles[]): Promise<void> {
   }
 }
 
-/** What the paths of a Deployment are made local from. */
+/** What is needed to make the paths of a Deployment local. */
 export interface MountInputs {
   api: ClusterApi;
   target: Target;

@@ -29,7 +29,7 @@ export interface ControllerInputs {
     sourcePaths: ReadonlySet<string>;
   };
   settings: NonNullable<Config['controller']>;
-  /** The command that the user gave behind `--`. */
+  /** The command that the user gave after `--`. */
   command?: string[] | undefined;
   /** The context and the kubeconfig that the user chose; absent where they are kubectl's own. */
   chosen: { context?: string | undefined; kubeconfig?: string | undefined };
@@ -142,7 +142,7 @@ async function deploymentVariables(
   return values;
 }
 
-/** The container's words behind its program: a subcommand in `command` counts as well. */
+/** The container's words after its program: a subcommand in `command` counts as well. */
 function containerArguments(target: Target): string[] {
   const { command = [], args = [] } = target.deployment?.container ?? {};
   const isShell = ['sh', 'bash', 'ash'].includes(basename(command[0] ?? ''));

@@ -4,7 +4,7 @@ import { StringDecoder } from 'node:string_decoder';
 const LONGEST_LINE = 64 * 1024;
 const CUT = ' … (cut)';
 
-/** Calls `onLine` with each line of a stream, of a longer one with its first 64 K characters. Resolves when the stream has closed. */
+/** Calls `onLine` with each line of a stream; a line longer than 64 K characters is cut. Resolves when the stream has closed. */
 export function forwardLines(stream: Readable, onLine: (line: string) => void): Promise<void> {
   const splitter = createSplitter(onLine);
   stream.on('data', splitter.write);

@@ -112,7 +112,7 @@ function similarDeployment(all: Deployment[], facts: CheckoutFacts): Deployment 
 
 function nameScore({ metadata, spec }: Deployment, { names }: CheckoutFacts): number {
   const { containers, serviceAccountName = 'default' } = spec.template.spec;
-  // An operator has an account of its own; without one, this is rather something that an operator of that name manages.
+  // An operator has an account of its own; without one, this is more likely something that an operator of that name manages.
   if (serviceAccountName === 'default') return 0;
   const images = containers.map(({ image = '' }) =>
     image

@@ -82,7 +82,7 @@ function chooseServices(
     if (facts.declaresWebhooks && names.deployment === undefined) throw noWebhook(inNamespace, facts, names);
     return [];
   }
-  // A rival may score less: a second installation can be of an older version, or have another name than the checkout.
+  // A rival may score lower: a second installation can be of an older version, or have another name than the checkout.
   const rivals = ranked.filter((one) => one.namespace !== best.namespace && one.certain === best.certain);
   if (rivals.length > 0) throw ambiguous([best, ...rivals]);
   // Other matching Services of the same namespace belong to the same operator.

@@ -3,14 +3,14 @@ import type { WebhookCall, WebhookService } from './webhooks.ts';
 
 /** A webhook Service that may belong to the checkout. */
 export interface Ranked extends WebhookService {
-  /** Why it matches, for people; the best reason first. */
+  /** Why it matches, for display; the best reason first. */
   evidence: string[];
   /** Matched by what it serves, and not merely by its name together with a path that others serve too. */
   certain: boolean;
   score: number;
 }
 
-/** Paths that many operators serve; they prove nothing on their own. The last two lines are of knative's packages and of every server. */
+/** Paths that many operators serve; they prove nothing on their own. The last two lines come from knative's packages and from servers in general. */
 const COMMON_PATHS = new Set(
   `/ /convert /mutate /validate /webhook /webhooks /admit /admission /mutating /validating
   /inject /mutate-pod /mutate-pods /validate-pod /validate-pods /mutation /validation /conversion

@@ -84,7 +84,7 @@ export async function certificateCandidates(api: ClusterApi, target: Target): Pr
   return await Promise.all(mounts.map((mount) => readSecret(api, namespace, mount)));
 }
 
-/** Where controller-runtime looks by default, below the temporary directory. */
+/** Where controller-runtime looks by default, under the temporary directory. */
 export const DEFAULT_CERTIFICATE_DIRECTORY = 'k8s-webhook-server/serving-certs';
 
 /** Mounts of Secrets, the likeliest to hold the webhook's key pair first. */

@@ -37,7 +37,7 @@ export interface TargetService {
   calls: WebhookCall[];
   /** The ports that webhooks call; `name` is '' for a port without one, `targetPort` the number in the Pod. */
   ports: { name: string; port: number; targetPort: number }[];
-  /** How it was found, for people. */
+  /** How it was found, for display. */
   source: string;
 }
 
@@ -46,7 +46,7 @@ export interface TargetDeployment {
   object: Deployment;
   /** The container that the manager runs in. */
   container: Container;
-  /** How it was found, for people. */
+  /** How it was found, for display. */
   source: string;
 }
 

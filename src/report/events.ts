@@ -1,11 +1,11 @@
 /**
- * Everything that a person or a script can see of devloop. Code emits events; `human` and `json` are two printers of them.
+ * Everything that a person or a script can see of devloop. Code emits events; `human` and `json` print them.
  * Times are in milliseconds unless the name says seconds.
  */
 export type DevloopEvent =
   /** A value that was discovered or chosen, and where it comes from. */
   | { type: 'discovered'; what: Discovered; value: string; source: string }
-  /** Something is not as it should be, but devloop goes on. */
+  /** Something is not as it should be, but devloop continues. */
   | { type: 'warning'; message: string; hint?: string }
   /** Something worth knowing that needs no action. */
   | { type: 'note'; message: string }
@@ -58,7 +58,7 @@ export type DevloopEvent =
   | { type: 'session.restored'; session: string; changes: number; ms: number }
   /** The answer of `devloop status`. */
   | { type: 'status'; sessions: SessionStatus[] }
-  /** One result of `devloop doctor`: the `answer`, the `proof` behind it, and a `hint` at what to do next. */
+  /** One result of `devloop doctor`: the `answer`, the `proof` behind it, and a `hint` about what to do next. */
   | {
       type: 'finding';
       check: string;

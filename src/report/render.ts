@@ -135,7 +135,7 @@ function certificateFacts({ notAfter, source }: Of<'certificate.written'>): stri
 
 function changed(files: string[]): string {
   const more = files.length > 3 ? ` and ${files.length - 3} more` : '';
-  return oneLine(`a change of ${files.slice(0, 3).join(', ')}${more}`);
+  return oneLine(`a change to ${files.slice(0, 3).join(', ')}${more}`);
 }
 
 function howItExited({ code, signal }: Of<'controller.exited'>): string {
@@ -183,7 +183,7 @@ const STATE_COLOURS: Record<SessionStatus['state'], Colour> = {
   unknown: 'yellow',
 };
 
-/** One block a session. */
+/** One block per session. */
 function renderStatus(sessions: SessionStatus[], paint: Paint): string {
   if (sessions.length === 0) return 'No operator is taken over.';
   return sessions.map((session) => statusBlock(session, paint)).join('\n\n');

@@ -8,10 +8,10 @@ export type RouteTarget = { address: string } | { pods: Record<string, string> }
 export interface Route extends AsyncDisposable {
   /** The name of its kind: `direct`, `ssh` or `relay`. */
   readonly name: string;
-  /** The far end, for people only: `10.0.0.5`, `dev@bastion.example.com`, `Pod shop/devloop-relay-4f2a`. */
+  /** The far end, for display only: `10.0.0.5`, `dev@bastion.example.com`, `Pod shop/devloop-relay-4f2a`. */
   readonly via: string;
   readonly target: RouteTarget;
-  /** The port at the target that carries to this port of a gateway. */
+  /** The port at the target whose connections are carried to this gateway port. */
   portFor(gatewayPort: number): number;
   /** The listener runs each time the route has reconnected; `portFor` may return other ports from then on. */
   onReconnected(listener: () => void): void;

@@ -15,7 +15,7 @@ import { stopLocalSession } from './end/stop-local.ts';
 
 const READY_SECONDS = 90;
 
-/** Restores what sessions of devloop changed in this cluster, if they are dead or run on this machine. */
+/** Restores what devloop sessions changed in this cluster, if they are dead or run on this machine. */
 export async function down(options: DownOptions, io: Io): Promise<void> {
   await using context = await openContext(options, io, 'optional');
   const machine = await thisMachine(io.env);
@@ -30,13 +30,13 @@ export async function down(options: DownOptions, io: Io): Promise<void> {
   if (sessions.length === 0) {
     io.emit({
       type: 'note',
-      message: 'No session of devloop has changed anything here, so there is nothing to restore.',
+      message: 'No devloop session has changed anything here, so there is nothing to restore.',
     });
   }
   const command: DownCommand = { context, namespaces, options, machine, io };
   const outcomes: Outcome[] = [];
   for (const session of sessions) {
-    // A session that fails does not keep the next one from being restored.
+    // A session that fails does not prevent the next one from being restored.
     const outcome = await endSession(command, session).catch((error): Outcome => {
       io.signal.throwIfAborted();
       return { kept: 0, error };

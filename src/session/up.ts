@@ -102,7 +102,7 @@ async function takeOver(running: Running): Promise<void> {
   const { route } = standing;
   await pointServices(running, pairs);
   const pausing = await Promise.all(session.plan.pause.map((step) => step.apply(work)));
-  // Starting takes longer than it takes the in-cluster Pods to be told to terminate.
+  // Starting the controller takes longer than it takes until the in-cluster Pods start to terminate.
   await allDone([...pausing.map(({ terminating }) => terminating), supervisor?.start() ?? Promise.resolve()]);
   route?.gateways.release();
   const ended = await Promise.all(pausing.map((one) => one.ended));

@@ -35,7 +35,7 @@ export interface ClusterApi extends AsyncDisposable {
   ): Promise<T>;
   /** A GET that becomes a WebSocket with that subprotocol, paused until `resume()`. */
   openWebSocket(path: string, protocol: string, options?: CallOptions): Promise<WebSocket>;
-  /** A GET that becomes a raw connection for that protocol of ours. */
+  /** A GET that becomes a raw connection for our own protocol. */
   switchProtocol(path: string, protocol: string, signal: AbortSignal): Promise<Duplex>;
 }
 

@@ -33,7 +33,7 @@ export class ApiError extends DevloopError {
     );
   }
 
-  /** Somebody else wrote first, or the object was created or deleted in between: read it again and decide anew. */
+  /** Somebody else wrote first, or the object was created or deleted in between: read it again and decide again. */
   get isConflict(): boolean {
     return this.status === 409;
   }
@@ -58,8 +58,8 @@ const LET_IT_PASS =
   'A webhook that is not responding blocks this change. Find it with kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations, set its failurePolicy to Ignore, and run this command again.';
 
 /**
- * The error for a refusal that no caller expected. No status tells a webhook that did not answer from other failures, so its hint
- * depends on the text.
+ * The error for a refusal that no caller expected. No status code distinguishes a webhook that did not answer from other failures,
+ * so its hint depends on the text.
  */
 export function rejected(error: ApiError, doing: string): DevloopError {
   return new DevloopError(error.code, `${doing} failed: the API server refused it: ${error.message}`, {

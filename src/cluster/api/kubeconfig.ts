@@ -76,7 +76,7 @@ async function merge(files: string[]): Promise<KubeConfig> {
   const parts = files.map((file) => {
     const part = new KubeConfig();
     try {
-      // Reading it first tells a file that cannot be read from a broken one; loadFromFile resolves relative paths inside it.
+      // Reading it first distinguishes an unreadable file from a broken one; loadFromFile resolves relative paths inside it.
       if (readFileSync(file, 'utf8').trim() === '') return part;
       part.loadFromFile(file);
     } catch (error) {

@@ -5,7 +5,7 @@ import type { Selected } from './kubeconfig.ts';
 
 export const USER_AGENT = 'devloop';
 
-/** The credentials of the moment, and the pool of connections that are made with them. */
+/** The current credentials, and the pool of connections that are made with them. */
 export interface Login {
   readonly auth: AuthOptions;
   /** Absent for plain HTTP. */

@@ -54,7 +54,7 @@ export function upgradeTo(protocol: string, options: ClientRequestArgs): ClientR
 }
 
 /**
- * Sends a GET that becomes a connection for a protocol of ours, which the server has to name in its answer. Rejects as
+ * Sends a GET that becomes a connection for our own protocol, which the server has to name in its answer. Rejects as
  * `openWebSocket` does. Bytes that came with the answer can be read from the connection.
  */
 export async function switchProtocol(

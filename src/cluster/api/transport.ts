@@ -140,7 +140,7 @@ function exchange(
     });
     request.on('timeout', () =>
       request.destroy(
-        Object.assign(new Error(`no answer in ${CALL_TIMEOUT_MS / 1000} s`), { code: 'ETIMEDOUT' }),
+        Object.assign(new Error(`no answer within ${CALL_TIMEOUT_MS / 1000} s`), { code: 'ETIMEDOUT' }),
       ),
     );
     request.on('error', reject);
@@ -189,7 +189,7 @@ function parse({ text }: Answer): unknown {
   } catch {
     const what = text === '' ? 'an empty body' : `something that is not JSON: ${text.slice(0, 200)}`;
     throw new DevloopError('cluster.rejected', `The API server answered with ${what}`, {
-      hint: 'A proxy or a login page may answer in its place. Check the server in the kubeconfig.',
+      hint: 'A proxy or a login page may be answering in its place. Check the server in the kubeconfig.',
     });
   }
 }

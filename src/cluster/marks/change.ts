@@ -24,7 +24,7 @@ const INVALID = 422;
 export interface WantedChange {
   ref: ObjectRef;
   fields: { path: string[]; value?: Json }[];
-  /** For people: `selector removed`. */
+  /** For display: `selector removed`. */
   detail: string;
   /** Sees the object before each try, and throws when the change must no longer be made. */
   check?: (object: KubeObject) => void;

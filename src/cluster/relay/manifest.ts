@@ -15,7 +15,7 @@ const UID = 65_532;
 /** Kubernetes ends the Pod after a day, in case a session leaves it behind. */
 const DAY_SECONDS = 24 * 3600;
 const LISTEN_LIMIT_MS = 20_000;
-/** Longer than the program lets open reviews take after a SIGTERM. */
+/** Longer than the program waits for open reviews after a SIGTERM. */
 const GRACE_SECONDS = 15;
 const FIRST_UNPRIVILEGED_PORT = 1024;
 

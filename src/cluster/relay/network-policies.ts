@@ -58,7 +58,7 @@ function blocked(namespace: string, policies: NetworkPolicy[], ports: RelayPort[
 function bypassed(namespace: string, policies: NetworkPolicy[]): DevloopEvent {
   return {
     type: 'note',
-    message: `${named(namespace, policies)} protects the operator's Pods but not the relay: what it blocks in the cluster reaches the webhook now.`,
+    message: `${named(namespace, policies)} protects the operator's Pods but not the relay: traffic that it blocks can now reach the webhook.`,
   };
 }
 
@@ -80,7 +80,7 @@ function opening(namespace: string, ports: number[]): NetworkPolicy {
   };
 }
 
-/** A policy without types is about ingress. */
+/** A policy without types applies to ingress. */
 function isAboutIngress({ spec }: NetworkPolicy): boolean {
   return spec.policyTypes?.includes('Ingress') ?? true;
 }

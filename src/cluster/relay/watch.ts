@@ -16,7 +16,7 @@ import { relayState } from './state.ts';
 const LOOK_EVERY_MS = 2_000;
 const LONGEST_PAUSE_MS = 30_000;
 
-/** A relay whose Pod is replaced when it is gone. Disposing stops the watch; the Pod is deleted with everything else of the session. */
+/** A relay whose Pod is replaced when it disappears. Disposing stops the watch; the Pod is deleted with everything else of the session. */
 export interface Relay extends AsyncDisposable {
   readonly namespace: string;
   /** The name of the current Pod. */

@@ -108,7 +108,7 @@ function keepRenewing({ api, emit }: Work, ref: ObjectRef, created: Lease, first
     };
     const now = await api.get<Lease>(ref);
     if (now?.metadata.uid !== created.metadata.uid)
-      lost.resolve(now ? (now.spec.holderIdentity ?? 'somebody') : 'nobody (the Lease was deleted)');
+      lost.resolve(now ? (now.spec.holderIdentity ?? 'somebody') : 'somebody who deleted the Lease');
     else await api.patch(ref, 'merge', patch);
   };
   let renewedAt = performance.now();

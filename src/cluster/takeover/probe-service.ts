@@ -15,12 +15,12 @@ export type ServiceTarget = { address: string } | { pods: Record<string, string>
 
 /** A temporary Service. Disposing deletes it. */
 export interface ProbeService extends AsyncDisposable {
-  /** Points it to the port of the moment, where that has changed. */
+  /** Points it to the current port, if that has changed. */
   follow(): Promise<void>;
 }
 
 /**
- * A temporary Service, with the IP families of one of the user's, by which a route is verified before anything of the user's is
+ * A temporary Service, with the IP families of one of the user's, by which a route is verified before any object of the user's is
  * changed: by its selector for Pods, as the user's Service will be, and by endpoints of ours for an address.
  */
 export function createProbeService(

@@ -77,7 +77,7 @@ export function pointToPods(service: Service, labels: Record<string, string>): S
 }
 
 /**
- * Points a Service to an address; `place` says for people whose it is. The selector goes first, in a patch that carries its own
+ * Points a Service to an address; `place` says whose it is, for display. The selector goes first, in a patch that carries its own
  * undo. Then come our endpoints, and the controllers' slices go last, so that there is always an endpoint.
  */
 export function pointToAddress(

@@ -42,7 +42,7 @@ async function sourcesIn(directory: string): Promise<string[]> {
 }
 
 /**
- * All main packages of the module; one imports controller-runtime also if a package that it imports does. Where several do,
+ * All main packages of the module; a package counts as importing controller-runtime if one that it imports does. If several do,
  * the `paths` of the webhooks are searched in the sources of each.
  */
 export async function allMains(

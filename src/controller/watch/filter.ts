@@ -5,7 +5,7 @@ const MODULE_FILE = /^go\.(mod|sum|work|work\.sum)$/;
 /** Where tools of any language put their output and downloads. */
 const NOT_SOURCE =
   /^(\.git|\.hg|\.svn|\.idea|\.vscode|\.venv|node_modules|target|dist|bin|build|__pycache__)$/;
-/** What editors create beside a file while they save it. */
+/** What editors create next to a file while they save it. */
 const EDITOR_FILE = /^(\.#.*|#.*#|4913|.*~|.*\.(swp|swx|swo|tmp|pyc))$/;
 const GENERATED = /^(\/\/|#) Code generated .* DO NOT EDIT\.$/m;
 const STRUCTURE = /^(package\b.*|import\s*\([^)]*\)|import\s.*|\/\/go:(embed|build)\b.*)$/gm;

@@ -67,7 +67,7 @@ export async function keepConnected(
   }
 }
 
-/** The pause after so many failures in a row: none after none, then longer and longer, with jitter. */
+/** The pause after this many failures in a row: none after zero, then longer and longer, with jitter. */
 export function redialPauseMs(failures: number): number {
   if (failures === 0) return 0;
   return backOff(failures - 1, FIRST_PAUSE_MS, LONGEST_PAUSE_MS) * (0.5 + Math.random() / 2);

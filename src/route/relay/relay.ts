@@ -111,7 +111,7 @@ class Relay {
     this.#outage.dispose();
   }
 
-  /** At the end of a session nobody needs to know that the relay goes, but the last reviews still have to pass. */
+  /** At the end of a session nobody needs to know that the relay is going away, but the last reviews still have to pass. */
   get #leaving(): boolean {
     return this.#options.signal.aborted || this.#closing.signal.aborted;
   }

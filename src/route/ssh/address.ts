@@ -14,7 +14,7 @@ interface AddressOptions {
   emit: Emit;
 }
 
-/** The address under which the cluster calls the host. Throws `route.address` if an endpoint cannot hold any that is known. */
+/** The address at which the cluster calls the host. Throws `route.address` if an endpoint cannot hold any that is known. */
 export async function hostAddress({ named, connected, host, emit }: AddressOptions): Promise<string> {
   const all =
     named !== undefined ? [named] : [...(connected ? [connected] : []), ...(await resolve(host.host))];
@@ -42,7 +42,7 @@ async function resolve(host: string): Promise<string[]> {
 }
 
 function unusable(named: string | undefined, host: HostSettings, all: string[]): DevloopError {
-  const hint = 'Pass the IP address under which the cluster reaches the SSH host with --address.';
+  const hint = 'With --address, pass the IP address at which the cluster reaches the SSH host.';
   const [first] = all;
   if (first === undefined) {
     return new DevloopError(

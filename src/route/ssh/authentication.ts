@@ -100,7 +100,7 @@ function refusalOf(
   const keys = identities.map(({ source, blob }) => `${source} (${fingerprint(blob)})`).join(', ');
   const what = keys
     ? `SSH host ${nameOf(host)} accepts none of these keys: ${keys}`
-    : `No SSH key was found to sign in to ${nameOf(host)}`;
+    : `No SSH key was found to log in to ${nameOf(host)}`;
   const why = problems.length > 0 ? `; ${problems.join('; ')}` : '';
   const methods = accepted.length > 0 ? ` The host accepts: ${accepted.join(', ')}.` : '';
   const port = host.port === 22 ? '' : `-p ${host.port} `;
@@ -108,6 +108,6 @@ function refusalOf(
     hint:
       accepted.length === 0 || accepted.includes('publickey')
         ? `Check with: ssh ${port}${host.user}@${host.alias} true. ssh-keygen makes a key, ssh-copy-id installs it on the host, and ssh-add unlocks it.`
-        : 'devloop signs in with keys only: allow PubkeyAuthentication on the host.',
+        : 'devloop logs in with keys only: allow PubkeyAuthentication on the host.',
   });
 }

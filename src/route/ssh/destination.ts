@@ -28,7 +28,7 @@ export function formatDestination(user: string, host: string, port: number): str
   return `${user}@${port === 22 ? host : `${host.includes(':') ? `[${host}]` : host}:${port}`}`;
 }
 
-/** A leading dash would be an option of ssh. Names contain no white space and no control characters. */
+/** ssh would take a name with a leading dash for an option. Names contain no white space and no control characters. */
 function isName(text: string): boolean {
   return text !== '' && !text.startsWith('-') && !/[\s\p{Cc}]/u.test(text);
 }

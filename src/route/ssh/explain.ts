@@ -84,7 +84,7 @@ export function explain({ via, address, port, dialled, listening }: Findings): E
     const what = dialled === 'refused' ? 'refuses connections' : 'does not respond';
     return {
       cause: `sshd on ${via} listens on port ${port} ${where}, but ${endpoint} ${what}: a firewall blocks it, or the host has a different address.`,
-      hint: `Open TCP port ${port} of ${address}, or pass the address under which the cluster reaches the host with --address.`,
+      hint: `Open TCP port ${port} of ${address}, or pass the address at which the cluster reaches the host with --address.`,
     };
   }
   return dialled === 'refused'

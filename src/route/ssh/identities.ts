@@ -19,7 +19,7 @@ const AGENT_FLAGS: Record<string, number> = { sha256: 2, sha512: 4 };
 export interface Identity {
   /** The public key or certificate. */
   blob: Buffer;
-  /** Where it comes from, for people: a path, or the agent. */
+  /** Where it comes from, for display: a path, or the agent. */
   source: string;
   /** Resolves with a signature, its type in front. `hash`: sha1, sha256 or sha512, for RSA only. */
   sign(data: Buffer, hash: string): Promise<Buffer>;

@@ -50,7 +50,7 @@ const DEFAULT_IDENTITIES = ['rsa', 'ecdsa', 'ecdsa_sk', 'ed25519', 'ed25519_sk']
 const ALIVE_SECONDS = 2;
 const ALIVE_COUNT = 2;
 
-/** The host for people: `dev@bastion.example.com:2222`. */
+/** The host for display: `dev@bastion.example.com:2222`. */
 export function nameOf({ user, host, port }: HostNames): string {
   return formatDestination(user, host, port);
 }

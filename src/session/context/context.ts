@@ -20,7 +20,7 @@ export interface CommandContext extends AsyncDisposable {
 
 /**
  * Precedence: flags, then environment variables, then devloop.yaml, then discovery. Commands that restore pass `optional`: they
- * ignore a devloop.yaml with errors, which must not keep anybody from restoring the cluster.
+ * ignore a devloop.yaml with errors, which must not stop anybody from restoring the cluster.
  */
 export async function openContext(
   options: CommonOptions,

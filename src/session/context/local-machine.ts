@@ -32,7 +32,7 @@ function bootOf(processStart: string): string {
   return processStart.includes('/') ? processStart.slice(0, processStart.indexOf('/')) : '';
 }
 
-/** Whether this very process is running. The pid alone may belong to another process by now. */
+/** Whether exactly this process is running. The pid alone may belong to another process by now. */
 export async function isRunning({
   pid,
   processStart,

@@ -22,7 +22,7 @@ export interface Check {
   optional?: true;
   /** The error that a timeout stands for; `cluster.unreachable` by default. */
   timeoutCode?: ErrorCode;
-  /** Throws NotChecked, or the very error with which `up` would fail. */
+  /** Throws NotChecked, or the same error with which `up` would fail. */
   run(doctorRun: DoctorRun, signal: AbortSignal): Promise<Finding | Finding[]>;
 }
 
@@ -38,7 +38,7 @@ export async function needed<T>(earlier: Promise<T>, otherwise: string): Promise
   }
 }
 
-/** An expected failure as a finding; anything else is a bug and thrown again. */
+/** An expected failure as a finding; anything else is a bug and is rethrown. */
 export function findingOf(error: unknown, optional = false): Finding {
   if (error instanceof NotChecked) return { verdict: 'unknown', answer: `not checked: ${error.message}` };
   if (!(error instanceof DevloopError)) throw error;

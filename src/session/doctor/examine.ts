@@ -9,7 +9,7 @@ export interface NamedFinding extends Finding {
 
 /**
  * Runs all checks at once, each within its time limit, and emits their findings in the order of the list as soon as they are
- * known. Returns when all have come to rest, so that none leaves anything in the cluster. Throws when interrupted.
+ * known. Returns when all have settled, so that none leaves anything in the cluster. Throws when interrupted.
  */
 export async function examine(checks: Check[], doctorRun: DoctorRun): Promise<NamedFinding[]> {
   const { emit } = doctorRun.io;
@@ -34,7 +34,7 @@ export async function examine(checks: Check[], doctorRun: DoctorRun): Promise<Na
 interface Running {
   check: Check;
   findings: Promise<Finding[]>;
-  /** Settles when the check has come to rest, which can be after its time limit. */
+  /** Settles when the check has ended, which can be after its time limit. */
   ended: Promise<unknown>;
 }
 

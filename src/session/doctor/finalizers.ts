@@ -98,12 +98,12 @@ export function finalizersFinding({
   resume,
 }: Waiting & { controller: string | undefined; resume: string | undefined }): Finding {
   if (kinds.length === 0)
-    return { verdict: 'unknown', answer: 'the cluster has no kind that this checkout defines' };
+    return { verdict: 'unknown', answer: 'the cluster has none of the kinds that this checkout defines' };
   const proof = [
     `${truncated ? `the first ${LIMIT} objects` : 'all objects'} of ${kinds.join(', ')}`,
     controller ? `${controller} is running` : 'no controller is running',
   ];
-  if (waiting.length === 0) return { verdict: 'ok', answer: 'no object waits for a finalizer', proof };
+  if (waiting.length === 0) return { verdict: 'ok', answer: 'no object is waiting for a finalizer', proof };
   const list = waiting.slice(0, 5).join(', ') + (waiting.length > 5 ? ` and ${waiting.length - 5} more` : '');
   if (controller !== undefined)
     return {

@@ -23,11 +23,11 @@ export function readGoMod(text: string): GoMod {
   };
 }
 
-/** Whether this machine's Go can build what go.mod asks for. */
+/** Whether this machine's Go can build what go.mod requires. */
 export function goFinding(local: LocalGo, mod: GoMod): Finding {
   const proof = [
     `go version: ${local.version}`,
-    `go.mod asks for go ${mod.go || '(nothing)'}${mod.toolchain ? ` and suggests ${mod.toolchain}` : ''}`,
+    `go.mod requires go ${mod.go || '(nothing)'}${mod.toolchain ? ` and suggests ${mod.toolchain}` : ''}`,
     `GOTOOLCHAIN=${local.toolchain}`,
   ];
   const mayFetch = /^auto$|\+auto$/.test(local.toolchain);
@@ -40,16 +40,16 @@ export function goFinding(local: LocalGo, mod: GoMod): Finding {
     return { verdict: 'ok', answer: `go${wanted} builds this checkout and is already downloaded`, proof };
   const install = `Install Go ${wanted} from https://go.dev/dl`;
   if (mayFetch) {
-    const answer = `${local.version} is older than go.mod asks for, so the first build downloads go${wanted}`;
+    const answer = `${local.version} is older than go.mod requires, so the first build downloads go${wanted}`;
     return { verdict: 'warn', answer, proof, hint: `${install}, or download it now: go version` };
   }
   if (local.toolchain.includes('path')) {
-    const answer = `${local.version} is older than go.mod asks for, so go looks for go${wanted} on the PATH`;
+    const answer = `${local.version} is older than go.mod requires, so go looks for go${wanted} on the PATH`;
     return { verdict: 'warn', answer, proof, hint: install };
   }
   return {
     verdict: 'fail',
-    answer: `${local.version} cannot build this checkout, which asks for go ${wanted}`,
+    answer: `${local.version} cannot build this checkout, which requires go ${wanted}`,
     proof,
     hint: `${install}, or let go download it: go env -w GOTOOLCHAIN=auto`,
     code: 'controller.no-toolchain',

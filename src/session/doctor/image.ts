@@ -84,11 +84,11 @@ export function imageFinding(running: Running | undefined, source: NewestSource 
   const runs = `Pod ${pod} has been running ${image} since ${started.toISOString()}`;
   if (source === undefined)
     return { verdict: 'unknown', answer: 'git does not say how old this checkout is', proof: [runs] };
-  const proof = [runs, `the newest Go source is ${source.what}, of ${source.at.toISOString()}`];
+  const proof = [runs, `the newest Go source is ${source.what}, from ${source.at.toISOString()}`];
   if (source.at > started) {
     return {
       verdict: 'warn',
-      answer: 'the image in the cluster is older than this checkout; so may be its CRDs and RBAC',
+      answer: 'the image in the cluster is older than this checkout; its CRDs and RBAC may be, too',
       proof,
       hint: 'devloop runs your code, but applies no manifests. If they have changed: make install',
     };

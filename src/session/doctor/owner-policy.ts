@@ -52,7 +52,7 @@ function judge(owner: Owner, policy: Policy | undefined): Judgement {
     case 'OLM':
       return {
         fights: 'maybe',
-        because: 'OLM writes them at an installation, at an upgrade, and when it rotates the certificate',
+        because: 'OLM writes them on installation, on upgrade, and when it rotates the certificate',
         pause: `OLM cannot be paused for one operator; prevent upgrades: kubectl -n ${owner.namespace || '<namespace>'} patch subscription <name> --type merge -p '{"spec":{"installPlanApproval":"Manual"}}'`,
       };
   }

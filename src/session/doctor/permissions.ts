@@ -7,7 +7,7 @@ import type { DoctorRun } from './run.ts';
 
 type Base = Pick<DoctorRun, 'context' | 'options' | 'operator'>;
 
-/** What of everything that `up` does the account is allowed to do. */
+/** Which of the things that `up` does the account is allowed to do. */
 export async function allowedTo(run: Base): Promise<Allowed> {
   return await askPermissions((await run.context).api, await planOf(run));
 }
@@ -33,7 +33,7 @@ export const permissionsCheck: Check = {
   },
 };
 
-/** `closed`: routes that are not permitted; another one is. */
+/** `closed`: routes that are not permitted, while another one is. */
 export function permissionsFinding(
   asked: Permission[],
   closed: string[],

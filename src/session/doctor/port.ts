@@ -3,7 +3,7 @@ import { portOwner } from '../../machine/system.ts';
 import { orphanPids } from '../context/session-directories.ts';
 import { type Check, type Finding, NotChecked, needed } from './check.ts';
 
-/** Are the ports free on which the controller will listen? */
+/** Are the ports on which the controller will listen free? */
 export const portCheck: Check = {
   name: 'port',
   limitSeconds: 20,
@@ -23,7 +23,7 @@ export const portCheck: Check = {
     return {
       verdict: 'ok',
       answer: `the controller can listen on this machine: ${ports.join(', ')} free`,
-      proof: ['listened there briefly, on each kind of address'],
+      proof: ['devloop listened there briefly, on each kind of address'],
     };
   },
 };

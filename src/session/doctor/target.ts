@@ -88,7 +88,7 @@ export function sessionFinding(dead: string[]): Finding {
   }
   return {
     verdict: 'warn',
-    answer: `session ${dead.join(', ')} is dead, and its changes are not restored`,
+    answer: `session ${dead.join(', ')} is dead, and its changes have not been restored`,
     proof: ['its label is on the objects', 'its process is gone, or its Lease is not being renewed'],
     hint: 'devloop down (the next `devloop up` restores them, too)',
   };

@@ -1,7 +1,7 @@
 import { DevloopError, messageOf } from '../../errors.ts';
 import type { DevloopEvent } from '../../report/events.ts';
 
-/** What was thrown, in a value of its own: anything can be thrown, also undefined. */
+/** What was thrown, in a value of its own: anything can be thrown, even undefined. */
 export interface Failure {
   error: unknown;
 }
@@ -12,7 +12,7 @@ export interface Outcome {
   failure?: Failure;
 }
 
-/** What failed first is the command's error. That something could not be restored comes on top. */
+/** What failed first is the command's error. What could not be restored is reported in addition. */
 export function outcomeOf(
   failure: Failure | undefined,
   restoring: Failure | undefined,

@@ -62,7 +62,7 @@ export async function restore(work: Work, namespaces: string[], options: Restore
   };
 }
 
-/** A Lease says that an object of its kind may have been changed. If the account cannot list that kind, nothing says that it is restored. */
+/** A Lease says that an object of its kind may have been changed. If the account cannot list that kind, nothing shows whether it was restored. */
 function refusePart(sessionId: string, marked: Marked[], unseen: Unseen[]): void {
   const leases = marked.map(({ ref }) => ref).filter(({ kind }) => kind === 'Lease');
   const isHidden = ({ kind, namespace }: Unseen): boolean =>
@@ -76,7 +76,7 @@ function refusePart(sessionId: string, marked: Marked[], unseen: Unseen[]): void
   );
 }
 
-/** The number of changes; a Lease is none. */
+/** The number of changes, not counting Leases. */
 export function changesOf(marked: Marked[]): number {
   return marked.filter((one) => one.ref.kind !== 'Lease').length;
 }

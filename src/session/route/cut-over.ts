@@ -41,7 +41,7 @@ async function cutOverOne(routing: Routing, open: OpenRoute, { service, apply }:
 
 /**
  * After a reconnect the route may have other ports: the endpoints follow, during the cut-over too. Then the route is verified
- * again, once the cut-over is done. One verification runs after the other, each with the ports of its moment. Disposing waits for
+ * again, once the cut-over is done. One verification runs after the other, each with the ports that are current then. Disposing waits for
  * the last one, which the signal ends, since it removes what it created in the cluster.
  */
 export function followReconnects(
@@ -74,7 +74,7 @@ export function followReconnects(
   };
 }
 
-/** What broke the route, a sleep or a VPN, may have cut off the API server too, which comes back at its own time. */
+/** What broke the route, a sleep or a VPN, may have cut off the API server too, which comes back in its own time. */
 async function onceReachable<T>(signal: AbortSignal, step: () => Promise<T>): Promise<T> {
   for (let failures = 0; ; failures++) {
     try {

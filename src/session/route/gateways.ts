@@ -77,7 +77,7 @@ function assertRoom(first: number, count: number): void {
   if (first <= highest) return;
   throw new DevloopError(
     'usage.invalid',
-    `The webhook Services need ${count} consecutive ports on this machine, but port numbers end at ${LAST_PORT}, too soon after ${first}.`,
+    `The webhook Services need ${count} consecutive ports on this machine, but there are too few from ${first} up to the last one, ${LAST_PORT}.`,
     { hint: `Choose a port up to ${highest}: --port ${highest}` },
   );
 }

@@ -28,7 +28,7 @@ const LET_IT_IN =
 /** In the Pod. If the operator itself uses it, the next free one is taken. */
 const CONTROL_PORT = 17_717;
 
-/** kube-apiserver calls a Pod beside the webhook Service, and the Pod sends the reviews over a connection through the API server. */
+/** kube-apiserver calls a Pod in the namespace of the webhook Service, and the Pod sends the reviews over a connection through the API server. */
 export const relay: RouteKind = {
   name: 'relay',
   isAutomatic: true,

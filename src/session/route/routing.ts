@@ -20,7 +20,7 @@ export interface RouteKind {
 export interface RoutePlan {
   /** Of its kind. */
   name: string;
-  /** The far end, for people. */
+  /** The far end, for display. */
   detail: string;
   /** Opens the route and verifies it. Changes no object of the user's. */
   open: Step<OpenApply>;

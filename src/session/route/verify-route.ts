@@ -15,7 +15,7 @@ import type { RouteTarget } from '../../route/route.ts';
 import { changesOf, type OpenRoute, permissionsOf, type Routing } from './routing.ts';
 import { PROBE_LANGUAGE, type ProbeResult, probeUntil } from './verify.ts';
 
-/** Every route is verified in this way before anything of the user's is changed. */
+/** Every route is verified in this way before any object of the user's is changed. */
 export function verifyStep(target: Target): Step<typeof verifyRoute> {
   const likes = likelyServices(target).map(({ service }) => service);
   const probes = likes.map(({ metadata }) =>
@@ -49,7 +49,7 @@ export async function verifyRoute(routing: Routing, ends: RouteEnds, limitMs: nu
     type: 'route.verified',
     route: route.name,
     address,
-    service: 'a Service of devloop',
+    service: 'a temporary Service',
     latencyMs,
   });
   return result;

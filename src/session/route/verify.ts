@@ -30,7 +30,7 @@ const UNANSWERED =
 
 /**
  * Probes until the gateway (`us`), or something else (`other`), has answered `inARow` times, or the time is up. In a row, because
- * each kube-proxy and kube-apiserver learns of a new endpoint at its own time.
+ * each kube-proxy and kube-apiserver learns of a new endpoint in its own time.
  */
 export async function probeUntil(
   prober: Pick<Prober, 'once'>,

@@ -19,7 +19,7 @@ import type { CommandContext } from '../context/context.ts';
 import { controllerRecord } from '../context/session-directories.ts';
 import type { Session, UpCommand } from './session.ts';
 
-/** What lies ready on this machine when the take-over begins. */
+/** What is ready on this machine when the take-over begins. */
 export interface LocalParts {
   pairs: KeyPairs;
   /** Where the controller looks for its key pair. */
@@ -34,7 +34,7 @@ export async function prepareLocally(session: Session): Promise<LocalParts> {
   await mkdir(join(files.directory, 'tmp'), { recursive: true, mode: 0o700 });
   const pairs = await readKeyPairs(keyPairSearch(context, target), io.emit);
   const [pair] = pairs.values();
-  // The key pair for a process of the user's goes when the session ends, unless the user named the directory.
+  // The key pair for a process of the user's is removed when the session ends, unless the user named the directory.
   if (!options.controller && context.config.certificates?.directory === undefined)
     await recordOutside(files.directory, [files.keyPairDirectory]);
   if (pair) await writeFoundPair(files.keyPairDirectory, pair, io.emit);
@@ -48,7 +48,7 @@ export async function prepareLocally(session: Session): Promise<LocalParts> {
   return { pairs, keyPairDirectories: [files.keyPairDirectory, ...written], controller: plan };
 }
 
-/** Where a session's files lie, given its directory. */
+/** Where a session's files are, given its directory. */
 export function localFilesOf(directory: string, { context, options }: UpCommand): LocalFiles {
   const named = context.config.certificates?.directory;
   const keyPairDirectory = named === undefined ? undefined : resolve(context.root, named);

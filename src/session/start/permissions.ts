@@ -14,7 +14,7 @@ export function routePermissions({ open, point }: RoutePlan): Permission[] {
   return distinct(permissionsOf([...point, open]));
 }
 
-/** What of a plan the account is allowed to do. */
+/** Which parts of a plan the account is allowed to do. */
 export interface Allowed {
   asked: Permission[];
   /** Missing whichever route is used. */
@@ -22,7 +22,7 @@ export interface Allowed {
   routes: { plan: RoutePlan; lacking: Permission[] }[];
 }
 
-/** Asks for all required permissions of the plan at once, and for each of them once. */
+/** Checks all permissions that the plan requires at once, and each of them only once. */
 export async function askPermissions(api: ClusterApi, plan: TakeOverPlan): Promise<Allowed> {
   const all = [...commonPermissions(plan), ...plan.routes.flatMap(routePermissions)];
   const asked = distinct(all.filter(({ without }) => without === undefined));

@@ -31,7 +31,7 @@ export async function discoverTarget(command: UpCommand): Promise<Discovered & {
   return { target, plan, facts: await facts, inTheWay };
 }
 
-/** The target after other sessions were restored: its objects are others than before, its routes the same. */
+/** The target after other sessions were restored: its objects have changed, its routes have not. */
 export async function discoverAgain(command: UpCommand, before: Discovered): Promise<Discovered> {
   const { context, options } = command;
   const settings = routeSettings(options, context);

@@ -20,7 +20,7 @@ describe('wrong usage ends with 2 and says what to do', () => {
     [
       'a command and --no-controller',
       ['up', '--no-controller', '--', 'make'],
-      /exclude each other/,
+      /cannot be combined/,
       /up --no-controller/,
     ],
     ['flags alone', ['-n', 'shop', '--watch'], /needs a command/, /devloop --help/],

@@ -90,7 +90,7 @@ controller:
     ['context: "a\\e[2J"', '1:10 `context`: expected text, got one with a control character'],
     [
       'service: 1',
-      '1:10 `service`: expected text, or a list of texts, got the number 1 (quote it to make it text)',
+      '1:10 `service`: expected text, or a list of strings, got the number 1 (quote it to make it text)',
     ],
     ['service: [a, 1]', '1:14 `service[1]`: expected text, got the number 1 (quote it to make it text)'],
     ['port: "9443"', '1:7 `port`: expected a number from 1 to 65535, got the text `9443`'],
@@ -109,7 +109,7 @@ controller:
     ],
     ['certificates: x', '1:15 `certificates`: expected settings (`key: value`), got the text `x`'],
     ['controller: { run: [] }', '1:20 `controller.run`: expected a command, got an empty list'],
-    ['controller: { watch: a }', '1:22 `controller.watch`: expected a list of texts, got the text `a`'],
+    ['controller: { watch: a }', '1:22 `controller.watch`: expected a list of strings, got the text `a`'],
     ['controller: { env: [A=1] }', '1:20 `controller.env`: expected variables (`NAME: value`), got a list'],
     ['controller: { env: { "A=B": x } }', '1:22 `controller.env`: this is not a valid variable name'],
     ['controller: { port: 1 }', '1:15 unknown key `controller.port`; did you mean `port`?'],
@@ -121,7 +121,7 @@ controller:
     ['context: !secret a', '1:10 tags (`!…`) have no meaning here'],
     [
       'service: &a [x]\ncontroller: { watch: *a }',
-      /^2:22 `controller\.watch`: expected a list of texts, got an alias/,
+      /^2:22 `controller\.watch`: expected a list of strings, got an alias/,
     ],
     ['context: "a', /^1:\d+ missing closing "quote/],
   ])('%j', (text, expected) => {

@@ -7,9 +7,9 @@ import type { Observer, Work } from '../../work.ts';
 
 /** A way to pause the in-cluster manager, and to resume it. Strategies are listed in strategies.ts. */
 export interface Pause<T extends KubeObject = KubeObject> {
-  /** For people: `replicas of a Deployment`. */
+  /** For display: `replicas of a Deployment`. */
   name: string;
-  /** Of the objects that it changes, and by whose marks it is known which managers to resume. */
+  /** The kind of the objects that it changes. Their marks show which managers to resume. */
   kind: Kind;
   /** Whether it can pause a manager that runs in this object. */
   fits(workload: Workload): boolean;

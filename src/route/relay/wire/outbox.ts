@@ -9,7 +9,7 @@ export class Outbox {
     return this.#to - this.#from;
   }
 
-  /** Offset behind the last byte added. */
+  /** Offset just past the last byte added. */
   get end(): number {
     return this.#to;
   }
@@ -44,7 +44,7 @@ export class Outbox {
   }
 }
 
-/** The part of `bytes` behind the first `received` bytes of the stream; undefined if bytes in between are missing. */
+/** The part of `bytes` after the first `received` bytes of the stream; undefined if bytes in between are missing. */
 export function unseen(received: number, offset: number, bytes: Buffer): Buffer | undefined {
   if (offset > received) return undefined;
   return bytes.subarray(Math.min(received - offset, bytes.length));

@@ -51,8 +51,8 @@ describe('the local Go', () => {
   it('is compared in words', () => {
     expect(goFinding({ ...local, toolchain: 'local' }, { go: '1.99.0', toolchain: '' })).toEqual({
       verdict: 'fail',
-      answer: 'go1.26.8 cannot build this checkout, which asks for go 1.99.0',
-      proof: ['go version: go1.26.8', 'go.mod asks for go 1.99.0', 'GOTOOLCHAIN=local'],
+      answer: 'go1.26.8 cannot build this checkout, which requires go 1.99.0',
+      proof: ['go version: go1.26.8', 'go.mod requires go 1.99.0', 'GOTOOLCHAIN=local'],
       hint: 'Install Go 1.99.0 from https://go.dev/dl, or let go download it: go env -w GOTOOLCHAIN=auto',
       code: 'controller.no-toolchain',
     });
