@@ -1,6 +1,7 @@
 /** `npm run docs -- --recording` runs the demo and draws its output as docs/demo.svg. */
 import { spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { drawRecording, type RecordedLine } from './demo/recording.ts';
@@ -20,7 +21,7 @@ export async function recordDemo(): Promise<void> {
   let isShown = false;
   createInterface({ input: child.stdout }).on('line', (text) => {
     isShown ||= FIRST.test(text);
-    if (isShown) lines.push({ atMs: performance.now(), text });
+    if (isShown) lines.push({ atMs: performance.now(), text: text.replaceAll(homedir(), '~') });
   });
   const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
   if (code !== 0) throw new Error(`the demo ended with exit code ${code}`);
