@@ -76,23 +76,23 @@ async function expectEqual(): Promise<void> {
 }
 
 it.each([
-  ['is told to end', ['--wait=false']],
+  ['is terminating', ['--wait=false']],
   ['is gone at once', ['--force', '--grace-period=0']],
 ])(
-  'a relay Pod that %s cannot be replaced, which is told with its cure; Ctrl-C puts all back',
+  'a relay Pod that %s cannot be replaced: a warning with a hint; Ctrl-C restores everything',
   async (_, how) => {
     await using up = await takenOver();
     await removeRelay(...how);
     const warning = await up.waitFor('warning', (event) => event.message.includes('is lost'));
     expect(warning.message).toContain('failed calling webhook "pods.apps.example.com"');
-    expect(warning.hint).toContain('leave out Pods with the label devloop.dev/relay');
+    expect(warning.hint).toContain('label devloop.dev/relay');
     up.signal('SIGINT');
     expect(await up.exited, up.log()).toBe(130);
     await expectEqual();
   },
 );
 
-it('a webhook that decides on all that down has to change is named, with what lets down in', async () => {
+it('a webhook that reviews everything that down changes is named, with what unblocks down', async () => {
   await using up = await takenOver();
   const configuration = ['validatingwebhookconfiguration', 'pods', '--type', 'json', '-p'];
   const rules = [
@@ -127,7 +127,7 @@ it('a webhook that decides on all that down has to change is named, with what le
   await expectEqual();
 });
 
-it('down puts everything back in that state too', async () => {
+it('down restores everything in that state, too', async () => {
   await using up = await takenOver();
   await removeRelay('--force', '--grace-period=0');
   await up.waitFor('warning', (event) => event.message.includes('is lost'));
