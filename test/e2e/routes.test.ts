@@ -144,7 +144,7 @@ describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
     it('ssh: a tunnel that breaks in the middle of the cut-over is followed to its new port', async () => {
       const text = await edit();
       await using up = start(['--route', `ssh:${sshd.to}`], sshEnv());
-      await up.waitForAny((event) => isChange(event, 'Service', 'change'), 300_000);
+      await up.waitForAny((event) => isChange(event, 'Service', 'update'), 300_000);
       expect(await sshd.killSessions()).toBeGreaterThan(0);
       await up.waitFor('session.ready', undefined, 120_000);
       expect(await answer()).toContain(text);
@@ -168,7 +168,7 @@ describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
     it.each<[string, (event: DevloopEvent) => boolean]>([
       ['the Pod is there', (event) => isChange(event, 'Pod', 'create')],
       ['the way is proven', (event) => event.type === 'route.verified'],
-      ['the Service leads to the Pod', (event) => isChange(event, 'Service', 'change')],
+      ['the Service leads to the Pod', (event) => isChange(event, 'Service', 'update')],
       ['it serves', (event) => event.type === 'session.ready'],
     ])('relay: killed when %s, and put back by down from another directory', async (_, moment) => {
       await using up = start(['--route', 'relay']);
