@@ -1,7 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type CertificateFacts, inspect, type Problem } from '../certificates/inspect.ts';
+import {
+  type CertificateFacts,
+  type CertificateSource,
+  inspect,
+  nextStep,
+  type Problem,
+  unusable,
+} from '../certificates/inspect.ts';
 import { type KeyPair, keyPairFromSecret } from '../certificates/key-pair.ts';
-import { type CertificateSource, nextStep, unusable } from '../certificates/unusable.ts';
 import type { ClusterApi } from '../cluster/api/client.ts';
 import type { Work } from '../cluster/work.ts';
 import { DevloopError, messageOf } from '../errors.ts';

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { inspect, type Problem } from '../../../src/certificates/inspect.ts';
+import { inspect, type Problem, unusable } from '../../../src/certificates/inspect.ts';
 import type { KeyPair } from '../../../src/certificates/key-pair.ts';
-import { unusable } from '../../../src/certificates/unusable.ts';
 import { EC, ED25519, issue, NAME, RSA } from './openssl.ts';
 
 const now = new Date('2026-06-01T00:00:00Z');
