@@ -129,8 +129,7 @@ async function expectRefused(box: Box, message: RegExp, ...args: string[]): Prom
   expect(await up.exited, up.log()).toBe(5);
   const refusal = { type: 'error', code: 'route.none', message: expect.stringMatching(message) };
   expect(up.events.at(-1)).toMatchObject(refusal);
-  const changed = up.events.flatMap((event) => (event.type === 'change' ? [event.object.kind] : []));
-  expect(changed.filter((kind) => kind !== 'Lease')).toEqual([]);
+  expect(up.events.filter((event) => event.type === 'change' && !event.temporary)).toEqual([]);
   expect(await snapshot(box.cluster, HOOK_NAMESPACE)).toEqual(before);
 }
 
