@@ -40,8 +40,18 @@ export interface RelayProgramOptions {
   command?: string[];
 }
 
-/** Runs the real relay program, and waits until it listens for its client. */
+/** Runs the real relay program, and waits until it listens for its client. Another test may take a free port first. */
 export async function startRelayProgram(options: RelayProgramOptions = {}): Promise<RelayProgram> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await startOnce(options);
+    } catch (error) {
+      if (tries === 3 || !String(error).includes('EADDRINUSE')) throw error;
+    }
+  }
+}
+
+async function startOnce(options: RelayProgramOptions): Promise<RelayProgram> {
   const keys = options.keys ?? makeRelayKeys();
   const controlPort = options.controlPort ?? (await freePort());
   const port = options.port ?? (await freePort());
