@@ -10,10 +10,8 @@ import { type LocalMachine, thisMachine } from './context/local-machine.ts';
 import type { DownOptions, Io } from './context/options.ts';
 import { endOrphans } from './context/session-directories.ts';
 import { waitUntilAnswering } from './end/answering.ts';
-import { changesOf, incomplete, reportKept, restore } from './end/restore.ts';
+import { changesOf, incomplete, MANAGER_READY_SECONDS, reportKept, restore } from './end/restore.ts';
 import { stopLocalSession } from './end/stop-local.ts';
-
-const READY_SECONDS = 90;
 
 /** Restores what devloop sessions changed in this cluster, if they are dead or run on this machine. */
 export async function down(options: DownOptions, io: Io): Promise<void> {
@@ -106,7 +104,7 @@ async function endSession(command: DownCommand, session: MarkedSession): Promise
   const services = refs.filter((ref) => ref.kind === 'Service' && !isOwnService(ref, sessionId));
   const work: Work = { api, sessionId, emit, signal };
   const afterServices = (): Promise<void> => waitUntilAnswering(work, services);
-  const result = await restore(work, places, { readySeconds: READY_SECONDS, afterServices });
+  const result = await restore(work, places, { readySeconds: MANAGER_READY_SECONDS, afterServices });
   reportKept(result, emit);
   restored(result.changes);
   return { kept: result.left.length };

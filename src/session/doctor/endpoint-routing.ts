@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { sleep } from '../../async.ts';
 import { refOf } from '../../cluster/api/kinds.ts';
 import type { Service } from '../../cluster/api/objects.ts';
 import { createMarked } from '../../cluster/marks/change.ts';
@@ -50,7 +50,7 @@ async function observe(work: Work, namespace: string): Promise<string> {
     const answer = await prober.once();
     cause = answer.reached ? 'something answered' : answer.cause;
     if (routingOf(cause) !== undefined) return cause;
-    await pause(PAUSE_MS);
+    await sleep(PAUSE_MS);
   }
   return cause;
 }

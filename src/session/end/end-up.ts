@@ -5,7 +5,7 @@ import { namespacesOf } from '../context/holders.ts';
 import type { ChosenRoute } from '../route/open-route.ts';
 import type { OpenRoute } from '../route/routing.ts';
 import { waitUntilLetGo } from './answering.ts';
-import { incomplete, reportKept, restore } from './restore.ts';
+import { incomplete, MANAGER_READY_SECONDS, reportKept, restore } from './restore.ts';
 
 /** What is running when `up` ends. */
 export interface Standing {
@@ -33,8 +33,6 @@ export async function endUp(work: Work, target: Target, standing: Standing, endi
   if (standing.mayHaveChanged) await restoreAll(work, target, standing.route, ending);
 }
 
-const READY_SECONDS = 90;
-
 async function restoreAll(
   { api, sessionId, emit }: Work,
   target: Target,
@@ -57,7 +55,7 @@ async function restoreAll(
   const onFound = (changes: number): void => {
     if (isReported(changes)) emit({ type: 'session.stopping', reason });
   };
-  const options = { readySeconds: READY_SECONDS, onFound, afterServices };
+  const options = { readySeconds: MANAGER_READY_SECONDS, onFound, afterServices };
   const restored = await restore(work, namespacesOf(target), options);
   reportKept(restored, emit);
   const { changes } = restored;

@@ -14,6 +14,9 @@ import type { Work } from '../../cluster/work.ts';
 import { DevloopError } from '../../errors.ts';
 import type { Emit } from '../../report/events.ts';
 
+/** How long a resumed in-cluster manager is waited for. */
+export const MANAGER_READY_SECONDS = 90;
+
 export interface RestoreOptions {
   /** How long the in-cluster manager can take to become ready. 0: do not wait. */
   readySeconds: number;

@@ -1,4 +1,3 @@
-import type { Permission } from '../../api/permissions.ts';
 import { byReplicas } from './deployment.ts';
 import type { Pause, Workload } from './pause.ts';
 
@@ -7,8 +6,4 @@ export const PAUSES: Pause[] = [byReplicas];
 
 export function pauseFor(workload: Workload): Pause | undefined {
   return PAUSES.find((pause) => pause.fits(workload));
-}
-
-export function pausePermissions(namespace: string): Permission[] {
-  return PAUSES.flatMap((pause) => pause.permissions(namespace));
 }
