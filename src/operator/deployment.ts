@@ -1,10 +1,11 @@
 import type { ClusterApi } from '../cluster/api/client.ts';
 import type { Deployment, Service } from '../cluster/api/objects.ts';
+import { originalSelector } from '../cluster/marks/selector.ts';
 import { DevloopError } from '../errors.ts';
 import { mountsOf } from './mounts.ts';
 import type { CheckoutFacts } from './sources.ts';
 import { type ChosenService, splitName, type TargetDeployment, type TargetNames } from './target.ts';
-import { isSelectedBy, managerContainer, originalSelector } from './workload.ts';
+import { isSelectedBy, managerContainer } from './workload.ts';
 
 /** The Deployment of the in-cluster manager: the one that the user named, else the one behind the Service, else one by its name. */
 export async function findDeployment(

@@ -1,6 +1,7 @@
 import type { ClusterApi } from '../cluster/api/client.ts';
 import { describe } from '../cluster/api/kinds.ts';
 import type { Service } from '../cluster/api/objects.ts';
+import { originalSelector } from '../cluster/marks/selector.ts';
 import { DevloopError } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
 import { findDeployment } from './deployment.ts';
@@ -18,7 +19,7 @@ import {
   targetService,
 } from './target.ts';
 import { listWebhookServices, type WebhookService } from './webhooks.ts';
-import { isSelectedBy, originalSelector } from './workload.ts';
+import { isSelectedBy } from './workload.ts';
 
 export interface Discovery {
   api: ClusterApi;

@@ -1,8 +1,9 @@
 import type { ClusterApi } from '../cluster/api/client.ts';
 import { ApiError } from '../cluster/api/errors.ts';
 import type { ApiService, Deployment, Service } from '../cluster/api/objects.ts';
+import { originalSelector } from '../cluster/marks/selector.ts';
 import type { Emit } from '../report/events.ts';
-import { isSelectedBy, originalSelector } from './workload.ts';
+import { isSelectedBy } from './workload.ts';
 
 /** None for an account that is not allowed to list them. */
 export async function listApiServices(api: ClusterApi): Promise<ApiService[]> {

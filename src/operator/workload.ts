@@ -1,5 +1,4 @@
 import type { Container, Deployment, Service, ServicePort } from '../cluster/api/objects.ts';
-import { undoOf, valueAt } from '../cluster/marks/marks.ts';
 
 export function isSelectedBy(deployment: Deployment, selector: Record<string, string>): boolean {
   const labels = deployment.spec.template.metadata?.labels ?? {};
@@ -30,10 +29,4 @@ export function targetPortOf(port: ServicePort, deployment: Deployment | undefin
 
 export function servicePort(service: Service, port: number): ServicePort | undefined {
   return service.spec.ports?.find((one) => one.port === port);
-}
-
-/** The selector that a Service has, or had before a session removed it or pointed it to a relay. */
-export function originalSelector(service: Service): Record<string, string> {
-  const before = undoOf(service)?.fields.find((field) => field.path.join('.') === 'spec.selector')?.before;
-  return (before ?? valueAt(service, ['spec', 'selector']) ?? {}) as Record<string, string>;
 }

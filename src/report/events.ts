@@ -13,7 +13,8 @@ export type DevloopEvent =
   | { type: 'waiting'; for: string; seconds: number; limitSeconds: number }
   /**
    * One write to the cluster. In a dry run, a write that `up` or `down` would make; `route` is set when only that route needs it.
-   * `temporary`: an object of devloop's own that is gone when the command ends.
+   * `temporary`: an object of devloop's own that is gone when the command ends. `fields`: in a dry run of `down`, what it would
+   * restore in an object of the user's; what somebody else changed keeps its value.
    */
   | {
       type: 'change';
@@ -23,6 +24,7 @@ export type DevloopEvent =
       dryRun?: boolean;
       route?: string;
       temporary?: boolean;
+      fields?: FieldValues[];
     }
   /** In a dry run: a route that `up` would try, the first one at position 1. Its changes follow. */
   | { type: 'route.planned'; route: string; position: number; detail: string }
@@ -76,6 +78,14 @@ export interface ObjectName {
   kind: string;
   namespace?: string;
   name: string;
+}
+
+/** A field's value now and after a restore; null stands for absent. */
+export interface FieldValues {
+  /** `spec.selector` */
+  path: string;
+  now: unknown;
+  after: unknown;
 }
 
 export type Discovered =

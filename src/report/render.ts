@@ -26,7 +26,7 @@ export function render(event: PrintedEvent, paint: Paint): string {
     case 'change':
       return row(
         verbOf(event),
-        `${event.route ? '  ' : ''}${objectText(event.object)}  ${oneLine(event.detail)}`,
+        `${event.route ? '  ' : ''}${objectText(event.object)}  ${oneLine(event.detail)}${fieldsText(event)}`,
       );
     case 'certificate.written':
       return row('certificate', `${event.directory}  ${paint('dim', certificateFacts(event))}`);
@@ -127,6 +127,14 @@ const DONE: Record<ChangeAction, string> = {
 
 function verbOf({ action, dryRun }: Of<'change'>): string {
   return dryRun ? `would ${action}` : DONE[action];
+}
+
+/** One line for each field. */
+function fieldsText({ fields = [] }: Of<'change'>): string {
+  const text = (value: unknown): string => (value === null ? 'absent' : JSON.stringify(value));
+  return fields
+    .map(({ path, now, after }) => `\n  ${oneLine(`${path}: ${text(now)} -> ${text(after)}`)}`)
+    .join('');
 }
 
 function certificateFacts({ notAfter, source }: Of<'certificate.written'>): string {

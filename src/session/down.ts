@@ -1,15 +1,14 @@
-import type { Kind } from '../cluster/api/kinds.ts';
-import { isOwnService } from '../cluster/names.ts';
-import { findMarked, type Marked, unseenText } from '../cluster/takeover/find-marked.ts';
-import type { LeaseHolder } from '../cluster/takeover/lease-holder.ts';
+import { type Found, findMarked, type Marked, unseenText } from '../cluster/takeover/find-marked.ts';
+import { isChanged } from '../cluster/takeover/restore.ts';
 import type { Work } from '../cluster/work.ts';
 import { splitName, type TargetNames } from '../operator/target.ts';
 import { type CommandContext, openContext } from './context/context.ts';
-import { heldBy, readHolderOf } from './context/holders.ts';
+import { heldBy, liveHolder, type Traces } from './context/holders.ts';
 import { type LocalMachine, thisMachine } from './context/local-machine.ts';
 import type { DownOptions, Io } from './context/options.ts';
 import { endOrphans } from './context/session-directories.ts';
 import { waitUntilAnswering } from './end/answering.ts';
+import { printRestore } from './end/dry-run.ts';
 import { changesOf, incomplete, MANAGER_READY_SECONDS, reportKept, restore } from './end/restore.ts';
 import { stopLocalSession } from './end/stop-local.ts';
 
@@ -53,78 +52,52 @@ interface DownCommand {
   io: Io;
 }
 
-/** One session and everything that carries its label. */
-interface MarkedSession {
-  sessionId: string;
-  objects: Marked[];
-}
-
 interface Outcome {
   /** The number of objects with fields that somebody else changed, and that were kept. */
   kept: number;
   error?: unknown;
-  /** A live session, which was left alone. */
-  holder?: LeaseHolder;
 }
 
 function conclude(outcomes: Outcome[]): void {
   const failed = outcomes.find((one) => 'error' in one);
   if (failed) throw failed.error;
-  const holder = outcomes.find((one) => one.holder)?.holder;
-  if (holder) throw heldBy(holder, undefined);
   const kept = outcomes.reduce((sum, one) => sum + one.kept, 0);
   if (kept > 0) throw incomplete(kept);
 }
 
-async function endSession(command: DownCommand, session: MarkedSession): Promise<Outcome> {
-  const { context, namespaces, options, io } = command;
+async function endSession(command: DownCommand, session: Traces): Promise<Outcome> {
+  const { context, namespaces, options, machine, io } = command;
   const { sessionId, objects } = session;
   const { emit, signal } = io;
   const { api } = context;
-  if (options.dryRun) {
-    for (const { ref } of objects) {
-      const action = plannedAction(ref, sessionId);
-      emit({ type: 'change', action, object: ref, detail: `session ${sessionId}`, dryRun: true });
-    }
-    return { kept: 0 };
-  }
   const startedAt = performance.now();
   const places = [...new Set([...namespaces, ...objects.flatMap(({ ref }) => ref.namespace ?? [])])];
+  const look = (): Promise<Found> => findMarked(api, places, { sessionId });
+  const holder = options.takeOver
+    ? undefined
+    : await liveHolder({ api, emit, signal }, machine, session, look);
+  if (holder && !holder.local) throw heldBy(holder, undefined);
+  if (options.dryRun) {
+    printRestore(api.context, session, holder, emit);
+    return { kept: 0 };
+  }
   const restored = (changes: number): void =>
     emit({ type: 'session.restored', session: sessionId, changes, ms: performance.now() - startedAt });
-  const holder = options.takeOver ? undefined : await liveHolder(command, session);
   if (holder) {
-    if (!(holder.local && (await stopLocalSession(holder, io)))) return { kept: 0, holder };
-    if ((await findMarked(api, places, { sessionId })).marked.length === 0) {
+    if (!(await stopLocalSession(holder, io))) throw heldBy(holder, undefined);
+    if ((await look()).marked.length === 0) {
       restored(changesOf(objects));
       return { kept: 0 };
     }
   }
   const refs = objects.map(({ ref }) => ref);
-  const services = refs.filter((ref) => ref.kind === 'Service' && !isOwnService(ref, sessionId));
+  const services = refs.filter((ref) => ref.kind === 'Service' && isChanged(ref, sessionId));
   const work: Work = { api, sessionId, emit, signal };
   const afterServices = (): Promise<void> => waitUntilAnswering(work, services);
   const result = await restore(work, places, { readySeconds: MANAGER_READY_SECONDS, afterServices });
   reportKept(result, emit);
   restored(result.changes);
   return { kept: result.left.length };
-}
-
-async function liveHolder(
-  { context, machine, io }: DownCommand,
-  { sessionId, objects }: MarkedSession,
-): Promise<LeaseHolder | undefined> {
-  const leases = objects.filter((one) => one.ref.kind === 'Lease');
-  const observer = { api: context.api, emit: io.emit, signal: io.signal };
-  const holders = await Promise.all(leases.map(({ ref }) => readHolderOf(observer, ref, machine)));
-  return holders.find((one) => one?.alive && one.sessionId === sessionId);
-}
-
-const CHANGED_KINDS = new Set<Kind>(['Deployment', 'Service', 'Endpoints']);
-
-/** The user's objects are restored, devloop's own are deleted. */
-export function plannedAction(ref: Marked['ref'], sessionId: string): 'restore' | 'delete' {
-  return CHANGED_KINDS.has(ref.kind) && !isOwnService(ref, sessionId) ? 'restore' : 'delete';
 }
 
 /** For an account that is not allowed to list the whole cluster. */
@@ -142,7 +115,7 @@ function isWanted({ ref }: Marked, options: DownOptions, wanted: TargetNames): b
   return true;
 }
 
-function selectSessions(marked: Marked[], isSelected: (one: Marked) => boolean): MarkedSession[] {
+function selectSessions(marked: Marked[], isSelected: (one: Marked) => boolean): Traces[] {
   const ids = new Set(marked.filter(isSelected).map((one) => one.sessionId));
   return [...ids].map((sessionId) => ({
     sessionId,

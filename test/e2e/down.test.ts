@@ -1,4 +1,4 @@
-/** `devloop down` by an account that may do only half of what is to be done. */
+/** `devloop down` by accounts with few rights, and on objects that others wrote to. */
 import { tmpdir } from 'node:os';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { type ClusterApi, connect } from '../../src/cluster/api/client.ts';
@@ -6,6 +6,7 @@ import type { Kind, ObjectRef } from '../../src/cluster/api/kinds.ts';
 import { loadKubeconfig } from '../../src/cluster/api/kubeconfig.ts';
 import type { Deployment, KubeObject, Service } from '../../src/cluster/api/objects.ts';
 import { sessionOf } from '../../src/cluster/marks/marks.ts';
+import { relayLabels, SESSION_LABEL, UNDO_ANNOTATION } from '../../src/cluster/names.ts';
 import { findMarked } from '../../src/cluster/takeover/find-marked.ts';
 import { holdLease } from '../../src/cluster/takeover/lease.ts';
 import { byReplicas } from '../../src/cluster/takeover/pause/deployment.ts';
@@ -38,7 +39,7 @@ beforeEach(async () => {
 const ref = (kind: Kind, namespace: string, name = 'webhook'): ObjectRef => ({ kind, namespace, name });
 
 /** A namespace whose operator a session of another machine took over before it died. */
-async function takenOver(namespace: string, session: string): Promise<void> {
+async function takenOver(namespace: string, session: string, to?: Record<string, string>): Promise<void> {
   await api.create({ kind: 'Namespace', name: namespace }, { metadata: { name: namespace } });
   const labels = { app: 'manager' };
   const service = await api.create<Service>(ref('Service', namespace), {
@@ -67,7 +68,7 @@ async function takenOver(namespace: string, session: string): Promise<void> {
     await lease?.[Symbol.asyncDispose]();
   }
   await byReplicas.pause(deployment).apply(work);
-  await swapSelector(work, service, undefined);
+  await swapSelector(work, service, to);
 }
 
 async function markOf(kind: Kind, namespace: string, name?: string): Promise<string | undefined> {
@@ -76,7 +77,7 @@ async function markOf(kind: Kind, namespace: string, name?: string): Promise<str
 }
 
 /** By an account with these rights in the namespaces, and no other. */
-async function down(name: string, rights: Record<string, Rule[]>) {
+async function down(name: string, rights: Record<string, Rule[]>, args = ['--take-over']) {
   const KUBECONFIG = await account(cluster, name, []);
   for (const [namespace, rules] of Object.entries(rights)) {
     const role = {
@@ -97,7 +98,7 @@ async function down(name: string, rights: Record<string, Rule[]>) {
     ]);
   }
   const services = Object.keys(rights).flatMap((namespace) => ['--service', `${namespace}/webhook`]);
-  return await runDevloop(['down', '--take-over', ...services], { cwd: tmpdir(), env: { KUBECONFIG } });
+  return await runDevloop(['down', ...args, ...services], { cwd: tmpdir(), env: { KUBECONFIG } });
 }
 
 it('what is refused in one session does not keep the next one from being put back', async () => {
@@ -132,8 +133,8 @@ it('a session of which a part cannot be seen is not said to be put back, and kee
   expect(await markOf('Service', 'first')).toBeUndefined();
 });
 
-const asAdmin = () =>
-  runDevloop(['down', '--take-over'], { cwd: tmpdir(), env: { KUBECONFIG: cluster.kubeconfig } });
+const asAdmin = (...args: string[]) =>
+  runDevloop(['down', '--take-over', ...args], { cwd: tmpdir(), env: { KUBECONFIG: cluster.kubeconfig } });
 
 it("two at once get into nobody's way", async () => {
   await takenOver('first', 's1');
@@ -154,4 +155,111 @@ it('a namespace on its way out is no failure', async () => {
   expect(code, log).toBe(0);
   expect((await findMarked(api, [])).marked).toEqual([]);
   await finalizers([]);
+});
+
+const LISTED = ['', 'apps', 'discovery.k8s.io', 'admissionregistration.k8s.io'];
+const WITHOUT_LEASES: Rule[] = LISTED.map((group) => ({ ...ALL, apiGroups: [group] }));
+
+it('never restores a session of which no Lease can be read: somebody may be using it', async () => {
+  await takenOver('first', 's1');
+  const before = await api.get<Service>(ref('Service', 'first'));
+  // ClusterRole `view` lists Services everywhere, and no Leases.
+  await account(cluster, 'viewer', [{ apiGroups: LISTED, resources: ['*'], verbs: ['get', 'list'] }]);
+  for (const args of [[], ['--dry-run']]) {
+    const { code, events, log } = await down('unsure', { first: WITHOUT_LEASES }, args);
+    expect(code, log).toBe(4);
+    expect(events.at(-1)).toMatchObject({
+      type: 'error',
+      code: 'session.held',
+      message: expect.stringMatching(/Service first\/webhook.*Lease in first/),
+      hint: expect.stringContaining('--take-over'),
+    });
+  }
+  expect(await api.get(ref('Service', 'first'))).toEqual(before);
+  expect(await markOf('Lease', 'first', 'devloop.service.webhook')).toBe('s1');
+  const { code, log } = await down('sure', { first: [ALL] });
+  expect(code, log).toBe(0);
+  expect(await markOf('Service', 'first')).toBeUndefined();
+});
+
+it('carries out no undo that devloop cannot have written, and leaves such objects as they are', async () => {
+  await takenOver('first', 's1');
+  const strange = async (kind: Kind, fields: object[]): Promise<KubeObject> => {
+    const undo = JSON.stringify({ v: 1, fields });
+    const marks = { labels: { [SESSION_LABEL]: 's1' }, annotations: { [UNDO_ANNOTATION]: undo } };
+    return await api.patch<KubeObject>(ref(kind, 'first'), 'merge', { metadata: marks });
+  };
+  const container = ['spec', 'template', 'spec', 'containers'];
+  await api.patch(ref('Deployment', 'first'), 'merge', {
+    metadata: { labels: { 'devloop.dev/replicas': null } },
+  });
+  const deployment = await strange('Deployment', [
+    { path: container, before: [{ name: 'x', image: 'evil' }] },
+  ]);
+  const service = await strange('Service', [
+    { path: ['spec', 'selector'], before: { app: 'manager' } },
+    { path: ['spec', 'type'], before: 'NodePort', after: 'ClusterIP' },
+  ]);
+  for (const broken of [undefined, [null], [{ path: 'spec.selector' }], [{}]]) {
+    if (broken) await strange('Service', broken as object[]);
+    const { code, events, log } = await asAdmin();
+    expect(code, log).toBe(4);
+    expect(log).not.toMatch(/^\s+at .+:\d+:\d+\)?$/m);
+    const warnings = events.filter(({ type }) => type === 'warning');
+    expect(warnings, log).toMatchObject([
+      { message: expect.stringMatching(/Deployment first\/webhook .*left unchanged/) },
+      { message: expect.stringMatching(/Service first\/webhook .*left unchanged/) },
+    ]);
+    expect(await api.get(ref('Deployment', 'first'))).toMatchObject({
+      metadata: { labels: deployment.metadata.labels },
+      spec: (deployment as Deployment).spec,
+    });
+    expect(await api.get(ref('Service', 'first'))).toMatchObject({
+      metadata: { labels: service.metadata.labels },
+      spec: (service as Service).spec,
+    });
+  }
+});
+
+it('restores a selector that kubectl apply has merged with that of the relay', async () => {
+  const manifest = (selector: object): string =>
+    JSON.stringify({
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'webhook', namespace: 'first' },
+      spec: { selector, ports: [{ port: 443 }] },
+    });
+  const apply = (selector: object): Promise<unknown> =>
+    cluster.kubectl(['apply', '-f', '-'], { input: manifest(selector) });
+  const selector = async (): Promise<unknown> =>
+    (await api.get<Service>(ref('Service', 'first')))?.spec.selector;
+  await takenOver('first', 's1', relayLabels('s1'));
+  await apply({ app: 'manager' });
+  expect(await selector()).toEqual({ app: 'manager', ...relayLabels('s1') });
+  const restored = await asAdmin();
+  expect(restored.code, restored.log).toBe(0);
+  expect(await selector()).toEqual({ app: 'manager' });
+  // An author who renames the label keeps the new one.
+  await cluster.kubectl(['delete', 'namespace', 'first']);
+  await takenOver('first', 's1', relayLabels('s1'));
+  await apply({ app: 'renamed' });
+  const kept = await asAdmin();
+  expect(kept.code, kept.log).toBe(4);
+  expect(await selector()).toEqual({ app: 'renamed' });
+  expect(await markOf('Service', 'first')).toBeUndefined();
+});
+
+it('prints in a dry run what each field is now, and what it would be', async () => {
+  await takenOver('first', 's1', relayLabels('s1'));
+  const { code, events, log } = await asAdmin('--dry-run');
+  expect(code, log).toBe(0);
+  const restores = events.filter((event) => event.type === 'change' && event.action === 'restore');
+  expect(restores).toMatchObject([
+    { object: { kind: 'Deployment' }, fields: [{ path: 'spec.replicas', now: 0, after: 0 }] },
+    {
+      object: { kind: 'Service' },
+      fields: [{ path: 'spec.selector', now: relayLabels('s1'), after: { app: 'manager' } }],
+    },
+  ]);
+  expect(await markOf('Service', 'first')).toBe('s1');
 });

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { type RunnerTestCase, TestRunner } from 'vitest';
 
 /** What `npm run soak` prints of a test. */
@@ -34,6 +35,22 @@ export async function repeat(
       throw new Error(`${what}, ${index + 1} of ${count}: ${cause.message}`, { cause });
     });
   }
+  record(what, count, started);
+}
+
+/** The same for a property of fast-check, which names the case that fails. */
+export function checkProperty<T>(
+  what: string,
+  { soak, quick }: { soak: number; quick: number },
+  property: fc.IProperty<T>,
+): void {
+  const numRuns = SOAK ? soak : quick;
+  const started = performance.now();
+  fc.assert(property, { numRuns });
+  record(what, numRuns, started);
+}
+
+function record(what: string, count: number, started: number): void {
   const { meta } = TestRunner.getCurrentTest<RunnerTestCase>();
   const seconds = (performance.now() - started) / 1000;
   meta.repetitions = [...(meta.repetitions ?? []), { what, count, seconds }];

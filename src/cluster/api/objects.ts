@@ -12,7 +12,16 @@ export interface Metadata {
   labels?: Record<string, string>;
   annotations?: Record<string, string>;
   ownerReferences?: { apiVersion?: string; kind: string; name: string; uid: string; controller?: boolean }[];
-  managedFields?: { manager: string; operation: string; time?: string; fieldsV1?: unknown }[];
+  managedFields?: ManagedFields[];
+}
+
+/** Which fields one writer set last. `fieldsV1` is a tree of `f:<name>`, with {} at its leaves. */
+export interface ManagedFields {
+  manager: string;
+  operation: string;
+  time?: string;
+  subresource?: string;
+  fieldsV1?: unknown;
 }
 
 export interface KubeObject {

@@ -3,19 +3,9 @@ import { DevloopError } from '../../errors.ts';
 import { ApiError, rejected } from '../api/errors.ts';
 import { describe, type ObjectRef } from '../api/kinds.ts';
 import type { Json, KubeObject } from '../api/objects.ts';
-import { SESSION_LABEL } from '../names.ts';
 import type { Work } from '../work.ts';
-import {
-  changePatch,
-  IN_ANNOTATION,
-  type Kept,
-  type PatchOperation,
-  sessionOf,
-  type UndoStore,
-  undoOf,
-  undoPatch,
-  valueAt,
-} from './marks.ts';
+import { changePatch, type OwnChange, type PatchOperation, sessionOf, type UndoStore } from './marks.ts';
+import { type Kept, planUndo } from './undo.ts';
 
 const ATTEMPTS = 12;
 const ATTEMPTS_WITHOUT_ANSWER = 3;
@@ -53,27 +43,28 @@ export async function applyChange({ api, sessionId, emit }: Work, wanted: Wanted
 
 /**
  * Restores an object that this session changed. Idempotent. What somebody else changed in the meantime is kept and returned. An
- * object that another session has marked since it was listed is left alone.
+ * object that another session has marked since it was listed is left alone; so is one whose undo is not devloop's, and its label
+ * stays, so that it is found again.
  */
 export async function restoreChange(
   { api, sessionId, emit }: Work,
   ref: ObjectRef,
-  store = IN_ANNOTATION,
+  own: OwnChange,
 ): Promise<Kept[]> {
   // Outside the tries: where the answer to a patch was lost, the next try finds nothing to report.
   let kept: Kept[] = [];
   await retryOnConflict(ref, async () => {
     const object = await api.get<KubeObject>(ref);
     if (object === undefined || sessionOf(object) !== sessionId) return;
-    if (undoOf(object, store) === undefined) {
-      const path = ['metadata', store.map, store.key];
-      emit(withoutUndo(ref, store.key));
-      kept = [{ path, now: valueAt(object, path), before: undefined }];
+    const plan = planUndo(object, own);
+    if ('fault' in plan) {
+      kept = [plan];
       return;
     }
-    const undo = undoPatch(object, store);
-    kept = undo.kept;
-    await patchSeen(api, ref, object, undo.patch);
+    kept = plan.fields
+      .filter((field) => field.kept)
+      .map(({ path, to, before }) => ({ path, now: to, before }));
+    await patchSeen(api, ref, object, plan.patch);
     const detail = kept.length === 0 ? 'as it was' : 'except what others changed';
     emit({ type: 'change', action: 'restore', object: ref, detail });
   });
@@ -98,16 +89,6 @@ async function patchSeen(
     if (now?.metadata.resourceVersion === seen.metadata.resourceVersion) throw error;
     throw new ApiError(error.message, 409, 'Conflict');
   }
-}
-
-/** The session's label stays on such an object, so that it is found again. */
-function withoutUndo(ref: ObjectRef, key: string): Parameters<Work['emit']>[0] {
-  const where = `${ref.kind.toLowerCase()} ${ref.name}${ref.namespace ? ` -n ${ref.namespace}` : ''}`;
-  return {
-    type: 'warning',
-    message: `${describe(ref)} was changed by devloop, but ${key}, which holds its original state, is missing or invalid. It was left unchanged.`,
-    hint: `Restore it by hand (deploy the operator again), then: kubectl label ${where} ${SESSION_LABEL}-`,
-  };
 }
 
 /** Creates an object that has the session's label from the start. One that an earlier try of this session created is returned as it is. */

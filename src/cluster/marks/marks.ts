@@ -28,19 +28,43 @@ export interface UndoStore {
   read(text: string): Undo | undefined;
 }
 
+/**
+ * What devloop itself changes in the objects of a kind. Whoever can write to an object can write an undo, so one that names
+ * anything else is not devloop's, and is never carried out.
+ */
+export interface OwnChange {
+  store: UndoStore;
+  fields: OwnField[];
+}
+
+export interface OwnField {
+  path: string[];
+  /** Whether a session can have found this `before` and have written this `after`. */
+  isOwn(change: Pick<FieldChange, 'before' | 'after'>, sessionId: string): boolean;
+}
+
 export const IN_ANNOTATION: UndoStore = {
   map: 'annotations',
   key: UNDO_ANNOTATION,
   write: JSON.stringify,
   read(text) {
     try {
-      const undo = JSON.parse(text) as Undo | null;
-      return undo?.v === 1 && Array.isArray(undo.fields) ? undo : undefined;
+      const undo: unknown = JSON.parse(text);
+      return isUndo(undo) ? undo : undefined;
     } catch {
       return undefined;
     }
   },
 };
+
+function isUndo(value: unknown): value is Undo {
+  const { v, fields } = (value ?? {}) as Partial<Undo>;
+  return v === 1 && Array.isArray(fields) && fields.every((field) => isPath(field?.path));
+}
+
+function isPath(value: unknown): value is string[] {
+  return Array.isArray(value) && value.length > 0 && value.every((key) => typeof key === 'string');
+}
 
 export interface PatchOperation {
   op: 'add' | 'remove' | 'replace' | 'test';
@@ -48,20 +72,8 @@ export interface PatchOperation {
   value?: Json;
 }
 
-/** A field that somebody else changed after devloop: their value is kept. */
-export interface Kept {
-  path: string[];
-  now: Json | undefined;
-  before: Json | undefined;
-}
-
 export function sessionOf(object: KubeObject): string | undefined {
   return object.metadata.labels?.[SESSION_LABEL];
-}
-
-export function undoOf(object: KubeObject, store = IN_ANNOTATION): Undo | undefined {
-  const text = object.metadata[store.map]?.[store.key];
-  return text === undefined ? undefined : store.read(text);
 }
 
 /** The patch that makes a change and marks it. It applies only to the version of the object that is passed in. */
@@ -79,34 +91,24 @@ export function changePatch(
       ...(value === undefined ? {} : { after: value }),
     };
   });
+  return markedPatch(object, sessionId, fields, store);
+}
+
+/** The patch that writes `after` to each field and says in the mark how to return to `before`, whatever the object holds now. */
+export function markedPatch(
+  object: KubeObject,
+  sessionId: string,
+  fields: FieldChange[],
+  store: UndoStore,
+): PatchOperation[] {
   const marks = { labels: { [SESSION_LABEL]: sessionId } as Entries, annotations: {} as Entries };
   marks[store.map][store.key] = store.write({ v: 1, fields });
   return [
     ...guard(object),
-    ...fields.flatMap((field) => write(field.path, field.before, field.after)),
+    ...fields.flatMap(({ path, after }) => write(path, valueAt(object, path), after)),
     ...setEntries(object, 'labels', marks.labels),
     ...setEntries(object, 'annotations', marks.annotations),
   ];
-}
-
-/** The patch that restores the owned fields and removes the mark, and the fields that it keeps because somebody else changed them. */
-export function undoPatch(
-  object: KubeObject,
-  store = IN_ANNOTATION,
-): { patch: PatchOperation[]; kept: Kept[] } {
-  const kept: Kept[] = [];
-  const restores: PatchOperation[] = [];
-  for (const { path, before, after } of undoOf(object, store)?.fields ?? []) {
-    const now = valueAt(object, path);
-    if (same(now, before)) continue;
-    if (same(now, after)) restores.push(...write(path, now, before));
-    else kept.push({ path, now, before });
-  }
-  const unmark = [
-    ...removeEntry(object, 'labels', SESSION_LABEL),
-    ...removeEntry(object, store.map, store.key),
-  ];
-  return { patch: [...guard(object), ...restores, ...unmark], kept };
 }
 
 export function valueAt(object: unknown, path: string[]): Json | undefined {
@@ -134,12 +136,12 @@ function canonical(value: Json | undefined): string {
 }
 
 /** The API server answers a patch that names a resourceVersion with 409 once the object has moved on. */
-function guard(object: KubeObject): PatchOperation[] {
+export function guard(object: KubeObject): PatchOperation[] {
   const version = object.metadata.resourceVersion;
   return version === undefined ? [] : [{ op: 'replace', path: '/metadata/resourceVersion', value: version }];
 }
 
-function write(path: string[], now: Json | undefined, value: Json | undefined): PatchOperation[] {
+export function write(path: string[], now: Json | undefined, value: Json | undefined): PatchOperation[] {
   const pointer = `/${path.map(escapeToken).join('/')}`;
   if (value !== undefined) return [{ op: now === undefined ? 'add' : 'replace', path: pointer, value }];
   return now === undefined ? [] : [{ op: 'remove', path: pointer }];
@@ -155,7 +157,7 @@ function setEntries({ metadata }: KubeObject, map: UndoStore['map'], entries: En
   return metadata[map] === undefined && set.length > 0 ? [create, ...set] : set;
 }
 
-function removeEntry({ metadata }: KubeObject, map: UndoStore['map'], key: string): PatchOperation[] {
+export function removeEntry({ metadata }: KubeObject, map: UndoStore['map'], key: string): PatchOperation[] {
   if (metadata[map]?.[key] === undefined) return [];
   return [{ op: 'remove', path: `/metadata/${map}/${escapeToken(key)}` }];
 }

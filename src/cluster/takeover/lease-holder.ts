@@ -6,6 +6,8 @@ import type { Observer } from '../work.ts';
 import { type Holder, holderOf, LEASE_SECONDS } from './lease.ts';
 
 const POLL_MS = 500;
+/** A Lease that states a longer duration is not devloop's, or was edited. */
+const LONGEST_SECONDS = 60;
 
 /** Who uses an operator, or used it. */
 export interface LeaseHolder {
@@ -45,7 +47,8 @@ export async function readHolder(
 
 /** Never compares the clocks of two machines: a session is dead when its Lease was not renewed for the whole duration, seen from here. */
 async function isRenewed({ api, emit, signal }: Observer, ref: ObjectRef, lease: Lease): Promise<boolean> {
-  const limitSeconds = lease.spec.leaseDurationSeconds ?? LEASE_SECONDS;
+  const stated = lease.spec.leaseDurationSeconds ?? LEASE_SECONDS;
+  const limitSeconds = Math.min(Math.max(stated, LEASE_SECONDS), LONGEST_SECONDS);
   let renewed = false;
   const settled = async (): Promise<boolean> => {
     const now = await api.get<Lease>(ref, { signal });

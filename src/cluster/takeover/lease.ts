@@ -30,12 +30,31 @@ export interface HeldLease extends AsyncDisposable {
   readonly lost: Promise<string>;
 }
 
+/** Undefined for what devloop cannot have written: anybody who may write Leases can write this one, and devloop signals its pid. */
 export function holderOf(lease: Lease): Holder | undefined {
   try {
-    return JSON.parse(lease.metadata.annotations?.[HOLDER_ANNOTATION] ?? '') as Holder;
+    const value: unknown = JSON.parse(lease.metadata.annotations?.[HOLDER_ANNOTATION] ?? '');
+    return isHolder(value) ? value : undefined;
   } catch {
     return undefined;
   }
+}
+
+const TEXTS = ['user', 'host', 'processStart', 'since', 'route', 'health'] as const;
+
+function isHolder(value: unknown): value is Holder {
+  const holder = (value ?? {}) as Partial<Holder>;
+  const isTarget = (one: Partial<ObjectName> | null): boolean =>
+    typeof one?.kind === 'string' &&
+    typeof one.name === 'string' &&
+    typeof (one.namespace ?? '') === 'string';
+  return (
+    TEXTS.every((key) => typeof holder[key] === 'string') &&
+    Number.isSafeInteger(holder.pid) &&
+    holder.pid! > 0 &&
+    Array.isArray(holder.targets) &&
+    holder.targets.every(isTarget)
+  );
 }
 
 export function identity(holder: Pick<Holder, 'user' | 'host' | 'pid'>): string {

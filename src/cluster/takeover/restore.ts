@@ -3,7 +3,9 @@ import { ApiError } from '../api/errors.ts';
 import { describe, type Kind, type ObjectRef } from '../api/kinds.ts';
 import type { EndpointSlice, Endpoints, Service } from '../api/objects.ts';
 import { restoreChange } from '../marks/change.ts';
-import { type Kept, sessionOf } from '../marks/marks.ts';
+import { type OwnChange, sessionOf } from '../marks/marks.ts';
+import { SELECTOR } from '../marks/selector.ts';
+import type { Kept } from '../marks/undo.ts';
 import { isOwnService, relaySecretRef } from '../names.ts';
 import type { Work } from '../work.ts';
 import { isControllerSlice, isReadySlice, slicesOf } from './endpoints.ts';
@@ -18,6 +20,16 @@ const ENDPOINTS_LIMIT_MS = 3_000;
 export interface Left {
   ref: ObjectRef;
   kept: Kept[];
+}
+
+/** What devloop itself changes in objects of a kind; undefined for those that it creates and deletes as a whole. */
+export function ownChangeOf(kind: Kind): OwnChange | undefined {
+  return kind === 'Service' ? SELECTOR : PAUSES.find((pause) => pause.kind === kind)?.own;
+}
+
+/** Whether the object is the user's, changed by the session, and not one of devloop's own. */
+export function isChanged(ref: ObjectRef, sessionId: string): boolean {
+  return ownChangeOf(ref.kind) !== undefined && !isOwnService(ref, sessionId);
 }
 
 const of = (marked: Marked[], kind: Kind): Marked[] => marked.filter((one) => one.ref.kind === kind);
@@ -51,7 +63,7 @@ export async function restoreServices(work: Work, marked: Marked[]): Promise<Lef
   return await allDone(
     of(marked, 'Service').map(async (one) => {
       if (!isOwnService(one.ref, work.sessionId))
-        return { ref: one.ref, kept: await restoreChange(work, one.ref) };
+        return { ref: one.ref, kept: await restoreChange(work, one.ref, SELECTOR) };
       await remove(work, one);
       return { ref: one.ref, kept: [] };
     }),

@@ -2,7 +2,9 @@ import { ApiError } from '../../cluster/api/errors.ts';
 import { describe, type ObjectRef, refOf } from '../../cluster/api/kinds.ts';
 import { sessionOf } from '../../cluster/marks/marks.ts';
 import { leaseRef } from '../../cluster/names.ts';
+import type { Found, Marked } from '../../cluster/takeover/find-marked.ts';
 import { type LeaseHolder, readHolder } from '../../cluster/takeover/lease-holder.ts';
+import { isChanged } from '../../cluster/takeover/restore.ts';
 import type { Observer } from '../../cluster/work.ts';
 import { DevloopError } from '../../errors.ts';
 import type { Target } from '../../operator/target.ts';
@@ -39,6 +41,49 @@ export async function readHolderOf(
   }
 }
 
+/** What carries the label of one session. */
+export interface Traces {
+  sessionId: string;
+  objects: Marked[];
+}
+
+/**
+ * The holder of a session that is alive. Throws `session.held` where nothing shows whether it is: it may be a colleague's that
+ * works well. `lookCloser` searches the namespaces of its objects, for an account that is not allowed to list Leases everywhere.
+ */
+export async function liveHolder(
+  observer: Observer,
+  machine: LocalMachine,
+  { sessionId, objects }: Traces,
+  lookCloser: () => Promise<Found>,
+): Promise<LeaseHolder | undefined> {
+  const holdersIn = async (marked: Marked[]): Promise<LeaseHolder[]> => {
+    const leases = marked.filter(({ ref }) => ref.kind === 'Lease');
+    const holders = await Promise.all(leases.map(({ ref }) => readHolderOf(observer, ref, machine)));
+    return holders.filter((one) => one?.sessionId === sessionId).filter((one) => one !== undefined);
+  };
+  const holders = await holdersIn(objects);
+  if (holders.length > 0) return holders.find((one) => one.alive);
+  if (await isKnownDead(machine, sessionId)) return undefined;
+  const { marked, unseen } = await lookCloser();
+  const taken = marked.map(({ ref }) => ref).filter((ref) => isTakenOver(ref, sessionId));
+  if (taken.length === 0) return undefined;
+  const closer = await holdersIn(marked);
+  if (closer.length > 0) return closer.find((one) => one.alive);
+  const hidden = unseen.filter(({ kind }) => kind === 'Lease').map(({ namespace }) => namespace);
+  const because =
+    hidden.length === 0
+      ? 'has no Lease'
+      : `may have a Lease in ${hidden.join(', ')}, which your account is not allowed to read`;
+  throw maybeHeld(sessionId, taken.map(describe).join(', '), because);
+}
+
+/** Not so the probes and the relay, which `doctor` creates, too, and without a Lease: no review of the user's depends on them. */
+function isTakenOver(ref: ObjectRef, sessionId: string): boolean {
+  const isEndpoint = ref.kind === 'Endpoints' || ref.kind === 'EndpointSlice';
+  return isChanged(ref, sessionId) || (isEndpoint && !ref.name.startsWith('devloop-'));
+}
+
 /** Sessions that have changed the target, and have to end before it can be taken over. */
 export interface InTheWay {
   sessions: string[];
@@ -61,7 +106,8 @@ export async function sessionsInTheWay(
   const known = holders.map((one) => one.sessionId);
   for (const sessionId of markedSessions(target).filter((one) => !known.includes(one))) {
     // Without permission to read Leases, the label on an object does not say whether its session is alive.
-    if (!takeOver && !(await isKnownDead(machine, sessionId))) throw maybeHeld(sessionId, target);
+    if (!takeOver && !(await isKnownDead(machine, sessionId)))
+      throw maybeHeld(sessionId, describeTarget(target), 'has no Lease that your account is allowed to read');
     known.push(sessionId);
   }
   return { sessions: [...new Set(known)], living: holders.filter((one) => one.alive) };
@@ -73,11 +119,12 @@ export function markedSessions(target: Target): string[] {
   return [...new Set(objects.map((object) => sessionOf(object)).filter((session) => session !== undefined))];
 }
 
-function maybeHeld(sessionId: string, target: Target): DevloopError {
+/** Nothing shows whether the session is still running; `because` says so of its Lease. */
+function maybeHeld(sessionId: string, what: string, because: string): DevloopError {
   return new DevloopError(
     'session.held',
-    `${describeTarget(target)} was changed by session ${sessionId}, which has no Lease, so devloop cannot tell whether it is still running.`,
-    { hint: 'If nobody is using it, restore it with: devloop down' },
+    `${what} was changed by session ${sessionId}, which ${because}, so devloop cannot tell whether it is still running.`,
+    { hint: 'If nobody is using it, restore it with: devloop down --take-over' },
   );
 }
 

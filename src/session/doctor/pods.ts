@@ -1,8 +1,8 @@
 import type { ClusterApi } from '../../cluster/api/client.ts';
 import type { Deployment, EndpointSlice, Pod, Service } from '../../cluster/api/objects.ts';
 import { sessionOf } from '../../cluster/marks/marks.ts';
+import { originalSelector } from '../../cluster/marks/selector.ts';
 import { isControllerSlice, slicesOf } from '../../cluster/takeover/endpoints.ts';
-import { originalSelector } from '../../operator/workload.ts';
 import type { Check, Finding } from './check.ts';
 import { targetWithServices } from './run.ts';
 

@@ -1,5 +1,6 @@
-import { describe } from '../../cluster/api/kinds.ts';
-import { isLeaseOf } from '../../cluster/names.ts';
+import { describe, type ObjectRef } from '../../cluster/api/kinds.ts';
+import type { Fault, Kept } from '../../cluster/marks/undo.ts';
+import { isLeaseOf, SESSION_LABEL } from '../../cluster/names.ts';
 import { findMarked, type Marked, type Unseen, unseenText } from '../../cluster/takeover/find-marked.ts';
 import {
   type Left,
@@ -91,17 +92,37 @@ export function incomplete(count: number): DevloopError {
   return new DevloopError('undo.incomplete', message, { hint });
 }
 
-/** Warns of what somebody else changed and devloop therefore kept, with the command that restores it. */
-export function reportKept({ context, left }: Restored, emit: Emit): void {
-  for (const { ref, kept } of left) {
-    for (const { path, now, before } of kept) {
+/** Warns of what devloop left as it is, with the command that restores it. */
+export function reportKept({ context, left }: Pick<Restored, 'context' | 'left'>, emit: Emit): void {
+  for (const { ref, kept } of left)
+    for (const one of kept)
       emit({
         type: 'warning',
-        message: `${describe(ref)}: ${path.join('.')} was changed by somebody else to ${JSON.stringify(now ?? null)}, so devloop left it unchanged. Before the session it was ${JSON.stringify(before ?? null)}.`,
-        hint: `kubectl --context ${context} ${ref.namespace ? `-n ${ref.namespace} ` : ''}patch ${ref.kind.toLowerCase()} ${ref.name} --type json -p '${restoringPatch(path, before)}'`,
+        ...('fault' in one ? faultText(context, ref, one) : keptText(context, ref, one)),
       });
-    }
-  }
+}
+
+function keptText(
+  context: string,
+  ref: ObjectRef,
+  { path, now, before }: Exclude<Kept, Fault>,
+): { message: string; hint: string } {
+  return {
+    message: `${describe(ref)}: ${path.join('.')} was changed by somebody else to ${JSON.stringify(now ?? null)}, so devloop left it unchanged. Before the session it was ${JSON.stringify(before ?? null)}.`,
+    hint: `${kubectl(context, ref, 'patch')} --type json -p '${restoringPatch(path, before)}'`,
+  };
+}
+
+/** The session's label stays on such an object, so that it is found again. */
+function faultText(context: string, ref: ObjectRef, { fault }: Fault): { message: string; hint: string } {
+  return {
+    message: `${describe(ref)} has devloop's label, but ${fault}. It was left unchanged.`,
+    hint: `Restore it by hand (deploy the operator again), then: ${kubectl(context, ref, 'label')} ${SESSION_LABEL}-`,
+  };
+}
+
+function kubectl(context: string, { kind, namespace, name }: ObjectRef, verb: string): string {
+  return `kubectl --context ${context} ${namespace ? `-n ${namespace} ` : ''}${verb} ${kind.toLowerCase()} ${name}`;
 }
 
 /** A JSON patch, because a merge patch would merge values that are maps. Quotes are escaped for the shell. */

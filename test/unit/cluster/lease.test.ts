@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Lease } from '../../../src/cluster/api/objects.ts';
-import { leaseRef } from '../../../src/cluster/names.ts';
+import { HOLDER_ANNOTATION, leaseRef } from '../../../src/cluster/names.ts';
 import { type HeldLease, type Holder, holderOf, holdLease } from '../../../src/cluster/takeover/lease.ts';
 import { type Here, readHolder } from '../../../src/cluster/takeover/lease-holder.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
@@ -206,6 +206,49 @@ describe('a session', () => {
     await vi.advanceTimersByTimeAsync(100);
     cluster.drop('Lease', ref.name, 'shop');
     await vi.advanceTimersByTimeAsync(2_000);
+    expect(await looking).toMatchObject({ alive: false });
+  });
+});
+
+describe('a Lease that somebody else wrote', () => {
+  it.each([
+    ...['', 'null', '7', '[]', '{}', '{"user":"ann"}'],
+    ...[
+      { pid: -1 },
+      { pid: 0 },
+      { pid: 1.5 },
+      { pid: '42' },
+      { host: 7 },
+      { targets: null },
+      { targets: [null] },
+      { targets: [{ kind: 'Service' }] },
+      { targets: [{ kind: 'Service', name: 'x', namespace: 7 }] },
+      { processStart: undefined },
+    ].map((change) => JSON.stringify({ ...holder, ...change })),
+  ])('names no holder: %s', async (text) => {
+    await hold();
+    cluster.edit<Lease>('Lease', ref.name, 'shop', ({ metadata }) => {
+      metadata.annotations![HOLDER_ANNOTATION] = text;
+    });
+    expect(holderOf(lease()!)).toBeUndefined();
+  });
+
+  it.each([
+    [0, 14_000, 3_000],
+    [-5, 14_000, 3_000],
+    [1e9, 59_000, 3_000],
+  ])('with a duration of %s s is watched for a time that makes sense', async (seconds, before, after) => {
+    await hold();
+    await held![Symbol.asyncDispose]();
+    cluster.edit<Lease>('Lease', ref.name, 'shop', ({ spec }) => {
+      spec.leaseDurationSeconds = seconds;
+    });
+    const looking = readHolder(work(), ref, at('there', false));
+    let done = false;
+    void looking.then(() => (done = true));
+    await vi.advanceTimersByTimeAsync(before);
+    expect(done).toBe(false);
+    await vi.advanceTimersByTimeAsync(after);
     expect(await looking).toMatchObject({ alive: false });
   });
 });

@@ -38,7 +38,9 @@ it('leaves a Deployment unchanged whose label was edited, and keeps the mark', a
   cluster.edit<Deployment>('Deployment', 'manager', 'shop', ({ metadata }) => {
     metadata.labels![REPLICAS_LABEL] = 'many';
   });
-  expect(await byReplicas.restore(work, ref)).toHaveLength(1);
+  expect(await byReplicas.restore(work, ref)).toMatchObject([
+    { fault: expect.stringContaining(REPLICAS_LABEL) },
+  ]);
   expect(read()).toMatchObject({ spec: { replicas: 0 }, metadata: { labels: { [SESSION_LABEL]: 's1' } } });
 });
 

@@ -195,13 +195,7 @@ describe('restoring Services', () => {
     const { marked } = await findMarked(cluster.api, [], { sessionId: 's1' });
     const left = await restoreServices(work(), marked);
     expect(service()).toBeDefined();
-    expect(left.flatMap((one) => one.kept)).toHaveLength(1);
-    expect(events).toContainEqual(
-      expect.objectContaining({
-        type: 'warning',
-        message: expect.stringContaining('Service shop/webhook-service'),
-      }),
-    );
+    expect(left.flatMap((one) => one.kept)).toEqual([{ fault: 'devloop.dev/undo is missing' }]);
   });
 
   it('deletes the Service that was created for a probe', async () => {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Kind } from '../../../src/cluster/api/kinds.ts';
-import { plannedAction } from '../../../src/session/down.ts';
+import { plannedAction } from '../../../src/session/end/dry-run.ts';
 
 it.each<[Kind, string, 'restore' | 'delete']>([
   ['Service', 'webhook', 'restore'],

@@ -4,7 +4,7 @@ import { describe, type ObjectRef, refOf } from '../../api/kinds.ts';
 import type { Deployment, Pod } from '../../api/objects.ts';
 import { type Permission, permissionsOn } from '../../api/permissions.ts';
 import { applyChange, restoreChange } from '../../marks/change.ts';
-import type { UndoStore } from '../../marks/marks.ts';
+import type { OwnChange, UndoStore } from '../../marks/marks.ts';
 import { REPLICAS_LABEL } from '../../names.ts';
 import type { Step } from '../../step.ts';
 import type { Observer, Work } from '../../work.ts';
@@ -24,6 +24,12 @@ const IN_LABEL: UndoStore = {
     /^\d+$/.test(text) ? { v: 1, fields: [{ path: REPLICAS, before: Number(text), after: 0 }] } : undefined,
 };
 
+const MOST_REPLICAS = 2 ** 31 - 1;
+const OWN: OwnChange = {
+  store: IN_LABEL,
+  fields: [{ path: REPLICAS, isOwn: ({ before }) => Number(before) <= MOST_REPLICAS }],
+};
+
 /** Scales the manager's Deployment to 0, so that two managers never work on the same objects. */
 export const byReplicas: Pause<Deployment> = {
   name: 'replicas of the Deployment',
@@ -31,7 +37,8 @@ export const byReplicas: Pause<Deployment> = {
   fits: ({ kind }) => kind === 'Deployment',
   permissions,
   pause,
-  restore: (work, ref) => restoreChange(work, ref, IN_LABEL),
+  own: OWN,
+  restore: (work, ref) => restoreChange(work, ref, OWN),
   waitUntilResumed,
   runningPods: async (api, deployment) =>
     (await podsOf(api, deployment)).filter(({ metadata }) => metadata.deletionTimestamp === undefined),

@@ -1,7 +1,8 @@
 import type { Kind, ObjectRef } from '../../api/kinds.ts';
 import type { KubeObject, Pod } from '../../api/objects.ts';
 import type { Permission } from '../../api/permissions.ts';
-import type { Kept } from '../../marks/marks.ts';
+import type { OwnChange } from '../../marks/marks.ts';
+import type { Kept } from '../../marks/undo.ts';
 import type { Step } from '../../step.ts';
 import type { Observer, Work } from '../../work.ts';
 
@@ -14,6 +15,8 @@ export interface Pause<T extends KubeObject = KubeObject> {
   /** Whether it can pause a manager that runs in this object. */
   fits(workload: Workload): boolean;
   permissions(namespace: string): Permission[];
+  /** What it changes in those objects; nothing else is ever restored in them. */
+  own: OwnChange;
   pause(workload: T): Step<(work: Work) => Promise<Pausing>>;
   /** Resumes the manager; returns what somebody else changed in the meantime. */
   restore(work: Work, ref: ObjectRef): Promise<Kept[]>;

@@ -1,0 +1,77 @@
+/** What a session finds in an object that it changed: pure, for whoever watches such objects while the session runs. */
+import type { Json, KubeObject, ManagedFields } from '../api/objects.ts';
+import { type FieldChange, same, sessionOf, valueAt } from './marks.ts';
+import { withoutOwn } from './undo.ts';
+
+/** Who wrote, as the object's managedFields say. */
+export type Writer = Omit<ManagedFields, 'fieldsV1'>;
+
+export interface Observed {
+  /** Whose label the object has now: this session's, another one's, or none. */
+  session: string | undefined;
+  /** Who wrote to the object last, its status aside. */
+  lastWriter: Writer | undefined;
+  /** The fields that are not as this session wrote them. */
+  differing: Difference[];
+}
+
+/** A field that somebody else wrote while the session runs. */
+export interface Difference {
+  /** What the session wrote, and found before. */
+  change: FieldChange;
+  now: Json | undefined;
+  /** What the others want: `now` without what this session had added to it. A restore has to bring this back. */
+  theirs: Json | undefined;
+  /** Who set it. Unknown for a field that is gone. */
+  by: Writer | undefined;
+}
+
+/** Compares an object with the changes that this session made in it: `before` is what it found, `after` what it wrote. */
+export function observe(object: KubeObject, changes: FieldChange[]): Observed {
+  const differing = changes.flatMap((change): Difference[] => {
+    const now = valueAt(object, change.path);
+    if (same(now, change.after)) return [];
+    return [{ change, now, theirs: withoutOwn(change, now), by: writerOf(object, change.path) }];
+  });
+  const writers = (object.metadata.managedFields ?? []).filter(({ subresource }) => subresource !== 'status');
+  return { session: sessionOf(object), lastWriter: latest(writers), differing };
+}
+
+/**
+ * The changes with which the session takes its fields back: what others set meanwhile becomes what a restore brings back. Where a
+ * field is only gone, nobody says what should be there, so a restore brings back what it did.
+ */
+export function changesAfter(changes: FieldChange[], { differing }: Observed): FieldChange[] {
+  return changes.map((change) => {
+    const theirs = differing.find((one) => one.change === change)?.theirs;
+    return same(theirs, undefined) ? change : { ...change, before: theirs! };
+  });
+}
+
+/** Who set a field last; undefined for one that is absent, since nobody owns it. */
+export function writerOf(object: KubeObject, path: string[]): Writer | undefined {
+  return latest((object.metadata.managedFields ?? []).filter(({ fieldsV1 }) => owns(fieldsV1, path)));
+}
+
+/** Below an atomic map (a selector), the tree has no further entries. */
+function owns(tree: unknown, [key, ...rest]: string[]): boolean {
+  if (key === undefined) return true;
+  if (typeof tree !== 'object' || tree === null || !Object.hasOwn(tree, `f:${key}`)) return false;
+  const below: unknown = Reflect.get(tree, `f:${key}`);
+  return isLeaf(below) || owns(below, rest);
+}
+
+function isLeaf(tree: unknown): boolean {
+  return typeof tree === 'object' && tree !== null && Object.keys(tree).length === 0;
+}
+
+/** The later entry where two have the same second. */
+function latest(writers: ManagedFields[]): Writer | undefined {
+  const [first, ...others] = writers;
+  if (first === undefined) return undefined;
+  const { fieldsV1: _, ...writer } = others.reduce(
+    (found, one) => ((one.time ?? '') >= (found.time ?? '') ? one : found),
+    first,
+  );
+  return writer;
+}

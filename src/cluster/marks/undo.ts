@@ -1,0 +1,95 @@
+/** How a changed object is restored: its undo is read and judged, then each field is compared with what devloop left there. */
+import type { Json, KubeObject } from '../api/objects.ts';
+import { SESSION_LABEL } from '../names.ts';
+import {
+  type FieldChange,
+  guard,
+  type OwnChange,
+  type PatchOperation,
+  removeEntry,
+  same,
+  sessionOf,
+  valueAt,
+  write,
+} from './marks.ts';
+
+/** What a restore makes of one field. */
+export interface FieldUndo {
+  path: string[];
+  now: Json | undefined;
+  before: Json | undefined;
+  /** The value after the restore. */
+  to: Json | undefined;
+  /** Somebody else changed it since: `to` is their value, without what devloop had added to it. */
+  kept: boolean;
+}
+
+/** What a restore leaves as it is: a field that somebody else changed, or the whole object, because of a fault of its undo. */
+export type Kept = { path: string[]; now: Json | undefined; before: Json | undefined } | Fault;
+
+/** Why an undo is not carried out: `devloop.dev/undo is missing`. */
+export interface Fault {
+  fault: string;
+}
+
+/** The fields that the session changed in this object, or why its undo is not believed. */
+export function undoOf(object: KubeObject, { store, fields: own }: OwnChange): FieldChange[] | Fault {
+  const text = object.metadata[store.map]?.[store.key];
+  if (text === undefined) return { fault: `${store.key} is missing` };
+  const fields = store.read(text)?.fields ?? [];
+  const names = new Set(fields.map(({ path }) => JSON.stringify(path)));
+  if (fields.length === 0 || names.size < fields.length) return { fault: `${store.key} cannot be read` };
+  for (const field of fields) {
+    const declared = own.find(({ path }) => same(path, field.path));
+    const where = field.path.join('.').slice(0, 80);
+    if (declared === undefined) return { fault: `${store.key} names ${where}, which devloop never changes` };
+    if (!declared.isOwn(field, sessionOf(object) ?? ''))
+      return { fault: `${store.key} holds values of ${where} that devloop never writes` };
+  }
+  return fields;
+}
+
+/** The patch that restores the fields and removes the mark; without a believable undo, only why there is none. */
+export function planUndo(
+  object: KubeObject,
+  own: OwnChange,
+): { fields: FieldUndo[]; patch: PatchOperation[] } | Fault {
+  const changed = undoOf(object, own);
+  if ('fault' in changed) return changed;
+  const fields = changed.map((change) => undoField(change, valueAt(object, change.path)));
+  const { map, key } = own.store;
+  const patch = [
+    ...guard(object),
+    ...fields.flatMap(({ path, now, to }) => (same(now, to) ? [] : write(path, now, to))),
+    ...removeEntry(object, 'labels', SESSION_LABEL),
+    ...removeEntry(object, map, key),
+  ];
+  return { fields, patch };
+}
+
+function undoField(change: FieldChange, now: Json | undefined): FieldUndo {
+  const { path, before, after } = change;
+  if (same(now, before)) return { path, now, before, to: now, kept: false };
+  const theirs = withoutOwn(change, now);
+  const isRestored = same(theirs, before) || (same(theirs, undefined) && !same(now, undefined));
+  if (same(now, after) || isRestored) return { path, now, before, to: before, kept: false };
+  return { path, now, before, to: theirs, kept: true };
+}
+
+/**
+ * What others set in a field: a map loses the entries that devloop added or changed, since a three-way merge (`kubectl apply`, Helm)
+ * puts the entries of the manifest beside them. Any other value belongs to one side as a whole.
+ */
+export function withoutOwn(
+  { before, after }: Omit<FieldChange, 'path'>,
+  now: Json | undefined,
+): Json | undefined {
+  if (!isMap(now) || !isMap(after)) return now;
+  const isOwn = (key: string): boolean =>
+    Object.hasOwn(after, key) && same(now[key], after[key]) && !same(valueAt(before, [key]), after[key]);
+  return Object.fromEntries(Object.entries(now).filter(([key]) => !isOwn(key)));
+}
+
+function isMap(value: Json | undefined): value is { [key: string]: Json } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

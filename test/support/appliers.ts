@@ -1,0 +1,42 @@
+/** How others write to an object that devloop has changed, field by field as the real programs do. */
+import type { Deployment, Service } from '../../src/cluster/api/objects.ts';
+
+/** The part of a manifest that meets devloop's changes. */
+export interface Manifest {
+  selector: Record<string, string>;
+  replicas?: number;
+}
+
+type Applied = Service & Deployment;
+
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+
+/**
+ * Client-side `kubectl apply`, and Helm 3: what the last manifest had and this one has not is deleted, what it names is set,
+ * everything else stays.
+ */
+export function kubectlApply(live: Applied, manifest: Manifest): Applied {
+  const text = live.metadata.annotations?.[LAST_APPLIED];
+  const last: Manifest = text === undefined ? { selector: {} } : JSON.parse(text);
+  const selector = { ...live.spec.selector };
+  for (const key of Object.keys(last.selector))
+    if (!Object.hasOwn(manifest.selector, key)) delete selector[key];
+  Object.assign(selector, manifest.selector);
+  const { replicas: now, ...spec } = live.spec;
+  const replicas = manifest.replicas ?? (last.replicas === undefined ? now : 1);
+  return {
+    ...live,
+    metadata: {
+      ...live.metadata,
+      annotations: { ...live.metadata.annotations, [LAST_APPLIED]: JSON.stringify(manifest) },
+    },
+    spec: { ...spec, selector, ...(replicas === undefined ? {} : { replicas }) } as Applied['spec'],
+  };
+}
+
+/** `kubectl replace`, `helm upgrade --force`: nothing of the object stays, no label and no annotation. */
+export function replaced(live: Applied, manifest: Manifest): Applied {
+  const { name, namespace } = live.metadata;
+  const metadata = { name, ...(namespace === undefined ? {} : { namespace }) };
+  return { metadata, spec: { selector: manifest.selector, replicas: manifest.replicas ?? 1 } } as Applied;
+}

@@ -1,0 +1,144 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { Kind } from '../../../src/cluster/api/kinds.ts';
+import type { Lease } from '../../../src/cluster/api/objects.ts';
+import { HOLDER_ANNOTATION, SESSION_LABEL } from '../../../src/cluster/names.ts';
+import { findMarked } from '../../../src/cluster/takeover/find-marked.ts';
+import type { LeaseHolder } from '../../../src/cluster/takeover/lease-holder.ts';
+import { liveHolder } from '../../../src/session/context/holders.ts';
+import type { LocalMachine } from '../../../src/session/context/local-machine.ts';
+import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
+
+let cluster: FakeCluster;
+let machine: LocalMachine;
+
+beforeEach(async () => {
+  cluster = fakeCluster();
+  machine = {
+    user: 'ann',
+    host: 'desk',
+    processStart: '7',
+    stateDirectory: await mkdtemp(join(tmpdir(), 'devloop-holders-')),
+    isHere: () => true,
+    isRunning: async ({ pid }) => pid === 42,
+  };
+});
+afterEach(() => rm(machine.stateDirectory, { recursive: true }));
+
+function put(kind: Kind, name: string, session = 's1'): void {
+  cluster.put(kind, { metadata: { name, namespace: 'shop', labels: { [SESSION_LABEL]: session } } });
+}
+
+function putLease(pid: number, session = 's1'): void {
+  const holder = {
+    user: 'bob',
+    host: 'desk',
+    pid,
+    processStart: '7',
+    since: '',
+    route: '',
+    targets: [],
+    health: '',
+  };
+  cluster.put<Lease>('Lease', {
+    metadata: {
+      name: 'devloop.service.hook',
+      namespace: 'shop',
+      labels: { [SESSION_LABEL]: session },
+      annotations: { [HOLDER_ANNOTATION]: JSON.stringify(holder) },
+    },
+    spec: { holderIdentity: 'bob@desk' },
+  });
+}
+
+/** ClusterRole `view` does not name Leases. `but` names the namespace where they can be listed nevertheless. */
+function forbidLeases(but?: string): void {
+  cluster.hook.before = (verb, what) => {
+    if (verb === 'list' && what.startsWith('Lease') && what !== `Lease ${but}`)
+      throw refusal(403, 'Forbidden');
+  };
+}
+
+async function holder(): Promise<LeaseHolder | undefined> {
+  const { marked } = await findMarked(cluster.api, ['own']);
+  const observer = { api: cluster.api, emit: () => {}, signal: new AbortController().signal };
+  const traces = { sessionId: 's1', objects: marked.filter(({ sessionId }) => sessionId === 's1') };
+  return await liveHolder(observer, machine, traces, () =>
+    findMarked(cluster.api, ['shop'], { sessionId: 's1' }),
+  );
+}
+
+it('is alive, or dead, as its Lease shows', async () => {
+  put('Service', 'hook');
+  putLease(42);
+  expect(await holder()).toMatchObject({ sessionId: 's1', alive: true });
+  cluster.drop('Lease', 'devloop.service.hook', 'shop');
+  putLease(43);
+  expect(await holder()).toBeUndefined();
+});
+
+it('is looked for in the namespaces of its objects where Leases cannot be listed everywhere', async () => {
+  put('Service', 'hook');
+  putLease(42);
+  forbidLeases('shop');
+  expect(await holder()).toMatchObject({ sessionId: 's1', alive: true });
+});
+
+it('is unknown, and never taken for dead, where Leases are forbidden', async () => {
+  put('Service', 'hook');
+  putLease(42);
+  forbidLeases();
+  await expect(holder()).rejects.toMatchObject({
+    code: 'session.held',
+    message: expect.stringMatching(/Service shop\/hook .*Lease in shop/),
+    hint: expect.stringContaining('--take-over'),
+  });
+});
+
+it.each<[Kind, string]>([
+  ['Service', 'hook'],
+  ['Deployment', 'manager'],
+  ['Endpoints', 'hook'],
+])('is unknown where a %s is taken over, and no Lease says by whom', async (kind, name) => {
+  put(kind, name);
+  if (kind === 'Endpoints')
+    cluster.edit(kind, name, 'shop', ({ metadata }) => {
+      metadata.labels!['endpointslice.kubernetes.io/skip-mirror'] = 'true';
+    });
+  await expect(holder()).rejects.toMatchObject({ code: 'session.held' });
+});
+
+it('is not somebody else who has taken the Lease since', async () => {
+  put('Service', 'hook');
+  putLease(42, 's2');
+  await expect(holder()).rejects.toMatchObject({ code: 'session.held' });
+});
+
+it('is dead without a Lease if it ran here and its process is gone', async () => {
+  put('Service', 'hook');
+  await mkdir(join(machine.stateDirectory, 's1'));
+  await writeFile(
+    join(machine.stateDirectory, 's1', 'devloop.json'),
+    JSON.stringify({ host: 'desk', pid: 2 ** 30, processStart: '7' }),
+  );
+  expect(await holder()).toBeUndefined();
+});
+
+it('does not matter for what doctor creates without a Lease', async () => {
+  put('Service', 'devloop-probe-s1');
+  put('Pod', 'devloop-relay-s1-0b1c');
+  expect(await holder()).toBeUndefined();
+});
+
+it('is gone when everything is restored between two looks', async () => {
+  put('Service', 'hook');
+  putLease(42);
+  cluster.hook.before = (verb, what) => {
+    if (verb !== 'get' || !what.startsWith('Lease')) return;
+    cluster.drop('Lease', 'devloop.service.hook', 'shop');
+    cluster.drop('Service', 'hook', 'shop');
+  };
+  expect(await holder()).toBeUndefined();
+});
