@@ -1,5 +1,5 @@
 import type { ClusterApi } from '../cluster/api/client.ts';
-import { ApiError } from '../cluster/api/errors.ts';
+import { ApiError, GarbledAnswer } from '../cluster/api/errors.ts';
 import { describe, kindInfo, type ObjectRef, refOf } from '../cluster/api/kinds.ts';
 import type {
   CustomResourceDefinition,
@@ -70,11 +70,17 @@ async function convertedDefinitions(
 /** Asks for a Table, which has the names alone: the CRDs of a big cluster are tens of megabytes. */
 export async function definitionNames(api: ClusterApi): Promise<string[]> {
   const { root, plural } = kindInfo('CustomResourceDefinition');
-  const table = await api.call<{ rows?: { cells: unknown[] }[] }>('GET', `${root}/${plural}`, undefined, {
-    accept: 'application/json;as=Table;g=meta.k8s.io;v=v1',
-    query: { includeObject: 'None' },
-  });
-  return (table.rows ?? []).map((row) => String(row.cells[0]));
+  const { rows } = await api.call<{ rows?: { cells?: unknown[] }[] | null }>(
+    'GET',
+    `${root}/${plural}`,
+    undefined,
+    { accept: 'application/json;as=Table;g=meta.k8s.io;v=v1', query: { includeObject: 'None' } },
+  );
+  // Go writes an empty list as null.
+  if (rows === null) return [];
+  if (!Array.isArray(rows) || !rows.every((row) => typeof row?.cells?.[0] === 'string'))
+    throw new GarbledAnswer('something that is not a table of the CustomResourceDefinitions');
+  return rows.map(({ cells }) => String(cells![0]));
 }
 
 /** A call with the Service that it goes to. */

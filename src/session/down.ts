@@ -9,8 +9,9 @@ import type { DownOptions, Io } from './context/options.ts';
 import { endOrphans } from './context/session-directories.ts';
 import { waitUntilAnswering } from './end/answering.ts';
 import { printRestore } from './end/dry-run.ts';
-import { changesOf, incomplete, MANAGER_READY_SECONDS, reportKept, restore } from './end/restore.ts';
+import { changesOf, incomplete, MANAGER_READY_SECONDS, reportKept } from './end/restore.ts';
 import { stopLocalSession } from './end/stop-local.ts';
+import { restore } from './end/until-restored.ts';
 
 /** Restores what devloop sessions changed in this cluster, if they are dead or run on this machine. */
 export async function down(options: DownOptions, io: Io): Promise<void> {

@@ -82,7 +82,7 @@ async function run(session: Session): Promise<void> {
     () => undefined,
     (error) => ({ error }),
   );
-  const outcome = outcomeOf(failure, restoring, standing.mayHaveChanged);
+  const outcome = outcomeOf({ failure, restoring, mayHaveChanged: standing.mayHaveChanged, isInterrupted });
   if (outcome.warning) emit(outcome.warning);
   if (outcome.failure) throw outcome.failure.error;
 }

@@ -17,7 +17,7 @@ import { pointToPods } from '../../src/cluster/takeover/service.ts';
 import type { Work } from '../../src/cluster/work.ts';
 import type { DevloopEvent } from '../../src/report/events.ts';
 import { objectText } from '../../src/report/text.ts';
-import { restore } from '../../src/session/end/restore.ts';
+import { restore } from '../../src/session/end/until-restored.ts';
 import { PAUSE_IMAGE } from '../cluster/build.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { eventually } from '../support/eventually.ts';

@@ -21,17 +21,17 @@ export const SOAK = process.env.DEVLOOP_SOAK === '1';
 
 /**
  * Does something again and again: `soak` times in `npm run soak`, and in `npm test` once, or `quick` times where one is not
- * enough. Names the repetition that fails, or hangs.
+ * enough. Names the repetition that fails, or takes longer than `limitMs`.
  */
 export async function repeat(
   what: string,
-  { soak, quick = 1 }: { soak: number; quick?: number },
+  { soak, quick = 1, limitMs = HANG_MS }: { soak: number; quick?: number; limitMs?: number },
   once: (index: number) => Promise<void>,
 ): Promise<void> {
   const count = SOAK ? soak : quick;
   const started = performance.now();
   for (let index = 0; index < count; index++) {
-    await within(HANG_MS, once(index)).catch((cause: Error) => {
+    await within(limitMs, once(index)).catch((cause: Error) => {
       throw new Error(`${what}, ${index + 1} of ${count}: ${cause.message}`, { cause });
     });
   }

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
-import { ApiError } from './errors.ts';
-import { collectionPath, type Kind, type ObjectRef, objectPath } from './kinds.ts';
+import { ApiError, GarbledAnswer } from './errors.ts';
+import { collectionPath, describe, type Kind, type ObjectRef, objectPath } from './kinds.ts';
 import type { Selected } from './kubeconfig.ts';
 import type { KubeObject, List } from './objects.ts';
 import { type CallOptions, createTransport } from './transport.ts';
@@ -57,23 +57,25 @@ export async function connect(selected: Selected): Promise<ClusterApi> {
     call,
     openWebSocket: (path, protocol, options = {}) => transport.openWebSocket(path, protocol, options),
     switchProtocol: (path, protocol, signal) => transport.switchProtocol(path, protocol, signal),
-    async get<T>(ref: ObjectRef, options: CallOptions = {}) {
+    async get<T extends KubeObject>(ref: ObjectRef, options: CallOptions = {}) {
       try {
-        return await call<T>('GET', objectPath(ref), undefined, options);
+        return objectIn(await call<T>('GET', objectPath(ref), undefined, options), ref);
       } catch (error) {
         if (error instanceof ApiError && error.status === 404) return undefined;
         throw error;
       }
     },
-    async list<T>(kind: Kind, namespace: string | undefined, options: CallOptions = {}) {
-      const list = await call<List<T>>('GET', collectionPath(kind, namespace), undefined, options);
-      return list.items ?? [];
+    async list<T extends KubeObject>(kind: Kind, namespace: string | undefined, options: CallOptions = {}) {
+      return itemsOf(await call<List<T>>('GET', collectionPath(kind, namespace), undefined, options), kind);
     },
-    create: (ref, object, options = {}) =>
-      call('POST', collectionPath(ref.kind, ref.namespace), object, options),
-    replace: (ref, object) => call('PUT', objectPath(ref), object),
-    patch: (ref, type, patch, options = {}) =>
-      call('PATCH', objectPath(ref), patch, { ...options, contentType: PATCH_TYPES[type] }),
+    create: async (ref, object, options = {}) =>
+      objectIn(await call('POST', collectionPath(ref.kind, ref.namespace), object, options), ref),
+    replace: async (ref, object) => objectIn(await call('PUT', objectPath(ref), object), ref),
+    patch: async (ref, type, patch, options = {}) =>
+      objectIn(
+        await call('PATCH', objectPath(ref), patch, { ...options, contentType: PATCH_TYPES[type] }),
+        ref,
+      ),
     async remove(ref, uid) {
       const body = uid === undefined ? {} : { preconditions: { uid } };
       try {
@@ -89,4 +91,21 @@ export async function connect(selected: Selected): Promise<ClusterApi> {
       transport.close();
     },
   };
+}
+
+/** An answer that is about something else must not count as "nothing there": a restore would believe it. */
+function objectIn<T extends KubeObject>(answer: T, ref: ObjectRef): T {
+  if (answer.metadata?.name === ref.name) return answer;
+  throw new GarbledAnswer(`something that is not ${describe(ref)}: ${excerpt(answer)}`);
+}
+
+function itemsOf<T extends KubeObject>({ items, ...rest }: List<T>, kind: Kind): T[] {
+  // Go writes an empty list as null.
+  if (items === null) return [];
+  if (Array.isArray(items) && items.every((item) => typeof item?.metadata?.name === 'string')) return items;
+  throw new GarbledAnswer(`something that is not a list of ${kind}: ${excerpt({ ...rest, items })}`);
+}
+
+function excerpt(answer: unknown): string {
+  return JSON.stringify(answer).slice(0, 200);
 }

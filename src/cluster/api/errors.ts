@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { DevloopError, messageOf } from '../../errors.ts';
+import { DevloopError, messageOf, originOf } from '../../errors.ts';
 import type { Selected } from './kubeconfig.ts';
 
 interface StatusBody {
@@ -12,8 +12,10 @@ interface StatusBody {
 export class ApiError extends DevloopError {
   readonly status: number;
   readonly reason: string;
+  /** When the server wants to be asked again; 0 where it does not say. */
+  readonly retryAfterSeconds: number;
 
-  constructor(message: string, status: number, reason: string) {
+  constructor(message: string, status: number, reason: string, retryAfterSeconds = 0) {
     super(
       status === 403 ? 'cluster.forbidden' : status === 409 ? 'change.conflict' : 'cluster.rejected',
       message,
@@ -21,15 +23,18 @@ export class ApiError extends DevloopError {
     this.name = 'ApiError';
     this.status = status;
     this.reason = reason;
+    this.retryAfterSeconds = retryAfterSeconds;
   }
 
   /** `request` is its method and path; the answer is that of the API server, or of something in front of it. */
-  static from(request: string, { status, text }: { status: number; text: string }): ApiError {
+  static from(request: string, answer: { status: number; text: string; retryAfter?: string }): ApiError {
+    const { status, text, retryAfter } = answer;
     const { message, reason } = statusOf(text);
     return new ApiError(
       message ?? `${request}: HTTP ${status} ${text.slice(0, 200)}`.trim(),
       status,
       reason ?? '',
+      secondsOf(retryAfter),
     );
   }
 
@@ -43,9 +48,44 @@ export class ApiError extends DevloopError {
   }
 }
 
+/** An answer that the API server itself does not give: cut off, or of another kind than asked for. Whether a write was done is unknown. */
+export class GarbledAnswer extends DevloopError {
+  constructor(what: string) {
+    super('cluster.rejected', `The API server answered with ${what}`, {
+      hint: 'A proxy or a login page may be answering in its place. Check the server in the kubeconfig.',
+    });
+    this.name = 'GarbledAnswer';
+  }
+}
+
+const TRANSIENT_STATUS = new Set([429, 500, 502, 503, 504]);
+
+/**
+ * Whether the same may succeed a moment later: nobody answered, nobody understood the answer, or the server is overloaded, starting
+ * or in trouble. After a write, only another look shows whether it was done.
+ */
+export function isTransient(thrown: unknown): boolean {
+  const error = originOf(thrown);
+  if (error instanceof ApiError)
+    return TRANSIENT_STATUS.has(error.status) && !UNANSWERED_WEBHOOK.test(error.message);
+  if (!(error instanceof DevloopError)) return false;
+  return error.code === 'cluster.unreachable' || error instanceof GarbledAnswer || isTransient(error.cause);
+}
+
+const LONGEST_RETRY_AFTER_SECONDS = 10;
+
+/** Of the header; a date is not understood, and kube-apiserver sends none. */
+function secondsOf(retryAfter = ''): number {
+  return /^\d+$/.test(retryAfter) ? Math.min(Number(retryAfter), LONGEST_RETRY_AFTER_SECONDS) : 0;
+}
+
 function statusOf(text: string): StatusBody {
   try {
-    return (JSON.parse(text) ?? {}) as StatusBody;
+    const { message, reason } = (JSON.parse(text) ?? {}) as Record<string, unknown>;
+    return {
+      ...(typeof message === 'string' && message !== '' ? { message } : {}),
+      ...(typeof reason === 'string' ? { reason } : {}),
+    };
   } catch {
     return {};
   }

@@ -18,6 +18,8 @@ export interface Selected {
   namespace: string;
   /** Absolute paths, first wins, as client-go reads them. */
   files: string[];
+  /** Reads the same context anew: a login may have written the files again, and credential plugins are run again. */
+  reload(): Promise<Selected>;
 }
 
 /** Reads the kubeconfig as kubectl does (a list merges, the first entry of a name wins) and selects the context. */
@@ -48,7 +50,9 @@ export async function loadKubeconfig(
     );
   }
   const namespace = config.getContextObject(context)?.namespace ?? 'default';
-  return { config, context, server: cluster.server, namespace, files };
+  // Not the context that may be the current one by then.
+  const reload = (): Promise<Selected> => loadKubeconfig({ ...choice, context }, env, cwd);
+  return { config, context, server: cluster.server, namespace, files, reload };
 }
 
 function kubeconfigFiles(

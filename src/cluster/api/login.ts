@@ -1,9 +1,12 @@
 import { Agent, type AgentOptions, type RequestOptions } from 'node:https';
 import { createSecureContext } from 'node:tls';
-import { connectionError, unauthorizedError } from './errors.ts';
+import { type AuthOptions, createCredentials } from './credentials.ts';
+import { connectionError } from './errors.ts';
 import type { Selected } from './kubeconfig.ts';
 
 export const USER_AGENT = 'devloop';
+/** kube-apiserver, proxies and NAT keep idle connections longer; a machine that slept does not know what became of them. */
+const IDLE_LIMIT_MS = 30_000;
 
 /** The current credentials, and the pool of connections that are made with them. */
 export interface Login {
@@ -12,69 +15,84 @@ export interface Login {
   readonly agent: Agent | undefined;
   /** The options of a connection outside the pool. */
   ownConnection(): RequestOptions;
-  /** Tries again with renewed credentials where the first ones are rejected; rejects with `cluster.unauthorized`. */
+  /**
+   * Tries again with renewed credentials where the first ones are rejected; rejects with `cluster.unauthorized`. Calls that are
+   * rejected at the same time share one renewal.
+   */
   retriedWith<T>(attempt: () => Promise<T>, isRejected: (answer: T) => boolean): Promise<T>;
+  /** Called before each call: if the last one was long ago, by the clock that goes on in a sleep, closes the pool's idle connections. */
+  dropStaleConnections(): void;
+  dropIdleConnections(): void;
   close(): void;
 }
 
 export async function createLogin(selected: Selected): Promise<Login> {
-  const isPlain = selected.server.startsWith('http:');
+  const credentials = await createCredentials(selected);
   const isProxied = !!selected.config.getCurrentCluster()?.proxyUrl;
-  let auth = await authenticate(selected);
-  const agents: Agent[] = [];
-  /** One agent for each client certificate. An old one finishes its calls, and is closed with the others. */
-  const newAgent = (): Agent | undefined => {
-    if (isPlain) return undefined;
-    if (isProxied) return auth.agent;
-    const tls = agentTls(auth, selected);
-    agents.push(new Agent({ ...tls, keepAlive: true, maxSockets: 16, scheduling: 'lifo' }));
-    return agents.at(-1);
-  };
-  let agent = newAgent();
-  /** Exec plugins and OIDC issue short-lived tokens; the library gets a new one when the old one has expired. */
-  const renew = async (): Promise<void> => {
-    const before = auth;
-    auth = await authenticate(selected);
-    if (auth.cert !== before.cert || auth.key !== before.key) agent = newAgent();
+  const agents = createAgents(selected, isProxied);
+  agents.of(credentials.current);
+  let lastCallAt = Date.now();
+  const dropIdleConnections = (): void => {
+    const { freeSockets = {} } = agents.of(credentials.current) ?? {};
+    for (const socket of Object.values(freeSockets).flatMap((sockets) => sockets ?? [])) socket.destroy();
   };
   return {
     get auth() {
-      return auth;
+      return credentials.current;
     },
     get agent() {
-      return agent;
+      return agents.of(credentials.current);
     },
     ownConnection: () => ({
-      ...tlsOf(auth),
-      ...(isProxied ? { agent: auth.agent! } : {}),
-      headers: { ...auth.headers, 'user-agent': USER_AGENT } as Record<string, string>,
+      ...tlsOf(credentials.current),
+      ...(isProxied ? { agent: credentials.current.agent! } : {}),
+      headers: { ...credentials.current.headers, 'user-agent': USER_AGENT } as Record<string, string>,
     }),
     async retriedWith(attempt, isRejected) {
+      const used = credentials.current;
       const first = await attempt();
       if (!isRejected(first)) return first;
-      await renew();
+      await credentials.renew(used);
       const second = await attempt();
-      if (isRejected(second)) throw unauthorizedError(selected);
+      if (isRejected(second)) throw credentials.rejection();
       return second;
     },
-    close: () => [agent, ...agents].forEach((one) => void one?.destroy()),
+    dropStaleConnections() {
+      const now = Date.now();
+      if (Math.abs(now - lastCallAt) > IDLE_LIMIT_MS) dropIdleConnections();
+      lastCallAt = now;
+    },
+    dropIdleConnections,
+    close: () => agents.close(),
   };
 }
 
-type AuthOptions = RequestOptions & { agent?: Agent };
+interface Agents {
+  of(auth: AuthOptions): Agent | undefined;
+  close(): void;
+}
 
-async function authenticate(selected: Selected): Promise<AuthOptions> {
-  const options: AuthOptions = {};
-  try {
-    await selected.config.applyToHTTPSOptions(options);
-  } catch (error) {
-    throw unauthorizedError(selected, error);
-  }
-  if (options.auth) {
-    const basic = Buffer.from(String(options.auth)).toString('base64');
-    options.headers = { ...(options.headers as Record<string, string>), authorization: `Basic ${basic}` };
-  }
-  return options;
+/** One agent for each client certificate. An old one finishes its calls, and is closed with the others. */
+function createAgents(selected: Selected, isProxied: boolean): Agents {
+  const made = new Map<AuthOptions, Agent | undefined>();
+  const newAgent = (auth: AuthOptions): Agent | undefined => {
+    if (selected.server.startsWith('http:')) return undefined;
+    if (isProxied) return auth.agent;
+    const tls = agentTls(auth, selected);
+    return new Agent({ ...tls, keepAlive: true, maxSockets: 16, scheduling: 'lifo' });
+  };
+  const sameTls = (one: AuthOptions, other: AuthOptions): boolean =>
+    [one.cert, one.key, one.ca].join() === [other.cert, other.key, other.ca].join();
+  return {
+    of(auth) {
+      if (!made.has(auth)) {
+        const like = isProxied ? undefined : [...made.keys()].findLast((other) => sameTls(auth, other));
+        made.set(auth, like === undefined ? newAgent(auth) : made.get(like));
+      }
+      return made.get(auth);
+    },
+    close: () => [...made.values()].forEach((agent) => void agent?.destroy()),
+  };
 }
 
 function tlsOf({

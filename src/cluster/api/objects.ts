@@ -31,7 +31,7 @@ export interface KubeObject {
 }
 
 export interface List<T> {
-  items: T[];
+  items: T[] | null;
   metadata?: { resourceVersion?: string; continue?: string };
 }
 

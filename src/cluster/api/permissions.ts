@@ -1,5 +1,6 @@
 import { DevloopError } from '../../errors.ts';
 import type { ClusterApi } from './client.ts';
+import { GarbledAnswer } from './errors.ts';
 import { apiGroupOf, type Kind, kindInfo } from './kinds.ts';
 
 export interface Permission {
@@ -49,12 +50,14 @@ async function isAllowed(
       },
     },
   };
-  const answer = await api.call<{ status: { allowed: boolean } }>(
+  const answer = await api.call<{ status?: { allowed?: unknown } }>(
     'POST',
     '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
     review,
   );
-  return answer.status.allowed;
+  const allowed = answer.status?.allowed;
+  if (typeof allowed !== 'boolean') throw new GarbledAnswer('something that is not an access review');
+  return allowed;
 }
 
 /** The error that lists all missing permissions, grouped by resource. */

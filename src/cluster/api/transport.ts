@@ -1,12 +1,12 @@
-import { request as httpRequest } from 'node:http';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest, type RequestOptions } from 'node:https';
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
-import { sleep } from '../../async.ts';
 import { DevloopError } from '../../errors.ts';
-import { ApiError, connectionError } from './errors.ts';
+import { ApiError, connectionError, GarbledAnswer, isTransient } from './errors.ts';
 import type { Selected } from './kubeconfig.ts';
 import { createLogin, USER_AGENT } from './login.ts';
+import { whileAway } from './repeat.ts';
 import { openWebSocket, type Refusal, switchProtocol, upgradeTo } from './switch-protocol.ts';
 
 export interface CallOptions {
@@ -19,6 +19,10 @@ export interface CallOptions {
 type RequestSettings = CallOptions & { contentType?: string };
 
 const CALL_TIMEOUT_MS = 30_000;
+/** For what can be repeated, on a connection that was open before. */
+const REUSED_TIMEOUT_MS = 10_000;
+/** How long a read or a deletion is repeated. */
+const REPEAT_LIMIT_MS = 5_000;
 
 /** Authenticated calls to one cluster, over one pool of connections. */
 export interface Transport {
@@ -31,16 +35,14 @@ export interface Transport {
 }
 
 export async function createTransport(selected: Selected): Promise<Transport> {
-  const server: Server = { selected, base: new URL(selected.server), login: await createLogin(selected) };
+  const login = await createLogin(selected);
+  const server: Server = { selected, base: new URL(selected.server), login, hasAnswered: false };
   return {
     async call<T>(method: string, path: string, body: unknown, options: RequestSettings): Promise<T> {
-      const attempt = (): Promise<Answer> => exchange(server, method, path, { ...options, body });
-      const answer = await server.login.retriedWith(
-        () => retried(attempt, method, selected, options.signal),
-        ({ status }) => status === UNAUTHORIZED,
-      );
-      if (answer.status >= 400) throw ApiError.from(`${method} ${path}`, answer);
-      return parse(answer) as T;
+      const once = (): Promise<Record<string, unknown>> =>
+        attempt(server, method, path, { ...options, body });
+      const mayPass = (error: unknown): boolean => mayRepeat(error, method, server);
+      return (await whileAway(once, { limitMs: REPEAT_LIMIT_MS, signal: options.signal, mayPass })) as T;
     },
     openWebSocket: (path, protocol, { query, signal }) =>
       ownConnection(server, path, signal, (options) =>
@@ -68,6 +70,8 @@ interface Server {
   selected: Selected;
   base: URL;
   login: Awaited<ReturnType<typeof createLogin>>;
+  /** Since then it is waited for when it goes away. One that never answered is rather a wrong address, or a cluster that is off. */
+  hasAnswered: boolean;
 }
 
 function senderOf({ base }: Server): typeof httpsRequest | typeof httpRequest {
@@ -113,6 +117,27 @@ function headersOf(payload: Buffer | undefined, { accept, contentType }: Request
 interface Answer {
   status: number;
   text: string;
+  retryAfter?: string;
+}
+
+/** One call, with other credentials where the first ones are rejected. */
+async function attempt(
+  server: Server,
+  method: string,
+  path: string,
+  settings: RequestSettings & { body: unknown },
+): Promise<Record<string, unknown>> {
+  const { selected, login } = server;
+  const answer = await login.retriedWith(
+    () =>
+      exchange(server, method, path, settings).catch((error) => {
+        throw settings.signal?.aborted ? settings.signal.reason : connectionError(selected, error);
+      }),
+    ({ status }) => status === UNAUTHORIZED,
+  );
+  server.hasAnswered = true;
+  if (answer.status >= 400) throw ApiError.from(`${method} ${path}`, answer);
+  return parse(answer);
 }
 
 function exchange(
@@ -121,11 +146,13 @@ function exchange(
   path: string,
   { body, ...settings }: RequestSettings & { body: unknown },
 ): Promise<Answer> {
+  const { login } = server;
   const payload = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
+  login.dropStaleConnections();
   const options = {
     method,
-    agent: server.login.agent,
-    headers: { ...server.login.auth.headers, ...headersOf(payload, settings) },
+    agent: login.agent,
+    headers: { ...login.auth.headers, ...headersOf(payload, settings) },
     timeout: CALL_TIMEOUT_MS,
     ...(settings.signal ? { signal: settings.signal } : {}),
   } as RequestOptions;
@@ -134,62 +161,54 @@ function exchange(
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.on('error', reject);
-      response.on('end', () =>
-        resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') }),
-      );
+      response.on('end', () => resolve(answerOf(response, Buffer.concat(chunks).toString('utf8'))));
     });
-    request.on('timeout', () =>
-      request.destroy(
-        Object.assign(new Error(`no answer within ${CALL_TIMEOUT_MS / 1000} s`), { code: 'ETIMEDOUT' }),
-      ),
-    );
+    // On a connection that a sleep or another network has killed, nothing comes back, not even an error.
+    const isSuspect = (): boolean => request.reusedSocket && REPEATABLE.has(method);
+    request.once('socket', (socket) => isSuspect() && socket.setTimeout(REUSED_TIMEOUT_MS));
+    request.on('timeout', () => {
+      login.dropIdleConnections();
+      const seconds = (isSuspect() ? REUSED_TIMEOUT_MS : CALL_TIMEOUT_MS) / 1000;
+      request.destroy(Object.assign(new Error(`no answer within ${seconds} s`), { code: 'ETIMEDOUT' }));
+    });
     request.on('error', reject);
     request.end(payload);
   });
 }
 
-const READS = new Set(['GET', 'HEAD']);
-
-/**
- * Repeats a read whose pooled connection the server had just closed; callers repeat writes themselves, after they have looked at
- * the object. Also repeats, after a pause, what an overloaded server did not do: 429, and 503 for reads.
- */
-async function retried(
-  attempt: () => Promise<Answer>,
-  method: string,
-  selected: Selected,
-  signal?: AbortSignal,
-): Promise<Answer> {
-  for (let tries = 0; ; tries++) {
-    try {
-      const answer = await attempt();
-      if (!isOverloaded(answer.status, method) || tries >= OVERLOAD_TRIES) return answer;
-    } catch (error) {
-      if (signal?.aborted) throw signal.reason;
-      if (tries >= 2 || !READS.has(method) || !isReset(error)) throw connectionError(selected, error);
-      continue;
-    }
-    await sleep(250 * 2 ** tries);
-  }
+function answerOf({ statusCode = 0, headers }: IncomingMessage, text: string): Answer {
+  const retryAfter = headers['retry-after'];
+  return { status: statusCode, text, ...(retryAfter === undefined ? {} : { retryAfter }) };
 }
 
-const OVERLOAD_TRIES = 5;
+const REPEATABLE = new Set(['GET', 'HEAD', 'DELETE']);
+const TOO_MANY_REQUESTS = 429;
 
-function isOverloaded(status: number, method: string): boolean {
-  return status === 429 || (status === 503 && READS.has(method));
+/**
+ * Other writes are repeated by their callers, after they have looked at the object: only 429 says that nothing was done. An answer of
+ * another kind often stays one: a login page.
+ */
+function mayRepeat(error: unknown, method: string, { hasAnswered }: Server): boolean {
+  if (error instanceof ApiError && error.status === TOO_MANY_REQUESTS) return true;
+  if (error instanceof GarbledAnswer || !REPEATABLE.has(method)) return false;
+  return isTransient(error) && (hasAnswered || isReset(error));
 }
 
 function isReset(error: unknown): boolean {
-  return ['ECONNRESET', 'EPIPE'].includes((error as NodeJS.ErrnoException).code ?? '');
+  const cause =
+    error instanceof DevloopError ? (error.cause as NodeJS.ErrnoException | undefined) : undefined;
+  return ['ECONNRESET', 'EPIPE'].includes(cause?.code ?? '');
 }
 
-function parse({ text }: Answer): unknown {
+function parse({ text }: Answer): Record<string, unknown> {
+  let value: unknown;
   try {
-    return JSON.parse(text);
+    value = JSON.parse(text);
   } catch {
     const what = text === '' ? 'an empty body' : `something that is not JSON: ${text.slice(0, 200)}`;
-    throw new DevloopError('cluster.rejected', `The API server answered with ${what}`, {
-      hint: 'A proxy or a login page may be answering in its place. Check the server in the kubeconfig.',
-    });
+    throw new GarbledAnswer(what);
   }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return value as Record<string, unknown>;
+  throw new GarbledAnswer(`something that is not an object: ${text.slice(0, 200)}`);
 }

@@ -3,12 +3,14 @@ import { DevloopError } from '../../errors.ts';
 import { ApiError, rejected } from '../api/errors.ts';
 import { describe, type ObjectRef } from '../api/kinds.ts';
 import type { Json, KubeObject } from '../api/objects.ts';
+import { whileAway } from '../api/repeat.ts';
 import type { Work } from '../work.ts';
 import { changePatch, type OwnChange, type PatchOperation, sessionOf, type UndoStore } from './marks.ts';
 import { type Kept, planUndo } from './undo.ts';
 
-const ATTEMPTS = 12;
-const ATTEMPTS_WITHOUT_ANSWER = 3;
+const CONFLICTS = 12;
+/** How long a change is tried while the API server is away. */
+const AWAY_LIMIT_MS = 30_000;
 const INVALID = 422;
 
 export interface WantedChange {
@@ -23,9 +25,10 @@ export interface WantedChange {
 }
 
 /** Makes a marked change in one guarded patch. If somebody else writes in between, it reads the object and tries again. */
-export async function applyChange({ api, sessionId, emit }: Work, wanted: WantedChange): Promise<void> {
+export async function applyChange(work: Work, wanted: WantedChange): Promise<void> {
+  const { api, sessionId, emit } = work;
   const { ref, fields, detail } = wanted;
-  await retryOnConflict(ref, async () => {
+  await inRounds(work, ref, async () => {
     const object = await api.get<KubeObject>(ref);
     if (object === undefined) throw gone(ref);
     const holder = sessionOf(object);
@@ -46,14 +49,11 @@ export async function applyChange({ api, sessionId, emit }: Work, wanted: Wanted
  * object that another session has marked since it was listed is left alone; so is one whose undo is not devloop's, and its label
  * stays, so that it is found again.
  */
-export async function restoreChange(
-  { api, sessionId, emit }: Work,
-  ref: ObjectRef,
-  own: OwnChange,
-): Promise<Kept[]> {
+export async function restoreChange(work: Work, ref: ObjectRef, own: OwnChange): Promise<Kept[]> {
+  const { api, sessionId, emit } = work;
   // Outside the tries: where the answer to a patch was lost, the next try finds nothing to report.
   let kept: Kept[] = [];
-  await retryOnConflict(ref, async () => {
+  await inRounds(work, ref, async () => {
     const object = await api.get<KubeObject>(ref);
     if (object === undefined || sessionOf(object) !== sessionId) return;
     const plan = planUndo(object, own);
@@ -92,12 +92,9 @@ async function patchSeen(
 }
 
 /** Creates an object that has the session's label from the start. One that an earlier try of this session created is returned as it is. */
-export async function createMarked<T extends KubeObject>(
-  { api, sessionId, emit }: Work,
-  ref: ObjectRef,
-  object: T,
-): Promise<T> {
-  return await retryOnConflict(ref, async () => {
+export async function createMarked<T extends KubeObject>(work: Work, ref: ObjectRef, object: T): Promise<T> {
+  const { api, sessionId, emit } = work;
+  return await inRounds(work, ref, async () => {
     try {
       const created = await api.create<T>(ref, object);
       emit({ type: 'change', action: 'create', object: ref, detail: '' });
@@ -121,23 +118,31 @@ function foreign(ref: ObjectRef): DevloopError {
   );
 }
 
-/** Repeats a round of reading, deciding and writing while somebody else writes in between, up to a limit. */
-export async function retryOnConflict<T>(ref: ObjectRef, round: () => Promise<T>): Promise<T> {
+/**
+ * Repeats a round of reading, deciding and writing: while somebody else writes in between, and while the API server is away. Both
+ * have a limit. A round that finds its own write done has nothing left to do.
+ */
+export async function inRounds<T>(
+  { emit, signal }: Pick<Work, 'emit' | 'signal'>,
+  ref: ObjectRef,
+  round: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await whileAway(() => whileInConflict(round), { limitMs: AWAY_LIMIT_MS, signal, emit });
+  } catch (error) {
+    throw error instanceof ApiError ? rejected(error, `Changing ${describe(ref)}`) : error;
+  }
+}
+
+async function whileInConflict<T>(round: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await round();
     } catch (error) {
-      if (attempt >= attemptsAfter(error))
-        throw error instanceof ApiError ? rejected(error, `Changing ${describe(ref)}`) : error;
+      if (attempt >= CONFLICTS || !(error instanceof ApiError && error.isConflict)) throw error;
       await sleep(Math.min(20 * attempt, 200));
     }
   }
-}
-
-function attemptsAfter(error: unknown): number {
-  if (error instanceof ApiError) return error.isConflict ? ATTEMPTS : 1;
-  const lostAnswer = error instanceof DevloopError && error.code === 'cluster.unreachable';
-  return lostAnswer ? ATTEMPTS_WITHOUT_ANSWER : 1;
 }
 
 function gone(ref: ObjectRef): DevloopError {

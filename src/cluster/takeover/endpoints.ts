@@ -6,7 +6,7 @@ import type { ClusterApi } from '../api/client.ts';
 import { describe, type ObjectRef, refOf } from '../api/kinds.ts';
 import type { EndpointSlice, Endpoints, KubeObject, Service } from '../api/objects.ts';
 import { type Permission, permissionsOn } from '../api/permissions.ts';
-import { retryOnConflict } from '../marks/change.ts';
+import { inRounds } from '../marks/change.ts';
 import { sessionOf } from '../marks/marks.ts';
 import { MANAGED_BY, SESSION_LABEL, SKIP_MIRROR, SLICE_MANAGER, sliceRef } from '../names.ts';
 import type { Work } from '../work.ts';
@@ -66,12 +66,13 @@ async function writeBoth(
 }
 
 async function writeOne<T extends KubeObject>(
-  { api, emit }: Work,
+  work: Work,
   ref: ObjectRef,
   to: () => Destination,
   wanted: (at: Destination, now: T | undefined) => T | undefined,
 ): Promise<void> {
-  await retryOnConflict(ref, async () => {
+  const { api, emit } = work;
+  await inRounds(work, ref, async () => {
     for (let at: Destination | undefined; !isDeepStrictEqual(at, to()); ) {
       const now = await api.get<T>(ref);
       at = to();

@@ -8,6 +8,8 @@ import { type Holder, holderOf, LEASE_SECONDS } from './lease.ts';
 const POLL_MS = 500;
 /** A Lease that states a longer duration is not devloop's, or was edited. */
 const LONGEST_SECONDS = 60;
+/** Longer than an answer takes, and shorter than the time between two renewals. */
+const AWAY_MS = 3_000;
 
 /** Who uses an operator, or used it. */
 export interface LeaseHolder {
@@ -45,18 +47,25 @@ export async function readHolder(
   return { ...result, alive: await isRenewed(observer, ref, lease) };
 }
 
-/** Never compares the clocks of two machines: a session is dead when its Lease was not renewed for the whole duration, seen from here. */
+/**
+ * Never compares the clocks of two machines: a session is dead when its Lease was not renewed for the whole duration, seen from here. While
+ * the API server is away nobody can renew it, so the duration starts again.
+ */
 async function isRenewed({ api, emit, signal }: Observer, ref: ObjectRef, lease: Lease): Promise<boolean> {
   const stated = lease.spec.leaseDurationSeconds ?? LEASE_SECONDS;
   const limitSeconds = Math.min(Math.max(stated, LEASE_SECONDS), LONGEST_SECONDS);
   let renewed = false;
+  let standsStillSince = performance.now();
   const settled = async (): Promise<boolean> => {
+    const askedAt = performance.now();
     const now = await api.get<Lease>(ref, { signal });
+    const at = performance.now();
+    if (at - askedAt > AWAY_MS) standsStillSince = at;
     if (now === undefined) return true;
     renewed = now.spec.renewTime !== lease.spec.renewTime || now.metadata.uid !== lease.metadata.uid;
-    return renewed;
+    return renewed || at - standsStillSince >= limitSeconds * 1000;
   };
-  const polling = pollUntil(settled, { everyMs: POLL_MS, limitMs: limitSeconds * 1000, signal });
+  const polling = pollUntil(settled, { everyMs: POLL_MS, limitMs: Number.POSITIVE_INFINITY, signal });
   await reportWhileWaiting(
     polling,
     { for: `a sign of life from ${lease.spec.holderIdentity}`, limitSeconds },

@@ -1,9 +1,11 @@
 import { DevloopError, messageOf } from '../../errors.ts';
 import type { ObjectName } from '../../report/events.ts';
-import { ApiError, rejected } from '../api/errors.ts';
+import { ApiError } from '../api/errors.ts';
 import { describe, type ObjectRef } from '../api/kinds.ts';
 import type { Lease } from '../api/objects.ts';
 import { type Permission, permissionsOn } from '../api/permissions.ts';
+import { inRounds } from '../marks/change.ts';
+import { sessionOf } from '../marks/marks.ts';
 import { HOLDER_ANNOTATION, leaseRef, SESSION_LABEL } from '../names.ts';
 import type { PlannedChange, Step } from '../step.ts';
 import type { Work } from '../work.ts';
@@ -91,7 +93,11 @@ export function holdLease(
   };
 }
 
-async function createLease(
+async function createLease(work: Work, ref: ObjectRef, holder: Holder): Promise<Lease | undefined> {
+  return await inRounds(work, ref, () => createOrFind(work, ref, holder));
+}
+
+async function createOrFind(
   { api, sessionId, emit }: Work,
   ref: ObjectRef,
   holder: Holder,
@@ -105,7 +111,10 @@ async function createLease(
       emit({ type: 'warning', message });
       return undefined;
     }
-    if (error.reason !== 'AlreadyExists') throw rejected(error, `Creating ${describe(ref)}`);
+    if (error.reason !== 'AlreadyExists') throw error;
+    // Created by a try whose answer was lost?
+    const existing = await api.get<Lease>(ref);
+    if (existing !== undefined && sessionOf(existing) === sessionId) return existing;
     throw new DevloopError('session.held', `Another session has just taken ${describe(ref)}.`, {
       hint: 'devloop status',
       cause: error,

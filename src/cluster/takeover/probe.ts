@@ -4,6 +4,8 @@ import { ApiError } from '../api/errors.ts';
 import type { ObjectRef } from '../api/kinds.ts';
 import type { WebhookConfiguration } from '../api/objects.ts';
 import { type Permission, permissionsOn } from '../api/permissions.ts';
+import { whileAway } from '../api/repeat.ts';
+import { createMarked, inRounds } from '../marks/change.ts';
 import {
   ANY_SESSION,
   PROBE_LABEL,
@@ -14,6 +16,9 @@ import {
 } from '../names.ts';
 import type { PlannedChange, Step } from '../step.ts';
 import type { Work } from '../work.ts';
+
+/** A dry run changes nothing, so it can be repeated. */
+const AWAY_LIMIT_MS = 10_000;
 
 /** How the gateway is asked, and answers. The caller passes in the gateway's own functions. */
 export interface ProbeLanguage {
@@ -67,7 +72,8 @@ export function createProber(target: ProbeTarget): Step<Probing> {
       let nonce = newNonce();
       const ref = { ...object, name: probeConfigurationName(work.sessionId, nonce.slice(0, 6)) };
       const wanted = { nonce, path: language.path(nonce) };
-      await work.api.create(ref, configuration(ref.name, work.sessionId, target, wanted));
+      const created = configuration(ref.name, work.sessionId, target, wanted);
+      await createMarked({ ...work, emit: () => {} }, ref, created);
       work.emit({ type: 'change', ...change, object: ref });
       return {
         async once() {
@@ -76,7 +82,7 @@ export function createProber(target: ProbeTarget): Step<Probing> {
           const latencyMs = performance.now() - started;
           const read = answerOf(answer, nonce, work.sessionId, language);
           if (read === 'reached') return { reached: true, latencyMs };
-          if (!read.pending) nonce = await renewNonce(work.api, ref, language);
+          if (!read.pending) nonce = await renewNonce(work, ref, language);
           return { reached: false, ...read };
         },
         async [Symbol.asyncDispose]() {
@@ -107,12 +113,13 @@ function answerOf(
 }
 
 /** kube-apiserver keeps connections to whoever answered. Only a new path makes it open another one. */
-async function renewNonce(api: ClusterApi, ref: ObjectRef, language: ProbeLanguage): Promise<string> {
+async function renewNonce(work: Work, ref: ObjectRef, language: ProbeLanguage): Promise<string> {
   const nonce = newNonce();
-  await api.patch(ref, 'json', [
+  const patch = [
     { op: 'replace', path: '/webhooks/0/clientConfig/service/path', value: language.path(nonce) },
     { op: 'replace', path: '/webhooks/0/objectSelector/matchLabels', value: { [PROBE_LABEL]: nonce } },
-  ]);
+  ];
+  await inRounds(work, ref, () => work.api.patch(ref, 'json', patch));
   return nonce;
 }
 
@@ -159,9 +166,9 @@ async function dryRun(api: ClusterApi, namespace: string, nonce: string): Promis
     metadata: { name: probeObjectName(nonce), namespace, labels: { [PROBE_LABEL]: nonce } },
   };
   try {
-    await api.create({ kind: 'ConfigMap', namespace, name: object.metadata.name }, object, {
-      query: { dryRun: 'All' },
-    });
+    const ref: ObjectRef = { kind: 'ConfigMap', namespace, name: object.metadata.name };
+    const attempt = () => api.create(ref, object, { query: { dryRun: 'All' } });
+    await whileAway(attempt, { limitMs: AWAY_LIMIT_MS });
     return undefined;
   } catch (error) {
     if (error instanceof ApiError) return error.message;

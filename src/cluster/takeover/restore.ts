@@ -2,6 +2,7 @@ import { allDone, pollUntil } from '../../async.ts';
 import { ApiError } from '../api/errors.ts';
 import { describe, type Kind, type ObjectRef } from '../api/kinds.ts';
 import type { EndpointSlice, Endpoints, Service } from '../api/objects.ts';
+import { answered } from '../api/repeat.ts';
 import { restoreChange } from '../marks/change.ts';
 import { type OwnChange, sessionOf } from '../marks/marks.ts';
 import { SELECTOR } from '../marks/selector.ts';
@@ -90,7 +91,14 @@ export async function waitForControllerSlices(
     return slices.some(isReadySlice) && !slices.some(pointsToRelay);
   };
   const options = { everyMs: POLL_MS, limitMs, signal };
-  const waiting = allDone(services.map((ref) => pollUntil(() => isBack(ref), options)));
+  const waiting = allDone(
+    services.map((ref) =>
+      pollUntil(
+        answered(() => isBack(ref)),
+        options,
+      ),
+    ),
+  );
   // The relay route needs no permission on EndpointSlices. Without it there is no waiting.
   await waiting.catch((error) => {
     if (!(error instanceof ApiError && error.isForbidden)) throw error;
@@ -111,7 +119,7 @@ async function restoreEndpoints(work: Work, one: Marked): Promise<void> {
     const now = await api.get<Endpoints>(one.ref);
     return now === undefined || sessionOf(now) !== sessionId;
   };
-  if (await pollUntil(isOverwritten, { everyMs: POLL_MS, limitMs: ENDPOINTS_LIMIT_MS }))
+  if (await pollUntil(answered(isOverwritten), { everyMs: POLL_MS, limitMs: ENDPOINTS_LIMIT_MS }))
     emit({ type: 'change', action: 'restore', object: one.ref, detail: 'recreated by Kubernetes' });
   // The Service has no selector, or is gone.
   else await remove(work, one, 'not recreated by Kubernetes');

@@ -1,11 +1,17 @@
 import type { Work } from '../../cluster/work.ts';
 import type { Supervisor } from '../../controller/supervisor.ts';
+import { messageOf } from '../../errors.ts';
 import type { Target } from '../../operator/target.ts';
+import type { DevloopEvent } from '../../report/events.ts';
 import { namespacesOf } from '../context/holders.ts';
 import type { ChosenRoute } from '../route/open-route.ts';
 import type { OpenRoute } from '../route/routing.ts';
 import { waitUntilLetGo } from './answering.ts';
-import { incomplete, MANAGER_READY_SECONDS, reportKept, restore } from './restore.ts';
+import { incomplete, MANAGER_READY_SECONDS, reportKept } from './restore.ts';
+import { restore } from './until-restored.ts';
+
+/** Somebody who leaves a terminal open gets the cluster restored as soon as the network is back. */
+const AWAY_LIMIT_MS = 3_600_000;
 
 /** What is running when `up` ends. */
 export interface Standing {
@@ -23,8 +29,9 @@ export interface Ending {
 }
 
 /**
- * The end of `up`: the cluster first, while the local controller still answers; then the gateways; then the controller. Never
- * interrupted: a second Ctrl-C ends the process, and `devloop down` restores the rest.
+ * The end of `up`: the cluster first, while the local controller still answers; then the gateways; then the controller. As long as
+ * the API server is away, the reviews are answered here. Never interrupted: a second Ctrl-C ends the process, and `devloop down`
+ * restores the rest.
  */
 export async function endUp(work: Work, target: Target, standing: Standing, ending: Ending): Promise<void> {
   await using local = new AsyncDisposableStack();
@@ -37,8 +44,9 @@ async function restoreAll(
   { api, sessionId, emit }: Work,
   target: Target,
   route: OpenRoute | undefined,
-  { reason, isFailure }: Ending,
+  ending: Ending,
 ): Promise<void> {
+  const { reason, isFailure } = ending;
   const startedAt = performance.now();
   const work: Work = { api, sessionId, emit, signal: new AbortController().signal };
   const isReported = (changes: number): boolean => changes > 0 || !isFailure;
@@ -55,11 +63,19 @@ async function restoreAll(
   const onFound = (changes: number): void => {
     if (isReported(changes)) emit({ type: 'session.stopping', reason });
   };
-  const options = { readySeconds: MANAGER_READY_SECONDS, onFound, afterServices };
+  const onAway = (error: unknown): void => emit(away(error, ending));
+  const waiting = { awayLimitMs: AWAY_LIMIT_MS, onAway };
+  const options = { readySeconds: MANAGER_READY_SECONDS, onFound, afterServices, ...waiting };
   const restored = await restore(work, namespacesOf(target), options);
   reportKept(restored, emit);
   const { changes } = restored;
   if (isReported(changes))
     emit({ type: 'session.restored', session: sessionId, changes, ms: performance.now() - startedAt });
   if (restored.left.length > 0) throw incomplete(restored.left.length);
+}
+
+function away(error: unknown, { isFailure }: Ending): DevloopEvent {
+  const message = `The cluster is not restored yet. devloop keeps trying, and reviews are still answered here. ${messageOf(error)}`;
+  const leave = isFailure ? 'Press Ctrl-C twice to exit at once' : 'A second Ctrl-C exits at once';
+  return { type: 'warning', message, hint: `${leave}; to restore the rest then: devloop down` };
 }

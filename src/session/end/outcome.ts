@@ -1,9 +1,20 @@
-import { DevloopError, messageOf } from '../../errors.ts';
+import { DevloopError, messageOf, originOf } from '../../errors.ts';
 import type { DevloopEvent } from '../../report/events.ts';
 
 /** What was thrown, in a value of its own: anything can be thrown, even undefined. */
 export interface Failure {
   error: unknown;
+}
+
+/** What became of a run of `up`. */
+export interface Run {
+  /** Of the take-over or the session. */
+  failure: Failure | undefined;
+  /** Of the restoration. */
+  restoring: Failure | undefined;
+  mayHaveChanged: boolean;
+  /** Somebody pressed Ctrl-C before anything failed. */
+  isInterrupted: boolean;
 }
 
 /** How `up` ends: with a warning, an error, both or neither. */
@@ -13,25 +24,23 @@ export interface Outcome {
 }
 
 /** What failed first is the command's error. What could not be restored is reported in addition. */
-export function outcomeOf(
-  failure: Failure | undefined,
-  restoring: Failure | undefined,
-  mayHaveChanged: boolean,
-): Outcome {
+export function outcomeOf({ failure, restoring, mayHaveChanged, isInterrupted }: Run): Outcome {
+  const own = failure && isInterrupted && isExpected(failure.error) ? undefined : failure;
   if (restoring === undefined) {
-    if (failure === undefined) return {};
-    return { failure: isInterruption(failure.error) ? { error: interrupted(mayHaveChanged) } : failure };
+    if (own !== undefined) return { failure: own };
+    return failure === undefined ? {} : { failure: { error: interrupted(mayHaveChanged) } };
   }
-  if (failure === undefined) return { failure: { error: notRestored(restoring.error) } };
+  if (own === undefined) return { failure: { error: notRestored(restoring.error) } };
   const message = `Not everything could be restored: ${messageOf(restoring.error)}`;
-  return { failure, warning: { type: 'warning', message, hint: 'devloop down' } };
+  return { failure: own, warning: { type: 'warning', message, hint: 'devloop down' } };
 }
 
-function isInterruption(error: unknown): boolean {
-  return error instanceof DevloopError && error.code === 'interrupted';
+/** Which step Ctrl-C ended, and in what way that step failed, no longer matters. A bug still does. */
+function isExpected(thrown: unknown): boolean {
+  const error = originOf(thrown);
+  return error instanceof DevloopError || !(error instanceof Error) || error.name === 'AbortError';
 }
 
-/** Which wait was interrupted no longer matters. */
 function interrupted(mayHaveChanged: boolean): DevloopError {
   const rest = mayHaveChanged ? 'Everything is restored.' : 'Nothing was changed.';
   return new DevloopError('interrupted', `Interrupted. ${rest}`);

@@ -1,3 +1,4 @@
+import { isTransient } from '../../cluster/api/errors.ts';
 import { describe, type ObjectRef } from '../../cluster/api/kinds.ts';
 import type { Fault, Kept } from '../../cluster/marks/undo.ts';
 import { isLeaseOf, SESSION_LABEL } from '../../cluster/names.ts';
@@ -33,21 +34,28 @@ export interface Restored {
   left: Left[];
 }
 
+/** Of one pass. */
+interface Pass extends Restored {
+  /** What failed, in order. As long as there is something, the Leases stay. */
+  failures: unknown[];
+}
+
 /**
  * Restores everything that carries a session's label, in the order that keeps a webhook answering: the in-cluster manager is
  * resumed first, then the Services select it again, then devloop's own objects are deleted. It reads everything that it needs from
  * the cluster, so the end of `up`, `down` and the recovery after a crash are the same. Run twice, it does nothing the second time.
  */
-export async function restore(work: Work, namespaces: string[], options: RestoreOptions): Promise<Restored> {
+export async function restoreOnce(work: Work, namespaces: string[], options: RestoreOptions): Promise<Pass> {
   const { api, sessionId } = work;
   const { marked, unseen } = await findMarked(api, namespaces, { sessionId });
   options.onFound?.(changesOf(marked));
   const services = marked.filter((one) => one.ref.kind === 'Service').map((one) => one.ref);
   const left: Left[] = [];
   const failures: unknown[] = [];
-  // After a step that fails, the others are still tried: each of them leaves less behind.
+  // After a step that fails, the others are still tried: each of them leaves less behind. But where the API server is only away for
+  // a while, this machine goes on answering until the next pass.
   const attempt = async (step: () => Promise<unknown>): Promise<void> => {
-    await step().catch((error) => failures.push(error));
+    if (!failures.some(isAway)) await step().catch((error) => failures.push(error));
   };
   await attempt(async () => left.push(...(await resumeManagers(work, marked, options.readySeconds))));
   await attempt(async () => left.push(...(await restoreServices(work, marked))));
@@ -56,14 +64,39 @@ export async function restore(work: Work, namespaces: string[], options: Restore
   await attempt(async () => options.afterServices?.());
   await attempt(() => removeRelays(work, marked));
   await attempt(async () => refusePart(sessionId, marked, unseen));
+  const kept = left.filter((one) => one.kept.length > 0);
+  if (failures.length === 0) await attempt(() => assertNothingLeft(work, namespaces, kept));
   // As long as something is left to restore, the Lease says whose it is.
-  if (failures.length > 0) throw failures[0];
-  await removeLeases(work, marked);
-  return {
-    context: api.context,
-    changes: changesOf(marked),
-    left: left.filter((one) => one.kept.length > 0),
-  };
+  if (failures.length === 0) await attempt(() => removeLeases(work, marked));
+  return { context: api.context, changes: changesOf(marked), left: kept, failures };
+}
+
+/** Nothing is wrong with what was tried: it can be tried again, once the API server is back or its user has logged in again. */
+export function isAway(error: unknown): boolean {
+  return isTransient(error) || (error instanceof DevloopError && error.code === 'cluster.unauthorized');
+}
+
+/** The answers to the writes are not proof enough: something in front of the API server may have made them up. */
+async function assertNothingLeft(
+  { api, sessionId }: Work,
+  namespaces: string[],
+  left: Left[],
+): Promise<void> {
+  const { marked } = await findMarked(api, namespaces, { sessionId });
+  const kept = new Set(left.map(({ ref }) => describe(ref)));
+  const rest = marked.filter(({ ref }) => ref.kind !== 'Lease' && !kept.has(describe(ref)));
+  if (rest.length === 0) return;
+  throw new StillMarked(rest.map(({ ref }) => describe(ref)));
+}
+
+/** Objects that still carry the session's label after everything was restored. */
+export class StillMarked extends DevloopError {
+  constructor(objects: string[]) {
+    super('change.conflict', `These objects still have the label of the session: ${objects.join(', ')}.`, {
+      hint: 'devloop down',
+    });
+    this.name = 'StillMarked';
+  }
 }
 
 /** A Lease says that an object of its kind may have been changed. If the account cannot list that kind, nothing shows whether it was restored. */

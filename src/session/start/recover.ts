@@ -1,7 +1,8 @@
 import type { InTheWay } from '../context/holders.ts';
 import { namespacesOf } from '../context/holders.ts';
-import { reportKept, restore } from '../end/restore.ts';
+import { reportKept } from '../end/restore.ts';
 import { stopLocalSession } from '../end/stop-local.ts';
+import { restore } from '../end/until-restored.ts';
 import type { Discovered, UpCommand } from './session.ts';
 import { discoverAgain } from './target.ts';
 

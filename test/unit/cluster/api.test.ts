@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { KeyPair } from '../../../src/certificates/key-pair.ts';
 import { selfSignedPair } from '../../../src/certificates/self-signed.ts';
 import { type ClusterApi, connect } from '../../../src/cluster/api/client.ts';
@@ -119,7 +119,7 @@ describe('connections', () => {
     expect(requests).toHaveLength(2);
     resets = 100;
     await expect(cluster.get(ref)).rejects.toMatchObject({ code: 'cluster.unreachable' });
-    expect(requests.length).toBeLessThanOrEqual(5);
+    expect(requests.length).toBeLessThanOrEqual(10);
   });
 
   it('reset during a write are left to the caller, since the write may have happened', async () => {
@@ -128,6 +128,27 @@ describe('connections', () => {
     await expect(cluster.patch(ref, 'json', [])).rejects.toMatchObject({ code: 'cluster.unreachable' });
     await expect(cluster.create(ref, {})).rejects.toMatchObject({ code: 'cluster.unreachable' });
     expect(requests).toHaveLength(2);
+  });
+
+  it('without an answer after a long pause, as in a sleep, are not used again', async () => {
+    const cluster = await api();
+    await cluster.get(ref);
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_000 });
+    await cluster.get(ref).finally(() => vi.useRealTimers());
+    expect(connections).toBe(2);
+  });
+
+  it('that are dead cost a read ten seconds, and a second try over a new one', async () => {
+    const cluster = await api();
+    const sockets = new Set<unknown>();
+    handler = (request, response) => {
+      if (sockets.has(request.socket)) return;
+      sockets.add(request.socket);
+      json(response, 200, { metadata: { name: 'x' } });
+    };
+    await cluster.get(ref);
+    await expect(cluster.get(ref)).resolves.toBeDefined();
+    expect(connections).toBe(2);
   });
 
   it('cut in the middle of an answer are a failure', async () => {
@@ -141,7 +162,93 @@ describe('connections', () => {
   });
 });
 
+describe('a server that is away for a moment', () => {
+  it.each([429, 500, 502, 503, 504])(
+    'is asked again for reads and deletions after HTTP %i',
+    async (status) => {
+      const cluster = await api();
+      await cluster.get(ref);
+      let failures = 0;
+      handler = (_request, response) =>
+        failures++ % 2 === 0
+          ? json(response, status, { message: 'not now' })
+          : json(response, 200, { metadata: { name: 'x' }, items: [] });
+      await expect(cluster.get(ref)).resolves.toBeDefined();
+      await expect(cluster.list('Secret', 'shop')).resolves.toEqual([]);
+      await expect(cluster.remove(ref)).resolves.toBe(true);
+      expect(failures).toBe(6);
+    },
+  );
+
+  it('is asked again for other writes after 429 alone, which says that nothing was done', async () => {
+    const cluster = await api();
+    const statuses = [429, 200, 503];
+    handler = (_request, response) => {
+      const status = statuses.shift()!;
+      if (status === 429) response.setHeader('retry-after', '0');
+      json(response, status, { message: 'not now', metadata: { name: 'x' } });
+    };
+    await expect(cluster.create(ref, {})).resolves.toBeDefined();
+    await expect(cluster.create(ref, {})).rejects.toMatchObject({ status: 503 });
+    expect(statuses).toEqual([]);
+  });
+});
+
 describe('credentials', () => {
+  const accepts =
+    (token: string): Handler =>
+    (request, response) =>
+      request.headers.authorization === `Bearer ${token}`
+        ? json(response, 200, { metadata: { name: 'x' } })
+        : json(response, 401, { message: 'Unauthorized' });
+
+  it('are read again from a kubeconfig that was written again, whatever its current context is by then', async () => {
+    const cluster = await api();
+    handler = accepts('first');
+    await cluster.get(ref);
+    const file = join(directory, 'config');
+    const config = JSON.parse(await readFile(file, 'utf8'));
+    config.users[0].user.token = 'second';
+    config['current-context'] = 'another';
+    await writeFile(file, JSON.stringify(config));
+    handler = accepts('second');
+    await expect(cluster.create(ref, {})).resolves.toBeDefined();
+  });
+
+  it('of another server that the kubeconfig names now are not used', async () => {
+    const cluster = await api();
+    const file = join(directory, 'config');
+    const config = JSON.parse(await readFile(file, 'utf8'));
+    config.users[0].user.token = 'second';
+    config.clusters[0].cluster.server = 'https://another.invalid:6443';
+    await writeFile(file, JSON.stringify(config));
+    handler = accepts('second');
+    await expect(cluster.get(ref)).rejects.toMatchObject({
+      code: 'cluster.unauthorized',
+      message: expect.stringContaining('https://another.invalid:6443'),
+    });
+  });
+
+  it('of a plugin are made once for many calls, and once more when many are rejected at the same time', async () => {
+    // Without a time of expiry, the library would keep the first one.
+    const cluster = await api({ user: await plugin({ token: 'old' }, { token: 'new' }) });
+    const runs = async (): Promise<number> => Number(await readFile(join(directory, 'count'), 'utf8'));
+    handler = accepts('old');
+    for (let call = 0; call < 5; call++) await cluster.get(ref);
+    expect(await runs()).toBe(1);
+    handler = accepts('new');
+    await Promise.all(Array.from({ length: 8 }, () => cluster.get(ref)));
+    expect(await runs()).toBe(2);
+  });
+
+  it('that stay rejected do not run the plugin at each call', async () => {
+    const cluster = await api({ user: await plugin({ token: 'old' }) });
+    handler = accepts('another');
+    for (let call = 0; call < 5; call++)
+      await expect(cluster.get(ref)).rejects.toMatchObject({ code: 'cluster.unauthorized' });
+    expect((await readFile(join(directory, 'count'), 'utf8')).trim()).toBe('2');
+  });
+
   it('of a plugin are renewed once when they have expired', async () => {
     const cluster = await api({
       user: await plugin(
@@ -302,6 +409,17 @@ describe('answers', () => {
     });
   });
 
+  it.each([{}, [], null, 'text', { items: 7 }, { items: [{}] }, { metadata: {} }])(
+    'of another kind are an error, not a missing object: %j',
+    async (answer) => {
+      const cluster = await api();
+      handler = (_request, response) => json(response, 200, answer);
+      await expect(cluster.get(ref)).rejects.toMatchObject({ code: 'cluster.rejected' });
+      await expect(cluster.list('Secret', 'shop')).rejects.toMatchObject({ code: 'cluster.rejected' });
+      await expect(cluster.patch(ref, 'merge', {})).rejects.toMatchObject({ code: 'cluster.rejected' });
+    },
+  );
+
   it('that are empty are an error, not a missing object', async () => {
     const cluster = await api();
     handler = (_request, response) => response.writeHead(200).end();
@@ -339,7 +457,7 @@ describe('requests', () => {
     let type: string | undefined;
     handler = (request, response) => {
       type = request.headers['content-type'];
-      json(response, 200, { items: [] });
+      json(response, 200, { items: [], metadata: { name: 'x' } });
     };
     await cluster.list('Service', 'a b', { query: { labelSelector: 'devloop.dev/session=s1' } });
     await cluster.patch(ref, 'json', []);

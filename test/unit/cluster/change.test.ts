@@ -1,12 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { ObjectRef } from '../../../src/cluster/api/kinds.ts';
 import type { ConfigMap, Deployment } from '../../../src/cluster/api/objects.ts';
-import {
-  applyChange,
-  createMarked,
-  restoreChange,
-  retryOnConflict,
-} from '../../../src/cluster/marks/change.ts';
+import { applyChange, createMarked, inRounds, restoreChange } from '../../../src/cluster/marks/change.ts';
 import { IN_ANNOTATION, type OwnChange, sessionOf } from '../../../src/cluster/marks/marks.ts';
 import { SESSION_LABEL, UNDO_ANNOTATION } from '../../../src/cluster/names.ts';
 import { DevloopError } from '../../../src/errors.ts';
@@ -108,16 +103,42 @@ describe('applyChange', () => {
     expect(replicas()).toBe(2);
   });
 
-  it('gives up soon when there is no answer at all', async () => {
+  it.each([429, 500, 502, 503, 504])(
+    'begins again after HTTP %i, before and after the write',
+    async (status) => {
+      let failures = 0;
+      const fail = (verb: string): void => {
+        if (verb === 'patch' && failures++ < 2) throw refusal(status, 'Away', 'not now');
+      };
+      cluster.hook = { before: fail, after: fail };
+      await applyChange(work(), scaledDown);
+      expect(replicas()).toBe(0);
+      expect(failures).toBeGreaterThanOrEqual(3);
+      await restoreChange(work(), ref, own);
+      expect(replicas()).toBe(2);
+    },
+  );
+
+  it('is not repeated once the session ends', async () => {
+    const ending = new AbortController();
     cluster.hook = {
       before: () => {
+        ending.abort();
         throw lost();
       },
     };
-    await expect(applyChange(work(), scaledDown)).rejects.toMatchObject({
+    await expect(applyChange({ ...work(), signal: ending.signal }, scaledDown)).rejects.toMatchObject({
       code: 'cluster.unreachable',
     });
-    expect(cluster.calls.length).toBeLessThanOrEqual(3);
+    expect(cluster.calls).toHaveLength(1);
+  });
+
+  it('reports at once that a webhook does not answer', async () => {
+    before('patch', () => {
+      throw refusal(500, 'InternalError', 'failed calling webhook "x": connection refused');
+    });
+    await expect(applyChange(work(), scaledDown)).rejects.toMatchObject({ code: 'cluster.rejected' });
+    expect(cluster.calls.filter((call) => call.startsWith('patch'))).toHaveLength(1);
   });
 
   it('turns a refusal into cluster.forbidden or cluster.rejected, at once', async () => {
@@ -236,11 +257,11 @@ describe('createMarked', () => {
   });
 });
 
-describe('retryOnConflict', () => {
+describe('inRounds', () => {
   it('rethrows unknown errors as they are', async () => {
     const bug = new TypeError('bug');
     await expect(
-      retryOnConflict(ref, async () => {
+      inRounds(work(), ref, async () => {
         throw bug;
       }),
     ).rejects.toBe(bug);

@@ -9,7 +9,7 @@ import {
   waitForControllerSlices,
 } from '../../../src/cluster/takeover/restore.ts';
 import { pointToPods } from '../../../src/cluster/takeover/service.ts';
-import { restore } from '../../../src/session/end/restore.ts';
+import { restore } from '../../../src/session/end/until-restored.ts';
 import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
 
 const labels = { [SESSION_LABEL]: 's1' };

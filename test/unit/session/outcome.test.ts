@@ -1,27 +1,54 @@
 import { expect, it } from 'vitest';
 import { DevloopError } from '../../../src/errors.ts';
-import { outcomeOf } from '../../../src/session/end/outcome.ts';
+import { outcomeOf, type Run } from '../../../src/session/end/outcome.ts';
 
 const interruption = new DevloopError('interrupted', 'Interrupted while waiting for Pod a/b.', {
   hint: 'devloop down',
 });
 const unreachable = new DevloopError('cluster.unreachable', 'connect ENETUNREACH');
 const incomplete = new DevloopError('undo.incomplete', 'One object was changed.');
+const aborted = Object.assign(new Error('This operation was aborted'), { name: 'AbortError' });
+const outcome = (run: Partial<Run>) =>
+  outcomeOf({
+    failure: undefined,
+    restoring: undefined,
+    mayHaveChanged: true,
+    isInterrupted: false,
+    ...run,
+  });
 
-it('an interrupted session that restored everything has no next step', () => {
-  const { failure, warning } = outcomeOf({ error: interruption }, undefined, true);
-  expect(failure?.error).toMatchObject({ code: 'interrupted', hint: undefined });
-  expect(warning).toBeUndefined();
+it.each([interruption, unreachable, new DevloopError('route.none', 'No answer.'), aborted, 'SIGINT'])(
+  'an interrupted session that restored everything says so, and nothing else: %s',
+  (error) => {
+    const { failure, warning } = outcome({ failure: { error }, isInterrupted: true });
+    expect(failure?.error).toMatchObject({ code: 'interrupted', hint: undefined });
+    expect(warning).toBeUndefined();
+  },
+);
+
+it('a bug is reported although the session was interrupted', () => {
+  const error = new TypeError('bug');
+  expect(outcome({ failure: { error }, isInterrupted: true }).failure?.error).toBe(error);
 });
 
 it('what failed first is the error, and what is not restored is a warning with the next step', () => {
-  const { failure, warning } = outcomeOf({ error: interruption }, { error: unreachable }, true);
-  expect(failure?.error).toBe(interruption);
+  const { failure, warning } = outcome({ failure: { error: incomplete }, restoring: { error: unreachable } });
+  expect(failure?.error).toBe(incomplete);
   expect(warning).toMatchObject({ type: 'warning', hint: 'devloop down' });
 });
 
+it('an interrupted session that could not be restored does not end as one that was', () => {
+  const run = { failure: { error: interruption }, restoring: { error: unreachable }, isInterrupted: true };
+  const { failure, warning } = outcome(run);
+  expect(failure?.error).toMatchObject({
+    code: 'cluster.unreachable',
+    hint: expect.stringContaining('devloop down'),
+  });
+  expect(warning).toBeUndefined();
+});
+
 it('a session that could not be restored says how to restore the rest', () => {
-  const { failure } = outcomeOf(undefined, { error: unreachable }, true);
+  const { failure } = outcome({ restoring: { error: unreachable } });
   expect(failure?.error).toMatchObject({
     code: 'cluster.unreachable',
     hint: expect.stringContaining('devloop down'),
@@ -29,10 +56,10 @@ it('a session that could not be restored says how to restore the rest', () => {
 });
 
 it('fields that somebody else changed are an error as it is', () => {
-  expect(outcomeOf(undefined, { error: incomplete }, true).failure?.error).toBe(incomplete);
+  expect(outcome({ restoring: { error: incomplete } }).failure?.error).toBe(incomplete);
 });
 
 it('other failures stay as they are', () => {
-  expect(outcomeOf({ error: unreachable }, undefined, true)).toEqual({ failure: { error: unreachable } });
-  expect(outcomeOf(undefined, undefined, true)).toEqual({});
+  expect(outcome({ failure: { error: unreachable } })).toEqual({ failure: { error: unreachable } });
+  expect(outcome({})).toEqual({});
 });

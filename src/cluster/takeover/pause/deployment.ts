@@ -3,6 +3,7 @@ import { DevloopError } from '../../../errors.ts';
 import { describe, type ObjectRef, refOf } from '../../api/kinds.ts';
 import type { Deployment, Pod } from '../../api/objects.ts';
 import { type Permission, permissionsOn } from '../../api/permissions.ts';
+import { answered } from '../../api/repeat.ts';
 import { applyChange, restoreChange } from '../../marks/change.ts';
 import type { OwnChange, UndoStore } from '../../marks/marks.ts';
 import { REPLICAS_LABEL } from '../../names.ts';
@@ -129,7 +130,11 @@ async function waitFor(
   what: { for: string; limitSeconds: number },
   holds: () => Promise<boolean>,
 ): Promise<boolean> {
-  const polling = pollUntil(holds, { everyMs: POLL_MS, limitMs: what.limitSeconds * 1000, signal });
+  const polling = pollUntil(answered(holds), {
+    everyMs: POLL_MS,
+    limitMs: what.limitSeconds * 1000,
+    signal,
+  });
   const held = await reportWhileWaiting(polling, what, emit);
   if (!held && signal.aborted)
     throw new DevloopError('interrupted', `Interrupted while waiting for ${what.for}.`);

@@ -1,0 +1,83 @@
+import type { Agent, RequestOptions } from 'node:https';
+import { isDeepStrictEqual } from 'node:util';
+import { DevloopError } from '../../errors.ts';
+import { unauthorizedError } from './errors.ts';
+import type { Selected } from './kubeconfig.ts';
+
+/** A plugin may open a browser, so it is not run again at each call while its credentials are rejected. */
+const REJECTED_PAUSE_MS = 30_000;
+
+/** What the library makes of the kubeconfig: headers, a client certificate, and an agent where a proxy is configured. */
+export type AuthOptions = RequestOptions & { agent?: Agent };
+
+export interface Credentials {
+  readonly current: AuthOptions;
+  /** Replaces those that were rejected, unless another call has just done so; rejects with `cluster.unauthorized`. */
+  renew(rejected: AuthOptions): Promise<void>;
+  /** The error for credentials that were rejected although they had just been renewed. */
+  rejection(): DevloopError;
+}
+
+/** Credentials that are made once for many calls: a plugin takes a second. */
+export async function createCredentials(first: Selected): Promise<Credentials> {
+  let selected = first;
+  let current = await authenticate(selected);
+  let renewing: Promise<void> | undefined;
+  let rejectedAt = Number.NEGATIVE_INFINITY;
+  const renewOnce = async (): Promise<void> => {
+    if (performance.now() - rejectedAt < REJECTED_PAUSE_MS) throw unauthorizedError(selected);
+    try {
+      const again = await authenticate(selected);
+      if (isSame(again, current)) selected = await reloaded(first);
+      // The library runs a plugin again once its token has expired; a new login is known to the files alone.
+      current = isSame(again, current) ? await authenticate(selected) : again;
+    } catch (error) {
+      rejectedAt = performance.now();
+      throw isUnauthorized(error) ? error : unauthorizedError(selected, error);
+    }
+  };
+  return {
+    get current() {
+      return current;
+    },
+    async renew(rejected) {
+      if (current !== rejected) return;
+      renewing ??= renewOnce().finally(() => (renewing = undefined));
+      await renewing;
+    },
+    rejection() {
+      rejectedAt = performance.now();
+      return unauthorizedError(selected);
+    },
+  };
+}
+
+/** Another server may be another cluster, on which this session has changed nothing. */
+async function reloaded(first: Selected): Promise<Selected> {
+  const selected = await first.reload();
+  if (selected.server === first.server) return selected;
+  throw new Error(`The kubeconfig now has another server for context ${first.context}: ${selected.server}`);
+}
+
+function isUnauthorized(error: unknown): boolean {
+  return error instanceof DevloopError && error.code === 'cluster.unauthorized';
+}
+
+function isSame(one: AuthOptions, other: AuthOptions): boolean {
+  const identityOf = ({ headers, cert, key }: AuthOptions): unknown => ({ headers, cert, key });
+  return isDeepStrictEqual(identityOf(one), identityOf(other));
+}
+
+async function authenticate(selected: Selected): Promise<AuthOptions> {
+  const options: AuthOptions = {};
+  try {
+    await selected.config.applyToHTTPSOptions(options);
+  } catch (error) {
+    throw unauthorizedError(selected, error);
+  }
+  if (options.auth) {
+    const basic = Buffer.from(String(options.auth)).toString('base64');
+    options.headers = { ...(options.headers as Record<string, string>), authorization: `Basic ${basic}` };
+  }
+  return options;
+}

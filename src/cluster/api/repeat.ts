@@ -1,0 +1,74 @@
+import { backOff, sleep } from '../../async.ts';
+import { DevloopError } from '../../errors.ts';
+import type { Emit } from '../../report/events.ts';
+import { ApiError, isTransient } from './errors.ts';
+
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 2_000;
+/** Before that, a wait is not worth a line. */
+const NOTICED_SECONDS = 1;
+
+export interface Patience {
+  /** Counted from the first failure. */
+  limitMs: number;
+  /** Ends the repetition, never an attempt. */
+  signal?: AbortSignal | undefined;
+  /** Hears that the API server is being waited for. */
+  emit?: Emit | undefined;
+  /** Which failures may pass; by default those that `isTransient` knows. */
+  mayPass?: ((error: unknown) => boolean) | undefined;
+  /** Called with the first of them. */
+  onAway?: ((error: unknown) => void) | undefined;
+}
+
+/**
+ * Repeats an attempt while the API server does not answer, or says that it cannot at the moment. The attempt has to be one that can
+ * be repeated: a read, a deletion, or a round of reading, deciding and writing. Rejects with the last failure.
+ */
+export async function whileAway<T>(attempt: () => Promise<T>, patience: Patience): Promise<T> {
+  const { mayPass = isTransient, onAway } = patience;
+  let awaySince: number | undefined;
+  for (let failures = 0; ; failures++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!mayPass(error)) throw error;
+      if (awaySince === undefined) onAway?.(error);
+      awaySince ??= performance.now();
+      const pauseMs = Math.max(backOff(failures, FIRST_PAUSE_MS, LONGEST_PAUSE_MS), askedPauseMs(error));
+      if (!(await waited(pauseMs, awaySince, patience))) throw error;
+    }
+  }
+}
+
+/** False when the signal ended the pause, or the limit is over before its end. */
+async function waited(
+  pauseMs: number,
+  awaySince: number,
+  { limitMs, signal, emit }: Patience,
+): Promise<boolean> {
+  const awayMs = performance.now() - awaySince;
+  if (awayMs + pauseMs > limitMs) return false;
+  const seconds = Math.round(awayMs / 1000);
+  if (seconds >= NOTICED_SECONDS)
+    emit?.({ type: 'waiting', for: 'the API server', seconds, limitSeconds: limitMs / 1000 });
+  return await sleep(pauseMs, signal);
+}
+
+/** A server that is overloaded says when to come back. */
+function askedPauseMs(error: unknown): number {
+  const refusal = error instanceof DevloopError && error.cause instanceof ApiError ? error.cause : error;
+  return refusal instanceof ApiError ? refusal.retryAfterSeconds * 1000 : 0;
+}
+
+/** For polls: what was not answered does not hold yet. */
+export function answered(holds: () => Promise<boolean>): () => Promise<boolean> {
+  return async () => {
+    try {
+      return await holds();
+    } catch (error) {
+      if (!isTransient(error)) throw error;
+      return false;
+    }
+  };
+}

@@ -1,0 +1,46 @@
+import { ApiError, rejected } from '../../cluster/api/errors.ts';
+import { whileAway } from '../../cluster/api/repeat.ts';
+import type { Work } from '../../cluster/work.ts';
+import { isAway, type Restored, type RestoreOptions, restoreOnce, StillMarked } from './restore.ts';
+
+/** How long `down`, and the recovery of a dead session, wait for an API server that is away. */
+const AWAY_LIMIT_MS = 60_000;
+const PASSES_WITH_REST = 5;
+
+export interface UntilRestored extends RestoreOptions {
+  /** How long an API server that is away is waited for. */
+  awayLimitMs?: number;
+  /** Called once, when it is away for the first time. */
+  onAway?: (error: unknown) => void;
+}
+
+/**
+ * Restores everything, in as many passes as it takes: each one looks at the cluster again, and does what is left to do. Between two
+ * passes, whatever answers the reviews goes on answering them.
+ */
+export async function restore(work: Work, namespaces: string[], options: UntilRestored): Promise<Restored> {
+  const { awayLimitMs = AWAY_LIMIT_MS, onAway, onFound, ...rest } = options;
+  const total: Restored = { context: work.api.context, changes: 0, left: [] };
+  let passes = 0;
+  let isAnnounced = false;
+  const found = (changes: number): void => {
+    if (!isAnnounced) onFound?.(changes);
+    isAnnounced = true;
+    total.changes = Math.max(total.changes, changes);
+  };
+  const mayPass = (error: unknown): boolean =>
+    isAway(error) || (error instanceof StillMarked && passes < PASSES_WITH_REST);
+  const pass = async (): Promise<void> => {
+    passes++;
+    const { left, failures } = await restoreOnce(work, namespaces, { ...rest, onFound: found });
+    total.left.push(...left);
+    if (failures.length > 0) throw failures.find(mayPass) ?? failures[0];
+  };
+  const { emit, signal } = work;
+  try {
+    await whileAway(pass, { limitMs: awayLimitMs, mayPass, onAway, emit, signal });
+    return total;
+  } catch (error) {
+    throw error instanceof ApiError ? rejected(error, `Restoring session ${work.sessionId}`) : error;
+  }
+}

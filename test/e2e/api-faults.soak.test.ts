@@ -1,0 +1,214 @@
+/** Faults of the API server at each call of `up` and `down`, and devloop killed around each write: nothing is left broken. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type DevloopRun, startDevloop } from '../support/devloop.ts';
+import { type Call, FAULTS, type Fault, type FaultProxy, faultProxy } from '../support/fault-proxy.ts';
+import { type PodlessOperator, startPodlessOperator } from '../support/podless-operator.ts';
+import { repeat } from '../support/repeat.ts';
+
+/** Of calls with one key, such as those of a poll, the first ones stand for all. */
+const OCCURRENCES = 4;
+/** A call that hangs does so for up to half a minute. */
+const HANG_MS = 180_000;
+
+let operator: PodlessOperator;
+let proxy: FaultProxy;
+
+beforeAll(async () => {
+  operator = await startPodlessOperator();
+  proxy = await faultProxy(operator.cluster.kubeconfig);
+});
+
+afterAll(async () => {
+  await proxy?.[Symbol.asyncDispose]();
+  await operator?.[Symbol.asyncDispose]();
+});
+
+/** Through the proxy, unless it is to restore what a fault left. */
+function start(args: string[], KUBECONFIG = proxy.kubeconfig): DevloopRun {
+  return startDevloop(args, { cwd: operator.directory, env: { KUBECONFIG } });
+}
+
+/** `up`, and Ctrl-C as soon as it serves. */
+async function upAndLeave(): Promise<DevloopRun> {
+  const up = start(operator.up);
+  await up.waitFor('session.ready').then(
+    () => up.signal('SIGINT'),
+    () => undefined,
+  );
+  await up.exited;
+  return up;
+}
+
+async function down(): Promise<DevloopRun> {
+  const run = start(['down']);
+  await run.exited;
+  return run;
+}
+
+/** A session that is dead, and holds everything. */
+async function leaveDead(): Promise<void> {
+  proxy.reset();
+  await using up = start(operator.up);
+  await up.waitFor('session.ready');
+  up.signal('SIGKILL');
+  await up.exited;
+}
+
+async function repair(): Promise<void> {
+  proxy.reset();
+  await using run = start(['down'], operator.cluster.kubeconfig);
+  expect(await run.exited, run.log()).toBe(0);
+  await operator.expectRestored();
+}
+
+/** The calls of a run without faults. */
+async function callsOf(run: () => Promise<DevloopRun>): Promise<Call[]> {
+  proxy.reset();
+  await run();
+  return proxy.calls.filter(({ occurrence }) => occurrence < OCCURRENCES);
+}
+
+function at(point: Call, fault: Fault): (call: Call) => Fault | undefined {
+  return ({ key, occurrence }) => (key === point.key && occurrence === point.occurrence ? fault : undefined);
+}
+
+/** A command says that everything is restored only if it is, and otherwise why it is not, in words. */
+async function expectHonest(run: DevloopRun, done: number): Promise<void> {
+  const code = await run.exited;
+  expect(run.log()).not.toContain('This is a bug');
+  if (code === done) return await operator.expectRestored();
+  expect(run.events.at(-1), run.log()).toMatchObject({
+    type: 'error',
+    message: expect.stringMatching(/\S/),
+    exitCode: code,
+  });
+  expect([3, 4, 5, 6, 7]).toContain(code);
+  await repair();
+}
+
+/** Every fault at every call, in an order that mixes both, so that the first ones of them are of all kinds. */
+function pairs<T>(points: T[]): (index: number) => { point: T; fault: Fault } {
+  return (index) => {
+    const turn = Math.floor(index / FAULTS.length);
+    const fault = FAULTS[index % FAULTS.length]!;
+    return { point: points[(index * 7 + turn * 3) % points.length]!, fault };
+  };
+}
+
+it('up survives a fault of the API server, or says which, and leaves nothing behind', async () => {
+  const pair = pairs(await callsOf(upAndLeave));
+  await repeat('API fault in up', { soak: 280, quick: FAULTS.length, limitMs: HANG_MS }, async (index) => {
+    const { point, fault } = pair(index);
+    proxy.reset(at(point, fault));
+    await using up = await upAndLeave();
+    await expectHonest(up, 130).catch(rethrow(`${fault} at ${point.key}, ${point.occurrence}`));
+  });
+});
+
+it('down survives a fault of the API server, or says which, and can be run again', async () => {
+  await leaveDead();
+  const pair = pairs(await callsOf(down));
+  await repeat('API fault in down', { soak: 140, quick: 4, limitMs: HANG_MS }, async (index) => {
+    const { point, fault } = pair(index * 3);
+    await leaveDead();
+    proxy.reset(at(point, fault));
+    await using run = await down();
+    await expectHonest(run, 0).catch(rethrow(`${fault} at ${point.key}, ${point.occurrence}`));
+  });
+});
+
+it('an API server that is away for seconds while the session ends is waited for', async () => {
+  await repeat('API server away while up ends', { soak: 20 }, async (index) => {
+    proxy.reset();
+    await using up = start(operator.up);
+    await up.waitFor('session.ready');
+    let writes = 0;
+    let backAt: number | undefined;
+    // From one of the first writes on, and each time in another way.
+    const how = (['503', 'reset before', '500', 'reset after'] as const)[index % 4]!;
+    proxy.reset(({ isWrite }) => {
+      if (isWrite && writes++ === index % 5) backAt ??= performance.now() + 3_000;
+      return backAt !== undefined && performance.now() < backAt ? how : undefined;
+    });
+    up.signal('SIGINT');
+    expect(await up.exited, up.log()).toBe(130);
+    expect(up.events.filter(({ type }) => type === 'error')).toEqual([]);
+    await operator.expectRestored();
+  });
+});
+
+it('an API server that stays away is waited for until a second Ctrl-C, and reviews are answered until then', async () => {
+  proxy.reset();
+  await using up = start(operator.up);
+  await up.waitFor('session.ready');
+  proxy.reset(() => 'reset before');
+  up.signal('SIGINT');
+  await up.waitFor('warning', ({ hint }) => hint?.includes('devloop down') ?? false);
+  await up.waitFor('waiting', ({ for: what }) => what === 'the API server');
+  const ask =
+    '{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: default, labels: {ask: podless}}}';
+  const asked = operator.cluster.kubectl(['create', '--dry-run=server', '-f', '-'], { input: ask });
+  await expect(asked).rejects.toThrow('local on 9443 says no');
+  up.signal('SIGINT');
+  expect(await up.exited).toBe(130);
+  await repair();
+});
+
+/** Runs a command that is killed at one of its writes. Resolves to whether it got that far. */
+async function killedAt(args: string[], point: Call, when: 'kill before' | 'kill after'): Promise<boolean> {
+  let isKilled = false;
+  await using run = start(args);
+  proxy.reset(at(point, when), () => {
+    isKilled = true;
+    run.signal('SIGKILL');
+  });
+  if (args[0] === 'up')
+    await run.waitFor('session.ready').then(
+      () => run.signal('SIGINT'),
+      () => undefined,
+    );
+  await run.exited;
+  return isKilled;
+}
+
+const KILLS = ['kill before', 'kill after'] as const;
+
+/** Before and after each write. */
+async function killsOf(
+  run: () => Promise<DevloopRun>,
+): Promise<{ point: Call; when: (typeof KILLS)[number] }[]> {
+  const writes = (await callsOf(run)).filter(({ isWrite }) => isWrite);
+  return writes.flatMap((point) => KILLS.map((when) => ({ point, when })));
+}
+
+it('devloop can be killed around every write, and the down after that as well', async () => {
+  const ups = await killsOf(upAndLeave);
+  await leaveDead();
+  const downs = await killsOf(down);
+  const ofUp = { soak: ups.length, quick: 2, limitMs: HANG_MS };
+  await repeat('kill -9 around a write of up', ofUp, async (index) => {
+    const { point, when } = ups[(index * 11) % ups.length]!;
+    await killedAt(operator.up, point, when);
+    await repair().catch(rethrow(`${when} ${point.key}`));
+  });
+  const ofDown = { soak: downs.length, quick: 1, limitMs: HANG_MS };
+  await repeat('kill -9 around a write of down', ofDown, async (index) => {
+    const { point, when } = downs[(index * 5) % downs.length]!;
+    await leaveDead();
+    await killedAt(['down'], point, when);
+    await repair().catch(rethrow(`${when} ${point.key}`));
+  });
+  await repeat('kill -9 in up, and again in down', { soak: 200, limitMs: HANG_MS }, async (index) => {
+    const first = ups[(index * 7) % ups.length]!;
+    const second = downs[(index * 3 + 1) % downs.length]!;
+    await killedAt(operator.up, first.point, first.when);
+    await killedAt(['down'], second.point, second.when);
+    await repair().catch(rethrow(`${first.when} ${first.point.key}, ${second.when} ${second.point.key}`));
+  });
+});
+
+function rethrow(where: string): (cause: Error) => never {
+  return (cause) => {
+    throw new Error(`${where}: ${cause.message}`, { cause });
+  };
+}

@@ -1,0 +1,118 @@
+import { beforeEach, expect, it } from 'vitest';
+import type { Deployment, Service } from '../../../src/cluster/api/objects.ts';
+import { sessionOf } from '../../../src/cluster/marks/marks.ts';
+import { findMarked } from '../../../src/cluster/takeover/find-marked.ts';
+import { byReplicas } from '../../../src/cluster/takeover/pause/deployment.ts';
+import { swapSelector } from '../../../src/cluster/takeover/service.ts';
+import { DevloopError } from '../../../src/errors.ts';
+import type { DevloopEvent } from '../../../src/report/events.ts';
+import { restore } from '../../../src/session/end/until-restored.ts';
+import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
+
+let cluster: FakeCluster;
+let events: DevloopEvent[];
+const work = (signal = new AbortController().signal) => ({
+  api: cluster.api,
+  sessionId: 's1',
+  emit: (event: DevloopEvent) => void events.push(event),
+  signal,
+});
+const selector = { app: 'shop' };
+const service = () => cluster.read<Service>('Service', 'webhook', 'shop')!;
+const NO_WAIT = { readySeconds: 0 };
+
+beforeEach(async () => {
+  events = [];
+  cluster = fakeCluster();
+  const metadata = { name: 'webhook', namespace: 'shop' };
+  cluster.put<Service>('Service', { metadata, spec: { selector, ports: [{ port: 443 }] } });
+  const manager = cluster.put<Deployment>('Deployment', {
+    metadata: { name: 'manager', namespace: 'shop' },
+    spec: { replicas: 2, selector: {}, template: { spec: { containers: [] } } },
+  });
+  await swapSelector(work(), service(), undefined);
+  await byReplicas.pause(manager).apply(work());
+});
+
+/** Fails these calls, by number, from the beginning of the restoration. */
+function failing(numbers: number[], error: () => Error): void {
+  let call = 0;
+  const fail = (): void => {
+    if (numbers.includes(call++)) throw error();
+  };
+  cluster.hook = { before: fail };
+}
+
+async function expectRestored(): Promise<void> {
+  cluster.hook = {};
+  expect(service().spec.selector).toEqual(selector);
+  expect(cluster.read<Deployment>('Deployment', 'manager', 'shop')!.spec.replicas).toBe(2);
+  expect((await findMarked(cluster.api, [])).marked).toEqual([]);
+}
+
+it.each(Array.from({ length: 16 }, (_, index) => index))(
+  'a fault of one call, the number %i, does not end a restoration half-way',
+  async (number) => {
+    failing([number], () => refusal(500, 'InternalError', 'etcd: leader changed'));
+    const found: number[] = [];
+    const { changes } = await restore(work(), ['shop'], { ...NO_WAIT, onFound: (n) => found.push(n) });
+    expect(changes).toBe(2);
+    expect(found).toEqual([2]);
+    await expectRestored();
+  },
+);
+
+it('credentials that are rejected for a while are waited for', async () => {
+  failing([9, 10, 11], () => new DevloopError('cluster.unauthorized', 'expired'));
+  const away: unknown[] = [];
+  await restore(work(), ['shop'], { ...NO_WAIT, onAway: (error) => away.push(error) });
+  expect(away).toMatchObject([{ code: 'cluster.unauthorized' }]);
+  await expectRestored();
+});
+
+it('an answer that was made up is found out', async () => {
+  const { get } = cluster.api;
+  let lies = 1;
+  const liar = { ...cluster.api, get: async (ref: never) => (lies-- > 0 ? undefined : await get(ref)) };
+  await restore({ ...work(), api: liar as typeof cluster.api }, ['shop'], NO_WAIT);
+  await expectRestored();
+});
+
+it('what is refused is tried once, and the rest is restored', async () => {
+  cluster.hook = {
+    before: (verb, what) => {
+      if (verb === 'patch' && what.startsWith('Deployment')) throw refusal(403, 'Forbidden', 'no');
+    },
+  };
+  await expect(restore(work(), ['shop'], NO_WAIT)).rejects.toMatchObject({ code: 'cluster.forbidden' });
+  expect(service().spec.selector).toEqual(selector);
+  expect(sessionOf(cluster.read('Deployment', 'manager', 'shop')!)).toBe('s1');
+});
+
+it('what was kept in an earlier pass is still reported', async () => {
+  cluster.edit<Deployment>('Deployment', 'manager', 'shop', (object) => (object.spec.replicas = 7));
+  let failures = 0;
+  cluster.hook = {
+    before: (verb, what) => {
+      if (verb === 'patch' && what.startsWith('Service') && failures++ === 0)
+        throw new DevloopError('cluster.unauthorized', 'expired');
+    },
+  };
+  const { left } = await restore(work(), ['shop'], NO_WAIT);
+  expect(left).toMatchObject([{ ref: { kind: 'Deployment' }, kept: [{ now: 7, before: 2 }] }]);
+});
+
+it('ends with the last failure when its limit has passed, or somebody leaves', async () => {
+  cluster.hook = {
+    before: () => {
+      throw refusal(503, 'ServiceUnavailable', 'away');
+    },
+  };
+  const left = { ...NO_WAIT, awayLimitMs: 0 };
+  await expect(restore(work(), ['shop'], left)).rejects.toMatchObject({
+    message: expect.stringContaining('away'),
+  });
+  await expect(restore(work(AbortSignal.abort()), ['shop'], NO_WAIT)).rejects.toMatchObject({
+    message: expect.stringContaining('away'),
+  });
+});
