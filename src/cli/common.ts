@@ -4,6 +4,7 @@ import type { CommonOptions, RouteOptions } from '../session/context/options.ts'
 import type { OutputOptions } from './shell.ts';
 import {
   collectNames,
+  collectNetworks,
   parseAddress,
   parseImage,
   parseName,
@@ -27,6 +28,7 @@ export interface RouteFlags {
   route?: RouteChoice;
   address?: string;
   port?: number;
+  allowFrom?: string[];
   relayImage?: string;
 }
 
@@ -40,11 +42,12 @@ export function addRouteFlags(command: Command): Command {
       parseAddress,
     )
     .option('--port <n>', 'port for the cluster to call (default: any free one)', parsePort)
+    .option('--allow-from <cidr>', 'network that may connect to that port (repeatable)', collectNetworks)
     .option('--relay-image <image>', 'image for the relay Pod; it must contain Node', parseImage);
 }
 
-export function routeOptions({ route, address, port, relayImage }: RouteFlags): RouteOptions {
-  return present({ route, address, port, relayImage });
+export function routeOptions({ route, address, port, allowFrom, relayImage }: RouteFlags): RouteOptions {
+  return present({ route, address, port, allowFrom, relayImage });
 }
 
 /** The flags of every command that talks to a cluster. */

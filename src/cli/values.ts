@@ -1,6 +1,13 @@
 import { isIP } from 'node:net';
 import { InvalidArgumentError } from 'commander';
-import { EXPECTED_ROUTE, isImage, type RouteChoice, routeChoice } from '../config/route-choice.ts';
+import {
+  EXPECTED_NETWORK,
+  EXPECTED_ROUTE,
+  isImage,
+  isNetwork,
+  type RouteChoice,
+  routeChoice,
+} from '../config/route-choice.ts';
 
 const LABEL = '[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?';
 const NAMESPACE = new RegExp(`^${LABEL}$`);
@@ -30,6 +37,11 @@ export function parseName(value: string): string {
 
 export function collectNames(value: string, earlier: string[] = []): string[] {
   return [...earlier, parseName(value)];
+}
+
+export function collectNetworks(value: string, earlier: string[] = []): string[] {
+  if (!isNetwork(value)) throw new InvalidArgumentError(`Expected ${EXPECTED_NETWORK}.`);
+  return [...earlier, value];
 }
 
 export function parseRoute(value: string): RouteChoice {

@@ -1,3 +1,5 @@
+import { isIP, isIPv6 } from 'node:net';
+
 /** The route that reviews are to take. */
 export type RouteChoice = 'auto' | 'direct' | 'relay' | { ssh: string };
 
@@ -25,4 +27,14 @@ function isDestination(text: string): boolean {
 /** `registry.example.com/node:24-alpine`, also by digest. */
 export function isImage(text: string): boolean {
   return /^[\w.-]+(?::\d+)?(?:\/[\w.-]+)*(?::[\w.-]+)?(?:@sha256:[0-9a-f]{64})?$/.test(text);
+}
+
+export const EXPECTED_NETWORK = 'a network or an address, such as 10.0.0.0/8';
+
+/** `10.0.0.0/8`, `fd00::/8`, or a single address. */
+export function isNetwork(text: string): boolean {
+  const [address = '', prefix = '0', ...rest] = text.split('/');
+  // An IPv4 address is compared in its own form, and a zone means something on one machine only.
+  if (isIP(address) === 0 || /%|^::ffff:/i.test(address) || rest.length > 0) return false;
+  return /^\d{1,3}$/.test(prefix) && Number(prefix) <= (isIPv6(address) ? 128 : 32);
 }

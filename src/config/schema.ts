@@ -9,6 +9,7 @@ export interface Config {
   route?: RouteChoice;
   address?: string;
   port?: number;
+  allowFrom?: string[];
   relayImage?: string;
   certificates?: { secret?: string; directory?: string };
   controller?: {
@@ -26,6 +27,7 @@ export type FieldKind =
   | 'text or texts'
   | 'port'
   | 'address'
+  | 'networks'
   | 'image'
   | 'route'
   | 'seconds'
@@ -67,6 +69,10 @@ export const SCHEMA = {
     about: 'Address of this machine, or of the SSH host, for the cluster to call.',
   },
   port: { kind: 'port', about: 'Port for the cluster to call. Default: any free one.' },
+  allowFrom: {
+    kind: 'networks',
+    about: 'Networks that may connect to that port (CIDR). Default: all.',
+  },
   relayImage: { kind: 'image', about: 'Image for the relay Pod; it must contain Node.' },
   certificates: {
     kind: 'section',

@@ -1,7 +1,14 @@
 import { isIP } from 'node:net';
 import { isMap, isScalar, isSeq } from 'yaml';
 import { type Complain, kindOf, namedPairs } from './nodes.ts';
-import { EXPECTED_ROUTE, isImage, type RouteChoice, routeChoice } from './route-choice.ts';
+import {
+  EXPECTED_NETWORK,
+  EXPECTED_ROUTE,
+  isImage,
+  isNetwork,
+  type RouteChoice,
+  routeChoice,
+} from './route-choice.ts';
 import type { FieldKind } from './schema.ts';
 import { splitWords } from './words.ts';
 
@@ -18,6 +25,7 @@ export const READERS: Record<FieldKind, Read> = {
   route: readRoute,
   address: (node, path, complain) =>
     readForm(node, path, complain, { expected: 'an IP address', fits: (text) => isIP(text) > 0 }),
+  networks: readNetworks,
   image: (node, path, complain) => readForm(node, path, complain, { expected: 'an image', fits: isImage }),
   port: (node, path, complain) => readNumber(node, path, complain, 65_535),
   seconds: (node, path, complain) => readNumber(node, path, complain, 3600),
@@ -70,6 +78,18 @@ function readForm(
   if (text === undefined || fits(text)) return text;
   complain(node, `\`${path}\`: expected ${expected}, got ${kindOf(node)}`);
   return undefined;
+}
+
+/** One, or a list. */
+function readNetworks(node: unknown, path: string, complain: Complain): string[] | undefined {
+  const form = { expected: EXPECTED_NETWORK, fits: isNetwork };
+  if (!isSeq(node)) {
+    const network = readForm(node, path, complain, form);
+    return network === undefined ? undefined : [network];
+  }
+  if (node.items.length === 0) complain(node, `\`${path}\`: expected ${EXPECTED_NETWORK}, got an empty list`);
+  const read = node.items.map((item, index) => readForm(item, `${path}[${index}]`, complain, form));
+  return read.length > 0 && read.every((one) => one !== undefined) ? read : undefined;
 }
 
 function readRoute(node: unknown, path: string, complain: Complain): RouteChoice | undefined {

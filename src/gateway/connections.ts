@@ -4,14 +4,20 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { LONGEST_BUDGET_MS } from './gate.ts';
+import type { Strangers } from './strangers.ts';
 
 /**
  * The connections of clients. kube-apiserver keeps sending reviews over an open connection after the Service points elsewhere,
  * so this side has to close it.
  */
 export interface Connections {
-  /** The connection is busy from this request until its answer is sent. */
-  track(request: IncomingMessage, response: ServerResponse): void;
+  /**
+   * The connection is busy from this request until its answer is sent. False for a request that is not to be answered: kube-apiserver
+   * waits for an answer before it uses the connection again.
+   */
+  track(request: IncomingMessage, response: ServerResponse): boolean;
+  /** The connection belongs to kube-apiserver, as far as one can see. */
+  recognize(request: IncomingMessage): void;
   /** From now on each connection gets one more answer and is then closed. Idle ones stay open until they have sent a request. */
   closeAfterNextAnswer(): void;
   /**
@@ -28,10 +34,20 @@ interface Connection {
   raw: Duplex;
   tls?: TLSSocket;
   answering: Set<ServerResponse>;
+  /** A review or a probe came over it. */
   used: boolean;
 }
 
-export function trackConnections(server: Server): Connections {
+/** More than an API server of a small cluster has requests in progress. */
+const MOST_CONNECTIONS = 1_000;
+
+export interface Admission {
+  /** Whether this address may connect. */
+  allows(address: string): boolean;
+  strangers: Strangers;
+}
+
+export function trackConnections(server: Server, admission: Admission): Connections {
   const connections = new Map<string, Connection>();
   let closingAll = false;
   let draining: Promise<void> | undefined;
@@ -39,11 +55,7 @@ export function trackConnections(server: Server): Connections {
     closingAll = true;
     for (const { answering } of connections.values()) for (const response of answering) closeAfter(response);
   };
-  server.on('connection', (raw) => {
-    const peer = peerOf(raw as Socket);
-    connections.set(peer, { raw, answering: new Set(), used: false });
-    raw.once('close', () => connections.delete(peer));
-  });
+  server.on('connection', (raw) => admit(raw as Socket, connections, admission));
   server.on('secureConnection', (tls) => {
     const connection = connections.get(peerOf(tls));
     if (connection !== undefined) connection.tls = tls;
@@ -51,11 +63,20 @@ export function trackConnections(server: Server): Connections {
   return {
     track(request, response) {
       const connection = connections.get(peerOf(request.socket));
-      if (connection === undefined) return;
-      connection.used = true;
+      if (connection === undefined) return false;
+      if ([...connection.answering].some((earlier) => !earlier.writableEnded)) {
+        admission.strangers.count('request');
+        connection.raw.destroy();
+        return false;
+      }
       connection.answering.add(response);
       response.once('close', () => connection.answering.delete(response));
       if (closingAll) closeAfter(response);
+      return true;
+    },
+    recognize(request) {
+      const connection = connections.get(peerOf(request.socket));
+      if (connection !== undefined) connection.used = true;
     },
     closeAfterNextAnswer,
     drain() {
@@ -70,6 +91,37 @@ export function trackConnections(server: Server): Connections {
       for (const { raw } of connections.values()) raw.destroy();
     },
   };
+}
+
+/** Keeps out who is not allowed. If there are too many connections, closes the one that kube-apiserver misses least. */
+function admit(raw: Socket, connections: Map<string, Connection>, { allows, strangers }: Admission): void {
+  const { remoteAddress } = raw;
+  if (remoteAddress === undefined) return;
+  if (!allows(remoteAddress)) {
+    raw.destroy();
+    strangers.keptOut(remoteAddress);
+    return;
+  }
+  if (connections.size >= MOST_CONNECTIONS) {
+    const oldest = leastMissed(connections);
+    (oldest ?? raw).destroy();
+    strangers.count('connection');
+    if (oldest === undefined) return;
+  }
+  const peer = peerOf(raw);
+  connections.set(peer, { raw, answering: new Set(), used: false });
+  raw.once('close', () => connections.delete(peer));
+}
+
+/** The oldest one that carried no review, which kube-apiserver sends at once; else the oldest that is idle. */
+function leastMissed(connections: Map<string, Connection>): Duplex | undefined {
+  let idle: Duplex | undefined;
+  for (const { raw, used, answering } of connections.values()) {
+    if (raw.destroyed) continue;
+    if (!used) return raw;
+    if (answering.size === 0) idle ??= raw;
+  }
+  return idle;
 }
 
 /** The only public property that a TLS socket shares with the plain socket inside it. */

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
 import { messageOf } from '../errors.ts';
 import type { Waiting } from './gate.ts';
-import { type Answer, forwardable, readBody, statusAnswer } from './http.ts';
+import { type Answer, forwardable, statusAnswer } from './http.ts';
 
 /** Where the controller listens for reviews. */
 export interface ControllerAddress {
@@ -13,7 +13,6 @@ export interface ControllerAddress {
 }
 
 export interface ReviewRequest {
-  method: string;
   url: string;
   /** Alternating name and value. */
   headers: string[];
@@ -137,15 +136,14 @@ function startRequest(
   controller: ControllerAddress,
   review: ReviewRequest,
 ): ClientRequest {
-  const { method, url, body, serverName } = review;
-  const bare = body.length === 0 && (method === 'GET' || method === 'HEAD');
+  const { url, headers, body, serverName } = review;
   return httpsRequest({
     agent,
     host: controller.host,
     port: controller.port,
-    method,
+    method: 'POST',
     path: url,
-    headers: bare ? review.headers : [...review.headers, 'Content-Length', String(body.length)],
+    headers: [...headers, 'Content-Length', String(body.length)],
     servername: serverName ?? '',
     // The controller is a local process, and its certificate is for the name of a Service.
     rejectUnauthorized: false,
@@ -162,12 +160,8 @@ function onConnected(outgoing: ClientRequest, connected: () => void): void {
 /** An incomplete answer counts as none, since nothing of it has been passed to the client. */
 async function readAnswer(incoming: IncomingMessage, reused: boolean): Promise<Answer | Failure> {
   try {
-    const body = await readBody(incoming, Number.POSITIVE_INFINITY);
-    return {
-      status: incoming.statusCode ?? 502,
-      headers: forwardable(incoming.rawHeaders),
-      body: body ?? '',
-    };
+    const body = Buffer.concat((await incoming.toArray()) as Buffer[]);
+    return { status: incoming.statusCode ?? 502, headers: forwardable(incoming.rawHeaders), body };
   } catch (error) {
     return { code: 'ECONNRESET', message: messageOf(error), connected: true, reused };
   }

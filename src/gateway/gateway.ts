@@ -1,10 +1,13 @@
 import type { Server } from 'node:https';
 import { createWarner } from '../async.ts';
 import type { Emit } from '../report/events.ts';
+import { Bodies } from './bodies.ts';
 import { type Connections, trackConnections } from './connections.ts';
 import { type ControllerAddress, createForwarder } from './forward.ts';
 import { createGate } from './gate.ts';
-import { serveReview } from './review.ts';
+import { createPaths } from './paths.ts';
+import { type ReviewContext, serveReview } from './review.ts';
+import { createStrangers } from './strangers.ts';
 import { createTlsServer, type KeyPair, listen } from './tls.ts';
 
 export interface GatewayOptions {
@@ -14,6 +17,10 @@ export interface GatewayOptions {
   sessionId: string;
   /** The controller may start to listen there later. */
   controller: ControllerAddress;
+  /** Whether this address may connect; by default every one. */
+  allows?: (address: string) => boolean;
+  /** What to do about strangers. */
+  hint?: string | undefined;
   emit: Emit;
 }
 
@@ -21,8 +28,14 @@ export interface GatewayOptions {
 export interface Gateway extends AsyncDisposable {
   readonly host: string;
   readonly port: number;
-  /** Adds or replaces the key pair of a server name, for new connections. Unknown names get the first pair presented. */
+  /** From now on takes reviews on these paths only; there are none at first. Probes are answered from the start. */
+  accept(paths: Iterable<string>): void;
+  /** Adds or replaces the key pair of a server name, for new connections. Other names get the first pair presented. */
   present(serverName: string, pair: KeyPair): void;
+  /** Presents a key pair to those who ask for its server name, until disposed. */
+  presentOnly(serverName: string, pair: KeyPair): Disposable;
+  /** Some of the addresses that were not allowed to connect. */
+  readonly keptOut: readonly string[];
   /** From now on reviews wait, within their budget. One `release` ends any number of calls. */
   hold(): void;
   /** Forwards the waiting reviews, in order. */
@@ -47,24 +60,39 @@ export interface Gateway extends AsyncDisposable {
 const CLOSE_MS = 2000;
 
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const { host, sessionId, controller, emit } = options;
+  const { host, sessionId, controller, emit, hint, allows = () => true } = options;
   const warn = createWarner(emit);
-  const { server, present } = createTlsServer(warn);
-  const connections = trackConnections(server);
+  const strangers = createStrangers({ emit, hint });
+  const { server, present, presentOnly } = createTlsServer({
+    warn,
+    refuse: () => strangers.count('connection'),
+  });
+  const connections = trackConnections(server, { allows, strangers });
   const gate = createGate();
+  const paths = createPaths();
   const forwarder = createForwarder(controller);
   const closing = new AbortController();
-  const context = { sessionId, controller, gate, forwarder, closing: closing.signal, warn };
+  const context: ReviewContext = {
+    ...{ sessionId, controller, gate, forwarder, paths, warn },
+    bodies: new Bodies(),
+    recognize: connections.recognize,
+    refuse: () => strangers.count('request'),
+    closing: closing.signal,
+  };
   server.on('request', (request, response) => {
-    connections.track(request, response);
-    void serveReview(context, request, response);
+    if (connections.track(request, response)) void serveReview(context, request, response);
   });
   const port = await listen(server, host, options.port ?? 0);
   let closed: Promise<void> | undefined;
   return {
     host,
     port,
+    accept: paths.accept,
     present,
+    presentOnly,
+    get keptOut() {
+      return strangers.addresses;
+    },
     hold: gate.hold,
     release: gate.release,
     failFast: gate.failFast,
@@ -74,7 +102,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     closeAfterNextAnswer: connections.closeAfterNextAnswer,
     drain: connections.drain,
     [Symbol.asyncDispose]() {
-      closed ??= close(server, connections, closing).finally(forwarder.close);
+      closed ??= close(server, connections, closing).finally(() => {
+        forwarder.close();
+        strangers[Symbol.dispose]();
+      });
       return closed;
     },
   };

@@ -1,5 +1,3 @@
-import type { Readable } from 'node:stream';
-
 /** A complete HTTP answer. Headers alternate name and value, like Node's rawHeaders; Content-Length is set when it is sent. */
 export interface Answer {
   status: number;
@@ -10,6 +8,7 @@ export interface Answer {
 
 const REASONS = {
   400: 'BadRequest',
+  404: 'NotFound',
   413: 'RequestEntityTooLarge',
   500: 'InternalError',
   502: 'InternalError',
@@ -27,6 +26,11 @@ export function statusAnswer(code: keyof typeof REASONS, message: string): Answe
     reason: REASONS[code],
     code,
   });
+}
+
+/** The client opens another connection for its next request. */
+export function lastAnswer(answer: Answer): Answer {
+  return { ...answer, headers: [...answer.headers, 'Connection', 'close'] };
 }
 
 export function jsonAnswer(status: number, value: unknown): Answer {
@@ -62,34 +66,4 @@ export function forwardable(rawHeaders: string[]): string[] {
     const lower = name.toLowerCase();
     return HOP_BY_HOP.has(lower) || named.includes(lower) ? [] : [name, value];
   });
-}
-
-/**
- * Reads a complete body; undefined if it is longer than `limit` bytes. The excess is read and dropped, because a client that is
- * disconnected while it sends sees a reset instead of the answer.
- */
-export function readBody(stream: Readable, limit: number, signal?: AbortSignal): Promise<Buffer | undefined> {
-  return new Promise((resolve, reject) => {
-    let chunks: Buffer[] = [];
-    let size = 0;
-    const stop = () => reject(signal?.reason);
-    stream.on('data', (chunk: Buffer) => {
-      size += chunk.length;
-      if (size <= limit) chunks.push(chunk);
-      else chunks = [];
-    });
-    stream.on('end', () => resolve(size > limit ? undefined : joined(chunks)));
-    stream.on('error', reject);
-    stream.on('close', () => {
-      signal?.removeEventListener('abort', stop);
-      // No effect after 'end', which has already resolved the promise.
-      reject(new Error('the connection closed before the body was complete'));
-    });
-    signal?.addEventListener('abort', stop, { once: true });
-    if (signal?.aborted) stop();
-  });
-}
-
-function joined(chunks: Buffer[]): Buffer {
-  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
 }

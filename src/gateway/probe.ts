@@ -1,4 +1,4 @@
-import { type Answer, jsonAnswer, statusAnswer } from './http.ts';
+import { type Answer, jsonAnswer, lastAnswer, statusAnswer } from './http.ts';
 
 const PREFIX = '/devloop/probe/';
 const NONCE = /^[a-z0-9]{8,64}$/;
@@ -38,7 +38,7 @@ export function answerProbe(nonce: string, sessionId: string, body: string): Ans
     },
   });
   // kube-apiserver would send the next probe over this connection, even after the Service points elsewhere. Each probe has to dial.
-  return { ...answer, headers: [...answer.headers, 'Connection', 'close'] };
+  return lastAnswer(answer);
 }
 
 function reviewUid(body: string): string | undefined {

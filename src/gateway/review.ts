@@ -1,9 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import { messageOf } from '../errors.ts';
+import { type Bodies, LARGEST_BODY, type NoBody } from './bodies.ts';
 import type { ControllerAddress, Forwarder } from './forward.ts';
 import { budgetOf, type Gate, LONGEST_BUDGET_MS, patienceFor, type Waiting } from './gate.ts';
-import { type Answer, forwardable, readBody, statusAnswer } from './http.ts';
+import { type Answer, forwardable, lastAnswer, statusAnswer } from './http.ts';
+import { type Paths, pathOf } from './paths.ts';
 import { answerProbe, probeNonce } from './probe.ts';
 
 /** What all reviews of one gateway share. */
@@ -12,6 +14,12 @@ export interface ReviewContext {
   controller: ControllerAddress;
   gate: Gate;
   forwarder: Forwarder;
+  paths: Paths;
+  bodies: Bodies;
+  /** Called for a complete review or probe. */
+  recognize(request: IncomingMessage): void;
+  /** Called for any other request. */
+  refuse(): void;
   /** Aborted when the gateway closes: reviews that have not reached the controller are then answered at once. */
   closing: AbortSignal;
   warn: (message: string) => void;
@@ -19,8 +27,6 @@ export interface ReviewContext {
 
 /** Why the wait of a review ended before it had an answer. */
 type End = 'budget-used' | 'client-gone' | 'gateway-closed';
-
-const BODY_LIMIT = 16 * 1024 * 1024;
 
 /** Answers one request in any case; never rejects. */
 export async function serveReview(
@@ -54,7 +60,7 @@ export async function serveReview(
     if (answer !== undefined) send(context, request, response, answer);
   } catch (error) {
     // Node refuses to send the controller's answer, for example because of a header that HTTP does not allow.
-    context.warn(`${request.method} ${url} failed: ${messageOf(error)}`);
+    context.warn(`POST ${pathOf(url)} failed: ${messageOf(error)}`);
     response.destroy();
   } finally {
     clearTimeout(timer);
@@ -69,23 +75,37 @@ async function answerOf(
   url: string,
   waiting: Waiting,
 ): Promise<Answer> {
-  const body = await readBody(request, BODY_LIMIT, waiting.signal);
-  if (body === undefined) {
-    return statusAnswer(413, `the request body is larger than ${BODY_LIMIT / 2 ** 20} MiB`);
-  }
   const nonce = probeNonce(url);
-  if (nonce !== undefined) return answerProbe(nonce, context.sessionId, body.toString('utf8'));
+  const isReview =
+    request.method === 'POST' && (nonce !== undefined || (await context.paths.takes(url, waiting.signal)));
+  if (!isReview) {
+    context.refuse();
+    return NOT_FOUND;
+  }
+  const read = await context.bodies.read(request, waiting.signal);
+  if (typeof read === 'string') return NO_BODY[read];
+  using body = read;
+  context.recognize(request);
+  if (nonce !== undefined) return answerProbe(nonce, context.sessionId, body.bytes.toString('utf8'));
   waiting.for = 'release';
   await context.gate.pass(waiting.signal);
   const review = {
-    method: request.method ?? 'POST',
     url,
     headers: forwardable(request.rawHeaders),
-    body,
+    body: body.bytes,
     serverName: (request.socket as TLSSocket).servername || undefined,
   };
   return await context.forwarder.forward(review, waiting);
 }
+
+const NOT_FOUND = lastAnswer(
+  statusAnswer(404, 'no webhook configuration and no CRD calls this path of the webhook Service.'),
+);
+
+const NO_BODY: Record<NoBody, Answer> = {
+  'too-large': statusAnswer(413, `the request body is larger than ${LARGEST_BODY / 2 ** 20} MiB`),
+  'no-room': statusAnswer(503, 'too many large reviews are waiting for the controller. Try again.'),
+};
 
 function endOf(signal: AbortSignal, request: IncomingMessage): End | undefined {
   if (signal.aborted) return signal.reason as End;
@@ -143,7 +163,7 @@ function send(
   { status, headers, body }: Answer,
 ): void {
   if (typeof body === 'string' && status >= 500) {
-    warn(`${request.method} ${request.url?.split('?')[0]} failed: ${statusMessage(body)}`);
+    warn(`POST ${pathOf(request.url ?? '/')} failed: ${statusMessage(body)}`);
   }
   if (response.destroyed) return;
   // The connection of an incomplete request cannot be used again.

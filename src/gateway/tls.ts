@@ -12,16 +12,27 @@ export interface KeyPair {
 
 export interface TlsServer {
   server: Server;
-  /** Adds or replaces the key pair of a server name, for new connections. Unknown names get the first pair presented. */
+  /** Adds or replaces the key pair of a server name, for new connections. Other names get the first pair presented. */
   present(serverName: string, pair: KeyPair): void;
+  /** Presents a key pair to those who ask for its server name, until disposed. */
+  presentOnly(serverName: string, pair: KeyPair): Disposable;
 }
 
-export function createTlsServer(warn: (message: string) => void): TlsServer {
+/** What can be wrong with a handshake. */
+export interface HandshakeEvents {
+  warn(message: string): void;
+  /** It was no TLS, or for a name that is not presented. */
+  refuse(): void;
+}
+
+export function createTlsServer({ warn, refuse }: HandshakeEvents): TlsServer {
   // A Map keeps the position of an entry that is set again, so the first one stays the first.
   const contexts = new Map<string, SecureContext>();
-  const contextFor = (name: string) => contexts.get(name.toLowerCase()) ?? contexts.values().next().value;
+  const exact = new Map<string, SecureContext>();
+  const contextFor = (name: string) =>
+    contexts.get(name) ?? exact.get(name) ?? contexts.values().next().value;
   const server = createServer({
-    SNICallback: (name, done) => done(null, contextFor(name)),
+    SNICallback: (name, done) => done(null, contextFor(name.toLowerCase())),
     noDelay: true,
     handshakeTimeout: 10_000,
     // kube-apiserver keeps idle connections for 90 s, unused ones too. It must be the side that closes them: a review that
@@ -31,12 +42,16 @@ export function createTlsServer(warn: (message: string) => void): TlsServer {
     requestTimeout: 120_000,
     connectionsCheckingInterval: 5000,
   });
-  server.on('tlsClientError', (error, socket) => {
-    const message = certificateRefusal(error, socket.servername || undefined);
-    if (message !== undefined) warn(message);
+  server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
+    const name = socket.servername || '';
+    const alert = CERTIFICATE_REFUSED.exec(error.code ?? '')?.[1];
+    // A client that has left is not worth a word: it may be a health check.
+    if (alert !== undefined && contexts.has(name.toLowerCase())) warn(certificateRefusal(name, alert));
+    else if (error.code !== 'ECONNRESET') refuse();
     socket.destroy();
   });
-  server.on('clientError', (_error, socket) => {
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (error.code !== 'ECONNRESET') refuse();
     if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
     else socket.destroy();
   });
@@ -49,6 +64,11 @@ export function createTlsServer(warn: (message: string) => void): TlsServer {
       if (contexts.keys().next().value === name) {
         server.setSecureContext({ cert: pair.certificate, key: pair.key });
       }
+    },
+    presentOnly(serverName, pair) {
+      const name = serverName.toLowerCase();
+      exact.set(name, contextOf(serverName, pair));
+      return { [Symbol.dispose]: () => void exact.delete(name) };
     },
   };
 }
@@ -67,15 +87,8 @@ function contextOf(serverName: string, { certificate, key }: KeyPair): SecureCon
 
 const CERTIFICATE_REFUSED = /ALERT_(UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE_\w+|UNSUPPORTED_CERTIFICATE)/;
 
-/** The warning about a client that does not trust the certificate; undefined for any other failed handshake. */
-function certificateRefusal(
-  error: NodeJS.ErrnoException,
-  serverName: string | undefined,
-): string | undefined {
-  const alert = CERTIFICATE_REFUSED.exec(error.code ?? '')?.[1];
-  if (alert === undefined) return undefined;
-  const name = serverName === undefined ? '' : ` for ${serverName}`;
-  return `A client refused the certificate${name}: ${alert.toLowerCase().replaceAll('_', ' ')}`;
+function certificateRefusal(serverName: string, alert: string): string {
+  return `A client refused the certificate for ${serverName}: ${alert.toLowerCase().replaceAll('_', ' ')}`;
 }
 
 /** Starts to listen; returns the port, which is any free one for `port` 0. */

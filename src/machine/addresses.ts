@@ -1,4 +1,4 @@
-import { isIP, isIPv6 } from 'node:net';
+import { BlockList, isIP, isIPv6 } from 'node:net';
 
 /** Why kube-apiserver would reject an address in an EndpointSlice; undefined when it accepts it. */
 export function refusal(address: string): string | undefined {
@@ -23,6 +23,24 @@ export function canonical(address: string): string {
 
 export function family(address: string): 'IPv4' | 'IPv6' {
   return isIPv6(address) ? 'IPv6' : 'IPv4';
+}
+
+/**
+ * Tells whether an address is in one of these networks (`10.0.0.0/8`, `fd00::/8`, or a single address). A socket for both families
+ * writes IPv4 addresses as `::ffff:10.0.0.7`.
+ */
+export function within(networks: string[]): (address: string) => boolean {
+  const list = new BlockList();
+  const familyFor = (address: string) => (isIPv6(address) ? 'ipv6' : 'ipv4');
+  for (const network of networks) {
+    const [address, prefix] = network.split('/');
+    if (prefix === undefined) list.addAddress(address!, familyFor(address!));
+    else list.addSubnet(address!, Number(prefix), familyFor(address!));
+  }
+  return (address) => {
+    const plain = address.replace(/^::ffff:(?=\d+\.)/, '').replace(/%.*$/, '');
+    return list.check(plain, familyFor(plain));
+  };
 }
 
 /** `10.0.0.7:443`, `[fd00::7]:443`, `example.com:443`. */

@@ -3,12 +3,22 @@ import { type Permission, permissionsOn } from '../cluster/api/permissions.ts';
 /** What finding the operator and laying out its key pair, arguments and environment reads. */
 export function discoveryPermissions(namespace: string): Permission[] {
   const why = 'find the webhooks';
+  const later = {
+    why: 'take reviews of webhooks that are added later',
+    without: 'reviews of webhooks that are added while devloop runs are refused',
+  };
   return [
     ...permissionsOn('ValidatingWebhookConfiguration', 'list', { why }),
     ...permissionsOn('MutatingWebhookConfiguration', 'list', { why }),
+    ...permissionsOn('ValidatingWebhookConfiguration', 'watch', later),
+    ...permissionsOn('MutatingWebhookConfiguration', 'watch', later),
     ...permissionsOn('CustomResourceDefinition', 'get list', {
       why,
       without: 'conversion webhooks are not found',
+    }),
+    ...permissionsOn('CustomResourceDefinition', 'watch', {
+      why: later.why,
+      without: 'devloop takes conversions on the path /convert only',
     }),
     ...permissionsOn('APIService', 'list', {
       why: 'warn about APIs that the paused manager serves',

@@ -7,6 +7,7 @@ import type {
   WebhookClient,
   WebhookConfiguration,
 } from '../cluster/api/objects.ts';
+import { watchObjects } from '../cluster/api/watch.ts';
 import { sessionOf } from '../cluster/marks/marks.ts';
 import type { CheckoutFacts } from './sources.ts';
 
@@ -143,6 +144,48 @@ export async function rereadCalls(
   const read = await Promise.all(callersOf(calls).map((ref) => readCalls(api, ref)));
   const services = byService(read.flat());
   return services.find((one) => one.namespace === namespace && one.name === name)?.calls ?? calls;
+}
+
+/** The kinds of objects that make kube-apiserver call a Service. */
+export const CALLERS = [
+  'ValidatingWebhookConfiguration',
+  'MutatingWebhookConfiguration',
+  'CustomResourceDefinition',
+] as const;
+
+/**
+ * Reports the calls to these Services that objects of one kind cause, at first and after each change, until the signal aborts. Rejects if the
+ * account is not allowed to list or watch the kind.
+ */
+export async function followCalls(
+  api: ClusterApi,
+  kind: (typeof CALLERS)[number],
+  services: Service[],
+  { signal, onCalls }: { signal: AbortSignal; onCalls(calls: WebhookCall[]): void },
+): Promise<void> {
+  const names = new Set(services.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`));
+  const callsOf = (object: Caller): WebhookCall[] =>
+    (kind === 'CustomResourceDefinition' ? conversionCalls(object) : admissionCalls(kind, object)).flatMap(
+      ({ namespace, name, call }) => (names.has(`${namespace}/${name}`) ? [call] : []),
+    );
+  await watchObjects<Caller>(
+    api,
+    { kind },
+    {
+      signal,
+      keep: withoutSchema,
+      onObjects: (objects) => onCalls(objects.flatMap(callsOf)),
+    },
+  );
+}
+
+type Caller = WebhookConfiguration & CustomResourceDefinition;
+
+/** The CRDs of a big cluster are tens of megabytes, nearly all of it schemas. */
+function withoutSchema({ metadata, webhooks, spec }: Caller): Caller {
+  const { name, labels, resourceVersion } = metadata;
+  const kept = spec && { group: spec.group, conversion: spec.conversion };
+  return { metadata: { name, labels, resourceVersion }, webhooks, spec: kept } as Caller;
 }
 
 /** None from an object that is gone or cannot be read. */

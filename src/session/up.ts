@@ -13,6 +13,7 @@ import { endUp, type Standing } from './end/end-up.ts';
 import { outcomeOf } from './end/outcome.ts';
 import { cutOver, followReconnects } from './route/cut-over.ts';
 import { openRoute } from './route/open-route.ts';
+import { followPaths } from './route/paths.ts';
 import { type Routing, routeSettings } from './route/routing.ts';
 import { serve } from './serve.ts';
 import { localFilesOf, prepareLocally } from './start/controller.ts';
@@ -128,6 +129,7 @@ async function pointServices(
   const { route } = standing;
   if (route === undefined) return;
   const routing = routingOf(session, work);
+  followers.use(followPaths(work, session.target, route.gateways));
   const cuttingOver = cutOver(routing, route, pairs);
   followers.use(followReconnects(routing, route, cuttingOver));
   await cuttingOver;

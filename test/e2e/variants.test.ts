@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
@@ -142,6 +143,78 @@ describe('an operator in another language, with several Services, ports and a co
     expect(await up.exited).toBe(130);
   });
 
+  it('takes reviews of webhooks and CRDs that are added while it runs, and nothing on other paths', async () => {
+    await using up = startDevloop(
+      [
+        'up',
+        ...SERVICES,
+        '--allow-from',
+        '10.0.0.0/8',
+        '--',
+        process.execPath,
+        SERVER,
+        'added',
+        '9444',
+        '9445',
+      ],
+      options(),
+    );
+    const { value: address } = await up.waitFor('discovered', (event) => event.what === 'address');
+    await up.waitFor('session.ready');
+    const patch = (body: unknown): Promise<string> =>
+      cluster.kubectl([
+        'patch',
+        'validatingwebhookconfiguration',
+        'hooks',
+        '--type',
+        'json',
+        '-p',
+        JSON.stringify(body),
+      ]);
+    const { webhooks } = JSON.parse(
+      await cluster.kubectl(['get', 'validatingwebhookconfiguration', 'hooks', '-o', 'json']),
+    );
+    const added = structuredClone(webhooks[0]);
+    added.name = 'added.hooks.example.com';
+    added.clientConfig.service.path = '/added/';
+    added.objectSelector.matchLabels.ask = 'added';
+    expect(await statusAt(address, '/added')).toBe(404);
+    await patch([{ op: 'add', path: '/webhooks/-', value: added }]);
+    const causes: string[] = [];
+    await eventually(async () => {
+      causes.push(await ask('added').catch((error: Error) => error.message));
+      expect(causes.at(-1)).toContain('added on 9444 says no');
+    });
+    // Before that, kube-apiserver did not know the webhook yet; it never got a refusal of the gateway.
+    expect(causes.filter((cause) => cause.includes('devloop:'))).toEqual([]);
+    await patch([{ op: 'remove', path: `/webhooks/${webhooks.length}` }]);
+    await eventually(async () => expect(await statusAt(address, '/added')).toBe(404));
+
+    const { caBundle } = webhooks[0].clientConfig;
+    await cluster.kubectl(['apply', '-f', '-'], { input: gadgets(caBundle) });
+    await cluster.kubectl([
+      'wait',
+      '--for=condition=Established',
+      'crd/gadgets.other.example.com',
+      '--timeout=30s',
+    ]);
+    const gadget =
+      '{apiVersion: other.example.com/v2, kind: Gadget, metadata: {name: g, namespace: default}}';
+    await eventually(() => cluster.kubectl(['apply', '-f', '-'], { input: gadget }));
+    expect(
+      await cluster.kubectl(['get', 'gadgets.v2.other.example.com', 'g', '-o', 'jsonpath={.apiVersion}']),
+    ).toBe('other.example.com/v2');
+    await cluster.kubectl(['delete', 'crd', 'gadgets.other.example.com']);
+    up.signal('SIGINT');
+    expect(await up.exited).toBe(130);
+    expect(up.events).toContainEqual(
+      expect.objectContaining({
+        type: 'warning',
+        message: expect.stringMatching(/refused \d+ requests? that no/),
+      }),
+    );
+  });
+
   it('certs writes the key pair with modes that keep it private', async () => {
     const output = join(directory, 'certs');
     const { code, log } = await runDevloop(
@@ -222,6 +295,41 @@ describe('an operator in another language, with several Services, ports and a co
     ).toBe('2');
   });
 });
+
+/** Its group is none of the checkout's. */
+function gadgets(caBundle: string): string {
+  return `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: gadgets.other.example.com}
+spec:
+  group: other.example.com
+  names: {kind: Gadget, plural: gadgets}
+  scope: Namespaced
+  conversion:
+    strategy: Webhook
+    webhook:
+      conversionReviewVersions: [v1]
+      clientConfig: {caBundle: ${caBundle}, service: {namespace: ${HOOK_NAMESPACE}, name: first, path: /convert-gadgets}}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+  - {name: v2, served: true, storage: false, schema: {openAPIV3Schema: {type: object}}}
+`;
+}
+
+/** What somebody else gets who posts to the gateway. */
+function statusAt(address: string, path: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const posted = request(`https://${address}${path}`, {
+      method: 'POST',
+      rejectUnauthorized: false,
+      agent: false,
+    });
+    posted.on('response', (response) => resolve(response.resume().statusCode));
+    posted.on('error', reject);
+    posted.end('{}');
+  });
+}
 
 /** The serial number of the certificate that answers for a name. */
 function presented(address: string, servername: string): Promise<string> {

@@ -129,6 +129,7 @@ export function fakeCluster(
       }),
     call: (method, path, body) =>
       around('call', `${method} ${path}`, () => answerCall(method, path, body) as never),
+    openStream: (path) => Promise.reject(refusal(501, 'NotImplemented', `no stream for ${path}`)),
     openWebSocket: (path) => Promise.reject(refusal(501, 'NotImplemented', `no WebSocket for ${path}`)),
     switchProtocol: (path) => Promise.reject(refusal(501, 'NotImplemented', `no connection for ${path}`)),
     async [Symbol.asyncDispose]() {},

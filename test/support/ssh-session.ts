@@ -31,6 +31,10 @@ export function sshSession(
   const settings = { choice: { ssh: 'box' } };
   const routing: Routing = { api, sessionId: 's1', target, settings, env: {}, emit, signal };
   const [plan] = planRoutes(target, settings);
-  const open = { route, gateways: { portFor: () => 9443, present() {} }, plan } as unknown as ChosenRoute;
+  const open = {
+    route,
+    gateways: { portFor: () => 9443, present() {}, presentOnly: () => new DisposableStack() },
+    plan,
+  } as unknown as ChosenRoute;
   return { routing, open, reconnect: () => listeners.forEach((listener) => void listener()) };
 }

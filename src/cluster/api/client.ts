@@ -4,7 +4,7 @@ import { ApiError, GarbledAnswer } from './errors.ts';
 import { collectionPath, describe, type Kind, type ObjectRef, objectPath } from './kinds.ts';
 import type { Selected } from './kubeconfig.ts';
 import type { KubeObject, List } from './objects.ts';
-import { type CallOptions, createTransport } from './transport.ts';
+import { type CallOptions, createTransport, type StreamOptions } from './transport.ts';
 
 export type PatchType = 'json' | 'merge';
 
@@ -33,6 +33,8 @@ export interface ClusterApi extends AsyncDisposable {
     body?: unknown,
     options?: CallOptions & { contentType?: string },
   ): Promise<T>;
+  /** A GET whose answer is read while it arrives, as a watch's is. */
+  openStream(path: string, options: StreamOptions): Promise<AsyncIterable<Buffer>>;
   /** A GET that becomes a WebSocket with that subprotocol, paused until `resume()`. */
   openWebSocket(path: string, protocol: string, options?: CallOptions): Promise<WebSocket>;
   /** A GET that becomes a raw connection for our own protocol. */
@@ -55,6 +57,7 @@ export async function connect(selected: Selected): Promise<ClusterApi> {
     namespace: selected.namespace,
     kubeconfigFiles: selected.files,
     call,
+    openStream: (path, options) => transport.openStream(path, options),
     openWebSocket: (path, protocol, options = {}) => transport.openWebSocket(path, protocol, options),
     switchProtocol: (path, protocol, signal) => transport.switchProtocol(path, protocol, signal),
     async get<T extends KubeObject>(ref: ObjectRef, options: CallOptions = {}) {

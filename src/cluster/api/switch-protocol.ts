@@ -90,6 +90,6 @@ export async function switchProtocol(
   }
 }
 
-async function textOf(response: IncomingMessage): Promise<string> {
+export async function textOf(response: IncomingMessage): Promise<string> {
   return Buffer.concat(await response.toArray()).toString('utf8');
 }

@@ -1,4 +1,4 @@
-import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
 import { request as httpsRequest, type RequestOptions } from 'node:https';
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
@@ -7,13 +7,19 @@ import { ApiError, connectionError, GarbledAnswer, isTransient } from './errors.
 import type { Selected } from './kubeconfig.ts';
 import { createLogin, USER_AGENT } from './login.ts';
 import { whileAway } from './repeat.ts';
-import { openWebSocket, type Refusal, switchProtocol, upgradeTo } from './switch-protocol.ts';
+import { openWebSocket, type Refusal, switchProtocol, textOf, upgradeTo } from './switch-protocol.ts';
 
 export interface CallOptions {
   /** Only for reads and waits. A write that was sent is never aborted, since nobody could tell whether it happened. */
   signal?: AbortSignal;
   query?: Record<string, string>;
   accept?: string;
+}
+
+export interface StreamOptions extends CallOptions {
+  signal: AbortSignal;
+  /** How long the server may send nothing. */
+  silenceMs: number;
 }
 
 type RequestSettings = CallOptions & { contentType?: string };
@@ -27,6 +33,8 @@ const REPEAT_LIMIT_MS = 5_000;
 /** Authenticated calls to one cluster, over one pool of connections. */
 export interface Transport {
   call<T>(method: string, path: string, body: unknown, options: RequestSettings): Promise<T>;
+  /** A GET whose answer is read while it arrives, over a connection of its own. Rejects as `call` does; reading fails when it falls silent. */
+  openStream(path: string, options: StreamOptions): Promise<AsyncIterable<Buffer>>;
   /** A GET that becomes a WebSocket over a connection of its own; it starts paused. Rejects as `call` does. */
   openWebSocket(path: string, protocol: string, options: CallOptions): Promise<WebSocket>;
   /** A GET that becomes a raw connection for that protocol. Rejects as `call` does. */
@@ -44,6 +52,8 @@ export async function createTransport(selected: Selected): Promise<Transport> {
       const mayPass = (error: unknown): boolean => mayRepeat(error, method, server);
       return (await whileAway(once, { limitMs: REPEAT_LIMIT_MS, signal: options.signal, mayPass })) as T;
     },
+    openStream: (path, stream) =>
+      ownConnection(server, path, stream.signal, (options) => openStream(server, path, stream, options)),
     openWebSocket: (path, protocol, { query, signal }) =>
       ownConnection(server, path, signal, (options) =>
         openWebSocket(
@@ -103,6 +113,31 @@ async function ownConnection<T extends object>(
 }
 
 const UNAUTHORIZED = 401;
+
+function openStream(
+  server: Server,
+  path: string,
+  { query, accept, signal, silenceMs }: StreamOptions,
+  { headers, ...options }: RequestOptions,
+): Promise<IncomingMessage | Refusal> {
+  const url = urlOf(server, path, query);
+  const settings = { agent: false as const, ...options, signal, timeout: silenceMs };
+  return new Promise((resolve, reject) => {
+    const request = senderOf(server)(
+      url,
+      { ...settings, headers: { ...headers, accept: accept ?? 'application/json' } as OutgoingHttpHeaders },
+      (response) => {
+        const status = response.statusCode ?? 0;
+        if (status < 400) resolve(response);
+        else textOf(response).then((text) => resolve({ status, text }), reject);
+      },
+    );
+    request.on('timeout', () => request.destroy(new Error(`no data within ${silenceMs / 1000} s`)));
+    // Stays: an error while the answer is read reaches the reader.
+    request.on('error', reject);
+    request.end();
+  });
+}
 
 function headersOf(payload: Buffer | undefined, { accept, contentType }: RequestSettings): object {
   return {

@@ -6,18 +6,30 @@ import { type HostSettings, nameOf } from './settings.ts';
 /** All addresses of the host, IPv4 and IPv6, as far as its sshd_config lets us choose. */
 const ALL_ADDRESSES = '';
 
+/** Who reaches the host's ports. */
+export interface Callers {
+  /** The address that the cluster calls; sshd listens on it alone where it may. */
+  address?: string | undefined;
+  /** Whether this address may connect. */
+  allows?: ((address: string) => boolean) | undefined;
+}
+
 /**
  * Has the host listen on a port (0: any free one) and carries what connects there to a port of this machine. Resolves with the
  * host's port. Rejects with `ssh.forwarding` if the host refuses the port.
  */
 export type Listen = (port: number, gatewayPort: number) => Promise<number>;
 
-export function forwardPorts(client: Client, host: HostSettings): Listen {
+export function forwardPorts(
+  client: Client,
+  host: HostSettings,
+  { address, allows = () => true }: Callers,
+): Listen {
   const gatewayPorts = new Map<number, number>();
   const sockets = new Set<Socket>();
-  client.on('tcp connection', ({ destPort }, accept, reject) => {
+  client.on('tcp connection', ({ destPort, srcIP }, accept, reject) => {
     const gatewayPort = gatewayPorts.get(destPort);
-    if (gatewayPort === undefined) return reject();
+    if (gatewayPort === undefined || !allows(srcIP)) return reject();
     const socket = carry(accept(), gatewayPort);
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
@@ -29,11 +41,16 @@ export function forwardPorts(client: Client, host: HostSettings): Listen {
   return async (port, gatewayPort) => {
     // A fixed port may be called before the answer to our request arrives.
     if (port !== 0) gatewayPorts.set(port, gatewayPort);
-    const bound = await new Promise<number>((resolve, reject) => {
-      client.forwardIn(ALL_ADDRESSES, port, (error, real) => (error ? reject(error) : resolve(real)));
-    }).catch((error: Error) => {
-      throw refused(host, port, error);
-    });
+    const listenOn = (where: string): Promise<number> =>
+      new Promise((resolve, reject) => {
+        client.forwardIn(where, port, (error, real) => (error ? reject(error) : resolve(real)));
+      });
+    // Behind NAT the host does not have the address, and PermitListen may name another one.
+    const bound = await (address === undefined ? listenOn(ALL_ADDRESSES) : listenOn(address))
+      .catch((error: Error) => (address === undefined ? Promise.reject(error) : listenOn(ALL_ADDRESSES)))
+      .catch((error: Error) => {
+        throw refused(host, port, error);
+      });
     gatewayPorts.set(bound, gatewayPort);
     return bound;
   };

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Client, ClientChannel } from 'ssh2';
-import { forwardPorts, type Listen } from './forward.ts';
+import { type Callers, forwardPorts, type Listen } from './forward.ts';
 import { type HandshakeContext, handshake } from './handshake.ts';
 import { type HostSettings, nameOf } from './settings.ts';
 import { openThroughJumpHost, openTransport } from './transport.ts';
@@ -24,6 +24,7 @@ export async function openLink(
   hops: HostSettings[],
   connectMs: number,
   context: HandshakeContext,
+  callers: Callers = {},
 ): Promise<Link> {
   await using opened = new AsyncDisposableStack();
   const lost = Promise.withResolvers<string>();
@@ -45,7 +46,7 @@ export async function openLink(
   }
   const host = hops.at(-1)!;
   const client = clients.at(-1)!;
-  const listen = forwardPorts(client, host);
+  const listen = forwardPorts(client, host, callers);
   watchAlive(transport, host, () => {
     lost.resolve(`${nameOf(host)} stopped responding`);
     for (const one of clients) one.destroy();

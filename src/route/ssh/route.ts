@@ -3,6 +3,7 @@ import type { Route } from '../route.ts';
 import { checkAddress, hostAddress } from './address.ts';
 import { parseDestination } from './destination.ts';
 import { examine, explain } from './explain.ts';
+import type { Callers } from './forward.ts';
 import type { HandshakeContext } from './handshake.ts';
 import { readHops } from './hops.ts';
 import type { Ask } from './host-key.ts';
@@ -17,6 +18,8 @@ export interface SshOptions {
   address?: string | undefined;
   /** The port of the host for the first gateway port; the others get the numbers after it. Any free ports by default. */
   port?: number | undefined;
+  /** Whether this address may connect to the host's ports; by default every one. */
+  allows?: (address: string) => boolean;
   /** Ports on 127.0.0.1 of this machine to which connections are carried. */
   gatewayPorts: number[];
   /** HOME, SSH_AUTH_SOCK, PATH … */
@@ -32,7 +35,7 @@ const CONNECT_MS = 10_000;
 
 /** Opens a reverse tunnel over an SSH host, which reconnects on its own. Rejects with `ssh.*` or `route.address`. */
 export async function sshRoute(options: SshOptions): Promise<Route> {
-  const { to, address: named, port = 0, gatewayPorts, env, ask, emit } = options;
+  const { to, address: named, port = 0, gatewayPorts, allows, env, ask, emit } = options;
   await using opened = new AsyncDisposableStack();
   const stop = new AbortController();
   const signal = AbortSignal.any([options.signal, stop.signal]);
@@ -40,7 +43,7 @@ export async function sshRoute(options: SshOptions): Promise<Route> {
   const host = hops.at(-1)!;
   await checkAddress(named, host);
   const context: HandshakeContext = { ask, unlocked: new Map(), accepted: new Set(), env, emit, signal };
-  const plan = { hops, port, gatewayPorts };
+  const plan = { hops, port, gatewayPorts, callers: { address: named, allows } };
   let tunnel = await openTunnel(plan, CONNECT_MS, context);
   opened.defer(() => tunnel.link[Symbol.asyncDispose]());
   const address = await hostAddress({ named, connected: tunnel.link.address, host, emit });
@@ -79,15 +82,16 @@ interface TunnelPlan {
   hops: HostSettings[];
   port: number;
   gatewayPorts: number[];
+  callers: Callers;
 }
 
 async function openTunnel(
-  { hops, port, gatewayPorts }: TunnelPlan,
+  { hops, port, gatewayPorts, callers }: TunnelPlan,
   connectMs: number,
   context: HandshakeContext,
 ): Promise<Tunnel> {
   const { signal } = context;
-  const link = await openLink(hops, connectMs, context);
+  const link = await openLink(hops, connectMs, context, callers);
   const abandon = (): void => void link[Symbol.asyncDispose]();
   signal.addEventListener('abort', abandon, { once: true });
   try {

@@ -56,9 +56,14 @@ async function openDirect(routing: Routing, isLast: boolean): Promise<OpenRoute>
       return { route, gateways, [Symbol.asyncDispose]: () => owned.disposeAsync() };
     }
     const foreign = isOwn(address) ? '' : ', not an address of this machine';
-    failures.push(`\n  ${address} (${source}${foreign}): ${cause}`);
+    const outside = gateways.keptOut.length === 0 ? '' : `; ${keptOut(gateways.keptOut)}`;
+    failures.push(`\n  ${address} (${source}${foreign}): ${cause}${outside}`);
   }
   throw noRoute(api, families, failures);
+}
+
+function keptOut(addresses: string[]): string {
+  return `--allow-from does not allow connections from ${addresses.join(', ')}`;
 }
 
 async function nodeAddresses(api: ClusterApi): Promise<string[]> {

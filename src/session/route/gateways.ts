@@ -1,8 +1,12 @@
 import { DevloopError } from '../../errors.ts';
-import { type Gateway, startGateway } from '../../gateway/gateway.ts';
+import { type Gateway, type GatewayOptions, startGateway } from '../../gateway/gateway.ts';
+import type { KeyPair } from '../../gateway/tls.ts';
+import { within } from '../../machine/addresses.ts';
 import type { Target } from '../../operator/target.ts';
 import type { Emit } from '../../report/events.ts';
 import { isOwn } from '../../route/direct.ts';
+import { pathsOf } from './paths.ts';
+import type { RouteSettings } from './routing.ts';
 
 /** The gateways of one session: one for each port of the manager's Pod that the webhook Services use. */
 export interface Gateways extends AsyncDisposable {
@@ -14,7 +18,13 @@ export interface Gateways extends AsyncDisposable {
   portFor(targetPort: number): number;
   /** The port of the Pod for a gateway's port. */
   targetFor(port: number): number | undefined;
-  present(serverName: string, pair: { certificate: string; key: string }): void;
+  /** From now on takes reviews on these paths only. At first they are those of the target's calls. */
+  accept(paths: Iterable<string>): void;
+  present(serverName: string, pair: KeyPair): void;
+  /** Presents a key pair to those who ask for its server name, until disposed. */
+  presentOnly(serverName: string, pair: KeyPair): Disposable;
+  /** Some of the addresses that were not allowed to connect. */
+  readonly keptOut: string[];
   hold(): void;
   release(): void;
   failFast(why: string, ms: number): void;
@@ -26,7 +36,7 @@ export interface Gateways extends AsyncDisposable {
 export interface GatewayPlan {
   target: Pick<Target, 'services'>;
   sessionId: string;
-  settings: { port?: number | undefined };
+  settings: Pick<RouteSettings, 'port' | 'allowFrom'>;
   emit: Emit;
 }
 
@@ -38,14 +48,25 @@ export async function startGateways(plan: GatewayPlan, address: string): Promise
   ];
   const host = isOwn(address) ? address : address.includes(':') ? '::' : '0.0.0.0';
   // Behind a tunnel or a relay the gateway's own port is not visible, so any port will do.
-  const fixed = address === LOOPBACK ? undefined : settings.port;
+  const isHidden = address === LOOPBACK;
+  const fixed = isHidden ? undefined : settings.port;
   if (fixed !== undefined) assertRoom(fixed, targetPorts.length);
   await using stack = new AsyncDisposableStack();
   const gateways = new Map<number, Gateway>();
   for (const [index, targetPort] of targetPorts.entries()) {
     const port = fixed === undefined ? 0 : fixed + index;
     const controller = { host: LOOPBACK, port: targetPort };
-    const gateway = stack.use(await startGateway({ host, port, sessionId, controller, emit }));
+    const gateway = stack.use(
+      await startGateway({
+        host,
+        port,
+        sessionId,
+        controller,
+        emit,
+        ...(isHidden ? {} : whoConnects(settings)),
+      }),
+    );
+    gateway.accept(pathsOf(target));
     gateway.hold();
     gateways.set(targetPort, gateway);
   }
@@ -57,7 +78,16 @@ export async function startGateways(plan: GatewayPlan, address: string): Promise
     firstPort: portFor(target.services[0]!.ports[0]!.targetPort),
     portFor,
     targetFor: (port) => targetPorts.find((targetPort) => portFor(targetPort) === port),
+    accept: (paths) => all.forEach((gateway) => void gateway.accept(paths)),
     present: (serverName, pair) => all.forEach((gateway) => void gateway.present(serverName, pair)),
+    presentOnly(serverName, pair) {
+      const presented = new DisposableStack();
+      for (const gateway of all) presented.use(gateway.presentOnly(serverName, pair));
+      return presented;
+    },
+    get keptOut() {
+      return all.flatMap(({ keptOut }) => keptOut);
+    },
     hold: () => all.forEach((gateway) => void gateway.hold()),
     release: () => all.forEach((gateway) => void gateway.release()),
     failFast: (why, ms) => all.forEach((gateway) => void gateway.failFast(why, ms)),
@@ -70,6 +100,18 @@ export async function startGateways(plan: GatewayPlan, address: string): Promise
 }
 
 const LOOPBACK = '127.0.0.1';
+
+/** Behind a tunnel or a relay all connections come from this machine. */
+function whoConnects({
+  allowFrom = [],
+}: Pick<RouteSettings, 'allowFrom'>): Pick<GatewayOptions, 'allows' | 'hint'> {
+  if (allowFrom.length === 0) return { hint: KEEP_THEM_OUT };
+  return { allows: within(allowFrom) };
+}
+
+const KEEP_THEM_OUT =
+  'Every host that reaches the port can connect. To let only the control plane connect: --allow-from <its network>';
+
 const LAST_PORT = 65_535;
 
 function assertRoom(first: number, count: number): void {

@@ -25,6 +25,8 @@ import { verifyRoute } from './verify-route.ts';
 const VERIFY_MS = 20_000;
 const LET_IT_IN =
   'Check whether a NetworkPolicy or a firewall keeps the control plane from the Pods of this namespace.';
+const NO_ALLOW_FROM =
+  'The relay route ignores --allow-from: a NetworkPolicy decides who can connect to its Pod.';
 /** In the Pod. If the operator itself uses it, the next free one is taken. */
 const CONTROL_PORT = 17_717;
 
@@ -43,12 +45,10 @@ export const relay: RouteKind = {
 };
 
 async function openRelay(routing: Routing): Promise<OpenRoute> {
-  const { choice, address, port } = routing.settings;
+  const { choice, address, port, allowFrom } = routing.settings;
   if (choice === 'relay' && (address ?? port) !== undefined)
-    routing.emit({
-      type: 'note',
-      message: 'The relay route ignores --address and --port.',
-    });
+    routing.emit({ type: 'note', message: 'The relay route ignores --address and --port.' });
+  if (allowFrom !== undefined) routing.emit({ type: 'note', message: NO_ALLOW_FROM });
   await using stack = new AsyncDisposableStack();
   const gateways = stack.use(await startGateways(routing, '127.0.0.1'));
   // If one fails, the others stop too, and are awaited: what they create must be there when it is removed.

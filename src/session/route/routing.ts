@@ -51,6 +51,8 @@ export interface RouteSettings {
   /** The address that the cluster calls. */
   address?: string | undefined;
   port?: number | undefined;
+  /** The networks that may connect to this machine, or to the SSH host; empty or absent: all. */
+  allowFrom?: string[] | undefined;
   relayImage?: string | undefined;
 }
 
@@ -66,6 +68,7 @@ export function routeSettings(options: RouteOptions, { config }: CommandContext)
     choice: options.route ?? config.route ?? 'auto',
     address: options.address ?? config.address,
     port: options.port ?? config.port,
+    allowFrom: options.allowFrom ?? config.allowFrom,
     relayImage: options.relayImage ?? config.relayImage,
   };
 }

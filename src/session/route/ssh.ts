@@ -1,4 +1,5 @@
 import { assertTakeable } from '../../cluster/takeover/service.ts';
+import { within } from '../../machine/addresses.ts';
 import { startGateways } from './gateways.ts';
 import { pointToRouteAddress } from './point.ts';
 import type { OpenRoute, RouteKind, RouteSettings, Routing } from './routing.ts';
@@ -29,7 +30,7 @@ async function openSsh(routing: Routing): Promise<OpenRoute> {
   const { sshRoute } = await import('../../route/ssh/route.ts');
   await using stack = new AsyncDisposableStack();
   const gateways = stack.use(await startGateways(routing, '127.0.0.1'));
-  const { address, port } = settings;
+  const { address, port, allowFrom = [] } = settings;
   const { ports: gatewayPorts } = gateways;
   const route = stack.use(
     await sshRoute({
@@ -40,6 +41,7 @@ async function openSsh(routing: Routing): Promise<OpenRoute> {
       signal,
       address,
       port,
+      ...(allowFrom.length > 0 ? { allows: within(allowFrom) } : {}),
       ask,
     }),
   );

@@ -82,7 +82,7 @@ async function verifyLike(
   const serverName = `${name}.${namespace}.svc`;
   await using stack = new AsyncDisposableStack();
   const pair = await selfSignedPair([serverName], { days: 2 });
-  gateways.present(serverName, pair);
+  stack.use(gateways.presentOnly(serverName, pair));
   const caBundle = Buffer.from(pair.certificate).toString('base64');
   const port = (): number => route.portFor(gateways.portFor(ports[0]!.targetPort));
   const target = { namespace, service: name, port: PROBE_SERVICE_PORT, caBundle };

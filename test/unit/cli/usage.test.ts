@@ -6,6 +6,7 @@ describe('wrong usage ends with 2 and says what to do', () => {
   it.each([
     ['an unknown flag', ['up', '--prot', '1'], /unknown option '--prot'/i, /--port/],
     ['an unknown command', ['donw'], /unknown command 'donw'/i, /down/],
+    ['a network that is none', ['up', '--allow-from', '10.0.0.0/33'], /10\.0\.0\.0\/33/, /up --help/],
     ['a port of 0', ['up', '--port', '0'], /1 to 65535/, /up --help/],
     ['a port above 65535', ['up', '--port', '65536'], /1 to 65535/, /up --help/],
     ['a port that is no number', ['up', '--port', '80x'], /1 to 65535/, /up --help/],

@@ -24,6 +24,7 @@ service: [shop/a, b]
 deployment: shop/manager
 address: 192.168.1.20
 port: 9443
+allowFrom: [10.0.0.0/8, "fd00::/8", 192.168.1.7]
 certificates: { secret: shop/tls, directory: /tmp/certs }
 controller:
   build: go build -o 'bin/the manager' ./cmd
@@ -39,6 +40,7 @@ controller:
         deployment: 'shop/manager',
         address: '192.168.1.20',
         port: 9443,
+        allowFrom: ['10.0.0.0/8', 'fd00::/8', '192.168.1.7'],
         certificates: { secret: 'shop/tls', directory: '/tmp/certs' },
         controller: {
           build: ['go', 'build', '-o', 'bin/the manager', './cmd'],
@@ -102,6 +104,18 @@ controller:
       '1:29 `controller.readySeconds`: expected a number from 1 to 3600, got the text `1h`',
     ],
     ['address: foo', '1:10 `address`: expected an IP address, got the text `foo`'],
+    [
+      'allowFrom: 10.0.0.0/33',
+      '1:12 `allowFrom`: expected a network or an address, such as 10.0.0.0/8, got the text `10.0.0.0/33`',
+    ],
+    [
+      'allowFrom: [fd00::/8, ::ffff:10.0.0.1]',
+      '1:23 `allowFrom[1]`: expected a network or an address, such as 10.0.0.0/8, got the text `::ffff:10.0.0.1`',
+    ],
+    [
+      'allowFrom: []',
+      '1:12 `allowFrom`: expected a network or an address, such as 10.0.0.0/8, got an empty list',
+    ],
     ['relayImage: "a b"', '1:13 `relayImage`: expected an image, got the text `a b`'],
     [
       'route: foo',

@@ -35,6 +35,18 @@ test('each server name gets its own certificate, and unknown names get the first
   expect(await servedTo(gateway.port, '')).toBe(sameAs(otherPair.certificate));
 });
 
+test('a key pair for one name only is presented to nobody else, and the first other one comes before it', async () => {
+  await using gateway = await startGateway({ host: '127.0.0.1', ...options });
+  const probe = gateway.presentOnly('probe.test.svc', otherPair);
+  expect(await servedTo(gateway.port, 'Probe.test.svc')).toBe(sameAs(otherPair.certificate));
+  await expect(servedTo(gateway.port, NAME)).rejects.toThrow();
+  gateway.present(NAME, pair);
+  expect(await servedTo(gateway.port, 'unknown.test.svc')).toBe(sameAs(pair.certificate));
+  expect(await servedTo(gateway.port, '')).toBe(sameAs(pair.certificate));
+  probe[Symbol.dispose]();
+  expect(await servedTo(gateway.port, 'probe.test.svc')).toBe(sameAs(pair.certificate));
+});
+
 test('a handshake before the first key pair fails, and later ones succeed', async () => {
   await using gateway = await startGateway({ host: '127.0.0.1', ...options });
   await expect(servedTo(gateway.port, NAME)).rejects.toThrow();

@@ -21,7 +21,7 @@ test('a review and its answer pass through unchanged', async () => {
   expect(reply.headers['content-length']).toBe(String(Buffer.byteLength(reply.text)));
 });
 
-test('chunked bodies, empty bodies and other methods pass through', async () => {
+test('chunked and empty bodies pass through', async () => {
   const controller = new Controller((request, response) => {
     request.resume();
     response.write(request.method);
@@ -30,8 +30,6 @@ test('chunked bodies, empty bodies and other methods pass through', async () => 
   await using bench = await setUp(controller);
   expect((await bench.ask('/', { headers: { 'Transfer-Encoding': 'chunked' } })).text).toBe('POST2');
   expect((await bench.ask('/', { body: '' })).text).toBe('POST0');
-  expect((await bench.ask('/', { method: 'GET', body: '' })).text).toBe('GETundefined');
-  expect((await bench.ask('/', { method: 'HEAD', body: '' })).status).toBe(200);
 });
 
 test('one connection to the controller serves many reviews, even if the client opens a new one each time', async () => {
@@ -118,6 +116,7 @@ test.each([
   await once(server, 'listening');
   const controller = { host: '127.0.0.1', port: (server.address() as AddressInfo).port };
   await using gateway = await startGateway({ host: '127.0.0.1', sessionId: 's', controller, emit: () => {} });
+  gateway.accept(['/']);
   gateway.present(NAME, pair);
   const reply = await ask(gateway.port, '/', { agent: false });
   expect(reply.status).toBe(502);

@@ -27,14 +27,14 @@ test('held reviews wait however often hold is called, and one release forwards t
   bench.gateway.hold();
   const replies = [];
   for (let index = 0; index < 10; index++) {
-    replies.push(bench.ask(`/${index}`));
+    replies.push(bench.ask(`/?${index}`));
     await until(() => bench.gateway.held === index + 1);
   }
   expect(bench.controller.seen).toEqual([]);
   bench.gateway.release();
   expect(bench.gateway.held).toBe(0);
   for (const reply of await Promise.all(replies)) expect(reply.status).toBe(200);
-  expect([...bench.controller.seen].sort()).toEqual(Array.from({ length: 10 }, (_, index) => `/${index}`));
+  expect([...bench.controller.seen].sort()).toEqual(Array.from({ length: 10 }, (_, index) => `/?${index}`));
 });
 
 test('a review that is held beyond its budget gets a 503, and others keep waiting', async () => {
@@ -98,7 +98,7 @@ test.each([
   let done = 0;
   const clients = Array.from({ length: 25 }, async (_unused, client) => {
     for (let index = 0; index < 20; index++) {
-      const reply = await bench.ask(`/${client}/${index}?timeout=10s`, { agent });
+      const reply = await bench.ask(`/?${client}.${index}&timeout=10s`, { agent });
       if (reply.status !== 200 || reply.text !== 'ok') throw new Error(reply.text);
       done += 1;
       await new Promise((resolve) => setTimeout(resolve, 15));

@@ -4,12 +4,27 @@ import { Agent, createServer, request as httpsRequest, type RequestOptions, type
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer as createPlainServer } from 'node:net';
 import { selfSignedPair } from '../../../src/certificates/self-signed.ts';
-import { type Gateway, startGateway } from '../../../src/gateway/gateway.ts';
+import { type Gateway, type GatewayOptions, startGateway } from '../../../src/gateway/gateway.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 
 export const NAME = 'webhook.test.svc';
 export const pair = await selfSignedPair([NAME], { days: 1 });
 export const otherPair = await selfSignedPair(['other.test.svc'], { days: 1 });
+
+/** What the webhook configurations of these tests call. */
+export const PATHS = [
+  '/',
+  '/validate',
+  '/convert',
+  '/before',
+  '/after',
+  '/idle',
+  '/slow',
+  '/late',
+  '/again',
+  '/stuck',
+  '/held',
+];
 
 /** A real HTTPS server that can stop abruptly, like a process that ends, and start again on its port. */
 export class Controller {
@@ -85,7 +100,10 @@ export interface Reply {
 }
 
 /** A gateway in front of a controller, and a client that keeps its connections, like kube-apiserver. */
-export async function setUp(controller = new Controller(), { start = true } = {}): Promise<Bench> {
+export async function setUp(
+  controller = new Controller(),
+  { start = true, ...options }: { start?: boolean } & Partial<GatewayOptions> = {},
+): Promise<Bench> {
   if (start) await controller.start();
   else controller.port = await freePort();
   const events: DevloopEvent[] = [];
@@ -94,7 +112,9 @@ export async function setUp(controller = new Controller(), { start = true } = {}
     sessionId: 's1',
     controller: { host: '127.0.0.1', port: controller.port },
     emit: (event) => events.push(event),
+    ...options,
   });
+  gateway.accept(PATHS);
   gateway.present(NAME, pair);
   const agent = new Agent({ keepAlive: true });
   return {

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { candidates, family, hostPort, refusal, sharedFamilies } from '../../../src/machine/addresses.ts';
+import {
+  candidates,
+  family,
+  hostPort,
+  refusal,
+  sharedFamilies,
+  within,
+} from '../../../src/machine/addresses.ts';
 
 describe('kube-apiserver accepts in an EndpointSlice', () => {
   it.each([
@@ -85,4 +92,19 @@ describe('candidates', () => {
     expect(order(['IPv4'], 'fd00::1', '10.0.0.1', '127.0.0.1')).toEqual(['10.0.0.1']);
     expect(order([], 'fd00::1', '10.0.0.1')).toEqual(['fd00::1', '10.0.0.1']);
   });
+});
+
+describe('within', () => {
+  const allows = within(['10.1.0.0/16', '192.168.1.20', 'fd00::/8', '0.0.0.0/32']);
+
+  it.each(['10.1.2.3', '::ffff:10.1.2.3', '192.168.1.20', 'fd12::1', 'fd12::1%eth0'])('%s is', (address) => {
+    expect(allows(address)).toBe(true);
+  });
+
+  it.each(['10.2.0.1', '192.168.1.21', '::ffff:10.2.0.1', '2001:db8::1', '::1', '::a01:203'])(
+    '%s is not',
+    (address) => {
+      expect(allows(address)).toBe(false);
+    },
+  );
 });

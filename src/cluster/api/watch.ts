@@ -1,0 +1,169 @@
+import { backOff, sleep } from '../../async.ts';
+import type { ClusterApi } from './client.ts';
+import { ApiError } from './errors.ts';
+import { collectionPath, describe, type Kind, refOf } from './kinds.ts';
+import type { KubeObject, List } from './objects.ts';
+
+/** One object, or all of a kind; without a namespace those of the whole cluster. */
+export interface Scope {
+  kind: Kind;
+  namespace?: string;
+  name?: string;
+}
+
+export interface Watching<T> {
+  signal: AbortSignal;
+  /** Gets all objects as they are: at first, and after each change. */
+  onObjects(objects: T[]): void;
+  /** What to remember of an object; by default all of it. */
+  keep?: (object: T) => T;
+  /** `METADATA_ONLY` leaves out the contents. */
+  accept?: string;
+}
+
+/** After this time the API server ends a watch, and the next one continues where it ended. */
+const WATCH_SECONDS = 300;
+/** The API server sends a bookmark about once a minute; without one, the connection is dead. */
+const SILENCE_MS = 100_000;
+const FIRST_PAUSE_MS = 200;
+const LONGEST_PAUSE_MS = 10_000;
+
+/**
+ * Follows objects by one list and one watch until the signal aborts. A watch that ends continues at its last version; after an
+ * error, and where that version is too old (410), the objects are listed again. Rejects only where listing or watching is
+ * forbidden.
+ */
+export async function watchObjects<T extends KubeObject>(
+  api: Pick<ClusterApi, 'call' | 'openStream'>,
+  scope: Scope,
+  watching: Watching<T>,
+): Promise<void> {
+  const { signal } = watching;
+  let failures = 0;
+  while (!signal.aborted) {
+    let known: Known<T> | undefined;
+    try {
+      known = await listAll(api, scope, watching);
+      for (;;) {
+        await follow(api, scope, watching, known);
+        await sleep(FIRST_PAUSE_MS, signal);
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      if (error instanceof ApiError && error.isForbidden) throw error;
+      if (known?.isMoving) failures = 0;
+      await sleep(backOff(failures++, FIRST_PAUSE_MS, LONGEST_PAUSE_MS), signal);
+    }
+  }
+}
+
+/** The objects by name, and the version of the cluster's state that they are from. */
+interface Known<T> {
+  objects: Map<string, T>;
+  resourceVersion: string;
+  /** The watch has sent something. */
+  isMoving: boolean;
+}
+
+async function listAll<T extends KubeObject>(
+  api: Pick<ClusterApi, 'call'>,
+  scope: Scope,
+  { signal, accept, onObjects, keep = same }: Watching<T>,
+): Promise<Known<T>> {
+  const asList = accept?.replace('PartialObjectMetadata', 'PartialObjectMetadataList');
+  const objects = new Map<string, T>();
+  let list: List<T>;
+  let next: string | undefined;
+  do {
+    list = await api.call<List<T>>('GET', pathOf(scope), undefined, {
+      signal,
+      query: { ...queryOf(scope), limit: PAGE, ...(next ? { continue: next } : {}) },
+      ...(asList === undefined ? {} : { accept: asList }),
+    });
+    for (const object of list.items ?? []) objects.set(nameOf(scope, object), keep(object));
+    next = list.metadata?.continue;
+  } while (next);
+  onObjects([...objects.values()]);
+  return { objects, resourceVersion: list.metadata?.resourceVersion ?? '', isMoving: false };
+}
+
+/** A big cluster has tens of megabytes of CRDs. */
+const PAGE = '100';
+
+function same<T>(object: T): T {
+  return object;
+}
+
+/** Names and labels without the contents. */
+export const METADATA_ONLY = 'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io';
+
+interface WatchEvent<T> {
+  type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
+  object: T;
+}
+
+/** Follows one watch to its end, and moves `known` on. */
+async function follow<T extends KubeObject>(
+  api: Pick<ClusterApi, 'openStream'>,
+  scope: Scope,
+  { signal, accept, onObjects, keep = same }: Watching<T>,
+  known: Known<T>,
+): Promise<void> {
+  const stream = await api.openStream(pathOf(scope), {
+    signal,
+    silenceMs: SILENCE_MS,
+    ...(accept === undefined ? {} : { accept }),
+    query: {
+      ...queryOf(scope),
+      watch: 'true',
+      allowWatchBookmarks: 'true',
+      resourceVersion: known.resourceVersion,
+      timeoutSeconds: String(WATCH_SECONDS),
+    },
+  });
+  for await (const line of linesOf(stream)) {
+    const { type, object } = JSON.parse(line) as WatchEvent<T>;
+    if (type === 'ERROR') throw watchError(object);
+    known.isMoving = true;
+    known.resourceVersion = object.metadata.resourceVersion ?? known.resourceVersion;
+    if (type === 'BOOKMARK') continue;
+    if (type === 'DELETED') known.objects.delete(nameOf(scope, object));
+    else known.objects.set(nameOf(scope, object), keep(object));
+    onObjects([...known.objects.values()]);
+  }
+}
+
+function watchError(status: unknown): ApiError {
+  const {
+    message = '',
+    code = 0,
+    reason = '',
+  } = status as {
+    message?: string;
+    code?: number;
+    reason?: string;
+  };
+  return new ApiError(message, code, reason);
+}
+
+async function* linesOf(stream: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const chunk of stream) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+    rest = lines.pop()!;
+    yield* lines;
+  }
+}
+
+function pathOf({ kind, namespace }: Scope): string {
+  return collectionPath(kind, namespace);
+}
+
+function queryOf({ name }: Scope): Record<string, string> {
+  return name === undefined ? {} : { fieldSelector: `metadata.name=${name}` };
+}
+
+function nameOf({ kind }: Scope, { metadata }: KubeObject): string {
+  return describe(refOf(kind, metadata));
+}

@@ -1,0 +1,80 @@
+import type { Emit } from '../report/events.ts';
+
+/** What strangers can do at a gateway. */
+export type Intrusion = 'connection' | 'request';
+
+/**
+ * Counts what did not come from kube-apiserver, and warns about it in one line now and then. The line repeats nothing that a stranger
+ * sent. Disposing warns about the rest.
+ */
+export interface Strangers extends Disposable {
+  count(what: Intrusion): void;
+  /** A connection from an address that is not allowed to connect. */
+  keptOut(address: string): void;
+  /** Some of the addresses that were kept out. */
+  readonly addresses: readonly string[];
+}
+
+/** The first warning follows the first stranger soon; later ones take longer, since they say the same. */
+const FIRST_MS = 5_000;
+const LATER_MS = 60_000;
+const MOST_ADDRESSES = 3;
+
+export interface StrangersOptions {
+  emit: Emit;
+  /** What to do about strangers. */
+  hint?: string | undefined;
+  firstMs?: number;
+}
+
+export function createStrangers({ emit, hint, firstMs = FIRST_MS }: StrangersOptions): Strangers {
+  const addresses = new Set<string>();
+  let counts: Counts = { connection: 0, request: 0, keptOut: 0 };
+  let timer: NodeJS.Timeout | undefined;
+  let nextMs = firstMs;
+  const warn = (): void => {
+    timer = undefined;
+    nextMs = LATER_MS;
+    const message = textOf(counts, [...addresses]);
+    counts = { connection: 0, request: 0, keptOut: 0 };
+    emit({ type: 'warning', message, ...(hint === undefined ? {} : { hint }) });
+  };
+  const count = (what: keyof Counts): void => {
+    counts[what] += 1;
+    timer ??= setTimeout(warn, nextMs);
+  };
+  return {
+    count,
+    keptOut(address) {
+      if (addresses.size < MOST_ADDRESSES) addresses.add(address);
+      count('keptOut');
+    },
+    get addresses() {
+      return [...addresses];
+    },
+    [Symbol.dispose]() {
+      if (timer === undefined) return;
+      clearTimeout(timer);
+      warn();
+    },
+  };
+}
+
+type Counts = Record<Intrusion | 'keptOut', number>;
+
+function textOf({ connection, request, keptOut }: Counts, addresses: string[]): string {
+  const unknown = [
+    ...(connection > 0 ? [counted(connection, 'connection')] : []),
+    ...(request > 0 ? [counted(request, 'request')] : []),
+  ].join(' and ');
+  const outside = `${counted(keptOut, 'connection')} from outside --allow-from (${addresses.join(', ')})`;
+  const refused = [
+    ...(unknown === '' ? [] : [`${unknown} that no webhook of this operator makes`]),
+    ...(keptOut > 0 ? [outside] : []),
+  ];
+  return `The gateway refused ${refused.join(', and ')}.`;
+}
+
+function counted(count: number, what: string): string {
+  return count === 1 ? `1 ${what}` : `${count} ${what}s`;
+}

@@ -1,0 +1,161 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { type TLSSocket, connect as tlsConnect } from 'node:tls';
+import { expect, test } from 'vitest';
+import { Bodies } from '../../../src/gateway/bodies.ts';
+import { probePath } from '../../../src/gateway/probe.ts';
+import { createStrangers } from '../../../src/gateway/strangers.ts';
+import { within } from '../../../src/machine/addresses.ts';
+import type { DevloopEvent } from '../../../src/report/events.ts';
+import { Controller, NAME, pair, setUp, until } from './support.ts';
+
+async function tls(port: number): Promise<TLSSocket> {
+  const socket = tlsConnect({ host: '127.0.0.1', port, servername: NAME, ca: pair.certificate });
+  socket.on('error', () => {});
+  await once(socket, 'secureConnect');
+  return socket;
+}
+
+async function answerTo(port: number, head: string): Promise<string> {
+  const socket = await tls(port);
+  let text = '';
+  socket.on('data', (chunk) => (text += chunk));
+  socket.write(`${head}\r\nHost: x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
+  await once(socket, 'close');
+  return text;
+}
+
+test('nothing but a POST to a path that the cluster calls reaches the controller', async () => {
+  await using bench = await setUp();
+  const heads = [
+    'POST /unknown HTTP/1.1',
+    'POST /validate/ HTTP/1.1',
+    'POST //validate HTTP/1.1',
+    'POST /x/../validate HTTP/1.1',
+    'POST /Validate?timeout=10s HTTP/1.1',
+    'POST https://x/validate HTTP/1.1',
+    'GET /validate HTTP/1.1',
+    'HEAD /validate HTTP/1.1',
+    'PUT /validate HTTP/1.1',
+    'OPTIONS * HTTP/1.1',
+    `GET ${probePath('abc12345')} HTTP/1.1`,
+    'POST /devloop/probe/x HTTP/1.1',
+  ];
+  const answers = await Promise.all(heads.map((head) => answerTo(bench.gateway.port, head)));
+  for (const answer of answers) expect(answer).toMatch(/^HTTP\/1\.1 404[\s\S]*Connection: close/);
+  expect(bench.controller.seen).toEqual([]);
+});
+
+test('a path is taken as kube-apiserver calls it, with any query', async () => {
+  await using bench = await setUp();
+  bench.gateway.accept(['/validate-shop/', '']);
+  for (const url of ['/validate-shop?timeout=10s', '/validate-shop', '/?timeout=30s'])
+    expect((await bench.ask(url)).status).toBe(200);
+  expect((await bench.ask('/validate')).status).toBe(404);
+});
+
+test('a review on a path that is accepted a moment later is answered', async () => {
+  await using bench = await setUp();
+  const reply = bench.ask('/added');
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  bench.gateway.accept(['/added']);
+  expect((await reply).status).toBe(200);
+});
+
+test('twelve clients with large bodies hold at most 64 MiB, and a review passes', async () => {
+  await using bench = await setUp();
+  const { port } = bench.gateway;
+  const before = process.memoryUsage().arrayBuffers;
+  let most = 0;
+  const measure = setInterval(() => (most = Math.max(most, process.memoryUsage().arrayBuffers - before)), 5);
+  const piece = Buffer.alloc(2 ** 20);
+  const clients = await Promise.all(Array.from({ length: 12 }, () => tls(port)));
+  const sent = clients.map(async (client) => {
+    client.resume();
+    client.write(`POST /convert HTTP/1.1\r\nHost: x\r\nContent-Length: ${16 * piece.length}\r\n\r\n`);
+    for (let count = 0; count < 15 && !client.destroyed; count++) {
+      if (!client.write(piece)) await new Promise((go) => client.once('drain', go).once('close', go));
+    }
+  });
+  await Promise.all(sent);
+  expect((await bench.ask('/validate', { body: Buffer.alloc(2 ** 20) })).status).toBe(200);
+  clearInterval(measure);
+  for (const client of clients) client.destroy();
+  expect(most).toBeLessThan(100 * 2 ** 20);
+});
+
+test('short chunks count for what they take', async () => {
+  const bodies = new Bodies(100_000);
+  const { Readable } = await import('node:stream');
+  const never = new AbortController().signal;
+  const short = Readable.from(Array.from({ length: 1000 }, () => Buffer.of(1)));
+  expect(await bodies.read(short, never)).toBe('no-room');
+  const long = await bodies.read(Readable.from([Buffer.alloc(90_000)]), never);
+  if (typeof long === 'string') throw new Error(long);
+  expect(await bodies.read(Readable.from([Buffer.alloc(90_000)]), never)).toBe('no-room');
+  long[Symbol.dispose]();
+  expect(await bodies.read(Readable.from([Buffer.alloc(90_000)]), never)).toHaveProperty('bytes');
+});
+
+test('silent connections do not keep reviews out, however many there are', async () => {
+  await using bench = await setUp();
+  const silent: Socket[] = [];
+  for (let index = 0; index < 1_100; index++) {
+    const socket = connect(bench.gateway.port, '127.0.0.1').on('error', () => {});
+    silent.push(socket);
+    if (index % 50 === 0) await once(socket, 'connect');
+  }
+  expect((await bench.ask('/validate')).status).toBe(200);
+  await until(() => silent.filter((socket) => socket.destroyed || socket.readableEnded).length >= 100);
+  expect((await bench.ask('/validate')).status).toBe(200);
+  for (const socket of silent) socket.destroy();
+});
+
+test('a client that does not wait for its answer is disconnected', async () => {
+  await using bench = await setUp(new Controller(() => {}));
+  const socket = await tls(bench.gateway.port);
+  const closed = once(socket, 'close');
+  const request = 'POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n';
+  socket.write(request + request);
+  await closed;
+  expect(bench.controller.seen.length).toBeLessThanOrEqual(1);
+});
+
+test('only the networks that are allowed can connect', async () => {
+  await using bench = await setUp(undefined, { allows: within(['10.0.0.0/8', 'fd00::/8']) });
+  await expect(bench.ask('/validate')).rejects.toMatchObject({ code: 'ECONNRESET' });
+  expect(bench.gateway.keptOut).toEqual(['127.0.0.1']);
+  await using other = await setUp(undefined, { allows: within(['127.0.0.1']) });
+  expect((await other.ask('/validate')).status).toBe(200);
+});
+
+test('one warning counts strangers, and repeats nothing of what they sent', async () => {
+  const events: DevloopEvent[] = [];
+  const strangers = createStrangers({ emit: (event) => events.push(event), hint: 'go away', firstMs: 20 });
+  for (let index = 0; index < 500; index++) strangers.count('request');
+  strangers.count('connection');
+  await until(() => events.length === 1);
+  strangers.keptOut('10.0.0.9');
+  strangers[Symbol.dispose]();
+  expect(events).toMatchObject([
+    { type: 'warning', message: expect.stringMatching(/1 connection and 500 requests/), hint: 'go away' },
+    { type: 'warning', message: expect.stringContaining('10.0.0.9') },
+  ]);
+});
+
+test('a session in which strangers shouted says so in one line', async () => {
+  const bench = await setUp();
+  const { port } = bench.gateway;
+  const LOUD = 'LOUD';
+  await answerTo(port, `POST /${LOUD} HTTP/1.1\r\nX-Name: ${LOUD}`);
+  await answerTo(port, `${LOUD} /validate HTTP/1.1`);
+  const socket = connect(port, '127.0.0.1').on('error', () => {});
+  socket.end(`GET /${LOUD} HTTP/1.1\r\n\r\n`).resume();
+  await once(socket, 'close');
+  const other = tlsConnect({ host: '127.0.0.1', port, servername: `${LOUD}.svc`, ca: pair.certificate });
+  await once(other, 'error');
+  await bench[Symbol.asyncDispose]();
+  expect(bench.events).toHaveLength(1);
+  expect(bench.events[0]).toMatchObject({ type: 'warning', message: expect.stringMatching(/\d+ requests?/) });
+  expect(JSON.stringify(bench.events).toUpperCase()).not.toContain(LOUD);
+});
