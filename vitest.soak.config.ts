@@ -2,12 +2,12 @@ import { defineConfig } from 'vitest/config';
 import { machines } from './test/machine/pool.ts';
 import { counts } from './test/reporters/counts.ts';
 
-/** `npm run soak`: the files that repeat things, with their full counts. */
+/** `npm run soak`: what `npm test` does once, again and again (test/e2e), and what takes long (test/soak). */
 export default defineConfig({
   test: {
     include: ['test/**/*.soak.test.ts'],
     env: { DEVLOOP_SOAK: '1' },
-    globalSetup: ['test/machine/setup.ts'],
+    globalSetup: ['test/machine/setup.ts', 'test/soak/setup.ts'],
     pool: machines,
     maxWorkers: 2,
     testTimeout: 3_600_000,

@@ -12,7 +12,7 @@ import { snapshot } from './snapshot.ts';
 export const HOOK_NAMESPACE = 'hooks';
 export const FIRST = `first.${HOOK_NAMESPACE}.svc`;
 /** Runs on the relay's image, which has Node in it. */
-const PROGRAM = join(import.meta.dirname, '../fixtures/e2e/hooks-pod.mjs');
+export const PROGRAM = join(import.meta.dirname, '../fixtures/e2e/hooks-pod.mjs');
 export const SECOND = `second.${HOOK_NAMESPACE}.svc`;
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
@@ -36,6 +36,11 @@ export async function putSecret(cluster: TestCluster, name: string, serverName: 
 
 export async function deployHooks(cluster: TestCluster): Promise<void> {
   await loadRelayImage(cluster);
+  await installHooks(cluster);
+}
+
+/** For a cluster that may have no node to load an image into. */
+export async function installHooks(cluster: TestCluster): Promise<void> {
   await cluster.kubectl(['create', 'namespace', HOOK_NAMESPACE]);
   const first = base64(await putSecret(cluster, 'first-cert', FIRST));
   const second = base64(await putSecret(cluster, 'second-cert', SECOND));

@@ -14,10 +14,20 @@ declare module 'vitest' {
   }
 }
 
-const HANG_MS = 60_000;
+const HANG_MS = 120_000;
 
 /** Whether this is `npm run soak`. */
 export const SOAK = process.env.DEVLOOP_SOAK === '1';
+
+/** All of them in `npm run soak`; in `npm test` the named ones, one of each kind. */
+export function inSoak<T extends readonly [name: string, ...rest: unknown[]]>(
+  all: readonly T[],
+  ...quick: string[]
+): T[] {
+  const chosen = all.filter(([name]) => SOAK || quick.includes(name));
+  if (chosen.length < quick.length) throw new Error(`not all of these exist: ${quick.join(', ')}`);
+  return chosen;
+}
 
 /**
  * Does something again and again: `soak` times in `npm run soak`, and in `npm test` once, or `quick` times where one is not
@@ -50,9 +60,10 @@ export function checkProperty<T>(
   record(what, numRuns, started);
 }
 
-function record(what: string, count: number, started: number): void {
+/** Adds a line to the counts at the end of `npm run soak`. */
+export function record(what: string, count: number, startedAt: number): void {
   const { meta } = TestRunner.getCurrentTest<RunnerTestCase>();
-  const seconds = (performance.now() - started) / 1000;
+  const seconds = (performance.now() - startedAt) / 1000;
   meta.repetitions = [...(meta.repetitions ?? []), { what, count, seconds }];
 }
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
+import { CONTROL_PLANES } from '../support/control-planes.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
 import { lostWhileEnding } from '../support/reviews.ts';
@@ -21,9 +22,9 @@ const WEBHOOK = 'internal/webhook/v1/application_webhook.go';
 const MESSAGE = 'an Application needs an image';
 const LOCAL = 'the laptop says: no image';
 
-describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
-  'devloop up, endpoint routing $aggregatorRouting',
-  (mode) => {
+describe.each(CONTROL_PLANES)(
+  'devloop up finds, serves, restarts, gives way, and restores everything: %s',
+  (_, mode) => {
     let cluster: TestCluster;
     let checkout: Awaited<ReturnType<typeof checkoutSample>>;
     let before: Awaited<ReturnType<typeof snapshot>>;

@@ -5,8 +5,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { DevloopEvent } from '../../src/report/events.ts';
 import { objectText } from '../../src/report/text.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
-import { runDevloop, startDevloop } from '../support/devloop.ts';
+import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { isRunning } from '../support/is-running.ts';
+import { inSoak, repeat } from '../support/repeat.ts';
 import { checkoutSample, deploySample, NAMESPACE, rolledOut } from '../support/sample-operator.ts';
 import { snapshot } from '../support/snapshot.ts';
 
@@ -45,6 +46,14 @@ const UP: Moment[] = [
   type('session.ready'),
 ];
 
+/** Of a controller that is replaced because a file was saved. */
+const RESTART: Moment[] = [
+  type('controller.exited'),
+  type('controller.started'),
+  type('controller.ready'),
+  type('controller.replaced'),
+];
+
 const DOWN: Moment[] = [
   change('restore', 'Deployment'),
   change('restore', 'Service'),
@@ -76,13 +85,25 @@ describe('kill -9', () => {
     if (task.result?.state === 'fail') await runDevloop(['down'], { cwd: tmpdir(), env: env() });
   });
 
+  const startUp = (command: string[]): DevloopRun =>
+    startDevloop(['up', ...command], { cwd: checkout.directory, env: env() });
+
+  async function kill(run: DevloopRun): Promise<void> {
+    run.signal('SIGKILL');
+    await run.exited;
+  }
+
   /** Starts `up` and kills it at the moment when it says that something was done. */
   async function killUpAt([name, is]: Moment): Promise<void> {
-    const command = name === 'build.started' ? [] : SERVER;
-    await using up = startDevloop(['up', ...command], { cwd: checkout.directory, env: env() });
+    await using up = startUp(name === 'build.started' ? [] : SERVER);
     await up.waitForAny(is);
-    up.signal('SIGKILL');
-    await up.exited;
+    await kill(up);
+  }
+
+  async function expectDownRestores(): Promise<void> {
+    const { code, log } = await runDevloop(['down'], { cwd: tmpdir(), env: env() });
+    expect(code, log).toBe(0);
+    await expectRestored();
   }
 
   async function expectRestored(): Promise<void> {
@@ -91,22 +112,39 @@ describe('kill -9', () => {
     expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
   }
 
-  it.each(UP)('of up at "%s" is repaired by down from another directory', async (...moment) => {
-    await killUpAt(moment);
-    const { code, log } = await runDevloop(['down'], { cwd: tmpdir(), env: env() });
-    expect(code, log).toBe(0);
-    await expectRestored();
-  });
+  it.each(inSoak(UP, 'the second probe'))(
+    'of up at "%s" is repaired by down from another directory',
+    async (...moment) => {
+      await repeat(`up killed at "${moment[0]}"`, { soak: 3 }, async () => {
+        await killUpAt(moment);
+        await expectDownRestores();
+      });
+    },
+  );
 
-  it.each(DOWN)('of down at "%s" is repaired by down', async (...moment) => {
-    await killUpAt(UP.at(-1)!);
-    await using down = startDevloop(['down'], { cwd: tmpdir(), env: env() });
-    await down.waitForAny(moment[1], 120_000);
-    down.signal('SIGKILL');
-    await down.exited;
-    const { code, log } = await runDevloop(['down'], { cwd: tmpdir(), env: env() });
-    expect(code, log).toBe(0);
-    await expectRestored();
+  it.each(inSoak(RESTART, 'controller.started'))(
+    'of up at "%s" of a restart is repaired by down from another directory',
+    async (name, is) => {
+      await repeat(`up killed at "${name}" of a restart`, { soak: 3 }, async (index) => {
+        await using up = startUp(SERVER);
+        await up.waitFor('session.ready');
+        const seen = new Set(up.events);
+        await writeFile(join(checkout.directory, 'saved.txt'), `${name} ${index}`);
+        await up.waitForAny((event) => !seen.has(event) && is(event));
+        await kill(up);
+        await expectDownRestores();
+      });
+    },
+  );
+
+  it.each(inSoak(DOWN, 'restore Service'))('of down at "%s" is repaired by down', async (name, is) => {
+    await repeat(`down killed at "${name}"`, { soak: 3 }, async () => {
+      await killUpAt(UP.at(-1)!);
+      await using down = startDevloop(['down'], { cwd: tmpdir(), env: env() });
+      await down.waitForAny(is, 120_000);
+      await kill(down);
+      await expectDownRestores();
+    });
   });
 
   it('leaves a controller that the next up ends, and a session that it recovers', async () => {

@@ -11,8 +11,10 @@ import { commonPermissions, routePermissions } from '../../src/session/start/per
 import { anyTarget, planTakeOver } from '../../src/session/start/plan.ts';
 import type { TestCluster } from '../cluster/cluster.ts';
 import { account } from '../support/account.ts';
+import { CONTROL_PLANES } from '../support/control-planes.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
+import { inSoak, repeat, SOAK } from '../support/repeat.ts';
 import { lostWhileEnding } from '../support/reviews.ts';
 import { type RoutedSample, startRoutedSample } from '../support/routed-sample.ts';
 import { application, type Checkout, NAMESPACE, SERVICE } from '../support/sample-operator.ts';
@@ -40,9 +42,17 @@ function fits(change: string, plan: string): boolean {
   return tail === undefined ? change === plan : change.startsWith(head) && change.endsWith(tail);
 }
 
-describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
-  'routes, endpoint routing $aggregatorRouting',
-  (mode) => {
+/** Of a session on the relay route. */
+const MOMENTS: [string, (event: DevloopEvent) => boolean][] = [
+  ['the Pod exists', (event) => isChange(event, 'Pod', 'create')],
+  ['the route is verified', (event) => event.type === 'route.verified'],
+  ['the Service points to the Pod', (event) => isChange(event, 'Service', 'update')],
+  ['it serves', (event) => event.type === 'session.ready'],
+];
+
+describe.each(CONTROL_PLANES)(
+  'each route carries reviews, survives a break, and leaves nothing behind: %s',
+  (_, mode) => {
     let cluster: TestCluster;
     let sshd: TestSshd;
     let checkout: Checkout;
@@ -61,6 +71,9 @@ describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
     afterEach(async ({ task }) => {
       if (task.result?.state === 'fail') await runDevloop(['down'], { cwd: tmpdir(), env: env() });
     });
+
+    /** What does not depend on endpoint routing: once in `npm test`, in each mode in `npm run soak`. */
+    const once = it.runIf(SOAK || !mode.aggregatorRouting);
 
     const env = (): Record<string, string> => ({ KUBECONFIG: cluster.kubeconfig, CGO_ENABLED: '0' });
     const goEnv = (name: string): string => execFileSync('go', ['env', name], { encoding: 'utf8' }).trim();
@@ -141,7 +154,7 @@ describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
       await expectPutBack(up);
     });
 
-    it('ssh: a tunnel that breaks in the middle of the cut-over is followed to its new port', async () => {
+    once('ssh: a tunnel that breaks in the middle of the cut-over is followed to its new port', async () => {
       const text = await edit();
       await using up = start(['--route', `ssh:${sshd.to}`], sshEnv());
       await up.waitForAny((event) => isChange(event, 'Service', 'update'), 300_000);
@@ -165,22 +178,22 @@ describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
       await expectPutBack(up);
     });
 
-    it.each<[string, (event: DevloopEvent) => boolean]>([
-      ['the Pod is there', (event) => isChange(event, 'Pod', 'create')],
-      ['the way is proven', (event) => event.type === 'route.verified'],
-      ['the Service leads to the Pod', (event) => isChange(event, 'Service', 'update')],
-      ['it serves', (event) => event.type === 'session.ready'],
-    ])('relay: killed when %s, and put back by down from another directory', async (_, moment) => {
-      await using up = start(['--route', 'relay']);
-      await up.waitForAny(moment, 300_000);
-      up.signal('SIGKILL');
-      await up.exited;
-      const { code, log } = await runDevloop(['down'], { cwd: tmpdir(), env: env() });
-      expect(code, log).toBe(0);
-      await expectEqual();
-    });
+    once.each(inSoak(MOMENTS, 'the Service points to the Pod'))(
+      'relay: killed when %s, and restored by down from another directory',
+      async (name, moment) => {
+        await repeat(`relay, up killed when ${name}`, { soak: 3 }, async () => {
+          await using up = start(['--route', 'relay']);
+          await up.waitForAny(moment, 300_000);
+          up.signal('SIGKILL');
+          await up.exited;
+          const { code, log } = await runDevloop(['down'], { cwd: tmpdir(), env: env() });
+          expect(code, log).toBe(0);
+          await expectEqual();
+        });
+      },
+    );
 
-    it.each(['direct', 'relay'] as const)('%s: needs no permissions but the required ones', async (way) => {
+    once.each(['direct', 'relay'] as const)('%s: needs no permissions but the required ones', async (way) => {
       const plan = planTakeOver(anyTarget(NAMESPACE), { choice: way });
       const all = [...commonPermissions(plan), ...plan.routes.flatMap(routePermissions)];
       const rules = all
@@ -198,7 +211,7 @@ describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
       await expectPutBack(up);
     });
 
-    it.each(['direct', 'relay'])('%s: makes exactly the changes that the dry run prints', async (way) => {
+    once.each(['direct', 'relay'])('%s: makes exactly the changes that the dry run prints', async (way) => {
       const args = ['--route', way, '--no-controller'];
       const options = { cwd: checkout.directory, env: env() };
       const dryRun = await runDevloop(['up', '--dry-run', ...args], options);
@@ -214,7 +227,7 @@ describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
       await expectEqual();
     });
 
-    it('auto: takes the relay where the machine is not reached, and says why', async () => {
+    once('auto: takes the relay where the machine is not reached, and says why', async () => {
       const text = await edit();
       await using up = start(['--address', NOWHERE, '--port', '17443']);
       await up.waitFor('session.ready', undefined, 300_000);
@@ -224,21 +237,24 @@ describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
       await expectPutBack(up);
     });
 
-    it('ssh: refuses a host that listens on loopback only, with the line of sshd_config to change', async () => {
-      await sshd.restart(['GatewayPorts no']);
-      const { code, events } = await runDevloop(['up', '--route', `ssh:${sshd.to}`], {
-        cwd: checkout.directory,
-        env: sshEnv(),
-      });
-      expect(code).toBe(5);
-      expect(events.at(-1)).toMatchObject({
-        type: 'error',
-        code: 'route.none',
-        message: expect.stringMatching(/refused[\s\S]*loopback/),
-        hint: expect.stringContaining('GatewayPorts clientspecified'),
-      });
-      expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
-      await sshd.restart();
-    });
+    once(
+      'ssh: refuses a host that listens on loopback only, with the line of sshd_config to change',
+      async () => {
+        await sshd.restart(['GatewayPorts no']);
+        const { code, events } = await runDevloop(['up', '--route', `ssh:${sshd.to}`], {
+          cwd: checkout.directory,
+          env: sshEnv(),
+        });
+        expect(code).toBe(5);
+        expect(events.at(-1)).toMatchObject({
+          type: 'error',
+          code: 'route.none',
+          message: expect.stringMatching(/refused[\s\S]*loopback/),
+          hint: expect.stringContaining('GatewayPorts clientspecified'),
+        });
+        expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
+        await sshd.restart();
+      },
+    );
   },
 );
