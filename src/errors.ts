@@ -34,7 +34,10 @@ export const CATALOGUE = {
     exit: 3,
     about: 'The API server refused a request for a reason that devloop does not expect.',
   },
-  'target.not-found': { exit: 2, about: 'The given Service or Deployment does not exist.' },
+  'target.not-found': {
+    exit: 2,
+    about: 'The given Service, Deployment, StatefulSet or DaemonSet does not exist.',
+  },
   'target.no-webhook': {
     exit: 2,
     about: 'This checkout declares webhooks, but no webhook configuration in the cluster calls them.',
@@ -51,6 +54,10 @@ export const CATALOGUE = {
     exit: 2,
     about:
       'devloop cannot redirect the webhook Service, for example because it is headless or of type ExternalName.',
+  },
+  'pause.unsupported': {
+    exit: 2,
+    about: 'devloop cannot pause the in-cluster manager: its Pods belong to a Job, for example.',
   },
   'session.held': { exit: 4, about: 'A live session holds the operator, on this machine or on another one.' },
   'session.lost': { exit: 4, about: 'Another session took over the operator while this one was running.' },

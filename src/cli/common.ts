@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { PAUSE_CHOICES, type PauseChoice } from '../config/pause-choice.ts';
 import type { RouteChoice } from '../config/route-choice.ts';
 import type { CommonOptions, RouteOptions } from '../session/context/options.ts';
 import type { OutputOptions } from './shell.ts';
@@ -32,6 +33,10 @@ export interface RouteFlags {
   relayImage?: string;
 }
 
+export interface PauseFlags {
+  pause?: PauseChoice;
+}
+
 /** How reviews reach this machine. */
 export function addRouteFlags(command: Command): Command {
   return command
@@ -46,6 +51,16 @@ export function addRouteFlags(command: Command): Command {
     .option('--relay-image <image>', 'image for the relay Pod; it must contain Node', parseImage);
 }
 
+/** How the manager in the cluster is paused. */
+export function addPauseFlag(command: Command): Command {
+  return command.addOption(
+    new Option(
+      '--pause <how>',
+      'pause the in-cluster manager by what owns its Pods (default), by its leader Lease, or not at all',
+    ).choices(PAUSE_CHOICES),
+  );
+}
+
 export function routeOptions({ route, address, port, allowFrom, relayImage }: RouteFlags): RouteOptions {
   return present({ route, address, port, allowFrom, relayImage });
 }
@@ -58,7 +73,7 @@ export function addCommonFlags(command: Command): Command {
     .option('-n, --namespace <name>', 'namespace of the operator', parseNamespace)
     .option('--kubeconfig <file>', 'kubeconfig to use')
     .option('--service <[ns/]name>', 'webhook Service (repeatable)', collectNames)
-    .option('--deployment <[ns/]name>', 'Deployment of the operator', parseName)
+    .option('--deployment <[ns/]name>', 'Deployment, StatefulSet or DaemonSet of the operator', parseName)
     .optionsGroup('Output:')
     .option('--json', 'print one JSON event per line')
     .addOption(new Option('-q, --quiet', 'print warnings and errors only').conflicts('verbose'))

@@ -2,16 +2,19 @@ import { Command } from 'commander';
 import {
   addCommonFlags,
   addExamples,
+  addPauseFlag,
   addRouteFlags,
   type CommonFlags,
   commonOptions,
   outputOptions,
+  type PauseFlags,
+  present,
   type RouteFlags,
   routeOptions,
 } from './common.ts';
 import type { Shell } from './shell.ts';
 
-interface DoctorFlags extends CommonFlags, RouteFlags {}
+interface DoctorFlags extends CommonFlags, RouteFlags, PauseFlags {}
 
 export function doctorCommand(shell: Shell): Command {
   const command = new Command('doctor')
@@ -19,10 +22,11 @@ export function doctorCommand(shell: Shell): Command {
     .description(
       'Checks everything that `up` needs: cluster, permissions, target, certificate, the routes from the cluster to this machine, and the toolchain. Prints the proof of each result and, where something is wrong, the next command. Leaves the operator unchanged; to verify a route, it creates temporary objects and deletes them again.',
     );
-  addCommonFlags(addRouteFlags(command)).action(async (flags: DoctorFlags) => {
+  addCommonFlags(addRouteFlags(addPauseFlag(command))).action(async (flags: DoctorFlags) => {
     await shell.run(outputOptions(flags, true), async (io) => {
       const { doctor } = await import('../session/doctor.ts');
-      await doctor({ ...commonOptions(flags), ...routeOptions(flags) }, io);
+      const pause = present({ pause: flags.pause });
+      await doctor({ ...commonOptions(flags), ...routeOptions(flags), ...pause }, io);
     });
   });
   return addExamples(command, `${shell.name} doctor`, [

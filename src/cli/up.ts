@@ -3,10 +3,12 @@ import type { UpOptions } from '../session/context/options.ts';
 import {
   addCommonFlags,
   addExamples,
+  addPauseFlag,
   addRouteFlags,
   type CommonFlags,
   commonOptions,
   outputOptions,
+  type PauseFlags,
   present,
   type RouteFlags,
   routeOptions,
@@ -14,7 +16,7 @@ import {
 import type { Shell } from './shell.ts';
 import { invalid } from './usage.ts';
 
-interface UpFlags extends CommonFlags, RouteFlags {
+interface UpFlags extends CommonFlags, RouteFlags, PauseFlags {
   controller: boolean;
   takeOver?: true;
   dryRun?: true;
@@ -25,13 +27,13 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
   const command = new Command('up')
     .summary('run the operator here instead of in the cluster')
     .description(
-      'Takes over the operator: redirects its webhooks to this machine, pauses its Deployment, builds and runs the controller here, and does so again after every change. Ctrl-C restores everything.',
+      'Takes over the operator: redirects its webhooks to this machine, pauses its manager, builds and runs the controller here, and does so again after every change. Ctrl-C restores everything.',
     )
     .usage('[options] [-- command...]')
     .option('--no-controller', 'do not build or run anything; send reviews to a process that you start')
     .option('--take-over', 'take over even if a live session holds the operator')
     .option('--dry-run', 'print what would change, and stop');
-  addCommonFlags(addRouteFlags(command)).action(async (flags: UpFlags) => {
+  addCommonFlags(addRouteFlags(addPauseFlag(command))).action(async (flags: UpFlags) => {
     const options = upOptions(flags, own, shell.name);
     await shell.run(outputOptions(flags, !options.dryRun), async (io) => {
       const { up } = await import('../session/up.ts');
@@ -58,7 +60,7 @@ function upOptions(flags: UpFlags, own: string[] | undefined, name: string): UpO
   return {
     ...commonOptions(flags),
     ...routeOptions(flags),
-    ...present({ command: own }),
+    ...present({ command: own, pause: flags.pause }),
     controller,
     takeOver,
     dryRun,

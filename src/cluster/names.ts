@@ -7,10 +7,12 @@ export const SESSION_LABEL = 'devloop.dev/session';
 /** On what a session changes: the changed fields before and after. */
 export const UNDO_ANNOTATION = 'devloop.dev/undo';
 /**
- * On a paused Deployment, in place of UNDO_ANNOTATION: its replicas. A label, because the Deployment controller copies annotations
- * to the ReplicaSets and never removes them there.
+ * On a paused Deployment or StatefulSet, in place of UNDO_ANNOTATION: its replicas. A label, because their controllers copy
+ * annotations to ReplicaSets and ControllerRevisions, and never remove them there.
  */
 export const REPLICAS_LABEL = 'devloop.dev/replicas';
+/** On a paused DaemonSet, as a label in place of UNDO_ANNOTATION, and in its node selector. */
+export const PAUSED = 'devloop.dev/paused';
 /** On a Lease: who holds it. */
 export const HOLDER_ANNOTATION = 'devloop.dev/holder';
 /** On the relay's Pods; a Service that uses the relay selects it. Its value is the session's id. */
@@ -41,6 +43,11 @@ export function leaseRef({ kind, namespace, name }: ObjectRef): ObjectRef {
 
 export function isLeaseOf(lease: ObjectRef, kind: Kind): boolean {
   return lease.name.startsWith(leaseStem(kind));
+}
+
+/** Holds the manager's leader election Lease while the manager is paused by it. */
+export function leaderIdentity(sessionId: string): string {
+  return `devloop-${sessionId}`;
 }
 
 function leaseStem(kind: Kind): string {

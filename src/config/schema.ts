@@ -1,3 +1,4 @@
+import type { PauseChoice } from './pause-choice.ts';
 import type { RouteChoice } from './route-choice.ts';
 
 /** The settings of devloop.yaml. All are optional: what is absent is discovered. */
@@ -6,6 +7,7 @@ export interface Config {
   namespace?: string;
   service?: string | string[];
   deployment?: string;
+  pause?: PauseChoice;
   route?: RouteChoice;
   address?: string;
   port?: number;
@@ -30,6 +32,7 @@ export type FieldKind =
   | 'networks'
   | 'image'
   | 'route'
+  | 'pause'
   | 'seconds'
   | 'command'
   | 'variables';
@@ -59,7 +62,14 @@ export const SCHEMA = {
   context: { kind: 'text', about: 'Context of the kubeconfig.' },
   namespace: { kind: 'text', about: 'Namespace of the operator.' },
   service: { kind: 'text or texts', about: 'Webhook Service, or several, as `[namespace/]name`.' },
-  deployment: { kind: 'text', about: 'Deployment of the operator, as `[namespace/]name`.' },
+  deployment: {
+    kind: 'text',
+    about: 'Deployment (or StatefulSet, DaemonSet) of the operator, as `[namespace/]name`.',
+  },
+  pause: {
+    kind: 'pause',
+    about: 'How to pause the in-cluster manager: auto, lease or none. Default: auto.',
+  },
   route: {
     kind: 'route',
     about: 'Route from the cluster to this machine. Default: the first one that works.',
@@ -89,7 +99,7 @@ export const SCHEMA = {
       build: { kind: 'command', about: 'Command that builds it.' },
       run: { kind: 'command', about: 'Command that runs it.' },
       watch: { kind: 'texts', about: 'Files and directories to watch, relative to devloop.yaml.' },
-      env: { kind: 'variables', about: "Environment variables, added to the Deployment's." },
+      env: { kind: 'variables', about: "Environment variables, added to the manager's." },
       readySeconds: {
         kind: 'seconds',
         about: 'How long it may take to answer on its webhook port. Default: 120.',

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { isMap, isScalar, isSeq } from 'yaml';
 import { type Complain, kindOf, namedPairs } from './nodes.ts';
+import { PAUSE_CHOICES, type PauseChoice, pauseChoiceOf } from './pause-choice.ts';
 import {
   EXPECTED_NETWORK,
   EXPECTED_ROUTE,
@@ -23,6 +24,7 @@ export const READERS: Record<FieldKind, Read> = {
       ? readTexts(node, path, complain)
       : readText(node, path, complain, 'text, or a list of strings'),
   route: readRoute,
+  pause: readPause,
   address: (node, path, complain) =>
     readForm(node, path, complain, { expected: 'an IP address', fits: (text) => isIP(text) > 0 }),
   networks: readNetworks,
@@ -96,6 +98,14 @@ function readRoute(node: unknown, path: string, complain: Complain): RouteChoice
   const value = isScalar(node) ? node.value : undefined;
   const choice = typeof value === 'string' ? routeChoice(value) : undefined;
   if (choice === undefined) complain(node, `\`${path}\`: expected ${EXPECTED_ROUTE}, got ${kindOf(node)}`);
+  return choice;
+}
+
+function readPause(node: unknown, path: string, complain: Complain): PauseChoice | undefined {
+  const value = isScalar(node) ? node.value : undefined;
+  const choice = typeof value === 'string' ? pauseChoiceOf(value) : undefined;
+  if (choice === undefined)
+    complain(node, `\`${path}\`: expected one of ${PAUSE_CHOICES.join(', ')}, got ${kindOf(node)}`);
   return choice;
 }
 

@@ -138,15 +138,15 @@ function caBundleOf(service: TargetService): string {
 }
 
 function missingSecret({ namespace, name, directory }: SecretCandidate): DevloopError {
-  const mounted = directory ? `, but the Deployment mounts it at ${directory}` : '';
+  const mounted = directory ? `, but the manager mounts it at ${directory}` : '';
   return new DevloopError('certificate.not-found', `Secret ${namespace}/${name} does not exist${mounted}.`, {
     hint: `Check whether its certificate was issued: kubectl -n ${namespace} get certificates,secrets`,
   });
 }
 
-function notFound({ deployment }: Target, { serverName, service }: TargetService): DevloopError {
-  const mounts = deployment
-    ? `Deployment ${deployment.object.metadata.name} mounts no Secret`
+function notFound({ manager }: Target, { serverName, service }: TargetService): DevloopError {
+  const mounts = manager
+    ? `${manager.ref.kind} ${manager.ref.name} mounts no Secret`
     : 'no Deployment was found that could mount it';
   const { namespace } = service.metadata;
   return new DevloopError(

@@ -50,7 +50,7 @@ export interface PlannedController {
   needed: NeededFiles[];
 }
 
-/** Plans to build and run the controller as much as possible as the Deployment runs it in the cluster. Writes nothing. */
+/** Plans to build and run the controller as much as possible as the manager runs in the cluster. Writes nothing. */
 export async function planController(
   inputs: ControllerInputs,
   { emit, signal }: Pick<Work, 'emit' | 'signal'>,
@@ -58,7 +58,7 @@ export async function planController(
   const { api, target, checkout, settings } = inputs;
   const [program, variables] = await Promise.all([
     planProgram(inputs, { emit, signal }),
-    deploymentVariables(api, target, emit),
+    managerVariables(api, target, emit),
   ]);
   const own = expandArguments(containerArguments(target), variables);
   const words = [...own, ...Object.values(variables)];
@@ -86,7 +86,7 @@ interface Program {
   build: string[] | undefined;
   run: string[];
   watch: ControllerPlan['watch'];
-  /** Whether the Deployment's arguments are appended: a command of the user's has its own. */
+  /** Whether the manager's arguments are appended: a command of the user's has its own. */
   takesArguments: boolean;
 }
 
@@ -117,9 +117,9 @@ async function planProgram(
 
 /** What the cluster knows about the operator's program. */
 export function mainPackageHints(target: Target | undefined, signal: AbortSignal): MainPackageHints {
-  const { object, container } = target?.deployment ?? {};
+  const { object, container } = target?.manager ?? {};
   const paths = ownPaths(target?.services.flatMap(({ calls }) => calls) ?? []);
-  return { command: container?.command ?? [], paths, deployment: object?.metadata.name, signal };
+  return { command: container?.command ?? [], paths, workload: object?.metadata.name, signal };
 }
 
 export function buildWithoutRun(): DevloopError {
@@ -130,13 +130,13 @@ export function buildWithoutRun(): DevloopError {
   });
 }
 
-async function deploymentVariables(
+async function managerVariables(
   api: ClusterApi,
-  { deployment }: Target,
+  { manager }: Target,
   emit: Emit,
 ): Promise<Record<string, string>> {
-  if (deployment === undefined) return {};
-  const { values, unknown } = await readPodEnvironment(api, deployment);
+  if (manager === undefined) return {};
+  const { values, unknown } = await readPodEnvironment(api, manager);
   for (const { name, why } of unknown)
     emit({ type: 'warning', message: `The controller runs without its variable ${name}: ${why}.` });
   return values;
@@ -144,7 +144,7 @@ async function deploymentVariables(
 
 /** The container's words after its program: a subcommand in `command` counts as well. */
 function containerArguments(target: Target): string[] {
-  const { command = [], args = [] } = target.deployment?.container ?? {};
+  const { command = [], args = [] } = target.manager?.container ?? {};
   const isShell = ['sh', 'bash', 'ash'].includes(basename(command[0] ?? ''));
   return isShell ? [] : [...command.slice(1), ...args];
 }

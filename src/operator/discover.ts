@@ -4,7 +4,7 @@ import type { Service } from '../cluster/api/objects.ts';
 import { originalSelector } from '../cluster/marks/selector.ts';
 import { DevloopError } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
-import { findDeployment } from './deployment.ts';
+import { findManager } from './manager.ts';
 import { type Ranked, rank } from './match.ts';
 import { listApiServices, reportServedApis } from './served-apis.ts';
 import type { CheckoutFacts } from './sources.ts';
@@ -14,7 +14,7 @@ import {
   reportTarget,
   splitName,
   type Target,
-  type TargetDeployment,
+  type TargetManager,
   type TargetNames,
   targetService,
 } from './target.ts';
@@ -43,17 +43,17 @@ export async function discover({ api, names, facts, emit, onUnusablePort }: Disc
       return { webhooks, source, service: await readService(api, webhooks) };
     }),
   );
-  const deployment = await findDeployment(api, chosen, names, checkout);
+  const manager = await findManager(api, chosen, names, checkout);
   const own =
-    names.services.length > 0 ? chosen : chosen.filter((one) => belongsTo(deployment, one.service, emit));
+    names.services.length > 0 ? chosen : chosen.filter((one) => belongsTo(manager, one.service, emit));
   const namespace = chosen[0]?.service.metadata.namespace ?? names.namespace ?? api.namespace;
   const target: Target = {
-    services: own.map((one) => targetService(one, deployment, onUnusablePort ?? throwError)),
-    ...(deployment ? { deployment } : {}),
-    namespace: deployment?.object.metadata.namespace ?? namespace,
+    services: own.map((one) => targetService(one, manager, onUnusablePort ?? throwError)),
+    ...(manager ? { manager } : {}),
+    namespace: manager?.ref.namespace ?? namespace,
   };
   reportTarget(target, emit);
-  if (deployment) await reportServedApis(api, deployment.object, await apiServices, emit);
+  if (manager) await reportServedApis(api, manager, await apiServices, emit);
   return target;
 }
 
@@ -110,11 +110,11 @@ async function readService(api: ClusterApi, { namespace, name, calls }: WebhookS
   });
 }
 
-/** A session takes over one manager: nothing here could answer for a Service of another Deployment. */
-function belongsTo(deployment: TargetDeployment | undefined, service: Service, emit: Emit): boolean {
-  if (deployment === undefined || isSelectedBy(deployment.object, originalSelector(service))) return true;
+/** A session takes over one manager: nothing here could answer for a Service of another one. */
+function belongsTo(manager: TargetManager | undefined, service: Service, emit: Emit): boolean {
+  if (manager === undefined || isSelectedBy(manager.object, originalSelector(service))) return true;
   const { namespace, name } = service.metadata;
-  const message = `Service ${namespace}/${name} also matches this checkout, but does not select the Pods of Deployment ${deployment.object.metadata.name}. It stays unchanged.`;
+  const message = `Service ${namespace}/${name} also matches this checkout, but does not select the Pods of ${manager.ref.kind} ${manager.ref.name}. It stays unchanged.`;
   emit({ type: 'note', message });
   return false;
 }

@@ -1,6 +1,6 @@
 import type { ClusterApi } from '../cluster/api/client.ts';
 import type { ConfigMap, Container, EnvVar, Secret } from '../cluster/api/objects.ts';
-import type { TargetDeployment } from './target.ts';
+import type { TargetManager } from './target.ts';
 
 export interface PodEnvironment {
   values: Record<string, string>;
@@ -11,7 +11,7 @@ export interface PodEnvironment {
 /** The environment that the kubelet gives the manager's container, as far as it can be read from the API. */
 export async function readPodEnvironment(
   api: ClusterApi,
-  { object, container }: TargetDeployment,
+  { object, container }: TargetManager,
 ): Promise<PodEnvironment> {
   const namespace = object.metadata.namespace ?? 'default';
   const read = cachedReader(api, namespace);
@@ -74,7 +74,7 @@ async function readData(
 
 async function readValue(
   variable: EnvVar,
-  object: TargetDeployment['object'],
+  object: TargetManager['object'],
   namespace: string,
   read: Reader,
 ): Promise<string | undefined> {
@@ -90,7 +90,7 @@ async function readValue(
 /** The downward API, as far as it makes sense for a process outside a Pod. */
 function fieldValue(
   path: string,
-  { metadata, spec }: TargetDeployment['object'],
+  { metadata, spec }: TargetManager['object'],
   namespace: string,
 ): string | undefined {
   const key = /^metadata\.(labels|annotations)\['(.+)'\]$/.exec(path);

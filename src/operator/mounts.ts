@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import type { ClusterApi } from '../cluster/api/client.ts';
-import type { ConfigMap, Container, Deployment, Secret, Volume } from '../cluster/api/objects.ts';
+import type { ConfigMap, Container, Secret, Volume, Workload } from '../cluster/api/objects.ts';
 import { splitName, type Target } from './target.ts';
 
 /** A Secret or ConfigMap that the container sees as files. */
@@ -15,10 +15,8 @@ export interface Mount {
   items?: Record<string, string>;
 }
 
-export function mountsOf(deployment: Deployment, container: Container): Mount[] {
-  const volumes = new Map(
-    (deployment.spec.template.spec.volumes ?? []).map((volume) => [volume.name, volume]),
-  );
+export function mountsOf(workload: Workload, container: Container): Mount[] {
+  const volumes = new Map((workload.spec.template.spec.volumes ?? []).map((volume) => [volume.name, volume]));
   return (container.volumeMounts ?? []).flatMap((mount) => {
     const volume = volumes.get(mount.name);
     if (volume === undefined) return [];
@@ -77,8 +75,8 @@ export interface SecretCandidate {
 
 /** The mounted Secrets, the likeliest first. Only a look at the certificate shows which one it is. */
 export async function certificateCandidates(api: ClusterApi, target: Target): Promise<SecretCandidate[]> {
-  if (target.deployment === undefined) return [];
-  const { object, container } = target.deployment;
+  if (target.manager === undefined) return [];
+  const { object, container } = target.manager;
   const namespace = object.metadata.namespace ?? target.namespace;
   const mounts = certificateMounts(mountsOf(object, container), container);
   return await Promise.all(mounts.map((mount) => readSecret(api, namespace, mount)));
@@ -158,8 +156,8 @@ export interface NamedMount {
 
 /** The mounts of Secrets and ConfigMaps whose paths the arguments or variables (`words`) name. */
 export async function namedMounts(api: ClusterApi, target: Target, words: string[]): Promise<NamedMount[]> {
-  if (target.deployment === undefined) return [];
-  const { object, container } = target.deployment;
+  if (target.manager === undefined) return [];
+  const { object, container } = target.manager;
   const namespace = object.metadata.namespace ?? target.namespace;
   const named = mountsOf(object, container).filter((mount) =>
     words.some((word) => mentions(word, mount.path)),

@@ -24,15 +24,16 @@ export function discoveryPermissions(namespace: string): Permission[] {
       why: 'warn about APIs that the paused manager serves',
       without: 'devloop does not warn about APIs that the paused manager serves',
     }),
+    ...permissionsOn('Deployment', 'list', { namespace, why: 'find the in-cluster manager' }),
     ...permissionsOn('Secret', 'get', { namespace, why: 'read the certificate' }),
     ...permissionsOn('Secret', 'list', {
       namespace,
       why: 'find the certificate',
-      without: 'the certificate is found only where the Deployment mounts its Secret',
+      without: 'the certificate is found only where the manager mounts its Secret',
     }),
     ...permissionsOn('ConfigMap', 'get', {
       namespace,
-      why: "read the Deployment's ConfigMaps",
+      why: "read the manager's ConfigMaps",
       without: 'the controller runs without the variables and files from ConfigMaps',
     }),
   ];

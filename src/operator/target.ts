@@ -1,7 +1,7 @@
-import { describe } from '../cluster/api/kinds.ts';
-import type { Container, Deployment, Service, ServicePort } from '../cluster/api/objects.ts';
+import { describe, type ObjectRef } from '../cluster/api/kinds.ts';
+import type { Container, Service, ServicePort, Workload } from '../cluster/api/objects.ts';
 import { DevloopError } from '../errors.ts';
-import type { Emit } from '../report/events.ts';
+import type { Discovered, Emit } from '../report/events.ts';
 import { callersOf, type WebhookCall, type WebhookService } from './webhooks.ts';
 import { servicePort, targetPortOf } from './workload.ts';
 
@@ -9,7 +9,7 @@ import { servicePort, targetPortOf } from './workload.ts';
 export interface TargetNames {
   /** `[namespace/]name` */
   services: string[];
-  /** `[namespace/]name` */
+  /** `[namespace/]name` of a Deployment, StatefulSet or DaemonSet. */
   deployment?: string | undefined;
   namespace?: string | undefined;
 }
@@ -22,11 +22,11 @@ export function splitName(text: string, defaultNamespace: string): { namespace: 
     : { namespace: text.slice(0, slash), name: text.slice(slash + 1) };
 }
 
-/** The part of an operator that one session takes over: the webhook Services of one manager, and its Deployment. */
+/** The part of an operator that one session takes over: the webhook Services of one manager, and what the manager runs in. */
 export interface Target {
   services: TargetService[];
-  /** Absent where no Deployment was found: then nothing is paused. */
-  deployment?: TargetDeployment;
+  /** Absent where none was found: then nothing is paused. */
+  manager?: TargetManager;
   namespace: string;
 }
 
@@ -42,8 +42,12 @@ export interface TargetService {
 }
 
 /** The in-cluster manager: paused while the controller runs here, which gets its arguments and environment. */
-export interface TargetDeployment {
-  object: Deployment;
+export interface TargetManager {
+  /** A Deployment, StatefulSet or DaemonSet; one of the Pods where they belong to something else. */
+  ref: ObjectRef;
+  object: Workload;
+  /** What the Pods belong to where devloop cannot pause it: `Job shop/migrate`; absent for a Pod that nobody owns. */
+  owner?: string;
   /** The container that the manager runs in. */
   container: Container;
   /** How it was found, for display. */
@@ -62,7 +66,7 @@ export type OnUnusablePort = (error: DevloopError, service: Service) => void;
 
 export function targetService(
   { webhooks: { calls }, service, source }: ChosenService,
-  deployment: TargetDeployment | undefined,
+  manager: TargetManager | undefined,
   onUnusablePort: OnUnusablePort,
 ): TargetService {
   const called = [...new Set(calls.map((call) => call.port))];
@@ -71,10 +75,10 @@ export function targetService(
   const { namespace = '', name } = service.metadata;
   const ports = numbers.flatMap((number) => {
     const port = servicePort(service, number);
-    const targetPort = port && targetPortOf(port, deployment?.object);
+    const targetPort = port && targetPortOf(port, manager?.object);
     if (port !== undefined && targetPort !== undefined)
       return [{ name: port.name ?? '', port: number, targetPort }];
-    const error = port ? undeclaredPort(service, port, deployment) : missingPort(service, number, calls);
+    const error = port ? undeclaredPort(service, port, manager) : missingPort(service, number, calls);
     onUnusablePort(error, service);
     return [];
   });
@@ -94,9 +98,9 @@ function missingPort({ metadata }: Service, number: number, calls: WebhookCall[]
 function undeclaredPort(
   { metadata }: Service,
   port: ServicePort,
-  deployment: TargetDeployment | undefined,
+  manager: TargetManager | undefined,
 ): DevloopError {
-  const where = deployment ? `Deployment ${deployment.object.metadata.name}` : 'any Deployment';
+  const where = manager ? `${manager.ref.kind} ${manager.ref.name}` : 'any Deployment';
   return new DevloopError(
     'service.unsupported',
     `Port ${port.port} of Service ${metadata.namespace}/${metadata.name} has the targetPort "${port.targetPort}", which no container of ${where} declares.`,
@@ -104,13 +108,19 @@ function undeclaredPort(
   );
 }
 
-export function reportTarget({ services, deployment }: Target, emit: Emit): void {
+export function reportTarget({ services, manager }: Target, emit: Emit): void {
   for (const service of services) reportService(service, emit);
-  if (deployment === undefined) return;
-  const { metadata } = deployment.object;
-  const value = `${metadata.namespace}/${metadata.name}`;
-  emit({ type: 'discovered', what: 'deployment', value, source: deployment.source });
+  if (manager === undefined) return;
+  const { kind, namespace, name } = manager.ref;
+  const what = DISCOVERED[kind] ?? 'pod';
+  emit({ type: 'discovered', what, value: `${namespace}/${name}`, source: manager.source });
 }
+
+const DISCOVERED: Record<string, Discovered> = {
+  Deployment: 'deployment',
+  StatefulSet: 'statefulset',
+  DaemonSet: 'daemonset',
+};
 
 function reportService({ service, calls, ports, source }: TargetService, emit: Emit): void {
   const value = `${service.metadata.namespace}/${service.metadata.name}`;

@@ -1,14 +1,20 @@
-import type { Container, Deployment, Service, ServicePort } from '../cluster/api/objects.ts';
+import type { ObjectRef } from '../cluster/api/kinds.ts';
+import type { Container, Service, ServicePort, Workload } from '../cluster/api/objects.ts';
 
-export function isSelectedBy(deployment: Deployment, selector: Record<string, string>): boolean {
-  const labels = deployment.spec.template.metadata?.labels ?? {};
+export interface FoundWorkload {
+  ref: ObjectRef;
+  object: Workload;
+}
+
+export function isSelectedBy(workload: Workload, selector: Record<string, string>): boolean {
+  const labels = workload.spec.template.metadata?.labels ?? {};
   const wanted = Object.entries(selector);
   return wanted.length > 0 && wanted.every(([key, value]) => labels[key] === value);
 }
 
 /** The manager's container: the one that declares the webhook's port, or has a usual name, or is the first. */
-export function managerContainer(deployment: Deployment, targetPorts: (number | string)[]): Container {
-  const { containers } = deployment.spec.template.spec;
+export function managerContainer(workload: Workload, targetPorts: (number | string)[]): Container {
+  const { containers } = workload.spec.template.spec;
   const declares = (container: Container): boolean =>
     (container.ports ?? []).some(
       (port) =>
@@ -20,10 +26,10 @@ export function managerContainer(deployment: Deployment, targetPorts: (number | 
 }
 
 /** The number of a Service port in the Pod: a named targetPort is looked up in the Pod template. */
-export function targetPortOf(port: ServicePort, deployment: Deployment | undefined): number | undefined {
+export function targetPortOf(port: ServicePort, workload: Workload | undefined): number | undefined {
   const target = port.targetPort ?? port.port;
   if (typeof target === 'number') return target;
-  const ports = deployment?.spec.template.spec.containers.flatMap((container) => container.ports ?? []) ?? [];
+  const ports = workload?.spec.template.spec.containers.flatMap((container) => container.ports ?? []) ?? [];
   return ports.find((one) => one.name === target)?.containerPort;
 }
 

@@ -1,3 +1,4 @@
+import { isWorkload } from '../cluster/api/kinds.ts';
 import { type Found, findMarked, type Marked, unseenText } from '../cluster/takeover/find-marked.ts';
 import { isChanged } from '../cluster/takeover/restore.ts';
 import type { Work } from '../cluster/work.ts';
@@ -111,7 +112,7 @@ function namespacesToSearch({ api, wanted }: CommandContext): string[] {
 function isWanted({ ref }: Marked, options: DownOptions, wanted: TargetNames): boolean {
   const isNamed = (name: string): boolean => name === `${ref.namespace}/${ref.name}` || name === ref.name;
   if (options.services.length > 0) return ref.kind === 'Service' && options.services.some(isNamed);
-  if (options.deployment !== undefined) return ref.kind === 'Deployment' && isNamed(options.deployment);
+  if (options.deployment !== undefined) return isWorkload(ref.kind) && isNamed(options.deployment);
   if (options.namespace !== undefined) return ref.namespace === wanted.namespace;
   return true;
 }

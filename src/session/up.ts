@@ -103,6 +103,8 @@ async function takeOver(running: Running): Promise<void> {
   const { route } = standing;
   await pointServices(running, pairs);
   const pausing = await Promise.all(session.plan.pause.map((step) => step.apply(work)));
+  standing.pausing = pausing;
+  await allDone(pausing.map(({ idle }) => idle));
   // Starting the controller takes longer than it takes until the in-cluster Pods start to terminate.
   await allDone([...pausing.map(({ terminating }) => terminating), supervisor?.start() ?? Promise.resolve()]);
   route?.gateways.release();

@@ -4,12 +4,12 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { type ClusterApi, connect } from '../../src/cluster/api/client.ts';
 import type { Kind, ObjectRef } from '../../src/cluster/api/kinds.ts';
 import { loadKubeconfig } from '../../src/cluster/api/kubeconfig.ts';
-import type { Deployment, KubeObject, Service } from '../../src/cluster/api/objects.ts';
+import type { KubeObject, Service, Workload } from '../../src/cluster/api/objects.ts';
 import { sessionOf } from '../../src/cluster/marks/marks.ts';
 import { relayLabels, SESSION_LABEL, UNDO_ANNOTATION } from '../../src/cluster/names.ts';
 import { findMarked } from '../../src/cluster/takeover/find-marked.ts';
 import { holdLease } from '../../src/cluster/takeover/lease.ts';
-import { byReplicas } from '../../src/cluster/takeover/pause/deployment.ts';
+import { deploymentPause } from '../../src/cluster/takeover/pause/deployment.ts';
 import { swapSelector } from '../../src/cluster/takeover/service.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { account, type Rule } from '../support/account.ts';
@@ -47,7 +47,7 @@ async function takenOver(namespace: string, session: string, to?: Record<string,
     spec: { selector: labels, ports: [{ port: 443 }] },
   });
   const template = { metadata: { labels }, spec: { containers: [{ name: 'manager', image: 'none' }] } };
-  const deployment = await api.create<Deployment>(ref('Deployment', namespace), {
+  const deployment = await api.create<Workload>(ref('Deployment', namespace), {
     metadata: { name: 'webhook' },
     // Nothing runs Pods here, so none is waited for.
     spec: { replicas: 0, selector: { matchLabels: labels }, template },
@@ -67,7 +67,7 @@ async function takenOver(namespace: string, session: string, to?: Record<string,
     const lease = await holdLease(ref(kind, namespace)).apply(work, holder);
     await lease?.[Symbol.asyncDispose]();
   }
-  await byReplicas.pause(deployment).apply(work);
+  await deploymentPause.pause({ ref: ref('Deployment', namespace), object: deployment }).apply(work);
   await swapSelector(work, service, to);
 }
 
@@ -212,7 +212,7 @@ it('carries out no undo that devloop cannot have written, and leaves such object
     ]);
     expect(await api.get(ref('Deployment', 'first'))).toMatchObject({
       metadata: { labels: deployment.metadata.labels },
-      spec: (deployment as Deployment).spec,
+      spec: (deployment as Workload).spec,
     });
     expect(await api.get(ref('Service', 'first'))).toMatchObject({
       metadata: { labels: service.metadata.labels },

@@ -8,7 +8,7 @@ import { ANY_SESSION } from '../../src/cluster/names.ts';
 import type { DevloopEvent } from '../../src/report/events.ts';
 import { objectText } from '../../src/report/text.ts';
 import { commonPermissions, routePermissions } from '../../src/session/start/permissions.ts';
-import { anyTarget, planTakeOver } from '../../src/session/start/plan.ts';
+import { planAnyTakeOver } from '../../src/session/start/plan.ts';
 import type { TestCluster } from '../cluster/cluster.ts';
 import { account } from '../support/account.ts';
 import { CONTROL_PLANES } from '../support/control-planes.ts';
@@ -194,7 +194,7 @@ describe.each(CONTROL_PLANES)(
     );
 
     once.each(['direct', 'relay'] as const)('%s: needs no permissions but the required ones', async (way) => {
-      const plan = planTakeOver(anyTarget(NAMESPACE), { choice: way });
+      const plan = planAnyTakeOver(NAMESPACE, { choice: way });
       const all = [...commonPermissions(plan), ...plan.routes.flatMap(routePermissions)];
       const rules = all
         .filter(({ without }) => without === undefined)

@@ -34,7 +34,13 @@ export async function putSecret(cluster: TestCluster, name: string, serverName: 
   return pair.certificate;
 }
 
-export async function deployHooks(cluster: TestCluster): Promise<void> {
+export type WorkloadKind = 'Deployment' | 'StatefulSet' | 'DaemonSet';
+
+export async function deployHooks(
+  cluster: TestCluster,
+  kind: WorkloadKind = 'Deployment',
+  replicas = 2,
+): Promise<void> {
   await loadRelayImage(cluster);
   await installHooks(cluster);
 }
@@ -45,9 +51,9 @@ export async function installHooks(cluster: TestCluster): Promise<void> {
   const first = base64(await putSecret(cluster, 'first-cert', FIRST));
   const second = base64(await putSecret(cluster, 'second-cert', SECOND));
   await cluster.kubectl(['apply', '--server-side', '-f', '-'], {
-    input: manifests(first, second, await readFile(PROGRAM, 'utf8')),
+    input: [await hooksIn(kind, replicas), rest(first, second)].join('---\n'),
   });
-  await hooksAtRest(cluster);
+  await hooksAtRest(cluster, kind, replicas);
   await cluster.kubectl([
     'wait',
     '--for=condition=Established',
@@ -60,30 +66,34 @@ export async function installHooks(cluster: TestCluster): Promise<void> {
  * Waits until both Pods stand behind both Services. The controllers of slices and Endpoints hear of a Pod after the Deployment's,
  * each at its own time, and one that finds its own view too old looks again a second later.
  */
-export async function hooksAtRest(cluster: TestCluster): Promise<void> {
-  await cluster.kubectl(['-n', HOOK_NAMESPACE, 'rollout', 'status', 'deployment/hooks', '--timeout=60s']);
-  const pod = { targets: 'Pod', ready: true };
+export async function hooksAtRest(
+  cluster: TestCluster,
+  kind: WorkloadKind = 'Deployment',
+  replicas = 2,
+): Promise<void> {
+  await cluster.kubectl(['-n', HOOK_NAMESPACE, 'rollout', 'status', `${kind}/hooks`, '--timeout=60s']);
+  const pods = Array.from({ length: replicas }, () => ({ targets: 'Pod', ready: true }));
   await eventually(async () => {
     const { slices, endpoints } = (await snapshot(cluster, HOOK_NAMESPACE)) as {
       slices: { endpoints: unknown[] }[];
       endpoints: { subsets: { addresses: unknown[] }[] }[];
     };
-    expect(slices.map((slice) => slice.endpoints)).toEqual(slices.map(() => [pod, pod]));
+    expect(slices.map((slice) => slice.endpoints)).toEqual(slices.map(() => pods));
+    expect([slices.length, endpoints.length]).toEqual([2, 2]);
     const addresses = endpoints.map(({ subsets }) => subsets.flatMap((subset) => subset.addresses));
-    expect(addresses).toEqual([
-      ['Pod', 'Pod'],
-      ['Pod', 'Pod'],
-    ]);
+    expect(addresses).toEqual(endpoints.map(() => pods.map(({ targets }) => targets)));
   });
 }
 
-function manifests(first: string, second: string, program: string): string {
+/** What the Pods run in; the template is the same in each kind. */
+export async function hooksIn(kind: WorkloadKind, replicas = 2): Promise<string> {
+  const program = await readFile(PROGRAM, 'utf8');
   return `
 apiVersion: apps/v1
-kind: Deployment
-metadata: {name: hooks, namespace: ${HOOK_NAMESPACE}}
+kind: ${kind}
+metadata: {name: hooks, namespace: ${HOOK_NAMESPACE}, labels: {app: hooks}}
 spec:
-  replicas: 2
+  ${kind === 'DaemonSet' ? '' : `replicas: ${replicas}`}
   selector: {matchLabels: {app: hooks}}
   template:
     metadata: {labels: {app: hooks}}
@@ -103,7 +113,11 @@ spec:
       volumes:
       - {name: first, secret: {secretName: first-cert}}
       - {name: second, secret: {secretName: second-cert}}
----
+`;
+}
+
+function rest(first: string, second: string): string {
+  return `
 apiVersion: v1
 kind: Service
 metadata: {name: first, namespace: ${HOOK_NAMESPACE}}

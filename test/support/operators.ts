@@ -1,9 +1,9 @@
 import type {
   CustomResourceDefinition,
-  Deployment,
   PodTemplate,
   Service,
   WebhookConfiguration,
+  Workload,
 } from '../../src/cluster/api/objects.ts';
 import type { CheckoutFacts } from '../../src/operator/sources.ts';
 import { type FakeCluster, fakeCluster } from './fake-cluster.ts';
@@ -50,7 +50,7 @@ export function install(
         ...(rest.volumes ? { volumes: rest.volumes } : {}),
       },
     };
-    cluster.put<Deployment>('Deployment', {
+    cluster.put<Workload>('Deployment', {
       metadata: { name: deployment, namespace },
       spec: { replicas: 1, selector: { matchLabels: labels }, template },
     });

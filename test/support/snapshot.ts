@@ -3,7 +3,11 @@ import type { TestCluster } from '../cluster/cluster.ts';
 type Json = Record<string, unknown>;
 
 /** Fields that Kubernetes itself moves on whenever anybody writes. */
-const VOLATILE = new Set(['resourceVersion', 'generation', 'managedFields', 'creationTimestamp', 'uid']);
+const VOLATILE = new Set([
+  ...['resourceVersion', 'generation', 'managedFields', 'creationTimestamp', 'uid'],
+  // Two more generations of a DaemonSet: its template was changed, and changed back.
+  ...['deprecated.daemonset.template.generation', 'revision'],
+]);
 
 /** Where the API server lists each kind. */
 const GROUPS: Record<string, string> = {
@@ -14,12 +18,26 @@ const GROUPS: Record<string, string> = {
   Secret: 'api/v1',
   Deployment: 'apis/apps/v1',
   ReplicaSet: 'apis/apps/v1',
+  StatefulSet: 'apis/apps/v1',
+  DaemonSet: 'apis/apps/v1',
+  ControllerRevision: 'apis/apps/v1',
   EndpointSlice: 'apis/discovery.k8s.io/v1',
   Lease: 'apis/coordination.k8s.io/v1',
   ValidatingWebhookConfiguration: 'apis/admissionregistration.k8s.io/v1',
   MutatingWebhookConfiguration: 'apis/admissionregistration.k8s.io/v1',
 };
-const MARKED = ['Service', 'Deployment', 'Endpoints', 'EndpointSlice', 'Lease', 'Pod', 'ConfigMap', 'Secret'];
+const MARKED = [
+  'Service',
+  'Deployment',
+  'StatefulSet',
+  'DaemonSet',
+  'Endpoints',
+  'EndpointSlice',
+  'Lease',
+  'Pod',
+  'ConfigMap',
+  'Secret',
+];
 
 /**
  * Everything that a take-over may touch in a namespace, in a form that can be compared: Service, Deployment and webhook
@@ -39,6 +57,7 @@ export async function snapshot(cluster: TestCluster, namespace: string): Promise
   const [services, deployments, replicaSets, slices, endpoints, leases] = await Promise.all(
     ['Service', 'Deployment', 'ReplicaSet', 'EndpointSlice', 'Endpoints', 'Lease'].map(own),
   );
+  const others = await Promise.all(['StatefulSet', 'DaemonSet', 'ControllerRevision'].map(own));
   const configurations = await Promise.all(
     ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration'].map((kind) => list(kind)),
   );
@@ -47,6 +66,7 @@ export async function snapshot(cluster: TestCluster, namespace: string): Promise
     deployments: deployments!.map((one) => steady({ ...one, status: undefined })),
     // The Deployment's controller copies annotations here.
     replicaSets: replicaSets!.map((one) => steady({ ...one, status: undefined })),
+    others: others.flat().map((one) => steady({ ...one, status: undefined })),
     configurations: configurations.flat().map(steady),
     slices: slices!.map(sliceFacts).sort(byText),
     endpoints: endpoints!.map(endpointFacts).sort(byText),

@@ -11,6 +11,14 @@ const KINDS = {
   Namespace: { root: '/api/v1', apiVersion: 'v1', plural: 'namespaces', namespaced: false },
   Node: { root: '/api/v1', apiVersion: 'v1', plural: 'nodes', namespaced: false },
   Deployment: { root: '/apis/apps/v1', apiVersion: 'apps/v1', plural: 'deployments', namespaced: true },
+  StatefulSet: { root: '/apis/apps/v1', apiVersion: 'apps/v1', plural: 'statefulsets', namespaced: true },
+  DaemonSet: { root: '/apis/apps/v1', apiVersion: 'apps/v1', plural: 'daemonsets', namespaced: true },
+  ControllerRevision: {
+    root: '/apis/apps/v1',
+    apiVersion: 'apps/v1',
+    plural: 'controllerrevisions',
+    namespaced: true,
+  },
   EndpointSlice: {
     root: '/apis/discovery.k8s.io/v1',
     apiVersion: 'discovery.k8s.io/v1',
@@ -56,6 +64,13 @@ const KINDS = {
 } as const;
 
 export type Kind = keyof typeof KINDS;
+
+/** Kinds with a Pod template, which a manager can run in. */
+export const WORKLOAD_KINDS = ['Deployment', 'StatefulSet', 'DaemonSet'] as const satisfies Kind[];
+
+export function isWorkload(kind: Kind): boolean {
+  return (WORKLOAD_KINDS as readonly Kind[]).includes(kind);
+}
 
 /** Names one object. `namespace` is absent for kinds that have none. */
 export interface ObjectRef {

@@ -8,6 +8,7 @@ export interface Metadata {
   resourceVersion?: string;
   creationTimestamp?: string;
   deletionTimestamp?: string;
+  generation?: number;
   finalizers?: string[];
   labels?: Record<string, string>;
   annotations?: Record<string, string>;
@@ -111,19 +112,28 @@ export interface Placement {
   imagePullSecrets?: { name?: string }[];
 }
 
-export interface Deployment extends KubeObject {
+/** A Deployment, a StatefulSet, or a DaemonSet, which has no replicas. */
+export interface Workload extends KubeObject {
   spec: { replicas?: number; selector: { matchLabels?: Record<string, string> }; template: PodTemplate };
   status?: {
     replicas?: number;
     readyReplicas?: number;
     updatedReplicas?: number;
+    /** Of a DaemonSet. */
+    numberReady?: number;
+    desiredNumberScheduled?: number;
     observedGeneration?: number;
     conditions?: { type: string; status: string; reason?: string; message?: string }[];
   };
 }
 
+/** An earlier template of a DaemonSet or StatefulSet. */
+export interface ControllerRevision extends KubeObject {
+  data?: unknown;
+}
+
 export interface Pod extends KubeObject {
-  spec?: { nodeName?: string; volumes?: Volume[] };
+  spec?: Partial<PodTemplate['spec']> & { nodeName?: string };
   status?: {
     phase?: string;
     startTime?: string;
@@ -138,6 +148,7 @@ export interface ContainerStatus {
   name: string;
   image?: string;
   imageID?: string;
+  restartCount?: number;
   state?: {
     waiting?: { reason?: string; message?: string };
     running?: object;

@@ -105,7 +105,10 @@ export function markedPatch(
   marks[store.map][store.key] = store.write({ v: 1, fields });
   return [
     ...guard(object),
-    ...fields.flatMap(({ path, after }) => write(path, valueAt(object, path), after)),
+    ...fields.flatMap(({ path, after }) => [
+      ...missingParents(object, path),
+      ...write(path, valueAt(object, path), after),
+    ]),
     ...setEntries(object, 'labels', marks.labels),
     ...setEntries(object, 'annotations', marks.annotations),
   ];
@@ -141,10 +144,22 @@ export function guard(object: KubeObject): PatchOperation[] {
   return version === undefined ? [] : [{ op: 'replace', path: '/metadata/resourceVersion', value: version }];
 }
 
+/** A node selector, for example, is absent until somebody adds to it. */
+function missingParents(object: KubeObject, path: string[]): PatchOperation[] {
+  const parents = path.slice(0, -1).map((_, index) => path.slice(0, index + 1));
+  return parents
+    .filter((parent) => valueAt(object, parent) === undefined)
+    .map((parent) => ({ op: 'add', path: pointerTo(parent), value: {} }));
+}
+
 export function write(path: string[], now: Json | undefined, value: Json | undefined): PatchOperation[] {
-  const pointer = `/${path.map(escapeToken).join('/')}`;
+  const pointer = pointerTo(path);
   if (value !== undefined) return [{ op: now === undefined ? 'add' : 'replace', path: pointer, value }];
   return now === undefined ? [] : [{ op: 'remove', path: pointer }];
+}
+
+function pointerTo(path: string[]): string {
+  return `/${path.map(escapeToken).join('/')}`;
 }
 
 type Entries = Record<string, string>;

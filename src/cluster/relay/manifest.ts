@@ -1,6 +1,6 @@
 /** The objects of the relay: a Pod that every namespace admits, and a Secret with the program that it runs. */
 
-import type { Deployment, KubeObject, Placement, Pod, Secret, Service } from '../api/objects.ts';
+import type { KubeObject, Placement, Pod, Secret, Service, Workload } from '../api/objects.ts';
 import { RELAY_NAME, relayLabels, relayPodName, relaySecretRef, SESSION_LABEL } from '../names.ts';
 
 /** A stock image that contains Node, by its full name: some container runtimes do not know short names. */
@@ -164,8 +164,8 @@ export function assignsUserIds(namespace: KubeObject | undefined): boolean {
  * uses their pull secrets, since a `--relay-image` is likely to come from the same registry. Affinities, priority and
  * ServiceAccount are not needed.
  */
-export function placementOf(deployment: Deployment | undefined): Placement {
-  const { nodeSelector, tolerations, imagePullSecrets } = deployment?.spec.template.spec ?? {};
+export function placementOf(workload: Workload | undefined): Placement {
+  const { nodeSelector, tolerations, imagePullSecrets } = workload?.spec.template.spec ?? {};
   return {
     ...(nodeSelector ? { nodeSelector } : {}),
     ...(tolerations ? { tolerations } : {}),

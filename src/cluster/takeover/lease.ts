@@ -2,6 +2,7 @@ import { DevloopError, messageOf } from '../../errors.ts';
 import type { ObjectName } from '../../report/events.ts';
 import { ApiError } from '../api/errors.ts';
 import { describe, type ObjectRef } from '../api/kinds.ts';
+import { microTime } from '../api/micro-time.ts';
 import type { Lease } from '../api/objects.ts';
 import { type Permission, permissionsOn } from '../api/permissions.ts';
 import { inRounds } from '../marks/change.ts';
@@ -189,8 +190,4 @@ function leaseObject(ref: ObjectRef, sessionId: string, holder: Holder): Lease {
       renewTime: now,
     },
   };
-}
-
-function microTime(): string {
-  return new Date().toISOString().replace(/(\.\d{3})Z$/, '$1000Z');
 }

@@ -13,8 +13,8 @@ export interface MainPackageHints {
   command?: string[];
   /** The HTTP paths of its webhooks. */
   paths?: string[];
-  /** The name of the Deployment. */
-  deployment?: string | undefined;
+  /** The name of the Deployment, StatefulSet or DaemonSet. */
+  workload?: string | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -34,7 +34,7 @@ export async function findMainPackage(directory: string, hints: MainPackageHints
     recipesOf(module, 'Dockerfile'),
     recipesOf(module, 'Makefile'),
     usualMains(directory),
-    hints.deployment === undefined ? [] : koPackages(module, hints.deployment),
+    hints.workload === undefined ? [] : koPackages(module, hints.workload),
     readGoFlags(directory, hints.signal),
   ]);
   const program = hints.command?.[0] === undefined ? undefined : basename(hints.command[0]);

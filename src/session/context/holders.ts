@@ -16,11 +16,10 @@ export function namespacesOf(target: Target): string[] {
   return [...new Set([target.namespace, ...target.services.map((one) => one.service.metadata.namespace!)])];
 }
 
-/** The Services and the Deployment that a session takes over. */
+/** The Services, and what the manager runs in, that a session takes over. */
 export function targetsOf(target: Target): ObjectRef[] {
   const services = target.services.map(({ service }) => refOf('Service', service.metadata));
-  const deployment = target.deployment ? [refOf('Deployment', target.deployment.object.metadata)] : [];
-  return [...services, ...deployment];
+  return [...services, ...(target.manager ? [target.manager.ref] : [])];
 }
 
 export function describeTarget(target: Target): string {
@@ -114,8 +113,8 @@ export async function sessionsInTheWay(
 }
 
 export function markedSessions(target: Target): string[] {
-  const deployment = target.deployment ? [target.deployment.object] : [];
-  const objects = [...target.services.map((one) => one.service), ...deployment];
+  const manager = target.manager ? [target.manager.object] : [];
+  const objects = [...target.services.map((one) => one.service), ...manager];
   return [...new Set(objects.map((object) => sessionOf(object)).filter((session) => session !== undefined))];
 }
 

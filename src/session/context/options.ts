@@ -1,3 +1,4 @@
+import type { PauseChoice } from '../../config/pause-choice.ts';
 import type { RouteChoice } from '../../config/route-choice.ts';
 import type { Emit } from '../../report/events.ts';
 
@@ -25,7 +26,12 @@ export interface RouteOptions {
   relayImage?: string;
 }
 
-export interface UpOptions extends CommonOptions, RouteOptions {
+export interface PauseOptions {
+  /** How the in-cluster manager is paused; by what owns its Pods by default. */
+  pause?: PauseChoice;
+}
+
+export interface UpOptions extends CommonOptions, RouteOptions, PauseOptions {
   /** false: the user starts the process that answers the reviews. */
   controller: boolean;
   /** Take over even if a live session holds the operator. */
@@ -45,7 +51,7 @@ export interface StatusOptions extends CommonOptions {
 }
 
 /** The options that `up` would get. */
-export interface DoctorOptions extends CommonOptions, RouteOptions {}
+export interface DoctorOptions extends CommonOptions, RouteOptions, PauseOptions {}
 
 export interface CertsOptions extends CommonOptions {
   watch: boolean;

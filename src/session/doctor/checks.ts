@@ -6,6 +6,7 @@ import { envtestCheck } from './envtest.ts';
 import { finalizersCheck } from './finalizers.ts';
 import { imageCheck } from './image.ts';
 import { ownersCheck } from './owners.ts';
+import { pauseCheck } from './pause.ts';
 import { permissionsCheck } from './permissions.ts';
 import { podsCheck } from './pods.ts';
 import { portCheck } from './port.ts';
@@ -21,6 +22,7 @@ export async function allChecks(doctorRun: DoctorRun): Promise<Check[]> {
     accountCheck,
     targetCheck,
     serviceCheck,
+    pauseCheck,
     permissionsCheck,
     sessionCheck,
     certificateCheck,

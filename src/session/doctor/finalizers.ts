@@ -1,5 +1,6 @@
 import type { ClusterApi } from '../../cluster/api/client.ts';
 import type { KubeObject } from '../../cluster/api/objects.ts';
+import { readyPods } from '../../cluster/takeover/pause/waits.ts';
 import { DevloopError } from '../../errors.ts';
 import { definitionNames } from '../../operator/webhooks.ts';
 import { type Check, type Finding, needed } from './check.ts';
@@ -19,11 +20,13 @@ export const finalizersCheck: Check = {
       () => false,
       (error) => error instanceof DevloopError && error.code === 'session.held',
     );
-    const ready = target.deployment?.object.status?.readyReplicas ?? 0;
+    const { manager } = target;
+    const ready = readyPods(manager?.object.status);
     const controller = isHeld ? 'a live devloop session' : ready > 0 ? 'the in-cluster manager' : undefined;
     const resume =
-      target.deployment &&
-      `kubectl -n ${target.namespace} scale deployment ${target.deployment.object.metadata.name} --replicas=1`;
+      manager?.object.spec.replicas !== undefined
+        ? `kubectl -n ${target.namespace} scale ${manager.ref.kind.toLowerCase()} ${manager.ref.name} --replicas=1`
+        : undefined;
     const { api } = await context;
     return finalizersFinding({ ...(await listWaiting(api, groups, signal)), controller, resume });
   },

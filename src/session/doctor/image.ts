@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Pod } from '../../cluster/api/objects.ts';
-import { pauseFor } from '../../cluster/takeover/pause/strategies.ts';
+import { runningPods } from '../../cluster/takeover/pause/pods.ts';
 import { runTool } from '../../machine/tool.ts';
 import { type Check, type Finding, NotChecked, needed } from './check.ts';
 
@@ -12,11 +12,10 @@ export const imageCheck: Check = {
   optional: true,
   async run({ context, operator, root }, signal) {
     const { target } = await needed(operator, 'there is no target');
-    if (target.deployment === undefined) throw new NotChecked('the target has no Deployment');
-    const { object, container } = target.deployment;
-    const { api } = await context;
-    const pods = (await pauseFor({ kind: 'Deployment', object })?.runningPods(api, object)) ?? [];
-    return imageFinding(runningImage(pods, container.name), await newestSource(root, signal));
+    const { manager } = target;
+    if (manager === undefined) throw new NotChecked('the target has no manager in the cluster');
+    const pods = await runningPods((await context).api, manager);
+    return imageFinding(runningImage(pods, manager.container.name), await newestSource(root, signal));
   },
 };
 

@@ -6,7 +6,7 @@ import { type Check, type Finding, needed } from './check.ts';
 import { ownerFinding, type Policy } from './owner-policy.ts';
 import { type Owner, ownersOf } from './owner-signs.ts';
 
-/** Who else writes the Services and the Deployment, and would they overwrite devloop's changes? */
+/** Who else writes the Services and the manager's Deployment, and would they overwrite devloop's changes? */
 export const ownersCheck: Check = {
   name: 'owners',
   limitSeconds: 30,
@@ -28,25 +28,25 @@ interface Owned {
 }
 
 /** One entry per owner, with the objects that name it. */
-export function groupByOwner({ services, deployment }: Target): Owned[] {
+export function groupByOwner({ services, manager }: Target): Owned[] {
   const all = [
-    ...services.map(({ service }) => ({ kind: 'Service' as const, object: service })),
-    ...(deployment ? [{ kind: 'Deployment' as const, object: deployment.object }] : []),
+    ...services.map(({ service }) => ({ ref: refOf('Service', service.metadata), object: service })),
+    ...(manager ? [manager] : []),
   ];
   const groups = new Map<string, Owned>();
-  for (const { kind, object } of all) {
+  for (const { ref, object } of all) {
     for (const owner of ownersOf(object)) {
       const key = `${owner.kind} ${owner.name}`;
       const group = groups.get(key) ?? { owner, objects: [] };
-      group.objects.push(describe(refOf(kind, object.metadata)));
+      group.objects.push(describe(ref));
       groups.set(key, group);
     }
   }
   return [...groups.values()];
 }
 
-function noOwner({ services, deployment }: Target): Finding {
-  const objects = [...services.map((one) => one.service), ...(deployment ? [deployment.object] : [])];
+function noOwner({ services, manager }: Target): Finding {
+  const objects = [...services.map((one) => one.service), ...(manager ? [manager.object] : [])];
   const managers = objects.flatMap(({ metadata }) => metadata.managedFields ?? []).map((one) => one.manager);
   return {
     verdict: 'ok',

@@ -1,8 +1,9 @@
 import type { Permission } from '../../cluster/api/permissions.ts';
 import { routeSettings } from '../route/routing.ts';
 import { type Allowed, askPermissions, lackingForLeases, permittedRoutes } from '../start/permissions.ts';
-import { anyTarget, planTakeOver, type TakeOverPlan } from '../start/plan.ts';
+import { planAnyTakeOver, planTakeOver, type TakeOverPlan } from '../start/plan.ts';
 import type { Check, Finding } from './check.ts';
+import { pausePlan } from './pause.ts';
 import type { DoctorRun } from './run.ts';
 
 type Base = Pick<DoctorRun, 'context' | 'options' | 'operator'>;
@@ -13,11 +14,13 @@ export async function allowedTo(run: Base): Promise<Allowed> {
 }
 
 /** If no target was found, the plan for any operator in the current namespace. */
-async function planOf({ context, options, operator }: Base): Promise<TakeOverPlan> {
-  const opened = await context;
-  const target = (await operator.catch(() => undefined))?.target;
-  const namespace = opened.wanted.namespace ?? opened.api.namespace;
-  return planTakeOver(target ?? anyTarget(namespace), routeSettings(options, opened));
+async function planOf(run: Base): Promise<TakeOverPlan> {
+  const opened = await run.context;
+  const settings = routeSettings(run.options, opened);
+  const target = (await run.operator.catch(() => undefined))?.target;
+  if (target === undefined) return planAnyTakeOver(opened.wanted.namespace ?? opened.api.namespace, settings);
+  // Another check reports why it cannot be paused.
+  return planTakeOver(target, settings, await pausePlan(run).catch(() => []));
 }
 
 /** Is the account allowed to do everything that `up` does? */

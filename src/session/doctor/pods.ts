@@ -1,8 +1,10 @@
 import type { ClusterApi } from '../../cluster/api/client.ts';
-import type { Deployment, EndpointSlice, Pod, Service } from '../../cluster/api/objects.ts';
+import type { EndpointSlice, Pod, Service } from '../../cluster/api/objects.ts';
 import { sessionOf } from '../../cluster/marks/marks.ts';
 import { originalSelector } from '../../cluster/marks/selector.ts';
 import { isControllerSlice, slicesOf } from '../../cluster/takeover/endpoints.ts';
+import type { Manager } from '../../cluster/takeover/pause/pause.ts';
+import { isPodOf } from '../../cluster/takeover/pause/pods.ts';
 import type { Check, Finding } from './check.ts';
 import { targetWithServices } from './run.ts';
 
@@ -17,7 +19,7 @@ export const podsCheck: Check = {
     return await Promise.all(
       target.services.map(async ({ service }) => {
         const [pods, slices] = await Promise.all([selectedPods(api, service), slicesOf(api, service)]);
-        return podsFinding({ service, deployment: target.deployment?.object, pods, slices });
+        return podsFinding({ service, manager: target.manager, pods, slices });
       }),
     );
   },
@@ -32,23 +34,23 @@ async function selectedPods(api: ClusterApi, service: Service): Promise<Pod[]> {
 
 export interface ServicePods {
   service: Service;
-  deployment: Deployment | undefined;
+  manager: Manager | undefined;
   /** The Pods that the Service selects. */
   pods: Pod[];
   slices: EndpointSlice[];
 }
 
-export function podsFinding({ service, deployment, pods, slices }: ServicePods): Finding {
+export function podsFinding({ service, manager, pods, slices }: ServicePods): Finding {
   const { namespace, name } = service.metadata;
   const holder = sessionOf(service);
   if (holder !== undefined)
     return { verdict: 'unknown', answer: `Service ${namespace}/${name} is taken over by session ${holder}` };
-  const strangers = deployment === undefined ? [] : pods.filter((pod) => !isOf(pod, deployment));
+  const strangers = manager === undefined ? [] : pods.filter((pod) => !isPodOf(pod, manager));
   if (strangers.length > 0) {
     const names = strangers.map((pod) => pod.metadata.name).join(', ');
     return {
       verdict: 'warn',
-      answer: `Service ${namespace}/${name} also selects Pods that do not belong to Deployment ${deployment!.metadata.name}: ${names}`,
+      answer: `Service ${namespace}/${name} also selects Pods that do not belong to ${manager!.ref.kind} ${manager!.ref.name}: ${names}`,
       proof: [`selector ${JSON.stringify(service.spec.selector)}`],
       hint: 'While `up` runs, those Pods get no reviews. Add a label to the selector that only this operator has.',
     };
@@ -73,12 +75,4 @@ export function podsFinding({ service, deployment, pods, slices }: ServicePods):
 function readyEndpoints(slices: EndpointSlice[]): number {
   const all = slices.filter(isControllerSlice).flatMap((slice) => slice.endpoints ?? []);
   return all.filter(({ conditions }) => conditions?.ready !== false).length;
-}
-
-/** The owner of a Deployment's Pod is a ReplicaSet named after the Deployment and the hash of its template. */
-function isOf({ metadata }: Pod, deployment: Deployment): boolean {
-  const hash = metadata.labels?.['pod-template-hash'] ?? '';
-  return (metadata.ownerReferences ?? []).some(
-    (owner) => owner.name === `${deployment.metadata.name}-${hash}`,
-  );
 }

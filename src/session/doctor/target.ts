@@ -32,7 +32,7 @@ export function targetFinding({ target, events }: Pick<DiscoveredOperator, 'targ
   const warnings = events.flatMap((event) =>
     event.type === 'warning' || event.type === 'note' ? [event.message] : [],
   );
-  if (target.services.length === 0 && target.deployment === undefined) {
+  if (target.services.length === 0 && target.manager === undefined) {
     const answer = 'no operator in the cluster matches this checkout, so the controller would only run here';
     const hint = 'If it is deployed, name it: devloop doctor --deployment namespace/name';
     return { verdict: 'warn', answer, hint };

@@ -1,3 +1,5 @@
+import { allDone } from '../../async.ts';
+import type { Pausing } from '../../cluster/takeover/pause/pause.ts';
 import type { Work } from '../../cluster/work.ts';
 import type { Supervisor } from '../../controller/supervisor.ts';
 import { messageOf } from '../../errors.ts';
@@ -5,7 +7,6 @@ import type { Target } from '../../operator/target.ts';
 import type { DevloopEvent } from '../../report/events.ts';
 import { namespacesOf } from '../context/holders.ts';
 import type { ChosenRoute } from '../route/open-route.ts';
-import type { OpenRoute } from '../route/routing.ts';
 import { waitUntilLetGo } from './answering.ts';
 import { incomplete, MANAGER_READY_SECONDS, reportKept } from './restore.ts';
 import { restore } from './until-restored.ts';
@@ -17,6 +18,7 @@ const AWAY_LIMIT_MS = 3_600_000;
 export interface Standing {
   route?: ChosenRoute | undefined;
   supervisor?: Supervisor | undefined;
+  pausing?: Pausing[];
   /** Something may have been written to the cluster. */
   mayHaveChanged: boolean;
 }
@@ -37,13 +39,13 @@ export async function endUp(work: Work, target: Target, standing: Standing, endi
   await using local = new AsyncDisposableStack();
   if (standing.route) local.use(standing.route);
   if (standing.supervisor) local.use(standing.supervisor);
-  if (standing.mayHaveChanged) await restoreAll(work, target, standing.route, ending);
+  if (standing.mayHaveChanged) await restoreAll(work, target, standing, ending);
 }
 
 async function restoreAll(
   { api, sessionId, emit }: Work,
   target: Target,
-  route: OpenRoute | undefined,
+  { route, pausing = [] }: Standing,
   ending: Ending,
 ): Promise<void> {
   const { reason, isFailure } = ending;
@@ -66,12 +68,21 @@ async function restoreAll(
   const onAway = (error: unknown): void => emit(away(error, ending));
   const waiting = { awayLimitMs: AWAY_LIMIT_MS, onAway };
   const options = { readySeconds: MANAGER_READY_SECONDS, onFound, afterServices, ...waiting };
+  await releaseManager(work, pausing);
   const restored = await restore(work, namespacesOf(target), options);
   reportKept(restored, emit);
   const { changes } = restored;
   if (isReported(changes))
     emit({ type: 'session.restored', session: sessionId, changes, ms: performance.now() - startedAt });
   if (restored.left.length > 0) throw incomplete(restored.left.length);
+}
+
+/** A manager that is paused by its Lease is resumed here; any other one by its mark. */
+async function releaseManager(work: Work, pausing: Pausing[]): Promise<void> {
+  await allDone(pausing.map(async ({ release }) => release?.(work))).catch((error) => {
+    const message = `The manager's Lease was not released: ${messageOf(error)} A Pod of the manager takes it when it has expired.`;
+    work.emit({ type: 'warning', message });
+  });
 }
 
 function away(error: unknown, { isFailure }: Ending): DevloopEvent {

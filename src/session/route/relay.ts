@@ -86,7 +86,7 @@ async function openIn(
   const ports = relayPorts(target.services.filter(({ service }) => service.metadata.namespace === namespace));
   const numbers = [...new Set(ports.map(({ port }) => port))];
   const [controlPort, proxyPort] = portsBeside(numbers);
-  const manager = target.deployment?.object;
+  const manager = target.manager?.object;
   const relay: Relay = stack.use(
     await keepRelay(namespace).apply(routing, {
       namespace,

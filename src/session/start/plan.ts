@@ -1,12 +1,12 @@
-import type { Deployment, Service } from '../../cluster/api/objects.ts';
+import { refOf } from '../../cluster/api/kinds.ts';
+import type { Service, Workload } from '../../cluster/api/objects.ts';
 import type { Permission } from '../../cluster/api/permissions.ts';
 import type { Step } from '../../cluster/step.ts';
 import { holdLease } from '../../cluster/takeover/lease.ts';
-import type { Pausing } from '../../cluster/takeover/pause/pause.ts';
-import { pauseFor } from '../../cluster/takeover/pause/strategies.ts';
-import type { Work } from '../../cluster/work.ts';
+import { deploymentPause } from '../../cluster/takeover/pause/deployment.ts';
+import type { PauseStep } from '../../cluster/takeover/pause/pause.ts';
 import { discoveryPermissions } from '../../operator/permissions.ts';
-import type { Target } from '../../operator/target.ts';
+import type { Target, TargetManager } from '../../operator/target.ts';
 import { namespacesOf, targetsOf } from '../context/holders.ts';
 import { planRoutes } from '../route/kinds.ts';
 import type { RoutePlan, RouteSettings } from '../route/routing.ts';
@@ -24,30 +24,34 @@ export interface TakeOverPlan {
   verify: Step<typeof verifyRoute>[];
   /** In the order in which they are tried; none without webhook Services. */
   routes: RoutePlan[];
-  pause: Step<(work: Work) => Promise<Pausing>>[];
+  pause: PauseStep[];
 }
 
-export function planTakeOver(target: Target, settings: RouteSettings): TakeOverPlan {
+export function planTakeOver(target: Target, settings: RouteSettings, pause: PauseStep[]): TakeOverPlan {
   const hasWebhooks = target.services.length > 0;
-  const object = target.deployment?.object;
-  const pause = object && pauseFor({ kind: 'Deployment', object })?.pause(object);
   return {
     discovery: hasWebhooks ? namespacesOf(target).flatMap(discoveryPermissions) : [],
     leases: targetsOf(target).map((one) => holdLease(one)),
     verify: hasWebhooks ? [verifyStep(target)] : [],
     routes: planRoutes(target, settings),
-    pause: pause ? [pause] : [],
+    pause,
   };
 }
 
+/** For an operator that could not be discovered. */
+export function planAnyTakeOver(namespace: string, settings: RouteSettings): TakeOverPlan {
+  const target = anyTarget(namespace);
+  return planTakeOver(target, settings, [deploymentPause.pause(target.manager)]);
+}
+
 /** Stands for an operator that could not be discovered: one webhook Service and one Deployment, in this namespace. */
-export function anyTarget(namespace: string): Target {
+export function anyTarget(namespace: string): Target & { manager: TargetManager } {
   const metadata = { namespace, name: '*' };
   const service: Service = { metadata, spec: { ports: [] } };
-  const object: Deployment = { metadata, spec: { selector: {}, template: { spec: { containers: [] } } } };
+  const object: Workload = { metadata, spec: { selector: {}, template: { spec: { containers: [] } } } };
   return {
     namespace,
     services: [{ service, serverName: '', calls: [], ports: [], source: '' }],
-    deployment: { object, container: { name: '*' }, source: '' },
+    manager: { ref: refOf('Deployment', metadata), object, container: { name: '*' }, source: '' },
   };
 }

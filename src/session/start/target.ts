@@ -8,8 +8,9 @@ import { usableAddress } from '../../route/direct.ts';
 import { checkoutFactsOf } from '../context/context.ts';
 import { type InTheWay, sessionsInTheWay } from '../context/holders.ts';
 import { type RouteSettings, routeSettings } from '../route/routing.ts';
+import { pauseChoice, planPause } from './pause.ts';
 import { askPermissions, permittedRoutes, untriedRoutes } from './permissions.ts';
-import { anyTarget, planTakeOver } from './plan.ts';
+import { planAnyTakeOver, planTakeOver } from './plan.ts';
 import type { Discovered, UpCommand } from './session.ts';
 
 /** Discovers what to take over, and checks everything that can be checked without a write. Changes nothing. */
@@ -20,9 +21,9 @@ export async function discoverTarget(command: UpCommand): Promise<Discovered & {
   const facts = checkoutFactsOf(context);
   const target = await lookUp(command, settings, facts, io.emit);
   assertAllTakeable(target, settings);
-  if (target.services.length === 0 && target.deployment === undefined)
+  if (target.services.length === 0 && target.manager === undefined)
     io.emit({ type: 'note', message: NOTHING_FOUND });
-  const plan = planTakeOver(target, settings);
+  const plan = planTakeOver(target, settings, await planPause(api, target, pauseChoice(options, context)));
   const allowed = await askPermissions(api, plan);
   plan.routes = permittedRoutes(api, allowed);
   for (const message of untriedRoutes(allowed)) io.emit({ type: 'note', message });
@@ -37,13 +38,14 @@ export async function discoverAgain(command: UpCommand, before: Discovered): Pro
   const settings = routeSettings(options, context);
   const target = await lookUp(command, settings, before.facts, () => {});
   const permitted = before.plan.routes.map(({ name }) => name);
-  const plan = planTakeOver(target, settings);
+  const pause = await planPause(context.api, target, pauseChoice(options, context));
+  const plan = planTakeOver(target, settings, pause);
   plan.routes = plan.routes.filter(({ name }) => permitted.includes(name));
   return { ...before, target, plan };
 }
 
 const NOTHING_FOUND =
-  'No operator in the cluster matches this checkout, so no webhook is redirected and no Deployment is paused. If it is deployed, name it with --deployment.';
+  'No operator in the cluster matches this checkout, so no webhook is redirected and nothing is paused. If it is deployed, name it with --deployment.';
 
 /** If discovery is forbidden, the error lists all missing permissions and not only the first. */
 async function lookUp(
@@ -57,7 +59,7 @@ async function lookUp(
     return await discover({ api, names: wanted, facts, emit });
   } catch (error) {
     if (!(error instanceof ApiError && error.isForbidden)) throw error;
-    const plan = planTakeOver(anyTarget(wanted.namespace ?? api.namespace), settings);
+    const plan = planAnyTakeOver(wanted.namespace ?? api.namespace, settings);
     permittedRoutes(api, await askPermissions(api, plan));
     throw error;
   }

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { ObjectRef } from '../../../src/cluster/api/kinds.ts';
-import type { ConfigMap, Deployment } from '../../../src/cluster/api/objects.ts';
+import type { ConfigMap, Workload } from '../../../src/cluster/api/objects.ts';
 import { applyChange, createMarked, inRounds, restoreChange } from '../../../src/cluster/marks/change.ts';
 import { IN_ANNOTATION, type OwnChange, sessionOf } from '../../../src/cluster/marks/marks.ts';
 import { SESSION_LABEL, UNDO_ANNOTATION } from '../../../src/cluster/names.ts';
@@ -25,13 +25,13 @@ const work = (sessionId = 's1') => ({
   signal: new AbortController().signal,
 });
 const replicas = (): number | undefined =>
-  cluster.read<Deployment>('Deployment', 'manager', 'shop')!.spec.replicas;
+  cluster.read<Workload>('Deployment', 'manager', 'shop')!.spec.replicas;
 const lost = (): DevloopError => new DevloopError('cluster.unreachable', 'socket hang up');
 
 beforeEach(() => {
   events = [];
   cluster = fakeCluster();
-  cluster.put<Deployment>('Deployment', {
+  cluster.put<Workload>('Deployment', {
     metadata: { name: 'manager', namespace: 'shop' },
     spec: { replicas: 2, selector: {}, template: { spec: { containers: [{ name: 'manager' }] } } },
   });
@@ -49,7 +49,7 @@ describe('applyChange', () => {
       'patch',
       (time) =>
         time < 4 &&
-        cluster.edit<Deployment>(
+        cluster.edit<Workload>(
           'Deployment',
           'manager',
           'shop',
@@ -159,10 +159,10 @@ describe('applyChange', () => {
 
   it('runs the check again before each try', async () => {
     before('patch', () =>
-      cluster.edit<Deployment>('Deployment', 'manager', 'shop', (object) => (object.spec.replicas = 9)),
+      cluster.edit<Workload>('Deployment', 'manager', 'shop', (object) => (object.spec.replicas = 9)),
     );
     const check = (object: object): void => {
-      if ((object as Deployment).spec.replicas === 9)
+      if ((object as Workload).spec.replicas === 9)
         throw new DevloopError('change.conflict', 'changed by somebody else');
     };
     await expect(applyChange(work(), { ...scaledDown, check })).rejects.toMatchObject({
@@ -210,7 +210,7 @@ describe('restoreChange', () => {
 
   it('still reports what was kept when the answer to its patch was lost', async () => {
     await applyChange(work(), scaledDown);
-    cluster.edit<Deployment>('Deployment', 'manager', 'shop', (object) => (object.spec.replicas = 7));
+    cluster.edit<Workload>('Deployment', 'manager', 'shop', (object) => (object.spec.replicas = 7));
     let answers = 0;
     cluster.hook = {
       after: (verb) => {
@@ -224,7 +224,7 @@ describe('restoreChange', () => {
 
   it('keeps the mark of a change whose undo is invalid', async () => {
     await applyChange(work(), scaledDown);
-    cluster.edit<Deployment>('Deployment', 'manager', 'shop', (object) => {
+    cluster.edit<Workload>('Deployment', 'manager', 'shop', (object) => {
       object.metadata.annotations![UNDO_ANNOTATION] = 'null';
     });
     expect(await restoreChange(work(), ref, own)).toEqual([{ fault: 'devloop.dev/undo cannot be read' }]);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../src/cluster/api/errors.ts';
-import type { ContainerStatus, Deployment, Pod, Service } from '../../../src/cluster/api/objects.ts';
+import type { ContainerStatus, Pod, Service, Workload } from '../../../src/cluster/api/objects.ts';
 import { isOurs, relayLabels } from '../../../src/cluster/names.ts';
 import {
   assignsUserIds,
@@ -78,7 +78,7 @@ describe("the relay's objects", () => {
     const deployment = {
       metadata: { name: 'm' },
       spec: { selector: {}, template: { spec: { containers: [], serviceAccountName: 'm', ...placement } } },
-    } as Deployment;
+    } as Workload;
     expect(placementOf(deployment)).toEqual(placement);
     expect(
       relayPod({ ...spec, placement }, 's1', { secret, suffix: 'a', runAsUser: true }).spec,

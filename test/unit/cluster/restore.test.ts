@@ -1,16 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type {
-  Deployment,
-  EndpointSlice,
-  Endpoints,
-  Lease,
-  Service,
-} from '../../../src/cluster/api/objects.ts';
+import type { EndpointSlice, Endpoints, Lease, Service, Workload } from '../../../src/cluster/api/objects.ts';
 import { sessionOf } from '../../../src/cluster/marks/marks.ts';
 import { SESSION_LABEL, UNDO_ANNOTATION } from '../../../src/cluster/names.ts';
 import { ourEndpoints, ourSlice } from '../../../src/cluster/takeover/endpoints.ts';
 import { findMarked } from '../../../src/cluster/takeover/find-marked.ts';
-import { byReplicas } from '../../../src/cluster/takeover/pause/deployment.ts';
+import { deploymentPause } from '../../../src/cluster/takeover/pause/deployment.ts';
 import {
   removeCreated,
   removeLeases,
@@ -55,7 +49,7 @@ beforeEach(() => {
     addressType: 'IPv4',
     endpoints: [{ addresses: ['10.1.1.1'] }],
   });
-  cluster.put<Deployment>('Deployment', {
+  cluster.put<Workload>('Deployment', {
     metadata: { name: 'manager', namespace: 'shop' },
     spec: { replicas: 2, selector: {}, template: { spec: { containers: [{ name: 'manager' }] } } },
   });
@@ -63,7 +57,9 @@ beforeEach(() => {
 
 async function takeOver(session: string): Promise<void> {
   await pointToAddress(service(), '').apply(work(session), () => to);
-  await byReplicas.pause(cluster.read<Deployment>('Deployment', 'manager', 'shop')!).apply(work(session));
+  const object = cluster.read<Workload>('Deployment', 'manager', 'shop')!;
+  const ref = { kind: 'Deployment', namespace: 'shop', name: 'manager' } as const;
+  await deploymentPause.pause({ ref, object }).apply(work(session));
 }
 
 async function restoreAll(sessionId: string): Promise<void> {
@@ -88,7 +84,7 @@ describe('a take-over and its restoration', () => {
   it('points the Service to this machine alone, and leaves nothing behind', async () => {
     const before = {
       spec: service().spec,
-      deployment: cluster.read<Deployment>('Deployment', 'manager', 'shop')!.spec,
+      deployment: cluster.read<Workload>('Deployment', 'manager', 'shop')!.spec,
     };
     await takeOver('s1');
     expect(service().spec.selector).toBeUndefined();
@@ -102,14 +98,14 @@ describe('a take-over and its restoration', () => {
     ]);
     await restoreAll('s1');
     expect(service().spec).toEqual(before.spec);
-    expect(cluster.read<Deployment>('Deployment', 'manager', 'shop')!.spec).toEqual(before.deployment);
+    expect(cluster.read<Workload>('Deployment', 'manager', 'shop')!.spec).toEqual(before.deployment);
     expect((await findMarked(cluster.api, [])).marked).toEqual([]);
   }, 10_000);
 
   it('is restored completely after an interruption at any write', async () => {
     const specs = {
       service: service().spec,
-      deployment: cluster.read<Deployment>('Deployment', 'manager', 'shop')!.spec,
+      deployment: cluster.read<Workload>('Deployment', 'manager', 'shop')!.spec,
     };
     for (let writes = 0; writes < 6; writes++) {
       let left = writes;
@@ -125,7 +121,7 @@ describe('a take-over and its restoration', () => {
       await resumeManagers(work(`s${writes}`), marked, 0);
       await restoreServices(work(`s${writes}`), marked);
       expect(service().spec).toEqual(specs.service);
-      expect(cluster.read<Deployment>('Deployment', 'manager', 'shop')!.spec).toEqual(specs.deployment);
+      expect(cluster.read<Workload>('Deployment', 'manager', 'shop')!.spec).toEqual(specs.deployment);
       for (const { ref, object } of marked)
         if (ref.kind === 'EndpointSlice' || ref.kind === 'Endpoints')
           await cluster.api.remove(ref, object.metadata.uid);

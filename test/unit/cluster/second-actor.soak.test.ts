@@ -1,7 +1,7 @@
 /** What devloop changes and restores while others write to the same objects: random states, and random sequences of commands. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { Deployment, KubeObject, Service } from '../../../src/cluster/api/objects.ts';
+import type { Workload, KubeObject, Service } from '../../../src/cluster/api/objects.ts';
 import {
   changePatch,
   markedPatch,
@@ -57,9 +57,9 @@ const service: fc.Arbitrary<Service> = fc
     }),
   })
   .map(sent<Service>);
-const deployment: fc.Arbitrary<Deployment> = fc
+const deployment: fc.Arbitrary<Workload> = fc
   .record({ metadata, spec: fc.record({ replicas: optional(fc.nat(5)), paused: optional(fc.boolean()) }) })
-  .map(sent<Deployment>);
+  .map(sent<Workload>);
 
 /** The selector that a session writes: none, or its relay's. */
 type Selector = Record<string, string> | undefined;

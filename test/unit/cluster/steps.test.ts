@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import type { Deployment, EndpointSlice, Service } from '../../../src/cluster/api/objects.ts';
+import type { EndpointSlice, Service, Workload } from '../../../src/cluster/api/objects.ts';
 import type { Permission } from '../../../src/cluster/api/permissions.ts';
 import { ANY_SESSION } from '../../../src/cluster/names.ts';
 import type { PlannedChange, Step } from '../../../src/cluster/step.ts';
 import { findMarked } from '../../../src/cluster/takeover/find-marked.ts';
 import { type Holder, holdLease } from '../../../src/cluster/takeover/lease.ts';
-import { byReplicas } from '../../../src/cluster/takeover/pause/deployment.ts';
+import { deploymentPause } from '../../../src/cluster/takeover/pause/deployment.ts';
 import { createProber } from '../../../src/cluster/takeover/probe.ts';
 import { createProbeService } from '../../../src/cluster/takeover/probe-service.ts';
 import {
@@ -22,7 +22,7 @@ import { type FakeCluster, fakeCluster } from '../../support/fake-cluster.ts';
 
 const metadata = { name: 'hook', namespace: 'shop' };
 const service: Service = { metadata, spec: { selector: { app: 'shop' }, ports: [{ port: 443 }] } };
-const deployment: Deployment = {
+const deployment: Workload = {
   metadata,
   spec: { replicas: 2, selector: {}, template: { spec: { containers: [] } } },
 };
@@ -50,7 +50,10 @@ const STEPS = {
   'points to an address': step(pointToAddress(service, 'this machine'), (apply, work) =>
     apply(work, () => destination),
   ),
-  'pauses the manager': step(byReplicas.pause(deployment), (apply, work) => apply(work)),
+  'pauses the manager': step(
+    deploymentPause.pause({ ref: { kind: 'Deployment', ...metadata }, object: deployment }),
+    (apply, work) => apply(work),
+  ),
   'holds a Lease': step(holdLease({ kind: 'Service', ...metadata }), async (apply, work) => {
     const held = await apply(work, holder);
     await held?.update({ health: 'serving' });

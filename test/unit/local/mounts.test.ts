@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import type { Container, Deployment } from '../../../src/cluster/api/objects.ts';
+import type { Container, Workload } from '../../../src/cluster/api/objects.ts';
 import { planMounts, withoutLeaderElection, writeNeededFiles } from '../../../src/local/mounts.ts';
 import type { Target } from '../../../src/operator/target.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
@@ -36,7 +36,11 @@ async function plan(config: string) {
   const target = {
     services: [],
     namespace: NAMESPACE,
-    deployment: { object: object as unknown as Deployment, container },
+    manager: {
+      ref: { kind: 'Deployment', name: 'manager' },
+      object: object as unknown as Workload,
+      container,
+    },
   } as unknown as Target;
   const files = { directory, keyPairDirectory: join(directory, 'certs') };
   const events: DevloopEvent[] = [];

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Container, Deployment, Service } from '../../../src/cluster/api/objects.ts';
+import type { Container, Service, Workload } from '../../../src/cluster/api/objects.ts';
 import { type ControllerInputs, planController } from '../../../src/local/plan.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
 
@@ -14,7 +14,7 @@ function inputs(rest: Partial<ControllerInputs> = {}): ControllerInputs {
     args: ['--leader-elect'],
     env: [{ name: 'LEVEL', value: 'info' }],
   };
-  const object: Deployment = {
+  const object: Workload = {
     metadata,
     spec: { selector: {}, template: { spec: { containers: [container] } } },
   };
@@ -24,7 +24,7 @@ function inputs(rest: Partial<ControllerInputs> = {}): ControllerInputs {
     api: fakeCluster().api,
     target: {
       services: [{ service, serverName: 'hook.shop.svc', calls: [], ports, source: '' }],
-      deployment: { object, container, source: '' },
+      manager: { ref: { kind: 'Deployment', ...metadata }, object, container, source: '' },
       namespace: 'shop',
     },
     checkout: { root: '/checkout', sourcePaths: new Set([MOUNT]) },

@@ -1,11 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { refOf } from '../../../src/cluster/api/kinds.ts';
 import type {
   ApiService,
-  Deployment,
   Service,
   WebhookConfiguration,
+  Workload,
 } from '../../../src/cluster/api/objects.ts';
-import { byReplicas } from '../../../src/cluster/takeover/pause/deployment.ts';
+import { deploymentPause } from '../../../src/cluster/takeover/pause/deployment.ts';
 import { pointToAddress } from '../../../src/cluster/takeover/service.ts';
 import { discover } from '../../../src/operator/discover.ts';
 import type { CheckoutFacts } from '../../../src/operator/sources.ts';
@@ -21,7 +22,7 @@ const names = (target: Awaited<ReturnType<typeof find>>) => ({
   services: target.services
     .map(({ service }) => `${service.metadata.namespace}/${service.metadata.name}`)
     .sort(),
-  deployment: target.deployment?.object.metadata.name,
+  deployment: target.manager?.ref.name,
 });
 
 const shop = checkoutFacts(
@@ -156,12 +157,14 @@ describe('the operator of the checkout', () => {
       deployment: 'shop-controller-manager',
       webhooks: shopWebhooks,
     });
-    const deployment = cluster.read<Deployment>('Deployment', 'shop-controller-manager', 'shop-system')!;
+    const deployment = cluster.read<Workload>('Deployment', 'shop-controller-manager', 'shop-system')!;
     const { signal } = new AbortController();
     const work = { api: cluster.api, sessionId: 'dead', emit: () => {}, signal };
     const service = cluster.read<Service>('Service', 'shop-webhook-service', 'shop-system')!;
     await pointToAddress(service, '').apply(work, () => ({ address: '10.0.0.9', ports: [] }));
-    await byReplicas.pause(deployment).apply(work);
+    await deploymentPause
+      .pause({ ref: refOf('Deployment', deployment.metadata), object: deployment })
+      .apply(work);
     expect(names(await find(shop)).deployment).toBe('shop-controller-manager');
   });
 });
@@ -367,12 +370,12 @@ describe('the Deployment behind a Service', () => {
       { name: 'kube-rbac-proxy', ports: [{ name: 'https', containerPort: 8443 }] },
       { name: 'manager', ports: [{ name: 'webhook-server', containerPort: 9443 }] },
     ];
-    cluster.put<Deployment>('Deployment', {
+    cluster.put<Workload>('Deployment', {
       metadata: { name: 'shop', namespace: 'shop-system' },
       spec: { selector: {}, template: { metadata: { labels }, spec: { containers } } },
     });
     const target = await find(shop);
-    expect(target.deployment?.container.name).toBe('manager');
+    expect(target.manager?.container.name).toBe('manager');
     expect(target.services[0]!.ports).toEqual([{ name: 'webhook', port: 443, targetPort: 9443 }]);
   });
 });
@@ -390,7 +393,7 @@ describe('an operator without webhooks', () => {
       containers: [{ name: 'manager', image }],
       ...(account ? { serviceAccountName: account } : {}),
     };
-    cluster.put<Deployment>('Deployment', {
+    cluster.put<Workload>('Deployment', {
       metadata: { name, namespace, labels },
       spec: { replicas: 1, selector: {}, template: { spec } },
     });
@@ -412,12 +415,12 @@ describe('an operator without webhooks', () => {
     ['that only has a matching namespace', 'postgres', 'shop-system', 'postgres'],
   ])('is not a Deployment %s', async (_name, deployment, namespace, image) => {
     deploy(deployment, namespace, image);
-    expect((await find(bare('shop'))).deployment).toBeUndefined();
+    expect((await find(bare('shop'))).manager).toBeUndefined();
   });
 
   it('is not a workload that it manages, which has no ServiceAccount of its own', async () => {
     deploy('redis', 'prod', 'redis:8', { 'app.kubernetes.io/name': 'redis' }, '');
-    expect((await find(bare('redis'))).deployment).toBeUndefined();
+    expect((await find(bare('redis'))).manager).toBeUndefined();
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
-import type { Container, Deployment, Volume } from '../../../src/cluster/api/objects.ts';
+import type { Container, Volume } from '../../../src/cluster/api/objects.ts';
 import { expandArguments, readPodEnvironment } from '../../../src/operator/environment.ts';
 import {
   certificateCandidates,
@@ -8,32 +8,30 @@ import {
   namedMounts,
   unmountedCandidates,
 } from '../../../src/operator/mounts.ts';
-import type { Target } from '../../../src/operator/target.ts';
+import type { Target, TargetManager } from '../../../src/operator/target.ts';
 import { isSelectedBy } from '../../../src/operator/workload.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-function manager(
-  container: Partial<Container>,
-  volumes: Volume[] = [],
-): { object: Deployment; container: Container; source: string } {
+function manager(container: Partial<Container>, volumes: Volume[] = []): TargetManager {
   const full = { name: 'manager', ...container };
   const template = {
     metadata: { labels: { app: 'shop' } },
     spec: { containers: [full], volumes, serviceAccountName: 'shop-sa' },
   };
   return {
+    ref: { kind: 'Deployment', namespace: 'shop', name: 'shop' },
     object: { metadata: { name: 'shop', namespace: 'shop' }, spec: { selector: {}, template } },
     container: full,
     source: '',
   };
 }
 
-const target = (deployment: ReturnType<typeof manager>): Target => ({
+const target = (found: TargetManager): Target => ({
   services: [],
   namespace: 'shop',
-  deployment,
+  manager: found,
 });
 const secret = (name: string, secretName: string): Volume => ({ name, secret: { secretName } });
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Permission } from '../../../src/cluster/api/permissions.ts';
+import { deploymentPause } from '../../../src/cluster/takeover/pause/deployment.ts';
 import type { RoutePlan } from '../../../src/session/route/routing.ts';
 import {
   type Allowed,
@@ -7,7 +8,7 @@ import {
   permittedRoutes,
   untriedRoutes,
 } from '../../../src/session/start/permissions.ts';
-import { anyTarget, planTakeOver } from '../../../src/session/start/plan.ts';
+import { anyTarget, planAnyTakeOver, planTakeOver } from '../../../src/session/start/plan.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
 
 const CLUSTER = { context: 'kind-dev' };
@@ -53,14 +54,14 @@ test('every permission of the plan is asked for once, and none of the routes tha
     asked.push(JSON.stringify(body));
     return { status: { allowed: true } };
   });
-  const all = await askPermissions(cluster.api, planTakeOver(anyTarget('shop'), { choice: 'auto' }));
+  const all = await askPermissions(cluster.api, planAnyTakeOver('shop', { choice: 'auto' }));
   expect(all.routes.map(({ plan, lacking }) => [plan.name, lacking])).toEqual([
     ['direct', []],
     ['relay', []],
   ]);
   expect(new Set(asked).size).toBe(asked.length);
   asked.length = 0;
-  const plan = planTakeOver(anyTarget('shop'), { choice: { ssh: 'bastion' } });
+  const plan = planAnyTakeOver('shop', { choice: { ssh: 'bastion' } });
   expect((await askPermissions(cluster.api, plan)).routes.map((one) => one.plan.name)).toEqual(['ssh']);
   expect(asked.some((one) => one.includes('portforward'))).toBe(false);
 });
@@ -74,7 +75,10 @@ test('without webhook Services, only the Deployment is asked about', async () =>
     return { status: { allowed: true } };
   });
   const target = { ...anyTarget('shop'), services: [] };
-  const answer = await askPermissions(cluster.api, planTakeOver(target, { choice: 'auto' }));
+  const answer = await askPermissions(
+    cluster.api,
+    planTakeOver(target, { choice: 'auto' }, [deploymentPause.pause(target.manager)]),
+  );
   expect(permittedRoutes(CLUSTER, answer)).toEqual([]);
   expect(asked.sort()).toEqual(['get deployments', 'list deployments', 'list pods', 'patch deployments']);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Deployment, Service } from '../../../src/cluster/api/objects.ts';
+import type { Service, Workload } from '../../../src/cluster/api/objects.ts';
 import type { PlannedChange } from '../../../src/cluster/step.ts';
 import type { Target } from '../../../src/operator/target.ts';
 import { objectText } from '../../../src/report/text.ts';
@@ -10,7 +10,7 @@ const service = (namespace: string, name: string): Service => ({
   metadata: { namespace, name },
   spec: { ports: [{ port: 443 }] },
 });
-const manager = (labels: Record<string, string> = {}, replicas?: number): Deployment => ({
+const manager = (labels: Record<string, string> = {}, replicas?: number): Workload => ({
   metadata: { namespace: 'shop', name: 'manager', labels },
   spec: {
     ...(replicas === undefined ? {} : { replicas }),
@@ -18,23 +18,25 @@ const manager = (labels: Record<string, string> = {}, replicas?: number): Deploy
     template: { spec: { containers: [] } },
   },
 });
-const target = (
-  object: Deployment,
-  services = [service('shop', 'hook'), service('till', 'hook')],
-): Target => ({
+const target = (object: Workload, services = [service('shop', 'hook'), service('till', 'hook')]): Target => ({
   namespace: 'shop',
   services: services.map((one) => ({ service: one, serverName: '', calls: [], ports: [], source: '' })),
-  deployment: { object, container: { name: 'manager' }, source: '' },
+  manager: {
+    ref: { kind: 'Deployment', namespace: 'shop', name: 'manager' },
+    object,
+    container: { name: 'manager' },
+    source: '',
+  },
 });
 const texts = (steps: { changes: PlannedChange[] }[]): string[] =>
   changesOf(steps).map(({ object }) => objectText(object));
 
 function routePlan(choice: RouteSettings['choice'], services?: Service[]): RoutePlan {
-  return planTakeOver(target(manager(), services), { choice }).routes[0]!;
+  return planTakeOver(target(manager(), services), { choice }, []).routes[0]!;
 }
 
 it('names the Leases, and what verifies a route', () => {
-  const plan = planTakeOver(target(manager()), { choice: 'auto' });
+  const plan = planTakeOver(target(manager()), { choice: 'auto' }, []);
   expect(texts(plan.leases)).toEqual([
     'Lease shop/devloop.service.hook',
     'Lease till/devloop.service.hook',
@@ -48,7 +50,10 @@ it('names the Leases, and what verifies a route', () => {
 });
 
 it('needs no route without webhook Services', () => {
-  expect(planTakeOver(target(manager(), []), { choice: 'auto' })).toMatchObject({ verify: [], routes: [] });
+  expect(planTakeOver(target(manager(), []), { choice: 'auto' }, [])).toMatchObject({
+    verify: [],
+    routes: [],
+  });
 });
 
 describe('a route', () => {
@@ -79,14 +84,4 @@ describe('a route', () => {
       'Service till/hook',
     ]);
   });
-});
-
-it.each([
-  ['one by default', manager(), 'replicas 1 -> 0'],
-  ['its own', manager({}, 3), 'replicas 3 -> 0'],
-  ['those before a dead session', manager({ 'devloop.dev/replicas': '2' }, 0), 'replicas 2 -> 0'],
-])('pauses a manager with so many replicas: %s', (_, deployment, detail) => {
-  expect(changesOf(planTakeOver(target(deployment), { choice: 'auto' }).pause)).toEqual([
-    { action: 'update', object: { kind: 'Deployment', namespace: 'shop', name: 'manager' }, detail },
-  ]);
 });

@@ -1,42 +1,47 @@
 import type { Kind, ObjectRef } from '../../api/kinds.ts';
-import type { KubeObject, Pod } from '../../api/objects.ts';
+import type { Workload } from '../../api/objects.ts';
 import type { Permission } from '../../api/permissions.ts';
 import type { OwnChange } from '../../marks/marks.ts';
 import type { Kept } from '../../marks/undo.ts';
 import type { Step } from '../../step.ts';
 import type { Observer, Work } from '../../work.ts';
 
-/** A way to pause the in-cluster manager, and to resume it. Strategies are listed in strategies.ts. */
-export interface Pause<T extends KubeObject = KubeObject> {
-  /** For display: `replicas of a Deployment`. */
+/** A way to pause the in-cluster manager by a marked change, and to resume it. They are listed in strategies.ts. */
+export interface Pause {
+  /** For display: `replicas of the Deployment`. */
   name: string;
   /** The kind of the objects that it changes. Their marks show which managers to resume. */
   kind: Kind;
-  /** Whether it can pause a manager that runs in this object. */
-  fits(workload: Workload): boolean;
+  /** Whether it can pause this manager. */
+  fits(manager: Manager): boolean;
   permissions(namespace: string): Permission[];
   /** What it changes in those objects; nothing else is ever restored in them. */
   own: OwnChange;
-  pause(workload: T): Step<(work: Work) => Promise<Pausing>>;
+  pause(manager: Manager): PauseStep;
   /** Resumes the manager; returns what somebody else changed in the meantime. */
   restore(work: Work, ref: ObjectRef): Promise<Kept[]>;
   waitUntilResumed(observer: Observer, ref: ObjectRef, limitSeconds: number): Promise<Resumed>;
-  /** The Pods that the manager runs in; without those that are terminating. */
-  runningPods(api: Observer['api'], workload: T): Promise<Pod[]>;
 }
 
-/** The object that the manager runs in. */
-export interface Workload {
-  kind: Kind;
-  object: KubeObject;
+export type PauseStep = Step<(work: Work) => Promise<Pausing>>;
+
+/** The in-cluster manager, and the object that its Pods belong to. */
+export interface Manager {
+  /** One of WORKLOAD_KINDS, or one of the Pods where they belong to nothing that devloop knows. */
+  ref: ObjectRef;
+  object: Workload;
 }
 
-/** A manager that is being paused. Neither promise has to be awaited. */
+/** A manager that is being paused. No promise has to be awaited. */
 export interface Pausing {
-  /** All its Pods are terminating. */
+  /** The manager works on no object any more: the controller can start. */
+  idle: Promise<void>;
+  /** All Pods that have to end are terminating. */
   terminating: Promise<void>;
-  /** All its Pods have ended; false when they have not within a minute. */
+  /** They have ended; false when they have not within a minute. */
   ended: Promise<boolean>;
+  /** Resumes a manager that no mark resumes. */
+  release?: (ending: Work) => Promise<void>;
 }
 
 /** `blocked`: what kube-apiserver says when the manager's Pods cannot be created because its own webhook is unreachable. */

@@ -1,9 +1,11 @@
-import { byReplicas } from './deployment.ts';
-import type { Pause, Workload } from './pause.ts';
+import { daemonSetPause } from './daemon-set.ts';
+import { deploymentPause } from './deployment.ts';
+import type { Manager, Pause } from './pause.ts';
+import { statefulSetPause } from './stateful-set.ts';
 
 /** In the order in which they are asked whether they fit. */
-export const PAUSES: Pause[] = [byReplicas];
+export const PAUSES: Pause[] = [deploymentPause, statefulSetPause, daemonSetPause];
 
-export function pauseFor(workload: Workload): Pause | undefined {
-  return PAUSES.find((pause) => pause.fits(workload));
+export function pauseFor(manager: Manager): Pause | undefined {
+  return PAUSES.find((pause) => pause.fits(manager));
 }

@@ -225,11 +225,11 @@ test('of many programs, the one that ko builds for the Deployment is chosen', as
     'config/all.yaml': `${manifest('controller')}---\n${manifest('webhook')}`,
     'config/broken.yaml': 'a: ko://\n\t{{ b }}: {',
   });
-  expect(await findMainPackage(directory, { deployment: 'webhook' })).toMatchObject({
+  expect(await findMainPackage(directory, { workload: 'webhook' })).toMatchObject({
     package: './cmd/webhook',
     source: 'ko builds it for the Deployment',
   });
-  expect(await findMainPackage(directory, { deployment: 'other' })).toMatchObject({
+  expect(await findMainPackage(directory, { workload: 'other' })).toMatchObject({
     package: './cmd/controller',
   });
 });

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../../src/cluster/api/errors.ts';
 import type { ObjectRef } from '../../../../src/cluster/api/kinds.ts';
-import type { Deployment, EndpointSlice, Pod, Service } from '../../../../src/cluster/api/objects.ts';
+import type { EndpointSlice, Pod, Service, Workload } from '../../../../src/cluster/api/objects.ts';
 import type { Permission } from '../../../../src/cluster/api/permissions.ts';
+import type { Manager } from '../../../../src/cluster/takeover/pause/pause.ts';
 import type { TargetService } from '../../../../src/operator/target.ts';
 import type { DevloopEvent } from '../../../../src/report/events.ts';
 import { certificateFinding } from '../../../../src/session/doctor/certificate.ts';
@@ -92,10 +93,9 @@ describe('the Service', () => {
 });
 
 describe('the Pods behind it', () => {
-  const deployment: Deployment = {
-    metadata: { name: 'manager', namespace: 'shop' },
-    spec: { selector: {}, template: { spec: { containers: [] } } },
-  };
+  const metadata = { name: 'manager', namespace: 'shop' };
+  const object: Workload = { metadata, spec: { selector: {}, template: { spec: { containers: [] } } } };
+  const manager: Manager = { ref: { kind: 'Deployment', ...metadata }, object };
   const pod = (owner: string, hash: string): Pod => ({
     metadata: {
       name: `${owner}-${hash}-x`,
@@ -103,13 +103,13 @@ describe('the Pods behind it', () => {
       ownerReferences: [{ kind: 'ReplicaSet', name: `${owner}-${hash}`, uid: '1' }],
     },
   });
-  const slice = (ready: boolean, manager = 'endpointslice-controller.k8s.io'): EndpointSlice => ({
-    metadata: { name: 's', labels: { 'endpointslice.kubernetes.io/managed-by': manager } },
+  const slice = (ready: boolean, by = 'endpointslice-controller.k8s.io'): EndpointSlice => ({
+    metadata: { name: 's', labels: { 'endpointslice.kubernetes.io/managed-by': by } },
     addressType: 'IPv4',
     endpoints: [{ addresses: ['10.0.0.1'], conditions: { ready } }],
   });
   const judge = (pods: Pod[], slices: EndpointSlice[], labels = {}) =>
-    podsFinding({ service: service({}, labels), deployment, pods, slices }).verdict;
+    podsFinding({ service: service({}, labels), manager, pods, slices }).verdict;
 
   it('are all of the Deployment, and ready', () => {
     expect(judge([pod('manager', 'abc')], [slice(true)])).toBe('ok');

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Deployment, Metadata, Service } from '../../../../src/cluster/api/objects.ts';
+import { refOf } from '../../../../src/cluster/api/kinds.ts';
+import type { Metadata, Service, Workload } from '../../../../src/cluster/api/objects.ts';
 import { ownerFinding, type Policy } from '../../../../src/session/doctor/owner-policy.ts';
 import { type Owner, type OwnerKind, ownersOf } from '../../../../src/session/doctor/owner-signs.ts';
 import { groupByOwner } from '../../../../src/session/doctor/owners.ts';
@@ -62,13 +63,13 @@ describe('who owns an object is seen', () => {
   it('once for several objects', () => {
     const metadata = { namespace: 'shop', annotations: { 'meta.helm.sh/release-name': 'a' } };
     const service = { metadata: { ...metadata, name: 'hook' }, spec: {} } as Service;
-    const object: Deployment = {
+    const object: Workload = {
       metadata: { ...metadata, name: 'manager' },
       spec: { selector: {}, template: { spec: { containers: [] } } },
     };
     const target = {
       services: [{ service, serverName: '', calls: [], ports: [], source: '' }],
-      deployment: { object, container: { name: 'm' }, source: '' },
+      manager: { ref: refOf('Deployment', object.metadata), object, container: { name: 'm' }, source: '' },
       namespace: 'shop',
     };
     expect(groupByOwner(target)).toMatchObject([

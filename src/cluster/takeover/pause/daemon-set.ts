@@ -1,0 +1,95 @@
+import { type ObjectRef, refOf } from '../../api/kinds.ts';
+import type { ControllerRevision, Workload } from '../../api/objects.ts';
+import { permissionsOn } from '../../api/permissions.ts';
+import { applyChange, restoreChange, inRounds } from '../../marks/change.ts';
+import { type OwnChange, sessionOf, type UndoStore, valueAt } from '../../marks/marks.ts';
+import { PAUSED } from '../../names.ts';
+import type { Work } from '../../work.ts';
+import type { Pause } from './pause.ts';
+import { pausePermissions } from './scale.ts';
+import { followPods, waitFor, waitUntilReady } from './waits.ts';
+
+const SELECTED = ['spec', 'template', 'spec', 'nodeSelector', PAUSED];
+const OBSERVED_SECONDS = 10;
+const DETAIL = `node selector ${PAUSED} added, which no node has`;
+
+/**
+ * The one key is all that changes in the template, so the label alone says how to undo it. No annotation: the DaemonSet controller
+ * copies annotations to each revision of the template.
+ */
+const BY_LABEL: UndoStore = {
+  map: 'labels',
+  key: PAUSED,
+  write: () => 'true',
+  read: (text) => (text === 'true' ? { v: 1, fields: [{ path: SELECTED, after: 'true' }] } : undefined),
+};
+
+const OWN: OwnChange = {
+  store: BY_LABEL,
+  fields: [{ path: SELECTED, isOwn: ({ before, after }) => before === undefined && after === 'true' }],
+};
+
+/** A DaemonSet has no replicas, but it ends its Pods on nodes that its selector does not match. */
+export const daemonSetPause: Pause = {
+  name: 'node selector of the DaemonSet',
+  kind: 'DaemonSet',
+  fits: ({ ref }) => ref.kind === 'DaemonSet',
+  permissions,
+  own: OWN,
+  pause: (manager) => ({
+    changes: [{ action: 'update', object: manager.ref, detail: DETAIL }],
+    permissions: permissions(manager.ref.namespace!),
+    async apply(work) {
+      const fields = [{ path: SELECTED, value: 'true' }];
+      await applyChange(work, { ref: manager.ref, fields, detail: DETAIL, store: BY_LABEL });
+      return { idle: Promise.resolve(), ...followPods(work, manager) };
+    },
+  }),
+  async restore(work, ref) {
+    await resume(work, ref);
+    await removePausedRevision(work, ref);
+    // The mark goes last: whoever is killed before has left it for the next restore.
+    return await restoreChange(work, ref, OWN);
+  },
+  waitUntilResumed: waitUntilReady,
+};
+
+function permissions(namespace: string): ReturnType<Pause['permissions']> {
+  const why = "remove the paused template from the DaemonSet's history";
+  return [
+    ...pausePermissions('DaemonSet', namespace),
+    ...permissionsOn('ControllerRevision', 'list delete', { namespace, why }),
+  ];
+}
+
+async function resume(work: Work, ref: ObjectRef): Promise<void> {
+  const { api, sessionId } = work;
+  await inRounds(work, ref, async () => {
+    const object = await api.get<Workload>(ref);
+    if (object === undefined || sessionOf(object) !== sessionId) return;
+    if (valueAt(object, SELECTED) !== 'true') return;
+    const metadata = { resourceVersion: object.metadata.resourceVersion };
+    const template = { spec: { nodeSelector: { [PAUSED]: null } } };
+    await api.patch(ref, 'merge', { metadata, spec: { template } });
+  });
+}
+
+/**
+ * Each change of a template leaves a revision in the DaemonSet's history, and `kubectl rollout undo` goes back to the previous one:
+ * that would be the paused one.
+ */
+async function removePausedRevision(work: Work, ref: ObjectRef): Promise<void> {
+  const { api } = work;
+  // The controller would create it again as long as it knows only the paused template.
+  await waitFor(work, { for: 'the DaemonSet controller', limitSeconds: OBSERVED_SECONDS }, async () => {
+    const now = await api.get<Workload>(ref);
+    return now === undefined || (now.status?.observedGeneration ?? 0) >= (now.metadata.generation ?? 0);
+  });
+  const revisions = await api.list<ControllerRevision>('ControllerRevision', ref.namespace);
+  const paused = revisions.filter(
+    ({ metadata, data }) =>
+      metadata.ownerReferences?.some(({ kind, name }) => kind === ref.kind && name === ref.name) &&
+      valueAt(data, SELECTED) !== undefined,
+  );
+  for (const { metadata } of paused) await api.remove(refOf('ControllerRevision', metadata), metadata.uid);
+}

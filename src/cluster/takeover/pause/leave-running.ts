@@ -1,0 +1,25 @@
+import { describe } from '../../api/kinds.ts';
+import type { Manager, PauseStep, Pausing } from './pause.ts';
+
+export const STAYS_UP =
+  'Its Pods stay up, and kube-apiserver can keep calling them over connections that are already open.';
+
+/** The user wants the manager to go on. */
+export function leaveRunning({ ref }: Manager): PauseStep {
+  return {
+    changes: [],
+    permissions: [],
+    async apply({ emit }) {
+      const message = `${describe(ref)} is not paused (pause: none), so it works on the same objects as the controller here. ${STAYS_UP}`;
+      emit({ type: 'warning', message });
+      return podsStay(Promise.resolve());
+    },
+  };
+}
+
+/** For pauses that end no Pod. */
+export function podsStay(idle: Promise<void>, release?: Pausing['release']): Pausing {
+  idle.catch(() => {});
+  const pods = { terminating: Promise.resolve(), ended: Promise.resolve(true) };
+  return { idle, ...pods, ...(release ? { release } : {}) };
+}

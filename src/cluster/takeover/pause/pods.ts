@@ -1,0 +1,37 @@
+import type { ClusterApi } from '../../api/client.ts';
+import type { Pod } from '../../api/objects.ts';
+import type { Manager } from './pause.ts';
+
+/** The manager's Pods that have not ended. */
+export async function podsOf(api: ClusterApi, manager: Manager): Promise<Pod[]> {
+  const { metadata, spec } = manager.object;
+  const labels = Object.entries(spec.selector.matchLabels ?? {}).map(([key, value]) => `${key}=${value}`);
+  const pods = await api.list<Pod>('Pod', metadata.namespace, { query: { labelSelector: labels.join(',') } });
+  return pods.filter(
+    (pod) => isPodOf(pod, manager) && !['Succeeded', 'Failed'].includes(pod.status?.phase ?? ''),
+  );
+}
+
+/** Without those that are terminating. */
+export async function runningPods(api: ClusterApi, manager: Manager): Promise<Pod[]> {
+  const pods = await podsOf(api, manager);
+  return pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+}
+
+/**
+ * The Pods of a Deployment belong to a ReplicaSet that is named after the Deployment and the hash of its template. The beginning
+ * of the name alone would also fit Deployment `shop-canary` beside `shop`.
+ */
+export function isPodOf({ metadata }: Pod, { ref }: Manager): boolean {
+  const owners = metadata.ownerReferences ?? [];
+  switch (ref.kind) {
+    case 'Pod':
+      return true;
+    case 'Deployment': {
+      const replicaSet = `${ref.name}-${metadata.labels?.['pod-template-hash'] ?? ''}`;
+      return owners.some(({ kind, name }) => kind === 'ReplicaSet' && name === replicaSet);
+    }
+    default:
+      return owners.some(({ kind, name }) => kind === ref.kind && name === ref.name);
+  }
+}

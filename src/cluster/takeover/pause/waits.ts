@@ -1,0 +1,77 @@
+import { pollUntil, reportWhileWaiting } from '../../../async.ts';
+import { DevloopError } from '../../../errors.ts';
+import { describe, type ObjectRef } from '../../api/kinds.ts';
+import type { Workload } from '../../api/objects.ts';
+import { answered } from '../../api/repeat.ts';
+import type { Observer } from '../../work.ts';
+import type { Manager, Pausing, Resumed } from './pause.ts';
+import { podsOf, runningPods } from './pods.ts';
+
+const POLL_MS = 50;
+const TERMINATING_SECONDS = 10;
+const ENDED_SECONDS = 60;
+
+/** Follows the manager's Pods until they are gone. A Pod that is late to terminate is waited for by `ended`. */
+export function followPods(
+  observer: Observer,
+  manager: Manager,
+  terminatingSeconds = TERMINATING_SECONDS,
+): Omit<Pausing, 'idle'> {
+  const name = describe(manager.ref);
+  const terminating = waitFor(
+    observer,
+    { for: `the Pods of ${name} to start terminating`, limitSeconds: terminatingSeconds },
+    async () => (await runningPods(observer.api, manager)).length === 0,
+  ).then(() => {});
+  // kube-apiserver's open connections to an old Pod end only with the Pod.
+  const ended = waitFor(
+    observer,
+    { for: `the Pods of ${name} to end`, limitSeconds: ENDED_SECONDS },
+    async () => (await podsOf(observer.api, manager)).length === 0,
+  );
+  for (const promise of [terminating, ended]) promise.catch(() => {});
+  return { terminating, ended };
+}
+
+/** `blocked` sees the object that is not ready yet, and returns why its Pods cannot be created. */
+export async function waitUntilReady(
+  observer: Observer,
+  ref: ObjectRef,
+  limitSeconds: number,
+  blocked: (object: Workload) => string | undefined = () => undefined,
+): Promise<Resumed> {
+  let cause: string | undefined;
+  const what = { for: `${describe(ref)} to become ready`, limitSeconds };
+  const ready = await waitFor(observer, what, async () => {
+    const object = await observer.api.get<Workload>(ref);
+    if (object === undefined || isReady(object)) return true;
+    cause = blocked(object);
+    return cause !== undefined;
+  });
+  return cause === undefined ? { ready } : { ready: false, blocked: cause };
+}
+
+/** At least one Pod is ready, or none is wanted. */
+export function isReady({ metadata, spec, status }: Workload): boolean {
+  if (spec.replicas === 0) return true;
+  if ((status?.observedGeneration ?? 0) < (metadata.generation ?? 0)) return false;
+  const wanted = status?.desiredNumberScheduled ?? 1;
+  return readyPods(status) >= Math.min(wanted, 1);
+}
+
+export function readyPods(status: Workload['status']): number {
+  return status?.numberReady ?? status?.readyReplicas ?? 0;
+}
+
+/** False when it did not hold within the limit. Throws `interrupted` when the signal aborts first. */
+export async function waitFor(
+  { emit, signal }: Pick<Observer, 'emit' | 'signal'>,
+  what: { for: string; limitSeconds: number },
+  holds: () => Promise<boolean>,
+): Promise<boolean> {
+  const polling = pollUntil(answered(holds), { everyMs: POLL_MS, limitMs: what.limitSeconds * 1000, signal });
+  const held = await reportWhileWaiting(polling, what, emit);
+  if (!held && signal.aborted)
+    throw new DevloopError('interrupted', `Interrupted while waiting for ${what.for}.`);
+  return held;
+}

@@ -1,0 +1,148 @@
+import type { ClusterApi } from '../cluster/api/client.ts';
+import { ApiError } from '../cluster/api/errors.ts';
+import { type Kind, refOf, WORKLOAD_KINDS } from '../cluster/api/kinds.ts';
+import type { Pod, Service, Workload } from '../cluster/api/objects.ts';
+import { originalSelector } from '../cluster/marks/selector.ts';
+import { DevloopError } from '../errors.ts';
+import { mountsOf } from './mounts.ts';
+import { similarWorkload } from './similar.ts';
+import type { CheckoutFacts } from './sources.ts';
+import { type ChosenService, splitName, type TargetManager, type TargetNames } from './target.ts';
+import { type FoundWorkload, isSelectedBy, managerContainer } from './workload.ts';
+
+/** The in-cluster manager: what the user named, else what runs the Pods behind the Service, else what has a similar name. */
+export async function findManager(
+  api: ClusterApi,
+  chosen: ChosenService[],
+  names: TargetNames,
+  facts: CheckoutFacts,
+): Promise<TargetManager | undefined> {
+  const located = await locate(api, chosen, names, facts);
+  if (located === undefined) return undefined;
+  return { ...located, container: managerContainer(located.object, chosen.flatMap(calledPorts)) };
+}
+
+type Located = Omit<TargetManager, 'container'>;
+
+async function locate(
+  api: ClusterApi,
+  chosen: ChosenService[],
+  names: TargetNames,
+  facts: CheckoutFacts,
+): Promise<Located | undefined> {
+  const service = chosen[0]?.service;
+  if (names.deployment !== undefined) {
+    const namespace = service?.metadata.namespace ?? names.namespace ?? api.namespace;
+    return { ...(await namedWorkload(api, names.deployment, namespace)), source: 'named by you' };
+  }
+  if (service === undefined) {
+    const found =
+      similarWorkload(await list(api, ['Deployment'], names.namespace), facts) ??
+      similarWorkload(await list(api, OTHERS, names.namespace).catch(noneIfForbidden), facts);
+    return found && { ...found, source: 'its name matches this checkout' };
+  }
+  const { name, namespace } = service.metadata;
+  const isSelected = ({ object }: FoundWorkload): boolean => isSelectedBy(object, originalSelector(service));
+  const selected = (await list(api, ['Deployment'], namespace)).filter(isSelected);
+  if (selected.length === 0) selected.push(...(await list(api, OTHERS, namespace)).filter(isSelected));
+  if (selected.length === 0) return await podBehind(api, service);
+  if (selected.length === 1) return { ...selected[0]!, source: `selected by Service ${name}` };
+  const best = bestOf(selected, service, chosen.flatMap(calledPorts));
+  return { ...best, source: `the best match of those that Service ${name} selects` };
+}
+
+const OTHERS: Kind[] = WORKLOAD_KINDS.filter((kind) => kind !== 'Deployment');
+
+async function list(api: ClusterApi, kinds: Kind[], namespace: string | undefined): Promise<FoundWorkload[]> {
+  const all = await Promise.all(
+    kinds.map(async (kind) =>
+      (await api.list<Workload>(kind, namespace)).map((object) => ({
+        ref: refOf(kind, object.metadata),
+        object,
+      })),
+    ),
+  );
+  return all.flat();
+}
+
+/** The ports of the Pod that webhooks reach; not the Service's other ports, which may be a side-car's. */
+function calledPorts({ webhooks, service }: ChosenService): (number | string)[] {
+  const all = service.spec.ports ?? [];
+  const called = all.filter((port) => webhooks.calls.some((call) => call.port === port.port));
+  return [...new Set((called.length > 0 ? called : all).map((port) => port.targetPort ?? port.port))];
+}
+
+function noneIfForbidden(error: unknown): [] {
+  if (error instanceof ApiError && error.isForbidden) return [];
+  throw error;
+}
+
+async function namedWorkload(
+  api: ClusterApi,
+  text: string,
+  defaultNamespace: string,
+): Promise<FoundWorkload> {
+  const { namespace, name } = splitName(text, defaultNamespace);
+  for (const kind of WORKLOAD_KINDS) {
+    const ref = { kind, namespace, name };
+    const object = await api.get<Workload>(ref);
+    if (object !== undefined) return { ref, object };
+  }
+  throw new DevloopError(
+    'target.not-found',
+    `Deployment ${namespace}/${name} does not exist, nor a StatefulSet or DaemonSet of that name.`,
+    {
+      hint: `kubectl -n ${namespace} get deployments,statefulsets,daemonsets`,
+    },
+  );
+}
+
+/**
+ * A Pod that the Service selects, where devloop knows nothing that creates it, such as a Job or another operator's object. It says
+ * how the manager runs, but scaling nothing would pause it.
+ */
+async function podBehind(api: ClusterApi, service: Service): Promise<Located | undefined> {
+  const matchLabels = originalSelector(service);
+  const labelSelector = Object.entries(matchLabels)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(',');
+  if (labelSelector === '') return undefined;
+  const pods = await api.list<Pod>('Pod', service.metadata.namespace, { query: { labelSelector } });
+  const pod = pods.find((one) => !['Succeeded', 'Failed'].includes(one.status?.phase ?? ''));
+  if (pod === undefined) return undefined;
+  const { metadata, spec } = pod;
+  const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
+  const template = { metadata, spec: { containers: [], ...spec } };
+  return {
+    ref: refOf('Pod', metadata),
+    object: { metadata, spec: { selector: { matchLabels }, template } },
+    ...(owner ? { owner: `${owner.kind} ${metadata.namespace}/${owner.name}` } : {}),
+    source: `selected by Service ${service.metadata.name}`,
+  };
+}
+
+/** Old scaffolds all select `control-plane: controller-manager`, so a namespace with two operators has two matches. */
+function bestOf(selected: FoundWorkload[], service: Service, ports: (number | string)[]): FoundWorkload {
+  const alike = ({ ref }: FoundWorkload): number => commonParts(ref.name, service.metadata.name);
+  const most = Math.max(...selected.map(alike));
+  const named = selected.filter((one) => alike(one) === most);
+  const mounting = named.filter(({ object }) =>
+    mountsOf(object, managerContainer(object, ports)).some((mount) => mount.kind === 'Secret'),
+  );
+  const left = mounting.length > 0 ? mounting : named;
+  if (left.length === 1) return left[0]!;
+  const { namespace, name } = service.metadata;
+  const names = left.map(({ ref }) => ref.name);
+  throw new DevloopError(
+    'target.ambiguous',
+    `Service ${namespace}/${name} selects the Pods of several ${left[0]!.ref.kind}s: ${names.join(', ')}.`,
+    { hint: `devloop up --deployment ${namespace}/${names[0]}` },
+  );
+}
+
+/** The number of dash-separated parts at the beginning that two names have in common. */
+function commonParts(a: string, b: string): number {
+  const [left, right] = [a.split('-'), b.split('-')];
+  const differs = left.findIndex((part, index) => part !== right[index]);
+  return differs < 0 ? left.length : differs;
+}

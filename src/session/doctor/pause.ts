@@ -1,0 +1,33 @@
+import { describe } from '../../cluster/api/kinds.ts';
+import { changesOf } from '../route/routing.ts';
+import { pauseChoice, planPause } from '../start/pause.ts';
+import { type Check, type Finding, NotChecked, needed } from './check.ts';
+import type { DoctorRun } from './run.ts';
+
+type Base = Pick<DoctorRun, 'context' | 'options' | 'operator'>;
+
+/** Can the in-cluster manager be paused, and how? */
+export const pauseCheck: Check = {
+  name: 'pause',
+  limitSeconds: 30,
+  async run(run) {
+    const { target } = await needed(run.operator, 'there is no target');
+    if (target.manager === undefined) throw new NotChecked('the target has no manager in the cluster');
+    return pauseFinding(describe(target.manager.ref), changesOf(await pausePlan(run)));
+  },
+};
+
+/** Rejects where `up` would refuse. */
+export async function pausePlan({ context, options, operator }: Base): ReturnType<typeof planPause> {
+  const opened = await context;
+  return await planPause(opened.api, (await operator).target, pauseChoice(options, opened));
+}
+
+function pauseFinding(manager: string, changes: ReturnType<typeof changesOf>): Finding {
+  if (changes.length === 0) {
+    const answer = `${manager} is not paused (pause: none), so it works on the same objects as the controller here`;
+    return { verdict: 'warn', answer };
+  }
+  const proof = changes.map(({ object, detail }) => `${describe(object)}: ${detail}`);
+  return { verdict: 'ok', answer: `${manager} can be paused`, proof };
+}
