@@ -133,6 +133,7 @@ it('finds everything in order, leaves the operator unchanged, and leaves nothing
     'account: ok',
     'target: ok',
     'service: ok',
+    'pause: ok',
     'permissions: ok',
     'session: ok',
     'certificate: ok',

@@ -87,4 +87,3 @@ it('a manager in a DaemonSet is paused, and restored with its history', async ()
   await replaceBy('DaemonSet', 1);
   await isPausedAndRestored('DaemonSet', 1);
 }, 60_000);
-

@@ -1,5 +1,5 @@
 /** How others write to an object that devloop has changed, field by field as the real programs do. */
-import type { Workload, Service } from '../../src/cluster/api/objects.ts';
+import type { Service, Workload } from '../../src/cluster/api/objects.ts';
 
 /** The part of a manifest that meets devloop's changes. */
 export interface Manifest {
@@ -7,7 +7,7 @@ export interface Manifest {
   replicas?: number;
 }
 
-type Applied = Service & Deployment;
+type Applied = Service & Workload;
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 

@@ -38,15 +38,19 @@ export type WorkloadKind = 'Deployment' | 'StatefulSet' | 'DaemonSet';
 
 export async function deployHooks(
   cluster: TestCluster,
-  kind: WorkloadKind = 'Deployment',
-  replicas = 2,
+  kind?: WorkloadKind,
+  replicas?: number,
 ): Promise<void> {
   await loadRelayImage(cluster);
-  await installHooks(cluster);
+  await installHooks(cluster, kind, replicas);
 }
 
 /** For a cluster that may have no node to load an image into. */
-export async function installHooks(cluster: TestCluster): Promise<void> {
+export async function installHooks(
+  cluster: TestCluster,
+  kind: WorkloadKind = 'Deployment',
+  replicas = 2,
+): Promise<void> {
   await cluster.kubectl(['create', 'namespace', HOOK_NAMESPACE]);
   const first = base64(await putSecret(cluster, 'first-cert', FIRST));
   const second = base64(await putSecret(cluster, 'second-cert', SECOND));

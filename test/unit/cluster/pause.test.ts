@@ -1,8 +1,15 @@
 import { expect, it } from 'vitest';
-import type { Pod, Workload } from '../../../src/cluster/api/objects.ts';
-import { REPLICAS_LABEL, SESSION_LABEL } from '../../../src/cluster/names.ts';
+import type { Kind } from '../../../src/cluster/api/kinds.ts';
+import type { Lease, Pod, Workload } from '../../../src/cluster/api/objects.ts';
+import { leaderIdentity, PAUSED, REPLICAS_LABEL, SESSION_LABEL } from '../../../src/cluster/names.ts';
 import { deploymentPause } from '../../../src/cluster/takeover/pause/deployment.ts';
+import {
+  holdLeaderLeases,
+  isHeldBy,
+  leaderLeases,
+} from '../../../src/cluster/takeover/pause/leader-lease.ts';
 import { pauseFor } from '../../../src/cluster/takeover/pause/strategies.ts';
+import { eventually } from '../../support/eventually.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
 
 const ref = { kind: 'Deployment', namespace: 'shop', name: 'manager' } as const;
@@ -69,4 +76,91 @@ it('waits for the Pods of the Deployment alone, first until they are terminating
   await terminating;
   cluster.drop('Pod', 'manager-1', 'shop');
   expect(await ended).toBe(true);
+});
+
+const workload = (replicas?: number): Workload => ({
+  metadata: { name: 'manager', namespace: 'shop' },
+  spec: {
+    ...(replicas === undefined ? {} : { replicas }),
+    selector: { matchLabels: { app: 'shop' } },
+    template: { spec: { containers: [] } },
+  },
+});
+
+function managerIn(kind: Kind, replicas?: number) {
+  const cluster = fakeCluster();
+  const object = cluster.put<Workload>(kind, workload(replicas));
+  const manager = { ref: { ...ref, kind }, object };
+  const work = { api: cluster.api, sessionId: 's1', emit: () => {}, signal: new AbortController().signal };
+  return { cluster, manager, work, read: () => cluster.read<Workload>(kind, 'manager', 'shop')! };
+}
+
+it('starts the controller beside no Pod of a StatefulSet, which ends them one after the other', async () => {
+  const { cluster, manager, work } = managerIn('StatefulSet', 2);
+  cluster.put('Pod', pod('manager-0', 'StatefulSet', 'manager'));
+  cluster.put('Pod', pod('manager-two-0', 'StatefulSet', 'manager-two'));
+  const { idle } = await pauseFor(manager)!.pause(manager).apply(work);
+  const order: string[] = [];
+  const idled = idle.then(() => order.push('idle'));
+  const looks = () => cluster.calls.filter((call) => call.startsWith('list Pod')).length;
+  await eventually(async () => expect(looks()).toBeGreaterThan(4));
+  order.push('ended');
+  cluster.drop('Pod', 'manager-0', 'shop');
+  await idled;
+  expect(order).toEqual(['ended', 'idle']);
+});
+
+it('pauses a DaemonSet by one key of its node selector, and removes that revision from its history', async () => {
+  const { cluster, manager, work, read } = managerIn('DaemonSet');
+  const pause = pauseFor(manager)!;
+  await pause.pause(manager).apply(work);
+  const { template } = read().spec;
+  expect(template.spec.nodeSelector).toEqual({ [PAUSED]: 'true' });
+  // The DaemonSet controller would copy an annotation to the revision of the template.
+  expect(read().metadata.annotations).toBeUndefined();
+  const revision = (name: string, owner: string, nodeSelector: object) => ({
+    metadata: { name, namespace: 'shop', ownerReferences: [{ kind: 'DaemonSet', name: owner, uid: '1' }] },
+    data: { spec: { template: { spec: { nodeSelector } } } },
+  });
+  cluster.put('ControllerRevision', revision('manager-1', 'manager', {}));
+  cluster.put('ControllerRevision', revision('manager-2', 'manager', { [PAUSED]: 'true' }));
+  cluster.put('ControllerRevision', revision('other-1', 'other', { [PAUSED]: 'true' }));
+  expect(await pause.restore(work, manager.ref)).toEqual([]);
+  expect(read().metadata.labels).toBeUndefined();
+  expect(read().spec.template.spec.nodeSelector).toEqual({});
+  expect(cluster.names('ControllerRevision')).toEqual(['manager-1', 'other-1']);
+});
+
+const lease = (holderIdentity?: string): Lease => ({
+  metadata: { name: 'election', namespace: 'shop' },
+  spec: { leaseDurationSeconds: 15, ...(holderIdentity === undefined ? {} : { holderIdentity }) },
+});
+
+it.each([
+  ['manager-1', 'manager-1_0a1b', true],
+  ['manager-1', 'manager-1', true],
+  ['manager-1', 'manager-10_0a1b', false],
+  ['manager-1', 'manager-1-two_0a1b', false],
+  ['manager-1', '', false],
+])('Pod %s holds the Lease of %s: %s', (name, holder, expected) => {
+  expect(isHeldBy(lease(holder), name)).toBe(expected);
+});
+
+it('holds the Lease of the leader, waits until its container has restarted, and sets the Lease free at the end', async () => {
+  const { cluster, manager, work } = managerIn('StatefulSet', 1);
+  cluster.put('Pod', pod('manager-0', 'StatefulSet', 'manager'));
+  cluster.put('Lease', lease('manager-0_0a1b'));
+  cluster.put('Lease', { ...lease('other-0_0a1b'), metadata: { name: 'other', namespace: 'shop' } });
+  const leases = await leaderLeases(cluster.api, manager);
+  const step = holdLeaderLeases(manager, leases);
+  expect(step.changes).toMatchObject([{ object: { kind: 'Lease', name: 'election' } }]);
+  const { idle, release } = await step.apply(work);
+  const holder = (name: string) => cluster.read<Lease>('Lease', name, 'shop')!.spec.holderIdentity;
+  expect([holder('election'), holder('other')]).toEqual([leaderIdentity('s1'), 'other-0_0a1b']);
+  cluster.edit<Pod>('Pod', 'manager-0', 'shop', (one) => {
+    one.status!.containerStatuses = [{ name: 'manager', restartCount: 1 }];
+  });
+  await idle;
+  await release!(work);
+  expect(holder('election')).toBeUndefined();
 });

@@ -1,7 +1,7 @@
 /** What devloop changes and restores while others write to the same objects: random states, and random sequences of commands. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { Workload, KubeObject, Service } from '../../../src/cluster/api/objects.ts';
+import type { KubeObject, Service, Workload } from '../../../src/cluster/api/objects.ts';
 import {
   changePatch,
   markedPatch,
@@ -114,8 +114,8 @@ it('whatever state an object is in, it is refused, or is the same again after a 
 
 /** One object in two worlds: with devloop, and as it would be if nobody had ever used devloop. */
 interface Worlds {
-  object: Service & Deployment;
-  without: Service & Deployment;
+  object: Service & Workload;
+  without: Service & Workload;
   /** What the session found and wrote, as long as it lives: its guard knows it although the mark may be gone. */
   alive: Map<string, ReturnType<typeof changesOf>>;
   /** The user was told that something is not as before. */

@@ -1,8 +1,8 @@
 import { beforeEach, expect, it } from 'vitest';
-import type { Deployment, Service } from '../../../src/cluster/api/objects.ts';
+import type { Service, Workload } from '../../../src/cluster/api/objects.ts';
 import { sessionOf } from '../../../src/cluster/marks/marks.ts';
 import { findMarked } from '../../../src/cluster/takeover/find-marked.ts';
-import { byReplicas } from '../../../src/cluster/takeover/pause/deployment.ts';
+import { deploymentPause } from '../../../src/cluster/takeover/pause/deployment.ts';
 import { swapSelector } from '../../../src/cluster/takeover/service.ts';
 import { DevloopError } from '../../../src/errors.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
@@ -26,12 +26,13 @@ beforeEach(async () => {
   cluster = fakeCluster();
   const metadata = { name: 'webhook', namespace: 'shop' };
   cluster.put<Service>('Service', { metadata, spec: { selector, ports: [{ port: 443 }] } });
-  const manager = cluster.put<Deployment>('Deployment', {
+  const object = cluster.put<Workload>('Deployment', {
     metadata: { name: 'manager', namespace: 'shop' },
     spec: { replicas: 2, selector: {}, template: { spec: { containers: [] } } },
   });
   await swapSelector(work(), service(), undefined);
-  await byReplicas.pause(manager).apply(work());
+  const ref = { kind: 'Deployment', namespace: 'shop', name: 'manager' } as const;
+  await deploymentPause.pause({ ref, object }).apply(work());
 });
 
 /** Fails these calls, by number, from the beginning of the restoration. */
@@ -46,7 +47,7 @@ function failing(numbers: number[], error: () => Error): void {
 async function expectRestored(): Promise<void> {
   cluster.hook = {};
   expect(service().spec.selector).toEqual(selector);
-  expect(cluster.read<Deployment>('Deployment', 'manager', 'shop')!.spec.replicas).toBe(2);
+  expect(cluster.read<Workload>('Deployment', 'manager', 'shop')!.spec.replicas).toBe(2);
   expect((await findMarked(cluster.api, [])).marked).toEqual([]);
 }
 
@@ -90,7 +91,7 @@ it('what is refused is tried once, and the rest is restored', async () => {
 });
 
 it('what was kept in an earlier pass is still reported', async () => {
-  cluster.edit<Deployment>('Deployment', 'manager', 'shop', (object) => (object.spec.replicas = 7));
+  cluster.edit<Workload>('Deployment', 'manager', 'shop', (object) => (object.spec.replicas = 7));
   let failures = 0;
   cluster.hook = {
     before: (verb, what) => {
