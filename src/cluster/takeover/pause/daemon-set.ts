@@ -1,7 +1,7 @@
 import { type ObjectRef, refOf } from '../../api/kinds.ts';
 import type { ControllerRevision, Workload } from '../../api/objects.ts';
 import { permissionsOn } from '../../api/permissions.ts';
-import { applyChange, restoreChange, inRounds } from '../../marks/change.ts';
+import { applyChange, inRounds, restoreChange } from '../../marks/change.ts';
 import { type OwnChange, sessionOf, type UndoStore, valueAt } from '../../marks/marks.ts';
 import { PAUSED } from '../../names.ts';
 import type { Work } from '../../work.ts';
