@@ -76,9 +76,9 @@ async function markOf(kind: Kind, namespace: string, name?: string): Promise<str
   return object && sessionOf(object);
 }
 
-/** By an account with these rights in the namespaces, and no other. */
-async function down(name: string, rights: Record<string, Rule[]>, args = ['--take-over']) {
-  const KUBECONFIG = await account(cluster, name, []);
+/** A kubeconfig of an account with these rights in the namespaces, and no other. */
+async function accountWith(name: string, rights: Record<string, Rule[]>): Promise<string> {
+  const kubeconfig = await account(cluster, name, []);
   for (const [namespace, rules] of Object.entries(rights)) {
     const role = {
       apiVersion: 'rbac.authorization.k8s.io/v1',
@@ -86,19 +86,19 @@ async function down(name: string, rights: Record<string, Rule[]>, args = ['--tak
       metadata: { name, namespace },
       rules,
     };
+    const binding = ['create', 'rolebinding', name, `--role=${name}`, `--user=${name}`];
     await cluster.kubectl(['apply', '-f', '-'], { input: JSON.stringify(role) });
-    await cluster.kubectl([
-      '-n',
-      namespace,
-      'create',
-      'rolebinding',
-      name,
-      `--role=${name}`,
-      `--user=${name}`,
-    ]);
+    await cluster.kubectl(['-n', namespace, ...binding]);
   }
+  return kubeconfig;
+}
+
+const downWith = (KUBECONFIG: string, ...args: string[]) =>
+  runDevloop(['down', ...args], { cwd: tmpdir(), env: { KUBECONFIG } });
+
+async function down(name: string, rights: Record<string, Rule[]>) {
   const services = Object.keys(rights).flatMap((namespace) => ['--service', `${namespace}/webhook`]);
-  return await runDevloop(['down', ...args, ...services], { cwd: tmpdir(), env: { KUBECONFIG } });
+  return await downWith(await accountWith(name, rights), '--take-over', ...services);
 }
 
 it('what is refused in one session does not keep the next one from being put back', async () => {
@@ -133,8 +133,7 @@ it('a session of which a part cannot be seen is not said to be put back, and kee
   expect(await markOf('Service', 'first')).toBeUndefined();
 });
 
-const asAdmin = (...args: string[]) =>
-  runDevloop(['down', '--take-over', ...args], { cwd: tmpdir(), env: { KUBECONFIG: cluster.kubeconfig } });
+const asAdmin = (...args: string[]) => downWith(cluster.kubeconfig, '--take-over', ...args);
 
 it("two at once get into nobody's way", async () => {
   await takenOver('first', 's1');
@@ -157,29 +156,61 @@ it('a namespace on its way out is no failure', async () => {
   await finalizers([]);
 });
 
-const LISTED = ['', 'apps', 'discovery.k8s.io', 'admissionregistration.k8s.io'];
-const WITHOUT_LEASES: Rule[] = LISTED.map((group) => ({ ...ALL, apiGroups: [group] }));
+/** Everything that `down` looks at or changes, but for Leases. The ClusterRole `view` does not name them either. */
+const WITHOUT_LEASES: Rule[] = ['', 'apps', 'discovery.k8s.io', 'admissionregistration.k8s.io'].map(
+  (group) => ({
+    ...ALL,
+    apiGroups: [group],
+  }),
+);
 
 it('never restores a session of which no Lease can be read: somebody may be using it', async () => {
   await takenOver('first', 's1');
   const before = await api.get<Service>(ref('Service', 'first'));
-  // ClusterRole `view` lists Services everywhere, and no Leases.
-  await account(cluster, 'viewer', [{ apiGroups: LISTED, resources: ['*'], verbs: ['get', 'list'] }]);
+  const kubeconfig = await account(cluster, 'viewer', WITHOUT_LEASES);
   for (const args of [[], ['--dry-run']]) {
-    const { code, events, log } = await down('unsure', { first: WITHOUT_LEASES }, args);
+    const { code, events, log } = await downWith(kubeconfig, ...args);
     expect(code, log).toBe(4);
     expect(events.at(-1)).toMatchObject({
       type: 'error',
       code: 'session.held',
-      message: expect.stringMatching(/Service first\/webhook.*Lease in first/),
+      message: expect.stringMatching(/Service first\/webhook .* Lease in first,/),
       hint: expect.stringContaining('--take-over'),
     });
   }
   expect(await api.get(ref('Service', 'first'))).toEqual(before);
   expect(await markOf('Lease', 'first', 'devloop.service.webhook')).toBe('s1');
-  const { code, log } = await down('sure', { first: [ALL] });
+  const { code, log } = await downWith(kubeconfig, '--take-over');
   expect(code, log).toBe(0);
   expect(await markOf('Service', 'first')).toBeUndefined();
+});
+
+it('finds a living session by its Lease in the namespace, where Leases cannot be listed everywhere', async () => {
+  await takenOver('first', 's1');
+  const seeing = await accountWith('seeing', { first: [ALL] });
+  const everywhere = WITHOUT_LEASES.map((rule) => ({ ...rule, verbs: ['get', 'list'] }));
+  const role = {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRole',
+    metadata: { name: 'seeing' },
+  };
+  await cluster.kubectl(['apply', '-f', '-'], { input: JSON.stringify({ ...role, rules: everywhere }) });
+  const lease = ref('Lease', 'first', 'devloop.service.webhook');
+  const renewing = setInterval(() => {
+    const renewTime = new Date().toISOString().replace('Z', '000Z');
+    void api.patch(lease, 'merge', { spec: { renewTime } }).catch(() => {});
+  }, 1_000);
+  try {
+    const { code, events, log } = await downWith(seeing);
+    expect(code, log).toBe(4);
+    expect(events.at(-1)).toMatchObject({
+      code: 'session.held',
+      message: expect.stringContaining('ann@desk'),
+    });
+  } finally {
+    clearInterval(renewing);
+  }
+  expect(await markOf('Service', 'first')).toBe('s1');
 });
 
 it('carries out no undo that devloop cannot have written, and leaves such objects as they are', async () => {

@@ -69,7 +69,9 @@ export async function liveHolder(
   if (taken.length === 0) return undefined;
   const closer = await holdersIn(marked);
   if (closer.length > 0) return closer.find((one) => one.alive);
-  const hidden = unseen.filter(({ kind }) => kind === 'Lease').map(({ namespace }) => namespace);
+  const isHidden = (space?: string): boolean =>
+    unseen.some(({ kind, namespace }) => kind === 'Lease' && namespace === space);
+  const hidden = [...new Set(taken.map(({ namespace }) => namespace).filter(isHidden))];
   const because =
     hidden.length === 0
       ? 'has no Lease'
