@@ -69,11 +69,10 @@ export function planUndo(
 
 function undoField(change: FieldChange, now: Json | undefined): FieldUndo {
   const { path, before, after } = change;
-  if (same(now, before)) return { path, now, before, to: now, kept: false };
   const theirs = withoutOwn(change, now);
-  const isRestored = same(theirs, before) || (same(theirs, undefined) && !same(now, undefined));
-  if (same(now, after) || isRestored) return { path, now, before, to: before, kept: false };
-  return { path, now, before, to: theirs, kept: true };
+  const isOwn = same(now, after) || (same(theirs, undefined) && !same(now, undefined));
+  const kept = !isOwn && !same(theirs, before);
+  return { path, now, before, to: kept ? theirs : before, kept };
 }
 
 /**

@@ -8,6 +8,7 @@ import {
   type OwnChange,
   same,
   sessionOf,
+  valueAt,
 } from '../../../src/cluster/marks/marks.ts';
 import { changesAfter, observe } from '../../../src/cluster/marks/observe.ts';
 import { originalSelector, SELECTOR } from '../../../src/cluster/marks/selector.ts';
@@ -84,7 +85,9 @@ function take<T extends KubeObject>(object: T, session: string, own: OwnChange, 
 function restore<T extends KubeObject>(object: T, own: OwnChange): { object: T; reported: boolean } {
   const plan = planUndo(object, own);
   if ('fault' in plan) return { object, reported: true };
-  return { object: applyJsonPatch(object, plan.patch), reported: plan.fields.some(({ kept }) => kept) };
+  const kept = plan.fields.filter((field) => field.kept);
+  for (const { to, before } of kept) expect(same(to, before)).toBe(false);
+  return { object: applyJsonPatch(object, plan.patch), reported: kept.length > 0 };
 }
 
 it('whatever state an object is in, it is refused, or is the same again after a session', () => {
@@ -166,7 +169,11 @@ const guard = (session: string): Command =>
     if (observed.session !== undefined && observed.session !== session) return;
     if (observed.session === session && observed.differing.length === 0) return;
     const next = changesAfter(changes, observed);
-    worlds.reported ||= observed.differing.length > 0;
+    for (const { change, theirs } of observed.differing) {
+      // Whoever merges a manifest into a selector that is not there cannot keep the entries that the manifest does not name.
+      const wanted = valueAt(worlds.without, change.path);
+      worlds.reported ||= own === SELECTOR && !same(theirs, undefined) && !same(theirs, wanted);
+    }
     worlds.alive.set(session, next);
     worlds.object = applyJsonPatch(worlds.object, markedPatch(worlds.object, session, next, own.store));
   });
