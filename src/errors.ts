@@ -110,6 +110,11 @@ export const CATALOGUE = {
     exit: 6,
     about: 'The controller is running, but does not answer on its webhook port.',
   },
+  'files.not-written': {
+    exit: 6,
+    about:
+      'devloop cannot write its own files on this machine: the disk is full or read-only, or other users could change them.',
+  },
   'certificate.not-found': {
     exit: 7,
     about: 'No Secret with a key pair for the webhook Service was found.',

@@ -1,5 +1,5 @@
 import {
-  chmod,
+  lstat,
   mkdir,
   mkdtemp,
   readdir,
@@ -12,8 +12,9 @@ import {
   symlink,
   writeFile,
 } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { DevloopError, messageOf } from '../errors.ts';
+import { dirname, join, normalize } from 'node:path';
+import { DevloopError } from '../errors.ts';
+import { fileCause, otherWriter } from '../machine/own-files.ts';
 import type { KeyPair } from './key-pair.ts';
 
 /** The link that the kubelet swaps; programs that watch certificates know its name. */
@@ -22,9 +23,12 @@ const OURS = /^\.\.\d{4}[\d_]*\.devloop-/;
 /** Records the topmost directory that writeKeyPair created, so that no other directory is removed. */
 const MADE = '..made-by-devloop';
 
+type Content = string | Buffer;
+
 /**
- * Writes a key pair the way the kubelet does: the files go into a new directory, and renaming one link makes all of them visible
- * at once, so that no reader gets a certificate with the wrong key. Returns false where the same content is there already.
+ * Writes a key pair the way the kubelet does: the files go into a new directory that only this user can read, and renaming one link makes
+ * all of them visible at once, so that no reader gets a certificate with the wrong key. Returns false where the same content is there
+ * already. Throws 'certificate.not-written', also where a file of the same name is not devloop's, and where other users could interfere.
  *
  * @param extra more files by name, such as ca.crt
  */
@@ -32,22 +36,49 @@ export async function writeKeyPair(
   directory: string,
   pair: KeyPair,
   names: { certificate: string; key: string },
-  extra: Record<string, string> = {},
+  extra: Record<string, Content> = {},
 ): Promise<boolean> {
-  const files = new Map([
+  const entries: [string, Content][] = [
     ...Object.entries(extra),
     [names.certificate, pair.certificate],
     [names.key, pair.key],
-  ]);
+  ];
+  // The API server refuses such names, so this one is not the API server's.
+  const files = new Map(entries.filter(([name]) => !normalize(name).split('/').includes('..')));
+  const links = [...new Set([...files.keys()].map(topOf))];
   try {
+    const other = await otherWriter(directory);
+    if (other !== undefined) throw refused(directory, other);
     await makeDirectory(directory);
-    if (await isWritten(directory, files)) return false;
+    await requireOurs(directory, links);
+    if (await isWritten(directory, files, links)) return false;
     await swapIn(directory, files);
-    for (const name of files.keys()) await replaceLink(directory, name, join(CURRENT, name));
-    await removeOthers(directory, files);
+    for (const name of links) await replaceLink(directory, name, join(CURRENT, name));
+    await removeOthers(directory, links);
     return true;
   } catch (error) {
     throw writeFailure(directory, error);
+  }
+}
+
+/** As the kubelet does for `items` with a path: only its first part is linked. */
+function topOf(name: string): string {
+  return name.split('/')[0]!;
+}
+
+/** The user's own key pair, and what a kubelet wrote, are never replaced. */
+async function requireOurs(directory: string, links: string[]): Promise<void> {
+  const current = await linkTarget(directory, CURRENT);
+  const isOurs = current === undefined || OURS.test(current);
+  for (const name of [CURRENT, ...links]) {
+    const path = join(directory, name);
+    const isLink = name === CURRENT || (await linkTarget(directory, name)) === join(CURRENT, name);
+    if (isOurs && isLink) continue;
+    const exists = await lstat(path).then(
+      () => true,
+      () => false,
+    );
+    if (exists) throw refused(directory, `${path} is there already, and devloop did not write it`);
   }
 }
 
@@ -78,10 +109,10 @@ export async function isFree(directory: string): Promise<boolean> {
   return names.every((name) => name === CURRENT || name === MADE || OURS.test(name) || links.includes(name));
 }
 
+/** A directory that exists keeps its mode: the files below it are in one that only this user can read. */
 async function makeDirectory(directory: string): Promise<void> {
   const made = await makePath(directory);
-  if (made !== undefined) await writeFile(join(directory, MADE), made, { mode: 0o600 });
-  else if ((await stat(directory)).mode & 0o077) await chmod(directory, 0o700);
+  if (made !== undefined) await writeFile(join(directory, MADE), made, { mode: 0o600, flag: 'wx' });
 }
 
 /** Returns the topmost directory that it created. Node's recursive mkdir loops where the kernel refuses every entry (/proc). */
@@ -106,21 +137,24 @@ function exists(path: string): Promise<boolean> {
   );
 }
 
-async function isWritten(directory: string, files: Map<string, string>): Promise<boolean> {
+async function isWritten(directory: string, files: Map<string, Content>, links: string[]): Promise<boolean> {
   if (!OURS.test((await linkTarget(directory, CURRENT)) ?? '')) return false;
-  if ((await linksToCurrent(directory)).length !== files.size) return false;
+  const present = await linksToCurrent(directory);
+  if (present.length !== links.length || !links.every((name) => present.includes(name))) return false;
   for (const [name, content] of files) {
-    if ((await linkTarget(directory, name)) !== join(CURRENT, name)) return false;
-    const present = await readFile(join(directory, name), 'utf8').catch(() => undefined);
-    if (present !== content) return false;
+    const written = await readFile(join(directory, name)).catch(() => undefined);
+    if (!written?.equals(Buffer.from(content))) return false;
   }
   return true;
 }
 
-async function swapIn(directory: string, files: Map<string, string>): Promise<void> {
+async function swapIn(directory: string, files: Map<string, Content>): Promise<void> {
   const stamp = new Date().toISOString().slice(0, 19).replace(/\D/g, '_');
   const fresh = await mkdtemp(join(directory, `..${stamp}.devloop-`));
-  for (const [name, content] of files) await writeFile(join(fresh, name), content, { mode: 0o600 });
+  for (const [name, content] of files) {
+    if (name.includes('/')) await mkdir(dirname(join(fresh, name)), { recursive: true, mode: 0o700 });
+    await writeFile(join(fresh, name), content, { mode: 0o600, flag: 'wx' });
+  }
   await replaceLink(directory, CURRENT, fresh.slice(directory.length).replace(/^\/+/, ''));
 }
 
@@ -140,10 +174,10 @@ async function replaceLink(directory: string, name: string, target: string): Pro
  * Immediately, because controller-runtime before v0.20 rereads the pair only when a file that it watches disappears, and that is
  * the file in the old directory.
  */
-async function removeOthers(directory: string, files: Map<string, string>): Promise<void> {
+async function removeOthers(directory: string, links: string[]): Promise<void> {
   const current = await linkTarget(directory, CURRENT);
   for (const name of await linksToCurrent(directory)) {
-    if (!files.has(name)) await rm(join(directory, name));
+    if (!links.includes(name)) await rm(join(directory, name));
   }
   for (const name of await ourDirectories(directory)) {
     if (name !== current) await rm(join(directory, name), { recursive: true, force: true });
@@ -175,29 +209,16 @@ async function linkTarget(directory: string, name: string): Promise<string | und
   return await readlink(join(directory, name)).catch(() => undefined);
 }
 
-const CAUSES: Record<string, string> = {
-  EEXIST: 'there is a file where a directory is needed',
-  ENOTDIR: 'there is a file where a directory is needed',
-  EISDIR: 'there is a directory where a file is needed',
-  EACCES: 'no permission',
-  EPERM: 'it belongs to another user',
-  EROFS: 'the file system is read-only',
-  ENOSPC: 'the disk is full',
-};
-
 /** The error of a file operation, as one that names the directory and the cause. */
 function writeFailure(directory: string, error: unknown): unknown {
-  const { code, path, dest } = error as NodeJS.ErrnoException & { dest?: string };
-  if (code === undefined) return error;
-  const cause = CAUSES[code] ?? messageOf(error);
-  const place = dest ?? path;
-  const at = place === undefined || place === directory ? '' : ` (${place})`;
-  return new DevloopError(
-    'certificate.not-written',
-    `The key pair cannot be written to ${directory}: ${cause}${at}`,
-    {
-      hint: 'Move it out of the way, or choose another directory for the certificates.',
-      cause: error,
-    },
-  );
+  const cause = fileCause(directory, error);
+  return cause === undefined ? error : refused(directory, cause, error);
 }
+
+function refused(directory: string, why: string, cause?: unknown): DevloopError {
+  const message = `The key pair cannot be written to ${directory}: ${why}.`;
+  return new DevloopError('certificate.not-written', message, { hint: ELSEWHERE, cause });
+}
+
+const ELSEWHERE =
+  'Move it out of the way, or choose another directory: devloop certs --output DIR, or certificates: {directory: DIR} in devloop.yaml.';

@@ -18,9 +18,12 @@ export interface DescribedFlag {
 }
 
 const ROUTES = `${PLAIN_ROUTES.join(' ')} ssh:`;
-/** The host names in the OpenSSH configuration, without patterns, in syntax that every shell understands. */
+/**
+ * The host names in the OpenSSH configuration, in syntax that every shell understands. Only plain names: bash would expand whatever else
+ * is there, `$(…)` included.
+ */
 const SSH_HOSTS =
-  "sed -n 's/^[[:space:]]*[Hh]ost[[:space:]=]\\{1,\\}//p' ~/.ssh/config 2>/dev/null | tr -s '[:space:]' '\\n' | grep -v '[*?!\"]'";
+  "sed -n 's/^[[:space:]]*[Hh]ost[[:space:]=]\\{1,\\}//p' ~/.ssh/config 2>/dev/null | tr -s '[:space:]' '\\n' | grep '^[[:alnum:]][[:alnum:]._-]*$'";
 
 export function bash(commands: Described[]): string {
   const flags = commands.flatMap((command) => command.flags);

@@ -12,7 +12,7 @@ const HINT = "devloop's docs/guide.md describes all settings.";
 const LARGEST = 64 * 1024;
 const SHOWN = 20;
 
-/** Reads the nearest devloop.yaml from `cwd` upwards, but not from outside the checkout. */
+/** Reads the nearest devloop.yaml from `cwd` upwards, but not from outside the checkout, nor one of another user: it names commands. */
 export async function loadConfig(cwd: string): Promise<{ file: string; config: Config } | undefined> {
   const file = findFile(cwd);
   if (file === undefined) return undefined;
@@ -25,21 +25,25 @@ export async function loadConfig(cwd: string): Promise<{ file: string; config: C
 }
 
 function findFile(cwd: string): string | undefined {
-  for (let directory = cwd; ; directory = dirname(directory)) {
-    const file = join(directory, NAME);
-    if (existsSync(file)) return file;
-    if (existsSync(join(directory, '.git')) || dirname(directory) === directory) return undefined;
-  }
+  const above = [cwd];
+  for (let directory = cwd; dirname(directory) !== directory; directory = dirname(directory))
+    above.push(dirname(directory));
+  const root = ['.git', 'go.mod']
+    .map((sign) => above.find((one) => existsSync(join(one, sign))))
+    .find(Boolean);
+  const inside = above.slice(0, above.indexOf(root ?? cwd) + 1);
+  return inside.map((directory) => join(directory, NAME)).find((file) => existsSync(file));
 }
 
 async function readText(file: string): Promise<string> {
   try {
-    const { size } = await stat(file);
+    const { size, uid } = await stat(file);
+    if (uid !== (process.getuid?.() ?? uid)) throw new Error(`it belongs to another user (uid ${uid})`);
     if (size > LARGEST) throw new Error(`it has ${size} bytes; expected at most ${LARGEST}`);
     return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(file));
   } catch (cause) {
     const why = cause instanceof TypeError ? 'it is not UTF-8 text' : messageOf(cause);
-    throw new DevloopError('config.invalid', `${file} cannot be read: ${why}`, { hint: HINT, cause });
+    throw new DevloopError('config.invalid', `${file} cannot be used: ${why}`, { hint: HINT, cause });
   }
 }
 

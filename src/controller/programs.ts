@@ -1,10 +1,11 @@
 import { constants } from 'node:fs';
 import { copyFile, link, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { otherWriter } from '../machine/own-files.ts';
 
 /**
  * The files of built programs. The newest program of a checkout is kept for the next session: the go tool links nothing when the
- * program that it finds is up to date.
+ * program that it finds is up to date. Not where others can write: a program is run.
  */
 export interface Program {
   run: string[];
@@ -20,6 +21,7 @@ export interface Program {
  */
 export async function restoreKept(kept: string, binary: string): Promise<void> {
   try {
+    if ((await otherWriter(kept)) !== undefined) return;
     const { nlink } = await stat(kept);
     if (nlink === 1) await link(kept, binary);
     else await copyFile(kept, binary, constants.COPYFILE_FICLONE);
@@ -32,6 +34,7 @@ export async function restoreKept(kept: string, binary: string): Promise<void> {
 export async function keepProgram(binary: string, kept: string): Promise<void> {
   const fresh = `${kept}.${process.pid}`;
   try {
+    if ((await otherWriter(kept)) !== undefined) return;
     await mkdir(dirname(kept), { recursive: true, mode: 0o700 });
     await link(binary, fresh);
     await rename(fresh, kept);
@@ -39,7 +42,7 @@ export async function keepProgram(binary: string, kept: string): Promise<void> {
     // The next session links again.
   } finally {
     // Renaming a file to another of its names, as with a program that was up to date, does nothing.
-    await rm(fresh, { force: true });
+    await rm(fresh, { force: true }).catch(() => {});
   }
 }
 
@@ -54,6 +57,7 @@ export async function removeOldPrograms(directory: string): Promise<void> {
   }
 }
 
+/** One that cannot be removed goes with the session's directory. */
 export async function removeProgram(program: Program): Promise<void> {
-  if (program.file !== undefined) await rm(program.file, { force: true });
+  if (program.file !== undefined) await rm(program.file, { force: true }).catch(() => {});
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isFree, removeKeyPair, writeKeyPair } from '../certificates/files.ts';
 import { messageOf } from '../errors.ts';
+import { writeBelow } from '../machine/own-files.ts';
 import { DEFAULT_CERTIFICATE_DIRECTORY, mentions } from '../operator/mounts.ts';
 import type { Emit } from '../report/events.ts';
 import type { FoundPair } from './key-pairs.ts';
@@ -34,8 +35,9 @@ export function defaultDirectory(temporary: string): string {
 
 /** Writes the whole Secret as the kubelet would, and always as tls.crt and tls.key. False where the same content is there already. */
 export async function writeFoundPair(directory: string, found: FoundPair, emit: Emit): Promise<boolean> {
+  // As bytes: a keystore, for example, is not text.
   const others = Object.entries(found.secret.files).map(
-    ([name, content]) => [name, Buffer.from(content, 'base64').toString('utf8')] as const,
+    ([name, content]) => [name, Buffer.from(content, 'base64')] as const,
   );
   const extra = Object.fromEntries(others.filter(([name]) => name !== 'tls.crt' && name !== 'tls.key'));
   if (!(await writeKeyPair(directory, found.pair, { certificate: 'tls.crt', key: 'tls.key' }, extra)))
@@ -97,14 +99,21 @@ const OUTSIDE = 'key-pairs.json';
 
 /** Records directories outside the session's own before a key pair is written there, so that it is removed even if this process is killed. */
 export async function recordOutside(sessionDirectory: string, directories: string[]): Promise<void> {
-  if (directories.length > 0)
-    await writeFile(join(sessionDirectory, OUTSIDE), JSON.stringify(directories), { mode: 0o600 });
+  if (directories.length === 0) return;
+  const file = join(sessionDirectory, OUTSIDE);
+  await writeBelow(sessionDirectory, () => writeFile(file, JSON.stringify(directories), { mode: 0o600 }));
 }
 
-/** Removes everything that a session wrote on this machine, its own directory last. A directory that cannot be removed does not stop the next session. */
+/**
+ * Removes everything that a session wrote on this machine, its own directory last. What cannot be removed is tried again by the next
+ * `up` or `down`: it must neither hide how this session ended nor stop the next one.
+ */
 export async function removeLocalFiles(sessionDirectory: string): Promise<void> {
-  for (const outside of await recordedOutside(sessionDirectory)) await removeKeyPair(outside).catch(() => {});
-  await rm(sessionDirectory, { recursive: true, force: true });
+  const outside = await recordedOutside(sessionDirectory);
+  const removed = await Promise.allSettled(outside.map(removeKeyPair));
+  // The record of what is left is in the session's directory.
+  if (removed.some(({ status }) => status === 'rejected')) return;
+  await rm(sessionDirectory, { recursive: true, force: true }).catch(() => {});
 }
 
 async function recordedOutside(sessionDirectory: string): Promise<string[]> {

@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, normalize } from 'node:path';
 import type { ClusterApi } from '../cluster/api/client.ts';
+import { writeBelow } from '../machine/own-files.ts';
 import { namedMounts } from '../operator/mounts.ts';
 import type { Target } from '../operator/target.ts';
 import type { Emit } from '../report/events.ts';
@@ -47,15 +48,21 @@ export interface NeededFiles {
   files: Record<string, string | Buffer>;
 }
 
-/** Keys of Secrets and ConfigMaps cannot hold a slash; `items` may name sub-directories. */
+/**
+ * Keys of Secrets and ConfigMaps cannot hold a slash; `items` may name sub-directories. The API server refuses names that leave the
+ * volume, so one that does is not the API server's.
+ */
 export async function writeNeededFiles(needed: NeededFiles[]): Promise<void> {
   for (const { directory, files } of needed) {
-    await mkdir(directory, { recursive: true, mode: 0o700 });
-    for (const [name, content] of Object.entries(files)) {
-      const path = join(directory, name);
-      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-      await writeFile(path, content, { mode: 0o600 });
-    }
+    await writeBelow(directory, async () => {
+      await mkdir(directory, { recursive: true, mode: 0o700 });
+      for (const [name, content] of Object.entries(files)) {
+        if (normalize(name).split('/').includes('..')) continue;
+        const path = join(directory, name);
+        await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+        await writeFile(path, content, { mode: 0o600, flag: 'wx' });
+      }
+    });
   }
 }
 

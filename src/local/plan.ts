@@ -99,7 +99,8 @@ async function planProgram(
   if (run !== undefined) {
     const source = command ? 'named by you' : 'devloop.yaml';
     emit({ type: 'discovered', what: 'command', value: run.join(' '), source });
-    return { build: settings.build, run, watch: { paths: watched ?? [root] }, takesArguments: false };
+    const watch = watched ? { paths: watched } : { checkout: root };
+    return { build: settings.build, run, watch, takesArguments: false };
   }
   if (settings.build !== undefined) throw buildWithoutRun();
   const main = await findMainPackage(root, mainPackageHints(target, signal));
@@ -175,14 +176,21 @@ function planEnvironment(
   const { variables, paths, kubeconfig } = cluster;
   const environment = controllerEnvironment({
     inherited: env,
-    deployment: { ...variables, ...settings.env },
+    deployment: variables,
+    named: settings.env ?? {},
     temporary: join(files.directory, 'tmp'),
     paths,
     namespace: checkout.sourcePaths.has(NAMESPACE_FILE) ? target.namespace : undefined,
     ...(kubeconfig === undefined ? {} : { kubeconfig: kubeconfig.join(delimiter) }),
   });
   for (const message of environment.warnings) emit({ type: 'warning', message });
+  if (environment.dropped.length > 0) emit({ type: 'note', message: notTakenOver(environment.dropped) });
   return environment.env;
+}
+
+function notTakenOver(names: string[]): string {
+  const all = names.join(', ');
+  return `The controller runs without ${all} of the Deployment:\nsuch variables can run other programs on this machine. To set one: controller: {env: {${names[0]}: …}} in devloop.yaml.`;
 }
 
 /** A chosen context reaches the controller through a tiny kubeconfig in front of the user's, so that no secret is copied. */

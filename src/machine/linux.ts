@@ -1,11 +1,21 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, readlinkSync } from 'node:fs';
 import { readdir, readFile, readlink } from 'node:fs/promises';
 
-/** The kernel's start tick, and the id of the boot that it counts from. */
+/** The id of the boot, the PID namespace in which this pid is valid, and the kernel's start tick. */
 export function startTimeOf(pid: number): string | undefined {
   const stat = parseStat(textNow(`/proc/${pid}/stat`));
   if (!stat || stat.state === 'Z') return undefined;
-  return `${textNow('/proc/sys/kernel/random/boot_id').trim()}/${stat.startTick}`;
+  const boot = textNow('/proc/sys/kernel/random/boot_id').trim();
+  return `${boot}/${pidNamespace()}/${stat.startTick}`;
+}
+
+/** The number in `pid:[4026531836]`. Containers on one machine have their own; each numbers its processes from 1. */
+function pidNamespace(): string {
+  try {
+    return /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? '';
+  } catch {
+    return '';
+  }
 }
 
 export async function hasRunningMember(group: number): Promise<boolean> {
@@ -13,11 +23,27 @@ export async function hasRunningMember(group: number): Promise<boolean> {
   return stats.some((stat) => stat?.group === group && stat.state !== 'Z' && stat.state !== 'X');
 }
 
-export async function portOwner(port: number): Promise<{ pid: number; command: string } | undefined> {
+export async function groupListensOn(group: number, port: number): Promise<boolean> {
+  const sockets = await listeningSockets(port);
+  // Mostly it is the leader, and to look at all processes takes several milliseconds.
+  if (await hasOpen(String(group), sockets)) return true;
+  // A program with capabilities of its own shows its files to nobody but root.
+  if (!(await canRead(`/proc/${group}/fd`))) return true;
+  for (const pid of await pids()) {
+    if ((await statOf(pid))?.group === group && (await hasOpen(pid, sockets))) return true;
+  }
+  return false;
+}
+
+async function listeningSockets(port: number): Promise<Set<string>> {
   const tables = await Promise.all(['/proc/net/tcp', '/proc/net/tcp6'].map(textOf));
   const inodes = tables.flatMap((table) => listeningInodes(table, port));
-  if (inodes.length === 0) return undefined;
-  const sockets = new Set(inodes.map((inode) => `socket:[${inode}]`));
+  return new Set(inodes.map((inode) => `socket:[${inode}]`));
+}
+
+export async function portOwner(port: number): Promise<{ pid: number; command: string } | undefined> {
+  const sockets = await listeningSockets(port);
+  if (sockets.size === 0) return undefined;
   for (const pid of await pids()) {
     if (!(await hasOpen(pid, sockets))) continue;
     const commandLine = await textOf(`/proc/${pid}/cmdline`);
@@ -60,6 +86,13 @@ async function hasOpen(pid: string, sockets: Set<string>): Promise<boolean> {
   const descriptors = await readdir(`/proc/${pid}/fd`).catch(() => []);
   const links = await Promise.all(descriptors.map((fd) => readlink(`/proc/${pid}/fd/${fd}`).catch(() => '')));
   return links.some((link) => sockets.has(link));
+}
+
+function canRead(directory: string): Promise<boolean> {
+  return readdir(directory).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => error.code !== 'EACCES',
+  );
 }
 
 async function pids(): Promise<string[]> {

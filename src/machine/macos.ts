@@ -1,14 +1,39 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { promisify } from 'node:util';
 
+/** To the second, in UTC and English, so that it reads the same in every terminal. There is no id of the boot: a date needs none. */
 export function startTimeOf(pid: number): string | undefined {
-  const { stdout } = spawnSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' });
-  return stdout?.trim() || undefined;
+  const env = { ...process.env, LC_ALL: 'C', TZ: 'UTC' };
+  const { stdout } = spawnSync('ps', ['-o', 'stat=', '-o', 'lstart=', '-p', String(pid)], {
+    encoding: 'utf8',
+    env,
+  });
+  return startOfPs(stdout ?? '');
+}
+
+/** The time in the output of `ps -o stat= -o lstart=`; undefined for a zombie, and without a process. */
+export function startOfPs(output: string): string | undefined {
+  const [, state, time] = /^\s*(\S+)\s+(.*\S)\s*$/.exec(output) ?? [];
+  return state?.startsWith('Z') ? undefined : time?.replaceAll(/\s+/g, ' ');
 }
 
 /** Called only for a group that could be signalled, and macOS refuses to signal a group that has only zombies. */
 export async function hasRunningMember(): Promise<boolean> {
   return true;
+}
+
+export async function groupListensOn(group: number, port: number): Promise<boolean> {
+  const found = await outputOf(
+    'lsof',
+    '-nP',
+    '-a',
+    '-g',
+    String(group),
+    `-iTCP:${port}`,
+    '-sTCP:LISTEN',
+    '-Fp',
+  );
+  return firstOfLsof(found) !== undefined;
 }
 
 export async function portOwner(port: number): Promise<{ pid: number; command: string } | undefined> {

@@ -7,12 +7,15 @@ import * as macos from './macos.ts';
  */
 interface OperatingSystem {
   /**
-   * When a process started, as text that no later process with the same pid can have. Undefined when there is no such
-   * process, or only its zombie. Synchronous, so that a process can be recorded before anything else happens.
+   * When a process started, as text that no other process with the same pid can have; where the system has one, the text begins with
+   * the id of the boot and a `/`. Undefined when no such process can be seen, or only its zombie. Synchronous, so that a process can
+   * be recorded before anything else happens.
    */
   startTimeOf(pid: number): string | undefined;
   /** Whether any process of a group still runs. Zombies do not count: only their parent can remove them. */
   hasRunningMember(group: number): Promise<boolean>;
+  /** Whether a process of a group listens on a TCP port. True also if that cannot be found out. */
+  groupListensOn(group: number, port: number): Promise<boolean>;
   /** The process that listens on a TCP port; undefined when there is none, or when it belongs to another user. */
   portOwner(port: number): Promise<PortOwner | undefined>;
 }
@@ -24,4 +27,4 @@ export interface PortOwner {
 
 const system: OperatingSystem = process.platform === 'linux' ? linux : macos;
 
-export const { startTimeOf, hasRunningMember, portOwner } = system;
+export const { startTimeOf, hasRunningMember, groupListensOn, portOwner } = system;

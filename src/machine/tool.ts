@@ -5,6 +5,8 @@ export interface ToolOptions {
   cwd?: string;
   env?: NodeJS.ProcessEnv;
   signal?: AbortSignal | undefined;
+  /** For its standard input, which is empty otherwise. */
+  input?: string;
 }
 
 export interface ToolResult {
@@ -23,14 +25,17 @@ const INTERRUPT_MS = 2000;
 
 /** Runs a program to its end, in a process group of its own since `go build` and `make` start others. An abort ends the whole group. */
 export async function runTool(command: string[], options: ToolOptions = {}): Promise<ToolResult> {
-  const { cwd, env, signal } = options;
+  const { cwd, env, signal, input } = options;
   signal?.throwIfAborted();
   const child = spawn(command[0]!, command.slice(1), {
     detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
     ...(cwd === undefined ? {} : { cwd }),
     ...(env === undefined ? {} : { env }),
   });
+  // It may end without reading all of it.
+  child.stdin.on('error', () => {});
+  child.stdin.end(input ?? '');
   const result: ToolResult = { code: null, stdout: '', stderr: '', output: '', missing: false };
   collect(child.stdout, result, 'stdout');
   collect(child.stderr, result, 'stderr');

@@ -1,7 +1,9 @@
 import { sleep } from '../async.ts';
+import type { ObjectRef } from '../cluster/api/kinds.ts';
 import type { Lease } from '../cluster/api/objects.ts';
 import { findMarked, type Marked, unseenText } from '../cluster/takeover/find-marked.ts';
 import { holderOf, LEASE_SECONDS } from '../cluster/takeover/lease.ts';
+import { isRenewed } from '../cluster/takeover/lease-holder.ts';
 import type { SessionStatus } from '../report/events.ts';
 import { type CommandContext, openContext } from './context/context.ts';
 import { type LocalMachine, thisMachine } from './context/local-machine.ts';
@@ -13,21 +15,28 @@ const LOOK_EVERY_MS = 2_000;
 export async function status(options: StatusOptions, io: Io): Promise<void> {
   const quiet: Io = { ...io, emit: (event) => event.type !== 'discovered' && io.emit(event) };
   await using context = await openContext(options, quiet, 'optional');
-  const machine = await thisMachine(io.env);
+  const look: Look = { context, machine: await thisMachine(io.env), io, dead: new Map() };
   let last = '';
   do {
-    const sessions = await readSessions(context, machine, io);
+    const sessions = await readSessions(look);
     const text = JSON.stringify(sessions);
     if (text !== last) io.emit({ type: 'status', sessions });
     last = text;
   } while (options.watch && (await sleep(LOOK_EVERY_MS, io.signal)));
 }
 
-async function readSessions(
-  { api, wanted: { namespace } }: CommandContext,
-  machine: LocalMachine,
-  io: Io,
-): Promise<SessionStatus[]> {
+export interface Look {
+  context: CommandContext;
+  machine: LocalMachine;
+  io: Io;
+  /** The last renewal of Leases that stood still, by uid: they need not be watched again. */
+  dead: Map<string, string>;
+}
+
+async function readSessions(look: Look): Promise<SessionStatus[]> {
+  const { context, io } = look;
+  const { api, wanted } = context;
+  const { namespace } = wanted;
   const { marked, unseen } = await findMarked(api, [namespace ?? api.namespace], { secrets: false });
   if (unseen.length > 0) {
     const message = `Your account is not allowed to list ${unseenText(unseen)}, so sessions there are not shown.`;
@@ -36,21 +45,18 @@ async function readSessions(
   const shown = namespace === undefined ? marked : marked.filter((one) => one.ref.namespace === namespace);
   const ids = [...new Set(shown.map((one) => one.sessionId))].sort();
   const ofSession = (id: string): Marked[] => marked.filter((one) => one.sessionId === id);
-  return await Promise.all(ids.map((id) => sessionStatus(id, ofSession(id), machine)));
+  return await Promise.all(ids.map((id) => sessionStatus(id, ofSession(id), look)));
 }
 
 /** In place of what the session last wrote about its health, which is no longer true. */
 const GONE = 'the devloop process is gone; run `devloop down` to restore the cluster';
 
-async function sessionStatus(
-  sessionId: string,
-  marked: Marked[],
-  machine: LocalMachine,
-): Promise<SessionStatus> {
-  const lease = marked.find((one) => one.ref.kind === 'Lease')?.object as Lease | undefined;
+async function sessionStatus(sessionId: string, marked: Marked[], look: Look): Promise<SessionStatus> {
+  const found = marked.find((one) => one.ref.kind === 'Lease');
+  const lease = found?.object as Lease | undefined;
   const holder = lease && holderOf(lease);
   const objects = marked.filter((one) => one.ref.kind !== 'Lease').map((one) => one.ref);
-  const state = lease === undefined ? 'unknown' : (await isLive(lease, machine)) ? 'live' : 'stale';
+  const state = lease === undefined ? 'unknown' : (await isLive(lease, found!.ref, look)) ? 'live' : 'stale';
   return {
     session: sessionId,
     holder: lease?.spec.holderIdentity ?? 'unknown',
@@ -63,10 +69,24 @@ async function sessionStatus(
   };
 }
 
-/** On this machine the process decides. Elsewhere, one look at a Lease shows no more than the age of its last renewal. */
-async function isLive(lease: Lease, machine: LocalMachine): Promise<boolean> {
+/**
+ * On this machine the process decides. Elsewhere, a renewal of the last seconds is enough. An older one may only mean that the clocks
+ * of the two machines differ, so that Lease is watched for as long as it is valid.
+ */
+export async function isLive(
+  lease: Lease,
+  ref: ObjectRef,
+  { context, machine, io, dead }: Look,
+): Promise<boolean> {
   const holder = holderOf(lease);
-  if (holder && machine.isHere(holder)) return await machine.isRunning(holder);
-  const ageMs = Date.now() - Date.parse(lease.spec.renewTime ?? '');
-  return ageMs < (lease.spec.leaseDurationSeconds ?? LEASE_SECONDS) * 1000;
+  const running = holder && machine.isHere(holder) ? await machine.isRunning(holder) : undefined;
+  if (running !== undefined) return running;
+  const { renewTime = '', leaseDurationSeconds = LEASE_SECONDS } = lease.spec;
+  const ageMs = Date.now() - Date.parse(renewTime);
+  if (ageMs >= 0 && ageMs < leaseDurationSeconds * 1000) return true;
+  const uid = lease.metadata.uid ?? ref.name;
+  if (dead.get(uid) === renewTime) return false;
+  const renewed = await isRenewed({ api: context.api, emit: io.emit, signal: io.signal }, ref, lease);
+  if (!renewed) dead.set(uid, renewTime);
+  return renewed;
 }

@@ -12,8 +12,6 @@ const DIRECTORY = '/relay';
 const SMALL_HEAP = ['--max-semi-space-size=2', '--max-old-space-size=64'];
 /** The user `nonroot` of distroless images. The program needs no entry in /etc/passwd. */
 const UID = 65_532;
-/** Kubernetes ends the Pod after a day, in case a session leaves it behind. */
-const DAY_SECONDS = 24 * 3600;
 const LISTEN_LIMIT_MS = 20_000;
 /** Longer than the program waits for open reviews after a SIGTERM. */
 const GRACE_SECONDS = 15;
@@ -62,8 +60,8 @@ export function relaySecret(spec: RelaySpec, sessionId: string): Secret & object
 }
 
 /**
- * Passes Pod Security `restricted`. The kubelet never restarts it: the program exits when it is no longer used, and the session
- * replaces a Pod that it still needs. `runAsUser` is false on OpenShift, which assigns user ids itself. The Secret owns it, so that
+ * Passes Pod Security `restricted`. The kubelet never restarts it: the program exits when no client has been connected for a while, and
+ * the session replaces a Pod that it still needs. It has no deadline, which would end the relay of a long session. `runAsUser` is false on OpenShift, which assigns user ids itself. The Secret owns it, so that
  * Kubernetes deletes a Pod which is created after the session was restored.
  */
 export function relayPod(
@@ -85,7 +83,6 @@ export function relayPod(
     spec: {
       ...spec.placement,
       restartPolicy: 'Never',
-      activeDeadlineSeconds: DAY_SECONDS,
       terminationGracePeriodSeconds: GRACE_SECONDS,
       automountServiceAccountToken: false,
       enableServiceLinks: false,

@@ -24,10 +24,11 @@ export interface LeaseHolder {
 /** How processes of this machine are recognized. */
 export interface Here {
   isHere(holder: Holder): boolean;
-  isRunning(holder: Holder): Promise<boolean>;
+  /** Undefined if the process cannot be seen from here: only its Lease then says whether it is alive. */
+  isRunning(holder: Holder): Promise<boolean | undefined>;
 }
 
-/** Reads the Lease's holder. A session of this machine is alive if its process runs; of another one, if its Lease is renewed. */
+/** Reads the Lease's holder. A session is alive if its process runs here; where that cannot be seen, if its Lease is renewed. */
 export async function readHolder(
   observer: Observer,
   ref: ObjectRef,
@@ -43,15 +44,19 @@ export async function readHolder(
     identity: lease.spec.holderIdentity ?? 'unknown',
     local: holder !== undefined && here.isHere(holder),
   };
-  if (holder && result.local) return { ...result, alive: await here.isRunning(holder) };
-  return { ...result, alive: await isRenewed(observer, ref, lease) };
+  const running = holder && result.local ? await here.isRunning(holder) : undefined;
+  return { ...result, alive: running ?? (await isRenewed(observer, ref, lease)) };
 }
 
 /**
- * Never compares the clocks of two machines: a session is dead when its Lease was not renewed for the whole duration, seen from here. While
- * the API server is away nobody can renew it, so the duration starts again.
+ * Never compares clocks: a session is dead when its Lease was not renewed for the whole duration, seen from here. While the API server is
+ * away nobody can renew it, so the duration starts again.
  */
-async function isRenewed({ api, emit, signal }: Observer, ref: ObjectRef, lease: Lease): Promise<boolean> {
+export async function isRenewed(
+  { api, emit, signal }: Observer,
+  ref: ObjectRef,
+  lease: Lease,
+): Promise<boolean> {
   const stated = lease.spec.leaseDurationSeconds ?? LEASE_SECONDS;
   const limitSeconds = Math.min(Math.max(stated, LEASE_SECONDS), LONGEST_SECONDS);
   let renewed = false;

@@ -19,7 +19,7 @@ export interface Holder {
   user: string;
   host: string;
   pid: number;
-  /** Identifies the process beyond its pid, on Linux `<boot id>/<tick>`; empty where the system does not say. */
+  /** Identifies the process beyond its pid, on Linux `<boot id>/<PID namespace>/<tick>`; empty where the system does not say. */
   processStart: string;
   since: string;
   route: string;

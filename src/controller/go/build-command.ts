@@ -11,8 +11,8 @@ export interface BuildFlag {
 }
 
 /**
- * The command that builds a Go operator. Without VCS stamping, which makes every commit a new program, and fails in a checkout
- * that git does not trust.
+ * The command that builds a Go operator. Without VCS stamping, which makes every commit a new program, fails in a checkout that git
+ * does not trust, and lets git run programs that the checkout names (core.fsmonitor).
  */
 export function goBuildCommand(goPackage: string, binary: string, flags: string[] = []): string[] {
   return ['go', 'build', '-buildvcs=false', ...flags, '-o', binary, goPackage];

@@ -72,7 +72,8 @@ async function listMains(
   signal: AbortSignal | undefined,
 ): Promise<ListedMain[]> {
   const format = '{{if eq .Name "main"}}{{.Dir}}{{"\\t"}}{{join .Deps " "}}{{end}}';
-  const result = await runTool(['go', 'list', '-e', '-f', format, './...'], { cwd: directory, signal });
+  const list = ['go', 'list', '-buildvcs=false', '-e', '-f', format, './...'];
+  const result = await runTool(list, { cwd: directory, signal });
   if (result.code !== 0) {
     const hint = goAdvice(result.stderr);
     throw new DevloopError(

@@ -36,7 +36,7 @@ export async function listSources(
   { goPackage, flags = [] }: { goPackage: string; flags?: string[] },
   signal: AbortSignal,
 ): Promise<SourceSet | undefined> {
-  const list = ['go', 'list', '-e', '-deps', `-json=${FIELDS}`, ...flags, goPackage];
+  const list = ['go', 'list', '-buildvcs=false', '-e', '-deps', `-json=${FIELDS}`, ...flags, goPackage];
   const [listed, workspace] = await Promise.all([
     runTool(list, { cwd, signal }),
     runTool(['go', 'env', 'GOWORK'], { cwd, signal }),

@@ -1,9 +1,14 @@
 import { readdir } from 'node:fs/promises';
 import { join, matchesGlob, resolve } from 'node:path';
+import { runGit } from '../../machine/git.ts';
 import { listSources, type SourceSet } from '../go/sources.ts';
 import { isGoInput, isNotSource } from './filter.ts';
 
-export type WatchTarget = { goPackage: string; flags?: string[] } | { paths: string[] };
+/** A Go package, files and directories that the user named, or a whole checkout. */
+export type WatchTarget =
+  | { goPackage: string; flags?: string[] }
+  | { paths: string[] }
+  | { checkout: string };
 
 /** What is watched: the directories, and which of the files in them count. */
 export interface WatchScope {
@@ -12,11 +17,14 @@ export interface WatchScope {
   /** Whether a path is in a subtree that is not watched at all. */
   isOutside(path: string): boolean;
   counts(path: string): boolean;
+  /** Those that are not ignored, out of paths that count. */
+  notIgnored(paths: string[]): Promise<string[]>;
 }
 
-/** For a Go package, everything it is built from; directories and globs from devloop.yaml as they are. */
+/** For a Go package, everything it is built from; directories and globs from devloop.yaml as they are; in a checkout, what git does not ignore. */
 export async function readScope(cwd: string, target: WatchTarget, signal: AbortSignal): Promise<WatchScope> {
   if ('paths' in target) return pathScope(cwd, target.paths);
+  if ('checkout' in target) return await checkoutScope(target.checkout, signal);
   return goScope((await listSources(cwd, target, signal)) ?? onlyDirectory(cwd));
 }
 
@@ -42,6 +50,7 @@ function goScope(sources: SourceSet): WatchScope {
     recursive: false,
     isOutside: () => false,
     counts: (path) => isGoInput(path, sources),
+    notIgnored: async (paths) => paths,
   };
 }
 
@@ -63,8 +72,29 @@ function pathScope(cwd: string, paths: string[]): WatchScope {
     },
     counts: (path) =>
       rootsOf(path).some(({ root, glob }) => !isNotSource(path, root) && (!glob || matchesGlob(path, glob))),
+    notIgnored: async (paths) => paths,
   };
 }
+
+/** Programs write logs, databases and downloads into their checkout, and .gitignore says where. Without git, nothing is ignored. */
+async function checkoutScope(root: string, signal: AbortSignal): Promise<WatchScope> {
+  const all = pathScope(root, [root]);
+  const { stdout } = await runGit(IGNORED, { cwd: root, signal });
+  const ignored = stdout.split('\0').flatMap((path) => (path.endsWith('/') ? [join(root, path)] : []));
+  return {
+    ...all,
+    // A directory that is ignored may be large, so it is not even watched.
+    isOutside: (path) => all.isOutside(path) || ignored.some((one) => `${path}/`.startsWith(one)),
+    async notIgnored(paths) {
+      const input = paths.map((path) => `${path}\0`).join('');
+      const { stdout } = await runGit(['check-ignore', '-z', '--stdin'], { cwd: root, input });
+      const found = new Set(stdout.split('\0'));
+      return paths.filter((path) => !found.has(path));
+    },
+  };
+}
+
+const IGNORED = 'ls-files -z --others --ignored --exclude-standard --directory'.split(' ');
 
 /** For a go.mod that go cannot read; the next save may fix it. */
 function onlyDirectory(cwd: string): SourceSet {

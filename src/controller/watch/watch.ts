@@ -35,7 +35,7 @@ export async function watchSources(options: WatchOptions): Promise<Watcher> {
   let scope = await readScope(options.cwd, options.target, signal);
   let stale = false;
   const note = inBatches(signal, async (files, at) => {
-    const changes = await memory.changesIn(files);
+    const changes = await memory.changesIn(await scope.notIgnored(files));
     stale ||= changes.some(({ structural }) => structural);
     if (!signal.aborted) reportNews(changes, at, options);
   });
@@ -48,7 +48,7 @@ export async function watchSources(options: WatchOptions): Promise<Watcher> {
   /** Remembers the content of files that were not watched before, and reports those that were written after the build had started. */
   async function readNewFiles(sinceMs: number): Promise<void> {
     const files = (await filesOf(scope)).filter((file) => !memory.has(file));
-    const changes = await memory.changesIn(files);
+    const changes = await memory.changesIn(await scope.notIgnored(files));
     const late = changes.filter(({ modifiedMs }) => modifiedMs > sinceMs - COARSE_CLOCK_MS);
     // The list of files may be older than these.
     if (reportNews(late, performance.now(), options)) stale = true;

@@ -22,24 +22,50 @@ export async function thisMachine(env: Record<string, string | undefined>): Prom
     host,
     processStart,
     stateDirectory: join(base, 'devloop'),
-    // Two machines may share a name, but not a boot.
-    isHere: (holder) => holder.host === host && bootOf(holder.processStart) === bootOf(processStart),
-    isRunning,
+    // Two machines may share a name, but not a boot; two containers may share both, but not a PID namespace.
+    isHere: (holder) => holder.host === host && placeOf(holder.processStart) === placeOf(processStart),
+    async isRunning(holder) {
+      const running = await isRunning(holder);
+      // Without the id of a boot, this may be another machine of the same name.
+      return running === false && placeOf(holder.processStart) === '' ? undefined : running;
+    },
   };
 }
 
-function bootOf(processStart: string): string {
-  return processStart.includes('/') ? processStart.slice(0, processStart.indexOf('/')) : '';
+/** Where a process was started: the boot and the PID namespace. Empty where the system does not say (macOS). */
+function placeOf(processStart: string): string {
+  return processStart.slice(0, Math.max(0, processStart.lastIndexOf('/')));
 }
 
-/** Whether exactly this process is running. The pid alone may belong to another process by now. */
-export async function isRunning({
-  pid,
-  processStart,
-}: {
+/**
+ * Whether exactly this process is running: the pid alone may belong to another process by now. Undefined if it cannot be seen from
+ * here, because it is in another PID namespace, or because /proc hides the processes of other users.
+ */
+export async function isRunning({ pid, processStart }: ProcessIdentity): Promise<boolean | undefined> {
+  if (isElsewhere(processStart)) return undefined;
+  const start = startTimeOf(pid);
+  if (start === undefined) return isHidden(pid) ? undefined : false;
+  return processStart === '' || start === processStart;
+}
+
+interface ProcessIdentity {
   pid: number;
   processStart: string;
-}): Promise<boolean> {
-  const start = startTimeOf(pid);
-  return start !== undefined && (processStart === '' || start === processStart);
+}
+
+/** In another PID namespace since the same boot. After another boot, no process of before it runs. */
+function isElsewhere(processStart: string): boolean {
+  const [boot, namespace] = placeOf(processStart).split('/');
+  const [ourBoot, ourNamespace] = placeOf(startTimeOf(process.pid) ?? '').split('/');
+  return boot === ourBoot && namespace !== ourNamespace;
+}
+
+/** A process of another user: it cannot be signalled, but it exists. */
+function isHidden(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
 }

@@ -3,6 +3,7 @@ import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { endOrphan, orphanPid } from '../../controller/orphan.ts';
 import { removeLocalFiles } from '../../local/key-pair-files.ts';
+import { otherWriter, writeBelow } from '../../machine/own-files.ts';
 import type { Emit } from '../../report/events.ts';
 import { isRunning, type LocalMachine } from './local-machine.ts';
 
@@ -27,10 +28,12 @@ export async function claimDirectory(machine: LocalMachine, sessionId: string): 
   const owner: Owner = { host: machine.host, pid: process.pid, processStart: machine.processStart };
   const directory = join(machine.stateDirectory, sessionId);
   const unclaimed = join(machine.stateDirectory, `.${sessionId}`);
-  await mkdir(unclaimed, { recursive: true, mode: 0o700 });
-  await writeFile(join(unclaimed, OWNER), JSON.stringify(owner), { mode: 0o600 });
-  await rename(unclaimed, directory);
-  return directory;
+  return await writeBelow(machine.stateDirectory, async () => {
+    await mkdir(unclaimed, { recursive: true, mode: 0o700 });
+    await writeFile(join(unclaimed, OWNER), JSON.stringify(owner), { mode: 0o600 });
+    await rename(unclaimed, directory);
+    return directory;
+  });
 }
 
 /** Where a session records the controller that it runs. */
@@ -57,7 +60,9 @@ export async function orphanPids(machine: LocalMachine): Promise<number[]> {
   return pids.filter((pid) => pid !== undefined);
 }
 
+/** None where others can write: such a directory is not devloop's, and its records could name anything. */
 async function abandonedDirectories(machine: LocalMachine): Promise<string[]> {
+  if ((await otherWriter(machine.stateDirectory)) !== undefined) return [];
   const names = await readdir(machine.stateDirectory).catch(() => []);
   const directories = names
     .filter((name) => !name.startsWith('.'))
@@ -70,7 +75,7 @@ async function abandonedDirectories(machine: LocalMachine): Promise<string[]> {
 async function isAbandoned(machine: LocalMachine, directory: string): Promise<boolean> {
   const owner = await ownerOf(directory);
   if (owner === undefined) return true;
-  if (await isRunning(owner)) return false;
+  if ((await isRunning(owner)) !== false) return false;
   // A machine's name may change, but a controller that runs here was started here.
   return owner.host === machine.host || (await orphanPid(controllerRecord(directory))) !== undefined;
 }
@@ -78,7 +83,7 @@ async function isAbandoned(machine: LocalMachine, directory: string): Promise<bo
 /** Whether a session ran on this machine and its process is gone; false also if nothing is known about it. */
 export async function isKnownDead(machine: LocalMachine, sessionId: string): Promise<boolean> {
   const owner = await ownerOf(join(machine.stateDirectory, sessionId));
-  return owner?.host === machine.host && !(await isRunning(owner));
+  return owner?.host === machine.host && (await isRunning(owner)) === false;
 }
 
 async function ownerOf(directory: string): Promise<Owner | undefined> {

@@ -43,9 +43,9 @@ async function observe(work: Work, namespace: string): Promise<string> {
   await createMarked<Service>(work, ref, service);
   const target = { namespace, service: ref.name, port: 443, caBundle: '' };
   const prober = stack.use(await createProber(target).apply(work, PROBE_LANGUAGE));
-  const deadline = Date.now() + OBSERVE_MS;
+  const deadline = performance.now() + OBSERVE_MS;
   let cause = '';
-  while (Date.now() < deadline) {
+  while (performance.now() < deadline) {
     signal.throwIfAborted();
     const answer = await prober.once();
     cause = answer.reached ? 'something answered' : answer.cause;

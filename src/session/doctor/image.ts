@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Pod } from '../../cluster/api/objects.ts';
 import { runningPods } from '../../cluster/takeover/pause/pods.ts';
-import { runTool } from '../../machine/tool.ts';
+import { runGit, runGitWithoutFilters } from '../../machine/git.ts';
 import { type Check, type Finding, NotChecked, needed } from './check.ts';
 
 /** Is the image in the cluster older than this checkout? */
@@ -43,22 +43,21 @@ export interface NewestSource {
   head: string;
 }
 
+const CHANGED = 'status --porcelain -z --no-renames --untracked-files=all --ignore-submodules=all'.split(' ');
+
 /** The last commit of Go sources, or a later edit. The times of files that git wrote say nothing. */
-async function newestSource(root: string, signal: AbortSignal): Promise<NewestSource | undefined> {
+export async function newestSource(root: string, signal: AbortSignal): Promise<NewestSource | undefined> {
   const sources = ['--', '*.go', 'go.mod', 'go.sum'];
   const options = { cwd: root, signal };
   const [log, status] = await Promise.all([
-    runTool(['git', 'log', '-1', '--format=%H %cI', ...sources], options),
-    runTool(
-      ['git', 'status', '--porcelain', '-z', '--no-renames', '--untracked-files=all', ...sources],
-      options,
-    ),
+    runGit(['log', '-1', '--format=%H %cI', ...sources], options),
+    runGitWithoutFilters([...CHANGED, ...sources], options),
   ]);
-  const head = (await runTool(['git', 'rev-parse', 'HEAD'], options)).stdout.trim();
+  const head = (await runGit(['rev-parse', 'HEAD'], options)).stdout.trim();
   if (log.code !== 0 || status.code !== 0) return undefined;
   const [commit = '', time = ''] = log.stdout.trim().split(' ');
   const committed = time === '' ? [] : [{ at: new Date(time), what: `commit ${commit.slice(0, 9)}`, head }];
-  const top = (await runTool(['git', 'rev-parse', '--show-toplevel'], options)).stdout.trim();
+  const top = (await runGit(['rev-parse', '--show-toplevel'], options)).stdout.trim();
   const changed = status.stdout
     .split('\0')
     .filter((line) => line !== '')

@@ -24,7 +24,7 @@ export async function stopLocalSession({ sessionId, holder }: LeaseHolder, io: I
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EPERM') return false;
   }
-  const hasExited = async (): Promise<boolean> => !(await isRunning({ pid, processStart }));
+  const hasExited = async (): Promise<boolean> => (await isRunning({ pid, processStart })) === false;
   const timing = { everyMs: LOOK_EVERY_MS, limitMs: LIMIT_SECONDS * 1000, signal: io.signal };
   const wait = { for: `session ${name} to restore everything`, limitSeconds: LIMIT_SECONDS };
   if (await reportWhileWaiting(pollUntil(hasExited, timing), wait, io.emit)) return true;

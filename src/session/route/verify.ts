@@ -37,10 +37,10 @@ export async function probeUntil(
   { wanted, inARow, limitMs }: { wanted: 'us' | 'other'; inARow: number; limitMs: number },
   signal: AbortSignal,
 ): Promise<ProbeResult> {
-  const deadline = Date.now() + limitMs;
+  const deadline = performance.now() + limitMs;
   let row = 0;
   let cause = 'no answer yet';
-  while (Date.now() < deadline) {
+  while (performance.now() < deadline) {
     signal.throwIfAborted();
     const answer = await prober.once();
     if (!isPending(answer)) row = isWanted(answer, wanted) ? row + 1 : 0;

@@ -13,6 +13,7 @@ import {
 import { type KeyPairSearch, type KeyPairs, mountPointsOf, readKeyPairs } from '../../local/key-pairs.ts';
 import { writeNeededFiles } from '../../local/mounts.ts';
 import { type ControllerInputs, planController } from '../../local/plan.ts';
+import { writeBelow } from '../../machine/own-files.ts';
 import { requireFreePort } from '../../machine/port.ts';
 import type { Target } from '../../operator/target.ts';
 import type { CommandContext } from '../context/context.ts';
@@ -31,7 +32,8 @@ export interface LocalParts {
 /** Finds the key pairs, plans the controller and writes the files that it needs. */
 export async function prepareLocally(session: Session): Promise<LocalParts> {
   const { context, target, options, files, io } = session;
-  await mkdir(join(files.directory, 'tmp'), { recursive: true, mode: 0o700 });
+  const temporary = join(files.directory, 'tmp');
+  await writeBelow(files.directory, () => mkdir(temporary, { recursive: true, mode: 0o700 }));
   const pairs = await readKeyPairs(keyPairSearch(context, target), io.emit);
   const [pair] = pairs.values();
   // The key pair for a process of the user's is removed when the session ends, unless the user named the directory.

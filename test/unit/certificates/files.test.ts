@@ -65,17 +65,60 @@ test('the same content is not written again; another is, and the old directory g
   expect(readdirSync(directory).length).toBe(before.length - 1);
 });
 
-test('plain files and foreign links in the way are replaced, others are kept, and an open directory is shut', async () => {
+test('other files are kept, and so is the mode of a directory that exists', async () => {
   mkdirSync(directory, { recursive: true });
   chmodSync(directory, 0o755);
-  writeFileSync(join(directory, 'tls.crt'), 'plain');
-  symlinkSync('/nowhere', join(directory, 'tls.key'));
   writeFileSync(join(directory, 'own.txt'), 'mine');
   await writeKeyPair(directory, generation(1), NAMES);
   expect(readFileSync(join(directory, 'tls.key'), 'utf8')).toBe('key 1');
-  expect(mode(directory)).toBe('700');
+  expect(mode(directory)).toBe('755');
+  expect([mode(join(directory, '..data')), mode(join(directory, 'tls.key'))]).toEqual(['700', '600']);
   await removeKeyPair(directory);
   expect(readdirSync(directory)).toEqual(['own.txt']);
+  expect(mode(directory)).toBe('755');
+});
+
+test.each<[string, (path: string) => void]>([
+  ['a file', (path) => writeFileSync(path, 'mine')],
+  ['a link', (path) => symlinkSync('/nowhere', path)],
+  ['a directory', (path) => mkdirSync(path)],
+])('%s of that name that devloop did not write is never replaced', async (_, make) => {
+  for (const name of ['tls.crt', 'tls.key', 'ca.crt']) {
+    const place = join(root, name);
+    mkdirSync(place);
+    make(join(place, name));
+    const before = lstatSync(join(place, name)).ino;
+    await expect(writeKeyPair(place, generation(1), NAMES, { 'ca.crt': 'ca' })).rejects.toMatchObject({
+      code: 'certificate.not-written',
+      message: expect.stringContaining(join(place, name)),
+      hint: expect.stringContaining('devloop certs --output'),
+    });
+    expect(readdirSync(place)).toEqual([name]);
+    expect(lstatSync(join(place, name)).ino).toBe(before);
+  }
+});
+
+test('bytes that are not text stay as they are, and a file in a sub-directory is found there', async () => {
+  const keystore = Buffer.from([0xfe, 0xed, 0xfe, 0xed, 0x00, 0xff, 0x80]);
+  const extra = { 'keystore.jks': keystore, 'sub/ca.crt': 'ca', '../outside': 'no' };
+  expect(await writeKeyPair(directory, generation(1), NAMES, extra)).toBe(true);
+  expect(readFileSync(join(directory, 'keystore.jks')).equals(keystore)).toBe(true);
+  expect(readFileSync(join(directory, 'sub/ca.crt'), 'utf8')).toBe('ca');
+  expect(existsSync(join(directory, '../outside'))).toBe(false);
+  expect(await writeKeyPair(directory, generation(1), NAMES, extra)).toBe(false);
+  await removeKeyPair(directory);
+  expect(readdirSync(root)).toEqual([]);
+});
+
+test('nothing is written below a directory that others can write', async () => {
+  mkdirSync(join(root, 'open'));
+  chmodSync(join(root, 'open'), 0o777);
+  const inside = join(root, 'open/certs');
+  await expect(writeKeyPair(inside, generation(1), NAMES)).rejects.toMatchObject({
+    code: 'certificate.not-written',
+    message: expect.stringContaining(join(root, 'open')),
+  });
+  expect(readdirSync(join(root, 'open'))).toEqual([]);
 });
 
 test('a directory that was made for it is removed with it, as far up as it was made', async () => {
@@ -86,11 +129,14 @@ test('a directory that was made for it is removed with it, as far up as it was m
   await removeKeyPair(directory);
 });
 
-test('what a kubelet or a person keeps there is not removed', async () => {
+test('what a kubelet or a person keeps there is neither replaced nor removed', async () => {
   mkdirSync(join(directory, '..2026_01_01_00_00_00.123'), { recursive: true });
   symlinkSync('..2026_01_01_00_00_00.123', join(directory, '..data'));
   symlinkSync('..data/tls.crt', join(directory, 'tls.crt'));
   const before = readdirSync(directory);
+  await expect(writeKeyPair(directory, generation(1), NAMES)).rejects.toMatchObject({
+    code: 'certificate.not-written',
+  });
   await removeKeyPair(directory);
   expect(readdirSync(directory)).toEqual(before);
 });
@@ -101,22 +147,14 @@ test.skipIf(process.platform !== 'linux')('a directory in which nothing can be m
   });
 });
 
-test('a file in place of the directory, or a directory in place of a file, is refused and stays', async () => {
+test('a file in place of the directory is refused and stays', async () => {
   const file = join(root, 'file');
   writeFileSync(file, 'mine');
   await expect(writeKeyPair(file, generation(1), NAMES)).rejects.toMatchObject({
     code: 'certificate.not-written',
-    message: `The key pair cannot be written to ${file}: there is a file where a directory is needed`,
+    message: `The key pair cannot be written to ${file}: there is a file where a directory is needed.`,
   });
-  mkdirSync(join(directory, 'tls.key'), { recursive: true });
-  await expect(writeKeyPair(directory, generation(1), NAMES)).rejects.toMatchObject({
-    code: 'certificate.not-written',
-    message: expect.stringContaining(
-      `there is a directory where a file is needed (${join(directory, 'tls.key')})`,
-    ),
-  });
-  expect(lstatSync(join(directory, 'tls.key')).isDirectory()).toBe(true);
-  expect(existsSync(file)).toBe(true);
+  expect(readFileSync(file, 'utf8')).toBe('mine');
 });
 
 // Reads as a program does that goes by `..data`: both files of the directory that the link names at one moment.

@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -70,11 +70,12 @@ describe('completion', () => {
     mkdirSync(join(directory, '.ssh'));
     writeFileSync(
       join(directory, '.ssh/config'),
-      'Host bastion *.lan !x\n  HostName 10.0.0.1\n\thost = jump\nHost *\n',
+      `Host bastion *.lan !x $(touch\${IFS}${join(directory, 'RAN')}) \`touch\${IFS}${join(directory, 'RAN')}\` $HOME ~\n  HostName 10.0.0.1\n\thost = jump\nHost *\n`,
     );
     expect(complete('devloop up --route ssh :')).toEqual(['bastion', 'jump']);
     expect(complete('devloop up --route ssh : ba')).toEqual(['bastion']);
     expect(complete('devloop up --route = ssh : ju')).toEqual(['jump']);
+    expect(existsSync(join(directory, 'RAN'))).toBe(false);
   });
 });
 

@@ -25,7 +25,7 @@ let held: HeldLease | undefined;
 const emit = (event: DevloopEvent): void => void events.push(event);
 const work = (sessionId = 's1') => ({ api: cluster.api, sessionId, emit, signal });
 const lease = (): Lease | undefined => cluster.read<Lease>('Lease', ref.name, 'shop');
-const at = (host: string, running: boolean): Here => ({
+const at = (host: string, running: boolean | undefined): Here => ({
   isHere: (one) => one.host === host,
   isRunning: async () => running,
 });
@@ -167,6 +167,17 @@ describe('a session', () => {
       local: true,
       identity: 'ann@here (pid 42)',
     });
+  });
+
+  it('of this machine whose process cannot be seen is alive while its Lease is renewed, and dead when that stands still', async () => {
+    await hold();
+    const first = readHolder(work(), ref, at('here', undefined));
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(await first).toMatchObject({ alive: true, local: true });
+    await held![Symbol.asyncDispose]();
+    const second = readHolder(work(), ref, at('here', undefined));
+    await vi.advanceTimersByTimeAsync(17_000);
+    expect(await second).toMatchObject({ alive: false });
   });
 
   it('of another machine is alive while its Lease is renewed, whatever the clocks say', async () => {

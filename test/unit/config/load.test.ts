@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -33,6 +33,7 @@ async function failure(): Promise<DevloopError> {
 }
 
 it('finds the nearest file upwards', async () => {
+  write('go.mod', 'module m');
   write('devloop.yaml', 'context: outer');
   write('a/devloop.yaml', 'context: inner');
   write('a/b/c/x', '');
@@ -70,4 +71,29 @@ it('says why a file cannot be read', async () => {
   rmSync(join(root, 'devloop.yaml'));
   mkdirSync(join(root, 'devloop.yaml'));
   expect((await failure()).message).toContain('EISDIR');
+});
+
+it('looks no further than the root of the module without .git, and nowhere else without either', async () => {
+  write('devloop.yaml', 'context: outer');
+  write('module/go.mod', 'module m');
+  write('module/a/x', '');
+  expect(await loadConfig(join(root, 'module/a'))).toBeUndefined();
+  write('module/devloop.yaml', 'context: inner');
+  expect(await loadConfig(join(root, 'module/a'))).toMatchObject({ config: { context: 'inner' } });
+  write('plain/a/x', '');
+  expect(await loadConfig(join(root, 'plain/a'))).toBeUndefined();
+  expect(await loadConfig(root)).toMatchObject({ config: { context: 'outer' } });
+});
+
+it('finds the file beside .git from a module below it', async () => {
+  write('.git/HEAD', '');
+  write('devloop.yaml', 'context: outer');
+  write('operators/one/go.mod', 'module m');
+  expect(await loadConfig(join(root, 'operators/one'))).toMatchObject({ config: { context: 'outer' } });
+});
+
+it.skipIf(process.getuid?.() !== 0)('uses no file of another user', async () => {
+  write('devloop.yaml', 'controller: {run: ./evil}');
+  chownSync(join(root, 'devloop.yaml'), 65_534, 65_534);
+  expect((await failure()).message).toContain('another user (uid 65534)');
 });

@@ -39,7 +39,7 @@ test('a shell that turns webhooks off causes a warning', () => {
   expect(fromShell.env).toEqual(inherited);
   expect(fromShell.warnings).toEqual([expect.stringContaining('ENABLE_WEBHOOKS=false')]);
   const decided = controllerEnvironment({ inherited, deployment: { ENABLE_WEBHOOKS: 'true' }, paths: [] });
-  expect(decided).toEqual({ env: { ENABLE_WEBHOOKS: 'true' }, warnings: [] });
+  expect(decided).toEqual({ env: { ENABLE_WEBHOOKS: 'true' }, warnings: [], dropped: [] });
 });
 
 test('the namespace of the Pod is set where the program would read it from a file, unless another variable sets it', () => {
@@ -54,4 +54,40 @@ test('the namespace of the Pod is set where the program would read it from a fil
     deployment: { POD_NAMESPACE: 'theirs' },
   });
   expect(env).toEqual({ OPERATOR_NAMESPACE: 'mine', POD_NAMESPACE: 'theirs' });
+});
+
+test.each(
+  `LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT DYLD_INSERT_LIBRARIES GLIBC_TUNABLES OPENSSL_CONF BASH_ENV SHELLOPTS NODE_OPTIONS
+  PYTHONPATH PYTHONSTARTUP PERL5OPT PERL5LIB RUBYOPT RUBYLIB JAVA_TOOL_OPTIONS _JAVA_OPTIONS CLASSPATH DOTNET_STARTUP_HOOKS
+  GOFLAGS GOENV GOROOT GOPATH GOTOOLCHAIN GOPROXY GONOSUMDB GOINSECURE GOWORK GOCACHEPROG GOTMPDIR GO111MODULE CC CGO_CFLAGS
+  CGO_LDFLAGS RUSTC_WRAPPER RUSTFLAGS CARGO_HOME MAKEFLAGS npm_config_script_shell NPM_CONFIG_USERCONFIG
+  GIT_SSH_COMMAND GIT_CONFIG_COUNT SSH_ASKPASS EDITOR PAGER LUA_INIT PIP_INDEX_URL`.split(/\s+/),
+)('%s of the Deployment does not reach the controller, unless devloop.yaml names it', (name) => {
+  const inherited = { [name]: 'mine' };
+  const deployment = { [name]: 'theirs', LEVEL: 'info' };
+  expect(controllerEnvironment({ inherited, deployment, paths: [] })).toEqual({
+    env: { [name]: 'mine', LEVEL: 'info' },
+    warnings: [],
+    dropped: [name],
+  });
+  const named = { [name]: 'named' };
+  expect(controllerEnvironment({ inherited, deployment, named, paths: [] })).toMatchObject({
+    env: { [name]: 'named' },
+    dropped: [],
+  });
+});
+
+test('variables that only tune a program, or that merely look like others, are taken over', () => {
+  const deployment = Object.fromEntries(
+    `GOMEMLIMIT GOMAXPROCS GOGC GODEBUG GOTRACEBACK GOOGLE_APPLICATION_CREDENTIALS GOVERNOR RUST_LOG RUST_BACKTRACE
+    PYTHONUNBUFFERED NODE_ENV NODE_NAME NODE_EXTRA_CA_CERTS ENV LDAP_URL JAVA_OPTIONS_FILE DOTNET_ENVIRONMENT ACCOUNT CACHE
+    MAKER LOG_LEVEL HTTPS_PROXY SSL_CERT_FILE`
+      .split(/\s+/)
+      .map((name) => [name, 'x']),
+  );
+  expect(controllerEnvironment({ inherited: {}, deployment, paths: [] })).toEqual({
+    env: deployment,
+    warnings: [],
+    dropped: [],
+  });
 });

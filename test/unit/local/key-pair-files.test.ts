@@ -7,6 +7,7 @@ import {
   type LocalFiles,
   localFiles,
   removeLocalFiles,
+  writeFoundPair,
   writeHardCoded,
 } from '../../../src/local/key-pair-files.ts';
 import type { FoundPair } from '../../../src/local/key-pairs.ts';
@@ -80,4 +81,12 @@ test('a directory that cannot be written is a warning, not a failure', async () 
   await writeFile(join(hardCoded, '../../..', 'run'), 'a file');
   expect(await writeHardCoded(files, [hardCoded], found, (event) => events.push(event))).toEqual([]);
   expect(events).toEqual([{ type: 'warning', message: expect.stringContaining(hardCoded) }]);
+});
+
+test('an entry of the Secret that is not text is written byte for byte', async () => {
+  const { files, found } = await place();
+  const bytes = Buffer.from([0xfe, 0xed, 0xfe, 0xed, 0x00, 0x80, 0xff]);
+  found.secret.files = { 'keystore.jks': bytes.toString('base64') };
+  await writeFoundPair(files.keyPairDirectory, found, () => {});
+  expect((await readFile(join(files.keyPairDirectory, 'keystore.jks'))).equals(bytes)).toBe(true);
 });

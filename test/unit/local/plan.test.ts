@@ -1,7 +1,11 @@
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Container, Service, Workload } from '../../../src/cluster/api/objects.ts';
+import { startController } from '../../../src/controller/process.ts';
 import { type ControllerInputs, planController } from '../../../src/local/plan.ts';
+import type { DevloopEvent } from '../../../src/report/events.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
+import { directoryWith } from '../controller/support/places.ts';
 
 const MOUNT = '/certs';
 
@@ -51,7 +55,7 @@ test('a command of the user runs without the arguments of the Deployment, but wi
       run: ['./run'],
       env: { HOME: '/home/me', LEVEL: 'debug', TMPDIR: '/state/s1/tmp' },
       webhook: { host: '127.0.0.1', port: 9443 },
-      watch: { paths: ['/checkout'] },
+      watch: { checkout: '/checkout' },
     },
     hardCoded: [MOUNT],
     needed: [],
@@ -68,4 +72,24 @@ test('a chosen context reaches the controller by a kubeconfig of its own', async
 
 test('a build command without a run command is an error', async () => {
   await expect(plan({ settings: { build: ['make'] } })).rejects.toMatchObject({ code: 'config.invalid' });
+});
+
+test('the variables of the Deployment run no code in a command of the user', async () => {
+  const directory = await directoryWith({
+    'loaded.cjs': "console.log('LOADED')",
+    'main.js': "console.log('began')",
+  });
+  const rest = inputs({ command: [process.execPath, join(directory, 'main.js')] });
+  rest.target.deployment!.container.env = [
+    { name: 'NODE_OPTIONS', value: `--require=${join(directory, 'loaded.cjs')}` },
+    { name: 'PATH', value: '/nowhere' },
+  ];
+  const events: DevloopEvent[] = [];
+  const emit = (event: DevloopEvent) => void events.push(event);
+  const planned = await planController(rest, { emit, signal: new AbortController().signal });
+  const { run, env } = planned.plan;
+  const controller = startController({ command: run, cwd: directory, env }, () => {});
+  expect(await controller.exited).toMatchObject({ code: 0 });
+  expect(controller.lastLines()).toEqual(['began']);
+  expect(events).toContainEqual({ type: 'note', message: expect.stringContaining('NODE_OPTIONS') });
 });

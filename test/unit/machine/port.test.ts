@@ -1,7 +1,6 @@
 import { createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { listeningInodes } from '../../../src/machine/linux.ts';
-import { firstOfLsof } from '../../../src/machine/macos.ts';
 import { isPortBusy, requireFreePort } from '../../../src/machine/port.ts';
 import { portOwner } from '../../../src/machine/system.ts';
 import { freePort } from '../controller/support/places.ts';
@@ -42,9 +41,4 @@ test('only listeners count in the socket table of Linux', () => {
   expect(listeningInodes(table, 9443)).toEqual(['4242']);
   expect(listeningInodes(table, 80)).toEqual(['4244']);
   expect(listeningInodes('', 80)).toEqual([]);
-});
-
-test('the output of lsof is parsed', () => {
-  expect(firstOfLsof('p812\ncmanager\nf7\np900\ncother\n')).toEqual({ pid: 812, command: 'manager' });
-  expect(firstOfLsof('')).toBeUndefined();
 });

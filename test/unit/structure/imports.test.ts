@@ -42,7 +42,7 @@ const ALLOWED: Record<string, string[]> = {
   'route/relay/wire': [],
   route: ['machine'],
   machine: [],
-  certificates: [],
+  certificates: ['machine'],
   config: [],
   report: [],
 };

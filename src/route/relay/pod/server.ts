@@ -103,8 +103,8 @@ async function aborted(signal: AbortSignal): Promise<string> {
 async function end(server: Server, ports: WebhookPort[]): Promise<void> {
   server.close();
   for (const port of ports) port.close();
-  const deadline = Date.now() + LAST_REVIEWS_MS;
-  while (Date.now() < deadline && ports.map((port) => port.endIdle()).some((busy) => busy > 0)) {
+  const deadline = performance.now() + LAST_REVIEWS_MS;
+  while (performance.now() < deadline && ports.map((port) => port.endIdle()).some((busy) => busy > 0)) {
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }

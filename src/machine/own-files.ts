@@ -1,0 +1,90 @@
+/** Whether and why a file can or must not be written on this machine. */
+import type { Stats } from 'node:fs';
+import { lstat, readlink } from 'node:fs/promises';
+import { dirname, join, resolve, sep } from 'node:path';
+import { DevloopError, messageOf } from '../errors.ts';
+
+const MOST_LINKS = 40;
+const STICKY = 0o1000;
+
+/**
+ * Who else could read, replace or redirect what is written to a path: the owner of a directory above it, or those who can write to
+ * one. Undefined if only this user and the administrator can. A sticky directory such as /tmp is safe, because there everybody can
+ * change only what is their own. The path need not exist.
+ */
+export async function otherWriter(path: string): Promise<string | undefined> {
+  const user = process.getuid?.();
+  if (user === undefined) return undefined;
+  // In a user namespace, the administrator has another number there.
+  const { uid } = await lstat('/');
+  return await look(resolve(path), new Set([user, 0, uid]), 0);
+}
+
+async function look(path: string, trusted: Set<number>, links: number): Promise<string | undefined> {
+  if (links > MOST_LINKS) return `${path} has too many symbolic links`;
+  const parts = path.split(sep).filter((part) => part !== '');
+  for (let length = 0; length <= parts.length; length++) {
+    const here = sep + parts.slice(0, length).join(sep);
+    const stats = await lstat(here).catch(() => undefined);
+    // What is missing is created by this user; what cannot be read fails when it is written.
+    if (stats === undefined) return undefined;
+    if (!trusted.has(stats.uid)) return `${here} belongs to another user (uid ${stats.uid})`;
+    if (stats.isSymbolicLink()) {
+      const target = resolve(dirname(here), await readlink(here));
+      return await look(join(target, ...parts.slice(length)), trusted, links + 1);
+    }
+    if (stats.isDirectory() && isOpen(stats)) return `other users can write to ${here}`;
+  }
+  return undefined;
+}
+
+/** Many systems give each user a group of their own, and let it write. */
+function isOpen({ mode, gid }: Stats): boolean {
+  if ((mode & STICKY) !== 0) return false;
+  return (mode & 0o002) !== 0 || ((mode & 0o020) !== 0 && gid !== process.getgid?.() && gid !== 0);
+}
+
+const CAUSES: Record<string, string> = {
+  EEXIST: 'there is a file where a directory is needed',
+  ENOTDIR: 'there is a file where a directory is needed',
+  EISDIR: 'there is a directory where a file is needed',
+  EACCES: 'no permission',
+  EPERM: 'it belongs to another user',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+  EIO: 'the disk reports an error (EIO)',
+};
+
+/** Why a file operation failed, and on which file if that is not `directory` itself. Undefined for any other error. */
+export function fileCause(directory: string, error: unknown): string | undefined {
+  const { code, syscall, path, dest } = error as NodeJS.ErrnoException & { dest?: string };
+  if (code === undefined || syscall === undefined) return undefined;
+  const place = dest ?? path;
+  const at = place === undefined || place === directory ? '' : ` (${place})`;
+  return `${CAUSES[code] ?? messageOf(error)}${at}`;
+}
+
+/** A failure to write devloop's own files, as 'files.not-written'; any other error stays what it is. */
+export function notWritten(directory: string, error: unknown): unknown {
+  const cause = fileCause(directory, error);
+  return cause === undefined ? error : refused(directory, cause, error);
+}
+
+/** Writes files of devloop's own below a directory. Throws 'files.not-written' where the file system refuses, or others could interfere. */
+export async function writeBelow<T>(directory: string, write: () => Promise<T>): Promise<T> {
+  const other = await otherWriter(directory);
+  if (other !== undefined) throw refused(directory, other);
+  try {
+    return await write();
+  } catch (error) {
+    throw notWritten(directory, error);
+  }
+}
+
+function refused(directory: string, why: string, cause?: unknown): DevloopError {
+  return new DevloopError('files.not-written', `devloop cannot write its files to ${directory}: ${why}.`, {
+    hint: 'Make room or fix the permissions there, or choose another directory: XDG_STATE_HOME=DIR devloop up',
+    cause,
+  });
+}

@@ -1,0 +1,57 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import type { Lease } from '../../../src/cluster/api/objects.ts';
+import { HOLDER_ANNOTATION, leaseRef } from '../../../src/cluster/names.ts';
+import type { Look } from '../../../src/session/status.ts';
+import { isLive } from '../../../src/session/status.ts';
+import { fakeCluster } from '../../support/fake-cluster.ts';
+
+const ref = leaseRef({ kind: 'Service', namespace: 'shop', name: 'webhook-service' });
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+function held(renewTime: string, running?: boolean) {
+  const cluster = fakeCluster();
+  const annotations = { [HOLDER_ANNOTATION]: JSON.stringify({ host: 'there', pid: 1, processStart: '' }) };
+  const lease = cluster.put<Lease>('Lease', {
+    metadata: { name: ref.name, namespace: 'shop', annotations, labels: { 'devloop.dev/session': 's1' } },
+    spec: { renewTime, leaseDurationSeconds: 15 },
+  });
+  const look = {
+    context: { api: cluster.api },
+    machine: { isHere: () => running !== undefined, isRunning: async () => running },
+    io: { emit: () => {}, signal: new AbortController().signal },
+    dead: new Map(),
+  } as unknown as Look;
+  return { cluster, lease, look };
+}
+
+it('a session whose clock is a day behind is live as long as it renews its Lease', async () => {
+  const { cluster, lease, look } = held('2020-01-01T00:00:00.000000Z');
+  const live = isLive(lease, ref, look);
+  await vi.advanceTimersByTimeAsync(4_000);
+  cluster.edit<Lease>(
+    'Lease',
+    ref.name,
+    'shop',
+    (one) => (one.spec.renewTime = '2020-01-01T00:00:04.000000Z'),
+  );
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(await live).toBe(true);
+});
+
+it('a session whose clock is a day ahead is stale when its Lease stands still, and is then not watched again', async () => {
+  const { cluster, lease, look } = held('2999-01-01T00:00:00.000000Z');
+  const live = isLive(lease, ref, look);
+  await vi.advanceTimersByTimeAsync(17_000);
+  expect(await live).toBe(false);
+  const calls = cluster.calls.length;
+  expect(await isLive(lease, ref, look)).toBe(false);
+  expect(cluster.calls).toHaveLength(calls);
+});
+
+it('a Lease that was renewed a moment ago is not watched', async () => {
+  const { cluster, lease, look } = held(new Date(Date.now() - 3_000).toISOString());
+  expect(await isLive(lease, ref, look)).toBe(true);
+  expect(cluster.calls).toEqual([]);
+});
