@@ -89,7 +89,8 @@ export async function exitedError(exit: Exit, lines: string[]): Promise<DevloopE
   const owner = port === undefined ? '' : ` by ${describeOwner(await portOwner(port))}`;
   const text = [message + owner, ...lines.map((line) => `  ${line}`)].join('\n');
   return new DevloopError('controller.exited', text, {
-    hint: exit.failure === undefined ? hint : 'Check that the command exists and is executable.',
+    hint:
+      exit.failure === undefined ? hint : (exit.hint ?? 'Check that the command exists and is executable.'),
   });
 }
 

@@ -1,10 +1,12 @@
 import { relative } from 'node:path';
 import { sleep } from '../async.ts';
+import type { DevloopError } from '../errors.ts';
+import { requireFreePort } from '../machine/port.ts';
 import { type Builder, createBuilder } from './builder.ts';
 import type { Supervised } from './plan.ts';
 import { step } from './restart.ts';
-import { type Effect, isSettled, type RestartEvent, servingState } from './restart-state.ts';
-import { observe, run } from './runner.ts';
+import { type Effect, isSettled, type Problem, type RestartEvent, servingState } from './restart-state.ts';
+import { observe, problemOf, run } from './runner.ts';
 import { type Watcher, watchSources } from './watch/watch.ts';
 
 type Report = (event: RestartEvent) => void;
@@ -59,6 +61,12 @@ function createPerformer(
 ): (effect: Effect) => void {
   const { ports, disposed } = supervised;
   let backOff = new AbortController();
+  let delay = new AbortController();
+  let starting = new AbortController();
+  const wait = (ms: number, ended: AbortSignal, over: RestartEvent['is'] & `${string}-over`): void =>
+    void sleep(ms, AbortSignal.any([signal, ended])).then((isOver) => {
+      if (isOver) report({ is: over, at: performance.now() });
+    });
   return (effect) => {
     switch (effect.do) {
       case 'hold':
@@ -75,17 +83,21 @@ function createPerformer(
       case 'abort-build':
         return builder.abort();
       case 'stop':
+        starting.abort();
         return void supervised.running?.stop();
       case 'start':
-        return startAgain(supervised, effect.run, report);
+        starting = new AbortController();
+        return void startAgain(supervised, effect.run, report, starting.signal);
       case 'back-off':
         backOff = new AbortController();
-        void sleep(effect.ms, AbortSignal.any([signal, backOff.signal])).then((over) => {
-          if (over) report({ is: 'back-off-over', at: performance.now() });
-        });
-        return;
+        return wait(effect.ms, backOff.signal, 'back-off-over');
       case 'end-back-off':
         return backOff.abort();
+      case 'delay-build':
+        delay = new AbortController();
+        return wait(effect.ms, delay.signal, 'delay-over');
+      case 'end-delay':
+        return delay.abort();
       default:
         effect satisfies never;
     }
@@ -108,13 +120,37 @@ function inTurn(handle: Report): Report {
   };
 }
 
-function startAgain(supervised: Supervised, number: number, report: Report): void {
+/**
+ * Somebody else may have taken the port, or a process that the last controller started outside its group still has it. `stopped`: the
+ * controller is to be replaced before it was started.
+ */
+async function startAgain(
+  supervised: Supervised,
+  number: number,
+  report: Report,
+  stopped: AbortSignal,
+): Promise<void> {
+  const { plan, ports, disposed } = supervised;
+  const taken = plan.webhook && (await portProblem(plan.webhook.port));
   // The disposal stops only processes that were started before it.
-  if (supervised.disposed.aborted) return;
-  const { plan, ports, program, disposed } = supervised;
-  supervised.running = run(plan, program.run, ports.emit, disposed);
-  supervised.runningContent = program.content;
+  if (disposed.aborted) return;
+  const problem = taken ?? (stopped.aborted ? { message: 'The controller was not started.' } : undefined);
+  if (problem) return report({ is: 'exited', run: number, code: null, problem, at: performance.now() });
+  supervised.running = run(plan, supervised.program.run, ports.emit, disposed);
+  supervised.runningContent = supervised.program.content;
   void observe(supervised.running, number, report);
+}
+
+/** How long the port of a controller that has ended may stay in use. */
+const PORT_MS = 2_000;
+
+async function portProblem(port: number): Promise<Problem | undefined> {
+  try {
+    await requireFreePort(port, PORT_MS);
+    return undefined;
+  } catch (error) {
+    return problemOf(error as DevloopError);
+  }
 }
 
 /** Reports changes of the sources; undefined when there is nothing to watch. */

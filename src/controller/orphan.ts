@@ -2,6 +2,7 @@ import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pollUntil } from '../async.ts';
+import { notWritten } from '../machine/own-files.ts';
 import { killGroup, signalGroup } from '../machine/process.ts';
 import { startTimeOf } from '../machine/system.ts';
 
@@ -16,13 +17,17 @@ const POLL_MS = 10;
 const DESCENDANTS_MS = 1000;
 
 /**
- * Records the running controller, for a later session that finds this one dead. Synchronous: a kill between the start and the record
- * would leave a controller that nobody finds.
+ * Records the controller before its program begins, for a later session that finds this one dead. Synchronous, so that the program waits
+ * as short as possible. Throws 'files.not-written'.
  */
 export function recordController(file: string, record: ControllerRecord): void {
-  mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(`${file}.new`, `${JSON.stringify(record)}\n`, { mode: 0o600 });
-  renameSync(`${file}.new`, file);
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    writeFileSync(`${file}.new`, `${JSON.stringify(record)}\n`, { mode: 0o600 });
+    renameSync(`${file}.new`, file);
+  } catch (error) {
+    throw notWritten(dirname(file), error);
+  }
 }
 
 /** Ends the controller that a killed session left behind, with its whole group. Returns it, or undefined when there is none. */

@@ -1,20 +1,17 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { sleep } from '../async.ts';
+import { DevloopError, messageOf } from '../errors.ts';
 import { forwardLines } from '../machine/lines.ts';
 import { endGroup, killGroup } from '../machine/process.ts';
 import type { Emit } from '../report/events.ts';
-
-export interface ControllerCommand {
-  command: string[];
-  cwd: string;
-  env: Record<string, string>;
-}
+import { type ControllerCommand, spawnWaiting } from './spawn-waiting.ts';
 
 export interface Exit {
   code: number | null;
   signal: NodeJS.Signals | null;
-  /** Why the program could not be started at all. */
+  /** Why the program could not be started at all, and what to do. */
   failure?: string;
+  hint?: string | undefined;
 }
 
 export interface ControllerProcess {
@@ -41,14 +38,15 @@ const OUTPUT_MS = 250;
 /**
  * Starts the controller in a process group of its own: a Ctrl-C in the terminal then does not reach it in addition to our
  * SIGTERM, and whatever it starts can be ended with it.
+ *
+ * The program begins when `record` has returned; if that throws, or devloop is killed before, it never does.
  */
-export function startController(run: ControllerCommand, emit: Emit): ControllerProcess {
-  const child = spawn(run.command[0]!, run.command.slice(1), {
-    cwd: run.cwd,
-    env: run.env,
-    detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+export function startController(
+  run: ControllerCommand,
+  emit: Emit,
+  record: (pid: number) => void = () => {},
+): ControllerProcess {
+  const { child, begin } = spawnWaiting(run);
   const lines: string[] = [];
   const forward = (stream: 'stdout' | 'stderr') =>
     forwardLines(child[stream], (line) => {
@@ -57,10 +55,14 @@ export function startController(run: ControllerCommand, emit: Emit): ControllerP
       emit({ type: 'controller.output', stream, line });
     });
   const ended = new AbortController();
-  const exited = waitForEnd(child, [forward('stdout'), forward('stderr')]).finally(() => ended.abort());
+  const outputs = [forward('stdout'), forward('stderr')];
+  const failure = recordAndBegin(child, begin, record);
+  const exited = waitForEnd(child, outputs)
+    .then((exit) => (failure === undefined ? exit : { code: null, signal: null, ...failure }))
+    .finally(() => ended.abort());
   let stopping = false;
   return {
-    pid: child.pid,
+    pid: failure === undefined ? child.pid : undefined,
     command: run.command,
     exited,
     lastLines: () => [...lines],
@@ -72,6 +74,23 @@ export function startController(run: ControllerCommand, emit: Emit): ControllerP
       return exited;
     },
   };
+}
+
+/** Returns why the program must not begin: what cannot be recorded could not be found after a crash. */
+function recordAndBegin(
+  child: ChildProcess,
+  begin: (go: boolean) => void,
+  record: (pid: number) => void,
+): { failure: string; hint: string | undefined } | undefined {
+  if (child.pid === undefined) return undefined;
+  try {
+    record(child.pid);
+    begin(true);
+    return undefined;
+  } catch (error) {
+    begin(false);
+    return { failure: messageOf(error), hint: error instanceof DevloopError ? error.hint : undefined };
+  }
 }
 
 function isRunning(child: ChildProcess): boolean {

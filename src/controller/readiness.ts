@@ -1,6 +1,8 @@
 import { connect } from 'node:tls';
 import { pollUntil, sleep } from '../async.ts';
 import { DevloopError } from '../errors.ts';
+import { describeOwner } from '../machine/port.ts';
+import { groupListensOn, portOwner } from '../machine/system.ts';
 import { exitedError } from './exit-cause.ts';
 import type { ControllerProcess } from './process.ts';
 
@@ -15,10 +17,15 @@ export interface ReadinessOptions {
   observeMs: number;
   deadlineMs: number;
   signal: AbortSignal;
+  /** Called when a process outside the controller's group serves the port; `who` names it. */
+  onStranger(who: string): void;
 }
 
 const POLL_MS = 10;
 const HANDSHAKE_MS = 1000;
+/** A controller whose port somebody else has taken mostly exits within this time. */
+const STRANGER_MS = 1500;
+const STRANGER_POLL_MS = 150;
 /** With mutual TLS, a server that is up refuses us like this: we present no client certificate. */
 const WANTS_CLIENT_CERTIFICATE = /ALERT_(BAD_CERTIFICATE|CERTIFICATE_REQUIRED)/;
 
@@ -44,14 +51,18 @@ export function answersTls({ host, port }: Endpoint): Promise<boolean> {
 
 /** Resolves when the controller is ready; throws 'controller.exited' when it exits, and 'controller.not-ready' at the deadline. */
 export async function waitUntilReady(
-  controller: Pick<ControllerProcess, 'exited' | 'lastLines'>,
+  controller: Pick<ControllerProcess, 'pid' | 'exited' | 'lastLines'>,
   options: ReadinessOptions,
 ): Promise<void> {
   const { webhook, observeMs, deadlineMs } = options;
   const decided = new AbortController();
   const signal = AbortSignal.any([options.signal, decided.signal]);
   const ready = webhook
-    ? pollUntil(() => answersTls(webhook), { everyMs: POLL_MS, limitMs: deadlineMs, signal })
+    ? pollUntil(servesFrom(webhook, controller.pid, options), {
+        everyMs: POLL_MS,
+        limitMs: deadlineMs,
+        signal,
+      })
     : sleep(observeMs, signal);
   try {
     const outcome = await Promise.race([ready, controller.exited]);
@@ -61,6 +72,29 @@ export async function waitUntilReady(
   } finally {
     decided.abort();
   }
+}
+
+/**
+ * Whether the controller answers. The port was free before it started. If a process outside its group answers nevertheless, the
+ * controller may have started that one (`docker run`, a daemon), or will exit because it cannot listen: after a moment that is known.
+ */
+function servesFrom(
+  webhook: Endpoint,
+  group: number | undefined,
+  { signal, onStranger }: ReadinessOptions,
+): () => Promise<boolean> {
+  let strangerSince: number | undefined;
+  return async () => {
+    if (!(await answersTls(webhook))) return false;
+    if (group === undefined || (await groupListensOn(group, webhook.port))) return true;
+    strangerSince ??= performance.now();
+    if (performance.now() - strangerSince < STRANGER_MS) {
+      await sleep(STRANGER_POLL_MS, signal);
+      return false;
+    }
+    onStranger(describeOwner(await portOwner(webhook.port)));
+    return true;
+  };
 }
 
 function notReady({ webhook, deadlineMs }: ReadinessOptions): DevloopError {

@@ -1,4 +1,5 @@
 import type { DevloopEvent } from '../report/events.ts';
+import type { Echo } from './echo.ts';
 
 /**
  * The life of a controller that is rebuilt while it runs: at most one build and at most one process, side by side. Requests are
@@ -11,12 +12,18 @@ export interface State {
   lastBuild: number;
   lastRun: number;
   heldAt: number | undefined;
+  /** When the newest process was started. */
+  startedAt: number;
+  /** A change that follows each start. */
+  echo: Echo | undefined;
 }
 
 export type Build =
   | { is: 'idle' }
   /** `since`: when the first change was made that this build contains. */
   | { is: 'running'; since: number }
+  /** The controller itself keeps changing these files, so the next build waits. */
+  | { is: 'delayed'; since: number; files: string[] }
   /** devloop is exiting, so nothing more is built. */
   | { is: 'closed' };
 
@@ -37,6 +44,7 @@ export type RestartEvent = { at: number } & (
   | { is: 'not-ready'; run: number; problem: Problem }
   | { is: 'exited'; run: number; code: number | null; problem: Problem }
   | { is: 'back-off-over' }
+  | { is: 'delay-over' }
   | { is: 'leave' }
 );
 
@@ -56,6 +64,8 @@ export type Effect =
   | { do: 'start'; run: number }
   | { do: 'back-off'; ms: number }
   | { do: 'end-back-off' }
+  | { do: 'delay-build'; ms: number }
+  | { do: 'end-delay' }
   | { do: 'emit'; event: DevloopEvent };
 
 export interface Step {
@@ -71,6 +81,8 @@ export function servingState(at: number): State {
     lastBuild: 0,
     lastRun: 0,
     heldAt: undefined,
+    startedAt: at,
+    echo: undefined,
   };
 }
 

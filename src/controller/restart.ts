@@ -1,5 +1,6 @@
 import { backOff } from '../async.ts';
 import type { DevloopEvent } from '../report/events.ts';
+import { type Echo, echoAfter, isCertain, timesTooOften } from './echo.ts';
 import type { Effect, Problem, RestartEvent, Run, State, Step } from './restart-state.ts';
 
 const FIRST_BACK_OFF_MS = 1000;
@@ -10,7 +11,7 @@ const STABLE_MS = 60_000;
 
 /** The one place that decides what happens when the sources change, a build ends, or the controller becomes ready, stays silent or exits. */
 export function step(state: State, event: RestartEvent): Step {
-  return withGate(state, transition(state, event), event.at);
+  return withGate(state, withStartTime(transition(state, event), event.at), event.at);
 }
 
 function transition(state: State, event: RestartEvent): Step {
@@ -30,6 +31,10 @@ function transition(state: State, event: RestartEvent): Step {
       return state.run.is === 'backing-off'
         ? start(state, undefined, state.run.failures, [])
         : unchanged(state);
+    case 'delay-over':
+      return state.build.is === 'delayed'
+        ? startBuild(state, state.build.since, state.build.files, [])
+        : unchanged(state);
     case 'leave':
       return onLeave(state);
     default:
@@ -37,17 +42,44 @@ function transition(state: State, event: RestartEvent): Step {
   }
 }
 
-/** The newest change wins: a build without it is aborted. */
-function onChanged(state: State, { files, at }: Extract<RestartEvent, { is: 'changed' }>): Step {
-  if (state.build.is === 'closed') return unchanged(state);
+/** The newest change wins: a build without it is aborted. What the controller itself keeps changing has to wait. */
+function onChanged(before: State, { files, at }: Extract<RestartEvent, { is: 'changed' }>): Step {
+  const { build } = before;
+  if (build.is === 'closed') return unchanged(before);
+  const delayMs = at - before.startedAt;
+  const echo = echoAfter(before.echo, { files, delayMs, run: before.lastRun });
+  const state: State = { ...before, echo };
+  const isOwn = (known: string[]): boolean => files.every((file) => known.includes(file));
+  if (build.is === 'delayed') {
+    if (isOwn(build.files)) return unchanged(state);
+    return startBuild(state, build.since, files, [{ do: 'end-delay' }]);
+  }
+  if (build.is === 'running') return startBuild(state, build.since, files, [{ do: 'abort-build' }]);
+  if (echo && isCertain(echo) && isOwn(echo.files) && echo.run === state.lastRun)
+    return delayBuild(state, echo, at);
+  return startBuild(state, at, files, []);
+}
+
+function startBuild(state: State, since: number, files: string[], before: Effect[]): Step {
   const build = state.lastBuild + 1;
-  const since = state.build.is === 'running' ? state.build.since : at;
-  const abort: Effect[] = state.build.is === 'running' ? [{ do: 'abort-build' }] : [];
   return {
     state: { ...state, build: { is: 'running', since }, lastBuild: build },
-    effects: [...abort, emit({ type: 'build.started', reason: files }), { do: 'build', build }],
+    effects: [...before, emit({ type: 'build.started', reason: files }), { do: 'build', build }],
   };
 }
+
+function delayBuild(state: State, echo: Echo, at: number): Step {
+  const ms = backOff(timesTooOften(echo), FIRST_BACK_OFF_MS, LONGEST_BACK_OFF_MS);
+  const { files, count } = echo;
+  const message = `The controller itself seems to change ${files.join(', ')}: that happened at the same moment after each of the last ${count} starts. devloop restarts it in ${ms / 1000} s.`;
+  return {
+    state: { ...state, build: { is: 'delayed', since: at, files } },
+    effects: [warn({ message, hint: WATCH_LESS }), { do: 'delay-build', ms }],
+  };
+}
+
+const WATCH_LESS =
+  'Add the file to .gitignore, or name what to watch in devloop.yaml: controller: {watch: […]}';
 
 function onBuildEnded(
   state: State,
@@ -161,7 +193,9 @@ function withAdvice(problem: Problem, advice: string): Problem {
 
 /** Starts no more builds, but completes a replacement that has begun, because requests wait for it. */
 function onLeave(state: State): Step {
-  const effects: Effect[] = state.build.is === 'running' ? [{ do: 'abort-build' }] : [];
+  const effects: Effect[] = [];
+  if (state.build.is === 'running') effects.push({ do: 'abort-build' });
+  if (state.build.is === 'delayed') effects.push({ do: 'end-delay' });
   const backingOff = state.run.is === 'backing-off';
   if (backingOff) effects.push({ do: 'end-back-off' });
   return {
@@ -192,6 +226,11 @@ function emit(event: DevloopEvent): Effect {
 
 function warn(problem: Problem): Effect {
   return emit({ type: 'warning', ...problem });
+}
+
+function withStartTime({ state, effects }: Step, at: number): Step {
+  const starts = effects.some((effect) => effect.do === 'start');
+  return starts ? { state: { ...state, startedAt: at }, effects } : { state, effects };
 }
 
 /** Where a transition begins a replacement, holds requests before all other effects; where it ends one, releases them after. */

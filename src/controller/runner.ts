@@ -38,10 +38,13 @@ const OBSERVE_MS = 1500;
 /** Starts the controller, records it for a later session in case this one is killed, and emits what happens to it. */
 export function run(plan: RunPlan, command: string[], emit: Emit, signal: AbortSignal): Running {
   const start = performance.now();
-  const controller = startController({ command, cwd: plan.cwd, env: plan.env }, emit);
+  const { cwd, env } = plan;
+  const controller = startController({ command, cwd, env }, emit, (started) =>
+    record(plan.stateFile, { pid: started, command }),
+  );
   const { pid } = controller;
+  if (pid !== undefined) emit({ type: 'controller.started', pid, command });
   let stopping = false;
-  record(plan.stateFile, controller, emit);
   const exited = forget(plan.stateFile, controller);
   void controller.exited.then(({ code, signal }) => {
     if (pid !== undefined) emit({ type: 'controller.exited', pid, code, signal, expected: stopping });
@@ -88,7 +91,7 @@ export async function observe(
   report({ is: 'exited', run: number, code: exit.code, problem, at: performance.now() });
 }
 
-function problemOf({ message, hint }: DevloopError): Problem {
+export function problemOf({ message, hint }: DevloopError): Problem {
   return hint === undefined ? { message } : { message, hint };
 }
 
@@ -99,21 +102,30 @@ async function untilReady(
   signal: AbortSignal,
 ): Promise<void> {
   const { webhook, readyMs } = plan;
-  const ready = waitUntilReady(controller, { webhook, observeMs: OBSERVE_MS, deadlineMs: readyMs, signal });
+  const onStranger = (who: string): void =>
+    emit({ type: 'warning', message: servedByStranger(webhook?.port, who), hint: OWN_PROCESS });
+  const timing = { observeMs: OBSERVE_MS, deadlineMs: readyMs };
+  const ready = waitUntilReady(controller, { webhook, ...timing, signal, onStranger });
   const waiting = { for: 'the controller to be ready', limitSeconds: readyMs / 1000 };
   await (webhook ? reportWhileWaiting(ready, waiting, emit) : ready);
 }
 
-/** The event follows the record, so that a controller that was reported is always found again after a crash. */
-function record(file: string, { pid, command }: ControllerProcess, emit: Emit): void {
-  if (pid === undefined) return;
-  const startTime = startTimeOf(pid);
-  if (startTime !== undefined) recordController(file, { pid, startTime, command });
-  emit({ type: 'controller.started', pid, command });
+function servedByStranger(port: number | undefined, who: string): string {
+  return `Port ${port} is served by ${who}, which is not in the process group of the controller, so devloop cannot end it before the next build starts.`;
 }
 
+const OWN_PROCESS = 'Let the command serve the port itself, in the foreground.';
+
+/** Throws 'files.not-written'. */
+function record(file: string, process: { pid: number; command: string[] }): void {
+  const startTime = startTimeOf(process.pid);
+  // Without one, the process has ended already.
+  if (startTime !== undefined) recordController(file, { ...process, startTime });
+}
+
+/** A record that cannot be removed names a process that is gone. */
 async function forget(file: string, controller: ControllerProcess): Promise<Exit> {
   const exit = await controller.exited;
-  await rm(file, { force: true });
+  await rm(file, { force: true }).catch(() => {});
   return exit;
 }

@@ -1,6 +1,9 @@
 import { createServer } from 'node:net';
+import { pollUntil } from '../async.ts';
 import { DevloopError } from '../errors.ts';
 import { type PortOwner, portOwner } from './system.ts';
+
+const POLL_MS = 50;
 
 /** Whether a server cannot listen on this port on some address of this machine. */
 export async function isPortBusy(port: number): Promise<boolean> {
@@ -9,9 +12,10 @@ export async function isPortBusy(port: number): Promise<boolean> {
   return false;
 }
 
-/** Throws 'port.in-use', which names the process that listens on the port. */
-export async function requireFreePort(port: number): Promise<void> {
-  if (!(await isPortBusy(port))) return;
+/** Throws 'port.in-use', which names the process that listens on the port, if that lasts for `limitMs`. */
+export async function requireFreePort(port: number, limitMs = 0): Promise<void> {
+  const isFree = async (): Promise<boolean> => !(await isPortBusy(port));
+  if (await pollUntil(isFree, { everyMs: POLL_MS, limitMs })) return;
   const owner = await portOwner(port);
   const message = `The controller needs port ${port}, which is in use by ${describeOwner(owner)}.`;
   const hint = owner

@@ -1,8 +1,13 @@
+import { spawn } from 'node:child_process';
+import { access } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { startController } from '../../../src/controller/process.ts';
+import { DevloopError } from '../../../src/errors.ts';
 import { isRunning } from '../../support/is-running.ts';
 import { recordEvents } from './support/events.ts';
-import { directoryWith, program } from './support/places.ts';
+import { directoryWith, fixture, program } from './support/places.ts';
 
 async function start(command: string[]) {
   const recorder = recordEvents();
@@ -69,4 +74,95 @@ test('a program that cannot be started has exited, with the reason', async () =>
   expect(await controller.exited).toMatchObject({ code: null, failure: expect.stringContaining('ENOENT') });
   expect(await controller.stop({ graceMs: 0 })).toMatchObject({ code: null });
   expect(recorder.events).toEqual([]);
+});
+
+test.each(['before', 'after'])(
+  'killed %s the record, devloop leaves no program that nobody could find',
+  async (moment) => {
+    const directory = await directoryWith();
+    const began = join(directory, 'began');
+    const script = [
+      fixture('dies-while-recording.mjs'),
+      moment,
+      directory,
+      'sh',
+      '-c',
+      `echo yes > ${began}; exec sleep 60`,
+    ];
+    const devloop = spawn(process.execPath, script, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const pid = Number(await text(devloop.stdout));
+    onTestFinished(() => {
+      if (moment === 'after') process.kill(-pid, 'SIGKILL');
+    });
+    expect(pid).toBeGreaterThan(1);
+    await expect.poll(() => isRunning(pid)).toBe(moment === 'after');
+    const hasBegun = await access(began).then(
+      () => true,
+      () => false,
+    );
+    expect(hasBegun).toBe(moment === 'after');
+  },
+);
+
+test('a program that cannot be recorded never begins, and the cause is in its exit', async () => {
+  const directory = await directoryWith();
+  const command = ['sh', '-c', 'echo began; sleep 60'];
+  const recorder = recordEvents();
+  const full = new DevloopError('files.not-written', 'the disk is full', { hint: 'make room' });
+  const controller = startController({ command, cwd: directory, env: {} }, recorder.emit, () => {
+    throw full;
+  });
+  expect(controller.pid).toBeUndefined();
+  expect(await controller.exited).toEqual({
+    code: null,
+    signal: null,
+    failure: 'the disk is full',
+    hint: 'make room',
+  });
+  expect(recorder.events).toEqual([]);
+});
+
+/** What a program sees of itself. `a.b` makes it begin at once, without the shell. */
+async function selfOf(env: Record<string, string>): Promise<Record<string, unknown>> {
+  const directory = await directoryWith();
+  const report = `const { readlinkSync, readFileSync } = require('node:fs');
+    const { PWD, ...env } = process.env;
+    const group = readFileSync('/proc/self/stat', 'utf8').replace(/^.*\\) /, '').split(' ')[2];
+    const status = readFileSync('/proc/self/status', 'utf8');
+    const signals = status.match(/^Sig(Blk|Ign):.*$/gm);
+    const isLeader = Number(group) === process.pid;
+    const files = require('node:fs').readdirSync('/proc/self/fd').filter((fd) => fd < 3);
+    console.log(JSON.stringify({ env, PWD, isLeader, signals, files, stdin: readlinkSync('/proc/self/fd/0'), argv: process.argv.slice(1), cwd: process.cwd() }));
+    process.kill(process.pid, 'SIGUSR2');
+    setTimeout(() => {}, 10_000);`;
+  const command = [process.execPath, '-e', report, '--', 'an argument', '$HOME', "it's"];
+  const controller = startController({ command, cwd: directory, env }, () => {});
+  const exit = await controller.exited;
+  const self = JSON.parse(controller.lastLines()[0]!);
+  expect(self.cwd).toBe(directory);
+  expect(self.PWD).toBe(directory);
+  return { ...self, exit, cwd: '', PWD: '', env: { ...self.env, 'a.b': undefined } };
+}
+
+test.skipIf(process.platform !== 'linux')(
+  'the wait changes nothing for the program: stdin, signals, group, environment, arguments, exit',
+  async () => {
+    const env = { LEVEL: 'info', EMPTY: '', QUOTED: `a "b" 'c' $d`, LINES: 'one\ntwo' };
+    const waited = await selfOf(env);
+    expect(waited).toEqual(await selfOf({ ...env, 'a.b': 'c' }));
+    expect(waited).toMatchObject({
+      stdin: '/dev/null',
+      isLeader: true,
+      argv: ['an argument', '$HOME', "it's"],
+      exit: { code: null, signal: 'SIGUSR2' },
+    });
+  },
+);
+
+test('a variable that no shell understands reaches the program', async () => {
+  const command = [process.execPath, '-e', "console.log(process.env['spring.config.location'])"];
+  const env = { 'spring.config.location': '/config' };
+  const controller = startController({ command, cwd: await directoryWith(), env }, () => {});
+  await controller.exited;
+  expect(controller.lastLines()).toEqual(['/config']);
 });

@@ -10,6 +10,7 @@ const NEVER = new AbortController().signal;
 
 async function start(command: string[], options: Partial<ReadinessOptions> = {}) {
   const recorder = recordEvents();
+  const strangers: string[] = [];
   const controller = startController({ command, cwd: await directoryWith(), env: {} }, recorder.emit);
   onTestFinished(async () => void (await controller.stop({ graceMs: 0 })));
   const ready = waitUntilReady(controller, {
@@ -17,9 +18,10 @@ async function start(command: string[], options: Partial<ReadinessOptions> = {})
     observeMs: 300,
     deadlineMs: 10_000,
     signal: NEVER,
+    onStranger: (who) => strangers.push(who),
     ...options,
   });
-  return { recorder, controller, ready };
+  return { recorder, controller, ready, strangers };
 }
 
 test('a controller is ready when it answers TLS', async () => {
@@ -36,6 +38,34 @@ test('neither a closed port nor one without TLS answers', async () => {
   expect(await answersTls({ host: '127.0.0.1', port: (server.address() as { port: number }).port })).toBe(
     false,
   );
+});
+
+test('one whose port somebody else has taken in the meantime is not ready, but exits', async () => {
+  const webhook = { host: '127.0.0.1', port: await freePort() };
+  const other = await start(program('listens-tls.mjs', webhook.port), { webhook });
+  await other.ready;
+  const { ready, strangers } = await start(['sh', '-c', 'sleep 0.5; exit 4'], { webhook });
+  await expect(ready).rejects.toMatchObject({ code: 'controller.exited' });
+  expect(strangers).toEqual([]);
+});
+
+test('one that has a process outside its group serve the port is ready, and that process is named', async () => {
+  const webhook = { host: '127.0.0.1', port: await freePort() };
+  const { ready, strangers, controller } = await start(program('daemonizes-tls.mjs', webhook.port), {
+    webhook,
+  });
+  await ready;
+  const daemon = Number(controller.lastLines()[0]!.split(' ')[1]);
+  onTestFinished(() => void process.kill(daemon, 'SIGKILL'));
+  expect(strangers).toEqual([expect.stringContaining(`process ${daemon} `)]);
+});
+
+test('one whose child serves the port is ready, and nobody is named', async () => {
+  const webhook = { host: '127.0.0.1', port: await freePort() };
+  const command = ['sh', '-c', `"$@"; exit $?`, 'sh', ...program('listens-tls.mjs', webhook.port)];
+  const { ready, strangers } = await start(command, { webhook });
+  await ready;
+  expect(strangers).toEqual([]);
 });
 
 test('one that exits first fails at once, with its last lines and the cause', async () => {

@@ -31,11 +31,20 @@ const EVENTS: RestartEvent[] = [
   { is: 'exited', run: 2, code: 1, problem: PROBLEM, at: 10 },
   { is: 'back-off-over', at: 10 },
   { is: 'leave', at: 10 },
+  { is: 'delay-over', at: 10 },
 ];
 
 function stateWith(run: Run, build: State['build']): State {
   const held = run.is === 'starting' || run.is === 'stopping';
-  return { build, run, lastBuild: 2, lastRun: 3, heldAt: held ? 7 : undefined };
+  return {
+    build,
+    run,
+    lastBuild: 2,
+    lastRun: 3,
+    heldAt: held ? 7 : undefined,
+    startedAt: 0,
+    echo: undefined,
+  };
 }
 
 function names(effects: Effect[]): string {
@@ -43,7 +52,8 @@ function names(effects: Effect[]): string {
 }
 
 test('every state has a step for every event', () => {
-  const builds: State['build'][] = [{ is: 'idle' }, { is: 'running', since: 5 }, { is: 'closed' }];
+  const delayed: State['build'] = { is: 'delayed', since: 5, files: ['a.go'] };
+  const builds: State['build'][] = [{ is: 'idle' }, { is: 'running', since: 5 }, delayed, { is: 'closed' }];
   const before = RUNS.flatMap((run) => builds.map((build) => stateWith(run, build)));
   const table = before.flatMap((state) => EVENTS.map((event) => describeStep(state, event)));
   expect(table).toMatchSnapshot();
@@ -138,6 +148,41 @@ test('the back-off doubles up to 30 s and starts again at 1 s after a minute of 
   expect(late.effects.at(-1)).toEqual({ do: 'back-off', ms: 1000 });
 });
 
+/** A program that changes `own` 200 ms after each start; what the restarts wait for. */
+function restartsFor(changes: { files: string[]; afterMs: number }[]): number[] {
+  let state = servingState(0);
+  let now = 0;
+  const delays: number[] = [];
+  const happen = (event: Omit<RestartEvent, 'at'>): void => {
+    const { state: next, effects } = step(state, { ...event, at: now } as RestartEvent);
+    state = next;
+    for (const effect of effects) if (effect.do === 'delay-build') delays.push(effect.ms);
+  };
+  for (const { files, afterMs } of changes) {
+    now = state.startedAt + afterMs;
+    const before = delays.length;
+    happen({ is: 'changed', files } as never);
+    if (delays.length === before) delays.push(0);
+    if (state.build.is === 'delayed') happen({ is: 'delay-over' });
+    happen({ is: 'built', build: state.lastBuild, ms: 1, identical: false } as never);
+    happen({ is: 'exited', run: state.lastRun, code: 0, problem: PROBLEM } as never);
+    happen({ is: 'ready', run: state.lastRun, pid: 1 } as never);
+  }
+  return delays;
+}
+
+test("restarts for the program's own writes wait ever longer; those for a person's changes do not wait", () => {
+  const own = { files: ['own.log'], afterMs: 200 };
+  const ownLater = { files: ['own.log', 'b.log'], afterMs: 450 };
+  expect(restartsFor([own, own, ownLater, own, own, own, own, own, own])).toEqual([
+    0, 0, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000,
+  ]);
+  const saved = [3_000, 9_000, 40_000, 12_000, 5_000].map((afterMs) => ({ files: ['main.rs'], afterMs }));
+  expect(restartsFor(saved)).toEqual([0, 0, 0, 0, 0]);
+  const edited = { files: ['main.rs'], afterMs: 5_000 };
+  expect(restartsFor([own, own, own, edited, own])).toEqual([0, 0, 1000, 0, 2000]);
+});
+
 test('while no controller will answer, the gateway gets the reason in one line, and for how long', () => {
   const exited = (code: number): RestartEvent => ({
     is: 'exited',
@@ -170,7 +215,7 @@ test('whatever happens: one process, one build, a timer only during back-off, an
 
 /** Something that can happen next, and what it ends. */
 interface Happening {
-  ends?: 'build' | 'process' | 'timer';
+  ends?: 'build' | 'process' | 'timer' | 'delay';
   event: RestartEvent;
 }
 
@@ -183,6 +228,7 @@ function liveThrough(seed: number): void {
     stopping: false,
     build: undefined as number | undefined,
     timer: false,
+    delay: false,
     held: false,
   };
   let at = 0;
@@ -201,10 +247,18 @@ function liveThrough(seed: number): void {
       expect(world.build).toBeUndefined();
       world.build = effect.build;
     } else if (effect.do === 'abort-build') world.build = undefined;
-    else if (effect.do === 'back-off') {
+    else wait(effect);
+  };
+  const wait = (effect: Effect) => {
+    if (effect.do === 'back-off') {
       expect(world.timer).toBe(false);
       world.timer = true;
     } else if (effect.do === 'end-back-off') world.timer = false;
+    else if (effect.do === 'delay-build') {
+      expect(world.delay).toBe(false);
+      expect(world.build).toBeUndefined();
+      world.delay = true;
+    } else if (effect.do === 'end-delay') world.delay = false;
   };
   const happen = (event: RestartEvent) => {
     const result = step(state, event);
@@ -212,10 +266,11 @@ function liveThrough(seed: number): void {
     result.effects.forEach(perform);
     expect(world.held).toBe(state.run.is === 'stopping' || state.run.is === 'starting');
     expect(world.timer).toBe(state.run.is === 'backing-off');
+    expect(world.delay).toBe(state.build.is === 'delayed');
     expect(world.process === undefined).toBe(state.run.is === 'down' || state.run.is === 'backing-off');
   };
   const possible = (leaving: boolean): Happening[] => {
-    const list: Happening[] = leaving ? [] : [{ event: { is: 'changed', files: [], at } }];
+    const list: Happening[] = leaving ? [] : [{ event: { is: 'changed', files: [`${next(2)}`], at } }];
     const { build, process: run } = world;
     if (build !== undefined) {
       list.push({ ends: 'build', event: { is: 'built', build, ms: 1, identical: next(2) === 0, at } });
@@ -229,11 +284,12 @@ function liveThrough(seed: number): void {
       list.push({ event: { is: 'not-ready', run, problem: PROBLEM, at } });
     }
     if (world.timer) list.push({ ends: 'timer', event: { is: 'back-off-over', at } });
+    if (world.delay) list.push({ ends: 'delay', event: { is: 'delay-over', at } });
     return list;
   };
   const happenOneOf = (list: Happening[]) => {
     const { ends, event } = list[next(list.length)]!;
-    if (ends === 'timer') world.timer = false;
+    if (ends === 'timer' || ends === 'delay') world[ends] = false;
     else if (ends) world[ends] = undefined;
     happen(event);
   };
@@ -245,7 +301,7 @@ function liveThrough(seed: number): void {
     expect(at).toBeLessThan(200);
     happenOneOf(possible(true));
   }
-  expect(world).toMatchObject({ held: false, build: undefined, timer: false });
+  expect(world).toMatchObject({ held: false, build: undefined, timer: false, delay: false });
 }
 
 function randomNumbers(seed: number): (below: number) => number {

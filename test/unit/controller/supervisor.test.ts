@@ -1,4 +1,5 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { goBuildCommand } from '../../../src/controller/go/build-command.ts';
@@ -331,4 +332,87 @@ test('dispose in the middle of a replacement leaves no process and releases the 
   expect(gate).toEqual(['hold', 'release']);
   expect(recorder.all('controller.started')).toHaveLength(1);
   expect(await isRunning(recorder.all('controller.started')[0]!.pid)).toBe(false);
+});
+
+test('a port that a process outside the group keeps is named, and the next build is not said to serve', async () => {
+  const port = await freePort();
+  const cwd = await directoryWith({ 'src/a': '1' });
+  const webhook = { host: '127.0.0.1', port };
+  const plan = await nodePlan(program('daemonizes-tls.mjs', port), {
+    cwd,
+    webhook,
+    build: ['true'],
+    watch: { paths: ['src'] },
+  });
+  const { supervisor, recorder, gate } = supervise(plan);
+  await supervisor.start();
+  const { line } = await recorder.waitFor('controller.output');
+  const daemon = Number(line.split(' ')[1]);
+  onTestFinished(() => void process.kill(daemon, 'SIGKILL'));
+  expect(recorder.all('warning')).toMatchObject([{ message: expect.stringContaining(`process ${daemon} `) }]);
+  void supervisor.follow();
+  await put(cwd, 'src/a', '2');
+  const named = `port ${port}, which is in use by process ${daemon} `;
+  await recorder.waitFor('warning', ({ message }) => message.includes(named));
+  expect(recorder.all('controller.started')).toHaveLength(1);
+  expect(recorder.all('controller.replaced')).toEqual([]);
+  await expect.poll(() => gate).toEqual(['hold', 'release']);
+});
+
+test('a change while the port is still in use starts the newest program once it is free', async () => {
+  const port = await freePort();
+  const cwd = await directoryWith({ 'src/a': '1' });
+  const webhook = { host: '127.0.0.1', port };
+  const run = ['sh', '-c', 'cat src/a; exec "$@"', 'sh', ...program('listens-tls.mjs', port)];
+  const { supervisor, recorder } = supervise(
+    await nodePlan(run, {
+      cwd,
+      webhook,
+      env: { PATH: process.env.PATH! },
+      build: ['true'],
+      watch: { paths: ['src'] },
+    }),
+  );
+  await supervisor.start();
+  void supervisor.follow();
+  const holder = createServer();
+  const first = recorder.all('controller.ready')[0]!.pid;
+  await put(cwd, 'src/a', '2');
+  await recorder.waitFor('controller.exited', ({ pid }) => pid === first);
+  await new Promise<void>((resolve) =>
+    holder.once('error', () => resolve()).listen(port, '127.0.0.1', resolve),
+  );
+  const from = recorder.events.length;
+  await put(cwd, 'src/a', '3\n');
+  await recorder.waitFor('build.done', undefined, from);
+  holder.close();
+  await recorder.waitFor('controller.output', ({ line }) => line === '3');
+  await recorder.waitFor(
+    'controller.replaced',
+    ({ pid }) => pid === recorder.all('controller.started').at(-1)?.pid,
+  );
+});
+
+test('a program that writes into its own checkout is not restarted endlessly', async () => {
+  const cwd = await directoryWith({
+    'main.mjs':
+      "import { writeFileSync } from 'node:fs'; writeFileSync('state.json', String(Date.now())); setInterval(() => {}, 1000);",
+  });
+  const plan = await nodePlan([process.execPath, 'main.mjs'], { cwd, watch: { checkout: cwd } });
+  const { supervisor, recorder } = supervise(plan);
+  await supervisor.start();
+  void supervisor.follow();
+  const delays: string[] = [];
+  for (const ms of [1, 2]) {
+    const from = recorder.events.length;
+    const { message } = await recorder.waitFor('warning', undefined, from);
+    delays.push(message);
+    expect(message).toContain('state.json');
+    expect(message).toContain(`in ${ms} s`);
+  }
+  const from = recorder.events.length;
+  // A person's change does not wait.
+  await put(cwd, 'other.mjs', '1');
+  const { reason } = await recorder.waitFor('build.started', undefined, from).catch(() => ({ reason: [] }));
+  expect(reason).toEqual(['other.mjs']);
 });

@@ -1,0 +1,46 @@
+/**
+ * A program that writes into its own checkout changes what is watched, is restarted, writes again, and so on. What gives it away: the
+ * same file changes at about the same time after each start.
+ */
+export interface Echo {
+  /** A program that writes several files changes now this one first, now that one. */
+  files: string[];
+  /** After the start of the controller. */
+  delayMs: number;
+  /** How many starts in a row were followed by it. */
+  count: number;
+  /** The number of the last of these. */
+  run: number;
+}
+
+/** Nobody saves the same file this often, each time at the same moment after a restart. */
+const CERTAIN = 3;
+const TOLERANCE_MS = 500;
+const LONGEST_DELAY_MS = 60_000;
+
+/** The echo as it is known after a change; only the first change after each start counts. */
+export function echoAfter(before: Echo | undefined, change: Omit<Echo, 'count'>): Echo | undefined {
+  if (before?.run === change.run) return before;
+  const isSame = before?.files.some((file) => change.files.includes(file)) ?? false;
+  if (before && isSame && isAsLate(before.delayMs, change.delayMs)) {
+    const files = [...new Set([...before.files, ...change.files])];
+    return { ...change, files, count: before.count + 1 };
+  }
+  // Something else was saved in between.
+  if (before && isCertain(before)) return before;
+  return change.delayMs > LONGEST_DELAY_MS ? undefined : { ...change, count: 1 };
+}
+
+/** Slow programs vary more. */
+function isAsLate(a: number, b: number): boolean {
+  return Math.abs(a - b) <= Math.max(TOLERANCE_MS, a / 4);
+}
+
+export function isCertain({ count }: Echo): boolean {
+  return count >= CERTAIN;
+}
+
+/** How often the echo came back after it was certain. */
+export function timesTooOften({ count }: Echo): number {
+  return count - CERTAIN;
+}
