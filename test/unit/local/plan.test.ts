@@ -80,7 +80,7 @@ test('the variables of the Deployment run no code in a command of the user', asy
     'main.js': "console.log('began')",
   });
   const rest = inputs({ command: [process.execPath, join(directory, 'main.js')] });
-  rest.target.deployment!.container.env = [
+  rest.target.manager!.container.env = [
     { name: 'NODE_OPTIONS', value: `--require=${join(directory, 'loaded.cjs')}` },
     { name: 'PATH', value: '/nowhere' },
   ];
