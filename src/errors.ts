@@ -60,6 +60,14 @@ export const CATALOGUE = {
     about: 'devloop cannot pause the in-cluster manager: its Pods belong to a Job, for example.',
   },
   'session.held': { exit: 4, about: 'A live session holds the operator, on this machine or on another one.' },
+  'session.overwritten': {
+    exit: 4,
+    about: 'Somebody else kept overwriting what devloop had changed, so the session has ended.',
+  },
+  'target.gone': {
+    exit: 4,
+    about: 'The operator was uninstalled, or its namespace deleted, while the session ran.',
+  },
   'session.lost': { exit: 4, about: 'Another session took over the operator while this one was running.' },
   'change.conflict': {
     exit: 4,

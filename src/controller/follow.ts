@@ -3,7 +3,7 @@ import { sleep } from '../async.ts';
 import type { DevloopError } from '../errors.ts';
 import { requireFreePort } from '../machine/port.ts';
 import { type Builder, createBuilder } from './builder.ts';
-import type { Supervised } from './plan.ts';
+import { commandOf, type Supervised } from './plan.ts';
 import { step } from './restart.ts';
 import { type Effect, isSettled, type Problem, type RestartEvent, servingState } from './restart-state.ts';
 import { observe, problemOf, run } from './runner.ts';
@@ -130,13 +130,14 @@ async function startAgain(
   report: Report,
   stopped: AbortSignal,
 ): Promise<void> {
-  const { plan, ports, disposed } = supervised;
-  const taken = plan.webhook && (await portProblem(plan.webhook.port));
+  const { ports, disposed } = supervised;
+  const { webhook } = supervised.plan;
+  const taken = webhook && (await portProblem(webhook.port));
   // The disposal stops only processes that were started before it.
   if (disposed.aborted) return;
   const problem = taken ?? (stopped.aborted ? { message: 'The controller was not started.' } : undefined);
   if (problem) return report({ is: 'exited', run: number, code: null, problem, at: performance.now() });
-  supervised.running = run(plan, supervised.program.run, ports.emit, disposed);
+  supervised.running = run(supervised.plan, commandOf(supervised), ports.emit, disposed);
   supervised.runningContent = supervised.program.content;
   void observe(supervised.running, number, report);
 }

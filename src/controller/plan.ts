@@ -38,3 +38,8 @@ export interface Supervised {
   /** The last build, on the clock of `Date.now()`: what was saved after its start may not be in the program. */
   buildSpan: { fromMs: number; toMs: number };
 }
+
+/** The newest program, with the arguments of the plan as it is now. */
+export function commandOf({ plan, program }: Supervised): string[] {
+  return [program.run[0]!, ...plan.run.slice(1)];
+}

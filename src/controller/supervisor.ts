@@ -3,7 +3,7 @@ import { requireFreePort } from '../machine/port.ts';
 import { buildOnce } from './builder.ts';
 import { follow } from './follow.ts';
 import { goAdvice } from './go/toolchain.ts';
-import type { ControllerPlan, Gate, Supervised, SupervisorPorts } from './plan.ts';
+import { type ControllerPlan, commandOf, type Gate, type Supervised, type SupervisorPorts } from './plan.ts';
 import { run } from './runner.ts';
 
 export type { ControllerPlan, Gate } from './plan.ts';
@@ -13,6 +13,8 @@ export interface Supervisor extends AsyncDisposable {
   build(): Promise<void>;
   /** The first start: resolves when the controller is ready, and leaves no process behind when it throws. */
   start(): Promise<void>;
+  /** From its next start on, the controller gets these arguments and variables; so the next change starts it again even where the program is the same. */
+  runWith(next: Pick<ControllerPlan, 'run' | 'env'>): void;
   /** Builds and replaces the controller at each change, and restarts it when it exits, until the signal aborts. */
   follow(gate?: Gate): Promise<void>;
 }
@@ -36,6 +38,11 @@ export function createSupervisor(plan: ControllerPlan, ports: SupervisorPorts): 
   return {
     build: () => firstBuild(supervised),
     start: () => firstStart(supervised),
+    runWith(next) {
+      const { run: command, env } = next;
+      supervised.plan = { ...supervised.plan, run: command, env };
+      supervised.runningContent = undefined;
+    },
     follow(gate) {
       supervised.gate = gate;
       following ??= follow(supervised);
@@ -71,7 +78,7 @@ async function firstStart(supervised: Supervised): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     signal.throwIfAborted();
     if (plan.webhook) await requireFreePort(plan.webhook.port);
-    const running = run(plan, program.run, ports.emit, signal);
+    const running = run(plan, commandOf(supervised), ports.emit, signal);
     supervised.running = running;
     supervised.runningContent = program.content;
     try {

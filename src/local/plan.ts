@@ -29,6 +29,8 @@ export interface ControllerInputs {
     sourcePaths: ReadonlySet<string>;
   };
   settings: NonNullable<Config['controller']>;
+  /** The arguments of the controller that runs already: their ports are in use because of it. */
+  running?: string[] | undefined;
   /** The command that the user gave after `--`. */
   command?: string[] | undefined;
   /** The context and the kubeconfig that the user chose; absent where they are kubectl's own. */
@@ -63,7 +65,7 @@ export async function planController(
   const own = expandArguments(containerArguments(target), variables);
   const words = [...own, ...Object.values(variables)];
   const { paths, needed } = await planMounts(inputs, words, emit);
-  const args = await planArguments(own, paths, emit);
+  const args = await planArguments(own, { paths, running: inputs.running ?? [] }, emit);
   const kubeconfig = planKubeconfig(inputs);
   const port = target.services[0]?.ports[0]?.targetPort;
   const plan: ControllerPlan = {
@@ -150,16 +152,24 @@ function containerArguments(target: Target): string[] {
   return isShell ? [] : [...command.slice(1), ...args];
 }
 
-async function planArguments(own: string[], paths: MountedPath[], emit: Emit): Promise<string[]> {
-  const { args, changes } = localArguments(own, { paths, busyPorts: await busyPorts(own) });
+async function planArguments(
+  own: string[],
+  { paths, running }: { paths: MountedPath[]; running: string[] },
+  emit: Emit,
+): Promise<string[]> {
+  const ports = portsIn(own).filter((port) => !portsIn(running).includes(port));
+  const { args, changes } = localArguments(own, { paths, busyPorts: await busyAmong(ports) });
   for (const { argument, became, because } of changes)
     emit({ type: 'note', message: `${argument}\nbecomes ${became}: ${because}` });
   return args;
 }
 
-async function busyPorts(args: string[]): Promise<number[]> {
+function portsIn(args: string[]): number[] {
   const numbers = args.flatMap((argument) => [...argument.matchAll(/:(\d{2,5})\b/g)].map(([, port]) => port));
-  const ports = [...new Set(numbers.map(Number))];
+  return [...new Set(numbers.map(Number))];
+}
+
+async function busyAmong(ports: number[]): Promise<number[]> {
   const busy = await Promise.all(ports.map((port) => isPortBusy(port)));
   return ports.filter((_, index) => busy[index]);
 }

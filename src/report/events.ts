@@ -58,6 +58,10 @@ export type DevloopEvent =
   | { type: 'session.stopping'; reason: string }
   /** Everything that the session changed is restored. */
   | { type: 'session.restored'; session: string; changes: number; ms: number }
+  /** Somebody else wrote a field that this session had changed (`from` and `to` are JSON). devloop has written it again. */
+  | { type: 'guard.overwritten'; object: ObjectName; field: string; from: string; to: string; by: Writer }
+  /** A new version of the operator was applied. `restart`: the controller's command or environment changes when it is restarted next. */
+  | { type: 'guard.followed'; object: ObjectName; changes: string[]; restart: boolean; by: Writer }
   /** The answer of `devloop status`. */
   | { type: 'status'; sessions: SessionStatus[] }
   /** One result of `devloop doctor`: the `answer`, the `proof` behind it, and a `hint` about what to do next. */
@@ -86,6 +90,17 @@ export interface FieldValues {
   path: string;
   now: unknown;
   after: unknown;
+}
+
+/** Who wrote a field, as the API server recorded it in managedFields; the manager is `unknown` where it did not. */
+export interface Writer {
+  manager: string;
+  /** Update or Apply. */
+  operation: string;
+  /** Where it did not write the object as a whole: `scale`. */
+  subresource?: string;
+  /** ISO time. */
+  time?: string;
 }
 
 export type Discovered =

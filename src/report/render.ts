@@ -1,4 +1,4 @@
-import type { ChangeAction, DevloopEvent, ObjectName, SessionStatus, Verdict } from './events.ts';
+import type { ChangeAction, DevloopEvent, ObjectName, SessionStatus, Verdict, Writer } from './events.ts';
 import {
   type Colour,
   counted,
@@ -43,7 +43,14 @@ export function render(event: PrintedEvent, paint: Paint): string {
 
 type ProgressEvent = Extract<
   PrintedEvent,
-  { type: `build.${string}` | `controller.${string}` | `route.${string}` | `session.${string}` }
+  {
+    type:
+      | `build.${string}`
+      | `controller.${string}`
+      | `route.${string}`
+      | `session.${string}`
+      | `guard.${string}`;
+  }
 >;
 
 function renderProgress(event: ProgressEvent, paint: Paint): string {
@@ -58,6 +65,24 @@ function renderProgress(event: ProgressEvent, paint: Paint): string {
       return paintedRow(paint, 'yellow', 'route lost', oneLine(`${event.route}: ${event.cause}`));
     case 'route.reconnected':
       return row('reconnected', oneLine(`${event.route} via ${event.via} after ${duration(event.ms)}`));
+    case 'guard.overwritten': {
+      const what = `${event.field} ${event.from} -> ${event.to}`;
+      return paintedRow(
+        paint,
+        'yellow',
+        'overwritten',
+        oneLine(`${objectText(event.object)}  ${what} by ${writerText(event.by)}`),
+      );
+    }
+    case 'guard.followed': {
+      const next = event.restart ? 'The controller is restarted with them at the next change of a file.' : '';
+      const lines = [
+        `${objectText(event.object)}  a new version by ${writerText(event.by)}`,
+        ...event.changes,
+        next,
+      ];
+      return row('followed', lines.filter(Boolean).map(oneLine).join('\n'));
+    }
     case 'session.started':
       return row('session', oneLine(event.session));
     case 'session.ready':
@@ -81,6 +106,10 @@ function renderProgress(event: ProgressEvent, paint: Paint): string {
     default:
       return renderController(event, paint);
   }
+}
+
+function writerText({ manager, operation, time }: Writer): string {
+  return `${manager} (${[operation, time].filter(Boolean).join(', ')})`;
 }
 
 type ControllerEvent = Extract<ProgressEvent, { type: `build.${string}` | `controller.${string}` }>;

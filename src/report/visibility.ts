@@ -27,6 +27,8 @@ const SHOWN_FROM: Record<DevloopEvent['type'], Verbosity> = {
   'session.ready': 'quiet',
   'session.stopping': 'normal',
   'session.restored': 'quiet',
+  'guard.overwritten': 'quiet',
+  'guard.followed': 'normal',
   status: 'quiet',
   finding: 'quiet',
   error: 'quiet',

@@ -1,8 +1,11 @@
 import { allDone, allOrNone } from '../async.ts';
+import type { ObjectRef } from '../cluster/api/kinds.ts';
+import type { KubeObject } from '../cluster/api/objects.ts';
 import type { Work } from '../cluster/work.ts';
 import { createSupervisor } from '../controller/supervisor.ts';
 import { removeLocalFiles } from '../local/key-pair-files.ts';
 import type { KeyPairs } from '../local/key-pairs.ts';
+import { callersOf } from '../operator/webhooks.ts';
 import type { Emit } from '../report/events.ts';
 import { openContext } from './context/context.ts';
 import { targetsOf } from './context/holders.ts';
@@ -11,6 +14,7 @@ import type { Io, UpOptions } from './context/options.ts';
 import { claimDirectory, endOrphans, newSessionId } from './context/session-directories.ts';
 import { endUp, type Standing } from './end/end-up.ts';
 import { outcomeOf } from './end/outcome.ts';
+import { type Guarded, startGuard } from './guard/guard.ts';
 import { cutOver, followReconnects } from './route/cut-over.ts';
 import { openRoute } from './route/open-route.ts';
 import { followPaths } from './route/paths.ts';
@@ -18,6 +22,7 @@ import { type Routing, routeSettings } from './route/routing.ts';
 import { serve } from './serve.ts';
 import { localFilesOf, prepareLocally } from './start/controller.ts';
 import { printPlan } from './start/dry-run.ts';
+import { followManager } from './start/follow-manager.ts';
 import { createSessionLeases, type SessionLeases } from './start/leases.ts';
 import { recoverSessions } from './start/recover.ts';
 import type { Session, UpCommand } from './start/session.ts';
@@ -54,6 +59,8 @@ interface Running {
   standing: Standing;
   /** What reacts to the cluster and the route until the end. */
   followers: AsyncDisposableStack;
+  /** What writes to the user's objects: it has ended before they are restored. */
+  writers: AsyncDisposableStack;
   /** Ends the session: when a Lease is lost, or one of several steps that run side by side fails. */
   ending: AbortController;
 }
@@ -61,6 +68,7 @@ interface Running {
 async function run(session: Session): Promise<void> {
   const { context, sessionId, target, io } = session;
   await using followers = new AsyncDisposableStack();
+  const writers = new AsyncDisposableStack();
   const ending = new AbortController();
   const leases = followers.use(createSessionLeases(target));
   // All events pass through here: they are printed, and the Leases show what they say about the session's health.
@@ -71,11 +79,13 @@ async function run(session: Session): Promise<void> {
   const signal = AbortSignal.any([io.signal, ending.signal]);
   const work: Work = { api: context.api, sessionId, emit, signal };
   const standing: Standing = { mayHaveChanged: false };
-  const failure = await takeOver({ session, work, leases, standing, followers, ending }).then(
+  const failure = await takeOver({ session, work, leases, standing, followers, writers, ending }).then(
     () => undefined,
-    (error) => ({ error }),
+    // What ended the session, not what a wait says about being interrupted.
+    (error) => ({ error: ending.signal.aborted ? ending.signal.reason : error }),
   );
   ending.abort();
+  await writers.disposeAsync();
   const isInterrupted = io.signal.aborted;
   const reason = isInterrupted ? String(io.signal.reason ?? 'interrupted') : failure ? 'it failed' : 'ended';
   const isFailure = failure !== undefined && !isInterrupted;
@@ -96,6 +106,10 @@ async function takeOver(running: Running): Promise<void> {
   const supervisor = controller && createSupervisor(controller, { emit, signal });
   standing.supervisor = supervisor;
   standing.mayHaveChanged = true;
+  const onManager = followManager(session, work, { pairs, controller, supervisor });
+  const objects = guardedObjects(running, onManager);
+  const callers = callersOf(session.target.services.flatMap(({ calls }) => calls));
+  running.writers.use(startGuard(work, { objects, callers }, (error) => ending.abort(error)));
   await allOrNone([holdAndOpen(running), supervisor?.build() ?? Promise.resolve()], ending);
   // Somebody may have run `devloop down` in the meantime.
   await leases.renew();
@@ -113,6 +127,26 @@ async function takeOver(running: Running): Promise<void> {
   if (route) await leases.announce(route.route);
   await serve(session, { work, pairs, keyPairDirectories, route, supervisor });
   ending.signal.throwIfAborted();
+}
+
+/** When a Service is written again, its endpoints have to follow, as they did at first. */
+function guardedObjects(
+  { session, work, standing }: Running,
+  onManager: NonNullable<Guarded['onObject']>,
+): Guarded[] {
+  return session.plan.guarded.map((guarded) => {
+    if (guarded.ref.kind !== 'Service') return { ...guarded, onObject: onManager };
+    const again = async (): Promise<void> => {
+      const { route } = standing;
+      const point = route?.plan.point.find(({ service }) => isOf(service.service, guarded.ref));
+      if (route && point) await point.apply(work, route);
+    };
+    return { ...guarded, again };
+  });
+}
+
+function isOf({ metadata }: KubeObject, ref: ObjectRef): boolean {
+  return metadata.name === ref.name && metadata.namespace === ref.namespace;
 }
 
 const STILL_TERMINATING =

@@ -75,14 +75,14 @@ export async function restoreChange(work: Work, ref: ObjectRef, own: OwnChange):
  * A patch that removes a field which somebody else has just removed is refused as invalid before its version is compared. That is
  * a conflict, too.
  */
-async function patchSeen(
+export async function patchSeen(
   api: Work['api'],
   ref: ObjectRef,
   seen: KubeObject,
   patch: PatchOperation[],
-): Promise<void> {
+): Promise<KubeObject> {
   try {
-    await api.patch(ref, 'json', patch);
+    return await api.patch(ref, 'json', patch);
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== INVALID) throw error;
     const now = await api.get<KubeObject>(ref);

@@ -1,10 +1,8 @@
-import type { ClusterApi } from '../../cluster/api/client.ts';
 import { describe, refOf } from '../../cluster/api/kinds.ts';
-import { DevloopError } from '../../errors.ts';
+import { judgeOwner, type Policy, readPolicy } from '../../operator/owner-policy.ts';
+import { type Owner, ownersOf } from '../../operator/owners.ts';
 import type { Target } from '../../operator/target.ts';
 import { type Check, type Finding, needed } from './check.ts';
-import { ownerFinding, type Policy } from './owner-policy.ts';
-import { type Owner, ownersOf } from './owner-signs.ts';
 
 /** Who else writes the Services and the manager's Deployment, and would they overwrite devloop's changes? */
 export const ownersCheck: Check = {
@@ -17,7 +15,7 @@ export const ownersCheck: Check = {
     const owned = groupByOwner(target);
     if (owned.length === 0) return noOwner(target);
     return await Promise.all(
-      owned.map(async ({ owner, objects }) => ownerFinding(owner, objects, await policyOf(api, owner))),
+      owned.map(async ({ owner, objects }) => ownerFinding(owner, objects, await readPolicy(api, owner))),
     );
   },
 };
@@ -58,40 +56,24 @@ function noOwner({ services, manager }: Target): Finding {
   };
 }
 
-async function policyOf(api: ClusterApi, owner: Owner): Promise<Policy | undefined> {
-  try {
-    switch (owner.kind) {
-      case 'Argo CD':
-        return await argoApplication(api, owner.name);
-      case 'Flux Kustomization':
-        return await read(api, owner, '/apis/kustomize.toolkit.fluxcd.io/v1', 'kustomizations');
-      case 'Flux HelmRelease':
-        return await read(api, owner, '/apis/helm.toolkit.fluxcd.io/v2', 'helmreleases');
-      default:
-        return undefined;
-    }
-  } catch (error) {
-    // Forbidden, not installed or gone: the policy is unknown.
-    if (error instanceof DevloopError) return undefined;
-    throw error;
-  }
+/** Whether an owner will overwrite devloop's changes, and what pauses it. `policy` is undefined if it could not be read. */
+export function ownerFinding(owner: Owner, objects: string[], policy: Policy | undefined): Finding {
+  const who = `${owner.kind}${owner.name ? ` ${nameOf(owner)}` : ''}`;
+  const { fights, because, pause } = judgeOwner(owner, policy);
+  const proof = [`${objects.join(', ')}: ${owner.sign}`, ...(policy ? [because] : [])];
+  if (fights === 'no')
+    return {
+      verdict: 'ok',
+      answer: `${who} owns the objects, but leaves them alone while \`up\` runs: ${because}`,
+      proof,
+    };
+  const answer =
+    fights === 'yes'
+      ? `${who} owns the objects and will overwrite changes while \`up\` runs: ${because}`
+      : `${who} owns the objects and may overwrite changes while \`up\` runs: ${because}`;
+  return { verdict: 'warn', answer, proof, hint: pause };
 }
 
-/** The tracking id of an Application outside Argo CD's own namespace is `namespace_name`. */
-async function argoApplication(api: ClusterApi, tracked: string): Promise<Policy | undefined> {
-  if (tracked === '') return undefined;
-  const { items } = await api.call<{ items: Policy[] }>('GET', '/apis/argoproj.io/v1alpha1/applications');
-  return items.find(
-    ({ metadata }) => metadata.name === tracked || `${metadata.namespace}_${metadata.name}` === tracked,
-  );
-}
-
-async function read(
-  api: ClusterApi,
-  owner: Owner,
-  root: string,
-  plural: string,
-): Promise<Policy | undefined> {
-  if (owner.name === '' || owner.namespace === '') return undefined;
-  return await api.call<Policy>('GET', `${root}/namespaces/${owner.namespace}/${plural}/${owner.name}`);
+function nameOf({ namespace, name, kind }: Owner): string {
+  return namespace === '' || kind === 'Argo CD' ? name : `${namespace}/${name}`;
 }

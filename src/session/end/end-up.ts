@@ -42,6 +42,8 @@ export async function endUp(work: Work, target: Target, standing: Standing, endi
   if (standing.mayHaveChanged) await restoreAll(work, target, standing, ending);
 }
 
+const NO_CONTROLLER = 'the session is ending, and no controller is running';
+
 async function restoreAll(
   { api, sessionId, emit }: Work,
   target: Target,
@@ -53,6 +55,8 @@ async function restoreAll(
   const work: Work = { api, sessionId, emit, signal: new AbortController().signal };
   const isReported = (changes: number): boolean => changes > 0 || !isFailure;
   route?.gateways.release();
+  // Nothing starts the controller again: where it does not answer, a review that waits would only delay the manager's own Pods.
+  route?.gateways.failFast(NO_CONTROLLER, Number.POSITIVE_INFINITY);
   // A review that meets the closing of an idle connection is lost, so each connection in use is closed with an answer.
   route?.gateways.closeAfterNextAnswer();
   const afterServices =

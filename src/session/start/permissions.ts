@@ -1,13 +1,15 @@
 import type { ClusterApi } from '../../cluster/api/client.ts';
 import { forbidden, missing, type Permission, resourceOf } from '../../cluster/api/permissions.ts';
+import { guardPermissions } from '../guard/guard.ts';
 import { permissionsOf, type RoutePlan } from '../route/routing.ts';
 import type { TakeOverPlan } from './plan.ts';
 
 /** What `up` needs whichever route it uses. */
-export function commonPermissions({ discovery, verify, routes, pause }: TakeOverPlan): Permission[] {
+export function commonPermissions({ discovery, verify, routes, pause, guarded }: TakeOverPlan): Permission[] {
   const [first = [], ...others] = routes.map(routePermissions);
   const shared = first.filter((one) => others.every((other) => includes(other, one)));
-  return distinct([...shared, ...permissionsOf(verify), ...discovery, ...permissionsOf(pause)]);
+  const watched = guardPermissions(guarded.map(({ ref }) => ref));
+  return distinct([...shared, ...permissionsOf(verify), ...discovery, ...permissionsOf(pause), ...watched]);
 }
 
 export function routePermissions({ open, point }: RoutePlan): Permission[] {

@@ -1,13 +1,15 @@
-import { refOf } from '../../cluster/api/kinds.ts';
+import { type ObjectRef, refOf } from '../../cluster/api/kinds.ts';
 import type { Service, Workload } from '../../cluster/api/objects.ts';
 import type { Permission } from '../../cluster/api/permissions.ts';
 import type { Step } from '../../cluster/step.ts';
 import { holdLease } from '../../cluster/takeover/lease.ts';
 import { deploymentPause } from '../../cluster/takeover/pause/deployment.ts';
 import type { PauseStep } from '../../cluster/takeover/pause/pause.ts';
+import { ownChangeOf } from '../../cluster/takeover/restore.ts';
 import { discoveryPermissions } from '../../operator/permissions.ts';
 import type { Target, TargetManager } from '../../operator/target.ts';
 import { namespacesOf, targetsOf } from '../context/holders.ts';
+import type { Guarded } from '../guard/guard.ts';
 import { planRoutes } from '../route/kinds.ts';
 import type { RoutePlan, RouteSettings } from '../route/routing.ts';
 import { type verifyRoute, verifyStep } from '../route/verify-route.ts';
@@ -25,6 +27,8 @@ export interface TakeOverPlan {
   /** In the order in which they are tried; none without webhook Services. */
   routes: RoutePlan[];
   pause: PauseStep[];
+  /** The user's objects that the session changes, and those that it depends on. */
+  guarded: Guarded[];
 }
 
 export function planTakeOver(target: Target, settings: RouteSettings, pause: PauseStep[]): TakeOverPlan {
@@ -35,7 +39,14 @@ export function planTakeOver(target: Target, settings: RouteSettings, pause: Pau
     verify: hasWebhooks ? [verifyStep(target)] : [],
     routes: planRoutes(target, settings),
     pause,
+    guarded: targetsOf(target).flatMap((ref) => guardedObject(ref) ?? []),
   };
+}
+
+/** Undefined for a manager that is paused without a change of its own. */
+function guardedObject(ref: ObjectRef): Guarded | undefined {
+  const own = ownChangeOf(ref.kind);
+  return own && { ref, own };
 }
 
 /** For an operator that could not be discovered. */

@@ -58,6 +58,21 @@ export function everyEvent(text: string): DevloopEvent[] {
     { type: 'session.stopping', reason: text },
     { type: 'session.restored', session: text, changes: 2, ms: 5 },
     {
+      type: 'guard.overwritten',
+      object: { kind: text, name: text },
+      field: text,
+      from: text,
+      to: text,
+      by: { manager: text, operation: text, time: text },
+    },
+    {
+      type: 'guard.followed',
+      object: { kind: text, name: text },
+      changes: [text],
+      restart: true,
+      by: { manager: text, operation: text },
+    },
+    {
       type: 'status',
       sessions: [
         {

@@ -140,7 +140,15 @@ describe('verbosity', () => {
 
   it('quiet shows what went wrong, that it is ready, and that it is over', () => {
     const { stderr, stdout } = printed(everyEvent('x'), { verbosity: 'quiet' });
-    expect(stderr.match(/^\S+/gm)).toEqual(['warning:', '→', 'ready', 'restored', 'error:', '→']);
+    expect(stderr.match(/^\S+/gm)).toEqual([
+      'warning:',
+      '→',
+      'ready',
+      'restored',
+      'overwritten',
+      'error:',
+      '→',
+    ]);
     expect(stdout).toContain('live');
   });
 

@@ -18,8 +18,19 @@ const MIDDLE = [
 const ALLOWED: Record<string, string[]> = {
   main: ['cli', 'report'],
   cli: ['session', 'session/context', 'config'],
-  session: ['session/start', 'session/end', 'session/doctor', 'session/route', 'session/context', ...MIDDLE],
-  'session/start': ['session/end', 'session/route', 'session/context', ...MIDDLE],
+  session: [
+    ...[
+      'session/start',
+      'session/end',
+      'session/doctor',
+      'session/route',
+      'session/guard',
+      'session/context',
+    ],
+    ...MIDDLE,
+  ],
+  'session/start': ['session/end', 'session/route', 'session/guard', 'session/context', ...MIDDLE],
+  'session/guard': ['session/context', ...MIDDLE],
   'session/doctor': ['session/start', 'session/route', 'session/context', ...MIDDLE],
   'session/end': ['session/route', 'session/context', ...MIDDLE],
   'session/route': ['session/context', ...MIDDLE],

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { refOf } from '../../../../src/cluster/api/kinds.ts';
 import type { Metadata, Service, Workload } from '../../../../src/cluster/api/objects.ts';
-import { ownerFinding, type Policy } from '../../../../src/session/doctor/owner-policy.ts';
-import { type Owner, type OwnerKind, ownersOf } from '../../../../src/session/doctor/owner-signs.ts';
-import { groupByOwner } from '../../../../src/session/doctor/owners.ts';
+import type { Policy } from '../../../../src/operator/owner-policy.ts';
+import { type Owner, type OwnerKind, ownersOf } from '../../../../src/operator/owners.ts';
+import { groupByOwner, ownerFinding } from '../../../../src/session/doctor/owners.ts';
 
 const of = (metadata: Partial<Metadata>) =>
   ownersOf({ metadata: { name: 'hook', namespace: 'shop', ...metadata } }).map(

@@ -1,4 +1,4 @@
-import type { KubeObject } from '../../cluster/api/objects.ts';
+import type { KubeObject } from '../cluster/api/objects.ts';
 
 export type OwnerKind = 'Argo CD' | 'Flux Kustomization' | 'Flux HelmRelease' | 'Helm' | 'OLM';
 
@@ -17,6 +17,11 @@ const MANAGERS: [RegExp, OwnerKind][] = [
   [/^helm-controller$/, 'Flux HelmRelease'],
   [/^olm(?:\.install)?$/, 'OLM'],
 ];
+
+/** The tool that writes under this name in managedFields. */
+export function ownerKindOf(manager: string): OwnerKind | undefined {
+  return MANAGERS.find(([pattern]) => pattern.test(manager))?.[1];
+}
 
 /** One owner per kind. An owner that labels or annotations name comes before one that only wrote fields. */
 export function ownersOf({ metadata }: KubeObject): Owner[] {
@@ -46,7 +51,7 @@ export function ownersOf({ metadata }: KubeObject): Owner[] {
   else if (labels['app.kubernetes.io/managed-by'] === 'Helm')
     add('Helm', '', namespace, 'label app.kubernetes.io/managed-by: Helm');
   for (const { manager } of managedFields) {
-    const kind = MANAGERS.find(([pattern]) => pattern.test(manager))?.[1];
+    const kind = ownerKindOf(manager);
     if (kind !== undefined) add(kind, '', '', `fields written by ${manager}`);
   }
   // What helm-controller installs has Helm's own annotations, too.

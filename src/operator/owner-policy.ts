@@ -1,5 +1,6 @@
-import type { Finding } from './check.ts';
-import type { Owner } from './owner-signs.ts';
+import type { ClusterApi } from '../cluster/api/client.ts';
+import { DevloopError } from '../errors.ts';
+import type { Owner } from './owners.ts';
 
 /** The parts of an Application, Kustomization or HelmRelease that decide whether it overwrites changes. */
 export interface Policy {
@@ -11,31 +12,14 @@ export interface Policy {
   };
 }
 
-/** Whether an owner will overwrite devloop's changes, and what pauses it. `policy` is undefined if it could not be read. */
-export function ownerFinding(owner: Owner, objects: string[], policy: Policy | undefined): Finding {
-  const who = `${owner.kind}${owner.name ? ` ${nameOf(owner)}` : ''}`;
-  const { fights, because, pause } = judge(owner, policy);
-  const proof = [`${objects.join(', ')}: ${owner.sign}`, ...(policy ? [because] : [])];
-  if (fights === 'no')
-    return {
-      verdict: 'ok',
-      answer: `${who} owns the objects, but leaves them alone while \`up\` runs: ${because}`,
-      proof,
-    };
-  const answer =
-    fights === 'yes'
-      ? `${who} owns the objects and will overwrite changes while \`up\` runs: ${because}`
-      : `${who} owns the objects and may overwrite changes while \`up\` runs: ${because}`;
-  return { verdict: 'warn', answer, proof, hint: pause };
-}
-
-interface Judgement {
+/** Whether an owner overwrites changes, and the command that pauses it; empty where none is needed. */
+export interface Judgement {
   fights: 'yes' | 'no' | 'maybe';
   because: string;
   pause: string;
 }
 
-function judge(owner: Owner, policy: Policy | undefined): Judgement {
+export function judgeOwner(owner: Owner, policy: Policy | undefined): Judgement {
   switch (owner.kind) {
     case 'Argo CD':
       return argo(owner, policy);
@@ -92,6 +76,40 @@ function fluxHelm(owner: Owner, policy: Policy | undefined): Judgement {
   };
 }
 
-function nameOf({ namespace, name, kind }: Owner): string {
-  return namespace === '' || kind === 'Argo CD' ? name : `${namespace}/${name}`;
+/** Undefined where it cannot be read: forbidden, not installed, or gone. */
+export async function readPolicy(api: ClusterApi, owner: Owner): Promise<Policy | undefined> {
+  try {
+    switch (owner.kind) {
+      case 'Argo CD':
+        return await argoApplication(api, owner.name);
+      case 'Flux Kustomization':
+        return await read(api, owner, '/apis/kustomize.toolkit.fluxcd.io/v1', 'kustomizations');
+      case 'Flux HelmRelease':
+        return await read(api, owner, '/apis/helm.toolkit.fluxcd.io/v2', 'helmreleases');
+      default:
+        return undefined;
+    }
+  } catch (error) {
+    if (error instanceof DevloopError) return undefined;
+    throw error;
+  }
+}
+
+/** The tracking id of an Application outside Argo CD's own namespace is `namespace_name`. */
+async function argoApplication(api: ClusterApi, tracked: string): Promise<Policy | undefined> {
+  if (tracked === '') return undefined;
+  const { items } = await api.call<{ items: Policy[] }>('GET', '/apis/argoproj.io/v1alpha1/applications');
+  return items.find(
+    ({ metadata }) => metadata.name === tracked || `${metadata.namespace}_${metadata.name}` === tracked,
+  );
+}
+
+async function read(
+  api: ClusterApi,
+  owner: Owner,
+  root: string,
+  plural: string,
+): Promise<Policy | undefined> {
+  if (owner.name === '' || owner.namespace === '') return undefined;
+  return await api.call<Policy>('GET', `${root}/namespaces/${owner.namespace}/${plural}/${owner.name}`);
 }

@@ -1,0 +1,94 @@
+/** Why a session ends because of what others do to its objects, and what to do about it. */
+import type { ClusterApi } from '../../cluster/api/client.ts';
+import { describe, type ObjectRef } from '../../cluster/api/kinds.ts';
+import type { KubeObject } from '../../cluster/api/objects.ts';
+import { DevloopError } from '../../errors.ts';
+import { judgeOwner, readPolicy } from '../../operator/owner-policy.ts';
+import { type Owner, ownerKindOf, ownersOf } from '../../operator/owners.ts';
+import type { Writer } from '../../report/events.ts';
+import type { Overwritten } from './judge.ts';
+
+export const DEPLOY_AGAIN = 'Deploy the operator again, then run devloop up.';
+
+/** The object, or its namespace, was deleted. */
+export async function gone(api: ClusterApi, ref: ObjectRef): Promise<DevloopError> {
+  const message = (await isNamespaceEnding(api, ref))
+    ? `Namespace ${ref.namespace} is being deleted, and ${describe(ref)} with it.`
+    : `${describe(ref)} was deleted: the operator is uninstalled.`;
+  return new DevloopError('target.gone', message, { hint: DEPLOY_AGAIN });
+}
+
+/** False where the account is not allowed to read Namespaces. */
+async function isNamespaceEnding(api: ClusterApi, { namespace }: ObjectRef): Promise<boolean> {
+  if (namespace === undefined) return false;
+  try {
+    const found = await api.get<KubeObject>({ kind: 'Namespace', name: namespace });
+    return found === undefined || found.metadata.deletionTimestamp !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+export function restoredElsewhere(ref: ObjectRef): DevloopError {
+  const message = `${describe(ref)} was restored by another devloop, so this session has ended.`;
+  return new DevloopError('session.lost', message, { hint: 'devloop status' });
+}
+
+export function takenBy(ref: ObjectRef, sessionId: string): DevloopError {
+  const message = `${describe(ref)} was taken over by session ${sessionId}.`;
+  return new DevloopError('session.lost', message, { hint: 'devloop status' });
+}
+
+/** Somebody keeps overwriting an object: the error names the writer and the setting that stops it. */
+export async function fought(
+  api: ClusterApi,
+  ref: ObjectRef,
+  object: KubeObject,
+  overwritten: Overwritten,
+): Promise<DevloopError> {
+  const { path, ours, now, by } = overwritten;
+  const field = path.join('.');
+  const values = `from ${JSON.stringify(ours ?? null)} to ${JSON.stringify(now ?? null)}`;
+  const message = `${writerText(by)} keeps changing ${field} of ${describe(ref)} ${values}, whenever devloop writes it.`;
+  return new DevloopError('session.overwritten', message, {
+    hint: await peaceHint(api, ref, object, overwritten),
+  });
+}
+
+function writerText(writer: Writer | undefined): string {
+  if (writer === undefined) return 'Somebody';
+  const { manager, operation, time } = writer;
+  return `${manager} (${[operation, time].filter(Boolean).join(', ')})`;
+}
+
+async function peaceHint(
+  api: ClusterApi,
+  ref: ObjectRef,
+  object: KubeObject,
+  { path, by }: Overwritten,
+): Promise<string> {
+  const manager = by?.manager;
+  const owner = ownerWriting(object, manager);
+  const again = 'Then run devloop up again.';
+  if (owner === undefined) return `${strangerHint(ref, object, manager)}\n${again}`;
+  const { pause } = judgeOwner(owner, await readPolicy(api, owner));
+  const ignoring =
+    owner.kind === 'Argo CD'
+      ? `\nOr let the Application ignore the field: spec.ignoreDifferences with jsonPointers ["/${path.join('/')}"], and the sync option RespectIgnoreDifferences=true.`
+      : '';
+  return `${pause || `Do not upgrade the ${owner.kind} release while devloop up runs.`}${ignoring}\n${again}`;
+}
+
+/** The tool that the writer belongs to, with the name that the object's labels give it. */
+function ownerWriting(object: KubeObject, manager: string | undefined): Owner | undefined {
+  const kind = manager === undefined ? undefined : ownerKindOf(manager);
+  return ownersOf(object).find((owner) => owner.kind === kind);
+}
+
+function strangerHint(ref: ObjectRef, { metadata }: KubeObject, manager: string | undefined): string {
+  const parent = metadata.ownerReferences?.find(({ controller }) => controller);
+  const who = manager === undefined ? 'whoever writes it' : manager;
+  if (parent !== undefined)
+    return `It belongs to ${parent.kind} ${parent.name}, whose own operator sets it. Pause that operator, or scale it through ${parent.kind} ${parent.name}.`;
+  return `Stop ${who} from writing it; kubectl -n ${ref.namespace} get ${ref.kind.toLowerCase()} ${ref.name} -o yaml --show-managed-fields shows who owns each field.`;
+}

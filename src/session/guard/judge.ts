@@ -1,0 +1,97 @@
+import { USER_AGENT } from '../../cluster/api/login.ts';
+import type { Json, KubeObject } from '../../cluster/api/objects.ts';
+import { type FieldChange, type OwnChange, same, valueAt } from '../../cluster/marks/marks.ts';
+import { type Observed, observe, writerOf } from '../../cluster/marks/observe.ts';
+import { undoOf } from '../../cluster/marks/undo.ts';
+import { SESSION_LABEL } from '../../cluster/names.ts';
+import type { Writer } from '../../report/events.ts';
+
+/** A field that somebody else changed: what this session had written, and what is there now. */
+export interface Overwritten {
+  path: string[];
+  ours: Json | undefined;
+  now: Json | undefined;
+  by: Writer | undefined;
+}
+
+export type Judgement =
+  /** As this session left it, or not changed by this session yet. */
+  | { is: 'intact' }
+  /** Deleted, or being deleted. */
+  | { is: 'gone' }
+  /** Somebody else wrote over this session's fields, or over its mark. */
+  | { is: 'overwritten'; fields: Overwritten[]; observed: Observed }
+  /** Another devloop has restored it. */
+  | { is: 'restored' }
+  /** Another session has marked it. */
+  | { is: 'taken'; by: string };
+
+/** What this session is, and what it has changed in one object. */
+export interface Ours {
+  sessionId: string;
+  own: OwnChange;
+  /** As this session wrote them, never as the object's mark says later. Undefined before that write. */
+  changes: FieldChange[] | undefined;
+}
+
+/** What has become of an object that this session changes. */
+export function judge(object: KubeObject | undefined, ours: Ours): Judgement {
+  if (object === undefined || object.metadata.deletionTimestamp !== undefined) return { is: 'gone' };
+  const { sessionId, own, changes } = ours;
+  if (changes === undefined) return { is: 'intact' };
+  const observed = observe(object, changes);
+  const { session, differing } = observed;
+  if (session !== undefined && session !== sessionId) return { is: 'taken', by: session };
+  if (session === undefined && isRestored(object, changes, observed)) return { is: 'restored' };
+  const values = differing.map(
+    ({ change, now, by }): Overwritten => ({
+      path: change.path,
+      ours: change.after,
+      now,
+      by: by ?? lastOther(observed),
+    }),
+  );
+  const fields = [...values, ...markDifferences(object, { sessionId, own, changes }, observed)];
+  return fields.length === 0 ? { is: 'intact' } : { is: 'overwritten', fields, observed };
+}
+
+/** The mark says how to restore the object, so it is guarded as the fields are. */
+function markDifferences(
+  object: KubeObject,
+  { sessionId, own, changes }: Required<Ours>,
+  observed: Observed,
+): Overwritten[] {
+  const { store } = own;
+  const label = ['metadata', 'labels', SESSION_LABEL];
+  const stored = ['metadata', store.map, store.key];
+  const by = lastOther(observed);
+  const isLabelled = observed.session === sessionId;
+  const isStored = isSame(undoOf(object, own), changes);
+  return [
+    ...(isLabelled ? [] : [{ path: label, ours: sessionId, now: valueAt(object, label), by }]),
+    // Without the label, what is stored cannot be checked.
+    ...(isStored || !isLabelled
+      ? []
+      : [{ path: stored, ours: store.write({ v: 1, fields: changes! }), now: valueAt(object, stored), by }]),
+  ];
+}
+
+function isSame(found: unknown, changes: FieldChange[] | undefined): boolean {
+  return same(found as Json | undefined, changes as unknown as Json);
+}
+
+/** kube-apiserver calls a writer without a name of its own after its user agent. */
+const OWN_MANAGER = USER_AGENT;
+
+function lastOther({ lastWriter }: Observed): Writer | undefined {
+  return lastWriter?.manager === OWN_MANAGER ? undefined : lastWriter;
+}
+
+/**
+ * Without a mark, and with the values from before: `devloop down` elsewhere does that. So does `kubectl replace`, after which
+ * devloop is not the one who wrote the values.
+ */
+function isRestored(object: KubeObject, changes: FieldChange[], { differing }: Observed): boolean {
+  const isBack = changes.every(({ path, before }) => same(valueAt(object, path), before));
+  return isBack && differing.every(({ change }) => writerOf(object, change.path)?.manager === OWN_MANAGER);
+}

@@ -1,0 +1,79 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { KubeObject, Workload } from '../../cluster/api/objects.ts';
+import { writerOf } from '../../cluster/marks/observe.ts';
+import type { Work } from '../../cluster/work.ts';
+import type { ControllerPlan, Supervisor } from '../../controller/supervisor.ts';
+import { messageOf } from '../../errors.ts';
+import type { KeyPairs } from '../../local/key-pairs.ts';
+import { writeNeededFiles } from '../../local/mounts.ts';
+import { planController } from '../../local/plan.ts';
+import type { TargetManager } from '../../operator/target.ts';
+import type { Emit } from '../../report/events.ts';
+import { NOBODY } from '../guard/guard.ts';
+import { containerOf, type TemplateChanges, templateChanges } from '../guard/template.ts';
+import { controllerInputs } from './controller.ts';
+import type { Session } from './session.ts';
+
+/** What depends on the manager's arguments and variables on this machine. */
+export interface Dependent {
+  pairs: KeyPairs;
+  controller: ControllerPlan | undefined;
+  supervisor: Supervisor | undefined;
+}
+
+const TEMPLATE = ['spec', 'template'];
+
+/**
+ * Follows new versions of the manager's Deployment, or of what else it runs in: what changed is reported, and the controller gets the new arguments and
+ * variables at its next start.
+ */
+export function followManager(
+  session: Session,
+  work: Work,
+  { pairs, controller, supervisor }: Dependent,
+): (object: KubeObject) => void {
+  const { manager } = session.target;
+  let current = manager?.object;
+  let plan = controller;
+  let following = Promise.resolve();
+  const replan = async (now: TargetManager): Promise<boolean> => {
+    if (plan === undefined || supervisor === undefined) return false;
+    const inputs = controllerInputs({ ...session, target: { ...session.target, manager: now } }, pairs);
+    const io = { emit: withoutDiscoveries(work.emit), signal: work.signal };
+    const next = await planController({ ...inputs, running: plan.run }, io);
+    const isSame = isDeepStrictEqual([plan.run, plan.env], [next.plan.run, next.plan.env]);
+    await writeNeededFiles(next.needed);
+    if (isSame) return false;
+    plan = next.plan;
+    supervisor.runWith(plan);
+    return true;
+  };
+  const follow = async (object: Workload, changes: TemplateChanges): Promise<void> => {
+    const container = containerOf(object, manager!.container.name)!;
+    const restart = changes.affectsController && (await replan({ ...manager!, object, container }));
+    const by = writerOf(object, TEMPLATE) ?? NOBODY;
+    work.emit({ type: 'guard.followed', object: manager!.ref, changes: changes.lines, restart, by });
+  };
+  return (object) => {
+    const now = object as Workload;
+    const changes = current && templateChanges(current, now, manager!.container.name);
+    if (changes === undefined) return;
+    current = now;
+    following = following.then(() => follow(now, changes)).catch((error) => warn(work, error));
+  };
+}
+
+/** They are those of the start, except for what the event says. */
+function withoutDiscoveries(emit: Emit): Emit {
+  return (event) => (event.type === 'discovered' ? undefined : emit(event));
+}
+
+function warn({ emit, signal }: Work, error: unknown): void {
+  if (signal.aborted) return;
+  const message = `A new version of the manager was applied, but the controller could not be planned for it: ${messageOf(error)}`;
+  emit({
+    type: 'warning',
+    message,
+    hint: 'The controller keeps its arguments. To use the new ones, run devloop up again.',
+  });
+}

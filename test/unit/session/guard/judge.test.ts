@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest';
+import type { ManagedFields, Metadata, Service } from '../../../../src/cluster/api/objects.ts';
+import { changePatch, type FieldChange } from '../../../../src/cluster/marks/marks.ts';
+import { SELECTOR } from '../../../../src/cluster/marks/selector.ts';
+import { undoOf } from '../../../../src/cluster/marks/undo.ts';
+import { judge } from '../../../../src/session/guard/judge.ts';
+import { applyJsonPatch } from '../../../support/json-patch.ts';
+
+const SESSION = 'abc';
+const LABELS = { app: 'shop' };
+
+const service = (selector?: Record<string, string>, metadata: Partial<Metadata> = {}): Service => ({
+  metadata: { name: 'hook', namespace: 'shop', resourceVersion: '1', ...metadata },
+  spec: selector === undefined ? {} : { selector },
+});
+
+/** The Service as a session leaves it. */
+function changed(): Service {
+  const before = service(LABELS);
+  return applyJsonPatch(before, changePatch(before, SESSION, [{ path: ['spec', 'selector'] }]));
+}
+
+function judged(object: Service | undefined, changes: FieldChange[] | undefined) {
+  return judge(object, { sessionId: SESSION, own: SELECTOR, changes });
+}
+
+const selectorBy = (manager: string): ManagedFields => ({
+  manager,
+  operation: 'Update',
+  time: '2026-01-01T00:00:00Z',
+  fieldsV1: { 'f:spec': { 'f:selector': {} } },
+});
+
+describe('an object of the session is', () => {
+  const ours = changed();
+  const undo = undoOf(ours, SELECTOR) as FieldChange[];
+
+  it('left alone before the session has changed it, and as the session left it', () => {
+    expect(judged(service(LABELS), undefined)).toEqual({ is: 'intact' });
+    expect(judged(ours, undo)).toEqual({ is: 'intact' });
+    const others = {
+      ...ours,
+      metadata: { ...ours.metadata, annotations: { ...ours.metadata.annotations, a: 'b' } },
+    };
+    expect(judged(others, undo)).toEqual({ is: 'intact' });
+  });
+
+  it('gone when it is deleted or being deleted', () => {
+    expect(judged(undefined, undo)).toEqual({ is: 'gone' });
+    expect(judged(service(LABELS, { deletionTimestamp: 'now' }), undo)).toEqual({ is: 'gone' });
+  });
+
+  it('overwritten when a field differs, with the difference', () => {
+    const managedFields = [selectorBy('kubectl'), { manager: 'devloop', operation: 'Update' }];
+    const applied = { metadata: { ...ours.metadata, managedFields }, spec: { selector: LABELS } };
+    expect(judged(applied, undo)).toMatchObject({
+      is: 'overwritten',
+      fields: [
+        {
+          path: ['spec', 'selector'],
+          ours: undefined,
+          now: LABELS,
+          by: { manager: 'kubectl', operation: 'Update' },
+        },
+      ],
+    });
+  });
+
+  it('overwritten when its undo is removed or changed: that text is never believed', () => {
+    const { annotations: _, ...metadata } = ours.metadata;
+    const undoGone = [{ path: ['metadata', 'annotations', 'devloop.dev/undo'] }];
+    expect(judged({ ...ours, metadata }, undo)).toMatchObject({ is: 'overwritten', fields: undoGone });
+    const forged = JSON.stringify({ v: 1, fields: [{ path: ['spec', 'externalIPs'], after: ['1.2.3.4'] }] });
+    const other = { ...ours, metadata: { ...metadata, annotations: { 'devloop.dev/undo': forged } } };
+    expect(judged(other, undo)).toMatchObject({ is: 'overwritten', fields: undoGone });
+  });
+
+  it('restored when another devloop has written the values from before and removed the mark', () => {
+    const managedFields = [selectorBy('devloop')];
+    expect(judged(service(LABELS, { managedFields }), undo)).toEqual({ is: 'restored' });
+  });
+
+  it('overwritten when something else did the same, as kubectl replace does', () => {
+    const managedFields = [selectorBy('kubectl-replace')];
+    const replaced = service(LABELS, { managedFields });
+    expect(judged(replaced, undo)).toMatchObject({ is: 'overwritten' });
+  });
+
+  it('taken when it has the mark of another session', () => {
+    expect(judged(service(LABELS, { labels: { 'devloop.dev/session': 'other' } }), undo)).toEqual({
+      is: 'taken',
+      by: 'other',
+    });
+  });
+});
