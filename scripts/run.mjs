@@ -40,7 +40,7 @@ process.exit(await kinds[kind]());
 function checkGo() {
   if (spawnSync('go', ['version'], { stdio: 'ignore' }).status === 0) return;
   fail(
-    'Go 1.24 or newer is required, but there is no `go` on the PATH.\nInstall it from https://go.dev/dl/ or with your package manager (apt install golang, brew install go).',
+    'Go 1.26 or newer is required, but there is no `go` on the PATH.\nInstall it from https://go.dev/dl/ or with your package manager (apt install golang, brew install go).',
   );
 }
 

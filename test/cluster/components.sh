@@ -4,6 +4,9 @@ pki=$BOX/pki
 server=https://127.0.0.1:$API_PORT
 ctr=(ctr --address /run/containerd.sock --namespace k8s.io)
 
+# Collecting garbage less often takes a fifth of the processor time away, and costs memory that machines have.
+export GOGC=400 GOMEMLIMIT=1GiB
+
 start_control_plane() {
   # A test cluster has nothing to lose in a power cut.
   daemon etcd "$CLUSTER" etcd --data-dir "$BOX/etcd" --unsafe-no-fsync --log-level warn \

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { EndpointSlice, Endpoints } from '../../src/cluster/api/objects.ts';
 import { type ClusterOptions, startCluster, type TestCluster } from '../cluster/cluster.ts';
+import { CONTROL_PLANES } from '../support/control-planes.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { deployHooks, HOOK_NAMESPACE, hooksAtRest } from '../support/hook-operator.ts';
 import { SOAK } from '../support/repeat.ts';
@@ -66,7 +67,7 @@ async function remakeServices(cluster: TestCluster, first: Family[], second = fi
   ];
   const addresses = 2 * (first.length + second.length);
   await expect
-    .poll(async () => (await cluster.kubectl(slices)).split(' ').length, { timeout: 30_000 })
+    .poll(async () => (await cluster.kubectl(slices)).split(' ').length, { timeout: 30_000, interval: 250 })
     .toBe(addresses);
   await hooksAtRest(cluster);
 }
@@ -134,80 +135,80 @@ async function expectRefused(box: Box, message: RegExp, ...args: string[]): Prom
   expect(await snapshot(box.cluster, HOOK_NAMESPACE)).toEqual(before);
 }
 
-describe.each([{ aggregatorRouting: false }, { aggregatorRouting: true }])(
-  'a dual-stack cluster, endpoint routing $aggregatorRouting',
-  (mode) => {
-    let box: Box;
-    let ipv4: string;
-    let ipv6: string;
+describe.each(CONTROL_PLANES)('a dual-stack cluster: %s', (_, mode) => {
+  let box: Box;
+  let ipv4: string;
+  let ipv6: string;
 
-    beforeAll(async () => {
-      box = await startBox({ ...mode, families: 'dual' });
-      [ipv4, ipv6] = box.cluster.hostIps as [string, string];
-    });
+  beforeAll(async () => {
+    box = await startBox({ ...mode, families: 'dual' });
+    [ipv4, ipv6] = box.cluster.hostIps as [string, string];
+  });
 
-    afterAll(() => box?.[Symbol.asyncDispose]());
+  afterAll(() => box?.[Symbol.asyncDispose]());
 
-    /** What does not depend on endpoint routing: once in `npm test`, in each mode in `npm run soak`. */
-    const once = it.runIf(SOAK || !mode.aggregatorRouting);
+  /** What does not depend on endpoint routing: once in `npm test`, in each mode in `npm run soak`. */
+  const once = it.runIf(SOAK || !mode.aggregatorRouting);
 
-    // What a failed test left would fail the next ones too.
-    afterEach(async ({ task }) => {
-      if (task.result?.state === 'fail') await runDevloop(['down'], box);
-    });
+  // What a failed test left would fail the next ones too.
+  afterEach(async ({ task }) => {
+    if (task.result?.state === 'fail') await runDevloop(['down'], box);
+  });
 
-    once('a dual-stack Service, IPv4 first, leads to an IPv4 address', async () => {
-      await remakeServices(box.cluster, ['IPv4', 'IPv6']);
-      await expectServed(box, 'IPv4', ipv4);
-    });
+  once('a dual-stack Service, IPv4 first, leads to an IPv4 address', async () => {
+    await remakeServices(box.cluster, ['IPv4', 'IPv6']);
+    await expectServed(box, 'IPv4', ipv4);
+  });
 
-    it('a dual-stack Service, IPv6 first, leads to an IPv6 address', async () => {
-      await remakeServices(box.cluster, ['IPv6', 'IPv4']);
+  it('a dual-stack Service, IPv6 first, leads to an IPv6 address', async () => {
+    await remakeServices(box.cluster, ['IPv6', 'IPv4']);
+    await expectServed(box, 'IPv6', ipv6);
+  });
+
+  // Without endpoint routing, the cluster below has such Services too.
+  it.runIf(SOAK || mode.aggregatorRouting)('an IPv6 Service leads to an IPv6 address', async () => {
+    await remakeServices(box.cluster, ['IPv6']);
+    await expectServed(box, 'IPv6', ipv6);
+  });
+
+  once('--address may be an IPv6 address in any spelling', async () => {
+    await remakeServices(box.cluster, ['IPv6', 'IPv4']);
+    await expectServed(box, 'IPv6', ipv6, '--address', ipv6.toUpperCase().replace('::', ':0:0::0:'));
+  });
+
+  once('Services without a shared family are refused', async () => {
+    await remakeServices(box.cluster, ['IPv4'], ['IPv6']);
+    await expectRefused(box, /hooks\/first is IPv4, hooks\/second is IPv6/);
+  });
+
+  if (mode.aggregatorRouting) {
+    it('Services with different families lead to the family that they share', async () => {
+      await remakeServices(box.cluster, ['IPv4', 'IPv6'], ['IPv6']);
       await expectServed(box, 'IPv6', ipv6);
     });
 
-    // Without endpoint routing, the cluster below has such Services too.
-    it.runIf(SOAK || mode.aggregatorRouting)('an IPv6 Service leads to an IPv6 address', async () => {
-      await remakeServices(box.cluster, ['IPv6']);
-      await expectServed(box, 'IPv6', ipv6);
-    });
-
-    once('--address may be an IPv6 address in any spelling', async () => {
+    it('an address of the second family serves: kube-apiserver calls whatever endpoint there is', async () => {
       await remakeServices(box.cluster, ['IPv6', 'IPv4']);
-      await expectServed(box, 'IPv6', ipv6, '--address', ipv6.toUpperCase().replace('::', ':0:0::0:'));
+      await expectServed(box, 'IPv4', ipv4, '--address', ipv4);
+    });
+  } else {
+    it('an address of the second family is refused: kube-apiserver calls the cluster IP of the first', async () => {
+      await remakeServices(box.cluster, ['IPv6', 'IPv4']);
+      await expectRefused(box, /\[fd10:96:.*refused.*IPv6 cluster IP of hooks\/first/, '--address', ipv4);
     });
 
-    once('Services without a shared family are refused', async () => {
-      await remakeServices(box.cluster, ['IPv4'], ['IPv6']);
-      await expectRefused(box, /hooks\/first is IPv4, hooks\/second is IPv6/);
+    it('Services that begin with different families are refused: one address cannot stand behind both', async () => {
+      await remakeServices(box.cluster, ['IPv4', 'IPv6'], ['IPv6']);
+      await expectRefused(box, /10\.96\..*refused.*IPv4 cluster IP of hooks\/first/);
     });
+  }
+});
 
-    if (mode.aggregatorRouting) {
-      it('Services with different families lead to the family that they share', async () => {
-        await remakeServices(box.cluster, ['IPv4', 'IPv6'], ['IPv6']);
-        await expectServed(box, 'IPv6', ipv6);
-      });
-
-      it('an address of the second family serves: kube-apiserver calls whatever endpoint there is', async () => {
-        await remakeServices(box.cluster, ['IPv6', 'IPv4']);
-        await expectServed(box, 'IPv4', ipv4, '--address', ipv4);
-      });
-    } else {
-      it('an address of the second family is refused: kube-apiserver calls the cluster IP of the first', async () => {
-        await remakeServices(box.cluster, ['IPv6', 'IPv4']);
-        await expectRefused(box, /\[fd10:96:.*refused.*IPv6 cluster IP of hooks\/first/, '--address', ipv4);
-      });
-
-      it('Services that begin with different families are refused: one address cannot stand behind both', async () => {
-        await remakeServices(box.cluster, ['IPv4', 'IPv6'], ['IPv6']);
-        await expectRefused(box, /10\.96\..*refused.*IPv4 cluster IP of hooks\/first/);
-      });
-    }
+it.runIf(CONTROL_PLANES.some(([, { aggregatorRouting }]) => !aggregatorRouting))(
+  'a cluster with IPv6 alone',
+  async () => {
+    await using box = await startBox({ families: 'ipv6' });
+    await remakeServices(box.cluster, ['IPv6']);
+    await expectServed(box, 'IPv6', box.cluster.hostIp);
   },
 );
-
-it('a cluster with IPv6 alone', async () => {
-  await using box = await startBox({ families: 'ipv6' });
-  await remakeServices(box.cluster, ['IPv6']);
-  await expectServed(box, 'IPv6', box.cluster.hostIp);
-});

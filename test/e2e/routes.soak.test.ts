@@ -15,9 +15,9 @@ import { CONTROL_PLANES } from '../support/control-planes.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
 import { inSoak, repeat, SOAK } from '../support/repeat.ts';
-import { lostWhileEnding } from '../support/reviews.ts';
+import { createReviewer, load, lostWhileEnding, type Reviewer } from '../support/reviews.ts';
 import { type RoutedSample, startRoutedSample } from '../support/routed-sample.ts';
-import { application, type Checkout, NAMESPACE, SERVICE } from '../support/sample-operator.ts';
+import { type Checkout, NAMESPACE, SERVICE } from '../support/sample-operator.ts';
 import { snapshot } from '../support/snapshot.ts';
 import type { TestSshd } from '../support/sshd/sshd.ts';
 
@@ -58,14 +58,19 @@ describe.each(CONTROL_PLANES)(
     let checkout: Checkout;
     let before: RoutedSample['before'];
     let sample: RoutedSample;
+    let reviewer: Reviewer;
     let edits = 0;
 
     beforeAll(async () => {
       sample = await startRoutedSample(['GatewayPorts clientspecified'], mode);
       ({ cluster, sshd, checkout, before } = sample);
+      reviewer = await createReviewer(cluster.kubeconfig);
     });
 
-    afterAll(() => sample?.[Symbol.asyncDispose]());
+    afterAll(async () => {
+      await reviewer?.[Symbol.asyncDispose]();
+      await sample?.[Symbol.asyncDispose]();
+    });
 
     // What a failed test left would fail the next ones too.
     afterEach(async ({ task }) => {
@@ -86,10 +91,7 @@ describe.each(CONTROL_PLANES)(
     });
     const start = (args: string[], variables = env()): DevloopRun =>
       startDevloop(['up', ...args], { cwd: checkout.directory, env: variables });
-    const answer = (): Promise<string> =>
-      cluster
-        .kubectl(['apply', '--dry-run=server', '-f', '-'], { input: application('fail', '') })
-        .then(String, (error: Error) => error.message);
+    const answer = (): Promise<string> => reviewer.ask();
 
     /** Changes what the local webhook says; returns the new text. */
     async function edit(): Promise<string> {
@@ -101,17 +103,14 @@ describe.each(CONTROL_PLANES)(
     }
 
     async function expectSaved(up: DevloopRun): Promise<void> {
-      const outcomes: string[] = [];
-      let going = true;
-      const load = (async () => {
-        while (going) outcomes.push(await answer());
+      const saving = (async () => {
+        const text = await edit();
+        await up.waitFor('controller.replaced', undefined, 120_000);
+        await eventually(async () => expect(await answer()).toContain(text));
       })();
-      const text = await edit();
-      await up.waitFor('controller.replaced', undefined, 120_000);
-      await eventually(async () => expect(outcomes.at(-1)).toContain(text));
-      going = false;
-      await load;
-      expect(outcomes.filter((one) => !one.includes('answered here'))).toEqual([]);
+      const { failures } = await load(reviewer, 30, saving, (one) => one.includes('answered here'));
+      await saving;
+      expect(failures).toEqual([]);
     }
 
     /** A relay Pod that was told to end lingers for a moment; nothing else may differ for any time. */

@@ -26,11 +26,10 @@ export async function upAndSaveFigures(loop: Loop): Promise<void> {
 
 async function withDevloop(loop: Loop): Promise<Taken> {
   const started = performance.now();
-  await using run = await startUp(loop);
-  const up = performance.now() - started;
-  const answer = await loop.reviewer.ask();
-  if (!answer.includes(loop.text))
-    throw new Error(`devloop up is ready, but a review was answered: ${answer}`);
+  const starting = startUp(loop);
+  const up = await firstAnswer(loop.reviewer, loop.text, started);
+  await using run = await starting;
+  const ready = performance.now() - started;
   const before = run.events.length;
   const text = await edit(loop);
   const saved = performance.now();
@@ -38,7 +37,7 @@ async function withDevloop(loop: Loop): Promise<Taken> {
   const save = await firstAnswer(loop.reviewer, text, saved);
   await run.waitFor('controller.replaced');
   await stop(run);
-  return { up, save };
+  return { up, ready, save };
 }
 
 function show(cluster: string, rounds: Rounds): void {
@@ -48,7 +47,7 @@ function show(cluster: string, rounds: Rounds): void {
     report({ name: `${name} (${cluster})`, ours, unit: 'ms', anchor, goal: { most } });
   figure('save to new answer', save!, { name: 'image build, load, rollout', value: image! }, 0.4);
   figure('save to new answer', save!, { name: 'go build + manager start', value: build }, 0.85);
-  figure('up to ready', up!, { name: 'rollout restart', value: restart! }, 1);
-  for (const what of ['up', 'save', 'image', 'build', 'start', 'restart'])
+  figure('up to first answer', up!, { name: 'rollout restart', value: restart! }, 1);
+  for (const what of ['up', 'ready', 'save', 'image', 'build', 'start', 'restart'])
     note(`${what}, every round: ${rounds.all(what).map(Math.round).join(', ')} ms`);
 }

@@ -1,0 +1,27 @@
+import { basename } from 'node:path';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** A run ends no sooner than its longest file, so these start first. `npm test` prints the slowest files at its end. */
+const LONGEST = [
+  'routes',
+  'crash',
+  'families',
+  'up',
+  'doctor',
+  'refusals',
+  'ssh',
+  'relay-pod',
+  'route-refusals',
+];
+
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    return (await super.sort(files)).toSorted((a, b) => rankOf(a) - rankOf(b));
+  }
+}
+
+function rankOf(file: TestSpecification): number {
+  if (file.project.name === 'unit') return Number.POSITIVE_INFINITY;
+  const rank = LONGEST.indexOf(basename(file.moduleId, '.test.ts'));
+  return rank === -1 ? LONGEST.length : rank;
+}
