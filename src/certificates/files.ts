@@ -8,13 +8,12 @@ import {
   rename,
   rm,
   rmdir,
-  stat,
   symlink,
   writeFile,
 } from 'node:fs/promises';
 import { dirname, join, normalize } from 'node:path';
 import { DevloopError } from '../errors.ts';
-import { fileCause, otherWriter } from '../machine/own-files.ts';
+import { fileCause, makePath, otherWriter } from '../machine/own-files.ts';
 import type { KeyPair } from './key-pair.ts';
 
 /** The link that the kubelet swaps; programs that watch certificates know its name. */
@@ -113,28 +112,6 @@ export async function isFree(directory: string): Promise<boolean> {
 async function makeDirectory(directory: string): Promise<void> {
   const made = await makePath(directory);
   if (made !== undefined) await writeFile(join(directory, MADE), made, { mode: 0o600, flag: 'wx' });
-}
-
-/** Returns the topmost directory that it created. Node's recursive mkdir loops where the kernel refuses every entry (/proc). */
-async function makePath(directory: string): Promise<string | undefined> {
-  try {
-    await mkdir(directory, { mode: 0o700 });
-    return directory;
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST' && (await stat(directory)).isDirectory()) return undefined;
-    if (code !== 'ENOENT' || (await exists(dirname(directory)))) throw error;
-  }
-  const top = await makePath(dirname(directory));
-  await mkdir(directory, { mode: 0o700 });
-  return top ?? directory;
-}
-
-function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
 }
 
 async function isWritten(directory: string, files: Map<string, Content>, links: string[]): Promise<boolean> {

@@ -1,7 +1,7 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { dirname, join, normalize } from 'node:path';
 import type { ClusterApi } from '../cluster/api/client.ts';
-import { writeBelow } from '../machine/own-files.ts';
+import { makePath, writeBelow } from '../machine/own-files.ts';
 import { namedMounts } from '../operator/mounts.ts';
 import type { Target } from '../operator/target.ts';
 import type { Emit } from '../report/events.ts';
@@ -55,11 +55,11 @@ export interface NeededFiles {
 export async function writeNeededFiles(needed: NeededFiles[]): Promise<void> {
   for (const { directory, files } of needed) {
     await writeBelow(directory, async () => {
-      await mkdir(directory, { recursive: true, mode: 0o700 });
+      await makePath(directory);
       for (const [name, content] of Object.entries(files)) {
         if (normalize(name).split('/').includes('..')) continue;
         const path = join(directory, name);
-        await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+        await makePath(dirname(path));
         await writeFile(path, content, { mode: 0o600, flag: 'wx' });
       }
     });

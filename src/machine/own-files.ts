@@ -1,6 +1,6 @@
 /** Whether and why a file can or must not be written on this machine. */
 import type { Stats } from 'node:fs';
-import { lstat, readlink } from 'node:fs/promises';
+import { lstat, mkdir, readlink, stat } from 'node:fs/promises';
 import { dirname, join, resolve, sep } from 'node:path';
 import { DevloopError, messageOf } from '../errors.ts';
 
@@ -80,6 +80,31 @@ export async function writeBelow<T>(directory: string, write: () => Promise<T>):
   } catch (error) {
     throw notWritten(directory, error);
   }
+}
+
+/**
+ * Makes a directory for this user alone, and those above it. Returns the topmost one that was made. Node's recursive mkdir says that a
+ * path does not exist when the file system is read-only, and does not return where the kernel refuses every entry (/proc).
+ */
+export async function makePath(directory: string): Promise<string | undefined> {
+  try {
+    await mkdir(directory, { mode: 0o700 });
+    return directory;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST' && (await stat(directory)).isDirectory()) return undefined;
+    if (code !== 'ENOENT' || (await exists(dirname(directory)))) throw error;
+  }
+  const top = await makePath(dirname(directory));
+  await mkdir(directory, { mode: 0o700 });
+  return top ?? directory;
+}
+
+function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 function refused(directory: string, why: string, cause?: unknown): DevloopError {

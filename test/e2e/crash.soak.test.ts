@@ -1,5 +1,5 @@
 import { rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { DevloopEvent } from '../../src/report/events.ts';
@@ -183,25 +183,32 @@ describe('kill -9', () => {
     await expectRestored();
   });
 
-  it('on another machine is noticed when its Lease stands still', async () => {
+  it.each([
+    ['on another machine', '@elsewhere', ['--uts', 'sh', '-c', 'hostname elsewhere && exec "$@"', 'sh']],
+    [
+      'in another container of this machine',
+      `@${hostname()}`,
+      ['--pid', '--fork', '--kill-child', '--mount-proc'],
+    ],
+  ])('%s is noticed when its Lease stands still', async (_, where, through) => {
     await using up = startDevloop(['up', ...SERVER], {
       cwd: checkout.directory,
       env: env(),
-      through: ['unshare', '--uts', 'sh', '-c', 'hostname elsewhere && exec "$@"', 'sh'],
+      through: ['unshare', ...through],
     });
     await up.waitFor('session.ready');
     const live = await runDevloop(['down'], { cwd: tmpdir(), env: env() });
     expect(live.events.at(-1)).toMatchObject({
       type: 'error',
       code: 'session.held',
-      message: expect.stringContaining('@elsewhere'),
+      message: expect.stringContaining(where),
     });
     expect(live.code).toBe(4);
     up.signal('SIGKILL');
     await up.exited;
     const dead = await runDevloop(['down'], { cwd: tmpdir(), env: env() });
     expect(dead.events).toContainEqual(
-      expect.objectContaining({ type: 'waiting', for: expect.stringContaining('elsewhere') }),
+      expect.objectContaining({ type: 'waiting', for: expect.stringContaining(where) }),
     );
     expect(dead.code, dead.log).toBe(0);
     await expectRestored();

@@ -44,14 +44,23 @@ export async function traceCalls(pid: number, log: string): Promise<Trace> {
 }
 
 export interface Trap {
-  /** The call before which the process was killed; undefined if it ended without making it. */
+  /** The call that was reached; undefined if the process ended without making it. */
   sprung(): Promise<Call | undefined>;
 }
 
 /** Kills a running process of Node with SIGKILL when it is about to make this call, counted from now. */
-export async function killBefore(pid: number, { thread, name, nth }: Call, log: string): Promise<Trap> {
+export function killBefore(pid: number, call: Call, log: string): Promise<Trap> {
+  return inject(pid, call, 'signal=KILL', log);
+}
+
+/** The call fails with this error (`ENOSPC`), and does nothing. */
+export function failAt(pid: number, call: Call, error: string, log: string): Promise<Trap> {
+  return inject(pid, call, `error=${error}`, log);
+}
+
+async function inject(pid: number, { thread, name, nth }: Call, what: string, log: string): Promise<Trap> {
   const threads = await threadsOf(pid);
-  const strace = await attach([threads[thread]], log, ['--inject', `${name}:signal=KILL:when=${nth}`]);
+  const strace = await attach([threads[thread]], log, ['--inject', `${name}:${what}:when=${nth}`]);
   return {
     async sprung() {
       await strace.detach();

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { endOrphan, orphanPid } from '../../controller/orphan.ts';
 import { removeLocalFiles } from '../../local/key-pair-files.ts';
-import { otherWriter, writeBelow } from '../../machine/own-files.ts';
+import { makePath, otherWriter, writeBelow } from '../../machine/own-files.ts';
 import type { Emit } from '../../report/events.ts';
 import { isRunning, type LocalMachine } from './local-machine.ts';
 
@@ -28,12 +28,18 @@ export async function claimDirectory(machine: LocalMachine, sessionId: string): 
   const owner: Owner = { host: machine.host, pid: process.pid, processStart: machine.processStart };
   const directory = join(machine.stateDirectory, sessionId);
   const unclaimed = join(machine.stateDirectory, `.${sessionId}`);
-  return await writeBelow(machine.stateDirectory, async () => {
-    await mkdir(unclaimed, { recursive: true, mode: 0o700 });
+  const claim = async (): Promise<void> => {
+    await makePath(unclaimed);
     await writeFile(join(unclaimed, OWNER), JSON.stringify(owner), { mode: 0o600 });
     await rename(unclaimed, directory);
+  };
+  try {
+    await writeBelow(machine.stateDirectory, claim);
     return directory;
-  });
+  } catch (error) {
+    await rm(unclaimed, { recursive: true, force: true }).catch(() => {});
+    throw error;
+  }
 }
 
 /** Where a session records the controller that it runs. */

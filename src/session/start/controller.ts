@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { ControllerPlan } from '../../controller/supervisor.ts';
@@ -13,7 +12,7 @@ import {
 import { type KeyPairSearch, type KeyPairs, mountPointsOf, readKeyPairs } from '../../local/key-pairs.ts';
 import { writeNeededFiles } from '../../local/mounts.ts';
 import { type ControllerInputs, planController } from '../../local/plan.ts';
-import { writeBelow } from '../../machine/own-files.ts';
+import { makePath, writeBelow } from '../../machine/own-files.ts';
 import { requireFreePort } from '../../machine/port.ts';
 import type { Target } from '../../operator/target.ts';
 import type { CommandContext } from '../context/context.ts';
@@ -33,7 +32,7 @@ export interface LocalParts {
 export async function prepareLocally(session: Session): Promise<LocalParts> {
   const { context, target, options, files, io } = session;
   const temporary = join(files.directory, 'tmp');
-  await writeBelow(files.directory, () => mkdir(temporary, { recursive: true, mode: 0o700 }));
+  await writeBelow(files.directory, () => makePath(temporary));
   const pairs = await readKeyPairs(keyPairSearch(context, target), io.emit);
   const [pair] = pairs.values();
   // The key pair for a process of the user's is removed when the session ends, unless the user named the directory.
