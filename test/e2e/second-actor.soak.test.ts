@@ -1,0 +1,210 @@
+/** Two who take the same operator over at the same instant, and others who write to what a session has changed. */
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type ClusterApi, connect } from '../../src/cluster/api/client.ts';
+import type { ObjectRef } from '../../src/cluster/api/kinds.ts';
+import { loadKubeconfig } from '../../src/cluster/api/kubeconfig.ts';
+import type { Json, KubeObject } from '../../src/cluster/api/objects.ts';
+import { applyChange, restoreChange } from '../../src/cluster/marks/change.ts';
+import {
+  type FieldChange,
+  markedPatch,
+  type OwnChange,
+  same,
+  sessionOf,
+  valueAt,
+} from '../../src/cluster/marks/marks.ts';
+import { changesAfter, observe } from '../../src/cluster/marks/observe.ts';
+import { SELECTOR } from '../../src/cluster/marks/selector.ts';
+import { undoOf } from '../../src/cluster/marks/undo.ts';
+import { relayLabels } from '../../src/cluster/names.ts';
+import { ownChangeOf } from '../../src/cluster/takeover/restore.ts';
+import { startDevloop } from '../support/devloop.ts';
+import { type PodlessOperator, startPodlessOperator } from '../support/podless-operator.ts';
+import { repeat } from '../support/repeat.ts';
+
+const NAMESPACE = 'actors';
+
+let operator: PodlessOperator;
+let api: ClusterApi;
+
+beforeAll(async () => {
+  operator = await startPodlessOperator();
+  api = await connect(await loadKubeconfig({ kubeconfig: operator.cluster.kubeconfig }, {}, '/'));
+  await operator.cluster.kubectl(['create', 'namespace', NAMESPACE]);
+});
+
+afterAll(async () => {
+  await api?.[Symbol.asyncDispose]();
+  await operator?.[Symbol.asyncDispose]();
+});
+
+it('two devloop up at the same instant: exactly one wins, and the other one names it', async () => {
+  const options = { cwd: operator.directory, env: { KUBECONFIG: operator.cluster.kubeconfig } };
+  await repeat('two devloop up at the same instant', { soak: 100 }, async () => {
+    await using first = startDevloop(operator.up, options);
+    await using second = startDevloop(operator.up, options);
+    const ready = [first, second].map(async (one) => {
+      await one.waitFor('session.ready');
+      return one;
+    });
+    const winner = await Promise.any(ready);
+    const loser = winner === first ? second : first;
+    await Promise.allSettled(ready);
+    expect(await loser.exited, loser.log()).toBe(4);
+    expect(loser.events.at(-1)).toMatchObject({ type: 'error', code: 'session.held' });
+    const changed = loser.events.filter((event) => event.type === 'change' && !event.temporary);
+    expect(changed, loser.log()).toEqual([]);
+    winner.signal('SIGINT');
+    expect(await winner.exited, winner.log()).toBe(130);
+    await operator.expectRestored();
+  });
+});
+
+/** One field of one kind, and how everybody writes it. Each command of others goes to a second object, too, that devloop never sees. */
+interface Field {
+  own: OwnChange;
+  ref(name: string): ObjectRef;
+  manifest(name: string, value: Json): object;
+  /** What sessions write. */
+  taken(session: string): Json[];
+  /** What others write, into manifests or right into the object. */
+  theirs: fc.Arbitrary<Json>;
+}
+
+const labels = { app: 'none' };
+const pods = { metadata: { labels }, spec: { containers: [{ name: 'main', image: 'none' }] } };
+const FIELDS: Field[] = [
+  {
+    own: SELECTOR,
+    ref: (name) => ({ kind: 'Service', namespace: NAMESPACE, name }),
+    manifest: (name, selector) => ({
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name, namespace: NAMESPACE },
+      spec: { selector, ports: [{ port: 443 }] },
+    }),
+    taken: (session) => [null, relayLabels(session)],
+    theirs: fc.dictionary(fc.constantFrom('app', 'tier'), fc.constantFrom('x', 'y'), {
+      minKeys: 1,
+      noNullPrototype: true,
+    }),
+  },
+  {
+    own: ownChangeOf('Deployment')!,
+    ref: (name) => ({ kind: 'Deployment', namespace: NAMESPACE, name }),
+    manifest: (name, replicas) => ({
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name, namespace: NAMESPACE },
+      spec: { replicas, selector: { matchLabels: labels }, template: pods },
+    }),
+    taken: () => [0],
+    theirs: fc.integer({ min: 1, max: 3 }),
+  },
+];
+
+type Command =
+  | { by: 'devloop'; act: 'up' | 'guard' | 'kill'; session: string; way: number }
+  | { by: 'devloop'; act: 'down' }
+  | { by: 'others'; act: 'apply' | 'replace' | 'patch'; value: Json };
+
+const commandsOn = (field: Field): fc.Arbitrary<Command[]> => {
+  const session = fc.constantFrom('s1', 's2');
+  const ours = fc.constantFrom('up' as const, 'up' as const, 'guard' as const, 'kill' as const);
+  const foreign = fc.constantFrom('apply' as const, 'apply' as const, 'replace' as const, 'patch' as const);
+  const one: fc.Arbitrary<Command> = fc.oneof(
+    fc.record({ by: fc.constant('devloop' as const), act: ours, session, way: fc.nat(1) }),
+    fc.constant({ by: 'devloop' as const, act: 'down' as const }),
+    fc.record({ by: fc.constant('others' as const), act: foreign, value: field.theirs }),
+  );
+  return fc.array(one, { minLength: 3, maxLength: 7 });
+};
+
+it('others write to what a session has changed: in the end it is as they want it, or devloop says what is not', async () => {
+  const seed = Number(process.env.DEVLOOP_SEED ?? Date.now() % 1e9);
+  const sequences = FIELDS.map((field) => fc.sample(commandsOn(field), { seed, numRuns: 40 }));
+  await repeat('sequences with a second actor on a control plane', { soak: 80, quick: 2 }, async (index) => {
+    const which = index % FIELDS.length;
+    const commands = sequences[which]![Math.floor(index / FIELDS.length)]!;
+    await play(FIELDS[which]!, commands).catch((cause: Error) => {
+      throw new Error(`seed ${seed}: ${JSON.stringify(commands)}\n${cause.message}`, { cause });
+    });
+  });
+});
+
+async function play(field: Field, commands: Command[]): Promise<void> {
+  const { own, ref } = field;
+  const { path } = own.fields[0]!;
+  const live = ref('hook');
+  const alive = new Map<string, FieldChange[]>();
+  let reported = false;
+  const work = (sessionId: string) => ({
+    api,
+    sessionId,
+    emit: () => {},
+    signal: new AbortController().signal,
+  });
+  const read = async (of: ObjectRef): Promise<KubeObject> => (await api.get<KubeObject>(of))!;
+  const kubectl = (args: string[], input = ''): Promise<string> => operator.cluster.kubectl(args, { input });
+
+  async function others(act: 'apply' | 'replace' | 'patch', value: Json): Promise<void> {
+    for (const name of ['hook', 'shadow']) {
+      const patch = JSON.stringify([{ op: 'add', path: `/${path.join('/')}`, value }]);
+      if (act !== 'patch') await kubectl([act, '-f', '-'], JSON.stringify(field.manifest(name, value)));
+      else await kubectl(['-n', NAMESPACE, act, ref(name).kind, name, '--type', 'json', '-p', patch]);
+    }
+  }
+
+  async function up(session: string, way: number): Promise<void> {
+    if (sessionOf(await read(live)) !== undefined) return;
+    const values = field.taken(session);
+    const value = values[way % values.length]!;
+    const fields = [value === null ? { path } : { path, value }];
+    await applyChange(work(session), { ref: live, fields, detail: '', store: own.store });
+    const undo = undoOf(await read(live), own);
+    if ('fault' in undo) throw new Error(undo.fault);
+    alive.set(session, undo);
+  }
+
+  async function guard(session: string): Promise<void> {
+    const changes = alive.get(session);
+    if (changes === undefined) return;
+    const object = await read(live);
+    const observed = observe(object, changes);
+    if ((observed.session ?? session) !== session) return;
+    if (observed.session === session && observed.differing.length === 0) return;
+    for (const { theirs, now, by } of observed.differing) {
+      expect(by?.manager).toMatch(now === undefined ? /^undefined$/ : /^kubectl/);
+      const wanted = valueAt(await read(ref('shadow')), path);
+      reported ||= !same(theirs, undefined) && !same(theirs, wanted);
+    }
+    const next = changesAfter(changes, observed);
+    alive.set(session, next);
+    await api.patch(live, 'json', markedPatch(object, session, next, own.store));
+  }
+
+  async function down(): Promise<void> {
+    const session = sessionOf(await read(live));
+    if (session === undefined) return;
+    reported ||= (await restoreChange(work(session), live, own)).length > 0;
+    alive.delete(session);
+  }
+
+  await kubectl(['-n', NAMESPACE, 'delete', live.kind, 'hook', 'shadow', '--ignore-not-found']);
+  await others('apply', fc.sample(field.theirs, 1)[0]!);
+  for (const command of commands) {
+    if (command.by === 'others') await others(command.act, command.value);
+    else if (command.act === 'down') await down();
+    else if (command.act === 'kill') alive.delete(command.session);
+    else await (command.act === 'up' ? up(command.session, command.way) : guard(command.session));
+  }
+  for (const session of alive.keys()) await guard(session);
+  await down();
+  const end = await read(live);
+  expect(JSON.stringify(end.metadata.labels ?? {}) + JSON.stringify(valueAt(end, path))).not.toContain(
+    'devloop',
+  );
+  expect(end.metadata.annotations ?? {}).not.toHaveProperty(['devloop.dev/undo']);
+  if (!reported) expect(valueAt(end, path)).toEqual(valueAt(await read(ref('shadow')), path));
+}
