@@ -43,6 +43,11 @@ const here = (): Holding => ({
   processStart: startTimeOf(owner.pid!) ?? '',
 });
 const otherBoot = (): Holding => ({ ...here(), processStart: '00000000-1111-2222-3333-444444444444/1' });
+/** The boot and the name are those of this machine, the PID namespace is not. */
+const otherContainer = (): Holding => ({
+  ...here(),
+  processStart: here().processStart.replace(/\/\d+\//, '/1/'),
+});
 const elsewhere = (): Holding => ({ ...otherBoot(), host: 'elsewhere' });
 
 async function killed(): Promise<Holding> {
@@ -91,6 +96,13 @@ const CASES: Case[] = [
   { name: 'it is gone elsewhere, a day behind', holder: elsewhere, clockMs: -DAY_MS, alive: false },
   { name: 'it runs on a machine of the same name', holder: otherBoot, renewed: true, alive: true },
   { name: 'it is gone on a machine of the same name', holder: otherBoot, alive: false },
+  {
+    name: 'it runs in another container of this machine',
+    holder: otherContainer,
+    renewed: true,
+    alive: true,
+  },
+  { name: 'it is gone in another container', holder: otherContainer, alive: false },
   { name: 'its Lease is deleted while it is watched', holder: elsewhere, meanwhile: drop, alive: false },
   { name: 'its Lease names no holder, and is renewed', holder: () => '', renewed: true, alive: true },
   { name: 'its Lease names no holder, and stands still', holder: () => '', alive: false },
