@@ -17,7 +17,6 @@ export interface Exit {
 export interface ControllerProcess {
   /** Undefined when the program could not be started; `exited` then says why. */
   readonly pid: number | undefined;
-  readonly command: string[];
   /** Resolves when the process has ended and no process is left in its group. Never rejects. */
   readonly exited: Promise<Exit>;
   /** The end of its output, for error messages. */
@@ -63,7 +62,6 @@ export function startController(
   let stopping = false;
   return {
     pid: failure === undefined ? child.pid : undefined,
-    command: run.command,
     exited,
     lastLines: () => [...lines],
     stop({ graceMs }) {

@@ -12,6 +12,8 @@ import type { Problem, RestartEvent } from './restart-state.ts';
 export interface RunPlan {
   cwd: string;
   env: Record<string, string>;
+  /** Arguments that contain values of Secrets, and how they are shown. */
+  hidden: ReadonlyMap<string, string>;
   /** Undefined for an operator without webhooks. */
   webhook: Endpoint | undefined;
   /** Between SIGTERM and SIGKILL. */
@@ -39,11 +41,12 @@ const OBSERVE_MS = 1500;
 export function run(plan: RunPlan, command: string[], emit: Emit, signal: AbortSignal): Running {
   const start = performance.now();
   const { cwd, env } = plan;
+  const shown = shownCommand(command, plan);
   const controller = startController({ command, cwd, env }, emit, (started) =>
-    record(plan.stateFile, { pid: started, command }),
+    record(plan.stateFile, { pid: started, command: shown }),
   );
   const { pid } = controller;
-  if (pid !== undefined) emit({ type: 'controller.started', pid, command });
+  if (pid !== undefined) emit({ type: 'controller.started', pid, command: shown });
   let stopping = false;
   const exited = forget(plan.stateFile, controller);
   void controller.exited.then(({ code, signal }) => {
@@ -66,6 +69,11 @@ export function run(plan: RunPlan, command: string[], emit: Emit, signal: AbortS
       return exited;
     },
   };
+}
+
+/** The command without the values of Secrets. */
+export function shownCommand(command: string[], { hidden }: Pick<RunPlan, 'hidden'>): string[] {
+  return command.map((word) => hidden.get(word) ?? word);
 }
 
 /** Reports whether one run becomes ready, and then how it exited. */

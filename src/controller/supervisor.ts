@@ -14,7 +14,7 @@ export interface Supervisor extends AsyncDisposable {
   /** The first start: resolves when the controller is ready, and leaves no process behind when it throws. */
   start(): Promise<void>;
   /** From its next start on, the controller gets these arguments and variables; so the next change starts it again even where the program is the same. */
-  runWith(next: Pick<ControllerPlan, 'run' | 'env'>): void;
+  runWith(next: Pick<ControllerPlan, 'run' | 'env' | 'hidden'>): void;
   /** Builds and replaces the controller at each change, and restarts it when it exits, until the signal aborts. */
   follow(gate?: Gate): Promise<void>;
 }
@@ -38,9 +38,8 @@ export function createSupervisor(plan: ControllerPlan, ports: SupervisorPorts): 
   return {
     build: () => firstBuild(supervised),
     start: () => firstStart(supervised),
-    runWith(next) {
-      const { run: command, env } = next;
-      supervised.plan = { ...supervised.plan, run: command, env };
+    runWith({ run: command, env, hidden }) {
+      supervised.plan = { ...supervised.plan, run: command, env, hidden };
       supervised.runningContent = undefined;
     },
     follow(gate) {

@@ -8,10 +8,10 @@ export interface LocalConditions {
   busyPorts: number[];
 }
 
-/** One argument that was changed, and why. */
+/** An argument that was changed, a flag together with its value, and why. */
 export interface ArgumentChange {
-  argument: string;
-  became: string;
+  argument: string[];
+  became: string[];
   because: string;
 }
 
@@ -41,7 +41,7 @@ export function localArguments(
     const change = flag && changeFlag(flag, conditions);
     if (change) {
       const tokens = args.slice(index, index + (flag.separate ? 2 : 1));
-      changes.push({ argument: tokens.join(' '), became: change.tokens.join(' '), because: change.because });
+      changes.push({ argument: tokens, became: change.tokens, because: change.because });
       result.push(...change.tokens);
       index += tokens.length - 1;
       continue;
@@ -49,7 +49,7 @@ export function localArguments(
     const argument = args[index]!;
     const became = rewritePaths(argument, conditions.paths);
     if (became !== argument)
-      changes.push({ argument, became, because: 'the mounted files are copied there' });
+      changes.push({ argument: [argument], became: [became], because: 'the mounted files are copied there' });
     result.push(became);
   }
   return { args: result, changes };

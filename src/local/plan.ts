@@ -7,14 +7,19 @@ import { findMainPackage, type MainPackageHints } from '../controller/go/main-pa
 import type { ControllerPlan } from '../controller/supervisor.ts';
 import { DevloopError } from '../errors.ts';
 import { isPortBusy } from '../machine/port.ts';
-import { expandArguments, readPodEnvironment } from '../operator/environment.ts';
+import {
+  type ExpandedArgument,
+  expandArguments,
+  type PodEnvironment,
+  readPodEnvironment,
+} from '../operator/environment.ts';
 import { ownPaths } from '../operator/match.ts';
 import type { Target } from '../operator/target.ts';
 import type { Emit } from '../report/events.ts';
 import { localArguments } from './arguments.ts';
 import { controllerEnvironment, NAMESPACE_FILE } from './environment.ts';
 import { hardCodedDirectories, type LocalFiles } from './key-pair-files.ts';
-import { type MountedPath, type NeededFiles, planMounts } from './mounts.ts';
+import { type MountedPath, type NeededFiles, planMounts, rewritePaths } from './mounts.ts';
 
 const GRACE_MS = 10_000;
 const CONTROLLER_READY_SECONDS = 120;
@@ -58,20 +63,22 @@ export async function planController(
   { emit, signal }: Pick<Work, 'emit' | 'signal'>,
 ): Promise<PlannedController> {
   const { api, target, checkout, settings } = inputs;
-  const [program, variables] = await Promise.all([
+  const [program, environment] = await Promise.all([
     planProgram(inputs, { emit, signal }),
     managerVariables(api, target, emit),
   ]);
-  const own = expandArguments(containerArguments(target), variables);
-  const words = [...own, ...Object.values(variables)];
+  const { values: variables } = environment;
+  const own = expandArguments(containerArguments(target), environment);
+  const words = [...own.map(({ value }) => value), ...Object.values(variables)];
   const { paths, needed } = await planMounts(inputs, words, emit);
-  const args = await planArguments(own, { paths, running: inputs.running ?? [] }, emit);
+  const { args, hidden } = await planArguments(own, { paths, running: inputs.running ?? [] }, emit);
   const kubeconfig = planKubeconfig(inputs);
   const port = target.services[0]?.ports[0]?.targetPort;
   const plan: ControllerPlan = {
     cwd: checkout.root,
     build: program.build,
     run: program.takesArguments ? [...program.run, ...args] : program.run,
+    hidden,
     env: planEnvironment(inputs, { variables, paths, kubeconfig: kubeconfig?.paths }, emit),
     webhook: port === undefined ? undefined : { host: '127.0.0.1', port },
     watch: program.watch,
@@ -133,16 +140,12 @@ export function buildWithoutRun(): DevloopError {
   });
 }
 
-async function managerVariables(
-  api: ClusterApi,
-  { manager }: Target,
-  emit: Emit,
-): Promise<Record<string, string>> {
-  if (manager === undefined) return {};
-  const { values, unknown } = await readPodEnvironment(api, manager);
-  for (const { name, why } of unknown)
+async function managerVariables(api: ClusterApi, { manager }: Target, emit: Emit): Promise<PodEnvironment> {
+  if (manager === undefined) return { values: {}, secrets: new Set(), unknown: [] };
+  const environment = await readPodEnvironment(api, manager);
+  for (const { name, why } of environment.unknown)
     emit({ type: 'warning', message: `The controller runs without its variable ${name}: ${why}.` });
-  return values;
+  return environment;
 }
 
 /** The container's words after its program: a subcommand in `command` counts as well. */
@@ -153,15 +156,26 @@ function containerArguments(target: Target): string[] {
 }
 
 async function planArguments(
-  own: string[],
+  own: ExpandedArgument[],
   { paths, running }: { paths: MountedPath[]; running: string[] },
   emit: Emit,
-): Promise<string[]> {
-  const ports = portsIn(own).filter((port) => !portsIn(running).includes(port));
-  const { args, changes } = localArguments(own, { paths, busyPorts: await busyAmong(ports) });
-  for (const { argument, became, because } of changes)
-    emit({ type: 'note', message: `${argument}\nbecomes ${became}: ${because}` });
-  return args;
+): Promise<{ args: string[]; hidden: Map<string, string> }> {
+  const values = own.map(({ value }) => value);
+  const secret = own.filter(({ value, shown }) => value !== shown);
+  const hidden = new Map(
+    secret.flatMap(({ value, shown }) => [
+      [value, shown],
+      [rewritePaths(value, paths), rewritePaths(shown, paths)],
+    ]),
+  );
+  const show = (argument: string): string => hidden.get(argument) ?? argument;
+  const ports = portsIn(values).filter((port) => !portsIn(running).includes(port));
+  const { args, changes } = localArguments(values, { paths, busyPorts: await busyAmong(ports) });
+  for (const { argument, became, because } of changes) {
+    const [before, after] = [argument, became].map((words) => words.map(show).join(' '));
+    emit({ type: 'note', message: `${before}\nbecomes ${after}: ${because}` });
+  }
+  return { args, hidden };
 }
 
 function portsIn(args: string[]): number[] {

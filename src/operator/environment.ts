@@ -4,6 +4,8 @@ import type { TargetManager } from './target.ts';
 
 export interface PodEnvironment {
   values: Record<string, string>;
+  /** The names of the values that come from Secrets, or contain one that does. */
+  secrets: Set<string>;
   /** Variables whose values cannot be read from the API, and why. */
   unknown: { name: string; why: string }[];
 }
@@ -15,14 +17,18 @@ export async function readPodEnvironment(
 ): Promise<PodEnvironment> {
   const namespace = object.metadata.namespace ?? 'default';
   const read = cachedReader(api, namespace);
-  const result: PodEnvironment = { values: {}, unknown: [] };
+  const result: PodEnvironment = { values: {}, secrets: new Set(), unknown: [] };
   for (const source of container.envFrom ?? []) await addAll(source, read, result);
   for (const variable of container.env ?? []) {
     const value = await readValue(variable, object, namespace, read);
     // Like the kubelet: a value from a Secret or ConfigMap keeps its dollar signs.
     const isLiteral = variable.valueFrom === undefined;
-    if (value !== undefined) result.values[variable.name] = isLiteral ? expand(value, result.values) : value;
-    else if (!isOptional(variable)) result.unknown.push({ name: variable.name, why: sourceName(variable) });
+    if (value !== undefined) {
+      const isSecret = isLiteral
+        ? refersToAny(value, result.secrets)
+        : variable.valueFrom?.secretKeyRef !== undefined;
+      define(result, variable.name, isLiteral ? expand(value, result.values) : value, isSecret);
+    } else if (!isOptional(variable)) result.unknown.push({ name: variable.name, why: sourceName(variable) });
   }
   return result;
 }
@@ -39,7 +45,15 @@ async function addAll(
   if (data === undefined && !reference.optional) {
     result.unknown.push({ name: `${prefix}*`, why: `${kind} ${reference.name} cannot be read` });
   }
-  for (const [key, value] of Object.entries(data ?? {})) result.values[prefix + key] = value;
+  for (const [key, value] of Object.entries(data ?? {}))
+    define(result, prefix + key, value, kind === 'Secret');
+}
+
+/** A later definition replaces an earlier one. */
+function define(result: PodEnvironment, name: string, value: string, isSecret: boolean): void {
+  result.values[name] = value;
+  if (isSecret) result.secrets.add(name);
+  else result.secrets.delete(name);
 }
 
 type Reader = (kind: 'Secret' | 'ConfigMap', name: string) => Promise<Record<string, string> | undefined>;
@@ -110,16 +124,32 @@ function fieldValue(
   }
 }
 
+const REFERENCE = /\$\$|\$\(([A-Za-z_][\w.-]*)\)/g;
+
 /** `$(NAME)` stands for a variable that is defined earlier, `$$` for a dollar sign. */
 function expand(value: string, known: Record<string, string>): string {
-  return value.replace(/\$\$|\$\(([A-Za-z_][\w.-]*)\)/g, (match, name: string | undefined) =>
+  return value.replace(REFERENCE, (match, name: string | undefined) =>
     match === '$$' ? '$' : (known[name!] ?? match),
   );
 }
 
+function refersToAny(value: string, names: Set<string>): boolean {
+  return [...value.matchAll(REFERENCE)].some(([, name]) => name !== undefined && names.has(name));
+}
+
+/** An argument with the values of its variables, and as it may be shown: without those that come from Secrets. */
+export interface ExpandedArgument {
+  value: string;
+  shown: string;
+}
+
 /** Arguments refer to variables in the same way. */
-export function expandArguments(args: string[], known: Record<string, string>): string[] {
-  return args.map((argument) => expand(argument, known));
+export function expandArguments(
+  args: string[],
+  { values, secrets }: Pick<PodEnvironment, 'values' | 'secrets'>,
+): ExpandedArgument[] {
+  const open = Object.fromEntries(Object.entries(values).filter(([name]) => !secrets.has(name)));
+  return args.map((argument) => ({ value: expand(argument, values), shown: expand(argument, open) }));
 }
 
 function isOptional({ valueFrom }: EnvVar): boolean {

@@ -1,10 +1,18 @@
-import { access, appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { access, appendFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
-import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
-import { application, checkoutSample, deploySample, NAMESPACE } from '../support/sample-operator.ts';
+import { BIN, type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
+import {
+  application,
+  checkoutSample,
+  DEPLOYMENT,
+  deploySample,
+  NAMESPACE,
+  rolledOut,
+} from '../support/sample-operator.ts';
 import { snapshot } from '../support/snapshot.ts';
 
 /** Nobody tells the manager of it: it is a constant of its sources. */
@@ -162,3 +170,117 @@ it('a session that is killed leaves its key pair there, and down removes it with
   expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
   await expect(access(dirname(FIXED))).rejects.toThrow('ENOENT');
 });
+
+it('prints no value of a Secret, and keeps none in a file that others can read', async () => {
+  await addSecrets();
+  const values = await secretValues();
+  const state = await mkdtemp(join(tmpdir(), 'devloop-test-state-'));
+  const quiet = { cwd: checkout.directory, env: { ...env(), XDG_STATE_HOME: state } };
+  const printed = [
+    (await printedBy(['up', '--dry-run', '--verbose'], quiet.env)).text,
+    (await runDevloop(['up', '--dry-run', '--verbose'], quiet)).log,
+  ];
+  const text = await printedBy(['up', '--verbose'], quiet.env, /taken over in/);
+  printed.push((await runDevloop(['status'], quiet)).log, (await printedBy(['status'], quiet.env)).text);
+  const files = await readdir(state, { recursive: true, withFileTypes: true });
+  for (const file of files.filter((one) => one.isFile())) {
+    const path = join(file.parentPath, file.name);
+    const content = await readFile(path, 'latin1');
+    const { mode } = await stat(path);
+    if (values.some(({ value }) => content.includes(value))) expect([path, mode & 0o077]).toEqual([path, 0]);
+    if (file.name === 'controller.json') printed.push(content);
+  }
+  printed.push(text.end('SIGKILL').text, (await runDevloop(['down'], quiet)).log);
+  const again = startDevloop(['up', '--verbose'], quiet);
+  await again.waitFor('session.ready', undefined, 300_000);
+  again.signal('SIGINT');
+  await again.exited;
+  printed.push(again.log());
+  const all = printed.join('\n');
+  expect(all.match(/\$\(TOKEN\)/g)?.length).toBeGreaterThan(3);
+  expect(values.filter(({ value }) => all.includes(value)).map(({ name }) => name)).toEqual([]);
+  await rm(state, { recursive: true });
+});
+
+/** The Deployment uses a Secret in each way there is: a variable, all of them, inside another variable, an argument, a file. */
+async function addSecrets(): Promise<void> {
+  const [token, password] = ['tok-4f1c9a77e2', 'pw/5d0b81c6aa+='];
+  const secret = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'credentials', namespace: NAMESPACE },
+    stringData: { token, password, 'config.yaml': `leaderElect: true\nsecret: ${token}\n` },
+  };
+  await cluster.kubectl(['apply', '-f', '-'], { input: JSON.stringify(secret) });
+  const container = '/spec/template/spec/containers/0';
+  const add = (path: string, value: unknown) => ({ op: 'add', path, value });
+  const mount = { name: 'credentials', mountPath: '/credentials' };
+  const patch = [
+    add(`${container}/env`, [
+      { name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'credentials', key: 'token' } } },
+      { name: 'DSN', value: 'postgres://me:$(C_password)@db/$(TOKEN)' },
+    ]),
+    add(`${container}/envFrom`, [{ prefix: 'C_', secretRef: { name: 'credentials' } }]),
+    // Words behind the flags mean nothing to this manager.
+    ...['$(TOKEN)', '$(DSN)', '/credentials/$(TOKEN)', '/credentials/config.yaml'].map((word) =>
+      add(`${container}/args/-`, word),
+    ),
+    add(`${container}/volumeMounts/-`, mount),
+    add('/spec/template/spec/volumes/-', { name: 'credentials', secret: { secretName: 'credentials' } }),
+  ];
+  const where = ['-n', NAMESPACE, 'patch', 'deployment', DEPLOYMENT, '--type', 'json'];
+  await cluster.kubectl([...where, '-p', JSON.stringify(patch)]);
+  await rolledOut(cluster);
+}
+
+/** Of all Secrets of the namespace, decoded and not, without the certificates, which are public. */
+async function secretValues(): Promise<{ name: string; value: string }[]> {
+  const { items } = JSON.parse(await cluster.kubectl(['-n', NAMESPACE, 'get', 'secrets', '-o', 'json']));
+  return (items as { metadata: { name: string }; data?: Record<string, string> }[]).flatMap(
+    ({ metadata, data = {} }) =>
+      Object.entries(data)
+        .filter(([key]) => !key.endsWith('.crt'))
+        .flatMap(([key, encoded]) => {
+          const name = `${metadata.name}/${key}`;
+          const text = Buffer.from(encoded, 'base64').toString('latin1');
+          // The second line of a private key is its own.
+          const value = text.startsWith('-----BEGIN') ? text.split('\n')[2]! : text.trim();
+          return [
+            { name, value },
+            { name: `${name} in base64`, value: encoded },
+          ];
+        }),
+  );
+}
+
+interface Printed {
+  text: string;
+  end(signal: NodeJS.Signals): Printed;
+}
+
+/** What devloop prints for people, on both streams, until it ends or has printed this. */
+async function printedBy(args: string[], more: Record<string, string>, until?: RegExp): Promise<Printed> {
+  const child = spawn(process.execPath, [BIN, ...args], {
+    cwd: checkout.directory,
+    env: { ...process.env, NODE_EXTRA_CA_CERTS: '', ...more },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const printed: Printed = {
+    text: '',
+    end(signal) {
+      child.kill(signal);
+      return printed;
+    },
+  };
+  await new Promise<void>((resolve) => {
+    const read = (chunk: Buffer): void => {
+      printed.text += chunk;
+      if (until?.test(printed.text)) resolve();
+    };
+    child.stdout.on('data', read);
+    child.stderr.on('data', read);
+    child.once('close', () => resolve());
+  });
+  if (until) expect(printed.text).toMatch(until);
+  return printed;
+}

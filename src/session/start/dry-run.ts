@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { ANY_SESSION } from '../../cluster/names.ts';
 import type { PlannedChange } from '../../cluster/step.ts';
+import { shownCommand } from '../../controller/runner.ts';
 import { readKeyPairs } from '../../local/key-pairs.ts';
 import { planController } from '../../local/plan.ts';
 import { markedSessions } from '../context/holders.ts';
@@ -31,7 +32,8 @@ export async function printPlan(command: UpCommand, found: Discovered): Promise<
   print(changesOf(plan.pause));
   if (controller) {
     const { build, run, cwd } = controller.plan;
-    io.emit({ type: 'controller.planned', ...(build === undefined ? {} : { build }), command: run, cwd });
+    const command = shownCommand(run, controller.plan);
+    io.emit({ type: 'controller.planned', ...(build === undefined ? {} : { build }), command, cwd });
   }
 
   function print(changes: PlannedChange[], of: { route?: string } = {}): void {

@@ -22,8 +22,8 @@ test.each(['ends-on-sigterm.mjs', 'ignores-sigterm.mjs', 'leaves-grandchild.mjs'
   '%s is ended',
   async (name) => {
     const { file, controller, pid, startTime } = await orphan(name);
-    await recordController(file, { pid, startTime, command: controller.command });
-    expect(await endOrphan(file, { graceMs: 300 })).toEqual({ pid, command: controller.command });
+    await recordController(file, { pid, startTime, command: ['manager', '--flag'] });
+    expect(await endOrphan(file, { graceMs: 300 })).toEqual({ pid, command: ['manager', '--flag'] });
     expect(await isRunning(pid)).toBe(false);
     await controller.exited;
     expect(await endOrphan(file)).toBeUndefined();
@@ -32,7 +32,7 @@ test.each(['ends-on-sigterm.mjs', 'ignores-sigterm.mjs', 'leaves-grandchild.mjs'
 
 test('another process that got the pid of the controller is not touched', async () => {
   const { file, controller, pid, startTime } = await orphan('ends-on-sigterm.mjs');
-  await recordController(file, { pid, startTime: `${startTime}0`, command: controller.command });
+  await recordController(file, { pid, startTime: `${startTime}0`, command: ['manager', '--flag'] });
   expect(await endOrphan(file)).toBeUndefined();
   expect(await isRunning(pid)).toBe(true);
   await expect(readFile(file)).rejects.toThrow('ENOENT');

@@ -27,6 +27,7 @@ async function goSubject(): Promise<Subject & { cwd: string; port: number }> {
     build: goBuildCommand('./cmd', binary),
     run: [binary, String(port)],
     env: { PATH: process.env.PATH! },
+    hidden: new Map(),
     webhook: { host: '127.0.0.1', port },
     watch: { goPackage: './cmd' },
     graceMs: 3000,
@@ -57,6 +58,7 @@ async function nodePlan(run: string[], more: Partial<ControllerPlan> = {}): Prom
   const base = {
     build: undefined,
     env: {},
+    hidden: new Map(),
     webhook: undefined,
     watch: undefined,
     graceMs: 1000,

@@ -101,13 +101,17 @@ test('each change has a reason', () => {
     CONDITIONS,
   );
   expect(changes).toEqual([
-    { argument: '--leader-elect', became: '--leader-elect=false', because: expect.stringContaining('Pod') },
     {
-      argument: '--metrics-bind-address :8443',
-      became: '--metrics-bind-address 0',
+      argument: ['--leader-elect'],
+      became: ['--leader-elect=false'],
+      because: expect.stringContaining('Pod'),
+    },
+    {
+      argument: ['--metrics-bind-address', ':8443'],
+      became: ['--metrics-bind-address', '0'],
       because: expect.stringContaining('8443'),
     },
-    { argument: `--c=${CERTS}`, became: '--c=/state/certs', because: expect.any(String) },
+    { argument: [`--c=${CERTS}`], became: ['--c=/state/certs'], because: expect.any(String) },
   ]);
 });
 

@@ -219,11 +219,38 @@ describe('the environment of the Pod', () => {
   });
 
   it('expands arguments in the same way', () => {
-    expect(expandArguments(['--ns=$(NS)', '$$(NS)', '$(NO)'], { NS: 'shop' })).toEqual([
-      '--ns=shop',
-      '$(NS)',
-      '$(NO)',
-    ]);
+    const environment = { values: { NS: 'shop' }, secrets: new Set<string>() };
+    const expanded = expandArguments(['--ns=$(NS)', '$$(NS)', '$(NO)'], environment);
+    expect(expanded.map(({ value }) => value)).toEqual(['--ns=shop', '$(NS)', '$(NO)']);
+    expect(expanded.map(({ shown }) => shown)).toEqual(['--ns=shop', '$(NS)', '$(NO)']);
+  });
+
+  it('shows no value of a Secret in an argument, not even inside another variable', async () => {
+    const cluster = fakeCluster();
+    cluster.put('Secret', {
+      metadata: { name: 'db', namespace: 'shop' },
+      data: { password: base64('hunter2'), user: base64('ann') },
+    });
+    const environment = await readPodEnvironment(
+      cluster.api,
+      manager({
+        envFrom: [{ prefix: 'S_', secretRef: { name: 'db' } }],
+        env: [
+          { name: 'HOST', value: 'db.shop' },
+          { name: 'PASSWORD', valueFrom: { secretKeyRef: { name: 'db', key: 'password' } } },
+          { name: 'URL', value: 'pg://$(S_user):$(PASSWORD)@$(HOST)' },
+          { name: 'S_user', value: 'overridden' },
+        ],
+      }),
+    );
+    expect(expandArguments(['--u=$(URL)', '--h=$(HOST)', '$(S_password)', '$(S_user)'], environment)).toEqual(
+      [
+        { value: '--u=pg://ann:hunter2@db.shop', shown: '--u=$(URL)' },
+        { value: '--h=db.shop', shown: '--h=db.shop' },
+        { value: 'hunter2', shown: '$(S_password)' },
+        { value: 'overridden', shown: 'overridden' },
+      ],
+    );
   });
 });
 
