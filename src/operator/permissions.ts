@@ -31,6 +31,13 @@ export function discoveryPermissions(namespace: string): Permission[] {
       why: 'find the certificate',
       without: 'the certificate is found only where the manager mounts its Secret',
     }),
+    ...['HorizontalPodAutoscaler' as const, 'PodDisruptionBudget' as const].flatMap((kind) =>
+      permissionsOn(kind, 'list', {
+        namespace,
+        why: 'mention what else scales the manager',
+        without: 'devloop does not mention what else scales the manager',
+      }),
+    ),
     ...permissionsOn('ConfigMap', 'get', {
       namespace,
       why: "read the manager's ConfigMaps",

@@ -1,17 +1,29 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
+import type { Service } from '../../src/cluster/api/objects.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
-import { type DevloopRun, startDevloop } from '../support/devloop.ts';
+import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
 import {
   deployHooks,
   HOOK_NAMESPACE,
   hooksAtRest,
   hooksIn,
+  podsBehindServices,
   type WorkloadKind,
 } from '../support/hook-operator.ts';
+import { startOlm } from '../support/olm-stand-in.ts';
+import {
+  application,
+  checkoutSample,
+  DEPLOYMENT,
+  NAMESPACE,
+  rolledOut,
+  sampleImage,
+} from '../support/sample-operator.ts';
 import { snapshot } from '../support/snapshot.ts';
 
 const SERVER = join(import.meta.dirname, '../fixtures/e2e/hook-server.mjs');
@@ -56,20 +68,28 @@ async function runningPods(): Promise<string[]> {
   return items.flatMap(({ metadata }) => (metadata.deletionTimestamp === undefined ? [metadata.name] : []));
 }
 
-async function replaceBy(kind: WorkloadKind, replicas: number): Promise<void> {
-  await cluster.kubectl([
-    '-n',
-    HOOK_NAMESPACE,
-    'delete',
-    'deployment,statefulset,daemonset,pod',
-    '-l',
-    'app=hooks',
-  ]);
-  await cluster.kubectl(['apply', '--server-side', '-f', '-'], { input: await hooksIn(kind, replicas) });
-  await hooksAtRest(cluster, kind, replicas);
+async function replaceBy(kind: WorkloadKind | 'Job', replicas: number): Promise<void> {
+  const kinds = 'deployment,statefulset,daemonset,job,pod';
+  await cluster.kubectl(['-n', HOOK_NAMESPACE, 'delete', kinds, '-l', 'app=hooks']);
+  const input = kind === 'Job' ? await hooksInJob() : await hooksIn(kind, replicas);
+  await cluster.kubectl(['apply', '--server-side', '-f', '-'], { input });
+  if (kind === 'Job') await podsBehindServices(cluster, replicas);
+  else await hooksAtRest(cluster, kind, replicas);
 }
 
-async function isPausedAndRestored(kind: WorkloadKind, replicas: number): Promise<void> {
+async function hooksInJob(): Promise<string> {
+  const { metadata, spec } = parse(await hooksIn('DaemonSet'));
+  const template = { ...spec.template, spec: { ...spec.template.spec, restartPolicy: 'Never' } };
+  return stringify({ apiVersion: 'batch/v1', kind: 'Job', metadata, spec: { template } });
+}
+
+const atRest = (kind: WorkloadKind, replicas: number, before: object) =>
+  eventually(async () => {
+    await hooksAtRest(cluster, kind, replicas);
+    expect(await snapshot(cluster, HOOK_NAMESPACE)).toEqual(before);
+  });
+
+it('a manager in a StatefulSet is paused, and restored', async () => {
   const before = await snapshot(cluster, HOOK_NAMESPACE);
   await using session = up();
   await session.waitFor('session.ready');
@@ -77,13 +97,118 @@ async function isPausedAndRestored(kind: WorkloadKind, replicas: number): Promis
   await expect(ask('first')).rejects.toThrow('local on 9444 says no');
   session.signal('SIGINT');
   expect(await session.exited, session.log()).toBe(130);
-  await hooksAtRest(cluster, kind, replicas);
+  await atRest('StatefulSet', 2, before);
+});
+
+it('a manager in a DaemonSet is paused, and restored with its history after a crash', async () => {
+  await replaceBy('DaemonSet', 1);
+  const before = await snapshot(cluster, HOOK_NAMESPACE);
+  await using session = up();
+  await session.waitFor('session.ready');
+  expect(await runningPods()).toEqual([]);
+  await expect(ask('first')).rejects.toThrow('local on 9444 says no');
+  session.signal('SIGKILL');
+  await session.exited;
+  const down = await runDevloop(['down'], { ...options(), cwd: tmpdir() });
+  expect(down.code, down.log).toBe(0);
+  await atRest('DaemonSet', 1, before);
+});
+
+it('a manager in a Job is refused, unless it is left running', async () => {
+  await replaceBy('Job', 1);
+  const pods = await runningPods();
+  const before = await snapshot(cluster, HOOK_NAMESPACE);
+  await using refused = up();
+  expect(await refused.exited, refused.log()).toBe(2);
+  expect(refused.events.at(-1)).toMatchObject({
+    type: 'error',
+    code: 'pause.unsupported',
+    message: expect.stringContaining(`Job ${HOOK_NAMESPACE}/hooks`),
+    hint: expect.stringMatching(/--pause lease[\s\S]*--pause none/),
+  });
+  expect(refused.events.filter(({ type }) => type === 'change')).toEqual([]);
+  await using session = up('--pause', 'none');
+  const { message } = await session.waitFor('warning', (event) => event.message.includes('not paused'));
+  expect(message).toContain(`Pod ${HOOK_NAMESPACE}/${pods[0]}`);
+  await session.waitFor('session.ready');
+  await expect(ask('first')).rejects.toThrow('local on 9444 says no');
+  session.signal('SIGINT');
+  expect(await session.exited, session.log()).toBe(130);
+  expect(await runningPods()).toEqual(pods);
   await eventually(async () => expect(await snapshot(cluster, HOOK_NAMESPACE)).toEqual(before));
+});
+
+it('a manager that OLM installs stays paused, and is restored beside OLM', async () => {
+  await replaceBy('Deployment', 1);
+  const path = `/api/v1/namespaces/${HOOK_NAMESPACE}/services/first`;
+  const { selector, ports } = ((await cluster.read(path)) as Service).spec;
+  const metadata = { name: 'first', namespace: HOOK_NAMESPACE };
+  const service = { apiVersion: 'v1', kind: 'Service', metadata, spec: { selector, ports } };
+  await using olm = await startOlm(cluster, parse(await hooksIn('Deployment', 1)), service);
+  await hooksAtRest(cluster, 'Deployment', 1);
+  const before = await snapshot(cluster, HOOK_NAMESPACE);
+  await using session = up();
+  await session.waitFor('note', ({ message }) => message.includes('ClusterServiceVersion hooks.v1'));
+  await session.waitFor('session.ready');
+  const installs = olm.installs();
+  await expect(ask('first')).rejects.toThrow('local on 9444 says no');
+  expect(await runningPods()).toEqual([]);
+  expect(olm.installs()).toBe(installs);
+  session.signal('SIGINT');
+  expect(await session.exited, session.log()).toBe(130);
+  await atRest('Deployment', 1, before);
+});
+
+/** The sample operator, which elects its leader, without webhooks. */
+async function deployElecting(): Promise<void> {
+  await using checkout = await checkoutSample();
+  const overlay = join(checkout.directory, 'config/electing');
+  await mkdir(overlay);
+  const env = [{ name: 'ENABLE_WEBHOOKS', value: 'false' }];
+  const patch = JSON.stringify([{ op: 'add', path: '/spec/template/spec/containers/0/env', value: env }]);
+  const kustomization = {
+    namespace: NAMESPACE,
+    namePrefix: 'application-operator-',
+    resources: ['../crd', '../rbac', '../manager'],
+    patches: [{ target: { kind: 'Deployment' }, patch }],
+  };
+  await writeFile(join(overlay, 'kustomization.yaml'), stringify(kustomization));
+  await cluster.importImage(await sampleImage());
+  await cluster.kubectl(['apply', '--server-side', '-k', overlay]);
+  await rolledOut(cluster);
 }
 
-it('a manager in a StatefulSet is paused, and restored', () => isPausedAndRestored('StatefulSet', 2), 60_000);
+interface LeaderLease {
+  spec: { holderIdentity?: string; renewTime: string };
+}
 
-it('a manager in a DaemonSet is paused, and restored with its history', async () => {
-  await replaceBy('DaemonSet', 1);
-  await isPausedAndRestored('DaemonSet', 1);
-}, 60_000);
+async function leader(): Promise<LeaderLease['spec']> {
+  const { items } = (await cluster.read(`/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases`)) as {
+    items: (LeaderLease & { metadata: { name: string } })[];
+  };
+  return items.find(({ metadata }) => !metadata.name.startsWith('devloop.'))!.spec;
+}
+
+it('--pause lease: the Pods stay up but idle, and lead again afterwards', async () => {
+  await deployElecting();
+  await eventually(async () => expect((await leader()).holderIdentity).toContain(DEPLOYMENT));
+  const before = await snapshot(cluster, NAMESPACE);
+  const idle = ['--', process.execPath, '-e', 'setInterval(() => {}, 1000)'];
+  const named = ['--deployment', `${NAMESPACE}/${DEPLOYMENT}`, '--pause', 'lease'];
+  await using session = startDevloop(['up', ...named, ...idle], options());
+  await session.waitFor('session.ready', undefined, 60_000);
+  const { holderIdentity, renewTime } = await leader();
+  expect(holderIdentity).toMatch(/^devloop-/);
+  await cluster.kubectl(['apply', '-f', '-'], { input: application('held', 'nginx') });
+  await eventually(async () => expect((await leader()).renewTime).not.toBe(renewTime));
+  // Time enough for a manager that is not idle.
+  const deployments = (): Promise<string> =>
+    cluster.kubectl(['-n', 'default', 'get', 'deployments', '-o', 'name']);
+  expect(await deployments()).not.toContain('held');
+  session.signal('SIGINT');
+  expect(await session.exited, session.log()).toBe(130);
+  await eventually(async () => expect((await leader()).holderIdentity).toContain(DEPLOYMENT));
+  await eventually(async () => expect(await deployments()).toContain('held'));
+  await rolledOut(cluster);
+  await eventually(async () => expect(await snapshot(cluster, NAMESPACE)).toEqual(before));
+});

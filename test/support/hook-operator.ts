@@ -76,6 +76,10 @@ export async function hooksAtRest(
   replicas = 2,
 ): Promise<void> {
   await cluster.kubectl(['-n', HOOK_NAMESPACE, 'rollout', 'status', `${kind}/hooks`, '--timeout=60s']);
+  await podsBehindServices(cluster, replicas);
+}
+
+export async function podsBehindServices(cluster: TestCluster, replicas: number): Promise<void> {
   const pods = Array.from({ length: replicas }, () => ({ targets: 'Pod', ready: true }));
   await eventually(async () => {
     const { slices, endpoints } = (await snapshot(cluster, HOOK_NAMESPACE)) as {

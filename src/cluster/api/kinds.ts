@@ -19,6 +19,18 @@ const KINDS = {
     plural: 'controllerrevisions',
     namespaced: true,
   },
+  HorizontalPodAutoscaler: {
+    root: '/apis/autoscaling/v2',
+    apiVersion: 'autoscaling/v2',
+    plural: 'horizontalpodautoscalers',
+    namespaced: true,
+  },
+  PodDisruptionBudget: {
+    root: '/apis/policy/v1',
+    apiVersion: 'policy/v1',
+    plural: 'poddisruptionbudgets',
+    namespaced: true,
+  },
   EndpointSlice: {
     root: '/apis/discovery.k8s.io/v1',
     apiVersion: 'discovery.k8s.io/v1',

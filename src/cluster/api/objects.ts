@@ -226,6 +226,14 @@ export interface LabelSelector {
   matchExpressions?: { key: string; operator: string; values?: string[] }[];
 }
 
+export interface Autoscaler extends KubeObject {
+  spec: { scaleTargetRef: { kind: string; name: string }; minReplicas?: number };
+}
+
+export interface DisruptionBudget extends KubeObject {
+  spec: { selector?: LabelSelector };
+}
+
 export interface NetworkPolicy extends KubeObject {
   spec: {
     podSelector?: LabelSelector;

@@ -1,4 +1,6 @@
 import { describe } from '../../cluster/api/kinds.ts';
+import type { PlannedChange } from '../../cluster/step.ts';
+import { type Notice, pauseNotices } from '../../cluster/takeover/pause/notices.ts';
 import { changesOf } from '../route/routing.ts';
 import { pauseChoice, planPause } from '../start/pause.ts';
 import { type Check, type Finding, NotChecked, needed } from './check.ts';
@@ -13,7 +15,8 @@ export const pauseCheck: Check = {
   async run(run) {
     const { target } = await needed(run.operator, 'there is no target');
     if (target.manager === undefined) throw new NotChecked('the target has no manager in the cluster');
-    return pauseFinding(describe(target.manager.ref), changesOf(await pausePlan(run)));
+    const notices = await pauseNotices((await run.context).api, target.manager);
+    return pauseFinding(describe(target.manager.ref), changesOf(await pausePlan(run)), notices);
   },
 };
 
@@ -23,11 +26,14 @@ export async function pausePlan({ context, options, operator }: Base): ReturnTyp
   return await planPause(opened.api, (await operator).target, pauseChoice(options, opened));
 }
 
-function pauseFinding(manager: string, changes: ReturnType<typeof changesOf>): Finding {
+function pauseFinding(manager: string, changes: PlannedChange[], notices: Notice[]): Finding {
   if (changes.length === 0) {
     const answer = `${manager} is not paused (pause: none), so it works on the same objects as the controller here`;
     return { verdict: 'warn', answer };
   }
   const proof = changes.map(({ object, detail }) => `${describe(object)}: ${detail}`);
-  return { verdict: 'ok', answer: `${manager} can be paused`, proof };
+  const resuming = notices.filter(({ mayResume }) => mayResume).map(({ text }) => text);
+  proof.push(...notices.filter(({ mayResume }) => !mayResume).map(({ text }) => text));
+  const answer = [`${manager} can be paused`, ...resuming].join('\n');
+  return { verdict: resuming.length > 0 ? 'warn' : 'ok', answer, proof };
 }

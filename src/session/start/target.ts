@@ -1,4 +1,5 @@
 import { ApiError } from '../../cluster/api/errors.ts';
+import { pauseNotices } from '../../cluster/takeover/pause/notices.ts';
 import { assertTakeable } from '../../cluster/takeover/service.ts';
 import { discover } from '../../operator/discover.ts';
 import type { CheckoutFacts } from '../../operator/sources.ts';
@@ -23,9 +24,14 @@ export async function discoverTarget(command: UpCommand): Promise<Discovered & {
   assertAllTakeable(target, settings);
   if (target.services.length === 0 && target.manager === undefined)
     io.emit({ type: 'note', message: NOTHING_FOUND });
-  const plan = planTakeOver(target, settings, await planPause(api, target, pauseChoice(options, context)));
+  const choice = pauseChoice(options, context);
+  const plan = planTakeOver(target, settings, await planPause(api, target, choice));
+  const { manager } = target;
+  const noticing = manager && choice === 'auto' ? pauseNotices(api, manager) : [];
   const allowed = await askPermissions(api, plan);
   plan.routes = permittedRoutes(api, allowed);
+  for (const { text: message, mayResume } of await noticing)
+    if (mayResume) io.emit({ type: 'note', message });
   for (const message of untriedRoutes(allowed)) io.emit({ type: 'note', message });
   const observer = { api, emit: io.emit, signal: io.signal };
   const inTheWay = await sessionsInTheWay(observer, target, machine, options.takeOver);

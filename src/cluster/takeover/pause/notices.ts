@@ -1,0 +1,87 @@
+import type { ClusterApi } from '../../api/client.ts';
+import { ApiError } from '../../api/errors.ts';
+import { describe, type Kind, refOf } from '../../api/kinds.ts';
+import type { Autoscaler, DisruptionBudget, KubeObject } from '../../api/objects.ts';
+import type { Manager } from './pause.ts';
+
+/** Who else has a say in the number of the manager's Pods. */
+export interface Notice {
+  text: string;
+  /** It may bring the manager's Pods back while the controller runs here. */
+  mayResume: boolean;
+}
+
+/** Of what the account is allowed to list. */
+export async function pauseNotices(api: ClusterApi, manager: Manager): Promise<Notice[]> {
+  const { namespace } = manager.ref;
+  const [autoscalers, budgets] = await Promise.all([
+    listAllowed<Autoscaler>(api, 'HorizontalPodAutoscaler', namespace),
+    listAllowed<DisruptionBudget>(api, 'PodDisruptionBudget', namespace),
+  ]);
+  return noticesOf(manager, autoscalers, budgets);
+}
+
+async function listAllowed<T extends KubeObject>(
+  api: ClusterApi,
+  kind: Kind,
+  namespace: string | undefined,
+): Promise<T[]> {
+  return await api.list<T>(kind, namespace).catch((error) => {
+    if (error instanceof ApiError) return [];
+    throw error;
+  });
+}
+
+export function noticesOf(
+  manager: Manager,
+  autoscalers: Autoscaler[],
+  budgets: DisruptionBudget[],
+): Notice[] {
+  const { ref, object } = manager;
+  const labels = object.spec.template.metadata?.labels ?? {};
+  const selects = ({ spec }: DisruptionBudget): boolean => {
+    const wanted = Object.entries(spec.selector?.matchLabels ?? {});
+    return wanted.length > 0 && wanted.every(([key, value]) => labels[key] === value);
+  };
+  const scales = ({ spec }: Autoscaler): boolean =>
+    spec.scaleTargetRef.kind === ref.kind && spec.scaleTargetRef.name === ref.name;
+  return [
+    ...ownerNotices(manager),
+    ...autoscalers.filter(scales).map((one) => autoscalerNotice(one, manager)),
+    ...budgets.filter(selects).map(({ metadata }) => ({
+      text: `${describe(refOf('PodDisruptionBudget', metadata))} limits evictions only, so it does not prevent the pause.`,
+      mayResume: false,
+    })),
+  ];
+}
+
+/**
+ * OLM compares a hash that it wrote itself, so it does not notice other replicas. Only when it installs the operator again, for an
+ * upgrade or a new certificate, does it write them (docs/adr/0010).
+ */
+function ownerNotices({ ref, object }: Manager): Notice[] {
+  const owners = object.metadata.ownerReferences ?? [];
+  return owners.flatMap(({ kind, name, controller }): Notice[] => {
+    if (kind === 'ClusterServiceVersion')
+      return [
+        {
+          text: `${describe(ref)} is installed by OLM (ClusterServiceVersion ${name}). It stays paused until OLM installs it again, for an upgrade for example.`,
+          mayResume: true,
+        },
+      ];
+    if (controller !== true) return [];
+    const text = `${kind} ${name} controls ${describe(ref)} and may resume it. If it does: devloop up --pause lease`;
+    return [{ text, mayResume: true }];
+  });
+}
+
+/** At 0 replicas the autoscaler is off (ScalingDisabled), unless its own minimum is 0. */
+function autoscalerNotice({ metadata, spec }: Autoscaler, { ref }: Manager): Notice {
+  const name = describe(refOf('HorizontalPodAutoscaler', metadata));
+  return spec.minReplicas === 0
+    ? {
+        text: `${name} can scale ${describe(ref)} from 0. If it does: devloop up --pause lease`,
+        mayResume: true,
+      }
+    : { text: `${name} does nothing while ${describe(ref)} has 0 replicas.`, mayResume: false };
+}

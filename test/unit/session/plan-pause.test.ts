@@ -1,0 +1,69 @@
+import { expect, it } from 'vitest';
+import type { Kind } from '../../../src/cluster/api/kinds.ts';
+import type { Lease, Pod, Workload } from '../../../src/cluster/api/objects.ts';
+import type { TargetManager } from '../../../src/operator/target.ts';
+import { changesOf } from '../../../src/session/route/routing.ts';
+import { planPause } from '../../../src/session/start/pause.ts';
+import { fakeCluster } from '../../support/fake-cluster.ts';
+
+const metadata = { namespace: 'shop', name: 'manager' };
+
+function manager(kind: Kind, replicas?: number, labels: Record<string, string> = {}): TargetManager {
+  const object: Workload = {
+    metadata: { ...metadata, labels },
+    spec: {
+      ...(replicas === undefined ? {} : { replicas }),
+      selector: { matchLabels: { app: 'shop' } },
+      template: { spec: { containers: [] } },
+    },
+  };
+  return { ref: { kind, ...metadata }, object, container: { name: 'manager' }, source: '' };
+}
+
+const { api } = fakeCluster();
+
+it.each([
+  ['one by default', manager('Deployment'), 'replicas 1 -> 0'],
+  ['its own', manager('StatefulSet', 3), 'replicas 3 -> 0'],
+  [
+    'those before a dead session',
+    manager('Deployment', 0, { 'devloop.dev/replicas': '2' }),
+    'replicas 2 -> 0',
+  ],
+])('pauses a manager with so many replicas: %s', async (_, found, detail) => {
+  expect(changesOf(await planPause(api, { manager: found }, 'auto'))).toEqual([
+    { action: 'update', object: found.ref, detail },
+  ]);
+});
+
+it.each([
+  ['what belongs to nothing', manager('Pod'), /belongs to no Deployment, StatefulSet or DaemonSet/],
+  ['what belongs to a Job', { ...manager('Pod'), owner: 'Job shop/migrate' }, /belongs to Job shop\/migrate/],
+])('refuses %s, and names the other ways', async (_, found, message) => {
+  await expect(planPause(api, { manager: found }, 'auto')).rejects.toMatchObject({
+    code: 'pause.unsupported',
+    message: expect.stringMatching(message),
+    hint: expect.stringMatching(/--pause lease[\s\S]*--pause none/),
+  });
+});
+
+it('pauses by the Lease of any Pod, and refuses where none holds one', async () => {
+  const cluster = fakeCluster();
+  const found = manager('Pod');
+  cluster.put<Pod>('Pod', { metadata: { ...metadata, labels: { app: 'shop' } } });
+  await expect(planPause(cluster.api, { manager: found }, 'lease')).rejects.toMatchObject({
+    code: 'pause.unsupported',
+  });
+  cluster.put<Lease>('Lease', {
+    metadata: { namespace: 'shop', name: 'election' },
+    spec: { holderIdentity: 'manager_0a1b' },
+  });
+  expect(changesOf(await planPause(cluster.api, { manager: found }, 'lease'))).toMatchObject([
+    { object: { kind: 'Lease', namespace: 'shop', name: 'election' } },
+  ]);
+});
+
+it('changes nothing where the manager is left running, or none was found', async () => {
+  expect(changesOf(await planPause(api, { manager: manager('Deployment') }, 'none'))).toEqual([]);
+  expect(await planPause(api, {}, 'auto')).toEqual([]);
+});
