@@ -8,7 +8,7 @@ export const EXIT_CODES = {
   5: 'the cluster cannot reach this machine',
   6: 'the controller does not build or start',
   7: 'the certificate is unusable',
-  130: 'interrupted, and everything restored',
+  130: 'interrupted, and everything restored, unless a second Ctrl-C came first',
 } as const;
 
 /**

@@ -20,16 +20,16 @@ import { undoOf } from '../../src/cluster/marks/undo.ts';
 import { relayLabels } from '../../src/cluster/names.ts';
 import { ownChangeOf } from '../../src/cluster/takeover/restore.ts';
 import { startDevloop } from '../support/devloop.ts';
-import { type PodlessOperator, startPodlessOperator } from '../support/podless-operator.ts';
+import { type HollowOperator, startHollowOperator } from '../support/hollow-operator.ts';
 import { repeat } from '../support/repeat.ts';
 
 const NAMESPACE = 'actors';
 
-let operator: PodlessOperator;
+let operator: HollowOperator;
 let api: ClusterApi;
 
 beforeAll(async () => {
-  operator = await startPodlessOperator();
+  operator = await startHollowOperator();
   api = await connect(await loadKubeconfig({ kubeconfig: operator.cluster.kubeconfig }, {}, '/'));
   await operator.cluster.kubectl(['create', 'namespace', NAMESPACE]);
 });

@@ -108,7 +108,7 @@ function upstreamOf(config: {
 /** Session ids, nonces and the suffixes of names are random. */
 function keyOf({ method, url = '' }: IncomingMessage): string {
   const path = decodeURIComponent(url).replaceAll(/[0-9a-f]{6,}/g, '#');
-  return `${method} ${path.replaceAll(/(endpointslices\/webhook)-[a-z0-9]{5}(?=$|\?)/g, '$1-#')}`;
+  return `${method} ${path.replaceAll(/(endpointslices\/\w+)-[a-z0-9]{5}(?=$|\?)/g, '$1-#')}`;
 }
 
 interface Exchange {

@@ -1,6 +1,6 @@
-import { setTimeout as pause } from 'node:timers/promises';
-import { allDone, backOff } from '../../async.ts';
-import { DevloopError, messageOf, originOf } from '../../errors.ts';
+import { allDone } from '../../async.ts';
+import { whileAway } from '../../cluster/api/repeat.ts';
+import { DevloopError, messageOf } from '../../errors.ts';
 import type { KeyPairs } from '../../local/key-pairs.ts';
 import { hostPort } from '../../machine/addresses.ts';
 import type { TargetService } from '../../operator/target.ts';
@@ -12,8 +12,6 @@ import { IN_A_ROW, notReached, type ProbeResult, probeUntil, serviceProber } fro
 
 const CUT_OVER_MS = 30_000;
 const RECONNECTED_MS = 10_000;
-const FIRST_PAUSE_MS = 250;
-const LONGEST_PAUSE_MS = 5_000;
 const START_AGAIN = 'Stop this session with Ctrl-C, and run devloop up again.';
 
 /** Points every webhook Service to this machine. Returns when kube-apiserver has followed, several times in a row. */
@@ -76,15 +74,7 @@ export function followReconnects(
 
 /** What broke the route, a sleep or a VPN, may have cut off the API server too, which comes back in its own time. */
 async function onceReachable<T>(signal: AbortSignal, step: () => Promise<T>): Promise<T> {
-  for (let failures = 0; ; failures++) {
-    try {
-      return await step();
-    } catch (thrown) {
-      const error = originOf(thrown);
-      if (!(error instanceof DevloopError && error.code === 'cluster.unreachable')) throw error;
-      await pause(backOff(failures, FIRST_PAUSE_MS, LONGEST_PAUSE_MS), undefined, { signal });
-    }
-  }
+  return await whileAway(step, { limitMs: Number.POSITIVE_INFINITY, signal });
 }
 
 /** The route counts as verified only when every Service reaches this machine again. */

@@ -32,7 +32,7 @@ it('lists all missing permissions, grouped by resource, with a command to check 
       /^ {2}get, list, create, update, delete {2}endpointslices\.discovery\.k8s\.io in namespace shop: to /,
     ),
     expect.stringMatching(
-      /^ {2}list {2}mutatingwebhookconfigurations\.admissionregistration\.k8s\.io \(cluster-wide\): to /,
+      /^ {2}list(, watch)? {2}mutatingwebhookconfigurations\.admissionregistration\.k8s\.io \(cluster-wide\): to /,
     ),
   ]);
   expect(error.hint).toContain('kubectl --context fake auth can-i get endpointslices -n shop');

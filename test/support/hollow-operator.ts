@@ -1,0 +1,45 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { startCluster, type TestCluster } from '../cluster/cluster.ts';
+import { eventually } from './eventually.ts';
+import { hollowNode } from './hollow-node.ts';
+import { HOOK_NAMESPACE, installHooks } from './hook-operator.ts';
+import { snapshot } from './snapshot.ts';
+
+const SERVER = join(import.meta.dirname, '../fixtures/e2e/hook-server.mjs');
+const SERVICES = ['first', 'second'].flatMap((name) => ['--service', `${HOOK_NAMESPACE}/${name}`]);
+
+/** A real control plane with an operator on a hollow node, so that taking it over and restoring it takes a second or two. */
+export interface HollowOperator extends AsyncDisposable {
+  cluster: TestCluster;
+  /** What takes it over, without a build. */
+  up: string[];
+  /** Where no checkout is. */
+  directory: string;
+  /** Fails unless the cluster is, or soon will be, as it was before anything was taken over. */
+  expectRestored(): Promise<void>;
+}
+
+export async function startHollowOperator(): Promise<HollowOperator> {
+  await using stack = new AsyncDisposableStack();
+  const parts = { pods: false, aggregatorRouting: true, certManager: false };
+  const cluster = stack.use(await startCluster({ ...parts, log: (line) => console.error(line) }));
+  stack.use(await hollowNode(cluster));
+  await installHooks(cluster);
+  const before = await snapshot(cluster, HOOK_NAMESPACE);
+  const directory = await mkdtemp(join(tmpdir(), 'devloop-hollow-'));
+  stack.defer(() => rm(directory, { recursive: true, force: true }));
+  const resources = stack.move();
+  // Where the API server is reached through a proxy, its address says nothing about that of this machine.
+  const route = ['--route', 'direct', '--address', cluster.hostIp];
+  return {
+    cluster,
+    directory,
+    up: ['up', ...SERVICES, ...route, '--', process.execPath, SERVER, 'local', '9444', '9445'],
+    expectRestored: () =>
+      eventually(async () => expect(await snapshot(cluster, HOOK_NAMESPACE)).toEqual(before), 15_000),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
