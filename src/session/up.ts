@@ -5,7 +5,6 @@ import type { Work } from '../cluster/work.ts';
 import { createSupervisor } from '../controller/supervisor.ts';
 import { removeLocalFiles } from '../local/key-pair-files.ts';
 import type { KeyPairs } from '../local/key-pairs.ts';
-import { callersOf } from '../operator/webhooks.ts';
 import type { Emit } from '../report/events.ts';
 import { openContext } from './context/context.ts';
 import { targetsOf } from './context/holders.ts';
@@ -14,6 +13,7 @@ import type { Io, UpOptions } from './context/options.ts';
 import { claimDirectory, endOrphans, newSessionId } from './context/session-directories.ts';
 import { endUp, type Standing } from './end/end-up.ts';
 import { outcomeOf } from './end/outcome.ts';
+import { noticeUninstall } from './guard/callers.ts';
 import { type Guarded, startGuard } from './guard/guard.ts';
 import { cutOver, followReconnects } from './route/cut-over.ts';
 import { openRoute } from './route/open-route.ts';
@@ -107,9 +107,8 @@ async function takeOver(running: Running): Promise<void> {
   standing.supervisor = supervisor;
   standing.mayHaveChanged = true;
   const onManager = followManager(session, work, { pairs, controller, supervisor });
-  const objects = guardedObjects(running, onManager);
-  const callers = callersOf(session.target.services.flatMap(({ calls }) => calls));
-  running.writers.use(startGuard(work, { objects, callers }, (error) => ending.abort(error)));
+  const guarded = guardedObjects(running, onManager);
+  running.writers.use(startGuard(work, guarded, (error) => ending.abort(error)));
   await allOrNone([holdAndOpen(running), supervisor?.build() ?? Promise.resolve()], ending);
   // Somebody may have run `devloop down` in the meantime.
   await leases.renew();
@@ -159,13 +158,14 @@ async function holdAndOpen({ session, work, leases, standing, ending }: Running)
 }
 
 async function pointServices(
-  { session, work, standing, followers }: Running,
+  { session, work, standing, followers, ending }: Running,
   pairs: KeyPairs,
 ): Promise<void> {
   const { route } = standing;
   if (route === undefined) return;
   const routing = routingOf(session, work);
-  followers.use(followPaths(work, session.target, route.gateways));
+  const onCalls = noticeUninstall(work, (error) => ending.abort(error));
+  followers.use(followPaths(work, session.target, { gateways: route.gateways, onCalls }));
   const cuttingOver = cutOver(routing, route, pairs);
   followers.use(followReconnects(routing, route, cuttingOver));
   await cuttingOver;

@@ -1,43 +1,40 @@
-import { allDone, sleep } from '../../async.ts';
-import { describe, type ObjectRef } from '../../cluster/api/kinds.ts';
-import { METADATA_ONLY, watchObjects } from '../../cluster/api/watch.ts';
+import { sleep } from '../../async.ts';
+import { describe } from '../../cluster/api/kinds.ts';
 import type { Work } from '../../cluster/work.ts';
 import { DevloopError } from '../../errors.ts';
+import { callersOf, type WebhookCall } from '../../operator/webhooks.ts';
 import { DEPLOY_AGAIN } from './causes.ts';
 
 /** Some managers delete their webhook configurations when they stop, and create them again when they start. */
 const GRACE_MS = 15_000;
 
 /**
- * Watches the webhook configurations and CRDs that call the Services. One that is deleted is reported. When all of them are gone
- * and none comes back, the operator is uninstalled. An account that is not allowed to watch them goes without.
+ * Gets all calls to the Services, at first and after each change. A webhook configuration or CRD that no longer calls them is reported.
+ * When none has called them for a while, the operator is uninstalled, and `end` is called.
  */
-export async function watchCallers(
-  { api, emit, signal }: Work,
-  callers: ObjectRef[],
+export function noticeUninstall(
+  { emit, signal }: Pick<Work, 'emit' | 'signal'>,
   end: (error: DevloopError) => void,
-): Promise<void> {
-  const missing = new Set<ObjectRef>();
-  const areAllMissing = (): boolean => missing.size === callers.length;
-  const onMissing = async (ref: ObjectRef): Promise<void> => {
-    if (missing.has(ref)) return;
-    missing.add(ref);
-    const message = `${describe(ref)} was deleted, so kube-apiserver no longer calls the controller through it.`;
-    emit({ type: 'warning', message });
-    if (areAllMissing() && (await sleep(GRACE_MS, signal)) && areAllMissing()) end(uninstalled(callers));
+  graceMs = GRACE_MS,
+): (calls: WebhookCall[]) => void {
+  let callers: string[] = [];
+  let changes = 0;
+  const endUnlessBack = async (last: string[]): Promise<void> => {
+    const seen = changes;
+    if ((await sleep(graceMs, signal)) && seen === changes) end(uninstalled(last));
   };
-  await allDone(
-    callers.map((ref) =>
-      watchObjects(api, ref, {
-        signal,
-        accept: METADATA_ONLY,
-        onObjects: ([object]) => void (object === undefined ? onMissing(ref) : missing.delete(ref)),
-      }).catch(() => {}),
-    ),
-  );
+  return (calls) => {
+    const before = callers;
+    callers = callersOf(calls).map(describe);
+    if (before.join() === callers.join()) return;
+    changes++;
+    for (const caller of before.filter((one) => !callers.includes(one)))
+      emit({ type: 'warning', message: `${caller} was deleted, or no longer calls the controller.` });
+    if (callers.length === 0) void endUnlessBack(before);
+  };
 }
 
-function uninstalled(callers: ObjectRef[]): DevloopError {
-  const message = `The operator is uninstalled: ${callers.map(describe).join(', ')} no longer exist.`;
+function uninstalled(callers: string[]): DevloopError {
+  const message = `The operator is uninstalled: nothing calls its webhooks since ${callers.join(', ')} was deleted.`;
   return new DevloopError('target.gone', message, { hint: DEPLOY_AGAIN });
 }

@@ -10,7 +10,6 @@ import { changesAfter } from '../../cluster/marks/observe.ts';
 import { undoOf } from '../../cluster/marks/undo.ts';
 import type { Work } from '../../cluster/work.ts';
 import { type DevloopError, messageOf } from '../../errors.ts';
-import { watchCallers } from './callers.ts';
 import { fought, gone, restoredElsewhere, takenBy } from './causes.ts';
 import { type Judgement, judge } from './judge.ts';
 import { type Newest, newest } from './newest.ts';
@@ -37,45 +36,21 @@ const OVERWRITES = {
   why: 'notice what others change',
   without: 'devloop does not notice when somebody overwrites its changes',
 };
-const UNINSTALL = {
-  why: 'notice when the operator is uninstalled',
-  without: 'devloop does not notice when webhook configurations are deleted',
-};
 
 export function guardPermissions(objects: ObjectRef[]): Permission[] {
-  return [
-    ...objects.flatMap(({ kind, namespace = '' }) =>
-      permissionsOn(kind, 'watch', { namespace, ...OVERWRITES }),
-    ),
-    ...permissionsOn('ValidatingWebhookConfiguration', 'watch', UNINSTALL),
-    ...permissionsOn('MutatingWebhookConfiguration', 'watch', UNINSTALL),
-    ...permissionsOn('CustomResourceDefinition', 'watch', UNINSTALL),
-  ];
-}
-
-/** What a session watches. */
-export interface Watched {
-  /** The user's objects that it changes. */
-  objects: Guarded[];
-  /** The webhook configurations and CRDs that call the Services. */
-  callers: ObjectRef[];
+  return objects.flatMap(({ kind, namespace = '' }) =>
+    permissionsOn(kind, 'watch', { namespace, ...OVERWRITES }),
+  );
 }
 
 /**
  * Watches the objects that the session changes. What somebody else overwrites is written again; `end` is called where they do not
- * give in, and where the operator is uninstalled. Disposing waits for a write that is under way, and never rejects.
+ * give in, and where an object is gone. Disposing waits for a write that is under way, and never rejects.
  */
-export function startGuard(
-  work: Work,
-  { objects, callers }: Watched,
-  end: (error: unknown) => void,
-): AsyncDisposable {
+export function startGuard(work: Work, objects: Guarded[], end: (error: unknown) => void): AsyncDisposable {
   const ending = new AbortController();
   const guard = { ...work, signal: AbortSignal.any([work.signal, ending.signal]) };
-  const guarding = [
-    ...objects.map((guarded) => guardOne(guard, guarded, end)),
-    ...(callers.length > 0 ? [watchCallers(guard, callers, end)] : []),
-  ].map((one) => one.catch(end));
+  const guarding = objects.map((guarded) => guardOne(guard, guarded, end).catch(end));
   return {
     async [Symbol.asyncDispose]() {
       ending.abort();

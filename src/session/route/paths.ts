@@ -14,13 +14,13 @@ export function pathsOf({ services }: Pick<Target, 'services'>): string[] {
 }
 
 /**
- * Has the gateways take reviews on the paths of all calls to the Services, as the webhook configurations and CRDs change. Disposing waits
- * until nothing is watched.
+ * Has the gateways take reviews on the paths of all calls to the Services, as the webhook configurations and CRDs change; `onCalls` gets
+ * the calls. Disposing waits until nothing is watched.
  */
 export function followPaths(
   { api, emit, signal }: Work,
   target: Pick<Target, 'services'>,
-  gateways: Pick<Gateways, 'accept'>,
+  { gateways, onCalls }: { gateways: Pick<Gateways, 'accept'>; onCalls?(calls: WebhookCall[]): void },
 ): AsyncDisposable {
   const services = target.services.map(({ service }) => service);
   const ending = new AbortController();
@@ -30,17 +30,22 @@ export function followPaths(
   );
   let knowsDefinitions = false;
   const accept = (): void => {
-    const paths = [...calls.values()].flat().map(({ path }) => path);
+    const all = [...calls.values()].flat();
+    const paths = all.map(({ path }) => path);
+    onCalls?.(all);
     gateways.accept(knowsDefinitions ? paths : [...paths, CONVERSIONS]);
   };
   const follow = async (kind: (typeof CALLERS)[number]): Promise<void> => {
-    const onCalls = (found: WebhookCall[]): void => {
+    const onFound = (found: WebhookCall[]): void => {
       calls.set(kind, found);
       knowsDefinitions ||= kind === 'CustomResourceDefinition';
       accept();
     };
     try {
-      await followCalls(api, kind, services, { signal: AbortSignal.any([signal, ending.signal]), onCalls });
+      await followCalls(api, kind, services, {
+        signal: AbortSignal.any([signal, ending.signal]),
+        onCalls: onFound,
+      });
     } catch (error) {
       if (kind === 'CustomResourceDefinition') knowsDefinitions = false;
       accept();
