@@ -14,7 +14,8 @@ import { claimDirectory, endOrphans, newSessionId } from './context/session-dire
 import { endUp, type Standing } from './end/end-up.ts';
 import { outcomeOf } from './end/outcome.ts';
 import { noticeUninstall } from './guard/callers.ts';
-import { type Guarded, startGuard } from './guard/guard.ts';
+import { startGuard } from './guard/guard.ts';
+import type { Guarded } from './guard/react.ts';
 import { cutOver, followReconnects } from './route/cut-over.ts';
 import { openRoute } from './route/open-route.ts';
 import { followPaths } from './route/paths.ts';

@@ -270,6 +270,11 @@ it('new arguments are reported, and used when the controller is restarted next',
 
 it('an operator that is uninstalled ends the session with that cause', async () => {
   await using up = await takenOver('--route', 'direct', ...SERVER);
+  const configuration = 'application-operator-mutating-webhook-configuration';
+  await cluster.kubectl(['delete', 'mutatingwebhookconfiguration', configuration]);
+  await up.waitFor('warning', ({ message }) =>
+    message.startsWith(`MutatingWebhookConfiguration ${configuration}`),
+  );
   await cluster.kubectl(['-n', NAMESPACE, 'delete', 'deployment', DEPLOYMENT]);
   expect(await up.exited, up.log()).toBe(4);
   const message = expect.stringContaining(`Deployment ${NAMESPACE}/${DEPLOYMENT} was deleted`);

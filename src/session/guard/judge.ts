@@ -66,7 +66,7 @@ function markDifferences(
   const stored = ['metadata', store.map, store.key];
   const by = lastOther(observed);
   const isLabelled = observed.session === sessionId;
-  const isStored = isSame(undoOf(object, own), changes);
+  const isStored = hasUndo(object, own, changes!);
   return [
     ...(isLabelled ? [] : [{ path: label, ours: sessionId, now: valueAt(object, label), by }]),
     // Without the label, what is stored cannot be checked.
@@ -76,8 +76,9 @@ function markDifferences(
   ];
 }
 
-function isSame(found: unknown, changes: FieldChange[] | undefined): boolean {
-  return same(found as Json | undefined, changes as unknown as Json);
+/** Whether the mark of an object says exactly this. */
+export function hasUndo(object: KubeObject, own: OwnChange, changes: FieldChange[]): boolean {
+  return same(undoOf(object, own) as unknown as Json, changes as unknown as Json);
 }
 
 /** kube-apiserver calls a writer without a name of its own after its user agent. */

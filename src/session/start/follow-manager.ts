@@ -9,7 +9,7 @@ import { writeNeededFiles } from '../../local/mounts.ts';
 import { planController } from '../../local/plan.ts';
 import type { TargetManager } from '../../operator/target.ts';
 import type { Emit } from '../../report/events.ts';
-import { NOBODY } from '../guard/guard.ts';
+import { NOBODY } from '../guard/react.ts';
 import { containerOf, type TemplateChanges, templateChanges } from '../guard/template.ts';
 import { controllerInputs } from './controller.ts';
 import type { Session } from './session.ts';

@@ -9,7 +9,7 @@ import { ownChangeOf } from '../../cluster/takeover/restore.ts';
 import { discoveryPermissions } from '../../operator/permissions.ts';
 import type { Target, TargetManager } from '../../operator/target.ts';
 import { namespacesOf, targetsOf } from '../context/holders.ts';
-import type { Guarded } from '../guard/guard.ts';
+import type { Guarded } from '../guard/react.ts';
 import { planRoutes } from '../route/kinds.ts';
 import type { RoutePlan, RouteSettings } from '../route/routing.ts';
 import { type verifyRoute, verifyStep } from '../route/verify-route.ts';
