@@ -73,6 +73,11 @@ export const CATALOGUE = {
     exit: 4,
     about: 'Somebody else kept changing an object while devloop tried to write it.',
   },
+  'restore.blocked': {
+    exit: 4,
+    about:
+      "The operator's own webhooks block its restore while nothing answers them, and devloop cannot answer them from here.",
+  },
   'undo.incomplete': {
     exit: 4,
     about: 'Somebody else changed something that devloop had changed, so devloop left it unchanged.',

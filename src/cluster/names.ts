@@ -50,6 +50,13 @@ export function leaderIdentity(sessionId: string): string {
   return `devloop-${sessionId}`;
 }
 
+/** The object of one of these kinds that a Lease is for. */
+export function leasedObject({ namespace, name }: ObjectRef, kinds: Kind[]): ObjectRef | undefined {
+  const kind = kinds.find((one) => name.startsWith(leaseStem(one)));
+  if (kind === undefined || namespace === undefined) return undefined;
+  return { kind, namespace, name: name.slice(leaseStem(kind).length) };
+}
+
 function leaseStem(kind: Kind): string {
   return `${LEASE_STEM}${kind.toLowerCase()}.`;
 }

@@ -5,6 +5,7 @@ import { Bodies } from './bodies.ts';
 import { type Connections, trackConnections } from './connections.ts';
 import { type ControllerAddress, createForwarder } from './forward.ts';
 import { createGate } from './gate.ts';
+import type { OwnAnswers } from './own.ts';
 import { createPaths } from './paths.ts';
 import { type ReviewContext, serveReview } from './review.ts';
 import { createStrangers } from './strangers.ts';
@@ -45,6 +46,8 @@ export interface Gateway extends AsyncDisposable {
    * Lasts until the next `hold`.
    */
   failFast(why: string, ms: number): void;
+  /** From now on devloop answers these reviews itself, also those that would wait; undefined: none. */
+  answerOwn(own: OwnAnswers | undefined): void;
   /** Number of reviews that are waiting. */
   readonly held: number;
   /** From now on each connection gets one more answer and is then closed. Final. This way, busy clients are gone before `drain`. */
@@ -96,6 +99,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     hold: gate.hold,
     release: gate.release,
     failFast: gate.failFast,
+    answerOwn(own) {
+      context.own = own;
+    },
     get held() {
       return gate.held;
     },

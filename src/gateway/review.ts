@@ -5,6 +5,7 @@ import { type Bodies, LARGEST_BODY, type NoBody } from './bodies.ts';
 import type { ControllerAddress, Forwarder } from './forward.ts';
 import { budgetOf, type Gate, LONGEST_BUDGET_MS, patienceFor, type Waiting } from './gate.ts';
 import { type Answer, forwardable, lastAnswer, statusAnswer } from './http.ts';
+import { answerOwn, type OwnAnswers } from './own.ts';
 import { type Paths, pathOf } from './paths.ts';
 import { answerProbe, probeNonce } from './probe.ts';
 
@@ -22,6 +23,8 @@ export interface ReviewContext {
   refuse(): void;
   /** Aborted when the gateway closes: reviews that have not reached the controller are then answered at once. */
   closing: AbortSignal;
+  /** What devloop answers itself, while it pauses or restores the manager. */
+  own?: OwnAnswers | undefined;
   warn: (message: string) => void;
 }
 
@@ -87,6 +90,8 @@ async function answerOf(
   using body = read;
   context.recognize(request);
   if (nonce !== undefined) return answerProbe(nonce, context.sessionId, body.bytes.toString('utf8'));
+  const own = context.own && answerOwn(body.bytes.toString('utf8'), context.own);
+  if (own !== undefined) return own;
   waiting.for = 'release';
   await context.gate.pass(waiting.signal);
   const review = {

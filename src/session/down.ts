@@ -1,18 +1,23 @@
-import { isWorkload } from '../cluster/api/kinds.ts';
+import { describe, isWorkload, type Kind, WORKLOAD_KINDS } from '../cluster/api/kinds.ts';
+import { leasedObject } from '../cluster/names.ts';
 import { type Found, findMarked, type Marked, unseenText } from '../cluster/takeover/find-marked.ts';
 import { isChanged } from '../cluster/takeover/restore.ts';
 import type { Work } from '../cluster/work.ts';
-import { splitName, type TargetNames } from '../operator/target.ts';
+import type { TakenObject } from '../operator/closed-webhooks.ts';
+import { discover } from '../operator/discover.ts';
+import { noCheckoutFacts } from '../operator/sources.ts';
+import { splitName, type Target, type TargetNames } from '../operator/target.ts';
 import { type CommandContext, openContext } from './context/context.ts';
 import { heldBy, liveHolder, type Traces } from './context/holders.ts';
 import { type LocalMachine, thisMachine } from './context/local-machine.ts';
 import type { DownOptions, Io } from './context/options.ts';
 import { endOrphans } from './context/session-directories.ts';
+import { answerMeans } from './end/answer-instead.ts';
 import { waitUntilAnswering } from './end/answering.ts';
 import { printRestore } from './end/dry-run.ts';
 import { changesOf, incomplete, MANAGER_READY_SECONDS, reportKept } from './end/restore.ts';
+import { restoreDead } from './end/restore-dead.ts';
 import { stopLocalSession } from './end/stop-local.ts';
-import { restore } from './end/until-restored.ts';
 
 /** Restores what devloop sessions changed in this cluster, if they are dead or run on this machine. */
 export async function down(options: DownOptions, io: Io): Promise<void> {
@@ -92,14 +97,36 @@ async function endSession(command: DownCommand, session: Traces): Promise<Outcom
       return { kept: 0 };
     }
   }
-  const refs = objects.map(({ ref }) => ref);
-  const services = refs.filter((ref) => ref.kind === 'Service' && isChanged(ref, sessionId));
   const work: Work = { api, sessionId, emit, signal };
-  const afterServices = (): Promise<void> => waitUntilAnswering(work, services);
-  const result = await restore(work, places, { readySeconds: MANAGER_READY_SECONDS, afterServices });
+  const taken = takenBy(session);
+  const services = taken.flatMap(({ ref }) => (ref.kind === 'Service' ? [ref] : []));
+  const dead = { namespaces: places, taken, target: () => targetOf(work, taken) };
+  const result = await restoreDead(work, dead, answerMeans(context, io, {}), {
+    readySeconds: MANAGER_READY_SECONDS,
+    afterServices: () => waitUntilAnswering(work, services),
+  });
   reportKept(result, emit);
   restored(result.changes);
   return { kept: result.left.length };
+}
+
+const TAKEN_KINDS: Kind[] = ['Service', ...WORKLOAD_KINDS];
+
+/** What the session took over: what carries its mark, and what only its Leases name, since it is restored already. */
+function takenBy({ sessionId, objects }: Traces): TakenObject[] {
+  const changed = objects.filter(({ ref }) => TAKEN_KINDS.includes(ref.kind) && isChanged(ref, sessionId));
+  const leased = objects.flatMap(({ ref }) =>
+    ref.kind === 'Lease' ? (leasedObject(ref, TAKEN_KINDS) ?? []) : [],
+  );
+  const all: TakenObject[] = [...leased.map((ref) => ({ ref })), ...changed];
+  return [...new Map(all.map((one) => [describe(one.ref), one])).values()];
+}
+
+async function targetOf({ api }: Work, taken: TakenObject[]): Promise<Target> {
+  const named = (isWanted: (kind: Kind) => boolean): string[] =>
+    taken.flatMap(({ ref }) => (isWanted(ref.kind) ? [`${ref.namespace}/${ref.name}`] : []));
+  const names = { services: named((kind) => kind === 'Service'), deployment: named(isWorkload)[0] };
+  return await discover({ api, names, facts: noCheckoutFacts(), emit: () => {}, onUnusablePort: () => {} });
 }
 
 /** For an account that is not allowed to list the whole cluster. */

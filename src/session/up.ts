@@ -17,6 +17,7 @@ import { noticeUninstall } from './guard/callers.ts';
 import { startGuard } from './guard/guard.ts';
 import type { Guarded } from './guard/react.ts';
 import { cutOver, followReconnects } from './route/cut-over.ts';
+import { ownAnswers } from './route/gateways.ts';
 import { openRoute } from './route/open-route.ts';
 import { followPaths } from './route/paths.ts';
 import { type Routing, routeSettings } from './route/routing.ts';
@@ -116,11 +117,14 @@ async function takeOver(running: Running): Promise<void> {
   signal.throwIfAborted();
   const { route } = standing;
   await pointServices(running, pairs);
+  // The operator's own webhook may review this change, and its controller does not run yet.
+  route?.gateways.answerOwn(ownAnswers(session.target, session.sessionId));
   const pausing = await Promise.all(session.plan.pause.map((step) => step.apply(work)));
   standing.pausing = pausing;
   await allDone(pausing.map(({ idle }) => idle));
   // Starting the controller takes longer than it takes until the in-cluster Pods start to terminate.
   await allDone([...pausing.map(({ terminating }) => terminating), supervisor?.start() ?? Promise.resolve()]);
+  route?.gateways.answerOwn(undefined);
   route?.gateways.release();
   const ended = await Promise.all(pausing.map((one) => one.ended));
   if (ended.includes(false)) emit({ type: 'warning', message: STILL_TERMINATING });

@@ -92,41 +92,6 @@ it.each([
   },
 );
 
-it('a webhook that reviews everything that down changes is named, with what unblocks down', async () => {
-  await using up = await takenOver();
-  const configuration = ['validatingwebhookconfiguration', 'pods', '--type', 'json', '-p'];
-  const rules = [
-    {
-      operations: ['*'],
-      apiGroups: ['', 'apps'],
-      apiVersions: ['v1'],
-      resources: ['services', 'deployments'],
-    },
-  ];
-  const patch = (path: string, value: unknown): Promise<string> =>
-    cluster.kubectl([
-      'patch',
-      ...configuration,
-      JSON.stringify([{ op: 'add', path: `/webhooks/0/${path}`, value }]),
-    ]);
-  await patch('rules', rules);
-  await patch('objectSelector', {});
-  up.signal('SIGKILL');
-  await up.exited;
-  const command = { cwd: tmpdir(), env: { KUBECONFIG: cluster.kubeconfig } };
-  const refused = await runDevloop(['down'], command);
-  expect(refused.code, refused.log).not.toBe(0);
-  expect(refused.events.at(-1)).toMatchObject({
-    type: 'error',
-    message: expect.stringContaining('failed calling webhook "pods.apps.example.com"'),
-    hint: expect.stringContaining('failurePolicy'),
-  });
-  await patch('failurePolicy', 'Ignore');
-  const { code, log } = await runDevloop(['down'], command);
-  expect(code, log).toBe(0);
-  await expectEqual();
-});
-
 it('down restores everything in that state, too', async () => {
   await using up = await takenOver();
   await removeRelay('--force', '--grace-period=0');

@@ -94,7 +94,13 @@ function statusOf(text: string): StatusBody {
 /** kube-apiserver's words for a webhook with failurePolicy Fail that it could not reach, or that did not answer. */
 export const UNANSWERED_WEBHOOK = /failed calling webhook/;
 
-const LET_IT_PASS =
+/** Whether the API server refused a call because a webhook with failurePolicy Fail did not answer. */
+export function isUnanswered(error: unknown): boolean {
+  const refusal = error instanceof DevloopError && error.cause instanceof ApiError ? error.cause : error;
+  return refusal instanceof ApiError && UNANSWERED_WEBHOOK.test(refusal.message);
+}
+
+export const LET_IT_PASS =
   'A webhook that is not responding blocks this change. Find it with kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations, set its failurePolicy to Ignore, and run this command again.';
 
 /**

@@ -136,6 +136,7 @@ export interface Pod extends KubeObject {
   spec?: Partial<PodTemplate['spec']> & { nodeName?: string };
   status?: {
     phase?: string;
+    podIP?: string;
     startTime?: string;
     reason?: string;
     message?: string;
@@ -199,7 +200,10 @@ export interface WebhookConfiguration extends KubeObject {
     clientConfig: WebhookClient;
     failurePolicy?: string;
     timeoutSeconds?: number;
-    rules?: { apiGroups?: string[]; resources?: string[] }[];
+    rules?: { apiGroups?: string[]; resources?: string[]; operations?: string[] }[];
+    namespaceSelector?: LabelSelector;
+    objectSelector?: LabelSelector;
+    matchConditions?: object[];
   }[];
 }
 

@@ -54,15 +54,27 @@ async function writeBoth(
   const { sessionId } = work;
   const ref = refOf('Service', service.metadata);
   await allDone([
-    writeOne<EndpointSlice>(work, sliceRef(ref, sessionId), to, (at, now) => {
-      if (!mayWrite(now)) return undefined;
-      const slice = ourSlice(service, sessionId, at);
-      return now === undefined ? slice : { ...now, ports: slice.ports ?? [] };
-    }),
+    writeSlice(work, service, to, mayWrite),
     writeOne<Endpoints>(work, { ...ref, kind: 'Endpoints' }, to, (at, now) =>
       mayWrite(now) ? ourEndpoints(service, sessionId, at, now) : undefined,
     ),
   ]);
+}
+
+/** The session's EndpointSlice alone, beside those of Kubernetes: for a Service that has a selector. */
+export async function writeSlice(
+  work: Work,
+  service: Service,
+  to: () => Destination,
+  mayWrite: (now: KubeObject | undefined) => boolean = () => true,
+): Promise<void> {
+  const { sessionId } = work;
+  const ref = sliceRef(refOf('Service', service.metadata), sessionId);
+  await writeOne<EndpointSlice>(work, ref, to, (at, now) => {
+    if (!mayWrite(now)) return undefined;
+    const slice = ourSlice(service, sessionId, at);
+    return now === undefined ? slice : { ...now, endpoints: slice.endpoints, ports: slice.ports ?? [] };
+  });
 }
 
 async function writeOne<T extends KubeObject>(

@@ -1,7 +1,8 @@
 import { allDone, pollUntil } from '../../async.ts';
-import { ApiError } from '../api/errors.ts';
+import { DevloopError } from '../../errors.ts';
+import { ApiError, isUnanswered, LET_IT_PASS } from '../api/errors.ts';
 import { describe, type Kind, type ObjectRef } from '../api/kinds.ts';
-import type { EndpointSlice, Endpoints, Service } from '../api/objects.ts';
+import type { EndpointSlice, Endpoints, Service, Workload } from '../api/objects.ts';
 import { answered } from '../api/repeat.ts';
 import { restoreChange } from '../marks/change.ts';
 import { type OwnChange, sessionOf } from '../marks/marks.ts';
@@ -16,11 +17,16 @@ import { PAUSES } from './pause/strategies.ts';
 
 const POLL_MS = 20;
 const ENDPOINTS_LIMIT_MS = 3_000;
+const UNBLOCKED_LIMIT_MS = 30_000;
 
 /** What was not restored in an object, because somebody else changed it. */
 export interface Left {
   ref: ObjectRef;
   kept: Kept[];
+  /** Only its mark is left: a webhook that does not answer yet blocks the patch that removes it. */
+  isMarked?: boolean;
+  /** Its Pods were refused because a webhook did not answer. */
+  isBlocked?: boolean;
 }
 
 /** What devloop itself changes in objects of a kind; undefined for those that it creates and deletes as a whole. */
@@ -41,22 +47,65 @@ export async function resumeManagers(work: Work, marked: Marked[], readySeconds:
   return await allDone(paused.map(({ pause, ref }) => resume(work, pause, ref, readySeconds)));
 }
 
+/** Once the webhooks answer again. */
+export async function removeMarks(work: Work, left: Left[]): Promise<Left[]> {
+  return await allDone(
+    left
+      .filter(({ isMarked }) => isMarked)
+      .map(async ({ ref }) => {
+        const pause = PAUSES.find(({ kind }) => kind === ref.kind)!;
+        return { ref, kept: await pause.restore(work, ref) };
+      }),
+  );
+}
+
 async function resume(work: Work, pause: Pause, ref: ObjectRef, readySeconds: number): Promise<Left> {
-  const kept = await pause.restore(work, ref);
-  if (readySeconds === 0) return { ref, kept };
+  const left = await restoreOrResume(work, pause, ref);
+  if (readySeconds === 0) return left;
   const { ready, blocked } = await pause.waitUntilResumed(work, ref, readySeconds);
-  if (blocked !== undefined)
+  if (blocked !== undefined) {
     work.emit({
       type: 'note',
       message: `${describe(ref)} cannot create Pods while its webhook is unreachable, so the Service is restored first. (${blocked})`,
     });
-  else if (!ready)
+    return { ...left, isBlocked: true };
+  }
+  if (!ready)
     work.emit({
       type: 'warning',
       message: `${describe(ref)} was not ready within ${readySeconds} s; restoring everything else anyway.`,
       hint: `kubectl -n ${ref.namespace} describe ${ref.kind.toLowerCase()} ${ref.name}`,
     });
-  return { ref, kept };
+  return left;
+}
+
+/** A manager that cannot start is not restored. Kubernetes has just tried to create its Pods, so it tries again soon. */
+export async function waitUntilUnblocked({ api, signal }: Work, left: Left[]): Promise<void> {
+  const waiting = left.filter(({ isBlocked }) => isBlocked);
+  await allDone(
+    waiting.map(async ({ ref }) => {
+      const pause = PAUSES.find(({ kind }) => kind === ref.kind)!;
+      let blocked: string | undefined;
+      const isOver = async (): Promise<boolean> => {
+        const object = await api.get<Workload>(ref);
+        blocked = object && pause.blockedBy?.(object);
+        return blocked === undefined;
+      };
+      if (await pollUntil(isOver, { everyMs: 250, limitMs: UNBLOCKED_LIMIT_MS, signal })) return;
+      const message = `${describe(ref)} is restored, but cannot create Pods: ${blocked}`;
+      throw new DevloopError('restore.blocked', message, { hint: LET_IT_PASS });
+    }),
+  );
+}
+
+async function restoreOrResume(work: Work, pause: Pause, ref: ObjectRef): Promise<Left> {
+  try {
+    return { ref, kept: await pause.restore(work, ref) };
+  } catch (error) {
+    if (!isUnanswered(error) || pause.resumeMarked === undefined) throw error;
+    await pause.resumeMarked(work, ref);
+    return { ref, kept: [], isMarked: true };
+  }
 }
 
 /** Then the Services get their selectors back, and Kubernetes recreates their endpoints. */

@@ -29,9 +29,10 @@ export async function waitUntilLetGo(work: Work, { services }: Target): Promise<
 
 /**
  * In `down`: waits until kube-apiserver gets its answers from the Pods that these Services select. A courtesy to whoever uses the
- * webhooks next, so it is bounded, and an account that is not allowed to probe does without it.
+ * webhooks next, so it is bounded, and an account that is not allowed to probe does without it. One answer may be chance: while
+ * kube-proxy catches up, calls still go to the endpoint that is gone, too.
  */
-export async function waitUntilAnswering(work: Work, services: ObjectRef[]): Promise<void> {
+export async function waitUntilAnswering(work: Work, services: ObjectRef[], inARow = 1): Promise<void> {
   const { api, signal } = work;
   const webhooks = await listWebhookServices(api, noCheckoutFacts()).catch(() => []);
   await Promise.allSettled(
@@ -44,7 +45,7 @@ export async function waitUntilAnswering(work: Work, services: ObjectRef[]): Pro
       const { port, caBundle } = call;
       const target = { namespace: ref.namespace!, service: ref.name, port, caBundle };
       await using prober = await createProber(target).apply(work, PROBE_LANGUAGE);
-      await probeUntil(prober, { wanted: 'other', inARow: 1, limitMs: LIMIT_MS }, signal);
+      await probeUntil(prober, { wanted: 'other', inARow, limitMs: LIMIT_MS }, signal);
     }),
   );
 }

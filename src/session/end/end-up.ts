@@ -6,6 +6,7 @@ import { messageOf } from '../../errors.ts';
 import type { Target } from '../../operator/target.ts';
 import type { DevloopEvent } from '../../report/events.ts';
 import { namespacesOf } from '../context/holders.ts';
+import { ownAnswers } from '../route/gateways.ts';
 import type { ChosenRoute } from '../route/open-route.ts';
 import { waitUntilLetGo } from './answering.ts';
 import { incomplete, MANAGER_READY_SECONDS, reportKept } from './restore.ts';
@@ -54,6 +55,8 @@ async function restoreAll(
   const startedAt = performance.now();
   const work: Work = { api, sessionId, emit, signal: new AbortController().signal };
   const isReported = (changes: number): boolean => changes > 0 || !isFailure;
+  // Whatever has become of the controller, its manager can come back.
+  route?.gateways.answerOwn(ownAnswers(target, sessionId));
   route?.gateways.release();
   // Nothing starts the controller again: where it does not answer, a review that waits would only delay the manager's own Pods.
   route?.gateways.failFast(NO_CONTROLLER, Number.POSITIVE_INFINITY);

@@ -7,10 +7,12 @@ import {
   type Left,
   removeCreated,
   removeLeases,
+  removeMarks,
   removeRelays,
   restoreServices,
   resumeManagers,
   waitForControllerSlices,
+  waitUntilUnblocked,
 } from '../../cluster/takeover/restore.ts';
 import type { Work } from '../../cluster/work.ts';
 import { DevloopError } from '../../errors.ts';
@@ -62,6 +64,8 @@ export async function restoreOnce(work: Work, namespaces: string[], options: Res
   if (options.readySeconds > 0) await attempt(() => waitForControllerSlices(work, services, marked, 3_000));
   await attempt(() => removeCreated(work, marked));
   await attempt(async () => options.afterServices?.());
+  await attempt(async () => left.push(...(await removeMarks(work, left))));
+  await attempt(() => waitUntilUnblocked(work, left));
   await attempt(() => removeRelays(work, marked));
   await attempt(async () => refusePart(sessionId, marked, unseen));
   const kept = left.filter((one) => one.kept.length > 0);

@@ -1,10 +1,13 @@
+import { isOwnReview } from '../../cluster/takeover/own-reviews.ts';
 import { DevloopError } from '../../errors.ts';
 import { type Gateway, type GatewayOptions, startGateway } from '../../gateway/gateway.ts';
+import type { OwnAnswers } from '../../gateway/own.ts';
 import type { KeyPair } from '../../gateway/tls.ts';
 import { within } from '../../machine/addresses.ts';
 import type { Target } from '../../operator/target.ts';
 import type { Emit } from '../../report/events.ts';
 import { isOwn } from '../../route/direct.ts';
+import { targetsOf } from '../context/holders.ts';
 import { pathsOf } from './paths.ts';
 import type { RouteSettings } from './routing.ts';
 
@@ -28,6 +31,7 @@ export interface Gateways extends AsyncDisposable {
   hold(): void;
   release(): void;
   failFast(why: string, ms: number): void;
+  answerOwn(own: OwnAnswers | undefined): void;
   closeAfterNextAnswer(): void;
   drain(): Promise<void>;
 }
@@ -91,12 +95,23 @@ export async function startGateways(plan: GatewayPlan, address: string): Promise
     hold: () => all.forEach((gateway) => void gateway.hold()),
     release: () => all.forEach((gateway) => void gateway.release()),
     failFast: (why, ms) => all.forEach((gateway) => void gateway.failFast(why, ms)),
+    answerOwn: (own) => all.forEach((gateway) => void gateway.answerOwn(own)),
     closeAfterNextAnswer: () => all.forEach((gateway) => void gateway.closeAfterNextAnswer()),
     async drain() {
       await Promise.all(all.map((gateway) => gateway.drain()));
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+/** Reviews of what pausing and restoring the manager consists of. They must not depend on a controller that may be gone. */
+export function ownAnswers(
+  target: Target,
+  sessionId: string,
+  others: OwnAnswers['others'] = 'forward',
+): OwnAnswers {
+  const taken = { sessionId, objects: targetsOf(target) };
+  return { allows: (review) => isOwnReview(review, taken), others };
 }
 
 const LOOPBACK = '127.0.0.1';

@@ -39,6 +39,9 @@ function destination(open: OpenRoute, service: TargetService): Destination {
 }
 
 /** The route's port for each port of the Service. */
-export function routePorts({ route, gateways }: OpenRoute, { ports }: TargetService): Destination['ports'] {
+export function routePorts(
+  { route, gateways }: Pick<OpenRoute, 'route' | 'gateways'>,
+  { ports }: TargetService,
+): Destination['ports'] {
   return ports.map(({ name, targetPort }) => ({ name, port: route.portFor(gateways.portFor(targetPort)) }));
 }

@@ -7,6 +7,7 @@ import type { Route } from '../../route/route.ts';
 import type { CommandContext } from '../context/context.ts';
 import type { Ask, RouteOptions } from '../context/options.ts';
 import type { Gateways } from './gateways.ts';
+import type { ProbeResult } from './verify.ts';
 
 /** One way for kube-apiserver to reach this machine. kinds.ts lists them all. */
 export interface RouteKind {
@@ -44,6 +45,8 @@ export interface Routing extends Work {
   ask?: Ask | undefined;
   /** How many probes in a row verify a route; 1 by default. */
   inARow?: number;
+  /** Verifies a route in another way than through temporary Services. */
+  verify?: (ends: Pick<OpenRoute, 'route' | 'gateways'>, limitMs: number) => Promise<ProbeResult>;
 }
 
 export interface RouteSettings {

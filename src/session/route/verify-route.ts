@@ -36,6 +36,7 @@ type RouteEnds = Pick<OpenRoute, 'route' | 'gateways'>;
  * families among them, since the families decide where kube-apiserver calls. The first Service that is not reached decides.
  */
 export async function verifyRoute(routing: Routing, ends: RouteEnds, limitMs: number): Promise<ProbeResult> {
+  if (routing.verify !== undefined) return await routing.verify(ends, limitMs);
   const { route, gateways } = ends;
   let result: ProbeResult = { reached: false, latencyMs: 0, cause: 'there is no Service to verify it with' };
   for (const like of likelyServices(routing.target)) {

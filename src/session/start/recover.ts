@@ -1,8 +1,12 @@
+import { refOf } from '../../cluster/api/kinds.ts';
+import type { TakenObject } from '../../operator/closed-webhooks.ts';
+import type { Target } from '../../operator/target.ts';
 import type { InTheWay } from '../context/holders.ts';
 import { namespacesOf } from '../context/holders.ts';
+import { answerMeans } from '../end/answer-instead.ts';
 import { reportKept } from '../end/restore.ts';
+import { restoreDead } from '../end/restore-dead.ts';
 import { stopLocalSession } from '../end/stop-local.ts';
-import { restore } from '../end/until-restored.ts';
 import type { Discovered, UpCommand } from './session.ts';
 import { discoverAgain } from './target.ts';
 
@@ -11,23 +15,27 @@ export async function recoverSessions(
   command: UpCommand,
   { inTheWay, ...found }: Discovered & { inTheWay: InTheWay },
 ): Promise<Discovered> {
-  const { context, io } = command;
+  const { context, io, options } = command;
   const { emit, signal } = io;
+  const { target } = found;
   if (inTheWay.sessions.length === 0) return found;
   // A session of this machine can restore everything itself, and its controller uses the ports that this one needs.
   for (const holder of inTheWay.living) if (holder.local) await stopLocalSession(holder, io);
+  const dead = { namespaces: namespacesOf(target), taken: takenBy(target), target: async () => target };
   for (const sessionId of inTheWay.sessions) {
     const message = `Session ${sessionId} is dead or taken over; restoring what it changed.`;
     emit({ type: 'note', message });
+    const work = { api: context.api, sessionId, emit, signal };
     // A dead session answers no reviews, so there is nothing to wait for.
-    const restored = await restore(
-      { api: context.api, sessionId, emit, signal },
-      namespacesOf(found.target),
-      {
-        readySeconds: 0,
-      },
-    );
+    const restored = await restoreDead(work, dead, answerMeans(context, io, options), { readySeconds: 0 });
     reportKept(restored, emit);
   }
   return await discoverAgain(command, found);
+}
+
+function takenBy({ services, manager }: Target): TakenObject[] {
+  return [
+    ...services.map(({ service }) => ({ ref: refOf('Service', service.metadata), object: service })),
+    ...(manager ? [manager] : []),
+  ];
 }

@@ -1,3 +1,4 @@
+import { UNANSWERED_WEBHOOK } from '../../api/errors.ts';
 import type { Workload } from '../../api/objects.ts';
 import { byScaling } from './scale.ts';
 import { followPods, waitUntilReady } from './waits.ts';
@@ -6,9 +7,12 @@ import { followPods, waitUntilReady } from './waits.ts';
 export const deploymentPause = byScaling('Deployment', {
   follow: async (work, manager) => ({ idle: Promise.resolve(), ...followPods(work, manager) }),
   waitUntilResumed: (observer, ref, limitSeconds) => waitUntilReady(observer, ref, limitSeconds, blockedBy),
+  blockedBy,
 });
 
 function blockedBy({ status }: Workload): string | undefined {
-  const failure = status?.conditions?.find((one) => one.type === 'ReplicaFailure' && one.status === 'True');
-  return failure?.message?.includes('failed calling webhook') ? failure.message : undefined;
+  const failed = (status?.conditions ?? []).filter(
+    (one) => one.type === 'ReplicaFailure' && one.status === 'True',
+  );
+  return failed.find(({ message }) => UNANSWERED_WEBHOOK.test(message ?? ''))?.message;
 }

@@ -20,6 +20,12 @@ export interface Pause {
   pause(manager: Manager): PauseStep;
   /** Resumes the manager; returns what somebody else changed in the meantime. */
   restore(work: Work, ref: ObjectRef): Promise<Kept[]>;
+  /** Resumes the manager where a webhook that does not answer blocks `restore`; the mark stays. */
+  resumeMarked?(work: Work, ref: ObjectRef): Promise<void>;
+  /** What kube-apiserver says when it refuses the manager's Pods because a webhook does not answer. */
+  blockedBy?(workload: Workload): string | undefined;
+  /** Pauses such a manager once more, so that its Pods are created at once when it is resumed. */
+  pauseAgain?(work: Work, manager: Manager): Promise<void>;
   waitUntilResumed(observer: Observer, ref: ObjectRef, limitSeconds: number): Promise<Resumed>;
 }
 

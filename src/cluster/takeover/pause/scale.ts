@@ -1,6 +1,9 @@
+import { kindInfo, type ObjectRef, objectPath } from '../../api/kinds.ts';
+import type { Workload } from '../../api/objects.ts';
 import { type Permission, permissionsOn } from '../../api/permissions.ts';
-import { applyChange, restoreChange } from '../../marks/change.ts';
-import type { OwnChange, UndoStore } from '../../marks/marks.ts';
+import { applyChange, inRounds, restoreChange } from '../../marks/change.ts';
+import { type FieldChange, type OwnChange, sessionOf, type UndoStore } from '../../marks/marks.ts';
+import { undoOf } from '../../marks/undo.ts';
 import { REPLICAS_LABEL } from '../../names.ts';
 import type { Work } from '../../work.ts';
 import type { Manager, Pause, PauseStep } from './pause.ts';
@@ -25,17 +28,23 @@ const OWN: OwnChange = {
 /** Scales the manager to 0, so that two managers never work on the same objects. */
 export function byScaling(
   kind: 'Deployment' | 'StatefulSet',
-  own: Pick<Pause, 'waitUntilResumed'> & { follow: Follow },
+  { follow, ...own }: Pick<Pause, 'waitUntilResumed' | 'blockedBy'> & { follow: Follow },
 ): Pause {
   return {
     name: `replicas of the ${kind}`,
     kind,
     fits: ({ ref }) => ref.kind === kind,
-    permissions: (namespace) => pausePermissions(kind, namespace),
-    pause: (manager) => scaleDown(manager, own.follow),
+    permissions: (namespace) => scalePermissions(kind, namespace),
+    pause: (manager) => scaleDown(manager, follow),
     own: OWN,
     restore: (work, ref) => restoreChange(work, ref, OWN),
-    waitUntilResumed: own.waitUntilResumed,
+    resumeMarked: scaleBack,
+    async pauseAgain(work, manager) {
+      if (sessionOf(manager.object) === undefined) await scaleDown(manager, follow).apply(work);
+      // Kubernetes waits longer and longer before it creates refused Pods again, but not after a change of the replicas.
+      else await scale(work, manager.ref, ({ after }) => Number(after));
+    },
+    ...own,
   };
 }
 
@@ -48,6 +57,44 @@ export function pausePermissions(kind: Pause['kind'], namespace: string): Permis
   ];
 }
 
+function scalePermissions(kind: Pause['kind'], namespace: string): Permission[] {
+  const why = 'resume a manager whose own webhook blocks that';
+  const without = `an operator whose own webhook fails closed on ${kindInfo(kind).plural} may not be restored after a crash`;
+  return [
+    ...pausePermissions(kind, namespace),
+    ...permissionsOn(kind, 'patch', { namespace, subresource: 'scale', why, without }),
+  ];
+}
+
+/** Rules of webhooks for `deployments` do not match `deployments/scale`. */
+async function scaleBack(work: Work, ref: ObjectRef): Promise<void> {
+  await scale(work, ref, ({ after, before }, now) => (now === after ? Number(before) : undefined));
+}
+
+/** Changes the replicas of a marked object and keeps the mark. `to` gets what the mark says, and the replicas now. */
+async function scale(
+  work: Work,
+  ref: ObjectRef,
+  to: (change: FieldChange, now: number) => number | undefined,
+): Promise<void> {
+  const { api, sessionId, emit } = work;
+  await inRounds(work, ref, async () => {
+    const object = await api.get<Workload>(ref);
+    if (object === undefined || sessionOf(object) !== sessionId) return;
+    const undo = undoOf(object, OWN);
+    const now = object.spec.replicas ?? 1;
+    const replicas = 'fault' in undo ? undefined : to(undo[0]!, now);
+    if (replicas === undefined) return;
+    const { resourceVersion } = object.metadata;
+    const patch = { metadata: { resourceVersion }, spec: { replicas } };
+    await api.call('PATCH', `${objectPath(ref)}/scale`, patch, {
+      contentType: 'application/merge-patch+json',
+    });
+    const action = replicas === 0 ? 'update' : 'restore';
+    emit({ type: 'change', action, object: ref, detail: `replicas ${now} -> ${replicas}` });
+  });
+}
+
 function scaleDown(manager: Manager, follow: Follow): PauseStep {
   const { ref, object } = manager;
   // Where a dead session left it paused, it is restored first.
@@ -55,7 +102,7 @@ function scaleDown(manager: Manager, follow: Follow): PauseStep {
   const detail = `replicas ${before} -> 0`;
   return {
     changes: [{ action: 'update', object: ref, detail }],
-    permissions: pausePermissions(ref.kind, ref.namespace!),
+    permissions: scalePermissions(ref.kind, ref.namespace!),
     async apply(work) {
       await applyChange(work, { ref, fields: [{ path: REPLICAS, value: 0 }], detail, store: IN_LABEL });
       return await follow(work, manager);

@@ -1,0 +1,89 @@
+import { describe, isWorkload, type ObjectRef } from '../api/kinds.ts';
+import type { KubeObject } from '../api/objects.ts';
+import { isOwnService, leaseRef, probeObjectName, SESSION_LABEL } from '../names.ts';
+import { SERVICE_NAME } from './endpoints.ts';
+
+/** What a session took over: what its pause and its restore change. */
+export interface Taken {
+  sessionId: string;
+  /** Services, and what the manager runs in. */
+  objects: ObjectRef[];
+}
+
+/** The `request` of an AdmissionReview, as far as it decides whether devloop answers it. */
+export interface Review {
+  operation?: string;
+  resource?: { group?: string; resource?: string };
+  namespace?: string;
+  name?: string;
+  userInfo?: { username?: string; groups?: string[] };
+  object?: Partial<KubeObject> | null;
+  oldObject?: Partial<KubeObject> | null;
+}
+
+/** Who creates and starts Pods for a Deployment. Some clusters give their controllers the rights of administrators instead. */
+const CONTROL_PLANE = /^system:(kube-controller-manager|kube-scheduler|serviceaccount:kube-system:|node:)/;
+const ADMINISTRATORS = 'system:masters';
+
+/**
+ * Whether a review is about a change that pausing or restoring a manager consists of: the taken objects themselves, what
+ * Kubernetes makes of them, and the removal of what devloop created. Deletions of the user's own objects never are.
+ */
+export function isOwnReview(review: Review, taken: Taken): boolean {
+  const { resource = {}, operation, namespace = '', name = '', object, oldObject } = review;
+  const isTaken = (kind: ObjectRef['kind'], taking: string): boolean =>
+    taken.objects.some((one) => describe(one) === describe({ kind, namespace, name: taking }));
+  const labels = (object ?? oldObject)?.metadata?.labels ?? {};
+  const isRemoval = operation === 'DELETE' && labels[SESSION_LABEL] === taken.sessionId;
+  switch (`${resource.group ?? ''}/${resource.resource}`) {
+    case '/services':
+      return operation === 'DELETE'
+        ? isOwnService({ kind: 'Service', namespace, name }, taken.sessionId)
+        : isTaken('Service', name);
+    case '/endpoints':
+      return isRemoval || isTaken('Service', name);
+    case 'discovery.k8s.io/endpointslices':
+      return isTaken('Service', labels[SERVICE_NAME] ?? '');
+    case 'apps/deployments':
+      return operation !== 'DELETE' && isTaken('Deployment', name);
+    case 'apps/statefulsets':
+      return operation !== 'DELETE' && isTaken('StatefulSet', name);
+    case 'apps/daemonsets':
+      return operation !== 'DELETE' && isTaken('DaemonSet', name);
+    case 'apps/replicasets':
+    case 'apps/controllerrevisions':
+    case '/pods':
+      return isRemoval || isOfManager(review, taken);
+    case '/configmaps':
+      return name.startsWith(probeObjectName(''));
+    case 'coordination.k8s.io/leases':
+      return taken.objects.some(
+        (one) => describe(leaseRef(one)) === describe({ kind: 'Lease', namespace, name }),
+      );
+    case '/secrets':
+      return isRemoval;
+    default:
+      return false;
+  }
+}
+
+/** What the manager owns: ReplicaSets, and Pods, also those of a ReplicaSet (and their bindings, which have no owner). */
+function isOfManager(
+  { userInfo, namespace, name = '', object, oldObject }: Review,
+  { objects }: Taken,
+): boolean {
+  const { username = '', groups = [] } = userInfo ?? {};
+  if (!CONTROL_PLANE.test(username) && !groups.includes(ADMINISTRATORS)) return false;
+  const managers = objects.filter((one) => isWorkload(one.kind) && one.namespace === namespace);
+  const owners = (object ?? oldObject)?.metadata?.ownerReferences?.map((one) => one.name) ?? [name];
+  return managers.some((manager) =>
+    owners.some((owner) => owner === manager.name || isReplicaSetOf(owner, manager.name)),
+  );
+}
+
+/** `<Deployment>-<hash>`; a Pod's name has one part more. */
+function isReplicaSetOf(owner: string, manager: string): boolean {
+  return (
+    owner.startsWith(`${manager}-`) && /^[a-z0-9]+(?:-[a-z0-9]{5})?$/.test(owner.slice(manager.length + 1))
+  );
+}

@@ -1,0 +1,182 @@
+/** The operator's own webhooks that block its restore while nothing answers them. */
+import type { ClusterApi } from '../cluster/api/client.ts';
+import { ApiError } from '../cluster/api/errors.ts';
+import { describe, isWorkload, kindInfo, type ObjectRef, refOf } from '../cluster/api/kinds.ts';
+import type { KubeObject, LabelSelector, WebhookConfiguration, Workload } from '../cluster/api/objects.ts';
+import { sessionOf } from '../cluster/marks/marks.ts';
+
+/** A webhook with failurePolicy Fail that reviews what a restore writes. */
+export interface ClosedWebhook {
+  /** The configuration that it is part of. */
+  from: ObjectRef;
+  name: string;
+  /** It reviews Deployments or StatefulSets alone: their replicas can be restored without it, by the subresource `scale`. */
+  isScalable: boolean;
+  /** Whether it matches depends on its matchConditions, which only the API server can evaluate. */
+  isUncertain: boolean;
+}
+
+const SCALABLE = new Set(['deployments', 'statefulsets']);
+
+/** A Service or a workload that a session took over; `object` is absent where only its Lease tells of it. */
+export interface TakenObject {
+  ref: ObjectRef;
+  object?: KubeObject | undefined;
+}
+
+/** None where the account is not allowed to list webhook configurations: then the API server's refusal names the first one. */
+export async function closedWebhooks(api: ClusterApi, taken: TakenObject[]): Promise<ClosedWebhook[]> {
+  const namespaces = [...new Set(taken.flatMap(({ ref }) => ref.namespace ?? []))];
+  const read = namespaces.map((name) => api.get({ kind: 'Namespace', name }).catch(() => undefined));
+  const kinds = ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration'] as const;
+  const [lists, places] = await Promise.all([
+    Promise.all(kinds.map((kind) => listed(api, kind))),
+    Promise.all(read),
+  ]);
+  const labels = new Map(namespaces.map((name, index) => [name, labelsOfNamespace(name, places[index])]));
+  return lists.flat().flatMap(({ kind, object }) =>
+    (object.webhooks ?? [])
+      .filter((webhook) => webhook.failurePolicy !== 'Ignore' && calls(webhook, taken))
+      .flatMap((webhook): ClosedWebhook[] => {
+        const writes = writesFor(taken).filter((write) =>
+          reviews(webhook, write, labels.get(write.namespace)!),
+        );
+        if (writes.length === 0) return [];
+        return [
+          {
+            from: refOf(kind, object.metadata),
+            name: webhook.name,
+            isScalable: writes.every(({ resource }) => SCALABLE.has(resource)),
+            isUncertain: (webhook.matchConditions ?? []).length > 0,
+          },
+        ];
+      }),
+  );
+}
+
+/** One command that sets the failurePolicy of all of them. */
+export function policyCommand(
+  context: string,
+  closed: ClosedWebhook[],
+  failurePolicy: 'Ignore' | 'Fail',
+): string {
+  const configurations = Map.groupBy(closed, ({ from }) => describe(from));
+  const patches = [...configurations.values()].map((webhooks) => {
+    const { kind, name } = webhooks[0]!.from;
+    const patch = JSON.stringify({ webhooks: webhooks.map((one) => ({ name: one.name, failurePolicy })) });
+    return `kubectl --context ${context} patch ${kind.toLowerCase()} ${name} -p '${patch}'`;
+  });
+  return patches.join(' && ');
+}
+
+type Webhook = NonNullable<WebhookConfiguration['webhooks']>[number];
+
+async function listed(
+  api: ClusterApi,
+  kind: 'ValidatingWebhookConfiguration' | 'MutatingWebhookConfiguration',
+): Promise<{ kind: typeof kind; object: WebhookConfiguration }[]> {
+  try {
+    const objects = await api.list<WebhookConfiguration>(kind, undefined);
+    return objects.filter((object) => sessionOf(object) === undefined).map((object) => ({ kind, object }));
+  } catch (error) {
+    if (error instanceof ApiError && error.isForbidden) return [];
+    throw error;
+  }
+}
+
+function calls({ clientConfig: { service } }: Webhook, taken: TakenObject[]): boolean {
+  return taken.some(
+    ({ ref }) => ref.kind === 'Service' && ref.namespace === service?.namespace && ref.name === service?.name,
+  );
+}
+
+interface Labels {
+  known: Record<string, string>;
+  /** Whether these are all of them. */
+  complete: boolean;
+}
+
+const UNKNOWN: Labels = { known: {}, complete: false };
+
+/** Kubernetes puts the name of each namespace on it. */
+function labelsOfNamespace(name: string, namespace: KubeObject | undefined): Labels {
+  const known = { 'kubernetes.io/metadata.name': name, ...namespace?.metadata.labels };
+  return { known, complete: namespace !== undefined };
+}
+
+/** One write of a restore, by devloop or by Kubernetes in consequence; `resource` as in a rule: `deployments/scale`. */
+interface Write {
+  group: string;
+  resource: string;
+  operation: string;
+  namespace: string;
+  labels: Labels;
+}
+
+function writesFor(taken: TakenObject[]): Write[] {
+  return taken.flatMap(({ ref, object }) => {
+    const write = (group: string, resource: string, operation: string, labels = UNKNOWN): Write => {
+      return { group, resource, operation, namespace: ref.namespace ?? '', labels };
+    };
+    const own = object && all(object.metadata.labels);
+    if (ref.kind === 'Service')
+      return [
+        write('', 'services', 'UPDATE', own),
+        write('', 'endpoints', 'UPDATE'),
+        ...['CREATE', 'UPDATE', 'DELETE'].map((one) => write('discovery.k8s.io', 'endpointslices', one)),
+      ];
+    const ofPods = object && all((object as Workload).spec.template?.metadata?.labels);
+    const { plural } = kindInfo(ref.kind);
+    return [
+      ...(isWorkload(ref.kind)
+        ? [write('apps', plural, 'UPDATE', own), write('apps', `${plural}/scale`, 'UPDATE')]
+        : []),
+      write('apps', 'replicasets', 'UPDATE', ofPods),
+      write('', 'pods', 'CREATE', ofPods),
+    ];
+  });
+}
+
+function all(labels: Record<string, string> | undefined): Labels {
+  return { known: labels ?? {}, complete: true };
+}
+
+function reviews(
+  { rules, objectSelector, namespaceSelector }: Webhook,
+  write: Write,
+  place: Labels,
+): boolean {
+  const isCovered = (rules ?? []).some(
+    ({ apiGroups = [], resources = [], operations = [] }) =>
+      has(apiGroups, write.group) &&
+      has(operations, write.operation) &&
+      resources.some((one) => coversResource(one, write.resource)),
+  );
+  return isCovered && maySelect(objectSelector, write.labels) && maySelect(namespaceSelector, place);
+}
+
+function has(list: string[], value: string): boolean {
+  return list.includes('*') || list.includes(value);
+}
+
+/** As the API server compares them: `*` is every resource without its subresources, `pods/*` also the Pods themselves. */
+function coversResource(rule: string, resource: string): boolean {
+  const [ruled, ruledSub = ''] = rule.split('/');
+  const [name, sub = ''] = resource.split('/');
+  return (ruled === '*' || ruled === name) && (ruledSub === '*' || ruledSub === sub);
+}
+
+/** True also where labels that are not known decide. */
+function maySelect(selector: LabelSelector | undefined, { known, complete }: Labels): boolean {
+  const equal = Object.entries(selector?.matchLabels ?? {}).map(([key, value]) => {
+    return { key, operator: 'In', values: [value] };
+  });
+  return [...equal, ...(selector?.matchExpressions ?? [])].every(({ key, operator, values = [] }) => {
+    const value = known[key];
+    if (value === undefined && !complete) return true;
+    if (operator === 'Exists') return value !== undefined;
+    if (operator === 'DoesNotExist') return value === undefined;
+    const isIn = value !== undefined && values.includes(value);
+    return operator === 'In' ? isIn : !isIn;
+  });
+}

@@ -1,0 +1,120 @@
+import { allDone } from '../../async.ts';
+import { refOf } from '../../cluster/api/kinds.ts';
+import type { EndpointSlice, Pod } from '../../cluster/api/objects.ts';
+import { same } from '../../cluster/marks/marks.ts';
+import { sliceRef } from '../../cluster/names.ts';
+import { type Destination, familyOf, writeEndpoints, writeSlice } from '../../cluster/takeover/endpoints.ts';
+import type { Work } from '../../cluster/work.ts';
+import { DevloopError } from '../../errors.ts';
+import { type KeyPairs, readKeyPairs } from '../../local/key-pairs.ts';
+import type { Target, TargetService } from '../../operator/target.ts';
+import { isOwn } from '../../route/direct.ts';
+import type { CommandContext } from '../context/context.ts';
+import type { Ask, Io, RouteOptions } from '../context/options.ts';
+import { ownAnswers } from '../route/gateways.ts';
+import { planRoutes } from '../route/kinds.ts';
+import { openRoute } from '../route/open-route.ts';
+import { routePorts } from '../route/point.ts';
+import { type OpenRoute, type RouteSettings, type Routing, routeSettings } from '../route/routing.ts';
+import { IN_A_ROW, type ProbeResult, probeUntil, serviceProber } from '../route/verify.ts';
+
+/** How the cluster can reach this machine, and with which key pair it is answered. */
+export interface AnswerMeans {
+  settings: RouteSettings;
+  /** The Secret that the user named, as `[namespace/]name`. */
+  secretName: string | undefined;
+  env: Record<string, string | undefined>;
+  ask?: Ask | undefined;
+}
+
+export function answerMeans(context: CommandContext, { env, ask }: Io, options: RouteOptions): AnswerMeans {
+  const secretName = context.config.certificates?.secret;
+  return { settings: routeSettings(options, context), secretName, env, ask };
+}
+
+/**
+ * Answers the webhooks of an operator in place of its dead session, until it is disposed: allows what restores the operator, and
+ * refuses everything else, as before. The endpoints that the session left are moved here, under its own mark, so whatever happens,
+ * they are restored with the rest. Writes nothing that a webhook for Services reviews.
+ */
+export async function answerInstead(work: Work, target: Target, means: AnswerMeans): Promise<OpenRoute> {
+  const { api, sessionId } = work;
+  const pairs = await readKeyPairs({ api, target, secretName: means.secretName }, () => {});
+  const { env, ask } = means;
+  const open = async (settings: RouteSettings): Promise<OpenRoute> => {
+    const routing: Routing = { ...work, target, settings, env, ask };
+    const verify = (ends: Ends, limitMs: number): Promise<ProbeResult> =>
+      reach(routing, pairs, ends, limitMs);
+    return await openRoute({ ...routing, verify }, planRoutes(target, settings));
+  };
+  const before = await addressBefore(work, target);
+  if (before !== undefined) {
+    const reopened = await open({ ...means.settings, choice: 'direct', ...before }).catch(() => undefined);
+    if (reopened !== undefined) return reopened;
+    work.signal.throwIfAborted();
+  }
+  const opened = await open(means.settings);
+  work.emit({
+    type: 'note',
+    message: `Session ${sessionId} is answered over the ${opened.route.name} route.`,
+  });
+  return opened;
+}
+
+type Ends = Pick<OpenRoute, 'route' | 'gateways'>;
+
+/** Where the dead session listened, if that was an address of this machine: then no endpoint has to change. */
+async function addressBefore(
+  { api, sessionId }: Work,
+  { services }: Target,
+): Promise<{ address: string; port: number } | undefined> {
+  const ref = sliceRef(refOf('Service', services[0]!.service.metadata), sessionId);
+  const slice = await api.get<EndpointSlice>(ref).catch(() => undefined);
+  const address = slice?.endpoints?.[0]?.addresses[0];
+  const port = slice?.ports?.[0]?.port;
+  return address !== undefined && port !== undefined && isOwn(address) ? { address, port } : undefined;
+}
+
+/** Points the Services of the user here, and resolves when kube-apiserver gets its answers here, several times in a row. */
+async function reach(routing: Routing, pairs: KeyPairs, ends: Ends, limitMs: number): Promise<ProbeResult> {
+  const { target, sessionId, signal } = routing;
+  const { gateways } = ends;
+  for (const [serverName, { pair }] of pairs) gateways.present(serverName, pair);
+  gateways.answerOwn(ownAnswers(target, sessionId, 'refuse'));
+  gateways.release();
+  const results = await allDone(
+    target.services.map(async (service) => {
+      await using prober = await serviceProber(routing, service);
+      await pointHere(routing, ends, service);
+      return await probeUntil(prober, { wanted: 'us', inARow: IN_A_ROW, limitMs }, signal);
+    }),
+  );
+  return results.find(({ reached }) => !reached) ?? results[0]!;
+}
+
+/** By endpoints alone, since nothing answers a webhook that reviews changes of the Service. */
+async function pointHere(routing: Routing, ends: Ends, service: TargetService): Promise<void> {
+  const { api, sessionId } = routing;
+  const { metadata, spec } = service.service;
+  const address = await addressOf(routing, ends, metadata.namespace!);
+  const ref = sliceRef(refOf('Service', metadata), sessionId);
+  const slice = await api.get<EndpointSlice>(ref);
+  // The family of a slice cannot change.
+  if (slice !== undefined && slice.addressType !== familyOf(address))
+    await api.remove(ref, slice.metadata.uid);
+  const to = (): Destination => ({ address, ports: routePorts(ends, service) });
+  // Kubernetes itself writes the Endpoints of a Service that has a selector.
+  const write = same(spec.selector, undefined) ? writeEndpoints : writeSlice;
+  await write(routing, service.service, to);
+}
+
+/** That of the route, or of the relay's Pod. */
+async function addressOf({ api }: Work, { route: { target } }: Ends, namespace: string): Promise<string> {
+  if ('address' in target) return target.address;
+  const labelSelector = Object.entries(target.pods).map(([key, value]) => `${key}=${value}`);
+  const pods = await api.list<Pod>('Pod', namespace, { query: { labelSelector: labelSelector.join() } });
+  const running = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  const address = running.find(({ status }) => status?.phase === 'Running')?.status?.podIP;
+  if (address !== undefined) return address;
+  throw new DevloopError('relay.failed', `The relay Pod in namespace ${namespace} has no address.`);
+}

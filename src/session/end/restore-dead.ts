@@ -1,0 +1,122 @@
+import { pollUntil, reportWhileWaiting } from '../../async.ts';
+import { describe } from '../../cluster/api/kinds.ts';
+import type { Pod } from '../../cluster/api/objects.ts';
+import { relayState } from '../../cluster/relay/state.ts';
+import { findMarked } from '../../cluster/takeover/find-marked.ts';
+import { pauseFor } from '../../cluster/takeover/pause/strategies.ts';
+import { removeRelays } from '../../cluster/takeover/restore.ts';
+import type { Work } from '../../cluster/work.ts';
+import { DevloopError, messageOf } from '../../errors.ts';
+import {
+  type ClosedWebhook,
+  closedWebhooks,
+  policyCommand,
+  type TakenObject,
+} from '../../operator/closed-webhooks.ts';
+import type { Target } from '../../operator/target.ts';
+import type { OpenRoute } from '../route/routing.ts';
+import { IN_A_ROW } from '../route/verify.ts';
+import { type AnswerMeans, answerInstead } from './answer-instead.ts';
+import { waitUntilAnswering } from './answering.ts';
+import { MANAGER_READY_SECONDS, type Restored, type RestoreOptions } from './restore.ts';
+import { restore } from './until-restored.ts';
+
+/** A relay exits a minute after it has lost its client. */
+const RELAY_EXIT_SECONDS = 75;
+
+/** A session whose process is gone. */
+export interface DeadSession {
+  /** Where its objects are. */
+  namespaces: string[];
+  taken: TakenObject[];
+  /** The operator that it took over. */
+  target(): Promise<Target>;
+}
+
+/**
+ * Restores a dead session. If the operator's own webhooks fail closed on that, somebody has to answer them until its manager does:
+ * this machine, or else nothing is changed and the error names all of them.
+ */
+export async function restoreDead(
+  work: Work,
+  session: DeadSession,
+  means: AnswerMeans,
+  options: RestoreOptions,
+): Promise<Restored> {
+  const { namespaces, taken } = session;
+  const closed = await closedWebhooks(work.api, taken);
+  if (closed.length === 0) return await restore(work, namespaces, options);
+  await using answering = closed.every(({ isScalable }) => isScalable)
+    ? undefined
+    : await answerOrRefuse(work, session, closed, means);
+  if (answering !== undefined) await pauseBlocked(work, await session.target());
+  const services = taken.flatMap(({ ref }) => (ref.kind === 'Service' ? [ref] : []));
+  return await restore(work, namespaces, {
+    ...options,
+    readySeconds: MANAGER_READY_SECONDS,
+    async afterServices() {
+      await waitUntilAnswering(work, services, IN_A_ROW);
+      await answering?.gateways.drain();
+    },
+  });
+}
+
+async function answerOrRefuse(
+  work: Work,
+  session: DeadSession,
+  closed: ClosedWebhook[],
+  means: AnswerMeans,
+): Promise<OpenRoute | undefined> {
+  const message = `The operator's own webhooks block its restore while nothing answers them, so devloop answers them meanwhile: ${listOf(closed)}.`;
+  work.emit({ type: 'note', message });
+  await endRelays(work, session.namespaces);
+  try {
+    return await answerInstead(work, await session.target(), means);
+  } catch (error) {
+    work.signal.throwIfAborted();
+    if (closed.every(({ isUncertain }) => isUncertain)) return undefined;
+    throw blocked(work, closed, error);
+  }
+}
+
+/**
+ * Only the dead session could use its relay, whose Pods hold connections for it as long as they run. Where a webhook that does not
+ * answer keeps them from being deleted, they exit on their own.
+ */
+async function endRelays(work: Work, namespaces: string[]): Promise<void> {
+  const { api, sessionId, emit, signal } = work;
+  const { marked } = await findMarked(api, namespaces, { sessionId });
+  await removeRelays(work, marked).catch(() => {});
+  const pods = marked.filter(({ ref }) => ref.kind === 'Pod');
+  const haveEnded = async (): Promise<boolean> => {
+    const now = await Promise.all(pods.map(({ ref }) => api.get<Pod>(ref)));
+    return now.every((pod) => ['gone', 'failed'].includes(relayState(pod, Number.POSITIVE_INFINITY).is));
+  };
+  const what = { for: 'the relay of the dead session to exit', limitSeconds: RELAY_EXIT_SECONDS };
+  const timing = { everyMs: 500, limitMs: RELAY_EXIT_SECONDS * 1000, signal };
+  await reportWhileWaiting(pollUntil(haveEnded, timing), what, emit);
+}
+
+/** A manager whose Pods were refused while nothing answered. */
+async function pauseBlocked(work: Work, { manager }: Target): Promise<void> {
+  if (manager === undefined) return;
+  const pause = pauseFor(manager);
+  if (pause?.blockedBy?.(manager.object) !== undefined) await pause.pauseAgain?.(work, manager);
+}
+
+function blocked({ api, sessionId }: Work, closed: ClosedWebhook[], error: unknown): DevloopError {
+  const message = `Session ${sessionId} is not restored. The operator's own webhooks block that while nothing answers them: ${listOf(closed)}. devloop cannot answer them: ${messageOf(error)}`;
+  const pass = policyCommand(api.context, closed, 'Ignore');
+  const back = policyCommand(api.context, closed, 'Fail');
+  return new DevloopError('restore.blocked', message, {
+    hint: `${pass} && devloop down --context ${api.context}; ${back}`,
+    cause: error,
+  });
+}
+
+function listOf(closed: ClosedWebhook[]): string {
+  const configurations = Map.groupBy(closed, ({ from }) => describe(from));
+  return [...configurations]
+    .map(([from, all]) => `${from} (${all.map(({ name }) => name).join(', ')})`)
+    .join(', ');
+}

@@ -1,0 +1,151 @@
+/** Operators whose own webhooks fail closed on what devloop changes and restores: Deployments, Services, Pods. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import type { DevloopEvent } from '../../src/report/events.ts';
+import { ensureClusterBinaries } from '../cluster/build.ts';
+import { startCluster, type TestCluster } from '../cluster/cluster.ts';
+import { run } from '../cluster/run.ts';
+import { account, type Rule } from '../support/account.ts';
+import {
+  CLOSED,
+  CLOSED_SERVICE,
+  closedAtRest,
+  deployClosed,
+  failClosed,
+  failOpen,
+} from '../support/closed-operator.ts';
+import { BIN, runDevloop, startDevloop } from '../support/devloop.ts';
+import { loadRelayImage } from '../support/relay-image.ts';
+import { snapshot } from '../support/snapshot.ts';
+
+const ALLOWS = ['--', process.execPath, join(import.meta.dirname, '../fixtures/e2e/allows-all.mjs'), '9444'];
+const ALL = ['deployments', 'services', 'pods'];
+
+let cluster: TestCluster;
+let caBundle: string;
+let directory: string;
+
+beforeAll(async () => {
+  cluster = await startCluster({ certManager: false, log: (line) => console.error(line) });
+  await loadRelayImage(cluster);
+  caBundle = await deployClosed(cluster);
+  directory = await mkdtemp(join(tmpdir(), 'devloop-closed-'));
+});
+
+afterAll(async () => {
+  await rm(directory, { recursive: true, force: true });
+  await cluster?.[Symbol.asyncDispose]();
+});
+
+afterEach(async ({ task }) => {
+  if (task.result?.state !== 'fail') return;
+  await failOpen(cluster);
+  await runDevloop(['down'], elsewhere());
+});
+
+const elsewhere = (): { cwd: string; env: Record<string, string> } => ({
+  cwd: tmpdir(),
+  env: { KUBECONFIG: cluster.kubeconfig },
+});
+
+const startUp = (route = 'direct') =>
+  startDevloop(['up', '--service', CLOSED_SERVICE, '--route', route, ...ALLOWS], {
+    ...elsewhere(),
+    cwd: directory,
+  });
+
+/** The operator fails closed on these resources; `up` is killed once it has done that. */
+async function killedUp(
+  resources: string[],
+  route: string,
+  is: (event: DevloopEvent) => boolean = ({ type }) => type === 'session.ready',
+): Promise<Awaited<ReturnType<typeof snapshot>>> {
+  await failClosed(cluster, caBundle, { resources, operations: ['CREATE', 'UPDATE'] });
+  const before = await snapshot(cluster, CLOSED);
+  await using up = startUp(route);
+  await up.waitForAny(is, 60_000);
+  up.signal('SIGKILL');
+  await up.exited;
+  return before;
+}
+
+async function expectRestored(before: Awaited<ReturnType<typeof snapshot>>): Promise<void> {
+  await closedAtRest(cluster);
+  expect(await snapshot(cluster, CLOSED)).toEqual(before);
+}
+
+it.each(['direct', 'relay'])(
+  'kill -9 of up is repaired by down from another directory, route %s',
+  async (route) => {
+    const before = await killedUp(ALL, route);
+    const { code, log } = await runDevloop(['down'], elsewhere());
+    expect(code, log).toBe(0);
+    await expectRestored(before);
+  },
+);
+
+it('down resumes a manager at once whose Pods were refused while nothing answered', async () => {
+  const before = await killedUp(ALL, 'direct');
+  await cluster.kubectl(['-n', CLOSED, 'scale', 'deployment', 'manager', '--replicas=1']);
+  const refused = ['wait', '--for=condition=ReplicaFailure', 'deployment/manager', '--timeout=30s'];
+  await cluster.kubectl(['-n', CLOSED, ...refused]);
+  const { code, log } = await runDevloop(['down'], elsewhere());
+  expect(code, log).toBe(0);
+  await expectRestored(before);
+});
+
+it('up answers for the dead session, restores it, takes over, and Ctrl-C needs no controller that allows it', async () => {
+  const before = await killedUp(ALL, 'direct');
+  const refuses = [
+    process.execPath,
+    join(import.meta.dirname, '../fixtures/e2e/hook-server.mjs'),
+    'local',
+    '9444',
+  ];
+  await using up = startDevloop(['up', '--service', CLOSED_SERVICE, '--', ...refuses], {
+    ...elsewhere(),
+    cwd: directory,
+  });
+  await up.waitFor('session.ready', undefined, 120_000);
+  up.signal('SIGINT');
+  expect(await up.exited, up.log()).toBe(130);
+  await expectRestored(before);
+});
+
+it('where only Deployments are reviewed, the replicas come back by the scale subresource, the mark goes last', async () => {
+  const before = await killedUp(['deployments'], 'direct');
+  const { code, log, events } = await runDevloop(['down'], elsewhere());
+  expect(code, log).toBe(0);
+  const restored = events.flatMap((event) =>
+    event.type === 'change' && event.action === 'restore' ? [`${event.object.kind}: ${event.detail}`] : [],
+  );
+  expect(restored.at(0)).toBe('Deployment: replicas 0 -> 1');
+  expect(restored.at(-1)).toBe('Deployment: as it was');
+  await expectRestored(before);
+});
+
+it('where nobody can answer, one error names every webhook, nothing is changed, and its one command restores everything', async () => {
+  const before = await killedUp(ALL, 'direct');
+  const killed = await snapshot(cluster, CLOSED);
+  const core = (resources: string[], verbs: string[]): Rule => ({
+    apiGroups: ['', 'apps'],
+    resources,
+    verbs,
+  });
+  const kubeconfig = await account(cluster, 'restorer', [
+    { apiGroups: ['*'], resources: ['*'], verbs: ['get', 'list'] },
+    core(['services', 'deployments', 'deployments/scale'], ['patch']),
+  ]);
+  const refused = await runDevloop(['down'], { ...elsewhere(), env: { KUBECONFIG: kubeconfig } });
+  const error = refused.events.at(-1);
+  expect(error, refused.log).toMatchObject({ type: 'error', code: 'restore.blocked' });
+  const { message, hint = '' } = error as Extract<DevloopEvent, { type: 'error' }>;
+  for (const resource of ALL) expect(message).toContain(`${resource}.closed.example.com`);
+  expect(await snapshot(cluster, CLOSED)).toEqual(killed);
+  const { cluster: binary } = await ensureClusterBinaries({ log: () => {} });
+  const tools = `kubectl() { ${binary} kubectl "$@"; }; devloop() { ${process.execPath} ${BIN} "$@"; };`;
+  await run('bash', ['-c', `${tools} ${hint}`], { env: { KUBECONFIG: cluster.kubeconfig } });
+  await expectRestored(before);
+});
