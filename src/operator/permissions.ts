@@ -25,6 +25,13 @@ export function discoveryPermissions(namespace: string): Permission[] {
       without: 'devloop does not warn about APIs that the paused manager serves',
     }),
     ...permissionsOn('Deployment', 'list', { namespace, why: 'find the in-cluster manager' }),
+    ...['StatefulSet' as const, 'DaemonSet' as const].flatMap((kind) =>
+      permissionsOn(kind, 'list', {
+        namespace,
+        why: 'find the in-cluster manager',
+        without: `neither managers in ${kind}s nor sessions that paused one are found`,
+      }),
+    ),
     ...permissionsOn('Secret', 'get', { namespace, why: 'read the certificate' }),
     ...permissionsOn('Secret', 'list', {
       namespace,

@@ -57,7 +57,7 @@ export function noticesOf(
 
 /**
  * OLM compares a hash that it wrote itself, so it does not notice other replicas. Only when it installs the operator again, for an
- * upgrade or a new certificate, does it write them (docs/adr/0010).
+ * upgrade or a new certificate, does it write them (docs/adr/0013).
  */
 function ownerNotices({ ref, object }: Manager): Notice[] {
   const owners = object.metadata.ownerReferences ?? [];
