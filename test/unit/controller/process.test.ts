@@ -92,7 +92,7 @@ test.each(['before', 'after'])(
     const devloop = spawn(process.execPath, script, { stdio: ['ignore', 'pipe', 'inherit'] });
     const pid = Number(await text(devloop.stdout));
     onTestFinished(() => {
-      if (moment === 'after') process.kill(-pid, 'SIGKILL');
+      if (moment === 'after' && pid > 1) process.kill(-pid, 'SIGKILL');
     });
     expect(pid).toBeGreaterThan(1);
     await expect.poll(() => isRunning(pid)).toBe(moment === 'after');
