@@ -18,29 +18,45 @@ export interface DialTarget {
   protocol: string;
 }
 
+type Way = 'proxy' | 'port-forward';
+
+/** Connects to the relay program of a Pod. */
+export interface RelayDialer {
+  /** One new connection. Rejects with the error of the port-forward. */
+  dial(target: DialTarget, signal: AbortSignal): Promise<Duplex>;
+  /** Both ends have proved who they are over the last connection. */
+  onProved(): void;
+}
+
 /**
  * Dials through the API server's own proxy, which is faster, or through a port-forward where the proxy is forbidden or does not reach
- * the Pod: a port-forward needs no network between the API server and the Pod. What worked last is tried first. Rejects with
- * the error of the port-forward.
+ * the Pod: a port-forward needs no network between the API server and the Pod, and no stranger of that network is in its way. The way
+ * that was proved last is taken again; until then each dial takes the other one.
  */
-export function relayDialer(api: ClusterApi): (target: DialTarget, signal: AbortSignal) => Promise<Duplex> {
-  let proxyFirst = true;
-  return async (target, signal) => {
-    if (proxyFirst) {
-      const stream = await podProxy(api, target, signal).catch(() => undefined);
-      if (stream !== undefined) return stream;
-      signal.throwIfAborted();
-    }
-    const { namespace, pod, controlPort } = target;
-    try {
-      const stream = await portForward(api, { namespace, pod, port: controlPort }, signal);
-      proxyFirst = false;
-      return stream;
-    } catch (error) {
-      // Neither works now. Once the Pod is back, the proxy may work again.
-      proxyFirst = true;
-      throw error;
-    }
+export function relayDialer(api: ClusterApi): RelayDialer {
+  let last: Way = 'port-forward';
+  let next: Way = 'proxy';
+  const take = (way: Way): void => {
+    last = way;
+    next = way === 'proxy' ? 'port-forward' : 'proxy';
+  };
+  return {
+    async dial(target, signal) {
+      if (next === 'proxy') {
+        const stream = await podProxy(api, target, signal).catch(() => undefined);
+        if (stream !== undefined) {
+          take('proxy');
+          return stream;
+        }
+        signal.throwIfAborted();
+      }
+      take('port-forward');
+      const { namespace, pod, controlPort } = target;
+      return await portForward(api, { namespace, pod, port: controlPort }, signal);
+    },
+    onProved() {
+      next = last;
+    },
   };
 }
 

@@ -24,6 +24,8 @@ export interface Relay extends AsyncDisposable {
   readonly labels: Record<string, string>;
   /** One new connection to the program's control port. The signal ends only the attempt to connect. */
   dial(signal: AbortSignal): Promise<Duplex>;
+  /** Both ends have proved who they are over the last connection: its way is taken again. */
+  onProved(): void;
 }
 
 export function relayPermissions(namespace: string): Permission[] {
@@ -74,14 +76,15 @@ async function startAndWatch(work: Work, spec: RelaySpec): Promise<Relay> {
   const ending = new AbortController();
   const watching = replaceLostPods({ ...work, signal: ending.signal }, spec, now, (next) => (now = next));
   const { namespace, labels } = now;
-  const dial = relayDialer(work.api);
+  const dialer = relayDialer(work.api);
   return {
     namespace,
     labels,
     get pod() {
       return now.pod;
     },
-    dial: (signal) => dial({ ...spec, namespace, pod: now.pod }, signal),
+    dial: (signal) => dialer.dial({ ...spec, namespace, pod: now.pod }, signal),
+    onProved: dialer.onProved,
     async [Symbol.asyncDispose]() {
       ending.abort();
       await watching;

@@ -21,6 +21,8 @@ export type Dial = (signal: AbortSignal) => Promise<Duplex>;
 /** How to connect to the program, and the keys by which both ends recognize each other. */
 export interface Access {
   dial: Dial;
+  /** Called when both ends have proved who they are over the last connection. */
+  onProved?: () => void;
   identity: Identity;
 }
 
@@ -83,7 +85,9 @@ export async function connect(stream: ResumableStream, access: Access, fresh: bo
   try {
     const either = AbortSignal.any([signal, limit.signal]);
     const link = new Link(await access.dial(either));
-    return await shakeHands(link, new Handshake(stream, access.identity, fresh), either);
+    const attached = await shakeHands(link, new Handshake(stream, access.identity, fresh), either);
+    access.onProved?.();
+    return attached;
   } catch (error) {
     throw limit.signal.aborted ? limit.signal.reason : error;
   } finally {

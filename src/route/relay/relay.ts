@@ -25,6 +25,8 @@ export interface RelayOptions {
    * message is the cause.
    */
   dial: Dial;
+  /** Called when both ends have proved who they are over the last connection. */
+  onProved?: () => void;
   keys: RelayKeys;
   emit: Emit;
   /**
@@ -136,7 +138,7 @@ class Relay {
 
   /** From the first dial until the stream ends; resolves with the program's reason, if the program ended it. */
   async #runStream(signal: AbortSignal): Promise<ByeReason | undefined> {
-    const { dial, keys, ports } = this.#options;
+    const { dial, onProved = () => {}, keys, ports } = this.#options;
     const stream = new ResumableStream(randomBytes(TOKEN_BYTES));
     const end = (): void => stream.end('ended');
     signal.addEventListener('abort', end, { once: true });
@@ -145,7 +147,7 @@ class Relay {
       onCut: (cause: string) => this.#cut(new Error(cause)),
       onFailed: (error: unknown) => this.#cut(error),
     };
-    const access = { dial, identity: identity(keys.client.private, keys.program.public) };
+    const access = { dial, onProved, identity: identity(keys.client.private, keys.program.public) };
     const over = keepConnected(stream, access, events, signal);
     try {
       await carryToGateways(stream, ports);

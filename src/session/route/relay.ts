@@ -110,6 +110,7 @@ async function openIn(
       pods: relay.labels,
       ports: new Map(numbers.map((port) => [gateways.portFor(port), port])),
       dial: relay.dial,
+      onProved: relay.onProved,
       keys,
       emit,
       signal,

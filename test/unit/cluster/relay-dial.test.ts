@@ -96,7 +96,7 @@ it("uses the API server's proxy, with the kubeconfig's credentials, in both dire
     switchTo(headers.upgrade!, socket, 'first');
     socket.on('data', (bytes) => socket.write(bytes));
   };
-  const stream = await relayDialer(api)(TARGET, NEVER);
+  const stream = await relayDialer(api).dial(TARGET, NEVER);
   expect(String((await once(stream, 'data'))[0])).toBe('first');
   stream.write('echo');
   expect(await heard(stream)).toBe('echo');
@@ -111,16 +111,27 @@ it.each([
   ['does not answer', () => {}],
 ])('uses a port-forward from then on when the proxy %s', async (_what, answer) => {
   proxy = (_request, socket) => answer(socket);
-  const dial = relayDialer(api);
+  const { dial, onProved } = relayDialer(api);
   expect(await heard(await dial(TARGET, NEVER))).toBe('by port-forward');
+  onProved();
   expect(await heard(await dial(TARGET, NEVER))).toBe('by port-forward');
   expect(asked).toEqual([PROXY, FORWARD, FORWARD]);
+});
+
+it('takes the other way while no connection was proved, and the one that was from then on', async () => {
+  const { dial, onProved } = relayDialer(api);
+  const ways = ['by proxy', 'by port-forward', 'by proxy', 'by port-forward'];
+  for (const way of ways) expect(await heard(await dial(TARGET, NEVER))).toBe(way);
+  onProved();
+  expect(await heard(await dial(TARGET, NEVER))).toBe('by port-forward');
+  onProved();
+  expect(await heard(await dial(TARGET, NEVER))).toBe('by port-forward');
 });
 
 it('reports why the port-forward failed when neither works, and tries both again', async () => {
   proxy = (_request, socket) => refuse(socket, '503 Service Unavailable');
   forwards = false;
-  const dial = relayDialer(api);
+  const { dial } = relayDialer(api);
   await expect(dial(TARGET, NEVER)).rejects.toMatchObject({
     code: 'relay.failed',
     message: expect.stringContaining('The port-forward to port 7000'),
@@ -133,6 +144,6 @@ it('reports why the port-forward failed when neither works, and tries both again
 it('ends with the signal', async () => {
   const stop = new AbortController();
   proxy = () => stop.abort(new Error('enough'));
-  await expect(relayDialer(api)(TARGET, stop.signal)).rejects.toThrow('enough');
+  await expect(relayDialer(api).dial(TARGET, stop.signal)).rejects.toThrow('enough');
   expect(asked).toEqual([PROXY]);
 });

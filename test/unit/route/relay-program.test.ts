@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { expect, it } from 'vitest';
 import { carryToGateways } from '../../../src/route/relay/carry.ts';
@@ -211,6 +212,28 @@ it('accepts no other protocol and no plain request on its proxy port', async () 
   await using program = await startRelayProgram();
   expect(await askProxyPort(program, undefined)).toBe(426);
   await expect(askProxyPort(program, 'websocket')).rejects.toMatchObject({ code: 'ECONNRESET' });
+});
+
+it('strangers at the port for the proxy do not keep a client out that connects by a port-forward', async () => {
+  await using program = await startRelayProgram();
+  const client = await program.dial();
+  const strangers = await Promise.all(Array.from({ length: 200 }, () => askProxyPort(program, PROTOCOL)));
+  const access = { dial: async () => client, identity: identities(program.keys).client };
+  const stream = new ResumableStream(Buffer.alloc(TOKEN_BYTES, 3));
+  await connect(stream, access, true, new AbortController().signal);
+  expect(stream.attached).toBe(true);
+  stream.end('ended');
+  for (const stranger of strangers) (stranger as Duplex).on('error', () => {}).destroy();
+});
+
+it('silent strangers at the webhook port do not keep callers out', async () => {
+  await using gateway = await listenAsGateway((socket) => socket.pipe(socket));
+  await using relayed = await startRelayed(gateway);
+  const strangers: Socket[] = [];
+  for (let index = 0; index < 1_100; index += 50)
+    strangers.push(...(await Promise.all(Array.from({ length: 50 }, () => relayed.call()))));
+  expect(await echo(await relayed.call(), 'here')).toBe('here');
+  for (const stranger of strangers) stranger.destroy();
 });
 
 /** Like the API server's proxy. Resolves with the upgraded connection, or with the status. */

@@ -8,7 +8,11 @@ import { type Pace, ResumableStream } from '../wire/resumable.ts';
 
 /** A connection that has not authenticated after this time is dropped. So is the oldest one when there are too many of them. */
 const AUTHENTICATION_LIMIT_MS = 10_000;
-const MOST_UNAUTHENTICATED = 64;
+/** For each entrance, so that strangers at one of them do not keep the client out of the other. */
+const MOST_UNAUTHENTICATED = { proxy: 512, loopback: 64 };
+
+/** Where a connection came in: the port for the API server's proxy, which others reach too, or that for a port-forward. */
+export type Entrance = keyof typeof MOST_UNAUTHENTICATED;
 
 export interface ControlOptions {
   pace: Pace;
@@ -26,20 +30,21 @@ export interface ControlOptions {
 export class Control {
   #options: ControlOptions;
   #current: ResumableStream | undefined;
-  #unauthenticated = new Set<Link>();
+  #unauthenticated = { proxy: new Set<Link>(), loopback: new Set<Link>() };
 
   constructor(options: ControlOptions) {
     this.#options = options;
   }
 
-  accept(connection: Duplex): void {
+  accept(connection: Duplex, entrance: Entrance = 'loopback'): void {
     const link = new Link(connection);
-    this.#dropOldest();
-    this.#unauthenticated.add(link);
+    const unauthenticated = this.#unauthenticated[entrance];
+    if (unauthenticated.size >= MOST_UNAUTHENTICATED[entrance]) dropOldest(unauthenticated);
+    unauthenticated.add(link);
     const deadline = setTimeout(() => link.close('no hello'), AUTHENTICATION_LIMIT_MS);
     const answered = (): void => {
       clearTimeout(deadline);
-      this.#unauthenticated.delete(link);
+      unauthenticated.delete(link);
     };
     void link.closed.then(answered);
     const nonce = randomBytes(NONCE_BYTES);
@@ -53,14 +58,6 @@ export class Control {
   /** Ends the stream. */
   end(): void {
     this.#current?.end('ended');
-  }
-
-  /** The client answers at once, so the oldest connection is somebody else's. */
-  #dropOldest(): void {
-    if (this.#unauthenticated.size < MOST_UNAUTHENTICATED) return;
-    const [oldest] = this.#unauthenticated;
-    this.#unauthenticated.delete(oldest!);
-    oldest!.close('too many connections that do not authenticate');
   }
 
   #authenticated(frame: Frame, nonce: Buffer): Hello {
@@ -107,4 +104,11 @@ export class Control {
   #presence(): void {
     this.#options.onPresence(this.#current?.attached ?? false);
   }
+}
+
+/** The client answers at once, so the oldest connection is somebody else's. */
+function dropOldest(links: Set<Link>): void {
+  const [oldest] = links;
+  links.delete(oldest!);
+  oldest!.close('too many connections that do not authenticate');
 }

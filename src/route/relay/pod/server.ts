@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { Server } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { Channels } from '../wire/channels.ts';
 import { PROTOCOL, type RelayConfig } from '../wire/config.ts';
 import { identity } from '../wire/keys.ts';
@@ -12,6 +13,8 @@ type Log = (line: string) => void;
 /** How long reviews may take to finish when the Pod stops, out of the 15 s that it has. */
 const LAST_REVIEWS_MS = 4_000;
 const POLL_MS = 50;
+/** Connections to the port for the proxy that have not asked for our protocol. */
+const MOST_ASKING = 256;
 /** Limit for the head of an HTTP request. */
 const HEADERS_LIMIT_MS = 10_000;
 
@@ -46,10 +49,18 @@ async function listenForProxy(port: number, control: Control): Promise<Server> {
   });
   server.on('upgrade', ({ headers }, socket, head) => {
     socket.on('error', () => {});
+    asking.delete(socket);
     if (headers.upgrade !== PROTOCOL) return void socket.destroy();
     socket.write(`HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: ${PROTOCOL}\r\n\r\n`);
     if (head.length > 0) socket.unshift(head);
-    control.accept(socket);
+    control.accept(socket, 'proxy');
+  });
+  const asking = new Set<Duplex>();
+  server.on('connection', (socket) => {
+    // The API server asks at once, so the oldest connection is somebody else's.
+    if (asking.size >= MOST_ASKING) [...asking][0]!.destroy();
+    asking.add(socket);
+    socket.once('close', () => asking.delete(socket));
   });
   return await listening(server, port);
 }

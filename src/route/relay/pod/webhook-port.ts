@@ -7,6 +7,7 @@ export type OpenChannel = () => Channel;
 
 /** A connection without a channel is reset after this time, which is the limit of kube-apiserver's TLS handshake. */
 const CARRY_LIMIT_MS = 10_000;
+/** Of one webhook port: more than a gateway takes. */
 const MOST_CONNECTIONS = 1024;
 const MOST_WAITING = 256;
 
@@ -21,6 +22,8 @@ export class WebhookPort {
   #held = false;
   #waiting = new Set<() => void>();
   #open = new Map<Socket, Traffic | undefined>();
+  /** Those that have sent nothing yet, the oldest first. */
+  #silent = new Set<Socket>();
 
   constructor(port: number) {
     this.#port = port;
@@ -70,17 +73,26 @@ export class WebhookPort {
   }
 
   #arrived(socket: Socket): void {
+    if (this.#open.size >= MOST_CONNECTIONS) {
+      // kube-apiserver sends at once, so the oldest silent connection is somebody else's.
+      const [oldest = socket] = this.#silent;
+      oldest.resetAndDestroy();
+      if (oldest === socket) return;
+    }
+    this.#silent.add(socket);
     const patience = setTimeout(() => socket.resetAndDestroy(), CARRY_LIMIT_MS);
     this.#open.set(socket, undefined);
     socket.on('error', () => socket.destroy());
     socket.once('close', () => {
       clearTimeout(patience);
       this.#open.delete(socket);
+      this.#silent.delete(socket);
     });
     // A TLS client sends first. A readiness probe sends nothing, and is not carried.
     const unused = (): void => void socket.end();
     socket.once('end', unused);
     socket.once('data', (first) => {
+      this.#silent.delete(socket);
       // The bytes go back at once; otherwise an end that follows would be emitted now, before there is a channel.
       socket.off('end', unused).pause().unshift(first);
       void this.#carry(socket).finally(() => clearTimeout(patience));
@@ -128,7 +140,8 @@ export async function listen(port: number, host: string, arrived: (socket: Socke
 
 /** On all addresses if `host` is absent. */
 export async function listening(server: Server, port: number, host?: string): Promise<Server> {
-  server.maxConnections = MOST_CONNECTIONS;
+  // A last resort: each port has its own rule for which connection gives way.
+  server.maxConnections = 2 * MOST_CONNECTIONS;
   return await new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, () => resolve(server.off('error', reject)));
