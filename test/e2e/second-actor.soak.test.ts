@@ -39,7 +39,7 @@ afterAll(async () => {
   await operator?.[Symbol.asyncDispose]();
 });
 
-it('two devloop up at the same instant: exactly one wins, and the other one names it', async () => {
+it('two devloop up at the same instant: exactly one wins, and the other one changes nothing', async () => {
   const options = { cwd: operator.directory, env: { KUBECONFIG: operator.cluster.kubeconfig } };
   await repeat('two devloop up at the same instant', { soak: 100 }, async () => {
     await using first = startDevloop(operator.up, options);
@@ -51,8 +51,10 @@ it('two devloop up at the same instant: exactly one wins, and the other one name
     const winner = await Promise.any(ready);
     const loser = winner === first ? second : first;
     await Promise.allSettled(ready);
-    expect(await loser.exited, loser.log()).toBe(4);
-    expect(loser.events.at(-1)).toMatchObject({ type: 'error', code: 'session.held' });
+    await loser.exited;
+    // One that is slower by seconds finds the winner's controller on its port, before it comes to the Leases.
+    const refused = expect.stringMatching(/^(session\.held|port\.in-use)$/);
+    expect(loser.events.at(-1), loser.log()).toMatchObject({ type: 'error', code: refused });
     const changed = loser.events.filter((event) => event.type === 'change' && !event.temporary);
     expect(changed, loser.log()).toEqual([]);
     winner.signal('SIGINT');
@@ -187,7 +189,8 @@ async function play(field: Field, commands: Command[]): Promise<void> {
   async function down(): Promise<void> {
     const session = sessionOf(await read(live));
     if (session === undefined) return;
-    reported ||= (await restoreChange(work(session), live, own)).length > 0;
+    const kept = await restoreChange(work(session), live, own);
+    reported ||= kept.length > 0;
     alive.delete(session);
   }
 
