@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -6,6 +6,7 @@ import { parse, stringify } from 'yaml';
 import type { Service } from '../../src/cluster/api/objects.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
+import { deployElecting, leader } from '../support/electing-operator.ts';
 import { eventually } from '../support/eventually.ts';
 import {
   deployHooks,
@@ -16,14 +17,7 @@ import {
   type WorkloadKind,
 } from '../support/hook-operator.ts';
 import { startOlm } from '../support/olm-stand-in.ts';
-import {
-  application,
-  checkoutSample,
-  DEPLOYMENT,
-  NAMESPACE,
-  rolledOut,
-  sampleImage,
-} from '../support/sample-operator.ts';
+import { application, DEPLOYMENT, NAMESPACE, rolledOut } from '../support/sample-operator.ts';
 import { snapshot } from '../support/snapshot.ts';
 
 const SERVER = join(import.meta.dirname, '../fixtures/e2e/hook-server.mjs');
@@ -159,55 +153,25 @@ it('a manager that OLM installs stays paused, and is restored beside OLM', async
   await atRest('Deployment', 1, before);
 });
 
-/** The sample operator, which elects its leader, without webhooks. */
-async function deployElecting(): Promise<void> {
-  await using checkout = await checkoutSample();
-  const overlay = join(checkout.directory, 'config/electing');
-  await mkdir(overlay);
-  const env = [{ name: 'ENABLE_WEBHOOKS', value: 'false' }];
-  const patch = JSON.stringify([{ op: 'add', path: '/spec/template/spec/containers/0/env', value: env }]);
-  const kustomization = {
-    namespace: NAMESPACE,
-    namePrefix: 'application-operator-',
-    resources: ['../crd', '../rbac', '../manager'],
-    patches: [{ target: { kind: 'Deployment' }, patch }],
-  };
-  await writeFile(join(overlay, 'kustomization.yaml'), stringify(kustomization));
-  await cluster.importImage(await sampleImage());
-  await cluster.kubectl(['apply', '--server-side', '-k', overlay]);
-  await rolledOut(cluster);
-}
-
-interface LeaderLease {
-  spec: { holderIdentity?: string; renewTime: string };
-}
-
-async function leader(): Promise<LeaderLease['spec']> {
-  const { items } = (await cluster.read(`/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases`)) as {
-    items: (LeaderLease & { metadata: { name: string } })[];
-  };
-  return items.find(({ metadata }) => !metadata.name.startsWith('devloop.'))!.spec;
-}
-
 it('--pause lease: the Pods stay up but idle, and lead again afterwards', async () => {
-  await deployElecting();
-  await eventually(async () => expect((await leader()).holderIdentity).toContain(DEPLOYMENT));
+  await deployElecting(cluster);
+  await eventually(async () => expect((await leader(cluster)).holderIdentity).toContain(DEPLOYMENT));
   const before = await snapshot(cluster, NAMESPACE);
   const idle = ['--', process.execPath, '-e', 'setInterval(() => {}, 1000)'];
   const named = ['--deployment', `${NAMESPACE}/${DEPLOYMENT}`, '--pause', 'lease'];
   await using session = startDevloop(['up', ...named, ...idle], options());
   await session.waitFor('session.ready', undefined, 60_000);
-  const { holderIdentity, renewTime } = await leader();
+  const { holderIdentity, renewTime } = await leader(cluster);
   expect(holderIdentity).toMatch(/^devloop-/);
   await cluster.kubectl(['apply', '-f', '-'], { input: application('held', 'nginx') });
-  await eventually(async () => expect((await leader()).renewTime).not.toBe(renewTime));
+  await eventually(async () => expect((await leader(cluster)).renewTime).not.toBe(renewTime));
   // Time enough for a manager that is not idle.
   const deployments = (): Promise<string> =>
     cluster.kubectl(['-n', 'default', 'get', 'deployments', '-o', 'name']);
   expect(await deployments()).not.toContain('held');
   session.signal('SIGINT');
   expect(await session.exited, session.log()).toBe(130);
-  await eventually(async () => expect((await leader()).holderIdentity).toContain(DEPLOYMENT));
+  await eventually(async () => expect((await leader(cluster)).holderIdentity).toContain(DEPLOYMENT));
   await eventually(async () => expect(await deployments()).toContain('held'));
   await rolledOut(cluster);
   await eventually(async () => expect(await snapshot(cluster, NAMESPACE)).toEqual(before));

@@ -1,0 +1,82 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startCluster, type TestCluster } from '../cluster/cluster.ts';
+import { runDevloop, startDevloop } from '../support/devloop.ts';
+import { deployElecting, leader } from '../support/electing-operator.ts';
+import { eventually } from '../support/eventually.ts';
+import { SOAK } from '../support/repeat.ts';
+import { DEPLOYMENT, NAMESPACE, rolledOut } from '../support/sample-operator.ts';
+import { snapshot } from '../support/snapshot.ts';
+
+const AUTOSCALER = `apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: scaler, namespace: ${NAMESPACE}}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: ${DEPLOYMENT}}
+  minReplicas: 1
+  maxReplicas: 3
+  metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}]
+`;
+
+/** Each waits for a period of Kubernetes, which is 15 seconds. */
+describe.runIf(SOAK)('a manager that is paused', () => {
+  let cluster: TestCluster;
+  let directory: string;
+  let before: Awaited<ReturnType<typeof snapshot>>;
+  const up = (...flags: string[]) => {
+    const command = ['--', process.execPath, '-e', 'setInterval(() => {}, 1000)'];
+    const named = ['--deployment', `${NAMESPACE}/${DEPLOYMENT}`];
+    return startDevloop(['up', ...named, ...flags, ...command], options());
+  };
+  const options = () => ({ cwd: directory, env: { KUBECONFIG: cluster.kubeconfig } });
+
+  beforeAll(async () => {
+    cluster = await startCluster({ certManager: false, log: (line) => console.error(line) });
+    directory = await mkdtemp(join(tmpdir(), 'devloop-pause-'));
+    await deployElecting(cluster);
+    before = await snapshot(cluster, NAMESPACE);
+  });
+
+  afterAll(async () => {
+    await rm(directory, { recursive: true, force: true });
+    await cluster?.[Symbol.asyncDispose]();
+  });
+
+  it('stays at 0 replicas beside a HorizontalPodAutoscaler', async () => {
+    await using session = up();
+    await session.waitFor('session.ready', undefined, 60_000);
+    await cluster.kubectl(['apply', '-f', '-'], { input: AUTOSCALER });
+    const path = `/apis/autoscaling/v2/namespaces/${NAMESPACE}/horizontalpodautoscalers/scaler`;
+    await eventually(async () => {
+      const { status } = (await cluster.read(path)) as { status?: { conditions?: object[] } };
+      expect(status?.conditions).toContainEqual(
+        expect.objectContaining({ type: 'ScalingActive', status: 'False', reason: 'ScalingDisabled' }),
+      );
+    }, 120_000);
+    const replicas = ['get', 'deployment', DEPLOYMENT, '-o', 'jsonpath={.spec.replicas}'];
+    expect(await cluster.kubectl(['-n', NAMESPACE, ...replicas])).toBe('0');
+    await cluster.kubectl(['-n', NAMESPACE, 'delete', 'hpa', 'scaler']);
+    session.signal('SIGINT');
+    expect(await session.exited, session.log()).toBe(130);
+    await rolledOut(cluster);
+    await eventually(async () => expect(await snapshot(cluster, NAMESPACE)).toEqual(before));
+  });
+
+  it('takes its Lease again on its own after a crash', async () => {
+    await eventually(async () => expect((await leader(cluster)).holderIdentity).toContain(DEPLOYMENT));
+    await using session = up('--pause', 'lease');
+    await session.waitFor('session.ready', undefined, 60_000);
+    expect((await leader(cluster)).holderIdentity).toMatch(/^devloop-/);
+    session.signal('SIGKILL');
+    await session.exited;
+    await eventually(
+      async () => expect((await leader(cluster)).holderIdentity).toContain(DEPLOYMENT),
+      60_000,
+    );
+    const down = await runDevloop(['down'], { ...options(), cwd: tmpdir() });
+    expect(down.code, down.log).toBe(0);
+    await eventually(async () => expect(await snapshot(cluster, NAMESPACE)).toEqual(before));
+  });
+});
