@@ -75,7 +75,7 @@ async function addressBefore(
   return address !== undefined && port !== undefined && isOwn(address) ? { address, port } : undefined;
 }
 
-/** Points the Services of the user here, and resolves when kube-apiserver gets its answers here, several times in a row. */
+/** Points the Services of the user here, and resolves when kube-apiserver gets answers, several times in a row. */
 async function reach(routing: Routing, pairs: KeyPairs, ends: Ends, limitMs: number): Promise<ProbeResult> {
   const { target, sessionId, signal } = routing;
   const { gateways } = ends;
@@ -86,7 +86,8 @@ async function reach(routing: Routing, pairs: KeyPairs, ends: Ends, limitMs: num
     target.services.map(async (service) => {
       await using prober = await serviceProber(routing, service);
       await pointHere(routing, ends, service);
-      return await probeUntil(prober, { wanted: 'us', inARow: IN_A_ROW, limitMs }, signal);
+      // Where the session was killed early, or its restore late, the manager answers, too.
+      return await probeUntil(prober, { wanted: 'any', inARow: IN_A_ROW, limitMs }, signal);
     }),
   );
   return results.find(({ reached }) => !reached) ?? results[0]!;

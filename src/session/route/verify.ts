@@ -24,6 +24,9 @@ export interface ProbeResult {
   cause: string;
 }
 
+/** Who answers: this session's gateway, something else, or either of them. */
+export type Wanted = 'us' | 'other' | 'any';
+
 /** A call that nothing answered. Any other text of kube-apiserver comes from something that did. */
 const UNANSWERED =
   /dial tcp|connection refused|no endpoints available|deadline exceeded|timeout|\bEOF\b|connection reset/i;
@@ -34,7 +37,7 @@ const UNANSWERED =
  */
 export async function probeUntil(
   prober: Pick<Prober, 'once'>,
-  { wanted, inARow, limitMs }: { wanted: 'us' | 'other'; inARow: number; limitMs: number },
+  { wanted, inARow, limitMs }: { wanted: Wanted; inARow: number; limitMs: number },
   signal: AbortSignal,
 ): Promise<ProbeResult> {
   const deadline = performance.now() + limitMs;
@@ -45,7 +48,8 @@ export async function probeUntil(
     const answer = await prober.once();
     if (!isPending(answer)) row = isWanted(answer, wanted) ? row + 1 : 0;
     cause = answer.reached ? '' : answer.cause;
-    if (row >= inARow) return { reached: answer.reached, latencyMs: latencyOf(answer), cause };
+    if (row >= inARow)
+      return { reached: answer.reached || wanted === 'any', latencyMs: latencyOf(answer), cause };
     if (!isWanted(answer, wanted)) await pause(PAUSE_MS);
   }
   return { reached: false, latencyMs: 0, cause };
@@ -59,9 +63,9 @@ function latencyOf(answer: ProbeAnswer): number {
   return answer.reached ? answer.latencyMs : 0;
 }
 
-function isWanted(answer: ProbeAnswer, wanted: 'us' | 'other'): boolean {
-  if (wanted === 'us' || answer.reached) return wanted === 'us' && answer.reached;
-  return !answer.pending && !UNANSWERED.test(answer.cause);
+function isWanted(answer: ProbeAnswer, wanted: Wanted): boolean {
+  if (answer.reached) return wanted !== 'other';
+  return wanted !== 'us' && !answer.pending && !UNANSWERED.test(answer.cause);
 }
 
 /** Probes the user's own Service with the caBundle of the user's own configuration: address, port, certificate and trust at once. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { ProbeAnswer, Prober } from '../../../src/cluster/takeover/probe.ts';
-import { probeUntil } from '../../../src/session/route/verify.ts';
+import { probeUntil, type Wanted } from '../../../src/session/route/verify.ts';
 
 const US: ProbeAnswer = { reached: true, latencyMs: 1 };
 const PENDING: ProbeAnswer = {
@@ -22,7 +22,7 @@ const OTHERS = [
 ].map(said);
 
 /** Gives these answers, then the last one again and again. Resolves to the number of probes. */
-async function asked(answers: ProbeAnswer[], wanted: 'us' | 'other', inARow: number): Promise<number> {
+async function asked(answers: ProbeAnswer[], wanted: Wanted, inARow: number): Promise<number> {
   let count = 0;
   const prober: Prober = {
     once: async () => answers[Math.min(count++, answers.length - 1)]!,
@@ -46,4 +46,8 @@ it.each(OTHERS)("any answer but the gateway's counts as one from elsewhere: $cau
 
 it('a probe that kube-apiserver does not know yet neither counts nor breaks the row', async () => {
   expect(await asked([US, PENDING, US], 'us', 2)).toBe(3);
+});
+
+it('either answer counts where it does not matter whose it is', async () => {
+  expect(await asked([US, NOBODY[0]!, OTHERS[0]!, PENDING, US, OTHERS[0]!], 'any', 3)).toBe(6);
 });

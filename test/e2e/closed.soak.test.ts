@@ -15,9 +15,11 @@ import {
   deployClosed,
   failClosed,
   failOpen,
+  type Reviewed,
 } from '../support/closed-operator.ts';
 import { BIN, runDevloop, startDevloop } from '../support/devloop.ts';
 import { loadRelayImage } from '../support/relay-image.ts';
+import { inSoak } from '../support/repeat.ts';
 import { snapshot } from '../support/snapshot.ts';
 
 const ALLOWS = ['--', process.execPath, join(import.meta.dirname, '../fixtures/e2e/allows-all.mjs'), '9444'];
@@ -60,9 +62,10 @@ const startUp = (route = 'direct') =>
 async function killedUp(
   resources: string[],
   route: string,
-  is: (event: DevloopEvent) => boolean = ({ type }) => type === 'session.ready',
+  is: (event: DevloopEvent) => boolean = (event) => event.type === 'session.ready',
+  operations: Reviewed['operations'] = ['CREATE', 'UPDATE'],
 ): Promise<Awaited<ReturnType<typeof snapshot>>> {
-  await failClosed(cluster, caBundle, { resources, operations: ['CREATE', 'UPDATE'] });
+  await failClosed(cluster, caBundle, { resources, operations });
   const before = await snapshot(cluster, CLOSED);
   await using up = startUp(route);
   await up.waitForAny(is, 60_000);
@@ -76,10 +79,63 @@ async function expectRestored(before: Awaited<ReturnType<typeof snapshot>>): Pro
   expect(await snapshot(cluster, CLOSED)).toEqual(before);
 }
 
-it.each(['direct', 'relay'])(
-  'kill -9 of up is repaired by down from another directory, route %s',
-  async (route) => {
-    const before = await killedUp(ALL, route);
+type Moment = [name: string, is: (event: DevloopEvent) => boolean];
+
+const change = (action: string, kind: string): Moment => [
+  `${action} ${kind}`,
+  (event) => event.type === 'change' && event.action === action && event.object.kind === kind,
+];
+const type = (wanted: DevloopEvent['type']): Moment => [wanted, (event) => event.type === wanted];
+
+const UP: Moment[] = [
+  type('session.started'),
+  change('create', 'Lease'),
+  type('route.verified'),
+  change('update', 'Service'),
+  change('create', 'EndpointSlice'),
+  change('update', 'Deployment'),
+  type('controller.started'),
+  type('session.ready'),
+];
+
+it.each(inSoak(UP, 'update Service', 'session.ready'))(
+  'kill -9 of up at "%s" is repaired by down from another directory',
+  async (_, is) => {
+    const before = await killedUp(ALL, 'direct', is);
+    const { code, log } = await runDevloop(['down'], elsewhere());
+    expect(code, log).toBe(0);
+    await expectRestored(before);
+  },
+);
+
+const DOWN: Moment[] = [
+  change('restore', 'Deployment'),
+  change('restore', 'Service'),
+  change('delete', 'EndpointSlice'),
+  change('restore', 'Endpoints'),
+];
+
+it.each(inSoak(DOWN, 'restore Deployment'))('kill -9 of down at "%s" is repaired by down', async (_, is) => {
+  const before = await killedUp(ALL, 'direct');
+  await using first = startDevloop(['down'], elsewhere());
+  await first.waitForAny(is);
+  first.signal('SIGKILL');
+  await first.exited;
+  const { code, log } = await runDevloop(['down'], elsewhere());
+  expect(code, log).toBe(0);
+  await expectRestored(before);
+});
+
+/** Where deletions are reviewed, too, the relay of the dead session has to exit on its own, which takes a minute. */
+const OPERATIONS: [string, Reviewed['operations']][] = [
+  ['creations and updates', ['CREATE', 'UPDATE']],
+  ['deletions, too', ['CREATE', 'UPDATE', 'DELETE']],
+];
+
+it.each(inSoak(OPERATIONS, 'creations and updates'))(
+  'kill -9 of up with the relay is repaired by down, webhooks review %s',
+  async (_, operations) => {
+    const before = await killedUp(ALL, 'relay', type('session.ready')[1], operations);
     const { code, log } = await runDevloop(['down'], elsewhere());
     expect(code, log).toBe(0);
     await expectRestored(before);
