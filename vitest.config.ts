@@ -21,7 +21,14 @@ export default defineConfig({
     reporters: ['default', slowest, ...(reportFile ? ['json'] : [])],
     outputFile: reportFile ? { json: reportFile } : {},
     projects: [
-      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 150_000 } },
+      {
+        test: {
+          name: 'unit',
+          include: ['test/unit/**/*.test.ts'],
+          testTimeout: 150_000,
+          hookTimeout: 60_000,
+        },
+      },
       {
         test: {
           ...endToEnd,

@@ -4,14 +4,16 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** A run ends no sooner than its longest file, so these start first. `npm test` prints the slowest files at its end. */
 const LONGEST = [
   'routes',
-  'crash',
-  'families',
   'up',
+  'guard',
   'doctor',
+  'closed',
+  'families',
   'refusals',
   'ssh',
-  'relay-pod',
-  'route-refusals',
+  'api-faults',
+  'down',
+  'crash',
 ];
 
 export class LongestFirst extends BaseSequencer {
@@ -22,6 +24,6 @@ export class LongestFirst extends BaseSequencer {
 
 function rankOf(file: TestSpecification): number {
   if (file.project.name === 'unit') return Number.POSITIVE_INFINITY;
-  const rank = LONGEST.indexOf(basename(file.moduleId, '.test.ts'));
+  const rank = LONGEST.indexOf(basename(file.moduleId).replace(/(\.soak)?\.test\.ts$/, ''));
   return rank === -1 ? LONGEST.length : rank;
 }
