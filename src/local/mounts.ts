@@ -1,4 +1,5 @@
-import { writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { lstat, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, normalize } from 'node:path';
 import type { ClusterApi } from '../cluster/api/client.ts';
 import { makePath, writeBelow } from '../machine/own-files.ts';
@@ -50,7 +51,7 @@ export interface NeededFiles {
 
 /**
  * Keys of Secrets and ConfigMaps cannot hold a slash; `items` may name sub-directories. The API server refuses names that leave the
- * volume, so one that does is not the API server's.
+ * volume, so one that does is not the API server's. Files of an earlier version of the manager are replaced.
  */
 export async function writeNeededFiles(needed: NeededFiles[]): Promise<void> {
   for (const { directory, files } of needed) {
@@ -60,9 +61,27 @@ export async function writeNeededFiles(needed: NeededFiles[]): Promise<void> {
         if (normalize(name).split('/').includes('..')) continue;
         const path = join(directory, name);
         await makePath(dirname(path));
-        await writeFile(path, content, { mode: 0o600, flag: 'wx' });
+        await writeOrReplace(path, content);
       }
     });
+  }
+}
+
+/** Replaces at once, and only a plain file of this user's: neither a link nor a file of somebody else. Throws EEXIST for those. */
+async function writeOrReplace(path: string, content: string | Buffer): Promise<void> {
+  const create = (file: string) => writeFile(file, content, { mode: 0o600, flag: 'wx' });
+  const taken = await create(path).catch((error: NodeJS.ErrnoException) => error);
+  if (taken === undefined) return;
+  const found = taken.code === 'EEXIST' ? await lstat(path) : undefined;
+  if (!found?.isFile() || found.uid !== process.getuid?.()) throw taken;
+  if ((await readFile(path)).equals(Buffer.from(content))) return;
+  const beside = `${path}.${randomUUID()}`;
+  try {
+    await create(beside);
+    await rename(beside, path);
+  } catch (error) {
+    await rm(beside, { force: true });
+    throw error;
   }
 }
 

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { lstat, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -10,10 +10,15 @@ import { fakeCluster } from '../../support/fake-cluster.ts';
 
 const NAMESPACE = 'operators';
 
-/** A manager whose arguments name a mounted file and an empty mounted directory. */
-async function plan(config: string) {
+async function temporary(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'devloop-mounts-'));
   onTestFinished(() => rm(directory, { recursive: true }));
+  return directory;
+}
+
+/** A manager whose arguments name a mounted file and an empty mounted directory. */
+async function plan(config: string) {
+  const directory = await temporary();
   const cluster = fakeCluster();
   const metadata = (name: string) => ({ name, namespace: NAMESPACE });
   cluster.put('ConfigMap', { metadata: metadata('config'), data: { 'manager.yaml': config } });
@@ -87,4 +92,27 @@ test.each([
   ['only part of other keys', 'leaderElectionResourceLock: leases\nleaderElectionReleaseOnCancel: true\n'],
 ])('a file in which leader election is %s stays as it is', (_, text) => {
   expect(withoutLeaderElection(text)).toBeUndefined();
+});
+
+test('files are written again for a new version of the manager', async () => {
+  const directory = await temporary();
+  const write = (text: string) => writeNeededFiles([{ directory, files: { kubeconfig: text } }]);
+  await write('one');
+  const { ino } = await lstat(join(directory, 'kubeconfig'));
+  await write('one');
+  expect((await lstat(join(directory, 'kubeconfig'))).ino).toBe(ino);
+  await write('two');
+  expect(await readFile(join(directory, 'kubeconfig'), 'utf8')).toBe('two');
+  expect((await lstat(join(directory, 'kubeconfig'))).mode & 0o777).toBe(0o600);
+  expect(await readdir(directory)).toEqual(['kubeconfig']);
+});
+
+test('a link where a file is needed is neither followed nor replaced', async () => {
+  const directory = await temporary();
+  await writeFile(join(directory, 'theirs'), 'theirs');
+  await symlink('theirs', join(directory, 'kubeconfig'));
+  const writing = writeNeededFiles([{ directory, files: { kubeconfig: 'ours' } }]);
+  await expect(writing).rejects.toMatchObject({ code: 'files.not-written' });
+  expect(await readFile(join(directory, 'theirs'), 'utf8')).toBe('theirs');
+  expect((await lstat(join(directory, 'kubeconfig'))).isSymbolicLink()).toBe(true);
 });
