@@ -13,8 +13,10 @@ const UNIT_MS: Record<string, number> = {
   m: 60_000,
   h: 3_600_000,
 };
-const DURATION = /^\+?(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/;
-const PART = /(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g;
+/** Anybody can send a longer one. */
+const LONGEST_DURATION = 32;
+const DURATION = /^\+?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/;
+const PART = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g;
 
 /** How long the caller waits for the answer to a review, in ms: the `timeout` in its URL, otherwise the Kubernetes default. */
 export function budgetOf(url: string): number {
@@ -32,9 +34,9 @@ export function patienceFor(budgetMs: number): number {
   return budgetMs - Math.min(LARGEST_MARGIN_MS, budgetMs / 10);
 }
 
-/** Parses a duration in Go syntax (`1m30s`, `500ms`); the result is in ms. */
+/** Parses a duration in Go syntax (`1m30s`, `500ms`) of at most 32 characters; the result is in ms. */
 export function parseDuration(text: string): number | undefined {
-  if (!DURATION.test(text)) return undefined;
+  if (text.length > LONGEST_DURATION || !DURATION.test(text)) return undefined;
   return [...text.matchAll(PART)].reduce(
     (sum, [, number, unit]) => sum + Number(number) * (UNIT_MS[unit ?? ''] ?? 0),
     0,

@@ -31,6 +31,9 @@ test.each([
   ['s', undefined],
   ['', undefined],
   ['1s ', undefined],
+  ['1.s', 1000],
+  ['1s'.repeat(16), 16_000],
+  ['1s'.repeat(17), undefined],
 ])('the duration %s is %s ms', (text, ms) => {
   expect(parseDuration(text)).toBe(ms);
 });
