@@ -26,6 +26,7 @@ interface Flag {
 const LEADER_ELECTION = /^--?(enable-)?leader-elect(ion|or)?(-enabled?)?$/i;
 const METRICS_ADDRESS = /^--?(secure-)?(metrics|diagnostics)(-[a-z]+)*-(addr|address|port)$/i;
 const HEALTH_ADDRESS = /^--?(health|healthz|readyz|probe|pprof|profiler)(-[a-z]+)*-(addr|address|port)$/i;
+const KUBECONFIG = /^--?kubeconfig$/;
 const FALSE = new Set(['false', 'f', '0']);
 const BOOLEAN = /^(true|false|t|f|0|1)$/i;
 
@@ -70,6 +71,8 @@ function changeFlag(
   conditions: LocalConditions,
 ): { tokens: string[]; because: string } | undefined {
   if (LEADER_ELECTION.test(flag.name)) return leaderElectionOff(flag);
+  // It could name a credential plugin, which is a program of this machine. Like the variable KUBECONFIG, it is about the container.
+  if (KUBECONFIG.test(flag.name)) return { tokens: [], because: 'the controller uses your kubeconfig' };
   const port = portOf(flag);
   if (port === undefined || !conditions.busyPorts.includes(port)) return undefined;
   const free = METRICS_ADDRESS.test(flag.name) || flag.name.endsWith('port') ? '0' : ':0';

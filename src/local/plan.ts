@@ -173,7 +173,8 @@ async function planArguments(
   const { args, changes } = localArguments(values, { paths, busyPorts: await busyAmong(ports) });
   for (const { argument, became, because } of changes) {
     const [before, after] = [argument, became].map((words) => words.map(show).join(' '));
-    emit({ type: 'note', message: `${before}\nbecomes ${after}: ${because}` });
+    const outcome = after === '' ? 'is left out' : `becomes ${after}`;
+    emit({ type: 'note', message: `${before}\n${outcome}: ${because}` });
   }
   return { args, hidden };
 }

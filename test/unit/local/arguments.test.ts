@@ -90,6 +90,12 @@ test.each<[string, string[], string[]]>([
     ['-v=4', '--zap-log-level', 'debug', '-logtostderr'],
     ['-v=4', '--zap-log-level', 'debug', '-logtostderr'],
   ],
+  [
+    'a kubeconfig',
+    ['--kubeconfig=/etc/operator/kubeconfig', 'a', '-kubeconfig', '/b', '--kubeconfig', '--v=1'],
+    ['a', '--v=1'],
+  ],
+  ['a flag that only begins like it', ['--kubeconfig-context=a'], ['--kubeconfig-context=a']],
   ['a subcommand', ['controller', '--', 'x'], ['controller', '--', 'x']],
 ])('%s', (_, args, expected) => {
   expect(localArguments(args, CONDITIONS).args).toEqual(expected);
