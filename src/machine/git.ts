@@ -1,12 +1,17 @@
 import { runTool, type ToolOptions, type ToolResult } from './tool.ts';
 
-/** A checkout can name programs that git runs: a file system monitor, hooks, and a program that verifies signatures. */
-const RUNS_NOTHING = ['core.fsmonitor=false', 'core.hooksPath=/dev/null', 'log.showSignature=false'];
+type Setting = [name: string, value: string];
 
-/** Runs git in a checkout without running anything that the checkout names, and without writing to it. */
+/** A checkout can name programs that git runs: a file system monitor, hooks, and a program that verifies signatures. */
+const RUNS_NOTHING: Setting[] = [
+  ['core.fsmonitor', 'false'],
+  ['core.hooksPath', '/dev/null'],
+  ['log.showSignature', 'false'],
+];
+
+/** Runs git in a checkout without running anything that the checkout names, without writing to it and without a connection. */
 export function runGit(args: string[], options: ToolOptions): Promise<ToolResult> {
-  const settings = RUNS_NOTHING.flatMap((one) => ['-c', one]);
-  return runTool(['git', '--no-optional-locks', ...settings, ...args], options);
+  return runWith([], args, options);
 }
 
 /** As `runGit`, for commands that compare the content of files: filters (git-lfs is one) are programs, too. */
@@ -14,10 +19,32 @@ export async function runGitWithoutFilters(args: string[], options: ToolOptions)
   const { stdout } = await runGit(['config', '--name-only', '-z', '--get-regexp', '^filter\\.'], options);
   const drivers = stdout.split('\0').map((name) => name.slice(0, Math.max(0, name.lastIndexOf('.'))));
   const named = [...new Set(drivers)].filter((driver) => driver !== '');
-  const off = named.flatMap((driver) => [
-    `${driver}.clean=`,
-    `${driver}.process=`,
-    `${driver}.required=false`,
+  const off = named.flatMap((driver): Setting[] => [
+    [`${driver}.clean`, ''],
+    [`${driver}.process`, ''],
+    [`${driver}.required`, 'false'],
   ]);
-  return await runGit([...off.flatMap((one) => ['-c', one]), ...args], options);
+  return await runWith(off, args, options);
+}
+
+/** As variables too, because `-c` ends a name at its first `=`, which the name of a filter can contain. Git before 2.31 knows only `-c`. */
+function runWith(more: Setting[], args: string[], options: ToolOptions): Promise<ToolResult> {
+  const settings = [...RUNS_NOTHING, ...more];
+  const inherited = options.env ?? process.env;
+  // The user's own, safe.directory for example, stay.
+  const first = Number(inherited.GIT_CONFIG_COUNT) || 0;
+  const variables = settings.flatMap(([name, value], index) => [
+    [`GIT_CONFIG_KEY_${first + index}`, name],
+    [`GIT_CONFIG_VALUE_${first + index}`, value],
+  ]);
+  const env = {
+    ...inherited,
+    ...Object.fromEntries(variables),
+    GIT_CONFIG_COUNT: String(first + settings.length),
+    // A partial clone would fetch what is missing, through a program that the checkout names.
+    GIT_NO_LAZY_FETCH: '1',
+    GIT_ALLOW_PROTOCOL: '',
+  };
+  const words = settings.flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  return runTool(['git', '--no-optional-locks', ...words, ...args], { ...options, env });
 }
