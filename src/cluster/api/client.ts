@@ -102,7 +102,7 @@ function objectIn<T extends KubeObject>(answer: T, ref: ObjectRef): T {
   throw new GarbledAnswer(`something that is not ${describe(ref)}: ${excerpt(answer)}`);
 }
 
-function itemsOf<T extends KubeObject>({ items, ...rest }: List<T>, kind: Kind): T[] {
+export function itemsOf<T extends KubeObject>({ items, ...rest }: List<T>, kind: Kind): T[] {
   // Go writes an empty list as null.
   if (items === null) return [];
   if (Array.isArray(items) && items.every((item) => typeof item?.metadata?.name === 'string')) return items;

@@ -9,7 +9,7 @@ const LONGEST_PAUSE_MS = 2_000;
 const NOTICED_SECONDS = 1;
 
 export interface Patience {
-  /** Counted from the first failure. */
+  /** Counted from the first failure, and anew after an attempt that took longer than this. */
   limitMs: number;
   /** Ends the repetition, never an attempt. */
   signal?: AbortSignal | undefined;
@@ -29,11 +29,14 @@ export async function whileAway<T>(attempt: () => Promise<T>, patience: Patience
   const { mayPass = isTransient, onAway } = patience;
   let awaySince: number | undefined;
   for (let failures = 0; ; failures++) {
+    const startedAt = performance.now();
     try {
       return await attempt();
     } catch (error) {
       if (!mayPass(error)) throw error;
-      if (awaySince === undefined) onAway?.(error);
+      // An attempt that takes that long was answered for most of it.
+      if (performance.now() - startedAt > patience.limitMs) awaySince = undefined;
+      if (failures === 0) onAway?.(error);
       awaySince ??= performance.now();
       const pauseMs = Math.max(backOff(failures, FIRST_PAUSE_MS, LONGEST_PAUSE_MS), askedPauseMs(error));
       if (!(await waited(pauseMs, awaySince, patience))) throw error;

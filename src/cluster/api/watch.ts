@@ -1,5 +1,5 @@
 import { backOff, sleep } from '../../async.ts';
-import type { ClusterApi } from './client.ts';
+import { type ClusterApi, itemsOf } from './client.ts';
 import { ApiError } from './errors.ts';
 import { collectionPath, describe, type Kind, refOf } from './kinds.ts';
 import type { KubeObject, List } from './objects.ts';
@@ -80,7 +80,7 @@ async function listAll<T extends KubeObject>(
       query: { ...queryOf(scope), limit: PAGE, ...(next ? { continue: next } : {}) },
       ...(asList === undefined ? {} : { accept: asList }),
     });
-    for (const object of list.items ?? []) objects.set(nameOf(scope, object), keep(object));
+    for (const object of itemsOf(list, scope.kind)) objects.set(nameOf(scope, object), keep(object));
     next = list.metadata?.continue;
   } while (next);
   onObjects([...objects.values()]);

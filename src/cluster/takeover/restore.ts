@@ -41,10 +41,28 @@ export function isChanged(ref: ObjectRef, sessionId: string): boolean {
 
 const of = (marked: Marked[], kind: Kind): Marked[] => marked.filter((one) => one.ref.kind === kind);
 
-/** First the in-cluster manager is resumed, while the reviews are still answered here. */
-export async function resumeManagers(work: Work, marked: Marked[], readySeconds: number): Promise<Left[]> {
-  const paused = PAUSES.flatMap((pause) => of(marked, pause.kind).map(({ ref }) => ({ pause, ref })));
-  return await allDone(paused.map(({ pause, ref }) => resume(work, pause, ref, readySeconds)));
+/** The managers that a session has paused: those that carry its mark, and `known` ones, whose mark may be gone already. */
+export function pausedManagers(marked: Marked[], known: ObjectRef[]): ObjectRef[] {
+  const refs = [...marked.map(({ ref }) => ref), ...known];
+  const managers = refs.filter(({ kind }) => PAUSES.some((pause) => pause.kind === kind));
+  return [...new Map(managers.map((ref) => [describe(ref), ref])).values()];
+}
+
+/**
+ * First the in-cluster manager is resumed, while the reviews are still answered here. One that is not marked any more may have been
+ * resumed a moment ago, so it is waited for, too.
+ */
+export async function resumeManagers(
+  work: Work,
+  managers: ObjectRef[],
+  readySeconds: number,
+): Promise<Left[]> {
+  return await allDone(
+    managers.map((ref) => {
+      const pause = PAUSES.find(({ kind }) => kind === ref.kind)!;
+      return resume(work, pause, ref, readySeconds);
+    }),
+  );
 }
 
 /** Once the webhooks answer again. */

@@ -74,7 +74,9 @@ async function restoreAll(
   };
   const onAway = (error: unknown): void => emit(away(error, ending));
   const waiting = { awayLimitMs: AWAY_LIMIT_MS, onAway };
-  const options = { readySeconds: MANAGER_READY_SECONDS, onFound, afterServices, ...waiting };
+  // Another devloop may have removed the mark: this machine still answers until the manager is back.
+  const managers = pausing.length > 0 && target.manager ? [target.manager.ref] : [];
+  const options = { readySeconds: MANAGER_READY_SECONDS, managers, onFound, afterServices, ...waiting };
   await releaseManager(work, pausing);
   const restored = await restore(work, namespacesOf(target), options);
   reportKept(restored, emit);

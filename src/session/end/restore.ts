@@ -5,6 +5,7 @@ import { isLeaseOf, SESSION_LABEL } from '../../cluster/names.ts';
 import { findMarked, type Marked, type Unseen, unseenText } from '../../cluster/takeover/find-marked.ts';
 import {
   type Left,
+  pausedManagers,
   removeCreated,
   removeLeases,
   removeMarks,
@@ -24,6 +25,8 @@ export const MANAGER_READY_SECONDS = 90;
 export interface RestoreOptions {
   /** How long the in-cluster manager can take to become ready. 0: do not wait. */
   readySeconds: number;
+  /** Managers that the session has paused, even if somebody else has removed their mark. */
+  managers?: ObjectRef[] | undefined;
   /** Called with the number of changes to restore, before the first one is restored. */
   onFound?: ((changes: number) => void) | undefined;
   /** Runs when the Services select the in-cluster Pods again and devloop's slices are gone: the time to verify that those answer. */
@@ -38,20 +41,23 @@ export interface Restored {
 
 /** Of one pass. */
 interface Pass extends Restored {
+  /** The managers that were paused; the next pass waits for them, too. */
+  managers: ObjectRef[];
   /** What failed, in order. As long as there is something, the Leases stay. */
   failures: unknown[];
 }
 
 /**
  * Restores everything that carries a session's label, in the order that keeps a webhook answering: the in-cluster manager is
- * resumed first, then the Services select it again, then devloop's own objects are deleted. It reads everything that it needs from
- * the cluster, so the end of `up`, `down` and the recovery after a crash are the same. Run twice, it does nothing the second time.
+ * resumed first, then the Services select it again, then devloop's own objects are deleted. It reads what it
+ * restores from the cluster, so the end of `up`, `down` and the recovery after a crash are the same. Run twice, it does nothing the second time.
  */
 export async function restoreOnce(work: Work, namespaces: string[], options: RestoreOptions): Promise<Pass> {
   const { api, sessionId } = work;
   const { marked, unseen } = await findMarked(api, namespaces, { sessionId });
   options.onFound?.(changesOf(marked));
   const services = marked.filter((one) => one.ref.kind === 'Service').map((one) => one.ref);
+  const managers = pausedManagers(marked, options.managers ?? []);
   const left: Left[] = [];
   const failures: unknown[] = [];
   // After a step that fails, the others are still tried: each of them leaves less behind. But where the API server is only away for
@@ -59,7 +65,7 @@ export async function restoreOnce(work: Work, namespaces: string[], options: Res
   const attempt = async (step: () => Promise<unknown>): Promise<void> => {
     if (!failures.some(isAway)) await step().catch((error) => failures.push(error));
   };
-  await attempt(async () => left.push(...(await resumeManagers(work, marked, options.readySeconds))));
+  await attempt(async () => left.push(...(await resumeManagers(work, managers, options.readySeconds))));
   await attempt(async () => left.push(...(await restoreServices(work, marked))));
   if (options.readySeconds > 0) await attempt(() => waitForControllerSlices(work, services, marked, 3_000));
   await attempt(() => removeCreated(work, marked));
@@ -72,7 +78,7 @@ export async function restoreOnce(work: Work, namespaces: string[], options: Res
   if (failures.length === 0) await attempt(() => assertNothingLeft(work, namespaces, kept));
   // As long as something is left to restore, the Lease says whose it is.
   if (failures.length === 0) await attempt(() => removeLeases(work, marked));
-  return { context: api.context, changes: changesOf(marked), left: kept, failures };
+  return { context: api.context, changes: changesOf(marked), left: kept, managers, failures };
 }
 
 /** Nothing is wrong with what was tried: it can be tried again, once the API server is back or its user has logged in again. */

@@ -1,5 +1,7 @@
 import { ApiError, rejected } from '../../cluster/api/errors.ts';
+import { describe } from '../../cluster/api/kinds.ts';
 import { whileAway } from '../../cluster/api/repeat.ts';
+import type { Left } from '../../cluster/takeover/restore.ts';
 import type { Work } from '../../cluster/work.ts';
 import { isAway, type Restored, type RestoreOptions, restoreOnce, StillMarked } from './restore.ts';
 
@@ -20,26 +22,29 @@ export interface UntilRestored extends RestoreOptions {
  */
 export async function restore(work: Work, namespaces: string[], options: UntilRestored): Promise<Restored> {
   const { awayLimitMs = AWAY_LIMIT_MS, onAway, onFound, ...rest } = options;
-  const total: Restored = { context: work.api.context, changes: 0, left: [] };
+  const left = new Map<string, Left>();
+  let managers = options.managers ?? [];
+  let most = 0;
   let passes = 0;
   let isAnnounced = false;
   const found = (changes: number): void => {
     if (!isAnnounced) onFound?.(changes);
     isAnnounced = true;
-    total.changes = Math.max(total.changes, changes);
+    most = Math.max(most, changes);
   };
   const mayPass = (error: unknown): boolean =>
     isAway(error) || (error instanceof StillMarked && passes < PASSES_WITH_REST);
   const pass = async (): Promise<void> => {
     passes++;
-    const { left, failures } = await restoreOnce(work, namespaces, { ...rest, onFound: found });
-    total.left.push(...left);
-    if (failures.length > 0) throw failures.find(mayPass) ?? failures[0];
+    const done = await restoreOnce(work, namespaces, { ...rest, managers, onFound: found });
+    managers = done.managers;
+    for (const one of done.left) left.set(describe(one.ref), one);
+    if (done.failures.length > 0) throw done.failures.find(mayPass) ?? done.failures[0];
   };
   const { emit, signal } = work;
   try {
     await whileAway(pass, { limitMs: awayLimitMs, mayPass, onAway, emit, signal });
-    return total;
+    return { context: work.api.context, changes: most, left: [...left.values()] };
   } catch (error) {
     throw error instanceof ApiError ? rejected(error, `Restoring session ${work.sessionId}`) : error;
   }

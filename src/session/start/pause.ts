@@ -33,10 +33,14 @@ export async function planPause(
     case 'auto': {
       const pause = pauseFor(manager);
       if (pause === undefined) throw unsupported(manager);
+      if (losesVolumes(manager)) throw volumesLost(manager);
       return [pause.pause(manager)];
     }
   }
 }
+
+const OTHER_WAYS = `devloop up --pause lease   # if it elects a leader: hold its Lease
+devloop up --pause none    # let it run beside the controller`;
 
 function unsupported({ ref, owner }: TargetManager): DevloopError {
   const belongs =
@@ -44,10 +48,27 @@ function unsupported({ ref, owner }: TargetManager): DevloopError {
   return new DevloopError(
     'pause.unsupported',
     `The manager runs in ${describe(ref)}, which ${belongs}, so devloop cannot pause it.`,
-    {
-      hint: `devloop up --pause lease   # if it elects a leader: hold its Lease
-devloop up --pause none    # let it run beside the controller`,
-    },
+    { hint: OTHER_WAYS },
+  );
+}
+
+/** Kubernetes deletes the volumes of such a StatefulSet when it is scaled down, and nothing brings their data back. */
+function losesVolumes({ object }: TargetManager): boolean {
+  const spec = object.spec as {
+    volumeClaimTemplates?: unknown[];
+    persistentVolumeClaimRetentionPolicy?: { whenScaled?: string };
+  };
+  return (
+    (spec.volumeClaimTemplates ?? []).length > 0 &&
+    spec.persistentVolumeClaimRetentionPolicy?.whenScaled === 'Delete'
+  );
+}
+
+function volumesLost({ ref }: TargetManager): DevloopError {
+  return new DevloopError(
+    'pause.unsupported',
+    `Kubernetes would delete the volumes of ${describe(ref)} when devloop scales it to 0 (persistentVolumeClaimRetentionPolicy.whenScaled: Delete).`,
+    { hint: OTHER_WAYS },
   );
 }
 

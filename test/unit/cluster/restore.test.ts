@@ -6,6 +6,7 @@ import { ourEndpoints, ourSlice } from '../../../src/cluster/takeover/endpoints.
 import { findMarked } from '../../../src/cluster/takeover/find-marked.ts';
 import { deploymentPause } from '../../../src/cluster/takeover/pause/deployment.ts';
 import {
+  pausedManagers,
   removeCreated,
   removeLeases,
   restoreServices,
@@ -64,7 +65,7 @@ async function takeOver(session: string): Promise<void> {
 
 async function restoreAll(sessionId: string): Promise<void> {
   const { marked } = await findMarked(cluster.api, [], { sessionId });
-  await resumeManagers(work(sessionId), marked, 0);
+  await resumeManagers(work(sessionId), pausedManagers(marked, []), 0);
   await restoreServices(work(sessionId), marked);
   await removeCreated(work(sessionId), marked);
   await removeLeases(work(sessionId), marked);
@@ -118,7 +119,7 @@ describe('a take-over and its restoration', () => {
       await takeOver(`s${writes}`).catch(() => {});
       cluster.hook = {};
       const { marked } = await findMarked(cluster.api, []);
-      await resumeManagers(work(`s${writes}`), marked, 0);
+      await resumeManagers(work(`s${writes}`), pausedManagers(marked, []), 0);
       await restoreServices(work(`s${writes}`), marked);
       expect(service().spec).toEqual(specs.service);
       expect(cluster.read<Workload>('Deployment', 'manager', 'shop')!.spec).toEqual(specs.deployment);

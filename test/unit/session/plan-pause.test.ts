@@ -20,6 +20,15 @@ function manager(kind: Kind, replicas?: number, labels: Record<string, string> =
   return { ref: { kind, ...metadata }, object, container: { name: 'manager' }, source: '' };
 }
 
+function losingVolumes(): TargetManager {
+  const found = manager('StatefulSet', 1);
+  Object.assign(found.object.spec, {
+    volumeClaimTemplates: [{ metadata: { name: 'data' } }],
+    persistentVolumeClaimRetentionPolicy: { whenScaled: 'Delete' },
+  });
+  return found;
+}
+
 const { api } = fakeCluster();
 
 it.each([
@@ -38,6 +47,7 @@ it.each([
 
 it.each([
   ['what belongs to nothing', manager('Pod'), /belongs to no Deployment, StatefulSet or DaemonSet/],
+  ['a StatefulSet that would lose its volumes', losingVolumes(), /would delete the volumes of StatefulSet/],
   ['what belongs to a Job', { ...manager('Pod'), owner: 'Job shop/migrate' }, /belongs to Job shop\/migrate/],
 ])('refuses %s, and names the other ways', async (_, found, message) => {
   await expect(planPause(api, { manager: found }, 'auto')).rejects.toMatchObject({

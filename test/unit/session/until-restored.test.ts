@@ -103,6 +103,27 @@ it('what was kept in an earlier pass is still reported', async () => {
   expect(left).toMatchObject([{ ref: { kind: 'Deployment' }, kept: [{ now: 7, before: 2 }] }]);
 });
 
+it('waits for the manager in a later pass too, although its mark is gone', async () => {
+  const setReady = (readyReplicas: number): void => {
+    cluster.edit<Workload>('Deployment', 'manager', 'shop', (object) => (object.status = { readyReplicas }));
+  };
+  setReady(2);
+  const readyAtService: (number | undefined)[] = [];
+  cluster.hook = {
+    before: (verb, what) => {
+      if (verb !== 'patch' || !what.startsWith('Service')) return;
+      readyAtService.push(cluster.read<Workload>('Deployment', 'manager', 'shop')!.status?.readyReplicas);
+      if (readyAtService.length > 1) return;
+      setReady(0);
+      setTimeout(() => setReady(2), 500);
+      throw new DevloopError('cluster.unauthorized', 'expired');
+    },
+  };
+  await restore(work(), ['shop'], { readySeconds: 10 });
+  expect(readyAtService).toEqual([2, 2]);
+  await expectRestored();
+});
+
 it('ends with the last failure when its limit has passed, or somebody leaves', async () => {
   cluster.hook = {
     before: () => {
