@@ -2,14 +2,19 @@ import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 // Any label with this ending: PKCS1, PKCS8 and SEC1 are all in use, and openssl puts an EC PARAMETERS block in front.
-const PRIVATE_KEY = /-----BEGIN ((?:[A-Z0-9]+ )*PRIVATE KEY)-----[\s\S]*?-----END \1-----/;
+const BEGIN_PRIVATE_KEY = /-----BEGIN ((?:[A-Z0-9]{1,16} ){0,4}PRIVATE KEY)-----/;
 
 export function certificateBlocks(text: string): string[] {
   return text.match(CERTIFICATE) ?? [];
 }
 
+/** Looks for one end only: to look again from each beginning would take minutes for a Secret full of them. */
 export function privateKeyBlock(text: string): string | undefined {
-  return PRIVATE_KEY.exec(text)?.[0];
+  const begin = BEGIN_PRIVATE_KEY.exec(text);
+  if (begin === null) return undefined;
+  const last = `-----END ${begin[1]}-----`;
+  const end = text.indexOf(last, begin.index);
+  return end < 0 ? undefined : text.slice(begin.index, end + last.length);
 }
 
 /** All certificates of a PEM text, in order. Throws on the first one that cannot be read. */

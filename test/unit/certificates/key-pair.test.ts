@@ -50,6 +50,11 @@ test('parameters before an EC key and text around a certificate do no harm', () 
   createSecureContext({ cert: certificate, key });
 });
 
+test('the search for a key ends at a beginning without an end, so it reads a Secret once', () => {
+  const key = `-----BEGIN EC PRIVATE KEY-----\n${pair.key}`;
+  expect(refusal({ 'tls.crt': pair.certificate, 'tls.key': key }).code).toBe('certificate.invalid');
+});
+
 test('a chain is kept whole', () => {
   const certificate = pair.certificate + ca.certificate;
   expect(read({ 'tls.crt': certificate, 'tls.key': pair.key }).certificate).toBe(certificate);
