@@ -86,8 +86,8 @@ async function merge(files: string[]): Promise<KubeConfig> {
     } catch (error) {
       throw new DevloopError(
         'kubeconfig.invalid',
-        `The kubeconfig ${file} cannot be read: ${messageOf(error)}`,
-        { hint: `Check: kubectl --kubeconfig ${file} config view`, cause: error },
+        `The kubeconfig ${file} cannot be read: ${withoutContent(error)}`,
+        { hint: `Check: kubectl --kubeconfig ${file} config view` },
       );
     }
     return part;
@@ -102,6 +102,13 @@ async function merge(files: string[]): Promise<KubeConfig> {
     currentContext: parts.map((part) => part.getCurrentContext()).find(Boolean) ?? '',
   });
   return merged;
+}
+
+/** The message of a YAML error quotes lines of the file, which may contain a token or a key; the reason may quote a word of one. */
+function withoutContent(error: unknown): string {
+  const { reason, mark } = error as { reason?: string; mark?: { line: number; column: number } };
+  if (reason === undefined || mark === undefined) return messageOf(error);
+  return `${reason.split(/["!]|: /, 1)[0]!.trim()} (line ${mark.line + 1}, column ${mark.column + 1})`;
 }
 
 function selectContext(config: KubeConfig, context: string, asked: boolean, files: string[]): void {

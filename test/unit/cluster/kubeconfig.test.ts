@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { loadKubeconfig } from '../../../src/cluster/api/kubeconfig.ts';
@@ -148,6 +149,19 @@ describe('the content', () => {
       code: 'kubeconfig.invalid',
       message: expect.stringContaining(join(directory, 'a')),
     });
+  });
+
+  it.each([
+    ['token: "s3cret\n', /line 2, column 1/],
+    ['token: s3cret: x\n', /line 1, column \d+/],
+    ['token: *s3cret\n', /line 1, column \d+/],
+    ['token: !!s3cret x\n', /line 1, column 8/],
+    ['token: !s3cret! x\n', /line 1, column \d+/],
+  ])('%j is kubeconfig.invalid, with the place of the error but no word of the file', async (text, place) => {
+    await writeFile(join(directory, 'a'), text);
+    const error = await load({ KUBECONFIG: 'a' }).catch((thrown: Error) => thrown);
+    expect(error).toMatchObject({ code: 'kubeconfig.invalid', message: expect.stringMatching(place) });
+    expect(inspect(error)).not.toContain('s3cret');
   });
 
   it('is kubeconfig.invalid when the path is a directory', async () => {
