@@ -45,6 +45,8 @@ export interface Admission {
   /** Whether this address may connect. */
   allows(address: string): boolean;
   strangers: Strangers;
+  /** How many connections there can be; by default 1,000. */
+  most?: number;
 }
 
 export function trackConnections(server: Server, admission: Admission): Connections {
@@ -94,7 +96,8 @@ export function trackConnections(server: Server, admission: Admission): Connecti
 }
 
 /** Keeps out who is not allowed. If there are too many connections, closes the one that kube-apiserver misses least. */
-function admit(raw: Socket, connections: Map<string, Connection>, { allows, strangers }: Admission): void {
+function admit(raw: Socket, connections: Map<string, Connection>, admission: Admission): void {
+  const { allows, strangers, most = MOST_CONNECTIONS } = admission;
   const { remoteAddress } = raw;
   if (remoteAddress === undefined) return;
   if (!allows(remoteAddress)) {
@@ -102,7 +105,7 @@ function admit(raw: Socket, connections: Map<string, Connection>, { allows, stra
     strangers.keptOut(remoteAddress);
     return;
   }
-  if (connections.size >= MOST_CONNECTIONS) {
+  if (connections.size >= most) {
     const oldest = leastMissed(connections);
     (oldest ?? raw).destroy();
     strangers.count('connection');
@@ -113,13 +116,16 @@ function admit(raw: Socket, connections: Map<string, Connection>, { allows, stra
   raw.once('close', () => connections.delete(peer));
 }
 
-/** The oldest one that carried no review, which kube-apiserver sends at once; else the oldest that is idle. */
+/**
+ * The oldest one that carried no review, which kube-apiserver sends at once; else the oldest without a complete request. An incomplete
+ * one does not count, because a stranger can leave it incomplete until its budget is used.
+ */
 function leastMissed(connections: Map<string, Connection>): Duplex | undefined {
   let idle: Duplex | undefined;
   for (const { raw, used, answering } of connections.values()) {
     if (raw.destroyed) continue;
     if (!used) return raw;
-    if (answering.size === 0) idle ??= raw;
+    if (![...answering].some(({ req }) => req.complete)) idle ??= raw;
   }
   return idle;
 }

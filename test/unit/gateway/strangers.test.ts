@@ -1,8 +1,11 @@
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { createServer } from 'node:http';
+import type { Server } from 'node:https';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { type TLSSocket, connect as tlsConnect } from 'node:tls';
 import { expect, test } from 'vitest';
 import { Bodies } from '../../../src/gateway/bodies.ts';
+import { trackConnections } from '../../../src/gateway/connections.ts';
 import { probePath } from '../../../src/gateway/probe.ts';
 import { createStrangers } from '../../../src/gateway/strangers.ts';
 import { within } from '../../../src/machine/addresses.ts';
@@ -109,6 +112,46 @@ test('silent connections do not keep reviews out, however many there are', async
   await until(() => silent.filter((socket) => socket.destroyed || socket.readableEnded).length >= 100);
   expect((await bench.ask('/validate')).status).toBe(200);
   for (const socket of silent) socket.destroy();
+});
+
+test('an incomplete request protects its connection no more than silence, and a complete one does', async () => {
+  const server = createServer();
+  using strangers = createStrangers({ emit: () => {} });
+  const connections = trackConnections(server as unknown as Server, {
+    allows: () => true,
+    strangers,
+    most: 2,
+  });
+  let slow = 0;
+  server.on('request', (request, response) => {
+    connections.track(request, response);
+    request.resume().once('end', () => {
+      connections.recognize(request);
+      if (request.url === '/slow') slow += 1;
+      else response.end('ok');
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const client = (): Socket =>
+    connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => {});
+  const busy = client();
+  busy.write('POST /slow HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n');
+  await until(() => slow === 1);
+  const incomplete = client();
+  incomplete.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n');
+  await once(incomplete, 'data');
+  const second = once(server, 'request');
+  incomplete.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{');
+  await second;
+  const next = client();
+  next.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n');
+  const [first] = await Promise.race([once(next, 'data'), once(next, 'close')]);
+  expect(String(first)).toMatch(/^HTTP\/1\.1 200/);
+  await until(() => incomplete.destroyed);
+  expect(busy.destroyed).toBe(false);
+  connections.destroyAll();
+  server.close();
 });
 
 test('a client that does not wait for its answer is disconnected', async () => {
