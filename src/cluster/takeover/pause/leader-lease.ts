@@ -63,6 +63,8 @@ export function holdLeaderLeases(manager: Manager, leases: LeaderLease[]): Pause
     })),
     permissions: leasePausePermissions(manager.ref.namespace!),
     async apply(work) {
+      // Since the plan was made, another Pod may have become the leader.
+      const leaders = await leaderLeases(work.api, manager);
       const held: HeldLeader[] = [];
       const release = async (ending: Work): Promise<void> =>
         void (await allDone(held.map((one) => one.release(ending))));
@@ -73,7 +75,11 @@ export function holdLeaderLeases(manager: Manager, leases: LeaderLease[]): Pause
         throw error;
       }
       work.emit({ type: 'warning', message: `${describe(manager.ref)} is paused by its Lease. ${STAYS_UP}` });
-      const idle = allDone(leases.map((lease) => leaderStopped(work, manager, lease))).then(() => {});
+      const stopped = leases.map((lease) => {
+        const leader = leaders.find(({ ref }) => ref.name === lease.ref.name)?.leader;
+        return leaderStopped(work, manager, { ...lease, leader });
+      });
+      const idle = allDone(stopped).then(() => {});
       return podsStay(idle, release);
     },
   };
@@ -142,15 +148,16 @@ async function giveBack(work: Work, ref: ObjectRef, identity: string): Promise<v
 
 /**
  * A leader stops before the duration of its Lease is over: client-go guarantees that. Most managers exit then, which shows earlier:
- * their container restarts.
+ * their container restarts. Where nobody was seen to lead, somebody may have a moment ago.
  */
 async function leaderStopped(
   work: Work,
   manager: Manager,
-  { leader, durationSeconds }: LeaderLease,
+  { leader, durationSeconds }: Pick<LeaderLease, 'durationSeconds'> & { leader: Pod | undefined },
 ): Promise<void> {
-  const what = { for: `Pod ${leader.metadata.name} to stop as leader`, limitSeconds: durationSeconds };
-  await waitFor(work, what, async () => {
+  const name = leader === undefined ? describe(manager.ref) : `Pod ${leader.metadata.name}`;
+  await waitFor(work, { for: `${name} to stop as leader`, limitSeconds: durationSeconds }, async () => {
+    if (leader === undefined) return false;
     const pods = await podsOf(work.api, manager);
     const now = pods.find(({ metadata }) => metadata.uid === leader.metadata.uid);
     return now === undefined || startsOf(now) !== startsOf(leader);
