@@ -117,6 +117,10 @@ export const CATALOGUE = {
     exit: 6,
     about: 'No main package was found, or several were found and none is the obvious one.',
   },
+  'controller.argument': {
+    exit: 6,
+    about: 'An argument of the in-cluster manager contains a NUL byte, so no program can be started with it.',
+  },
   'controller.build-failed': { exit: 6, about: 'The first build of the controller failed.' },
   'controller.exited': { exit: 6, about: 'The controller exited right after it started.' },
   'controller.not-ready': {

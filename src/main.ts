@@ -95,11 +95,12 @@ async function report(thrown: unknown): Promise<number> {
 }
 
 async function reportBug(error: unknown): Promise<void> {
-  const { inspect } = await import('node:util');
+  const [{ inspect }, { safeText }] = await Promise.all([import('node:util'), import('./report/text.ts')]);
   if (output.json)
     (await openPrinter()).print({ type: 'error', code: 'bug', message: messageOf(error), exitCode: 1 });
+  // The error may quote the cluster.
   process.stderr.write(
-    `${inspect(error)}\nThis is a bug in devloop ${DEVLOOP_VERSION}. Please report it with the lines above.\n`,
+    `${safeText(inspect(error))}\nThis is a bug in devloop ${DEVLOOP_VERSION}. Please report it with the lines above.\n`,
   );
 }
 

@@ -67,8 +67,10 @@ export async function planController(
     planProgram(inputs, { emit, signal }),
     managerVariables(api, target, emit),
   ]);
-  const { values: variables } = environment;
-  const own = expandArguments(containerArguments(target), environment);
+  const variables = passable(environment.values, emit);
+  const given = containerArguments(target);
+  const own = expandArguments(given, environment);
+  if (program.takesArguments) requirePassable(given, own);
   const words = [...own.map(({ value }) => value), ...Object.values(variables)];
   const { paths, needed } = await planMounts(inputs, words, emit);
   const { args, hidden } = await planArguments(own, { paths, running: inputs.running ?? [] }, emit);
@@ -146,6 +148,28 @@ async function managerVariables(api: ClusterApi, { manager }: Target, emit: Emit
   for (const { name, why } of environment.unknown)
     emit({ type: 'warning', message: `The controller runs without its variable ${name}: ${why}.` });
   return environment;
+}
+
+/** The kernel ends every variable and argument at a NUL byte, and Node refuses them with an error that quotes the value. */
+function passable(variables: Record<string, string>, emit: Emit): Record<string, string> {
+  const [good, bad] = [false, true].map((isBad) =>
+    Object.entries(variables).filter(([, value]) => value.includes('\0') === isBad),
+  );
+  for (const [name] of bad!) {
+    const message = `The controller runs without its variable ${name}: its value contains a NUL byte, which no variable can.`;
+    emit({ type: 'warning', message });
+  }
+  return Object.fromEntries(good!);
+}
+
+/** Names arguments as they are written in the manager's container, since a value may be a Secret's. */
+function requirePassable(given: string[], expanded: ExpandedArgument[]): void {
+  const at = expanded.findIndex(({ value }) => value.includes('\0'));
+  if (at < 0) return;
+  const message = `The manager's argument ${given[at]!.replaceAll('\0', '\\0')} contains a NUL byte, so no program can be started with it.`;
+  const hint =
+    'Correct the argument or the Secret in the cluster, or give your own command: devloop up -- COMMAND';
+  throw new DevloopError('controller.argument', message, { hint });
 }
 
 /** The container's words after its program: a subcommand in `command` counts as well. */

@@ -41,13 +41,12 @@ async function listeningSockets(port: number): Promise<Set<string>> {
   return new Set(inodes.map((inode) => `socket:[${inode}]`));
 }
 
-export async function portOwner(port: number): Promise<{ pid: number; command: string } | undefined> {
+export async function portOwner(port: number): Promise<{ pid: number; name: string } | undefined> {
   const sockets = await listeningSockets(port);
   if (sockets.size === 0) return undefined;
   for (const pid of await pids()) {
     if (!(await hasOpen(pid, sockets))) continue;
-    const commandLine = await textOf(`/proc/${pid}/cmdline`);
-    return { pid: Number(pid), command: commandLine.split('\0').join(' ').trim() };
+    return { pid: Number(pid), name: (await textOf(`/proc/${pid}/comm`)).trim() };
   }
   return undefined;
 }

@@ -36,14 +36,14 @@ export async function groupListensOn(group: number, port: number): Promise<boole
   return firstOfLsof(found) !== undefined;
 }
 
-export async function portOwner(port: number): Promise<{ pid: number; command: string } | undefined> {
+export async function portOwner(port: number): Promise<{ pid: number; name: string } | undefined> {
   return firstOfLsof(await outputOf('lsof', '-nP', `-iTCP:${port}`, '-sTCP:LISTEN', '-Fpc'));
 }
 
 /** The first process of `lsof -F pc`, which prints `p<pid>` and `c<command>` on lines of their own. */
-export function firstOfLsof(output: string): { pid: number; command: string } | undefined {
+export function firstOfLsof(output: string): { pid: number; name: string } | undefined {
   const pid = /^p(\d+)$/m.exec(output)?.[1];
-  return pid === undefined ? undefined : { pid: Number(pid), command: /^c(.*)$/m.exec(output)?.[1] ?? '' };
+  return pid === undefined ? undefined : { pid: Number(pid), name: /^c(.*)$/m.exec(output)?.[1] ?? '' };
 }
 
 /** Empty when the program fails: `ps` and `lsof` do so when nothing matches. */

@@ -25,7 +25,7 @@ export async function requireFreePort(port: number, limitMs = 0): Promise<void> 
 }
 
 export function describeOwner(owner: PortOwner | undefined): string {
-  return owner ? `process ${owner.pid} (${owner.command})` : 'a process that devloop cannot see';
+  return owner ? `process ${owner.pid} (${owner.name})` : 'a process that devloop cannot see';
 }
 
 function isBusyOn(host: string, port: number): Promise<boolean> {

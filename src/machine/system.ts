@@ -22,7 +22,8 @@ interface OperatingSystem {
 
 export interface PortOwner {
   pid: number;
-  command: string;
+  /** The program's short name. Its arguments can contain secrets. */
+  name: string;
 }
 
 const system: OperatingSystem = process.platform === 'linux' ? linux : macos;

@@ -93,3 +93,29 @@ test('the variables of the Deployment run no code in a command of the user', asy
   expect(controller.lastLines()).toEqual(['began']);
   expect(events).toContainEqual({ type: 'note', message: expect.stringContaining('NODE_OPTIONS') });
 });
+
+test('a value with a NUL byte is left out of the variables, and as an argument it is an error that does not quote it', async () => {
+  const directory = await directoryWith({
+    'go.mod': 'module m\n',
+    'main.go': 'package main\nfunc main() {}\n',
+  });
+  const rest = inputs({ settings: {}, checkout: { root: directory, sourcePaths: new Set() } });
+  const { container } = rest.target.manager!;
+  container.env = [
+    { name: 'TOKEN', value: 'hidden\0value' },
+    { name: 'LEVEL', value: 'info' },
+  ];
+  const events: DevloopEvent[] = [];
+  const io = { emit: (event: DevloopEvent) => void events.push(event), signal: new AbortController().signal };
+  const { env } = (await planController({ ...rest, command: ['./run'] }, io)).plan;
+  expect(env).toMatchObject({ LEVEL: 'info' });
+  expect(env).not.toHaveProperty('TOKEN');
+  expect(events).toContainEqual({ type: 'warning', message: expect.stringContaining('TOKEN') });
+  container.args = ['--token=$(TOKEN)'];
+  const error = await planController(rest, io).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({
+    code: 'controller.argument',
+    message: expect.stringContaining('--token=$(TOKEN)'),
+  });
+  expect(JSON.stringify([String(error), events])).not.toContain('hidden');
+});

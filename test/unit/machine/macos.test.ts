@@ -21,7 +21,7 @@ it.each([
 });
 
 it('the output of lsof -F pc is read', () => {
-  expect(firstOfLsof('p812\ncmanager\nf7\np900\ncother\n')).toEqual({ pid: 812, command: 'manager' });
+  expect(firstOfLsof('p812\ncmanager\nf7\np900\ncother\n')).toEqual({ pid: 812, name: 'manager' });
   expect(firstOfLsof('')).toBeUndefined();
 });
 
@@ -47,7 +47,7 @@ it.skipIf(!has('lsof'))('a port belongs to the process, and to the group, that l
   });
   onTestFinished(() => void child.kill('SIGKILL'));
   const port = Number(await new Promise((resolve) => child.stdout.once('data', resolve)));
-  expect(await portOwner(port)).toEqual({ pid: child.pid, command: expect.stringMatching(/\S/) });
+  expect(await portOwner(port)).toEqual({ pid: child.pid, name: expect.stringMatching(/\S/) });
   expect(await groupListensOn(child.pid!, port)).toBe(true);
   expect(await groupListensOn(1, port)).toBe(false);
 });

@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { listeningInodes } from '../../../src/machine/linux.ts';
@@ -15,12 +16,25 @@ async function listenOn(host: string): Promise<number> {
 test.each(['127.0.0.1', '0.0.0.0', '::'])('a listener on %s is found with its process', async (host) => {
   const port = await listenOn(host);
   expect(await isPortBusy(port)).toBe(true);
-  expect(await portOwner(port)).toEqual({ pid: process.pid, command: expect.stringContaining('node') });
+  expect(await portOwner(port)).toEqual({ pid: process.pid, name: expect.stringMatching(/\S/) });
   await expect(requireFreePort(port)).rejects.toMatchObject({
     code: 'port.in-use',
     message: expect.stringContaining(`process ${process.pid}`),
     hint: expect.stringContaining(`kill ${process.pid}`),
   });
+});
+
+test('the process that uses a port is named without its arguments', async () => {
+  const port = await freePort();
+  const listen = `require('net').createServer().listen(${port}, () => console.log('listens'))`;
+  const child = spawn(process.execPath, ['-e', listen, '--', '--token=hidden'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  await new Promise((resolve) => child.stdout.once('data', resolve));
+  const error = await requireFreePort(port).catch((thrown: unknown) => String(thrown));
+  expect(error).toContain(`process ${child.pid}`);
+  expect(error).not.toContain('hidden');
 });
 
 test('a free port has no owner', async () => {
