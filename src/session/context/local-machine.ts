@@ -39,13 +39,15 @@ function placeOf(processStart: string): string {
 
 /**
  * Whether exactly this process is running: the pid alone may belong to another process by now. Undefined if it cannot be seen from
- * here, because it is in another PID namespace, or because /proc hides the processes of other users.
+ * here, because it is in another PID namespace, or because /proc hides the processes of other users; or if nothing says when it started.
  */
 export async function isRunning({ pid, processStart }: ProcessIdentity): Promise<boolean | undefined> {
   if (isElsewhere(processStart)) return undefined;
   const start = startTimeOf(pid);
   if (start === undefined) return isHidden(pid) ? undefined : false;
-  return processStart === '' || start === processStart;
+  // Any process may have that pid by now.
+  if (processStart === '') return undefined;
+  return start === processStart;
 }
 
 interface ProcessIdentity {

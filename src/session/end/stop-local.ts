@@ -10,13 +10,17 @@ const LOOK_EVERY_MS = 250;
 
 /**
  * Stops a session of this machine as Ctrl-C would, and waits until it has restored everything and its process has exited, so that
- * its ports are free. False if this user is not allowed to stop it.
+ * its ports are free. False if this user is not allowed to stop it, or cannot see which process it is.
  */
 export async function stopLocalSession({ sessionId, holder }: LeaseHolder, io: Io): Promise<boolean> {
   const { pid, processStart, health } = holder!;
   const name = `${sessionId} (pid ${pid})`;
   // A second signal would end it at once, before it has restored everything.
   const isEnding = health === ENDING;
+  // Since it was found, its process may have ended, and another one may have its pid.
+  const running = await isRunning({ pid, processStart });
+  if (running === false) return true;
+  if (running === undefined && !isEnding) return false;
   const what = isEnding ? 'is already restoring' : 'is running on this machine; asking it to restore';
   io.emit({ type: 'note', message: `Session ${name} ${what} everything.` });
   try {

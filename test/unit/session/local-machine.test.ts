@@ -20,6 +20,10 @@ it('a process is running, gone, or another one with its pid', async () => {
   expect(await isRunning({ pid, processStart })).toBe(false);
 });
 
+it('a living process is not known to be the one of which nothing says when it started', async () => {
+  expect(await isRunning({ pid: process.pid, processStart: '' })).toBeUndefined();
+});
+
 it('a process of an earlier boot is gone, and one in another PID namespace of this boot cannot be seen', async () => {
   const machine = await thisMachine({});
   const [boot, namespace, tick] = machine.processStart.split('/');

@@ -21,3 +21,20 @@ it.each([
   expect(await stopLocalSession(session, io)).toBe(true);
   expect((await exited)[1]).toBe(signal);
 });
+
+it.each([
+  ['that has its pid by now', (start: string) => `${start}0`, true],
+  ['that may be another one', () => '', false],
+])('a process %s is not signalled', async (_what, startOf, isGone) => {
+  const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 1000)'], { stdio: 'ignore' });
+  const exited = once(child, 'exit');
+  const holder = {
+    pid: child.pid,
+    processStart: startOf(startTimeOf(child.pid!)!),
+    health: 'serving',
+  } as Holder;
+  const io = { emit: () => {}, signal: new AbortController().signal, env: {}, cwd: '/' };
+  const session = { sessionId: 's1', identity: 'x', holder, alive: true, local: true };
+  expect(await stopLocalSession(session, io)).toBe(isGone);
+  expect((await exited)[1]).toBeNull();
+});
