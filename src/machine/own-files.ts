@@ -38,10 +38,10 @@ async function look(path: string, trusted: Set<number>, links: number): Promise<
   return undefined;
 }
 
-/** Many systems give each user a group of their own, and let it write. */
+/** Many systems give each user a group of their own with the user's number, and let it write. Others share one group among all users. */
 function isOpen({ mode, gid }: Stats): boolean {
   if ((mode & STICKY) !== 0) return false;
-  return (mode & 0o002) !== 0 || ((mode & 0o020) !== 0 && gid !== process.getgid?.() && gid !== 0);
+  return (mode & 0o002) !== 0 || ((mode & 0o020) !== 0 && gid !== process.getuid?.() && gid !== 0);
 }
 
 const CAUSES: Record<string, string> = {
@@ -84,9 +84,17 @@ export async function writeBelow<T>(directory: string, write: () => Promise<T>):
 
 /**
  * Makes a directory for this user alone, and those above it. Returns the topmost one that was made. Node's recursive mkdir says that a
- * path does not exist when the file system is read-only, and does not return where the kernel refuses every entry (/proc).
+ * path does not exist when the file system is read-only, and does not return where the kernel refuses every entry (/proc). Throws
+ * 'files.not-written' where others could interfere: in a sticky directory, somebody else may have been first.
  */
 export async function makePath(directory: string): Promise<string | undefined> {
+  const top = await makeMissing(directory);
+  const other = await otherWriter(directory);
+  if (other !== undefined) throw refused(directory, other);
+  return top;
+}
+
+async function makeMissing(directory: string): Promise<string | undefined> {
   try {
     await mkdir(directory, { mode: 0o700 });
     return directory;
@@ -95,7 +103,7 @@ export async function makePath(directory: string): Promise<string | undefined> {
     if (code === 'EEXIST' && (await stat(directory)).isDirectory()) return undefined;
     if (code !== 'ENOENT' || (await exists(dirname(directory)))) throw error;
   }
-  const top = await makePath(dirname(directory));
+  const top = await makeMissing(dirname(directory));
   await mkdir(directory, { mode: 0o700 });
   return top ?? directory;
 }

@@ -1,8 +1,9 @@
+import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { otherWriter, writeBelow } from '../../../src/machine/own-files.ts';
+import { makePath, otherWriter, writeBelow } from '../../../src/machine/own-files.ts';
 
 let root = '';
 const isRoot = process.getuid?.() === 0;
@@ -58,6 +59,27 @@ it.skipIf(!isRoot)("a group's directory is not safe", async () => {
   const shared = make('shared', 0o775);
   chownSync(shared, 0, STRANGER);
   expect(await otherWriter(join(shared, 'a'))).toBe(`other users can write to ${shared}`);
+});
+
+it.skipIf(!isRoot)('a group that users share is not safe, even if it is the group of this process', () => {
+  const shared = make('shared', 0o775);
+  chownSync(shared, 0, STRANGER);
+  const module = join(import.meta.dirname, '../../../src/machine/own-files.ts');
+  const script = `const { otherWriter } = await import(${JSON.stringify(module)});
+    console.log(await otherWriter(${JSON.stringify(join(shared, 'a'))}));`;
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+    gid: STRANGER,
+    encoding: 'utf8',
+  });
+  expect(stdout.trim(), stderr).toBe(`other users can write to ${shared}`);
+});
+
+it('a directory that somebody else made in the meantime is refused', async () => {
+  const open = make('open', 0o777);
+  await expect(makePath(open)).rejects.toMatchObject({
+    code: 'files.not-written',
+    message: expect.stringContaining(open),
+  });
 });
 
 it.each(['ENOSPC', 'EROFS', 'EACCES', 'EIO'])('%s is an error with a cause and a next step', async (code) => {
