@@ -1,10 +1,12 @@
-import { pollUntil, reportWhileWaiting } from '../../async.ts';
+import { allDone, pollUntil, reportWhileWaiting } from '../../async.ts';
+import { ApiError } from '../../cluster/api/errors.ts';
 import { describe } from '../../cluster/api/kinds.ts';
-import type { Pod } from '../../cluster/api/objects.ts';
+import type { Pod, Service } from '../../cluster/api/objects.ts';
 import { relayState } from '../../cluster/relay/state.ts';
+import { isControllerSlice, isReadySlice, slicesOf } from '../../cluster/takeover/endpoints.ts';
 import { findMarked } from '../../cluster/takeover/find-marked.ts';
 import { pauseFor } from '../../cluster/takeover/pause/strategies.ts';
-import { removeRelays } from '../../cluster/takeover/restore.ts';
+import { isChanged, removeRelays } from '../../cluster/takeover/restore.ts';
 import type { Work } from '../../cluster/work.ts';
 import { DevloopError, messageOf } from '../../errors.ts';
 import {
@@ -45,7 +47,8 @@ export async function restoreDead(
 ): Promise<Restored> {
   const { namespaces, taken } = session;
   const closed = await closedWebhooks(work.api, taken);
-  if (closed.length === 0) return await restore(work, namespaces, options);
+  if (closed.length === 0 || (await isUntouched(work, session)))
+    return await restore(work, namespaces, options);
   await using answering = closed.every(({ isScalable }) => isScalable)
     ? undefined
     : await answerOrRefuse(work, session, closed, means);
@@ -59,6 +62,24 @@ export async function restoreDead(
       await answering?.gateways.drain();
     },
   });
+}
+
+/** The session ended before it changed the operator, or after it was restored: the operator answers its own webhooks. */
+async function isUntouched({ api, sessionId }: Work, { namespaces, taken }: DeadSession): Promise<boolean> {
+  const { marked, unseen } = await findMarked(api, namespaces, { sessionId });
+  if (unseen.length > 0 || marked.some(({ ref }) => isChanged(ref, sessionId))) return false;
+  const services = taken.flatMap(({ ref }) => (ref.kind === 'Service' ? [ref] : []));
+  const answers = await allDone(
+    services.map(async (ref) => {
+      const service = await api.get<Service>(ref);
+      const slices = service === undefined ? [] : await slicesOf(api, service);
+      return slices.some((slice) => isControllerSlice(slice) && isReadySlice(slice));
+    }),
+  ).catch((error) => {
+    if (error instanceof ApiError && error.isForbidden) return [false];
+    throw error;
+  });
+  return answers.every(Boolean);
 }
 
 async function answerOrRefuse(
