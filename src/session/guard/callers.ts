@@ -5,8 +5,8 @@ import { DevloopError } from '../../errors.ts';
 import { callersOf, type WebhookCall } from '../../operator/webhooks.ts';
 import { DEPLOY_AGAIN } from './causes.ts';
 
-/** Some managers delete their webhook configurations when they stop, and create them again when they start. */
-const GRACE_MS = 15_000;
+/** Some managers delete their webhook configurations when they stop, and create them again when they are ready. */
+const GRACE_MS = 60_000;
 
 /**
  * Gets all calls to the Services, at first and after each change. A webhook configuration or CRD that no longer calls them is reported.
