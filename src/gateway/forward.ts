@@ -58,13 +58,12 @@ async function forward(
   let resends = 0;
   let over: Agent | false = agent;
   for (;;) {
-    // Before it connects: while no controller runs, any other program can listen on its port.
-    const reason = waiting.reasonToFail();
-    if (reason !== undefined) return statusAnswer(503, reason);
     const result = await attempt(over, controller, review, waiting);
     if ('status' in result) return result;
     const next = afterFailure(result, resends);
     if (next === 'give-up') return failed(controller, result, resends);
+    const reason = next === 'wait' ? waiting.reasonToFail() : undefined;
+    if (reason !== undefined) return statusAnswer(503, reason);
     // Not counted for a pooled connection: the pool may be full of connections that ended together with the old process.
     if (next === 'resend' && !result.reused) resends += 1;
     if (next === 'resend') over = false;

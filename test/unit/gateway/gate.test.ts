@@ -132,15 +132,6 @@ test('failFast refuses reviews at once with its reason if their budget is too sh
   expect((await patient).status).toBe(200);
 });
 
-test('failFast sends no review to another program that listens on the port', async () => {
-  await using bench = await setUp();
-  bench.gateway.failFast('the controller ended', Number.POSITIVE_INFINITY);
-  const reply = await bench.ask('/');
-  expect(reply.status).toBe(503);
-  expect(reply.text).toContain('devloop: the controller ended');
-  expect(bench.controller.seen).toEqual([]);
-});
-
 test('failFast ends with the next hold', async () => {
   await using bench = await setUp(new Controller(), { start: false });
   bench.gateway.failFast('the controller ended', Number.POSITIVE_INFINITY);
