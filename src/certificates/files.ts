@@ -11,9 +11,9 @@ import {
   symlink,
   writeFile,
 } from 'node:fs/promises';
-import { dirname, join, normalize } from 'node:path';
+import { dirname, join } from 'node:path';
 import { DevloopError } from '../errors.ts';
-import { fileCause, makePath, otherWriter } from '../machine/own-files.ts';
+import { fileCause, leadsOut, makePath, otherWriter } from '../machine/own-files.ts';
 import type { KeyPair } from './key-pair.ts';
 
 /** The link that the kubelet swaps; programs that watch certificates know its name. */
@@ -43,7 +43,7 @@ export async function writeKeyPair(
     [names.key, pair.key],
   ];
   // The API server refuses such names, so this one is not the API server's.
-  const files = new Map(entries.filter(([name]) => !normalize(name).split('/').includes('..')));
+  const files = new Map(entries.filter(([name]) => !leadsOut(name)));
   const links = [...new Set([...files.keys()].map(topOf))];
   try {
     const other = await otherWriter(directory);

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { lstat, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname, join, normalize } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { ClusterApi } from '../cluster/api/client.ts';
-import { makePath, writeBelow } from '../machine/own-files.ts';
+import { leadsOut, makePath, writeBelow } from '../machine/own-files.ts';
 import { namedMounts } from '../operator/mounts.ts';
 import type { Target } from '../operator/target.ts';
 import type { Emit } from '../report/events.ts';
@@ -58,7 +58,7 @@ export async function writeNeededFiles(needed: NeededFiles[]): Promise<void> {
     await writeBelow(directory, async () => {
       await makePath(directory);
       for (const [name, content] of Object.entries(files)) {
-        if (normalize(name).split('/').includes('..')) continue;
+        if (leadsOut(name)) continue;
         const path = join(directory, name);
         await makePath(dirname(path));
         await writeOrReplace(path, content);

@@ -1,7 +1,7 @@
 /** Whether and why a file can or must not be written on this machine. */
 import type { Stats } from 'node:fs';
 import { lstat, mkdir, readlink, stat } from 'node:fs/promises';
-import { dirname, join, resolve, sep } from 'node:path';
+import { dirname, join, normalize, resolve, sep } from 'node:path';
 import { DevloopError, messageOf } from '../errors.ts';
 
 const MOST_LINKS = 40;
@@ -63,6 +63,11 @@ export function fileCause(directory: string, error: unknown): string | undefined
   const place = dest ?? path;
   const at = place === undefined || place === directory ? '' : ` (${place})`;
   return `${CAUSES[code] ?? messageOf(error)}${at}`;
+}
+
+/** Whether a relative name leads out of the directory that it is for. */
+export function leadsOut(name: string): boolean {
+  return normalize(name).split(sep).includes('..');
 }
 
 /** A failure to write devloop's own files, as 'files.not-written'; any other error stays what it is. */

@@ -1,7 +1,8 @@
 /** The operator's own webhooks that block its restore while nothing answers them. */
 import type { ClusterApi } from '../cluster/api/client.ts';
-import { ApiError } from '../cluster/api/errors.ts';
+import { noneIfForbidden } from '../cluster/api/errors.ts';
 import { describe, isWorkload, kindInfo, type ObjectRef, refOf } from '../cluster/api/kinds.ts';
+import { type Labels, selects } from '../cluster/api/labels.ts';
 import type { KubeObject, LabelSelector, WebhookConfiguration, Workload } from '../cluster/api/objects.ts';
 import { sessionOf } from '../cluster/marks/marks.ts';
 
@@ -75,13 +76,8 @@ async function listed(
   api: ClusterApi,
   kind: 'ValidatingWebhookConfiguration' | 'MutatingWebhookConfiguration',
 ): Promise<{ kind: typeof kind; object: WebhookConfiguration }[]> {
-  try {
-    const objects = await api.list<WebhookConfiguration>(kind, undefined);
-    return objects.filter((object) => sessionOf(object) === undefined).map((object) => ({ kind, object }));
-  } catch (error) {
-    if (error instanceof ApiError && error.isForbidden) return [];
-    throw error;
-  }
+  const objects = await api.list<WebhookConfiguration>(kind, undefined).catch(noneIfForbidden);
+  return objects.filter((object) => sessionOf(object) === undefined).map((object) => ({ kind, object }));
 }
 
 function calls({ clientConfig: { service } }: Webhook, taken: TakenObject[]): boolean {
@@ -90,16 +86,16 @@ function calls({ clientConfig: { service } }: Webhook, taken: TakenObject[]): bo
   );
 }
 
-interface Labels {
-  known: Record<string, string>;
+interface KnownLabels {
+  known: Labels;
   /** Whether these are all of them. */
   complete: boolean;
 }
 
-const UNKNOWN: Labels = { known: {}, complete: false };
+const UNKNOWN: KnownLabels = { known: {}, complete: false };
 
 /** Kubernetes puts the name of each namespace on it. */
-function labelsOfNamespace(name: string, namespace: KubeObject | undefined): Labels {
+function labelsOfNamespace(name: string, namespace: KubeObject | undefined): KnownLabels {
   const known = { 'kubernetes.io/metadata.name': name, ...namespace?.metadata.labels };
   return { known, complete: namespace !== undefined };
 }
@@ -110,7 +106,7 @@ interface Write {
   resource: string;
   operation: string;
   namespace: string;
-  labels: Labels;
+  labels: KnownLabels;
 }
 
 function writesFor(taken: TakenObject[]): Write[] {
@@ -137,14 +133,14 @@ function writesFor(taken: TakenObject[]): Write[] {
   });
 }
 
-function all(labels: Record<string, string> | undefined): Labels {
+function all(labels: Labels | undefined): KnownLabels {
   return { known: labels ?? {}, complete: true };
 }
 
 function reviews(
   { rules, objectSelector, namespaceSelector }: Webhook,
   write: Write,
-  place: Labels,
+  place: KnownLabels,
 ): boolean {
   const isCovered = (rules ?? []).some(
     ({ apiGroups = [], resources = [], operations = [] }) =>
@@ -152,7 +148,9 @@ function reviews(
       has(operations, write.operation) &&
       resources.some((one) => coversResource(one, write.resource)),
   );
-  return isCovered && maySelect(objectSelector, write.labels) && maySelect(namespaceSelector, place);
+  const mayBeSelected = (selector: LabelSelector | undefined, { known, complete }: KnownLabels): boolean =>
+    selects(selector, known, complete);
+  return isCovered && mayBeSelected(objectSelector, write.labels) && mayBeSelected(namespaceSelector, place);
 }
 
 function has(list: string[], value: string): boolean {
@@ -164,19 +162,4 @@ function coversResource(rule: string, resource: string): boolean {
   const [ruled, ruledSub = ''] = rule.split('/');
   const [name, sub = ''] = resource.split('/');
   return (ruled === '*' || ruled === name) && (ruledSub === '*' || ruledSub === sub);
-}
-
-/** True also where labels that are not known decide. */
-function maySelect(selector: LabelSelector | undefined, { known, complete }: Labels): boolean {
-  const equal = Object.entries(selector?.matchLabels ?? {}).map(([key, value]) => {
-    return { key, operator: 'In', values: [value] };
-  });
-  return [...equal, ...(selector?.matchExpressions ?? [])].every(({ key, operator, values = [] }) => {
-    const value = known[key];
-    if (value === undefined && !complete) return true;
-    if (operator === 'Exists') return value !== undefined;
-    if (operator === 'DoesNotExist') return value === undefined;
-    const isIn = value !== undefined && values.includes(value);
-    return operator === 'In' ? isIn : !isIn;
-  });
 }

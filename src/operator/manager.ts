@@ -1,6 +1,7 @@
 import type { ClusterApi } from '../cluster/api/client.ts';
-import { ApiError } from '../cluster/api/errors.ts';
+import { noneIfForbidden } from '../cluster/api/errors.ts';
 import { type Kind, refOf, WORKLOAD_KINDS } from '../cluster/api/kinds.ts';
+import { labelQuery } from '../cluster/api/labels.ts';
 import type { Pod, Service, Workload } from '../cluster/api/objects.ts';
 import { originalSelector } from '../cluster/marks/selector.ts';
 import { DevloopError } from '../errors.ts';
@@ -72,11 +73,6 @@ function calledPorts({ webhooks, service }: ChosenService): (number | string)[] 
   return [...new Set((called.length > 0 ? called : all).map((port) => port.targetPort ?? port.port))];
 }
 
-function noneIfForbidden(error: unknown): [] {
-  if (error instanceof ApiError && error.isForbidden) return [];
-  throw error;
-}
-
 async function namedWorkload(
   api: ClusterApi,
   text: string,
@@ -103,9 +99,7 @@ async function namedWorkload(
  */
 async function podBehind(api: ClusterApi, service: Service): Promise<Located | undefined> {
   const matchLabels = originalSelector(service);
-  const labelSelector = Object.entries(matchLabels)
-    .map(([key, value]) => `${key}=${value}`)
-    .join(',');
+  const labelSelector = labelQuery(matchLabels);
   if (labelSelector === '') return undefined;
   const pods = await api.list<Pod>('Pod', service.metadata.namespace, { query: { labelSelector } });
   const pod = pods.find((one) => !['Succeeded', 'Failed'].includes(one.status?.phase ?? ''));

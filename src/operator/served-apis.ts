@@ -1,5 +1,5 @@
 import type { ClusterApi } from '../cluster/api/client.ts';
-import { ApiError } from '../cluster/api/errors.ts';
+import { noneIfRefused } from '../cluster/api/errors.ts';
 import type { ApiService, Service } from '../cluster/api/objects.ts';
 import { originalSelector } from '../cluster/marks/selector.ts';
 import type { Emit } from '../report/events.ts';
@@ -37,9 +37,4 @@ async function servedApis(api: ClusterApi, { object }: TargetManager, all: ApiSe
   return nearby
     .filter(({ spec }) => own.some(({ metadata }) => metadata.name === spec.service!.name))
     .map(({ metadata }) => metadata.name);
-}
-
-function noneIfRefused(error: unknown): [] {
-  if (error instanceof ApiError) return [];
-  throw error;
 }

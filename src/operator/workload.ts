@@ -1,4 +1,5 @@
 import type { ObjectRef } from '../cluster/api/kinds.ts';
+import { hasLabels } from '../cluster/api/labels.ts';
 import type { Container, Service, ServicePort, Workload } from '../cluster/api/objects.ts';
 
 export interface FoundWorkload {
@@ -8,8 +9,7 @@ export interface FoundWorkload {
 
 export function isSelectedBy(workload: Workload, selector: Record<string, string>): boolean {
   const labels = workload.spec.template.metadata?.labels ?? {};
-  const wanted = Object.entries(selector);
-  return wanted.length > 0 && wanted.every(([key, value]) => labels[key] === value);
+  return hasLabels(labels, selector);
 }
 
 /** The manager's container: the one that declares the webhook's port, or has a usual name, or is the first. */

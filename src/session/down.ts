@@ -16,7 +16,7 @@ import { answerMeans } from './end/answer-instead.ts';
 import { waitUntilAnswering } from './end/answering.ts';
 import { printRestore } from './end/dry-run.ts';
 import { changesOf, incomplete, MANAGER_READY_SECONDS, reportKept } from './end/restore.ts';
-import { restoreDead } from './end/restore-dead.ts';
+import { restoreDead, servicesOf } from './end/restore-dead.ts';
 import { stopLocalSession } from './end/stop-local.ts';
 
 /** Restores what devloop sessions changed in this cluster, if they are dead or run on this machine. */
@@ -99,7 +99,7 @@ async function endSession(command: DownCommand, session: Traces): Promise<Outcom
   }
   const work: Work = { api, sessionId, emit, signal };
   const taken = takenBy(session);
-  const services = taken.flatMap(({ ref }) => (ref.kind === 'Service' ? [ref] : []));
+  const services = servicesOf(taken);
   const dead = { namespaces: places, taken, target: () => targetOf(work, taken) };
   const result = await restoreDead(work, dead, answerMeans(context, io, {}), {
     readySeconds: MANAGER_READY_SECONDS,

@@ -27,10 +27,13 @@ export async function createCredentials(first: Selected): Promise<Credentials> {
   const renewOnce = async (): Promise<void> => {
     if (performance.now() - rejectedAt < REJECTED_PAUSE_MS) throw unauthorizedError(selected);
     try {
-      const again = await authenticate(selected);
-      if (isSame(again, current)) selected = await reloaded(first);
+      let again = await authenticate(selected);
       // The library runs a plugin again once its token has expired; a new login is known to the files alone.
-      current = isSame(again, current) ? await authenticate(selected) : again;
+      if (isSame(again, current)) {
+        selected = await reloaded(first);
+        again = await authenticate(selected);
+      }
+      current = again;
     } catch (error) {
       rejectedAt = performance.now();
       throw isUnauthorized(error) ? error : unauthorizedError(selected, error);

@@ -96,8 +96,25 @@ export const UNANSWERED_WEBHOOK = /failed calling webhook/;
 
 /** Whether the API server refused a call because a webhook with failurePolicy Fail did not answer. */
 export function isUnanswered(error: unknown): boolean {
+  return UNANSWERED_WEBHOOK.test(refusalOf(error)?.message ?? '');
+}
+
+/** The API server's own answer, from itself or from the error that a caller made of it. */
+export function refusalOf(error: unknown): ApiError | undefined {
   const refusal = error instanceof DevloopError && error.cause instanceof ApiError ? error.cause : error;
-  return refusal instanceof ApiError && UNANSWERED_WEBHOOK.test(refusal.message);
+  return refusal instanceof ApiError ? refusal : undefined;
+}
+
+/** For lists that the account need not be allowed to read. */
+export function noneIfForbidden(error: unknown): [] {
+  if (error instanceof ApiError && error.isForbidden) return [];
+  throw error;
+}
+
+/** For lists that the API server need not have, either. */
+export function noneIfRefused(error: unknown): [] {
+  if (error instanceof ApiError) return [];
+  throw error;
 }
 
 export const LET_IT_PASS =

@@ -1,7 +1,6 @@
 import { backOff, sleep } from '../../async.ts';
-import { DevloopError } from '../../errors.ts';
 import type { Emit } from '../../report/events.ts';
-import { ApiError, isTransient } from './errors.ts';
+import { isTransient, refusalOf } from './errors.ts';
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2_000;
@@ -60,8 +59,7 @@ async function waited(
 
 /** A server that is overloaded says when to come back. */
 function askedPauseMs(error: unknown): number {
-  const refusal = error instanceof DevloopError && error.cause instanceof ApiError ? error.cause : error;
-  return refusal instanceof ApiError ? refusal.retryAfterSeconds * 1000 : 0;
+  return (refusalOf(error)?.retryAfterSeconds ?? 0) * 1000;
 }
 
 /** For polls: what was not answered does not hold yet. */

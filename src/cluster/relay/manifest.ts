@@ -60,9 +60,10 @@ export function relaySecret(spec: RelaySpec, sessionId: string): Secret & object
 }
 
 /**
- * Passes Pod Security `restricted`. The kubelet never restarts it: the program exits when no client has been connected for a while, and
- * the session replaces a Pod that it still needs. It has no deadline, which would end the relay of a long session. `runAsUser` is false on OpenShift, which assigns user ids itself. The Secret owns it, so that
- * Kubernetes deletes a Pod which is created after the session was restored.
+ * Passes Pod Security `restricted`. The kubelet never restarts it: the program exits when no client has been connected for a while,
+ * and the session replaces a Pod that it still needs. It has no deadline, which would end the relay of a long session. `runAsUser` is
+ * false on OpenShift, which assigns user ids itself. The Secret owns it, so that Kubernetes deletes a Pod which is created after the
+ * session was restored.
  */
 export function relayPod(
   spec: RelaySpec,

@@ -1,11 +1,11 @@
 /** Whether NetworkPolicies block kube-apiserver from the relay's Pod. Some clusters have them and do not enforce them. */
 import type { DevloopEvent } from '../../report/events.ts';
 import type { ClusterApi } from '../api/client.ts';
-import type { LabelSelector, NetworkPolicy } from '../api/objects.ts';
+import { type Labels, selects } from '../api/labels.ts';
+import type { NetworkPolicy } from '../api/objects.ts';
 import { RELAY_LABEL, RELAY_NAME } from '../names.ts';
 import type { RelayPort } from './manifest.ts';
 
-type Labels = Record<string, string>;
 type Ingress = NonNullable<NetworkPolicy['spec']['ingress']>[number];
 
 export interface PolicyQuestion {
@@ -83,23 +83,6 @@ function opening(namespace: string, ports: number[]): NetworkPolicy {
 /** A policy without types applies to ingress. */
 function isAboutIngress({ spec }: NetworkPolicy): boolean {
   return spec.policyTypes?.includes('Ingress') ?? true;
-}
-
-/** An empty selector selects every Pod of the namespace. */
-export function selects(selector: LabelSelector | undefined, labels: Labels): boolean {
-  const equal = Object.entries(selector?.matchLabels ?? {}).every(([key, value]) => labels[key] === value);
-  return equal && (selector?.matchExpressions ?? []).every((one) => holds(one, labels));
-}
-
-function holds(
-  { key, operator, values = [] }: NonNullable<LabelSelector['matchExpressions']>[number],
-  labels: Labels,
-): boolean {
-  const value = labels[key];
-  if (operator === 'Exists') return value !== undefined;
-  if (operator === 'DoesNotExist') return value === undefined;
-  const listed = value !== undefined && values.includes(value);
-  return operator === 'In' ? listed : !listed;
 }
 
 /** Only rules that admit everybody count: no label selects kube-apiserver, and its address is often outside the cluster. */

@@ -1,4 +1,4 @@
-import { describe, isWorkload, type ObjectRef } from '../api/kinds.ts';
+import { describe, isWorkload, kindInfo, type ObjectRef, WORKLOAD_KINDS } from '../api/kinds.ts';
 import type { KubeObject } from '../api/objects.ts';
 import { isOwnService, leaseRef, probeObjectName, SESSION_LABEL } from '../names.ts';
 import { SERVICE_NAME } from './endpoints.ts';
@@ -35,7 +35,10 @@ export function isOwnReview(review: Review, taken: Taken): boolean {
     taken.objects.some((one) => describe(one) === describe({ kind, namespace, name: taking }));
   const labels = (object ?? oldObject)?.metadata?.labels ?? {};
   const isRemoval = operation === 'DELETE' && labels[SESSION_LABEL] === taken.sessionId;
-  switch (`${resource.group ?? ''}/${resource.resource}`) {
+  const reviewed = `${resource.group ?? ''}/${resource.resource}`;
+  const workload = WORKLOAD_KINDS.find((kind) => reviewed === `apps/${kindInfo(kind).plural}`);
+  if (workload !== undefined) return operation !== 'DELETE' && isTaken(workload, name);
+  switch (reviewed) {
     case '/services':
       return operation === 'DELETE'
         ? isOwnService({ kind: 'Service', namespace, name }, taken.sessionId)
@@ -44,12 +47,6 @@ export function isOwnReview(review: Review, taken: Taken): boolean {
       return isRemoval || isTaken('Service', name);
     case 'discovery.k8s.io/endpointslices':
       return isTaken('Service', labels[SERVICE_NAME] ?? '');
-    case 'apps/deployments':
-      return operation !== 'DELETE' && isTaken('Deployment', name);
-    case 'apps/statefulsets':
-      return operation !== 'DELETE' && isTaken('StatefulSet', name);
-    case 'apps/daemonsets':
-      return operation !== 'DELETE' && isTaken('DaemonSet', name);
     case 'apps/replicasets':
     case 'apps/controllerrevisions':
     case '/pods':

@@ -13,7 +13,7 @@ import type { Work } from '../work.ts';
 import { isControllerSlice, isReadySlice, slicesOf } from './endpoints.ts';
 import type { Marked } from './find-marked.ts';
 import type { Pause } from './pause/pause.ts';
-import { PAUSES } from './pause/strategies.ts';
+import { pauseOf } from './pause/strategies.ts';
 
 const POLL_MS = 20;
 const ENDPOINTS_LIMIT_MS = 3_000;
@@ -31,7 +31,7 @@ export interface Left {
 
 /** What devloop itself changes in objects of a kind; undefined for those that it creates and deletes as a whole. */
 export function ownChangeOf(kind: Kind): OwnChange | undefined {
-  return kind === 'Service' ? SELECTOR : PAUSES.find((pause) => pause.kind === kind)?.own;
+  return kind === 'Service' ? SELECTOR : pauseOf(kind)?.own;
 }
 
 /** Whether the object is the user's, changed by the session, and not one of devloop's own. */
@@ -44,7 +44,7 @@ const of = (marked: Marked[], kind: Kind): Marked[] => marked.filter((one) => on
 /** The managers that a session has paused: those that carry its mark, and `known` ones, whose mark may be gone already. */
 export function pausedManagers(marked: Marked[], known: ObjectRef[]): ObjectRef[] {
   const refs = [...marked.map(({ ref }) => ref), ...known];
-  const managers = refs.filter(({ kind }) => PAUSES.some((pause) => pause.kind === kind));
+  const managers = refs.filter(({ kind }) => pauseOf(kind) !== undefined);
   return [...new Map(managers.map((ref) => [describe(ref), ref])).values()];
 }
 
@@ -57,12 +57,7 @@ export async function resumeManagers(
   managers: ObjectRef[],
   readySeconds: number,
 ): Promise<Left[]> {
-  return await allDone(
-    managers.map((ref) => {
-      const pause = PAUSES.find(({ kind }) => kind === ref.kind)!;
-      return resume(work, pause, ref, readySeconds);
-    }),
-  );
+  return await allDone(managers.map((ref) => resume(work, pauseOf(ref.kind)!, ref, readySeconds)));
 }
 
 /** Once the webhooks answer again. */
@@ -70,10 +65,7 @@ export async function removeMarks(work: Work, left: Left[]): Promise<Left[]> {
   return await allDone(
     left
       .filter(({ isMarked }) => isMarked)
-      .map(async ({ ref }) => {
-        const pause = PAUSES.find(({ kind }) => kind === ref.kind)!;
-        return { ref, kept: await pause.restore(work, ref) };
-      }),
+      .map(async ({ ref }) => ({ ref, kept: await pauseOf(ref.kind)!.restore(work, ref) })),
   );
 }
 
@@ -102,11 +94,11 @@ export async function waitUntilUnblocked({ api, signal }: Work, left: Left[]): P
   const waiting = left.filter(({ isBlocked }) => isBlocked);
   await allDone(
     waiting.map(async ({ ref }) => {
-      const pause = PAUSES.find(({ kind }) => kind === ref.kind)!;
+      const pause = pauseOf(ref.kind);
       let blocked: string | undefined;
       const isOver = async (): Promise<boolean> => {
         const object = await api.get<Workload>(ref);
-        blocked = object && pause.blockedBy?.(object);
+        blocked = object && pause?.blockedBy?.(object);
         return blocked === undefined;
       };
       if (await pollUntil(isOver, { everyMs: 250, limitMs: UNBLOCKED_LIMIT_MS, signal })) return;

@@ -1,5 +1,6 @@
 import { DevloopError } from '../../errors.ts';
 import { describe, type ObjectRef, refOf } from '../api/kinds.ts';
+import { labelQuery } from '../api/labels.ts';
 import type { Service } from '../api/objects.ts';
 import { type Permission, permissionsOn } from '../api/permissions.ts';
 import { applyChange } from '../marks/change.ts';
@@ -130,6 +131,5 @@ export async function swapSelector(
 
 function selectorDetail(labels: Record<string, string> | undefined): string {
   if (labels === undefined) return 'selector removed';
-  const terms = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
-  return `selector -> ${terms.join(',')}`;
+  return `selector -> ${labelQuery(labels)}`;
 }

@@ -1,5 +1,6 @@
 import { ApiError } from '../../cluster/api/errors.ts';
 import { describe, type ObjectRef, refOf } from '../../cluster/api/kinds.ts';
+import type { KubeObject } from '../../cluster/api/objects.ts';
 import { sessionOf } from '../../cluster/marks/marks.ts';
 import { leaseRef } from '../../cluster/names.ts';
 import type { Found, Marked } from '../../cluster/takeover/find-marked.ts';
@@ -18,8 +19,15 @@ export function namespacesOf(target: Target): string[] {
 
 /** The Services, and what the manager runs in, that a session takes over. */
 export function targetsOf(target: Target): ObjectRef[] {
-  const services = target.services.map(({ service }) => refOf('Service', service.metadata));
-  return [...services, ...(target.manager ? [target.manager.ref] : [])];
+  return takenObjects(target).map(({ ref }) => ref);
+}
+
+/** The same with the objects as they were found. */
+export function takenObjects({ services, manager }: Target): { ref: ObjectRef; object: KubeObject }[] {
+  return [
+    ...services.map(({ service }) => ({ ref: refOf('Service', service.metadata), object: service })),
+    ...(manager ? [{ ref: manager.ref, object: manager.object }] : []),
+  ];
 }
 
 export function describeTarget(target: Target): string {
@@ -59,7 +67,7 @@ export async function liveHolder(
   const holdersIn = async (marked: Marked[]): Promise<LeaseHolder[]> => {
     const leases = marked.filter(({ ref }) => ref.kind === 'Lease');
     const holders = await Promise.all(leases.map(({ ref }) => readHolderOf(observer, ref, machine)));
-    return holders.filter((one) => one?.sessionId === sessionId).filter((one) => one !== undefined);
+    return holders.filter((one) => one !== undefined).filter((one) => one.sessionId === sessionId);
   };
   const holders = await holdersIn(objects);
   if (holders.length > 0) return holders.find((one) => one.alive);
@@ -115,9 +123,8 @@ export async function sessionsInTheWay(
 }
 
 export function markedSessions(target: Target): string[] {
-  const manager = target.manager ? [target.manager.object] : [];
-  const objects = [...target.services.map((one) => one.service), ...manager];
-  return [...new Set(objects.map((object) => sessionOf(object)).filter((session) => session !== undefined))];
+  const sessions = takenObjects(target).map(({ object }) => sessionOf(object));
+  return [...new Set(sessions.filter((session) => session !== undefined))];
 }
 
 /** Nothing shows whether the session is still running; `because` says so of its Lease. */

@@ -1,7 +1,8 @@
-import { describe, refOf } from '../../cluster/api/kinds.ts';
+import { describe } from '../../cluster/api/kinds.ts';
 import { judgeOwner, type Policy, readPolicy } from '../../operator/owner-policy.ts';
 import { type Owner, ownersOf } from '../../operator/owners.ts';
 import type { Target } from '../../operator/target.ts';
+import { takenObjects } from '../context/holders.ts';
 import { type Check, type Finding, needed } from './check.ts';
 
 /** Who else writes the Services and the manager's Deployment, and would they overwrite devloop's changes? */
@@ -26,13 +27,9 @@ interface Owned {
 }
 
 /** One entry per owner, with the objects that name it. */
-export function groupByOwner({ services, manager }: Target): Owned[] {
-  const all = [
-    ...services.map(({ service }) => ({ ref: refOf('Service', service.metadata), object: service })),
-    ...(manager ? [manager] : []),
-  ];
+export function groupByOwner(target: Target): Owned[] {
   const groups = new Map<string, Owned>();
-  for (const { ref, object } of all) {
+  for (const { ref, object } of takenObjects(target)) {
     for (const owner of ownersOf(object)) {
       const key = `${owner.kind} ${owner.name}`;
       const group = groups.get(key) ?? { owner, objects: [] };
@@ -43,9 +40,9 @@ export function groupByOwner({ services, manager }: Target): Owned[] {
   return [...groups.values()];
 }
 
-function noOwner({ services, manager }: Target): Finding {
-  const objects = [...services.map((one) => one.service), ...(manager ? [manager.object] : [])];
-  const managers = objects.flatMap(({ metadata }) => metadata.managedFields ?? []).map((one) => one.manager);
+function noOwner(target: Target): Finding {
+  const fields = takenObjects(target).flatMap(({ object }) => object.metadata.managedFields ?? []);
+  const managers = fields.map((one) => one.manager);
   return {
     verdict: 'ok',
     answer: 'neither Argo CD, Flux, Helm nor OLM owns what `up` changes',

@@ -1,4 +1,5 @@
 import type { ClusterApi } from '../../cluster/api/client.ts';
+import { labelQuery } from '../../cluster/api/labels.ts';
 import type { EndpointSlice, Pod, Service } from '../../cluster/api/objects.ts';
 import { sessionOf } from '../../cluster/marks/marks.ts';
 import { originalSelector } from '../../cluster/marks/selector.ts';
@@ -26,10 +27,9 @@ export const podsCheck: Check = {
 };
 
 async function selectedPods(api: ClusterApi, service: Service): Promise<Pod[]> {
-  const selector = Object.entries(originalSelector(service)).map(([key, value]) => `${key}=${value}`);
-  if (selector.length === 0) return [];
-  const query = { labelSelector: selector.join(',') };
-  return await api.list<Pod>('Pod', service.metadata.namespace, { query });
+  const labelSelector = labelQuery(originalSelector(service));
+  if (labelSelector === '') return [];
+  return await api.list<Pod>('Pod', service.metadata.namespace, { query: { labelSelector } });
 }
 
 export interface ServicePods {
@@ -63,12 +63,11 @@ export function podsFinding({ service, manager, pods, slices }: ServicePods): Fi
       answer: `Service ${namespace}/${name} has ${ready} ready ${ready === 1 ? 'endpoint' : 'endpoints'}`,
       proof,
     };
-  const labels = Object.entries(originalSelector(service)).map(([key, value]) => `${key}=${value}`);
   return {
     verdict: 'warn',
     answer: `Service ${namespace}/${name} has no ready endpoint, so nothing in the cluster answers its reviews`,
     proof,
-    hint: `kubectl -n ${namespace} get pods -l ${labels.join(',')}`,
+    hint: `kubectl -n ${namespace} get pods -l ${labelQuery(originalSelector(service))}`,
   };
 }
 

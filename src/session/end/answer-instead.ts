@@ -1,5 +1,6 @@
 import { allDone } from '../../async.ts';
 import { refOf } from '../../cluster/api/kinds.ts';
+import { labelQuery } from '../../cluster/api/labels.ts';
 import type { EndpointSlice, Pod } from '../../cluster/api/objects.ts';
 import { same } from '../../cluster/marks/marks.ts';
 import { sliceRef } from '../../cluster/names.ts';
@@ -112,8 +113,8 @@ async function pointHere(routing: Routing, ends: Ends, service: TargetService): 
 /** That of the route, or of the relay's Pod. */
 async function addressOf({ api }: Work, { route: { target } }: Ends, namespace: string): Promise<string> {
   if ('address' in target) return target.address;
-  const labelSelector = Object.entries(target.pods).map(([key, value]) => `${key}=${value}`);
-  const pods = await api.list<Pod>('Pod', namespace, { query: { labelSelector: labelSelector.join() } });
+  const query = { labelSelector: labelQuery(target.pods) };
+  const pods = await api.list<Pod>('Pod', namespace, { query });
   const running = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   const address = running.find(({ status }) => status?.phase === 'Running')?.status?.podIP;
   if (address !== undefined) return address;

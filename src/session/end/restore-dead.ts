@@ -1,10 +1,10 @@
 import { allDone, pollUntil, reportWhileWaiting } from '../../async.ts';
 import { ApiError } from '../../cluster/api/errors.ts';
-import { describe } from '../../cluster/api/kinds.ts';
+import { describe, type ObjectRef } from '../../cluster/api/kinds.ts';
 import type { Pod, Service } from '../../cluster/api/objects.ts';
 import { relayState } from '../../cluster/relay/state.ts';
 import { isControllerSlice, isReadySlice, slicesOf } from '../../cluster/takeover/endpoints.ts';
-import { findMarked } from '../../cluster/takeover/find-marked.ts';
+import { type Found, findMarked, type Marked } from '../../cluster/takeover/find-marked.ts';
 import { pauseFor } from '../../cluster/takeover/pause/strategies.ts';
 import { isChanged, removeRelays } from '../../cluster/takeover/restore.ts';
 import type { Work } from '../../cluster/work.ts';
@@ -46,14 +46,16 @@ export async function restoreDead(
   options: RestoreOptions,
 ): Promise<Restored> {
   const { namespaces, taken } = session;
-  const closed = await closedWebhooks(work.api, taken);
-  if (closed.length === 0 || (await isUntouched(work, session)))
-    return await restore(work, namespaces, options);
+  const { api, sessionId } = work;
+  const closed = await closedWebhooks(api, taken);
+  if (closed.length === 0) return await restore(work, namespaces, options);
+  const found = await findMarked(api, namespaces, { sessionId });
+  const services = servicesOf(taken);
+  if (await isUntouched(work, found, services)) return await restore(work, namespaces, options);
   await using answering = closed.every(({ isScalable }) => isScalable)
     ? undefined
-    : await answerOrRefuse(work, session, closed, means);
+    : await answerOrRefuse(work, session, { closed, marked: found.marked, means });
   if (answering !== undefined) await pauseBlocked(work, await session.target());
-  const services = taken.flatMap(({ ref }) => (ref.kind === 'Service' ? [ref] : []));
   return await restore(work, namespaces, {
     ...options,
     readySeconds: MANAGER_READY_SECONDS,
@@ -64,16 +66,22 @@ export async function restoreDead(
   });
 }
 
+export function servicesOf(taken: TakenObject[]): ObjectRef[] {
+  return taken.map(({ ref }) => ref).filter(({ kind }) => kind === 'Service');
+}
+
 /** The session ended before it changed the operator, or after it was restored: the operator answers its own webhooks. */
-async function isUntouched({ api, sessionId }: Work, { namespaces, taken }: DeadSession): Promise<boolean> {
-  const { marked, unseen } = await findMarked(api, namespaces, { sessionId });
+async function isUntouched(
+  { api, sessionId }: Work,
+  { marked, unseen }: Found,
+  services: ObjectRef[],
+): Promise<boolean> {
   if (unseen.length > 0 || marked.some(({ ref }) => isChanged(ref, sessionId))) return false;
-  const services = taken.flatMap(({ ref }) => (ref.kind === 'Service' ? [ref] : []));
   const answers = await allDone(
     services.map(async (ref) => {
       const service = await api.get<Service>(ref);
       const slices = service === undefined ? [] : await slicesOf(api, service);
-      return slices.some((slice) => isControllerSlice(slice) && isReadySlice(slice));
+      return slices.filter(isControllerSlice).some(isReadySlice);
     }),
   ).catch((error) => {
     if (error instanceof ApiError && error.isForbidden) return [false];
@@ -85,12 +93,11 @@ async function isUntouched({ api, sessionId }: Work, { namespaces, taken }: Dead
 async function answerOrRefuse(
   work: Work,
   session: DeadSession,
-  closed: ClosedWebhook[],
-  means: AnswerMeans,
+  { closed, marked, means }: { closed: ClosedWebhook[]; marked: Marked[]; means: AnswerMeans },
 ): Promise<OpenRoute | undefined> {
   const message = `The operator's own webhooks block its restore while nothing answers them, so devloop answers them meanwhile: ${listOf(closed)}.`;
   work.emit({ type: 'note', message });
-  await endRelays(work, session.namespaces);
+  await endRelays(work, marked);
   try {
     return await answerInstead(work, await session.target(), means);
   } catch (error) {
@@ -104,9 +111,8 @@ async function answerOrRefuse(
  * Only the dead session could use its relay, whose Pods hold connections for it as long as they run. Where a webhook that does not
  * answer keeps them from being deleted, they exit on their own.
  */
-async function endRelays(work: Work, namespaces: string[]): Promise<void> {
-  const { api, sessionId, emit, signal } = work;
-  const { marked } = await findMarked(api, namespaces, { sessionId });
+async function endRelays(work: Work, marked: Marked[]): Promise<void> {
+  const { api, emit, signal } = work;
   await removeRelays(work, marked).catch(() => {});
   const pods = marked.filter(({ ref }) => ref.kind === 'Pod');
   const haveEnded = async (): Promise<boolean> => {

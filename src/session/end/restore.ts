@@ -49,8 +49,8 @@ interface Pass extends Restored {
 
 /**
  * Restores everything that carries a session's label, in the order that keeps a webhook answering: the in-cluster manager is
- * resumed first, then the Services select it again, then devloop's own objects are deleted. It reads what it
- * restores from the cluster, so the end of `up`, `down` and the recovery after a crash are the same. Run twice, it does nothing the second time.
+ * resumed first, then the Services select it again, then devloop's own objects are deleted. It reads what it restores from the
+ * cluster, so the end of `up`, `down` and the recovery after a crash are the same. Run twice, it does nothing the second time.
  */
 export async function restoreOnce(work: Work, namespaces: string[], options: RestoreOptions): Promise<Pass> {
   const { api, sessionId } = work;

@@ -24,8 +24,8 @@ export interface Dependent {
 const TEMPLATE = ['spec', 'template'];
 
 /**
- * Follows new versions of the manager's Deployment, or of what else it runs in: what changed is reported, and the controller gets the new arguments and
- * variables at its next start.
+ * Follows new versions of the manager's Deployment, or of what else it runs in: what changed is reported, and the controller gets the
+ * new arguments and variables at its next start.
  */
 export function followManager(
   session: Session,

@@ -1,8 +1,4 @@
-import { refOf } from '../../cluster/api/kinds.ts';
-import type { TakenObject } from '../../operator/closed-webhooks.ts';
-import type { Target } from '../../operator/target.ts';
-import type { InTheWay } from '../context/holders.ts';
-import { namespacesOf } from '../context/holders.ts';
+import { type InTheWay, namespacesOf, takenObjects } from '../context/holders.ts';
 import { answerMeans } from '../end/answer-instead.ts';
 import { reportKept } from '../end/restore.ts';
 import { restoreDead } from '../end/restore-dead.ts';
@@ -21,7 +17,7 @@ export async function recoverSessions(
   if (inTheWay.sessions.length === 0) return found;
   // A session of this machine can restore everything itself, and its controller uses the ports that this one needs.
   for (const holder of inTheWay.living) if (holder.local) await stopLocalSession(holder, io);
-  const dead = { namespaces: namespacesOf(target), taken: takenBy(target), target: async () => target };
+  const dead = { namespaces: namespacesOf(target), taken: takenObjects(target), target: async () => target };
   for (const sessionId of inTheWay.sessions) {
     const message = `Session ${sessionId} is dead or taken over; restoring what it changed.`;
     emit({ type: 'note', message });
@@ -31,11 +27,4 @@ export async function recoverSessions(
     reportKept(restored, emit);
   }
   return await discoverAgain(command, found);
-}
-
-function takenBy({ services, manager }: Target): TakenObject[] {
-  return [
-    ...services.map(({ service }) => ({ ref: refOf('Service', service.metadata), object: service })),
-    ...(manager ? [manager] : []),
-  ];
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { selects } from '../../../src/cluster/api/labels.ts';
 import type { NetworkPolicy } from '../../../src/cluster/api/objects.ts';
-import { judgePolicies, networkPolicyNotices, selects } from '../../../src/cluster/relay/network-policies.ts';
+import { judgePolicies, networkPolicyNotices } from '../../../src/cluster/relay/network-policies.ts';
 import { fakeCluster, refusal } from '../../support/fake-cluster.ts';
 
 const question = {

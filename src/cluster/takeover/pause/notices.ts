@@ -1,7 +1,8 @@
 import type { ClusterApi } from '../../api/client.ts';
-import { ApiError } from '../../api/errors.ts';
-import { describe, type Kind, refOf } from '../../api/kinds.ts';
-import type { Autoscaler, DisruptionBudget, KubeObject } from '../../api/objects.ts';
+import { noneIfRefused } from '../../api/errors.ts';
+import { describe, refOf } from '../../api/kinds.ts';
+import { hasLabels } from '../../api/labels.ts';
+import type { Autoscaler, DisruptionBudget } from '../../api/objects.ts';
 import type { Manager } from './pause.ts';
 
 /** Who else has a say in the number of the manager's Pods. */
@@ -15,21 +16,10 @@ export interface Notice {
 export async function pauseNotices(api: ClusterApi, manager: Manager): Promise<Notice[]> {
   const { namespace } = manager.ref;
   const [autoscalers, budgets] = await Promise.all([
-    listAllowed<Autoscaler>(api, 'HorizontalPodAutoscaler', namespace),
-    listAllowed<DisruptionBudget>(api, 'PodDisruptionBudget', namespace),
+    api.list<Autoscaler>('HorizontalPodAutoscaler', namespace).catch(noneIfRefused),
+    api.list<DisruptionBudget>('PodDisruptionBudget', namespace).catch(noneIfRefused),
   ]);
   return noticesOf(manager, autoscalers, budgets);
-}
-
-async function listAllowed<T extends KubeObject>(
-  api: ClusterApi,
-  kind: Kind,
-  namespace: string | undefined,
-): Promise<T[]> {
-  return await api.list<T>(kind, namespace).catch((error) => {
-    if (error instanceof ApiError) return [];
-    throw error;
-  });
 }
 
 export function noticesOf(
@@ -39,10 +29,8 @@ export function noticesOf(
 ): Notice[] {
   const { ref, object } = manager;
   const labels = object.spec.template.metadata?.labels ?? {};
-  const selects = ({ spec }: DisruptionBudget): boolean => {
-    const wanted = Object.entries(spec.selector?.matchLabels ?? {});
-    return wanted.length > 0 && wanted.every(([key, value]) => labels[key] === value);
-  };
+  const selects = ({ spec }: DisruptionBudget): boolean =>
+    hasLabels(labels, spec.selector?.matchLabels ?? {});
   const scales = ({ spec }: Autoscaler): boolean =>
     spec.scaleTargetRef.kind === ref.kind && spec.scaleTargetRef.name === ref.name;
   return [

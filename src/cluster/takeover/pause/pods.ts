@@ -1,12 +1,13 @@
 import type { ClusterApi } from '../../api/client.ts';
+import { labelQuery } from '../../api/labels.ts';
 import type { Pod } from '../../api/objects.ts';
 import type { Manager } from './pause.ts';
 
 /** The manager's Pods that have not ended. */
 export async function podsOf(api: ClusterApi, manager: Manager): Promise<Pod[]> {
   const { metadata, spec } = manager.object;
-  const labels = Object.entries(spec.selector.matchLabels ?? {}).map(([key, value]) => `${key}=${value}`);
-  const pods = await api.list<Pod>('Pod', metadata.namespace, { query: { labelSelector: labels.join(',') } });
+  const query = { labelSelector: labelQuery(spec.selector.matchLabels ?? {}) };
+  const pods = await api.list<Pod>('Pod', metadata.namespace, { query });
   return pods.filter(
     (pod) => isPodOf(pod, manager) && !['Succeeded', 'Failed'].includes(pod.status?.phase ?? ''),
   );

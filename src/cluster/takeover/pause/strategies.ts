@@ -1,3 +1,4 @@
+import type { Kind } from '../../api/kinds.ts';
 import { daemonSetPause } from './daemon-set.ts';
 import { deploymentPause } from './deployment.ts';
 import type { Manager, Pause } from './pause.ts';
@@ -5,6 +6,11 @@ import { statefulSetPause } from './stateful-set.ts';
 
 /** In the order in which they are asked whether they fit. */
 export const PAUSES: Pause[] = [deploymentPause, statefulSetPause, daemonSetPause];
+
+/** The one whose marks are on objects of this kind. */
+export function pauseOf(kind: Kind): Pause | undefined {
+  return PAUSES.find((pause) => pause.kind === kind);
+}
 
 export function pauseFor(manager: Manager): Pause | undefined {
   return PAUSES.find((pause) => pause.fits(manager));
