@@ -18,6 +18,7 @@ import {
   type Reviewed,
 } from '../support/closed-operator.ts';
 import { BIN, runDevloop, startDevloop } from '../support/devloop.ts';
+import { hookServer } from '../support/hook-server.ts';
 import { loadRelayImage } from '../support/relay-image.ts';
 import { inSoak } from '../support/repeat.ts';
 import { snapshot } from '../support/snapshot.ts';
@@ -154,13 +155,8 @@ it('down resumes a manager at once whose Pods were refused while nothing answere
 
 it('up answers for the dead session, restores it, takes over, and Ctrl-C needs no controller that allows it', async () => {
   const before = await killedUp(ALL, 'direct');
-  const refuses = [
-    process.execPath,
-    join(import.meta.dirname, '../fixtures/e2e/hook-server.mjs'),
-    'local',
-    '9444',
-  ];
-  await using up = startDevloop(['up', '--service', CLOSED_SERVICE, '--', ...refuses], {
+  const refuses = hookServer('local', '9444');
+  await using up = startDevloop(['up', '--service', CLOSED_SERVICE, ...refuses], {
     ...elsewhere(),
     cwd: directory,
   });

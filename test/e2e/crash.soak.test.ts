@@ -6,19 +6,14 @@ import type { DevloopEvent } from '../../src/report/events.ts';
 import { objectText } from '../../src/report/text.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
+import { hookServer } from '../support/hook-server.ts';
 import { isRunning } from '../support/is-running.ts';
 import { inSoak, repeat } from '../support/repeat.ts';
 import { checkoutSample, deploySample, NAMESPACE, rolledOut } from '../support/sample-operator.ts';
 import { snapshot } from '../support/snapshot.ts';
 
 /** Nothing is built, which is quicker: what the controller is does not matter to most of these tests. */
-const SERVER = [
-  '--',
-  process.execPath,
-  join(import.meta.dirname, '../fixtures/e2e/hook-server.mjs'),
-  'local',
-  '9443',
-];
+const SERVER = hookServer('local', '9443');
 
 type Moment = [name: string, is: (event: DevloopEvent) => boolean];
 

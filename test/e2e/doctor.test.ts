@@ -11,6 +11,7 @@ import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { account } from '../support/account.ts';
 import { runDevloop, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
+import { hookServer } from '../support/hook-server.ts';
 import { loadRelayImage } from '../support/relay-image.ts';
 import {
   application,
@@ -305,9 +306,7 @@ describe('one broken thing', () => {
   });
 
   it('a live session holds the operator: 4; a dead one is a warning, and its hint restores it', async () => {
-    const server = join(import.meta.dirname, '../fixtures/e2e/hook-server.mjs');
-    const own = ['--', process.execPath, server, 'local', '9443'];
-    await using up = startDevloop(['up', ...own], { cwd: checkout, env: env() });
+    await using up = startDevloop(['up', ...hookServer('local', '9443')], { cwd: checkout, env: env() });
     await up.waitFor('session.ready');
     const live = await doctor();
     expect(live.code, live.log).toBe(4);

@@ -6,11 +6,11 @@ import type { EndpointSlice, Endpoints } from '../../src/cluster/api/objects.ts'
 import { type ClusterOptions, startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { CONTROL_PLANES } from '../support/control-planes.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
-import { deployHooks, HOOK_NAMESPACE, hooksAtRest } from '../support/hook-operator.ts';
+import { askHook, deployHooks, HOOK_NAMESPACE, hooksAtRest } from '../support/hook-operator.ts';
+import { hookServer } from '../support/hook-server.ts';
 import { SOAK } from '../support/repeat.ts';
 import { snapshot } from '../support/snapshot.ts';
 
-const SERVER = join(import.meta.dirname, '../fixtures/e2e/hook-server.mjs');
 const SERVICES = ['--service', `${HOOK_NAMESPACE}/first`, '--service', `${HOOK_NAMESPACE}/second`];
 
 type Family = 'IPv4' | 'IPv6';
@@ -72,15 +72,9 @@ async function remakeServices(cluster: TestCluster, first: Family[], second = fi
   await hooksAtRest(cluster);
 }
 
-function ask(cluster: TestCluster, name: string): Promise<string> {
-  return cluster.kubectl(['create', '--dry-run=server', '-f', '-'], {
-    input: `{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: default, labels: {ask: ${name}}}}`,
-  });
-}
-
 function startUp({ cwd, env }: Box, ...args: string[]): DevloopRun {
-  const own = ['--', process.execPath, SERVER, 'local', '9444', '9445'];
-  return startDevloop(['up', '--route', 'direct', ...SERVICES, ...args, ...own], { cwd, env });
+  const server = hookServer('local', '9444', '9445');
+  return startDevloop(['up', '--route', 'direct', ...SERVICES, ...args, ...server], { cwd, env });
 }
 
 /** Family and addresses of every slice of a Service, and the addresses of its Endpoints. */
@@ -108,9 +102,9 @@ async function expectServed(box: Box, family: Family, address: string, ...args: 
   const before = await snapshot(cluster, HOOK_NAMESPACE);
   await using up = startUp(box, ...args);
   await up.waitFor('session.ready');
-  await expect(ask(cluster, 'first')).rejects.toThrow('local on 9444 says no');
-  await expect(ask(cluster, 'second')).rejects.toThrow('local on 9445 says no');
-  await expect(ask(cluster, 'third')).rejects.toThrow('local on 9445 says no');
+  await expect(askHook(cluster, 'first')).rejects.toThrow('local on 9444 says no');
+  await expect(askHook(cluster, 'second')).rejects.toThrow('local on 9445 says no');
+  await expect(askHook(cluster, 'third')).rejects.toThrow('local on 9445 says no');
   const named = family === 'IPv6' ? `[${address}]:` : `${address}:`;
   const proven = up.events.flatMap((event) => (event.type === 'route.verified' ? [event.address] : []));
   expect(proven.filter((one) => !one.startsWith(named))).toEqual([]);

@@ -11,6 +11,7 @@ import type { Service, Workload } from '../../src/cluster/api/objects.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
+import { hookServer } from '../support/hook-server.ts';
 import { loadRelayImage } from '../support/relay-image.ts';
 import {
   application,
@@ -24,13 +25,7 @@ import {
 } from '../support/sample-operator.ts';
 import { snapshot } from '../support/snapshot.ts';
 
-const SERVER = [
-  '--',
-  process.execPath,
-  join(import.meta.dirname, '../fixtures/e2e/hook-server.mjs'),
-  'local',
-  '9443',
-];
+const SERVER = hookServer('local', '9443');
 const HERE = 'local on 9443 says no';
 const MESSAGE = 'an Application needs an image';
 const SERVICE_REF = { kind: 'Service', namespace: NAMESPACE, name: SERVICE } as const;

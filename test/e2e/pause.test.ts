@@ -9,6 +9,7 @@ import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts
 import { deployElecting, leader } from '../support/electing-operator.ts';
 import { eventually } from '../support/eventually.ts';
 import {
+  askHook,
   deployHooks,
   HOOK_NAMESPACE,
   hooksAtRest,
@@ -16,11 +17,11 @@ import {
   podsBehindServices,
   type WorkloadKind,
 } from '../support/hook-operator.ts';
+import { hookServer } from '../support/hook-server.ts';
 import { startOlm } from '../support/olm-stand-in.ts';
 import { application, DEPLOYMENT, NAMESPACE, rolledOut } from '../support/sample-operator.ts';
 import { snapshot } from '../support/snapshot.ts';
 
-const SERVER = join(import.meta.dirname, '../fixtures/e2e/hook-server.mjs');
 const SERVICES = ['--service', `${HOOK_NAMESPACE}/first`, '--service', `${HOOK_NAMESPACE}/second`];
 
 let cluster: TestCluster;
@@ -43,14 +44,11 @@ const options = (): { cwd: string; env: Record<string, string> } => ({
 });
 
 function up(...flags: string[]): DevloopRun {
-  const server = ['--', process.execPath, SERVER, 'local', '9444', '9445'];
+  const server = hookServer('local', '9444', '9445');
   return startDevloop(['up', ...SERVICES, ...flags, ...server], options());
 }
 
-const ask = (name: string): Promise<string> =>
-  cluster.kubectl(['create', '--dry-run=server', '-f', '-'], {
-    input: `{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: default, labels: {ask: ${name}}}}`,
-  });
+const ask = (name: string): Promise<string> => askHook(cluster, name);
 
 /** The Pods of the operator that have not been told to end. */
 async function runningPods(): Promise<string[]> {

@@ -11,6 +11,7 @@ import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { account } from '../support/account.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
+import { hookServer } from '../support/hook-server.ts';
 import { isRunning } from '../support/is-running.ts';
 import {
   checkoutSample,
@@ -30,13 +31,7 @@ const SECOND_DEPLOYMENT = 'second-operator-controller-manager';
 const SECOND_NAME = `${SECOND_SERVICE}.${SECOND}.svc`;
 const SECRET = 'webhook-server-cert';
 
-const SERVER = [
-  '--',
-  process.execPath,
-  join(import.meta.dirname, '../fixtures/e2e/hook-server.mjs'),
-  'local',
-  '9443',
-];
+const SERVER = hookServer('local', '9443');
 const AT_ONCE = join(import.meta.dirname, '../fixtures/controller/exits-at-once.mjs');
 
 interface Kubeconfig {

@@ -8,6 +8,7 @@ import { account } from '../support/account.ts';
 import { BIN, type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
 import { freezer } from '../support/freezer.ts';
+import { hookServer } from '../support/hook-server.ts';
 import { type RoutedSample, startRoutedSample } from '../support/routed-sample.ts';
 import { application, type Checkout, NAMESPACE } from '../support/sample-operator.ts';
 import { snapshot } from '../support/snapshot.ts';
@@ -15,13 +16,7 @@ import { makeKey, type TestSshd } from '../support/sshd/sshd.ts';
 import { CTRL_C, openTerminal, type Terminal } from '../support/terminal.ts';
 
 /** Nothing is built: what the controller is does not matter here. */
-const SERVER = [
-  '--',
-  process.execPath,
-  join(import.meta.dirname, '../fixtures/e2e/hook-server.mjs'),
-  'local',
-  '9443',
-];
+const SERVER = hookServer('local', '9443');
 
 describe('a route that cannot be taken is one clear error, and leaves the cluster as it was:', () => {
   let cluster: TestCluster;

@@ -15,7 +15,7 @@ import { CONTROL_PLANES } from '../support/control-planes.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
 import { inSoak, repeat, SOAK } from '../support/repeat.ts';
-import { createReviewer, load, lostWhileEnding, type Reviewer } from '../support/reviews.ts';
+import { createReviewer, failuresWhile, lostWhileEnding, type Reviewer } from '../support/reviews.ts';
 import { type RoutedSample, startRoutedSample } from '../support/routed-sample.ts';
 import { type Checkout, NAMESPACE, SERVICE } from '../support/sample-operator.ts';
 import { snapshot } from '../support/snapshot.ts';
@@ -108,9 +108,7 @@ describe.each(CONTROL_PLANES)(
         await up.waitFor('controller.replaced', undefined, 120_000);
         await eventually(async () => expect(await answer()).toContain(text));
       })();
-      const { failures } = await load(reviewer, 30, saving, (one) => one.includes('answered here'));
-      await saving;
-      expect(failures).toEqual([]);
+      expect(await failuresWhile(reviewer, saving, (one) => one.includes('answered here'))).toEqual([]);
     }
 
     /** A relay Pod that was told to end lingers for a moment; nothing else may differ for any time. */

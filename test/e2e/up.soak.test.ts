@@ -6,7 +6,7 @@ import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { CONTROL_PLANES } from '../support/control-planes.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
-import { createReviewer, load, lostWhileEnding } from '../support/reviews.ts';
+import { createReviewer, failuresWhile, lostWhileEnding } from '../support/reviews.ts';
 import {
   application,
   checkoutSample,
@@ -121,9 +121,7 @@ describe.each(CONTROL_PLANES)(
         await up!.waitFor('controller.replaced', undefined, 120_000);
         await eventually(async () => expect(await reviewer.ask()).toContain(text));
       })();
-      const { failures } = await load(reviewer, 30, saving, (one) => one.includes(LOCAL));
-      await saving;
-      expect(failures).toEqual([]);
+      expect(await failuresWhile(reviewer, saving, (one) => one.includes(LOCAL))).toEqual([]);
     });
 
     it('shows what the compiler says and goes on serving with the old program', async () => {

@@ -9,10 +9,17 @@ import { objectText } from '../../src/report/text.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { runDevloop, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
-import { deployHooks, FIRST, HOOK_NAMESPACE, hooksAtRest, putSecret } from '../support/hook-operator.ts';
+import {
+  askHook,
+  deployHooks,
+  FIRST,
+  HOOK_NAMESPACE,
+  hooksAtRest,
+  putSecret,
+} from '../support/hook-operator.ts';
+import { HOOK_SERVER, hookServer } from '../support/hook-server.ts';
 import { snapshot } from '../support/snapshot.ts';
 
-const SERVER = join(import.meta.dirname, '../fixtures/e2e/hook-server.mjs');
 const SERVICES = ['--service', `${HOOK_NAMESPACE}/first`, '--service', `${HOOK_NAMESPACE}/second`];
 
 describe('an operator in another language, with several Services, ports and a conversion', () => {
@@ -23,10 +30,13 @@ describe('an operator in another language, with several Services, ports and a co
     cwd: directory,
     env: { KUBECONFIG: cluster.kubeconfig },
   });
-  const ask = (name: string): Promise<string> =>
-    cluster.kubectl(['create', '--dry-run=server', '-f', '-'], {
-      input: `{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: default, labels: {ask: ${name}}}}`,
-    });
+  const ask = (name: string): Promise<string> => askHook(cluster, name);
+
+  /** A JSON patch of the operator's webhook configuration. */
+  const patchHooks = (patch: object[]): Promise<string> => {
+    const args = ['patch', 'validatingwebhookconfiguration', 'hooks', '--type', 'json', '-p'];
+    return cluster.kubectl([...args, JSON.stringify(patch)]);
+  };
 
   beforeAll(async () => {
     cluster = await startCluster({ certManager: false, log: (line) => console.error(line) });
@@ -42,10 +52,7 @@ describe('an operator in another language, with several Services, ports and a co
   afterAll(() => cluster?.[Symbol.asyncDispose]());
 
   it('is served on every port by the command behind --, and put back', async () => {
-    await using up = startDevloop(
-      ['up', ...SERVICES, '--', process.execPath, SERVER, 'local', '9444', '9445'],
-      options(),
-    );
+    await using up = startDevloop(['up', ...SERVICES, ...hookServer('local', '9444', '9445')], options());
     await up.waitFor('session.ready');
     await expect(ask('first')).rejects.toThrow('local on 9444 says no');
     await expect(ask('second')).rejects.toThrow('local on 9445 says no');
@@ -65,7 +72,7 @@ describe('an operator in another language, with several Services, ports and a co
 
   it('takes its command and environment from devloop.yaml', async () => {
     const copy = join(directory, 'server.mjs');
-    await writeFile(copy, await readFile(SERVER, 'utf8'));
+    await writeFile(copy, await readFile(HOOK_SERVER, 'utf8'));
     const run = `[${process.execPath}, ${copy}, yaml, "9444", "9445"]`;
     await writeFile(
       join(directory, 'devloop.yaml'),
@@ -74,7 +81,7 @@ describe('an operator in another language, with several Services, ports and a co
     await using up = startDevloop(['up'], options());
     await up.waitFor('session.ready');
     await expect(ask('first')).rejects.toThrow('yaml on 9444 says no');
-    await writeFile(copy, (await readFile(SERVER, 'utf8')).replace('says no', 'says never'));
+    await writeFile(copy, (await readFile(HOOK_SERVER, 'utf8')).replace('says no', 'says never'));
     await up.waitFor('controller.replaced');
     await expect(ask('first')).rejects.toThrow('yaml on 9444 says never');
     const down = await runDevloop(['down'], { ...options(), cwd: tmpdir() });
@@ -92,7 +99,7 @@ describe('an operator in another language, with several Services, ports and a co
     });
     await up.waitFor('session.ready');
     const asked = ask('first').then(String, (error: Error) => error.message);
-    const server = spawn(process.execPath, [SERVER, 'debugged', '9444', '9445'], {
+    const server = spawn(process.execPath, [HOOK_SERVER, 'debugged', '9444', '9445'], {
       env: { ...process.env, TMPDIR: temporary },
       stdio: 'ignore',
     });
@@ -106,10 +113,7 @@ describe('an operator in another language, with several Services, ports and a co
   });
 
   it('follows a renewed certificate: the files, and what the gateway presents', async () => {
-    await using up = startDevloop(
-      ['up', ...SERVICES, '--', process.execPath, SERVER, 'renewed', '9444', '9445'],
-      options(),
-    );
+    await using up = startDevloop(['up', ...SERVICES, ...hookServer('renewed', '9444', '9445')], options());
     const { value: address } = await up.waitFor('discovered', (event) => event.what === 'address');
     await up.waitFor('session.ready');
     const old = await presented(address, FIRST);
@@ -118,18 +122,8 @@ describe('an operator in another language, with several Services, ports and a co
     await up.waitFor('warning', (event) => event.message.includes('first-cert'), 30_000);
     expect(await presented(address, FIRST)).toBe(old);
     const fresh = Buffer.from(await putSecret(cluster, 'first-cert', FIRST)).toString('base64');
-    for (const index of [0, 1]) {
-      const patch = [{ op: 'replace', path: `/webhooks/${index}/clientConfig/caBundle`, value: fresh }];
-      await cluster.kubectl([
-        'patch',
-        'validatingwebhookconfiguration',
-        'hooks',
-        '--type',
-        'json',
-        '-p',
-        JSON.stringify(patch),
-      ]);
-    }
+    for (const index of [0, 1])
+      await patchHooks([{ op: 'replace', path: `/webhooks/${index}/clientConfig/caBundle`, value: fresh }]);
     await up.waitFor(
       'certificate.written',
       (event) =>
@@ -145,32 +139,11 @@ describe('an operator in another language, with several Services, ports and a co
 
   it('takes reviews of webhooks and CRDs that are added while it runs, and nothing on other paths', async () => {
     await using up = startDevloop(
-      [
-        'up',
-        ...SERVICES,
-        '--allow-from',
-        '10.0.0.0/8',
-        '--',
-        process.execPath,
-        SERVER,
-        'added',
-        '9444',
-        '9445',
-      ],
+      ['up', ...SERVICES, '--allow-from', '10.0.0.0/8', ...hookServer('added', '9444', '9445')],
       options(),
     );
     const { value: address } = await up.waitFor('discovered', (event) => event.what === 'address');
     await up.waitFor('session.ready');
-    const patch = (body: unknown): Promise<string> =>
-      cluster.kubectl([
-        'patch',
-        'validatingwebhookconfiguration',
-        'hooks',
-        '--type',
-        'json',
-        '-p',
-        JSON.stringify(body),
-      ]);
     const { webhooks } = JSON.parse(
       await cluster.kubectl(['get', 'validatingwebhookconfiguration', 'hooks', '-o', 'json']),
     );
@@ -179,7 +152,7 @@ describe('an operator in another language, with several Services, ports and a co
     added.clientConfig.service.path = '/added/';
     added.objectSelector.matchLabels.ask = 'added';
     expect(await statusAt(address, '/added')).toBe(404);
-    await patch([{ op: 'add', path: '/webhooks/-', value: added }]);
+    await patchHooks([{ op: 'add', path: '/webhooks/-', value: added }]);
     const causes: string[] = [];
     await eventually(async () => {
       causes.push(await ask('added').catch((error: Error) => error.message));
@@ -187,7 +160,7 @@ describe('an operator in another language, with several Services, ports and a co
     });
     // Before that, kube-apiserver did not know the webhook yet; it never got a refusal of the gateway.
     expect(causes.filter((cause) => cause.includes('devloop:'))).toEqual([]);
-    await patch([{ op: 'remove', path: `/webhooks/${webhooks.length}` }]);
+    await patchHooks([{ op: 'remove', path: `/webhooks/${webhooks.length}` }]);
     await eventually(async () => expect(await statusAt(address, '/added')).toBe(404));
 
     const { caBundle } = webhooks[0].clientConfig;

@@ -6,9 +6,9 @@ import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { eventually } from './eventually.ts';
 import { hollowNode } from './hollow-node.ts';
 import { HOOK_NAMESPACE, installHooks } from './hook-operator.ts';
+import { hookServer } from './hook-server.ts';
 import { snapshot } from './snapshot.ts';
 
-const SERVER = join(import.meta.dirname, '../fixtures/e2e/hook-server.mjs');
 const SERVICES = ['first', 'second'].flatMap((name) => ['--service', `${HOOK_NAMESPACE}/${name}`]);
 
 /** A real control plane with an operator on a hollow node, so that taking it over and restoring it takes a second or two. */
@@ -37,7 +37,7 @@ export async function startHollowOperator(): Promise<HollowOperator> {
   return {
     cluster,
     directory,
-    up: ['up', ...SERVICES, ...route, '--', process.execPath, SERVER, 'local', '9444', '9445'],
+    up: ['up', ...SERVICES, ...route, ...hookServer('local', '9444', '9445')],
     expectRestored: () =>
       eventually(async () => expect(await snapshot(cluster, HOOK_NAMESPACE)).toEqual(before), 15_000),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),

@@ -95,6 +95,13 @@ export async function podsBehindServices(cluster: TestCluster, replicas: number)
   });
 }
 
+/** Has the webhook of this name asked; rejects with its refusal. */
+export function askHook(cluster: TestCluster, name: string): Promise<string> {
+  return cluster.kubectl(['create', '--dry-run=server', '-f', '-'], {
+    input: `{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: default, labels: {ask: ${name}}}}`,
+  });
+}
+
 /** What the Pods run in; the template is the same in each kind. */
 export async function hooksIn(kind: WorkloadKind, replicas = 2): Promise<string> {
   const program = await readFile(PROGRAM, 'utf8');

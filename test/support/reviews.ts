@@ -78,16 +78,24 @@ export async function load(
   return result;
 }
 
+/** Reviews at 30 a second until `work` is done; the answers that were not good. */
+export async function failuresWhile(
+  reviewer: Reviewer,
+  work: Promise<unknown>,
+  isGood: (answer: string) => boolean,
+): Promise<string[]> {
+  const { failures } = await load(reviewer, 30, work, isGood);
+  await work;
+  return failures;
+}
+
 /** Reviews at 30 a second from a moment before the end until a moment after it; those that neither program answered. */
 export async function lostWhileEnding(kubeconfig: string, end: () => Promise<unknown>): Promise<string[]> {
   await using reviewer = await createReviewer(kubeconfig);
-  const ended = pause(500).then(end);
-  const loaded = load(
-    reviewer,
-    30,
-    ended.then(() => pause(300)),
-    (answer) => /no image|needs an image|answered here/.test(answer),
+  const ended = pause(500)
+    .then(end)
+    .then(() => pause(300));
+  return await failuresWhile(reviewer, ended, (answer) =>
+    /no image|needs an image|answered here/.test(answer),
   );
-  await ended;
-  return (await loaded).failures;
 }
