@@ -44,7 +44,8 @@ export async function readKeyPairs(search: KeyPairSearch, emit: Emit): Promise<K
   const pairs: KeyPairs = new Map();
   for (const service of search.target.services) {
     const found = await findKeyPair(search, service, emit);
-    const { namespace, name, directory } = found.secret;
+    const { namespace, name, directories } = found.secret;
+    const [directory] = directories;
     const source = directory ? `mounted at ${directory}` : `its certificate is for ${service.serverName}`;
     emit({ type: 'discovered', what: 'secret', value: `${namespace}/${name}`, source });
     pairs.set(service.serverName, found);
@@ -54,8 +55,7 @@ export async function readKeyPairs(search: KeyPairSearch, emit: Emit): Promise<K
 
 /** The directories in which the manager's container sees the key pairs. */
 export function mountPointsOf(pairs: KeyPairs): string[] {
-  const directories = [...pairs.values()].map(({ secret }) => secret.directory);
-  return [...new Set(directories.filter((directory) => directory !== undefined))];
+  return [...new Set([...pairs.values()].flatMap(({ secret }) => secret.directories))];
 }
 
 /** Picks the likeliest Secret whose certificate is for the Service's name, since a name or a mount may mislead. */
@@ -137,7 +137,7 @@ function caBundleOf(service: TargetService): string {
   return Buffer.from(encoded, 'base64').toString('utf8');
 }
 
-function missingSecret({ namespace, name, directory }: SecretCandidate): DevloopError {
+function missingSecret({ namespace, name, directories: [directory] }: SecretCandidate): DevloopError {
   const mounted = directory ? `, but the manager mounts it at ${directory}` : '';
   return new DevloopError('certificate.not-found', `Secret ${namespace}/${name} does not exist${mounted}.`, {
     hint: `Check whether its certificate was issued: kubectl -n ${namespace} get certificates,secrets`,

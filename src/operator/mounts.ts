@@ -66,20 +66,24 @@ export interface SecretCandidate {
   name: string;
   /** File name -> base64. Empty when the Secret is empty. */
   files: Record<string, string>;
-  /** The directory in the container; absent for a Secret that is not mounted. */
-  directory?: string;
+  /** The directories in the container, the likeliest first; none for a Secret that is not mounted. */
+  directories: string[];
   exists: boolean;
   /** cert-manager's Certificate that issues it, where there is one. */
   certificate?: string;
 }
 
-/** The mounted Secrets, the likeliest first. Only a look at the certificate shows which one it is. */
+/**
+ * The mounted Secrets, the likeliest first. Only a look at the certificate shows which one it is. OLM mounts one Secret twice, with
+ * different file names, and a program looks in only one of the directories: each Secret counts once, with the files of all its mounts.
+ */
 export async function certificateCandidates(api: ClusterApi, target: Target): Promise<SecretCandidate[]> {
   if (target.manager === undefined) return [];
   const { object, container } = target.manager;
   const namespace = object.metadata.namespace ?? target.namespace;
   const mounts = certificateMounts(mountsOf(object, container), container);
-  return await Promise.all(mounts.map((mount) => readSecret(api, namespace, mount)));
+  const secrets = Map.groupBy(mounts, ({ name }) => name);
+  return await Promise.all([...secrets.values()].map((same) => readSecret(api, namespace, same)));
 }
 
 /** Where controller-runtime looks by default, under the temporary directory. */
@@ -99,13 +103,17 @@ export function certificateMounts(mounts: Mount[], container: Container): Mount[
   return mounts.filter((mount) => mount.kind === 'Secret').sort((a, b) => weight(b) - weight(a));
 }
 
-async function readSecret(api: ClusterApi, namespace: string, mount: Mount): Promise<SecretCandidate> {
-  const secret = await api.get<Secret>({ kind: 'Secret', namespace, name: mount.name });
+/** Where two mounts have a file of the same name, that of the likelier one counts. */
+async function readSecret(api: ClusterApi, namespace: string, mounts: Mount[]): Promise<SecretCandidate> {
+  const { name } = mounts[0]!;
+  const secret = await api.get<Secret>({ kind: 'Secret', namespace, name });
+  const files = mounts.map((mount) => mountedFiles(mount, secret?.data ?? {}));
+  const directories = mounts.map(({ path, file }) => (file === undefined ? path : posix.dirname(path)));
   return {
     namespace,
-    name: mount.name,
-    files: mountedFiles(mount, secret?.data ?? {}),
-    directory: mount.file === undefined ? mount.path : posix.dirname(mount.path),
+    name,
+    files: Object.assign({}, ...files.toReversed()),
+    directories: [...new Set(directories)],
     exists: secret !== undefined,
     ...issuedFor(secret),
   };
@@ -119,7 +127,8 @@ export async function namedSecret(
 ): Promise<SecretCandidate> {
   const { namespace, name } = splitName(secretName, defaultNamespace);
   const secret = await api.get<Secret>({ kind: 'Secret', namespace, name });
-  return { namespace, name, files: secret?.data ?? {}, exists: secret !== undefined, ...issuedFor(secret) };
+  const exists = secret !== undefined;
+  return { namespace, name, files: secret?.data ?? {}, directories: [], exists, ...issuedFor(secret) };
 }
 
 function issuedFor(secret: Secret | undefined): { certificate?: string } {
@@ -136,6 +145,7 @@ export async function unmountedCandidates(api: ClusterApi, namespace: string): P
       namespace,
       name: secret.metadata.name,
       files: secret.data ?? {},
+      directories: [],
       exists: true,
       ...issuedFor(secret),
     }));

@@ -1,5 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { importedSources, localModules } from './local-modules.ts';
 
 /** What the files of a checkout say about their operator. */
 export interface CheckoutFacts {
@@ -33,15 +34,24 @@ export function noCheckoutFacts(): CheckoutFacts {
   };
 }
 
-/** Reads the sources and YAML manifests below `root` as text: markers, groups and paths are recognised without parsing a language. */
+/**
+ * Reads the sources and YAML manifests below `root` as text: markers, groups and paths are recognised without parsing a language. The
+ * API types of an operator can be in a module beside it, of which only the packages that it imports are read.
+ */
 export async function readCheckout(root: string): Promise<CheckoutFacts> {
   const facts = noCheckoutFacts();
-  const files = await sourceFiles(root);
+  const [files, modules] = await Promise.all([sourceFiles(root), localModules(root)]);
+  const importing: string[] = [];
   for (let at = 0; at < files.length; at += AT_ONCE) {
     await Promise.all(
-      files.slice(at, at + AT_ONCE).map(async (file) => collect(await readSmall(file), file, facts)),
+      files.slice(at, at + AT_ONCE).map(async (file) => {
+        const text = await readSmall(file);
+        collect(text, file, facts);
+        if (modules.some(({ path }) => text.includes(path))) importing.push(text);
+      }),
     );
   }
+  for (const text of await importedSources(importing, modules)) collect(text, '.go', facts);
   await collectNames(root, facts);
   return facts;
 }
@@ -107,13 +117,20 @@ const TOO_COMMON = new Set(
 async function collectNames(root: string, facts: CheckoutFacts): Promise<void> {
   const project = await readFile(join(root, 'PROJECT'), 'utf8').catch(() => '');
   const module = await readFile(join(root, 'go.mod'), 'utf8').catch(() => '');
+  const path = module.match(/^module\s+(\S*?)(?:\/v\d+)?\s*$/m)?.[1]?.split('/') ?? [];
+  // example.com/acme/shop/operator: the host and the organization name no operator, but shop does.
+  const parts = path.length > 2 ? path.slice(2) : path.slice(-1);
   const names = [
     project.match(/^projectName:\s*["']?([\w.-]+)/m)?.[1],
-    module.match(/^module\s+\S*?([\w.-]+?)(?:\/v\d+)?\s*$/m)?.[1],
+    parts.findLast((part) => isName(part.toLowerCase())),
     basename(root),
   ];
   for (const name of names) {
     const lower = name?.toLowerCase() ?? '';
-    if (lower.length > 2 && !TOO_COMMON.has(lower)) facts.names.add(lower);
+    if (isName(lower)) facts.names.add(lower);
   }
+}
+
+function isName(name: string): boolean {
+  return name.length > 2 && !TOO_COMMON.has(name);
 }

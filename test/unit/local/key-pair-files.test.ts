@@ -50,7 +50,7 @@ async function place(): Promise<{
   const files: LocalFiles = { directory: join(root, 'session'), keyPairDirectory: join(root, 'own') };
   const pair = { certificate: 'certificate', key: 'key' } as FoundPair['pair'];
   const facts = { names: ['a.b.svc'], notAfter: new Date(0) } as FoundPair['facts'];
-  const secret = { namespace: 'b', name: 's', files: {}, exists: true };
+  const secret = { namespace: 'b', name: 's', files: {}, directories: [], exists: true };
   return { files, hardCoded, found: { pair, facts, secret }, events: [] };
 }
 

@@ -26,12 +26,11 @@ it('does not use a renewal that is found after the session was aborted', async (
 });
 
 it('names each mount point once, and none for a Secret that is not mounted', () => {
-  const mounted = (directory?: string): FoundPair => {
-    const secret = { namespace: 'n', name: 's', files: {}, exists: true, ...(directory && { directory }) };
-    return { ...pairOf(''), secret };
+  const mounted = (...directories: string[]): FoundPair => {
+    return { ...pairOf(''), secret: { namespace: 'n', name: 's', files: {}, directories, exists: true } };
   };
   const pairs = new Map(
-    [mounted('/a'), mounted('/b'), mounted('/a'), mounted()].map((one, i) => [`${i}`, one]),
+    [mounted('/a', '/c'), mounted('/b'), mounted('/a'), mounted()].map((one, i) => [`${i}`, one]),
   );
-  expect(mountPointsOf(pairs)).toEqual(['/a', '/b']);
+  expect(mountPointsOf(pairs)).toEqual(['/a', '/c', '/b']);
 });

@@ -94,6 +94,59 @@ it('takes no name from a directory or module with a common name', async () => {
   expect([...(await readCheckout(root)).names]).toEqual([]);
 });
 
+describe('a module of a repository with several', () => {
+  const api = (name: string) => ({
+    [`../api/${name}/v1/groupversion_info.go`]: groupversion(`${name}.example.com`),
+    [`../api/${name}/v1/webhook.go`]: marker(`/mutate-${name}`),
+  });
+  const files = {
+    '../api/go.mod': 'module example.com/acme/shop/api\n',
+    ...api('shop'),
+    ...api('neighbour'),
+    'main.go': 'package main\n\nimport shopv1 "example.com/acme/shop/api/shop/v1"\n',
+  };
+
+  it.each([
+    [
+      'replace',
+      { 'go.mod': 'module example.com/acme/shop/operator\n\nreplace example.com/acme/shop/api => ../api\n' },
+    ],
+    [
+      'a go.work',
+      {
+        'go.mod': 'module example.com/acme/shop/operator\n',
+        '../go.work': 'go 1.24\n\nuse (\n\t./operator // this one\n\t./api\n)\n',
+      },
+    ],
+    [
+      'a go.work with single lines',
+      {
+        'go.mod': 'module example.com/acme/shop/operator\n',
+        '../go.work': 'go 1.24\n\nuse ./operator\nuse ./api\n',
+      },
+    ],
+  ])('takes over the packages that it imports from the others: %s', async (_, modules) => {
+    root = join(dirname(root), 'operator');
+    await writeFiles({ ...files, ...modules });
+    const facts = await readCheckout(root);
+    expect([...facts.groups]).toEqual(['shop.example.com']);
+    expect(facts.paths).toContain('/mutate-shop');
+    expect(facts.paths).not.toContain('/mutate-neighbour');
+    expect([...facts.names]).toEqual(['shop']);
+    expect(facts.declaresWebhooks).toBe(true);
+  });
+
+  it("takes nothing from outside the repository, such as a clone of somebody else's library", async () => {
+    await writeFiles({
+      '.git/HEAD': '',
+      'go.mod': 'module example.com/operator\n\nreplace cert-manager.io/apis => ../clone\n',
+      '../clone/v1/groupversion_info.go': groupversion('cert-manager.io'),
+      'main.go': 'package main\n\nimport _ "cert-manager.io/apis/v1"\n',
+    });
+    expect([...(await readCheckout(root)).groups]).toEqual([]);
+  });
+});
+
 it('finds nothing in a directory that does not exist', async () => {
   expect((await readCheckout(root)).groups.size).toBe(0);
 });

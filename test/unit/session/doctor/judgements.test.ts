@@ -146,7 +146,14 @@ describe('the certificate', () => {
     notAfter: new Date('2027-01-01T00:00:00Z'),
     issuer: 'CN=ca',
   };
-  const secret = { namespace: 'shop', name: 'cert', files: {}, exists: true, certificate: 'serving' };
+  const secret = {
+    namespace: 'shop',
+    name: 'cert',
+    files: {},
+    directories: [],
+    exists: true,
+    certificate: 'serving',
+  };
   const judge = (calls: TargetService['calls'], renewal?: Date, warnings: string[] = []) =>
     certificateFinding(called({ calls }), { pair, facts, secret }, { renewal, warnings, now });
 

@@ -1,0 +1,100 @@
+import { existsSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import { dirname, join, relative, resolve } from 'node:path';
+
+/** A module beside the checkout that the go tool builds from its sources. */
+export interface LocalModule {
+  directory: string;
+  /** As in import statements. */
+  path: string;
+}
+
+const MODULE = /^module\s+"?([^\s"]+)/m;
+const REPLACED = /^\s*(?:replace\s+)?([^\s=]+)(?:\s+v\S+)?\s+=>\s+(\.{1,2}(?:\/\S*)?|\/\S+)/gm;
+/** `use ./api` and `use ( ./api … )`, without comments. */
+const USED = /^use\s+(?:\(([^)]*)\)|(\S+))/gm;
+
+/**
+ * The modules that the checkout replaces by directories (`replace example.com/api => ../api`) and the others of its go.work, as far as they are
+ * in the same repository. Anything else that a go.mod names is somebody else's.
+ */
+export async function localModules(root: string): Promise<LocalModule[]> {
+  const found = [...(await replacedModules(root)), ...(await workspaceModules(root))];
+  const repository = nearestWith(root, ['.git', 'go.work']) ?? dirname(root);
+  return found.filter(({ directory }) => isBelow(directory, repository) && !isBelow(directory, root));
+}
+
+async function replacedModules(root: string): Promise<LocalModule[]> {
+  const text = await readText(join(root, 'go.mod'));
+  return [...text.matchAll(REPLACED)].map(([, path = '', place = '']) => ({
+    directory: resolve(root, place),
+    path,
+  }));
+}
+
+async function workspaceModules(root: string): Promise<LocalModule[]> {
+  const workspace = nearestWith(root, ['go.work']);
+  if (workspace === undefined) return [];
+  const text = (await readText(join(workspace, 'go.work'))).replace(/\/\/.*$/gm, '');
+  const places = [...text.matchAll(USED)].flatMap(
+    ([, block, one = '']) => block?.trim().split(/\s+/) ?? [one],
+  );
+  return await Promise.all(
+    places.map(async (place) => {
+      const directory = resolve(workspace, place);
+      const path = MODULE.exec(await readText(join(directory, 'go.mod')))?.[1] ?? '';
+      return { directory, path };
+    }),
+  );
+}
+
+/**
+ * The sources of the packages of these modules that the texts import, and of those that these import. A repository can contain
+ * several operators, so a package that this one does not import says nothing about it.
+ */
+export async function importedSources(texts: Iterable<string>, modules: LocalModule[]): Promise<string[]> {
+  const found = new Map<string, string[]>();
+  let next = [...texts].flatMap((text) => importedDirectories(text, modules));
+  while (next.length > 0) {
+    const level = [...new Set(next)].filter((directory) => !found.has(directory));
+    const read = await Promise.all(
+      level.map(async (directory) => [directory, await sourcesIn(directory)] as const),
+    );
+    for (const [directory, sources] of read) found.set(directory, sources);
+    next = read.flatMap(([, sources]) => sources.flatMap((text) => importedDirectories(text, modules)));
+    next = next.filter((directory) => !found.has(directory));
+  }
+  return [...found.values()].flat();
+}
+
+const QUOTED = /"([^"\s]+)"/g;
+
+function importedDirectories(text: string, modules: LocalModule[]): string[] {
+  const paths = [...text.matchAll(QUOTED)].map(([, path = '']) => path);
+  return modules.flatMap((module) =>
+    paths
+      .filter((path) => path === module.path || path.startsWith(`${module.path}/`))
+      .map((path) => join(module.directory, path.slice(module.path.length))),
+  );
+}
+
+async function sourcesIn(directory: string): Promise<string[]> {
+  const names = await readdir(directory).catch(() => []);
+  const sources = names.filter((name) => name.endsWith('.go') && !name.endsWith('_test.go'));
+  return await Promise.all(sources.map((name) => readText(join(directory, name))));
+}
+
+function nearestWith(from: string, signs: string[]): string | undefined {
+  for (let directory = from; ; directory = dirname(directory)) {
+    if (signs.some((sign) => existsSync(join(directory, sign)))) return directory;
+    if (dirname(directory) === directory) return undefined;
+  }
+}
+
+function isBelow(directory: string, parent: string): boolean {
+  return !relative(parent, directory).startsWith('..');
+}
+
+async function readText(file: string): Promise<string> {
+  return await readFile(file, 'utf8').catch(() => '');
+}
