@@ -40,7 +40,8 @@ export const CATALOGUE = {
   },
   'target.no-webhook': {
     exit: 2,
-    about: 'This checkout declares webhooks, but no webhook configuration in the cluster calls them.',
+    about:
+      'This checkout declares webhooks, but nothing in the cluster calls them, and no Deployment matches the checkout by its name.',
   },
   'target.no-operator': {
     exit: 2,

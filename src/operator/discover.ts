@@ -7,6 +7,7 @@ import type { Emit } from '../report/events.ts';
 import { findManager } from './manager.ts';
 import { type Ranked, rank } from './match.ts';
 import { listApiServices, reportServedApis } from './served-apis.ts';
+import { reportSiblings } from './siblings.ts';
 import type { CheckoutFacts } from './sources.ts';
 import {
   type ChosenService,
@@ -44,6 +45,9 @@ export async function discover({ api, names, facts, emit, onUnusablePort }: Disc
     }),
   );
   const manager = await findManager(api, chosen, names, checkout);
+  const isNamed = names.services.length > 0 || names.deployment !== undefined;
+  if (chosen.length === 0 && manager === undefined && checkout.declaresWebhooks && !isNamed)
+    throw noWebhook(listed, checkout, names);
   const own =
     names.services.length > 0 ? chosen : chosen.filter((one) => belongsTo(manager, one.service, emit));
   const namespace = chosen[0]?.service.metadata.namespace ?? names.namespace ?? api.namespace;
@@ -53,7 +57,12 @@ export async function discover({ api, names, facts, emit, onUnusablePort }: Disc
     namespace: manager?.ref.namespace ?? namespace,
   };
   reportTarget(target, emit);
-  if (manager) await reportServedApis(api, manager, await apiServices, emit);
+  reportWebhooksOff(listed, checkout, target, emit);
+  if (manager)
+    await Promise.all([
+      reportServedApis(api, manager, await apiServices, emit),
+      reportSiblings(api, manager, checkout, emit),
+    ]);
   return target;
 }
 
@@ -79,10 +88,7 @@ function chooseServices(
       names.deployment === undefined || splitName(names.deployment, namespace).namespace === namespace,
   );
   const best = ranked[0];
-  if (best === undefined) {
-    if (facts.declaresWebhooks && names.deployment === undefined) throw noWebhook(inNamespace, facts, names);
-    return [];
-  }
+  if (best === undefined) return [];
   // A rival may score lower: a second installation can be of an older version, or have another name than the checkout.
   const rivals = ranked.filter((one) => one.namespace !== best.namespace && one.certain === best.certain);
   if (rivals.length > 0) throw ambiguous([best, ...rivals]);
@@ -119,15 +125,37 @@ function belongsTo(manager: TargetManager | undefined, service: Service, emit: E
   return false;
 }
 
-function noWebhook(listed: WebhookService[], facts: CheckoutFacts, { namespace }: TargetNames): DevloopError {
+/** Not those that are called through another Service of the cluster. */
+function reportWebhooksOff(
+  listed: WebhookService[],
+  { markerPaths, manifestPaths, declaresWebhooks }: CheckoutFacts,
+  { services, manager }: Target,
+  emit: Emit,
+): void {
+  const called = new Set(listed.flatMap(({ calls }) => calls.map(({ path }) => path)));
+  const declared = markerPaths.size > 0 ? markerPaths : manifestPaths;
+  const off = [...declared].filter((path) => !called.has(path));
+  const isAll = services.length === 0 && manager !== undefined && declaresWebhooks;
+  if (isAll && (off.length > 0 || declared.size === 0)) {
+    const which = off.length === 0 ? '' : ` (${off.join(', ')})`;
+    const message = `No webhook configuration calls the webhooks of this checkout${which}, so they are off, and the controller runs without a route.`;
+    emit({ type: 'note', message });
+  } else if (services.length > 0 && markerPaths.size > 0 && off.length > 0) {
+    const message = `No webhook configuration calls ${off.join(', ')} of this checkout, so these webhooks are off.`;
+    emit({ type: 'note', message });
+  }
+}
+
+function noWebhook(all: WebhookService[], facts: CheckoutFacts, { namespace }: TargetNames): DevloopError {
+  const listed = all.filter((one) => namespace === undefined || one.namespace === namespace);
   const where = namespace === undefined ? 'the cluster' : `namespace ${namespace}`;
   const groups = [...facts.groups].slice(0, 5).join(', ') || 'none found';
   const names = listed.slice(0, 8).map((one) => `${one.namespace}/${one.name}`);
   return new DevloopError(
     'target.no-webhook',
-    `This checkout declares webhooks (API groups: ${groups}), but no webhook Service in ${where} matches it. Webhook Services there: ${names.join(', ') || 'none'}.`,
+    `This checkout declares webhooks (API groups: ${groups}), but no webhook Service in ${where} matches it, and no Deployment by its name. Webhook Services there: ${names.join(', ') || 'none'}.`,
     {
-      hint: 'Deploy the operator first (usually: make deploy IMG=…), or name its Service with --service namespace/name.',
+      hint: 'Deploy the operator first (usually: make deploy IMG=…), or name its Service with --service namespace/name. If its webhooks are off, name its Deployment with --deployment namespace/name.',
     },
   );
 }

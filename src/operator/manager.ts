@@ -37,8 +37,11 @@ async function locate(
     return { ...(await namedWorkload(api, names.deployment, namespace)), source: 'named by you' };
   }
   if (service === undefined) {
+    const deployments = list(api, ['Deployment'], names.namespace);
+    // Without the permission, it is enough to know that no webhook Service matches.
+    const readable = facts.declaresWebhooks ? deployments.catch(noneIfForbidden) : deployments;
     const found =
-      similarWorkload(await list(api, ['Deployment'], names.namespace), facts) ??
+      similarWorkload(await readable, facts) ??
       similarWorkload(await list(api, OTHERS, names.namespace).catch(noneIfForbidden), facts);
     return found && { ...found, source: 'its name matches this checkout' };
   }

@@ -10,6 +10,8 @@ export interface CheckoutFacts {
   paths: Set<string>;
   /** HTTP paths in its manifests, which may belong to another operator that is merely bundled. */
   manifestPaths: Set<string>;
+  /** Paths of the webhooks that kubebuilder's markers declare. */
+  markerPaths: Set<string>;
   /** Names that the operator may have: project, module, directory. */
   names: Set<string>;
   /** The checkout registers or declares webhooks. */
@@ -29,6 +31,7 @@ export function noCheckoutFacts(): CheckoutFacts {
     groups: new Set(),
     paths: new Set(),
     manifestPaths: new Set(),
+    markerPaths: new Set(),
     names: new Set(),
     declaresWebhooks: false,
   };
@@ -102,7 +105,8 @@ function collect(text: string, file: string, facts: CheckoutFacts): void {
   }
   all(GROUP_MARKER, facts.groups);
   all(SOURCE_PATH, facts.paths);
-  all(MARKER_PATH, facts.paths);
+  all(MARKER_PATH, facts.markerPaths);
+  for (const path of facts.markerPaths) facts.paths.add(path);
   if (/\+kubebuilder:webhook:|NewWebhookManagedBy|GetWebhookServer\(\)/.test(text))
     facts.declaresWebhooks = true;
 }

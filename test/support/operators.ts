@@ -102,6 +102,7 @@ export function checkoutFacts(groups: string[], paths: string[], names: string[]
     groups: new Set(groups),
     paths: new Set(paths),
     manifestPaths: new Set(),
+    markerPaths: new Set(),
     names: new Set(names),
     declaresWebhooks: true,
   };

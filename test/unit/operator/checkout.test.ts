@@ -53,6 +53,7 @@ describe('the layouts of kubebuilder', () => {
     const facts = await readCheckout(root);
     expect([...facts.groups]).toEqual(['shop.example.com']);
     expect([...facts.paths]).toEqual(['/mutate-shop-example-com-v1-order']);
+    expect([...facts.markerPaths]).toEqual([...facts.paths]);
     expect([...facts.names].sort()).toEqual(['shop', 'shop-operator']);
     expect(facts.declaresWebhooks).toBe(true);
   });

@@ -418,6 +418,36 @@ describe('an operator without webhooks', () => {
     expect((await find(bare('shop'))).manager).toBeUndefined();
   });
 
+  it('whose webhooks nothing calls is found all the same, and a note names them', async () => {
+    install(cluster, certManager);
+    deploy('shop-controller-manager', 'shop-system', 'controller:latest');
+    const facts = { ...shop, markerPaths: shop.paths };
+    const notes: string[] = [];
+    const emit = (event: DevloopEvent): void => {
+      if (event.type === 'note') notes.push(event.message);
+    };
+    const discovery = { api: cluster.api, names: { services: [] }, facts, emit };
+    expect(names(await discover(discovery))).toEqual({
+      services: [],
+      deployment: 'shop-controller-manager',
+    });
+    expect(notes).toEqual([expect.stringMatching(/validate-shop.*are off.*without a route/)]);
+    notes.length = 0;
+    const [called] = shopWebhooks;
+    install(cluster, { namespace: 'shop-system', service: 'x', webhooks: [called!], labels: {} });
+    expect(names(await discover(discovery)).services).toEqual(['shop-system/x']);
+    expect(notes).toEqual([expect.stringMatching(/validate-shop\S+ of this checkout, so .* off/)]);
+    expect(notes[0]).not.toContain(called!.path);
+  });
+
+  it('is not looked for by name where Deployments cannot be listed, if the checkout declares webhooks', async () => {
+    cluster.hook.before = (verb, what) => {
+      if (verb === 'list' && what.startsWith('Deployment')) throw refusal(403, 'Forbidden');
+    };
+    await expect(find(shop)).rejects.toMatchObject({ code: 'target.no-webhook' });
+    await expect(find(bare('shop'))).rejects.toMatchObject({ status: 403 });
+  });
+
   it('is not a workload that it manages, which has no ServiceAccount of its own', async () => {
     deploy('redis', 'prod', 'redis:8', { 'app.kubernetes.io/name': 'redis' }, '');
     expect((await find(bare('redis'))).manager).toBeUndefined();

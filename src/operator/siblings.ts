@@ -1,0 +1,65 @@
+import type { ClusterApi } from '../cluster/api/client.ts';
+import { noneIfForbidden } from '../cluster/api/errors.ts';
+import { describe, refOf } from '../cluster/api/kinds.ts';
+import type { Container, Metadata, Workload } from '../cluster/api/objects.ts';
+import type { Emit } from '../report/events.ts';
+import type { CheckoutFacts } from './sources.ts';
+import type { TargetManager } from './target.ts';
+import type { FoundWorkload } from './workload.ts';
+
+/** Notes which other Deployments of the operator go on in the cluster: a webhook server beside the manager, for example. */
+export async function reportSiblings(
+  api: ClusterApi,
+  manager: TargetManager,
+  facts: CheckoutFacts,
+  emit: Emit,
+): Promise<void> {
+  const { ref } = manager;
+  const listed = await api.list<Workload>('Deployment', ref.namespace).catch(noneIfForbidden);
+  const others = listed
+    .map((object) => ({ ref: refOf('Deployment', object.metadata), object }))
+    .filter((one) => describe(one.ref) !== describe(ref));
+  const names = siblingsOf(manager, others, facts).map((one) => describe(one.ref));
+  if (names.length === 0) return;
+  const message = `Of the same operator, ${names.join(', ')} ${names.length === 1 ? 'keeps' : 'keep'} running in the cluster.`;
+  emit({ type: 'note', message });
+}
+
+/** Labels that the parts of one installation share. */
+const SHARED = ['name', 'instance', 'part-of'].map((key) => `app.kubernetes.io/${key}`);
+
+/** Those among Deployments of the same namespace that run the same image, or another image of its publisher under the same name. */
+export function siblingsOf(
+  { object: { metadata }, container }: Pick<TargetManager, 'object' | 'container'>,
+  others: FoundWorkload[],
+  { names }: Pick<CheckoutFacts, 'names'>,
+): FoundWorkload[] {
+  const image = repositoryOf(container);
+  const isAlike = ({ name, labels }: Metadata): boolean =>
+    SHARED.some((key) => labels?.[key] !== undefined && labels[key] === metadata.labels?.[key]) ||
+    [...names].some((own) => name === own || name.startsWith(`${own}-`));
+  return others.filter(({ object }) => {
+    if (image === '' || object.spec.replicas === 0 || isManaged(object)) return false;
+    const images = object.spec.template.spec.containers.map(repositoryOf);
+    if (images.includes(image)) return true;
+    return images.some((one) => publisherOf(one) === publisherOf(image)) && isAlike(object.metadata);
+  });
+}
+
+/** What an operator creates for its users belongs to their objects, and mostly has no account of its own. */
+function isManaged({ metadata, spec }: Workload): boolean {
+  const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
+  const { serviceAccountName = 'default' } = spec.template.spec;
+  return serviceAccountName === 'default' || (owner !== undefined && owner.kind !== 'ClusterServiceVersion');
+}
+
+/** The image without tag and digest; empty where there is none. */
+function repositoryOf({ image = '' }: Container): string {
+  return image.replace(/@.*$/, '').replace(/:[^/:]*$/, '');
+}
+
+/** `ghcr.io/acme` of `ghcr.io/acme/shop/webhook`; empty for an image without a registry. */
+function publisherOf(repository: string): string {
+  const parts = repository.split('/');
+  return parts.slice(0, Math.min(2, parts.length - 1)).join('/');
+}
