@@ -67,7 +67,7 @@ function errorsPage(): string {
 function eventsPage(source: string): string {
   const events = parseUnion(source);
   const types = parseAliases(source);
-  const interfaces = ['ObjectName', 'Writer', 'SessionStatus'].flatMap((name) => [
+  const interfaces = ['ObjectName', 'Writer', 'SessionStatus', 'Searched'].flatMap((name) => [
     `\`${name}\` has these fields:`,
     fieldTable(parseInterface(source, name)),
   ]);

@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+
 /** What each exit code means. `--help`, docs/errors.md and the guide are made from this table. */
 export const EXIT_CODES = {
   0: 'done',
@@ -153,6 +155,14 @@ export const CATALOGUE = {
 } as const satisfies Record<string, { exit: keyof typeof EXIT_CODES; about: string }>;
 
 export type ErrorCode = keyof typeof CATALOGUE;
+
+/** Where this installation has a document: src and dist are both one level below the package. */
+export function documentPath(name: string): string {
+  return join(import.meta.dirname, '..', 'docs', name);
+}
+
+/** In a hint: the command that is running, as the user typed it. What follows is added, or replaces a flag of the same name. */
+export const AGAIN = '<again>';
 
 export interface DevloopErrorOptions {
   /** What to do next, ideally a command. */

@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import { isatty } from 'node:tty';
+import { type ChosenCluster, type Typed, withNextCommands } from './cli/next-commands.ts';
 import { runProgram } from './cli/program.ts';
 import type { OutputOptions, Task } from './cli/shell.ts';
 import { CATALOGUE, DevloopError, messageOf, originOf } from './errors.ts';
@@ -15,6 +16,8 @@ const args = process.argv.slice(2);
 const leaving = new AbortController();
 let output: OutputOptions = { json: asksForJson(args), restores: false, verbosity: 'normal' };
 let printer: Printer | undefined;
+let typed: Typed = { name: 'devloop', command: '', flags: [], own: [] };
+let cluster: ChosenCluster = {};
 let crashed = false;
 let interruptedAt: number | undefined;
 
@@ -30,7 +33,9 @@ async function main(): Promise<number> {
   const name = basename(process.argv[1] ?? '').startsWith('kubectl-') ? 'kubectl devloop' : 'devloop';
   const write = (text: string): void => void process.stdout.write(text);
   try {
-    await runProgram(args, { name, version: DEVLOOP_VERSION, write, run });
+    await runProgram(args, { name, version: DEVLOOP_VERSION, write, run }, (command) => {
+      typed = command;
+    });
     return leaving.signal.aborted ? INTERRUPTED : 0;
   } catch (error) {
     return await report(error);
@@ -41,7 +46,10 @@ async function run(chosen: OutputOptions, task: Task): Promise<void> {
   output = chosen;
   const { print } = await openPrinter();
   const { env } = process;
-  const io = { emit: print, signal: leaving.signal, env, cwd: process.cwd() };
+  const onCluster = (chosen: ChosenCluster): void => {
+    cluster = chosen;
+  };
+  const io = { emit: print, signal: leaving.signal, env, cwd: process.cwd(), onCluster };
   // Reading process.stdin.isTTY would construct the stream.
   await task(isatty(0) && isatty(2) ? { ...io, ask } : io);
 }
@@ -58,19 +66,24 @@ async function ask(question: string, options: { hidden: boolean }): Promise<stri
 }
 
 async function openPrinter(): Promise<Printer> {
-  if (printer === undefined && output.json) {
+  if (printer === undefined) {
+    const { print, close } = await createPrinter();
+    printer = { print: (event) => print(withNextCommands(event, typed, cluster)), close };
+  }
+  return printer;
+}
+
+async function createPrinter(): Promise<Printer> {
+  const { stderr, stdout, env } = process;
+  if (output.json) {
     const { createJsonPrinter } = await import('./report/json.ts');
-    printer = createJsonPrinter(
-      (text) => void process.stdout.write(text),
+    return createJsonPrinter(
+      (text) => void stdout.write(text),
       () => new Date(),
     );
   }
-  if (printer === undefined) {
-    const { createHumanPrinter } = await import('./report/human.ts');
-    const { stderr, stdout, env } = process;
-    printer = createHumanPrinter({ stderr, stdout, env, verbosity: output.verbosity });
-  }
-  return printer;
+  const { createHumanPrinter } = await import('./report/human.ts');
+  return createHumanPrinter({ stderr, stdout, env, verbosity: output.verbosity });
 }
 
 /** Prints what failed and returns the exit code. */

@@ -5,6 +5,7 @@ import { commandFirst, lonelyFlag } from './command-first.ts';
 import { completionCommand } from './completion.ts';
 import { doctorCommand } from './doctor.ts';
 import { downCommand } from './down.ts';
+import { type Typed, typedFlags } from './next-commands.ts';
 import type { Shell } from './shell.ts';
 import { statusCommand } from './status.ts';
 import { upCommand } from './up.ts';
@@ -20,8 +21,12 @@ function exitCodesHelp(): string {
   return `\nExit codes:\n${rows.join('\n')}`;
 }
 
-/** Runs the command that the arguments name. Rejects with a DevloopError when they are wrong. */
-export async function runProgram(args: string[], shell: Shell): Promise<void> {
+/** Runs the command that the arguments name, after `onTyped`. Rejects with a DevloopError when they are wrong. */
+export async function runProgram(
+  args: string[],
+  shell: Shell,
+  onTyped: (typed: Typed) => void = () => {},
+): Promise<void> {
   const end = args.indexOf('--');
   const own = end < 0 ? undefined : args.slice(end + 1);
   const program = createProgram(shell, own);
@@ -31,6 +36,7 @@ export async function runProgram(args: string[], shell: Shell): Promise<void> {
   if (own?.length === 0) throw invalid('`--` must be followed by a command.', `${shell.name} up --help`);
   const lonely = lonelyFlag(before, program.commands);
   if (lonely !== undefined) throw invalid(`\`${lonely}\` needs a command.`, `${shell.name} --help`);
+  onTyped(typedCommand(program, before, own));
   try {
     if (before.length === 0) program.help();
     await program.parseAsync(before, { from: 'user' });
@@ -39,6 +45,11 @@ export async function runProgram(args: string[], shell: Shell): Promise<void> {
     const known = program.commands.some((command) => command.name() === before[0]);
     if (error.exitCode !== 0) throw usageError(error, `${shell.name}${known ? ` ${before[0]}` : ''} --help`);
   }
+}
+
+function typedCommand(program: Command, [command = '', ...words]: string[], own: string[] = []): Typed {
+  const options = program.commands.find((one) => one.name() === command)?.options ?? [];
+  return { name: program.name(), command, flags: typedFlags(words, options), own };
 }
 
 export function createProgram(shell: Shell, own?: string[]): Command {

@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { DevloopError, messageOf } from '../errors.ts';
+import { DevloopError, documentPath, messageOf } from '../errors.ts';
 import type { Problem } from './parse.ts';
 import type { Config } from './schema.ts';
 
 export type { Config } from './schema.ts';
 
 const NAME = 'devloop.yaml';
-const HINT = "devloop's docs/guide.md describes all settings.";
+const HINT = `All settings are in ${documentPath('guide.md')}`;
 const LARGEST = 64 * 1024;
 const SHOWN = 20;
 

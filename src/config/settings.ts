@@ -1,4 +1,5 @@
 import { isMap } from 'yaml';
+import { mostSimilar } from '../similar.ts';
 import { type Complain, isNothing, kindOf, namedPairs, offsetOf } from './nodes.ts';
 import { type Config, SCHEMA, type Schema } from './schema.ts';
 import { READERS } from './values.ts';
@@ -60,34 +61,4 @@ function elsewhere(name: string): string | undefined {
 
 function below(path: string, name: string): string {
   return path === '' ? name : `${path}.${name}`;
-}
-
-/** The name that was most likely meant, if one is close enough to be a typo. */
-function mostSimilar(name: string, names: string[]): string | undefined {
-  // Far longer than any name: not a typo, and the time grows with its square.
-  if (name.length > 40) return undefined;
-  const allowed = name.length <= 4 ? 1 : 2;
-  const ranked = names
-    .map((one) => ({ one, distance: editDistance(name.toLowerCase(), one) }))
-    .filter(({ distance }) => distance <= allowed)
-    .sort((a, b) => a.distance - b.distance);
-  return ranked[0]?.one;
-}
-
-/** Counts letters inserted, removed, replaced, or swapped with their neighbour. */
-function editDistance(a: string, b: string): number {
-  const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, j) => j)];
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const replaced = rows[i - 1]![j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
-      const swapped =
-        i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
-          ? rows[i - 2]![j - 2]! + 1
-          : Number.POSITIVE_INFINITY;
-      row.push(Math.min(rows[i - 1]![j]! + 1, row[j - 1]! + 1, replaced, swapped));
-    }
-    rows.push(row);
-  }
-  return rows[a.length]![b.length]!;
 }

@@ -2,7 +2,7 @@ import type { ClusterApi } from '../cluster/api/client.ts';
 import { describe } from '../cluster/api/kinds.ts';
 import type { Service } from '../cluster/api/objects.ts';
 import { originalSelector } from '../cluster/marks/selector.ts';
-import { DevloopError } from '../errors.ts';
+import { AGAIN, DevloopError } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
 import { findManager } from './manager.ts';
 import { type Ranked, rank } from './match.ts';
@@ -155,7 +155,7 @@ function noWebhook(all: WebhookService[], facts: CheckoutFacts, { namespace }: T
     'target.no-webhook',
     `This checkout declares webhooks (API groups: ${groups}), but no webhook Service in ${where} matches it, and no Deployment by its name. Webhook Services there: ${names.join(', ') || 'none'}.`,
     {
-      hint: 'Deploy the operator first (usually: make deploy IMG=…), or name its Service with --service namespace/name. If its webhooks are off, name its Deployment with --deployment namespace/name.',
+      hint: `Deploy the operator first, usually with: make deploy IMG=…\nIf it is deployed, name its webhook Service: ${AGAIN} --service NAMESPACE/NAME\nIf its webhooks are off, name its Deployment: ${AGAIN} --deployment NAMESPACE/NAME`,
     },
   );
 }
@@ -164,7 +164,7 @@ function ambiguous(rivals: Ranked[]): DevloopError {
   const list = rivals.map(
     ({ namespace, name, evidence }) => `\n  ${namespace}/${name}  (${evidence.join('; ')})`,
   );
-  const commands = rivals.map(({ namespace, name }) => `devloop up --service ${namespace}/${name}`);
+  const commands = rivals.map(({ namespace, name }) => `${AGAIN} --service ${namespace}/${name}`);
   return new DevloopError(
     'target.ambiguous',
     `Several operators in the cluster match this checkout:${list.join('')}`,

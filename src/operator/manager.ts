@@ -4,7 +4,7 @@ import { type Kind, refOf, WORKLOAD_KINDS } from '../cluster/api/kinds.ts';
 import { labelQuery } from '../cluster/api/labels.ts';
 import type { Pod, Service, Workload } from '../cluster/api/objects.ts';
 import { originalSelector } from '../cluster/marks/selector.ts';
-import { DevloopError } from '../errors.ts';
+import { AGAIN, DevloopError } from '../errors.ts';
 import { mountsOf } from './mounts.ts';
 import { similarWorkload } from './similar.ts';
 import type { CheckoutFacts } from './sources.ts';
@@ -133,7 +133,7 @@ function bestOf(selected: FoundWorkload[], service: Service, ports: (number | st
   throw new DevloopError(
     'target.ambiguous',
     `Service ${namespace}/${name} selects the Pods of several ${left[0]!.ref.kind}s: ${names.join(', ')}.`,
-    { hint: `devloop up --deployment ${namespace}/${names[0]}` },
+    { hint: ['Choose one:', ...names.map((one) => `${AGAIN} --deployment ${namespace}/${one}`)].join('\n') },
   );
 }
 

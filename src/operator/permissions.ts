@@ -8,6 +8,10 @@ export function discoveryPermissions(namespace: string): Permission[] {
     without: 'reviews of webhooks that are added while devloop runs are refused',
   };
   return [
+    ...permissionsOn('Namespace', 'get', {
+      why: 'recognise a namespace that does not exist',
+      without: 'a mistyped namespace is taken for an empty one',
+    }),
     ...permissionsOn('ValidatingWebhookConfiguration', 'list', { why }),
     ...permissionsOn('MutatingWebhookConfiguration', 'list', { why }),
     ...permissionsOn('ValidatingWebhookConfiguration', 'watch', later),

@@ -1,5 +1,5 @@
 import type { Workload } from '../cluster/api/objects.ts';
-import { DevloopError } from '../errors.ts';
+import { AGAIN, DevloopError } from '../errors.ts';
 import type { CheckoutFacts } from './sources.ts';
 import type { FoundWorkload } from './workload.ts';
 
@@ -21,7 +21,7 @@ export function similarWorkload(all: FoundWorkload[], facts: CheckoutFacts): Fou
   throw new DevloopError(
     'target.ambiguous',
     `Several ${best.ref.kind}s match this checkout by name: ${list.join(', ')}.`,
-    { hint: `devloop up --deployment ${list[0]}` },
+    { hint: ['Choose one:', ...list.map((one) => `${AGAIN} --deployment ${one}`)].join('\n') },
   );
 }
 

@@ -1,6 +1,6 @@
 import { describe, type ObjectRef } from '../cluster/api/kinds.ts';
 import type { Container, Service, ServicePort, Workload } from '../cluster/api/objects.ts';
-import { DevloopError } from '../errors.ts';
+import { AGAIN, DevloopError } from '../errors.ts';
 import type { Discovered, Emit } from '../report/events.ts';
 import { callersOf, type WebhookCall, type WebhookService } from './webhooks.ts';
 import { servicePort, targetPortOf } from './workload.ts';
@@ -104,7 +104,7 @@ function undeclaredPort(
   return new DevloopError(
     'service.unsupported',
     `Port ${port.port} of Service ${metadata.namespace}/${metadata.name} has the targetPort "${port.targetPort}", which no container of ${where} declares.`,
-    { hint: 'Declare the port in the Deployment, or name another Deployment with --deployment.' },
+    { hint: `Declare the port in the Deployment, or name another one: ${AGAIN} --deployment NAMESPACE/NAME` },
   );
 }
 

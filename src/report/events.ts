@@ -63,7 +63,7 @@ export type DevloopEvent =
   /** A new version of the operator was applied. `restart`: the controller's command or environment changes when it is restarted next. */
   | { type: 'guard.followed'; object: ObjectName; changes: string[]; restart: boolean; by: Writer }
   /** The answer of `devloop status`. */
-  | { type: 'status'; sessions: SessionStatus[] }
+  | { type: 'status'; sessions: SessionStatus[]; searched: Searched }
   /** One result of `devloop doctor`: the `answer`, the `proof` behind it, and a `hint` about what to do next. */
   | {
       type: 'finding';
@@ -136,6 +136,12 @@ export interface SessionStatus {
   health: string;
   /** What the session changed or created, Leases aside. */
   objects: ObjectName[];
+}
+
+/** Where sessions were looked for: in these namespaces, or in the whole cluster. */
+export interface Searched {
+  context: string;
+  namespaces?: string[];
 }
 
 export type Emit = (event: DevloopEvent) => void;

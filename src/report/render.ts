@@ -33,7 +33,7 @@ export function render(event: PrintedEvent, paint: Paint): string {
     case 'finding':
       return renderFinding(event, paint);
     case 'status':
-      return renderStatus(event.sessions, paint);
+      return renderStatus(event, paint);
     case 'error':
       return withHint(`${paint('red', 'error:')} ${indented(event.message, 2)}`, event.hint, paint);
     default:
@@ -221,8 +221,10 @@ const STATE_COLOURS: Record<SessionStatus['state'], Colour> = {
 };
 
 /** One block per session. */
-function renderStatus(sessions: SessionStatus[], paint: Paint): string {
-  if (sessions.length === 0) return 'No operator is taken over.';
+function renderStatus({ sessions, searched }: Of<'status'>, paint: Paint): string {
+  const { context, namespaces = [] } = searched;
+  const where = namespaces.length === 0 ? 'in any namespace' : `in namespace ${namespaces.join(', ')}`;
+  if (sessions.length === 0) return oneLine(`No operator is taken over ${where} (context ${context}).`);
   return sessions.map((session) => statusBlock(session, paint)).join('\n\n');
 }
 

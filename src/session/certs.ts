@@ -5,24 +5,24 @@ import { defaultDirectory, writeFoundPair } from '../local/key-pair-files.ts';
 import { findKeyPair, followKeyPair } from '../local/key-pairs.ts';
 import { discover } from '../operator/discover.ts';
 import { checkoutFactsOf, openContext } from './context/context.ts';
+import { inNamedNamespaces } from './context/namespaces.ts';
 import type { CertsOptions, Io } from './context/options.ts';
 
 /** Writes the webhook's key pair to the directory where a manager that is started by hand looks for it; with --watch, again after each renewal. */
 export async function certs(options: CertsOptions, io: Io): Promise<void> {
   await using context = await openContext(options, io);
   const { api, config } = context;
-  const target = await discover({
-    api,
-    names: context.wanted,
-    facts: checkoutFactsOf(context),
-    emit: io.emit,
-  });
+  const facts = checkoutFactsOf(context);
+  const target = await inNamedNamespaces(
+    context,
+    discover({ api, names: context.wanted, facts, emit: io.emit }),
+  );
   const service = target.services[0];
   if (service === undefined) {
     throw new DevloopError(
       'target.no-webhook',
       'No webhook Service was found, so there is no certificate to fetch.',
-      { hint: 'Name the Service: devloop certs --service namespace/name' },
+      { hint: 'Name the Service: devloop certs --service NAMESPACE/NAME' },
     );
   }
   const find = (): ReturnType<typeof findKeyPair> =>

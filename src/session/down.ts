@@ -1,6 +1,6 @@
 import { describe, isWorkload, type Kind, WORKLOAD_KINDS } from '../cluster/api/kinds.ts';
 import { leasedObject } from '../cluster/names.ts';
-import { type Found, findMarked, type Marked, unseenText } from '../cluster/takeover/find-marked.ts';
+import { type Found, findMarked, type Marked } from '../cluster/takeover/find-marked.ts';
 import { isChanged } from '../cluster/takeover/restore.ts';
 import type { Work } from '../cluster/work.ts';
 import type { TakenObject } from '../operator/closed-webhooks.ts';
@@ -10,7 +10,9 @@ import { splitName, type Target, type TargetNames } from '../operator/target.ts'
 import { type CommandContext, openContext } from './context/context.ts';
 import { heldBy, liveHolder, type Traces } from './context/holders.ts';
 import { type LocalMachine, thisMachine } from './context/local-machine.ts';
+import { inNamedNamespaces } from './context/namespaces.ts';
 import type { DownOptions, Io } from './context/options.ts';
+import { searchedIn, unsearched } from './context/search.ts';
 import { endOrphans } from './context/session-directories.ts';
 import { answerMeans } from './end/answer-instead.ts';
 import { waitUntilAnswering } from './end/answering.ts';
@@ -24,18 +26,14 @@ export async function down(options: DownOptions, io: Io): Promise<void> {
   await using context = await openContext(options, io, 'optional');
   const machine = await thisMachine(io.env);
   const namespaces = namespacesToSearch(context);
-  const { marked, unseen } = await findMarked(context.api, namespaces);
-  if (unseen.length > 0) {
-    const message = `Your account is not allowed to list ${unseenText(unseen)}, so devloop's changes there cannot be detected.`;
-    const hint = 'If the operator is in another namespace, name it with --namespace.';
-    io.emit({ type: 'warning', message, hint });
-  }
-  const sessions = selectSessions(marked, (one) => isWanted(one, options, context.wanted));
+  const found = await inNamedNamespaces(context, findMarked(context.api, namespaces));
+  for (const warning of unsearched(found, options.namespace)) io.emit(warning);
+  const sessions = selectSessions(found.marked, (one) => isWanted(one, options, context.wanted));
   if (sessions.length === 0) {
-    io.emit({
-      type: 'note',
-      message: 'No devloop session has changed anything here, so there is nothing to restore.',
-    });
+    const { context: name, namespaces } = searchedIn(context, found, options.namespace);
+    const where = namespaces === undefined ? 'in any namespace' : `in namespace ${namespaces.join(', ')}`;
+    const message = `No devloop session has changed anything ${where} (context ${name}), so there is nothing to restore.`;
+    io.emit({ type: 'note', message });
   }
   const command: DownCommand = { context, namespaces, options, machine, io };
   const outcomes: Outcome[] = [];

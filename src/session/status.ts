@@ -1,13 +1,15 @@
 import { sleep } from '../async.ts';
 import type { ObjectRef } from '../cluster/api/kinds.ts';
 import type { Lease } from '../cluster/api/objects.ts';
-import { findMarked, type Marked, unseenText } from '../cluster/takeover/find-marked.ts';
+import { type Found, findMarked, type Marked } from '../cluster/takeover/find-marked.ts';
 import { holderOf, LEASE_SECONDS } from '../cluster/takeover/lease.ts';
 import { isRenewed } from '../cluster/takeover/lease-holder.ts';
-import type { SessionStatus } from '../report/events.ts';
+import type { DevloopEvent, SessionStatus } from '../report/events.ts';
 import { type CommandContext, openContext } from './context/context.ts';
 import { type LocalMachine, thisMachine } from './context/local-machine.ts';
+import { inNamedNamespaces } from './context/namespaces.ts';
 import type { Io, StatusOptions } from './context/options.ts';
+import { searchedIn, unsearched } from './context/search.ts';
 
 const LOOK_EVERY_MS = 2_000;
 
@@ -18,9 +20,9 @@ export async function status(options: StatusOptions, io: Io): Promise<void> {
   const look: Look = { context, machine: await thisMachine(io.env), io, dead: new Map() };
   let last = '';
   do {
-    const sessions = await readSessions(look);
-    const text = JSON.stringify(sessions);
-    if (text !== last) io.emit({ type: 'status', sessions });
+    const events = await readSessions(look);
+    const text = JSON.stringify(events);
+    if (text !== last) for (const event of events) io.emit(event);
     last = text;
   } while (options.watch && (await sleep(LOOK_EVERY_MS, io.signal)));
 }
@@ -33,19 +35,20 @@ export interface Look {
   dead: Map<string, string>;
 }
 
-async function readSessions(look: Look): Promise<SessionStatus[]> {
-  const { context, io } = look;
+/** The sessions, after warnings about what could not be looked at. */
+async function readSessions(look: Look): Promise<DevloopEvent[]> {
+  const { context } = look;
   const { api, wanted } = context;
   const { namespace } = wanted;
-  const { marked, unseen } = await findMarked(api, [namespace ?? api.namespace], { secrets: false });
-  if (unseen.length > 0) {
-    const message = `Your account is not allowed to list ${unseenText(unseen)}, so sessions there are not shown.`;
-    io.emit({ type: 'warning', message });
-  }
+  const finding = findMarked(api, [namespace ?? api.namespace], { secrets: false });
+  const found: Found = await inNamedNamespaces(context, finding);
+  const { marked } = found;
   const shown = namespace === undefined ? marked : marked.filter((one) => one.ref.namespace === namespace);
   const ids = [...new Set(shown.map((one) => one.sessionId))].sort();
   const ofSession = (id: string): Marked[] => marked.filter((one) => one.sessionId === id);
-  return await Promise.all(ids.map((id) => sessionStatus(id, ofSession(id), look)));
+  const sessions = await Promise.all(ids.map((id) => sessionStatus(id, ofSession(id), look)));
+  const searched = searchedIn(context, found, namespace);
+  return [...unsearched(found, namespace), { type: 'status', sessions, searched }];
 }
 
 /** In place of what the session last wrote about its health, which is no longer true. */

@@ -214,6 +214,15 @@ describe('devloop refuses', () => {
       });
     });
 
+    it.each(['up', 'down', 'status'])('whose namespace does not exist: %s', async (command) => {
+      const typo = NAMESPACE.replace('system', 'sytem');
+      await refuses([command, '-n', typo], {
+        code: 'target.not-found',
+        message: `Namespace ${typo} does not exist`,
+        hint: `devloop ${command} -n ${NAMESPACE}`,
+      });
+    });
+
     it('whose Service does not exist', async () => {
       const message = `Service ${NAMESPACE}/nope does not exist`;
       await refuses(['up', '--service', `${NAMESPACE}/nope`], {

@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import type { KubeConfig } from '@kubernetes/client-node';
-import { DevloopError, messageOf } from '../../errors.ts';
+import { AGAIN, DevloopError, messageOf } from '../../errors.ts';
+import { similarNames } from '../../similar.ts';
 
 export interface KubeconfigChoice {
   /** A file named by the user; otherwise KUBECONFIG, otherwise ~/.kube/config. */
@@ -123,7 +124,10 @@ function selectContext(config: KubeConfig, context: string, asked: boolean, file
       'context.unknown',
       `Context ${context} is not in the kubeconfig ${files.join(', ')}. ${list}`,
       {
-        hint: 'kubectl config get-contexts',
+        hint:
+          similarNames(context, known)
+            .map((one) => `${AGAIN} --context ${one}`)
+            .join('\n') || 'kubectl config get-contexts',
       },
     );
   }
@@ -131,7 +135,7 @@ function selectContext(config: KubeConfig, context: string, asked: boolean, file
     'kubeconfig.invalid',
     `The kubeconfig ${files.join(', ')} has no current context. ${list}`,
     {
-      hint: 'kubectl config use-context <name>, or pass --context <name>',
+      hint: `kubectl config use-context NAME\nOr: ${AGAIN} --context NAME`,
     },
   );
 }

@@ -1,4 +1,5 @@
 /** What a Pod's status says about the relay. */
+import { AGAIN } from '../../errors.ts';
 import { type ApiError, UNANSWERED_WEBHOOK } from '../api/errors.ts';
 import { kindInfo, type ObjectRef } from '../api/kinds.ts';
 import type { ContainerStatus, Pod } from '../api/objects.ts';
@@ -18,8 +19,7 @@ const UNSCHEDULABLE_GRACE_MS = 10_000;
 
 const LOG_LINES = 10;
 
-const OTHER_IMAGE =
-  'Name an image with Node 20 or later that its nodes can pull: --relay-image <registry>/node:24-alpine';
+const OTHER_IMAGE = `Name an image with Node 20 or newer that its nodes can pull: ${AGAIN} --relay-image REGISTRY/node:24-alpine`;
 
 const BAD_IMAGE = new Set([
   'ErrImagePull',

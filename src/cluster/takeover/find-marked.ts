@@ -33,6 +33,8 @@ export interface Found {
   marked: Marked[];
   /** What the account is not allowed to list. */
   unseen: Unseen[];
+  /** The only namespaces that were searched; absent where the whole cluster was. */
+  only?: string[];
 }
 
 export interface Unseen {
@@ -62,12 +64,13 @@ export async function findMarked(
   const all = await Promise.all(MARKED_KINDS.map((kind) => everywhere(list, kind, namespaces)));
   const unseen = all.flatMap((one) => one.unseen);
   const marked = all.flatMap((one) => one.marked);
-  if (!secrets) return { marked, unseen };
+  const limits = all.some(({ only }) => only !== undefined) ? { only: namespaces } : {};
+  if (!secrets) return { marked, unseen, ...limits };
   const sessions = new Set(marked.map((one) => one.sessionId));
   if (sessionId !== undefined) sessions.add(sessionId);
   const places = new Set([...namespaces, ...marked.flatMap(({ ref }) => ref.namespace ?? [])]);
   const found = [...places].map((namespace) => relaySecrets(api, list, namespace, sessions));
-  return { marked: [...marked, ...(await Promise.all(found)).flat()], unseen };
+  return { marked: [...marked, ...(await Promise.all(found)).flat()], unseen, ...limits };
 }
 
 /** Resolves to undefined where that is forbidden. */
@@ -94,6 +97,7 @@ async function everywhere(list: List, kind: Kind, namespaces: string[]): Promise
   return {
     marked: found.flatMap((one) => one ?? []),
     unseen: unseen.map((namespace) => ({ kind, namespace })),
+    only: namespaces,
   };
 }
 

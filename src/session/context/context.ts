@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { type ClusterApi, connect } from '../../cluster/api/client.ts';
 import { loadKubeconfig } from '../../cluster/api/kubeconfig.ts';
 import { type Config, loadConfig } from '../../config/load.ts';
-import { DevloopError } from '../../errors.ts';
+import { AGAIN, DevloopError } from '../../errors.ts';
 import { type CheckoutFacts, noCheckoutFacts, readCheckout } from '../../operator/sources.ts';
 import type { CommonOptions, Io } from './options.ts';
 
@@ -35,6 +35,8 @@ export async function openContext(
   const config = loaded?.config ?? {};
   const context = options.context ?? io.env.DEVLOOP_CONTEXT ?? config.context;
   const namespace = options.namespace ?? io.env.DEVLOOP_NAMESPACE ?? config.namespace;
+  const chosen = { context, kubeconfig: options.kubeconfig };
+  io.onCluster?.(chosen);
   const api = await connect(
     await loadKubeconfig({ kubeconfig: options.kubeconfig, context }, io.env, io.cwd),
   );
@@ -60,7 +62,7 @@ export async function openContext(
       deployment: options.deployment ?? config.deployment,
       namespace,
     },
-    chosen: { context, kubeconfig: options.kubeconfig },
+    chosen,
     async [Symbol.asyncDispose]() {
       await api[Symbol.asyncDispose]();
     },
@@ -101,6 +103,6 @@ function noCheckout(root: string): DevloopError {
   return new DevloopError(
     'target.no-operator',
     `${root} is not an operator's checkout: it contains none of ${SIGNS_OF_A_CHECKOUT.join(', ')}. No Service or Deployment was named either.`,
-    { hint: 'cd to your checkout, or name the operator: devloop up --service namespace/name' },
+    { hint: `cd to your checkout, or name the operator: ${AGAIN} --service NAMESPACE/NAME` },
   );
 }

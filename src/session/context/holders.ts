@@ -132,7 +132,7 @@ function maybeHeld(sessionId: string, what: string, because: string): DevloopErr
   return new DevloopError(
     'session.held',
     `${what} was changed by session ${sessionId}, which ${because}, so devloop cannot tell whether it is still running.`,
-    { hint: 'If nobody is using it, restore it with: devloop down --take-over' },
+    { hint: 'If nobody is using it: devloop down --take-over' },
   );
 }
 
@@ -141,8 +141,8 @@ export function heldBy(live: LeaseHolder, target: Target | undefined): DevloopEr
   const what = target
     ? describeTarget(target)
     : (live.holder?.targets.map((one) => describe(one)).join(', ') ?? 'an operator');
-  const hint = live.local
-    ? 'Stop it with Ctrl-C in its terminal, or run: devloop down'
-    : 'Ask them to stop, or take over with --take-over';
+  const takeOver = `Ask them to stop, or take over: devloop ${target ? 'up' : 'down'} --take-over`;
+  const stop = target ? 'devloop down' : `kill ${live.holder?.pid}`;
+  const hint = live.local ? `Stop it with Ctrl-C in its terminal, or: ${stop}` : takeOver;
   return new DevloopError('session.held', `${what} is held by ${live.identity}${since}.`, { hint });
 }

@@ -67,6 +67,8 @@ export interface Io {
   emit: Emit;
   /** Absent without a terminal. */
   ask?: Ask;
+  /** Called when it is known which cluster the command uses, where that is not simply the current context. */
+  onCluster?: (chosen: { context?: string | undefined; kubeconfig?: string | undefined }) => void;
   /** Aborted by Ctrl-C or SIGTERM. */
   signal: AbortSignal;
   env: Record<string, string | undefined>;

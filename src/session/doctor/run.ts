@@ -6,6 +6,7 @@ import type { DevloopEvent } from '../../report/events.ts';
 import { type CommandContext, checkoutFactsOf, checkoutRoot } from '../context/context.ts';
 import { sessionsInTheWay } from '../context/holders.ts';
 import type { LocalMachine } from '../context/local-machine.ts';
+import { inNamedNamespaces } from '../context/namespaces.ts';
 import type { DoctorOptions, Io } from '../context/options.ts';
 import type { Allowed } from '../start/permissions.ts';
 import { type Finding, NotChecked, needed } from './check.ts';
@@ -60,7 +61,9 @@ export function doctorRun(
     needed(version, hasCluster ? 'the cluster does not answer' : 'there is no cluster to ask'),
   );
   const base = { options, io, machine, root, context, version };
-  const operator = shared(reached.then(() => discoverOperator(base)));
+  const operator = shared(
+    reached.then(async () => await inNamedNamespaces(await context, discoverOperator(base))),
+  );
   return {
     ...base,
     operator,

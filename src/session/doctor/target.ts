@@ -34,7 +34,7 @@ export function targetFinding({ target, events }: Pick<DiscoveredOperator, 'targ
   );
   if (target.services.length === 0 && target.manager === undefined) {
     const answer = 'no operator in the cluster matches this checkout, so the controller would only run here';
-    const hint = 'If it is deployed, name it: devloop doctor --deployment namespace/name';
+    const hint = 'If it is deployed, name it: devloop doctor --deployment NAMESPACE/NAME';
     return { verdict: 'warn', answer, hint };
   }
   const answer = [...targetsOf(target).map(describe), ...warnings].join('\n');

@@ -37,7 +37,7 @@ export async function stopLocalSession({ sessionId, holder }: LeaseHolder, io: I
     'session.held',
     `Session ${name} did not restore everything within ${LIMIT_SECONDS} s.`,
     {
-      hint: `kill -9 ${pid}, then run devloop down again`,
+      hint: `kill -9 ${pid}; devloop down`,
     },
   );
 }

@@ -2,7 +2,7 @@ import type { ClusterApi } from '../../cluster/api/client.ts';
 import type { Node, Service } from '../../cluster/api/objects.ts';
 import { permissionsOn } from '../../cluster/api/permissions.ts';
 import { assertTakeable } from '../../cluster/takeover/service.ts';
-import { DevloopError } from '../../errors.ts';
+import { AGAIN, DevloopError } from '../../errors.ts';
 import { hostPort, sharedFamilies } from '../../machine/addresses.ts';
 import { directAddresses, directRoute, isOwn } from '../../route/direct.ts';
 import { startGateways } from './gateways.ts';
@@ -59,7 +59,7 @@ async function openDirect(routing: Routing, isLast: boolean): Promise<OpenRoute>
     const outside = gateways.keptOut.length === 0 ? '' : `; ${keptOut(gateways.keptOut)}`;
     failures.push(`\n  ${address} (${source}${foreign}): ${cause}${outside}`);
   }
-  throw noRoute(api, families, failures);
+  throw noRoute(api, families, { failures, address: settings.address });
 }
 
 function keptOut(addresses: string[]): string {
@@ -87,13 +87,20 @@ function noSharedFamily(services: Service[]): DevloopError {
   );
 }
 
-function noRoute(api: ClusterApi, families: string[], failures: string[]): DevloopError {
+function noRoute(
+  api: ClusterApi,
+  families: string[],
+  { failures, address }: { failures: string[]; address: string | undefined },
+): DevloopError {
   const kind = families.length === 1 ? `${families[0]} address` : 'address';
   const tried =
     failures.length > 0
       ? `The cluster cannot reach this machine. kube-apiserver says:${failures.join('')}`
       : `This machine has no ${kind} that the cluster at ${api.server} can use, only loopback or link-local ones.`;
   return new DevloopError('route.none', tried, {
-    hint: 'Check for a firewall or VPN in between. Name the address that the cluster sees with --address (and a fixed port with --port).',
+    hint:
+      address === undefined
+        ? `Check for a firewall or VPN in between. If the cluster sees this machine at another address: ${AGAIN} --address ADDRESS`
+        : `Check for a firewall or VPN between the cluster and ${address}.`,
   });
 }

@@ -1,5 +1,7 @@
 import { assertTakeable } from '../../cluster/takeover/service.ts';
-import { DevloopError } from '../../errors.ts';
+import type { RouteChoice } from '../../config/route-choice.ts';
+import { AGAIN, DevloopError } from '../../errors.ts';
+import { routeNames } from './kinds.ts';
 import type { OpenRoute, RoutePlan, Routing } from './routing.ts';
 
 /** Failures of one route, after which the next one is worth a try. Any other failure would meet every route. */
@@ -19,7 +21,7 @@ export async function openRoute(routing: Routing, plans: RoutePlan[]): Promise<C
     try {
       return { ...(await plan.open.apply(routing, next === undefined)), plan };
     } catch (error) {
-      if (plans.length === 1) throw error;
+      if (plans.length === 1) throw withOtherRoutes(error, routing.settings.choice);
       if (!(error instanceof DevloopError && OF_THE_ROUTE.has(error.code))) throw error;
       failures.push({ plan, error });
       if (next !== undefined) routing.emit({ type: 'note', message: goingOn(plan, error, next) });
@@ -44,7 +46,20 @@ function none(failures: Failed[]): DevloopError {
   const hints = failures.flatMap(({ error }) => error.hint ?? []);
   const message = `The cluster cannot reach this machine by any route:${tried.join('')}`;
   return new DevloopError('route.none', message, {
-    hint: [...hints, 'Over a host that both can reach: devloop up --route ssh:user@host'].join('\n'),
+    hint: [...hints, OVER_SSH].join('\n'),
     cause: failures.at(-1)?.error,
   });
+}
+
+const OVER_SSH = `Over a host that both can reach: ${AGAIN} --route ssh:USER@HOST`;
+
+/** The user chose a route that does not work: there are others. */
+function withOtherRoutes(error: unknown, choice: RouteChoice): unknown {
+  if (choice === 'auto' || !(error instanceof DevloopError)) return error;
+  const isSsh = typeof choice !== 'string';
+  if (!OF_THE_ROUTE.has(error.code) && !error.code.startsWith('ssh.')) return error;
+  const others = routeNames('auto').filter((name) => name !== choice);
+  const hints = others.map((name) => `By another route: ${AGAIN} --route ${name}`);
+  const hint = [error.hint, ...hints, isSsh ? undefined : OVER_SSH].filter(Boolean).join('\n');
+  return new DevloopError(error.code, error.message, { hint, cause: error });
 }

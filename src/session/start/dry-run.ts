@@ -45,5 +45,5 @@ const NO_LEASES =
   'Your account is not allowed to create Leases, so somebody else who takes over this operator gets no warning.';
 
 function restoresFirst(sessionId: string): string {
-  return `devloop up would first restore what session ${sessionId} left. To see it: devloop down --dry-run`;
+  return `devloop up would first restore what session ${sessionId} left. To see it: \`devloop down --dry-run\``;
 }

@@ -41,6 +41,8 @@ export async function planPause(
 
 const OTHER_WAYS = `devloop up --pause lease   # if it elects a leader: hold its Lease
 devloop up --pause none    # let it run beside the controller`;
+const OTHER_WAYS_THAN_LEASE = `devloop up --pause auto   # pause what owns its Pods
+devloop up --pause none   # let it run beside the controller`;
 
 function unsupported({ ref, owner }: TargetManager): DevloopError {
   const belongs =
@@ -76,6 +78,8 @@ function noLease({ ref }: TargetManager): DevloopError {
   return new DevloopError(
     'pause.unsupported',
     `No Lease in namespace ${ref.namespace} is held by a Pod of ${describe(ref)}, so devloop cannot pause it by its Lease.`,
-    { hint: `kubectl -n ${ref.namespace} get leases,pods` },
+    {
+      hint: `kubectl -n ${ref.namespace} get leases,pods\n${OTHER_WAYS_THAN_LEASE}`,
+    },
   );
 }

@@ -8,6 +8,7 @@ import type { Emit } from '../../report/events.ts';
 import { usableAddress } from '../../route/direct.ts';
 import { checkoutFactsOf } from '../context/context.ts';
 import { type InTheWay, sessionsInTheWay } from '../context/holders.ts';
+import { inNamedNamespaces } from '../context/namespaces.ts';
 import { type RouteSettings, routeSettings } from '../route/routing.ts';
 import { pauseChoice, planPause } from './pause.ts';
 import { askPermissions, permittedRoutes, untriedRoutes } from './permissions.ts';
@@ -20,7 +21,7 @@ export async function discoverTarget(command: UpCommand): Promise<Discovered & {
   const { api } = context;
   const settings = routeSettings(options, context);
   const facts = checkoutFactsOf(context);
-  const target = await lookUp(command, settings, facts, io.emit);
+  const target = await inNamedNamespaces(context, lookUp(command, settings, facts, io.emit));
   assertAllTakeable(target, settings);
   if (target.services.length === 0 && target.manager === undefined)
     io.emit({ type: 'note', message: NOTHING_FOUND });

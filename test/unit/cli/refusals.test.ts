@@ -80,7 +80,14 @@ describe('a kubeconfig', () => {
     const file = write('config', JSON.stringify({ 'current-context': 'shop', contexts: [context] }));
     const message = /Context nope is not in the kubeconfig .*shop/;
     const args = ['up', '--kubeconfig', file, '--context', 'nope'];
-    refuses(args, { code: 'context.unknown', message, hint: 'get-contexts' });
+    refuses(args, {
+      code: 'context.unknown',
+      message,
+      hint: `kubectl config --kubeconfig ${file} get-contexts`,
+    });
+    const typo = ['status', '-n', 'x', '--kubeconfig', file, '--context', 'shp'];
+    const hint = `devloop status -n x --kubeconfig ${file} --context shop`;
+    refuses(typo, { code: 'context.unknown', message: 'Context shp', hint });
   });
 });
 
@@ -89,7 +96,7 @@ it('a devloop.yaml, with all its problems at once', () => {
   const message = refuses(['up'], {
     code: 'config.invalid',
     message: 'devloop.yaml has 5 problems',
-    hint: 'docs/guide.md',
+    hint: join(import.meta.dirname, '../../../docs/guide.md'),
   });
   const places = [...message.matchAll(/^ {2}(\d+:\d+) {2}/gm)].map((match) => match[1]);
   expect(places).toEqual(['1:1', '2:7', '4:3', '5:10', '6:10']);

@@ -74,6 +74,7 @@ export function everyEvent(text: string): DevloopEvent[] {
     },
     {
       type: 'status',
+      searched: { context: text },
       sessions: [
         {
           session: text,

@@ -212,6 +212,11 @@ describe('status', () => {
   });
 
   it('says so when there is nothing', () => {
-    expect(printed([{ type: 'status', sessions: [] }]).stdout).toBe('No operator is taken over.\n');
+    const nothing = (namespaces?: string[]): string =>
+      printed([
+        { type: 'status', sessions: [], searched: { context: 'dev', ...(namespaces ? { namespaces } : {}) } },
+      ]).stdout;
+    expect(nothing()).toBe('No operator is taken over in any namespace (context dev).\n');
+    expect(nothing(['shop'])).toBe('No operator is taken over in namespace shop (context dev).\n');
   });
 });

@@ -58,7 +58,7 @@ function ownerNotices({ ref, object }: Manager): Notice[] {
         },
       ];
     if (controller !== true) return [];
-    const text = `${kind} ${name} controls ${describe(ref)} and may resume it. If it does: devloop up --pause lease`;
+    const text = `${kind} ${name} controls ${describe(ref)} and may resume it. If it does: \`devloop up --pause lease\``;
     return [{ text, mayResume: true }];
   });
 }
@@ -68,7 +68,7 @@ function autoscalerNotice({ metadata, spec }: Autoscaler, { ref }: Manager): Not
   const name = describe(refOf('HorizontalPodAutoscaler', metadata));
   return spec.minReplicas === 0
     ? {
-        text: `${name} can scale ${describe(ref)} from 0. If it does: devloop up --pause lease`,
+        text: `${name} can scale ${describe(ref)} from 0. If it does: \`devloop up --pause lease\``,
         mayResume: true,
       }
     : { text: `${name} does nothing while ${describe(ref)} has 0 replicas.`, mayResume: false };

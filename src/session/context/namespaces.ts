@@ -1,0 +1,43 @@
+import type { ClusterApi } from '../../cluster/api/client.ts';
+import { ApiError, noneIfForbidden } from '../../cluster/api/errors.ts';
+import type { KubeObject } from '../../cluster/api/objects.ts';
+import { AGAIN, DevloopError } from '../../errors.ts';
+import { similarNames } from '../../similar.ts';
+import type { CommandContext } from './context.ts';
+
+type Named = Pick<CommandContext, 'api' | 'wanted'>;
+
+/**
+ * The result of work in the namespaces that the user named, while the cluster is asked whether they exist. If one does not, that is
+ * the error (`target.not-found`), whatever followed from it.
+ */
+export async function inNamedNamespaces<T>(context: Named, work: Promise<T>): Promise<T> {
+  // Awaited below; until then its failure must not count as unhandled.
+  work.catch(() => {});
+  await Promise.all(namedNamespaces(context).map((name) => requireNamespace(context.api, name)));
+  return await work;
+}
+
+function namedNamespaces({ wanted: { namespace, services, deployment } }: Named): string[] {
+  const objects = deployment === undefined ? services : [...services, deployment];
+  const named = objects.filter((name) => name.includes('/')).map((name) => name.slice(0, name.indexOf('/')));
+  return [...new Set(namespace === undefined ? named : [namespace, ...named])];
+}
+
+/** An account that is not allowed to read namespaces learns from other refusals what it cannot see. */
+async function requireNamespace(api: ClusterApi, name: string): Promise<void> {
+  try {
+    if ((await api.get<KubeObject>({ kind: 'Namespace', name })) !== undefined) return;
+  } catch (error) {
+    if (error instanceof ApiError && error.isForbidden) return;
+    throw error;
+  }
+  const all = await api.list<KubeObject>('Namespace', undefined).catch(noneIfForbidden);
+  const names = all.map(({ metadata }) => metadata.name);
+  const similar = similarNames(name, names).map((one) => `${AGAIN} -n ${one}`);
+  throw new DevloopError(
+    'target.not-found',
+    `Namespace ${name} does not exist in the cluster of context ${api.context}.`,
+    { hint: similar.join('\n') || 'kubectl get namespaces' },
+  );
+}

@@ -1,0 +1,108 @@
+import { Option } from 'commander';
+import { describe, expect, it } from 'vitest';
+import {
+  type ChosenCluster,
+  type Typed,
+  typedFlags,
+  withNextCommands,
+} from '../../../src/cli/next-commands.ts';
+import { AGAIN } from '../../../src/errors.ts';
+
+const OPTIONS = [
+  new Option('--kubeconfig <file>'),
+  new Option('--context <name>'),
+  new Option('-n, --namespace <name>'),
+  new Option('--service <name>'),
+  new Option('--route <route>'),
+  new Option('--take-over'),
+  new Option('--json'),
+];
+
+function typed(command: string, words: string[] = [], own: string[] = []): Typed {
+  return { name: 'devloop', command, flags: typedFlags(words, OPTIONS), own };
+}
+
+function hintAfter(command: Typed, hint: string, cluster: ChosenCluster = {}): string | undefined {
+  const event = withNextCommands({ type: 'warning', message: '', hint }, command, cluster);
+  return event.type === 'warning' ? event.hint : undefined;
+}
+
+const PLACE = ['--context', 'kind-dev', '-n', 'shop', '--kubeconfig=/tmp/a b'];
+
+describe('a suggested command', () => {
+  it('of devloop gets the flags that say which cluster and namespace', () => {
+    expect(hintAfter(typed('up', PLACE), 'devloop down')).toBe(
+      "devloop down --context kind-dev -n shop --kubeconfig '/tmp/a b'",
+    );
+    expect(hintAfter(typed('up', PLACE), 'Run devloop down with another account.')).toBe(
+      "Run devloop down --context kind-dev -n shop --kubeconfig '/tmp/a b' with another account.",
+    );
+  });
+
+  it('keeps the flags that it has', () => {
+    expect(hintAfter(typed('up', ['-n', 'shop', '--context', 'a']), 'devloop status -n other')).toBe(
+      'devloop status --context a -n other',
+    );
+  });
+
+  it('of kubectl is for the cluster that the command used, wherever that was chosen', () => {
+    const cluster = { context: 'kind-dev', kubeconfig: '/tmp/config' };
+    expect(hintAfter(typed('up'), 'kubectl -n shop get services', cluster)).toBe(
+      'kubectl --kubeconfig /tmp/config --context kind-dev -n shop get services',
+    );
+    expect(hintAfter(typed('up'), 'Check: kubectl --context x get --raw /version', cluster)).toBe(
+      'Check: kubectl --kubeconfig /tmp/config --context x get --raw /version',
+    );
+    expect(hintAfter(typed('up'), 'kubectl config get-contexts', cluster)).toBe(
+      'kubectl config --kubeconfig /tmp/config get-contexts',
+    );
+  });
+
+  it('that is the same one again has all that was typed, apart from what it replaces', () => {
+    const up = typed('up', ['--route', 'direct', '--context', 'a', '--json'], ['go', 'run', './my cmd']);
+    expect(hintAfter(up, `${AGAIN} --route relay`)).toBe(
+      "devloop up --context a --route relay -- go run './my cmd'",
+    );
+    expect(hintAfter(up, 'Or: devloop up --take-over   # ask first')).toBe(
+      "Or: devloop up --route direct --context a --take-over -- go run './my cmd'   # ask first",
+    );
+    expect(hintAfter(up, 'devloop up -- COMMAND')).toBe('devloop up --route direct --context a -- COMMAND');
+  });
+
+  it('that was just typed is left out', () => {
+    const down = typed('down', ['--take-over', '-n', 'shop']);
+    expect(hintAfter(down, 'devloop down --take-over')).toBeUndefined();
+    expect(hintAfter(down, 'devloop down')).toBeUndefined();
+    expect(hintAfter(down, 'devloop down\nkubectl get pods')).toBe('kubectl get pods');
+    expect(hintAfter(down, `${AGAIN} -n shop-system`)).toBe('devloop down --take-over -n shop-system');
+  });
+
+  it('is one of the plugin for those who use that', () => {
+    const up = { ...typed('up', ['-n', 'shop']), name: 'kubectl devloop' };
+    expect(hintAfter(up, 'devloop down', { context: 'a' })).toBe('kubectl devloop down -n shop');
+  });
+
+  it('in a message stands in backticks', () => {
+    const message = 'The program wrote devloop down. Run `devloop down` then.';
+    expect(withNextCommands({ type: 'note', message }, typed('up', ['-n', 'shop']), {})).toEqual({
+      type: 'note',
+      message: 'The program wrote devloop down. Run `devloop down -n shop` then.',
+    });
+  });
+
+  it('about wrong flags repeats none of them', () => {
+    const event = {
+      type: 'error',
+      code: 'usage.invalid',
+      message: '',
+      hint: 'devloop up --help',
+      exitCode: 2,
+    } as const;
+    expect(withNextCommands(event, typed('up', PLACE), {})).toEqual(event);
+  });
+
+  it('in words of others is left alone', () => {
+    const event = { type: 'controller.output', stream: 'stdout', line: '`devloop down`' } as const;
+    expect(withNextCommands(event, typed('up', PLACE), {})).toEqual(event);
+  });
+});
