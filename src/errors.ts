@@ -38,7 +38,8 @@ export const CATALOGUE = {
   },
   'target.not-found': {
     exit: 2,
-    about: 'The given Service, Deployment, StatefulSet or DaemonSet does not exist.',
+    about:
+      'The given Service, Deployment, StatefulSet or DaemonSet does not exist, or the checkout is no operator that could run here.',
   },
   'target.no-webhook': {
     exit: 2,

@@ -10,6 +10,7 @@ import {
   parseImage,
   parseName,
   parseNamespace,
+  parsePackage,
   parsePort,
   parseRoute,
 } from './values.ts';
@@ -58,6 +59,19 @@ export function addPauseFlag(command: Command): Command {
       '--pause <how>',
       'pause the in-cluster manager by what owns its Pods (default), by its leader Lease, or not at all',
     ).choices(PAUSE_CHOICES),
+  );
+}
+
+export interface ProgramFlags {
+  package?: string;
+}
+
+/** What the controller is built from. */
+export function addPackageFlag(command: Command): Command {
+  return command.option(
+    '--package <dir>',
+    "the controller's main package, such as ./cmd/manager (default: discovered)",
+    parsePackage,
   );
 }
 

@@ -2,19 +2,21 @@ import { Command } from 'commander';
 import {
   addCommonFlags,
   addExamples,
+  addPackageFlag,
   addPauseFlag,
   addRouteFlags,
   type CommonFlags,
   commonOptions,
   outputOptions,
   type PauseFlags,
+  type ProgramFlags,
   present,
   type RouteFlags,
   routeOptions,
 } from './common.ts';
 import type { Shell } from './shell.ts';
 
-interface DoctorFlags extends CommonFlags, RouteFlags, PauseFlags {}
+interface DoctorFlags extends CommonFlags, RouteFlags, PauseFlags, ProgramFlags {}
 
 export function doctorCommand(shell: Shell): Command {
   const command = new Command('doctor')
@@ -22,11 +24,11 @@ export function doctorCommand(shell: Shell): Command {
     .description(
       'Checks everything that `up` needs: cluster, permissions, target, certificate, the routes from the cluster to this machine, and the toolchain. Prints the proof of each result and, where something is wrong, the next command. Leaves the operator unchanged; to verify a route, it creates temporary objects and deletes them again.',
     );
-  addCommonFlags(addRouteFlags(addPauseFlag(command))).action(async (flags: DoctorFlags) => {
+  addCommonFlags(addRouteFlags(addPauseFlag(addPackageFlag(command)))).action(async (flags: DoctorFlags) => {
     await shell.run(outputOptions(flags, true), async (io) => {
       const { doctor } = await import('../session/doctor.ts');
-      const pause = present({ pause: flags.pause });
-      await doctor({ ...commonOptions(flags), ...routeOptions(flags), ...pause }, io);
+      const own = present({ pause: flags.pause, package: flags.package });
+      await doctor({ ...commonOptions(flags), ...routeOptions(flags), ...own }, io);
     });
   });
   return addExamples(command, `${shell.name} doctor`, [

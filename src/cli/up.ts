@@ -3,12 +3,14 @@ import type { UpOptions } from '../session/context/options.ts';
 import {
   addCommonFlags,
   addExamples,
+  addPackageFlag,
   addPauseFlag,
   addRouteFlags,
   type CommonFlags,
   commonOptions,
   outputOptions,
   type PauseFlags,
+  type ProgramFlags,
   present,
   type RouteFlags,
   routeOptions,
@@ -16,7 +18,7 @@ import {
 import type { Shell } from './shell.ts';
 import { invalid } from './usage.ts';
 
-interface UpFlags extends CommonFlags, RouteFlags, PauseFlags {
+interface UpFlags extends CommonFlags, RouteFlags, PauseFlags, ProgramFlags {
   controller: boolean;
   takeOver?: true;
   dryRun?: true;
@@ -33,7 +35,7 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
     .option('--no-controller', 'do not build or run anything; send reviews to a process that you start')
     .option('--take-over', 'take over even if a live session holds the operator')
     .option('--dry-run', 'print what would change, and stop');
-  addCommonFlags(addRouteFlags(addPauseFlag(command))).action(async (flags: UpFlags) => {
+  addCommonFlags(addRouteFlags(addPauseFlag(addPackageFlag(command)))).action(async (flags: UpFlags) => {
     const options = upOptions(flags, own, shell.name);
     await shell.run(outputOptions(flags, !options.dryRun), async (io) => {
       const { up } = await import('../session/up.ts');
@@ -43,6 +45,7 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
   return addExamples(command, `${shell.name} up`, [
     ['', 'Discover everything from this checkout and the current context'],
     ['--dry-run', 'Show what would change in the cluster'],
+    ['--package ./cmd/manager', 'Build this main package, and discover everything else'],
     ['-n shop-system -- go run ./cmd/manager --zap-devel', 'Run the controller with your own command'],
     ['--route ssh:dev@bastion.example.com', 'Receive reviews through an SSH host that the cluster can reach'],
     ['--no-controller', 'Run the controller in the debugger of your editor'],
@@ -57,10 +60,16 @@ function upOptions(flags: UpFlags, own: string[] | undefined, name: string): UpO
       `${name} up --no-controller`,
     );
   }
+  if (flags.package !== undefined && (own !== undefined || !controller)) {
+    throw invalid(
+      `--package and ${controller ? 'a command after `--`' : '--no-controller'} cannot be combined.`,
+      `${name} up --package ${flags.package}`,
+    );
+  }
   return {
     ...commonOptions(flags),
     ...routeOptions(flags),
-    ...present({ command: own, pause: flags.pause }),
+    ...present({ command: own, pause: flags.pause, package: flags.package }),
     controller,
     takeOver,
     dryRun,

@@ -35,6 +35,12 @@ export function parseName(value: string): string {
   return value;
 }
 
+export function parsePackage(value: string): string {
+  if (value === '' || value.startsWith('-'))
+    throw new InvalidArgumentError('Expected a main package, such as ./cmd/manager.');
+  return value;
+}
+
 export function collectNames(value: string, earlier: string[] = []): string[] {
   return [...earlier, parseName(value)];
 }

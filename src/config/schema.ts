@@ -15,6 +15,7 @@ export interface Config {
   relayImage?: string;
   certificates?: { secret?: string; directory?: string };
   controller?: {
+    package?: string;
     build?: string[];
     run?: string[];
     watch?: string[];
@@ -96,8 +97,15 @@ export const SCHEMA = {
     kind: 'section',
     about: 'How the controller is built and run.',
     fields: {
+      package: {
+        kind: 'text',
+        about: 'Its main package, such as ./cmd/manager; everything else is discovered.',
+      },
       build: { kind: 'command', about: 'Command that builds it.' },
-      run: { kind: 'command', about: 'Command that runs it.' },
+      run: {
+        kind: 'command',
+        about: "Command that runs it. The word `{args}` stands for the manager's arguments.",
+      },
       watch: { kind: 'texts', about: 'Files and directories to watch, relative to devloop.yaml.' },
       env: { kind: 'variables', about: "Environment variables, added to the manager's." },
       readySeconds: {

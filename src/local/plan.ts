@@ -1,9 +1,7 @@
-import { basename, delimiter, join, resolve } from 'node:path';
+import { basename, delimiter, join } from 'node:path';
 import type { ClusterApi } from '../cluster/api/client.ts';
 import type { Work } from '../cluster/work.ts';
 import type { Config } from '../config/schema.ts';
-import { goBuildCommand } from '../controller/go/build-command.ts';
-import { findMainPackage, type MainPackageHints } from '../controller/go/main-package.ts';
 import type { ControllerPlan } from '../controller/supervisor.ts';
 import { DevloopError } from '../errors.ts';
 import { isPortBusy } from '../machine/port.ts';
@@ -13,13 +11,13 @@ import {
   type PodEnvironment,
   readPodEnvironment,
 } from '../operator/environment.ts';
-import { ownPaths } from '../operator/match.ts';
 import type { Target } from '../operator/target.ts';
 import type { Emit } from '../report/events.ts';
 import { localArguments } from './arguments.ts';
 import { controllerEnvironment, NAMESPACE_FILE } from './environment.ts';
 import { hardCodedDirectories, type LocalFiles } from './key-pair-files.ts';
 import { type MountedPath, type NeededFiles, planMounts, rewritePaths } from './mounts.ts';
+import { ARGUMENTS, planProgram } from './program.ts';
 
 const GRACE_MS = 10_000;
 const CONTROLLER_READY_SECONDS = 120;
@@ -38,6 +36,8 @@ export interface ControllerInputs {
   running?: string[] | undefined;
   /** The command that the user gave after `--`. */
   command?: string[] | undefined;
+  /** The main package that the user gave with `--package`. */
+  goPackage?: string | undefined;
   /** The context and the kubeconfig that the user chose; absent where they are kubectl's own. */
   chosen: { context?: string | undefined; kubeconfig?: string | undefined };
   /** devloop's own environment. */
@@ -63,23 +63,26 @@ export async function planController(
   { emit, signal }: Pick<Work, 'emit' | 'signal'>,
 ): Promise<PlannedController> {
   const { api, target, checkout, settings } = inputs;
+  const { root } = checkout;
+  const { directory } = inputs.files;
   const [program, environment] = await Promise.all([
-    planProgram(inputs, { emit, signal }),
+    planProgram({ ...inputs, root, directory }, { emit, signal }),
     managerVariables(api, target, emit),
   ]);
   const variables = passable(environment.values, emit);
-  const given = containerArguments(target);
+  // A command of the user's has its own, unless it asks for the manager's.
+  const given = program.run.includes(ARGUMENTS) ? containerArguments(target) : [];
   const own = expandArguments(given, environment);
-  if (program.takesArguments) requirePassable(given, own);
+  requirePassable(given, own);
   const words = [...own.map(({ value }) => value), ...Object.values(variables)];
   const { paths, needed } = await planMounts(inputs, words, emit);
   const { args, hidden } = await planArguments(own, { paths, running: inputs.running ?? [] }, emit);
   const kubeconfig = planKubeconfig(inputs);
   const port = target.services[0]?.ports[0]?.targetPort;
   const plan: ControllerPlan = {
-    cwd: checkout.root,
+    cwd: program.cwd,
     build: program.build,
-    run: program.takesArguments ? [...program.run, ...args] : program.run,
+    run: program.run.flatMap((word) => (word === ARGUMENTS ? args : [word])),
     hidden,
     env: planEnvironment(inputs, { variables, paths, kubeconfig: kubeconfig?.paths }, emit),
     webhook: port === undefined ? undefined : { host: '127.0.0.1', port },
@@ -91,55 +94,6 @@ export async function planController(
   };
   const hardCoded = hardCodedDirectories(inputs.keyPairMounts, words, checkout.sourcePaths);
   return { plan, hardCoded, needed: [...needed, ...(kubeconfig?.needed ?? [])] };
-}
-
-interface Program {
-  build: string[] | undefined;
-  run: string[];
-  watch: ControllerPlan['watch'];
-  /** Whether the manager's arguments are appended: a command of the user's has its own. */
-  takesArguments: boolean;
-}
-
-async function planProgram(
-  { target, checkout: { root }, settings, command, files }: ControllerInputs,
-  { emit, signal }: Pick<Work, 'emit' | 'signal'>,
-): Promise<Program> {
-  const watched = settings.watch?.map((path) => resolve(root, path));
-  const run = command ?? settings.run;
-  if (run !== undefined) {
-    const source = command ? 'named by you' : 'devloop.yaml';
-    emit({ type: 'discovered', what: 'command', value: run.join(' '), source });
-    const watch = watched ? { paths: watched } : { checkout: root };
-    return { build: settings.build, run, watch, takesArguments: false };
-  }
-  if (settings.build !== undefined) throw buildWithoutRun();
-  const main = await findMainPackage(root, mainPackageHints(target, signal));
-  emit({ type: 'discovered', what: 'main package', value: main.package, source: main.source });
-  for (const { what, value, source } of main.flags) emit({ type: 'discovered', what, value, source });
-  const flags = main.flags.map(({ flag }) => flag);
-  const binary = join(files.directory, 'controller');
-  return {
-    build: goBuildCommand(main.package, binary, flags),
-    run: [binary],
-    watch: watched ? { paths: watched } : { goPackage: main.package, flags },
-    takesArguments: true,
-  };
-}
-
-/** What the cluster knows about the operator's program. */
-export function mainPackageHints(target: Target | undefined, signal: AbortSignal): MainPackageHints {
-  const { object, container } = target?.manager ?? {};
-  const paths = ownPaths(target?.services.flatMap(({ calls }) => calls) ?? []);
-  return { command: container?.command ?? [], paths, workload: object?.metadata.name, signal };
-}
-
-export function buildWithoutRun(): DevloopError {
-  const message =
-    'devloop.yaml sets controller.build without controller.run, so devloop cannot start what it builds.';
-  return new DevloopError('config.invalid', message, {
-    hint: 'Add controller.run, the command that starts the built program.',
-  });
 }
 
 async function managerVariables(api: ClusterApi, { manager }: Target, emit: Emit): Promise<PodEnvironment> {

@@ -312,9 +312,45 @@ describe('devloop refuses', () => {
           { cwd: directory },
         );
       });
+      const cure = /^devloop up --package \.\/cmd\/b$/m;
+      const message = /\.\/cmd\/a \(.*\n.*\.\/cmd\/b \(/;
+      await refuses(['up'], { code: 'controller.no-main', message, hint: cure }, { cwd });
+      const cured = await runDevloop(['up', '--dry-run', '--package', './cmd/b'], { cwd, env: env() });
+      expect(cured.code, cured.log).toBe(0);
+      expect(cured.events).toContainEqual(
+        expect.objectContaining({ type: 'controller.planned', build: expect.arrayContaining(['./cmd/b']) }),
+      );
+    });
+
+    it('that is a program of a checkout that is no operator', async () => {
+      const program = 'package main\n\nfunc main() { panic("a stranger\'s program") }\n';
+      const cwd = await copy(async (directory) => {
+        await rm(join(directory, 'internal'), { recursive: true });
+        await writeFile(join(directory, 'cmd/main.go'), program);
+      });
+      const hint = 'devloop up --package ./cmd';
+      const message = 'devloop runs nothing';
+      await refuses(['up'], { code: 'target.not-found', message, hint }, { cwd });
+    });
+
+    it('of an operator whose CRDs the cluster does not have', async () => {
+      const cwd = await copy(async (directory) => {
+        const file = join(directory, 'api/v1/groupversion_info.go');
+        await writeFile(
+          file,
+          (await readFile(file, 'utf8')).replaceAll('apps.example.com', 'not.example.com'),
+        );
+        await rm(join(directory, 'internal/webhook'), { recursive: true });
+        await rm(join(directory, 'PROJECT'), { force: true });
+        const mod = join(directory, 'go.mod');
+        await writeFile(
+          mod,
+          (await readFile(mod, 'utf8')).replace(/^module .*/m, 'module example.com/not-deployed'),
+        );
+      });
       await refuses(
         ['up'],
-        { code: 'controller.no-main', message: './cmd/a, ./cmd/b', hint: 'devloop.yaml' },
+        { code: 'target.not-found', message: 'not.example.com', hint: 'make install' },
         { cwd },
       );
     });

@@ -43,6 +43,12 @@ function linkerFlag(found: { recipe: BuildRecipe; source: string } | undefined):
   return { what: 'linker flags', flag: `-ldflags=${value}`, value, source: sources.join('; ') };
 }
 
+/** The tags that GOFLAGS sets. */
+export function tagsIn(goFlags: string): string[] {
+  const [, value = ''] = /(?:^|[\s'"])--?tags=([^\s'"]*)/.exec(goFlags) ?? [];
+  return value.split(',').filter((tag) => tag !== '');
+}
+
 /** GOFLAGS separates flags by spaces, and allows quotes around each. */
 function sets(goFlags: string, name: string): boolean {
   return new RegExp(`(^|[\\s'"])--?${name}\\b`).test(goFlags);

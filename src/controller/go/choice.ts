@@ -1,92 +1,267 @@
+import { dirname } from 'node:path/posix';
+import type { Dockerfile } from './dockerfile.ts';
 import type { BuildRecipe } from './recipes.ts';
 
+/** What is known about one main package of the checkout. */
 export interface MainPackage {
   /** './cmd' */
   package: string;
-  /** Managers import controller-runtime, tools do not. */
-  importsControllerRuntime: boolean;
-  /** Where its sources contain the paths of the webhooks; looked up only if several packages import controller-runtime. */
-  webhooks?: 'below it' | 'elsewhere';
+  /** The last part of its module's path, which a program in the root or in `cmd` is mostly named after. */
+  module: string;
+  /** Whether it is built from a library of managers; undefined where only the go tool can tell. */
+  isManager: boolean | undefined;
+  /** The paths of webhooks that are in its sources, or in those of the packages that it is built from. */
+  paths: ReadonlySet<string>;
+  /** Those in packages below its own directory; empty for the root, which has everything below it. */
+  pathsBelow: ReadonlySet<string>;
+  /** It registers webhooks with controller-runtime. */
+  registersWebhooks: boolean;
 }
 
+/** What the cluster and the recipes say about the manager. */
 export interface ChoiceHints {
-  /** The file name of the program that the Deployment runs. */
+  /** The file name of the program that the container names. */
   program: string | undefined;
-  dockerfile: BuildRecipe[];
+  /** The last part of the container's image, without its tag. */
+  image: string | undefined;
+  /** The names of the Deployment and of the container. */
+  names: string[];
+  /** The paths of the webhooks. */
+  paths: string[];
+  dockerfiles: Dockerfile[];
   makefile: BuildRecipe[];
   /** Packages that ko builds for the Deployment. */
   ko: string[];
 }
 
-export type Choice =
-  | {
-      package: string;
-      source: string;
-      /** No other package could be the manager. */
-      certain: boolean;
-    }
-  | { candidates: string[] };
-
-const TOOL_DIRECTORY = /^\.\/(hack|tests?|tools?|examples?|docs?|e2e|scripts?)(\/|$)/;
-
-/** Narrows down the main packages clue by clue; a clue that fits none of those left is ignored. */
-export function chooseMainPackage(mains: MainPackage[], hints: ChoiceHints): Choice {
-  const clues: { source: string; fits: (main: MainPackage) => boolean }[] = [
-    { source: 'ko builds it for the Deployment', fits: (main) => hints.ko.includes(main.package) },
-    { source: 'it imports controller-runtime', fits: (main) => main.importsControllerRuntime },
-    { source: 'its sources contain the webhook paths', fits: (main) => main.webhooks !== undefined },
-    { source: 'its subdirectories contain the webhooks', fits: (main) => main.webhooks === 'below it' },
-    {
-      source: `the Dockerfile builds it as ${hints.program}`,
-      fits: builtBy(hints.dockerfile.filter(buildsAs(hints.program))),
-    },
-    {
-      source: `its name is that of the Deployment's program, ${hints.program}`,
-      fits: (main) => main.package.endsWith(`/${hints.program}`),
-    },
-    { source: 'the Dockerfile builds it', fits: builtBy(hints.dockerfile) },
-    {
-      source: `the Makefile builds it as ${hints.program}`,
-      fits: builtBy(hints.makefile.filter(buildsAs(hints.program))),
-    },
-    { source: 'the Makefile builds it', fits: builtBy(hints.makefile) },
-    { source: 'the others are tools or tests', fits: (main) => !TOOL_DIRECTORY.test(main.package) },
-  ];
-  let left = mains;
-  let source = 'the only main package';
-  for (const clue of clues) {
-    const fitting = left.filter(clue.fits);
-    if (fitting.length > 0 && fitting.length < left.length) source = clue.source;
-    if (fitting.length > 0) left = fitting;
-  }
-  const only = left[0];
-  if (only === undefined || left.length > 1) return { candidates: left.map((main) => main.package) };
-  const rivals = mains.filter((main) => main.importsControllerRuntime && main !== only);
-  const certain = hints.ko.includes(only.package) || (only.importsControllerRuntime && rivals.length === 0);
-  return { package: only.package, source, certain };
+/** One clue that speaks for a main package, or against it. */
+export interface Evidence {
+  /** How much it counts; below 0, it speaks against the package. */
+  weight: number;
+  /** For display: `the Dockerfile builds it as manager`. */
+  says: string;
 }
 
-/** How the package is built: by the Dockerfile rather than the Makefile, and preferably under the name of the Deployment's program. */
+export interface Candidate {
+  package: string;
+  evidence: Evidence[];
+  score: number;
+}
+
+export type Choice =
+  /** `source` is what distinguishes the package from the second best; `rivals` could be the manager as well. */
+  | { package: string; source: string; rivals: Candidate[] }
+  /** None is ahead of the others; none at all where no main package is a manager's. */
+  | { candidates: Candidate[] };
+
+/**
+ * How much each clue counts. A program that is not built from the webhooks cannot serve them, so having the most of them outweighs
+ * everything that recipes say, which can be about another image. Names are the weakest clue.
+ */
+const WEIGHT = {
+  ko: 200,
+  paths: 60,
+  mostPaths: 40,
+  library: 30,
+  image: 30,
+  makefile: 20,
+  folder: 20,
+  below: 15,
+  builds: 12,
+  name: 8,
+  registers: 8,
+  makes: 6,
+  tool: -25,
+};
+
+const TOOL_DIRECTORY =
+  /(?:^|\/)(?:hack|tests?|tools?|examples?|samples?|docs?|e2e|scripts?|internal\/tools?)(?:\/|$)/;
+
+/** Weighs all clues about all main packages. */
+export function chooseMainPackage(mains: MainPackage[], hints: ChoiceHints): Choice {
+  const candidates = candidatesOf(mains, hints);
+  const [best, second] = candidates;
+  if (best === undefined || best.score === second?.score) {
+    return { candidates: candidates.filter(({ score }) => score === best?.score) };
+  }
+  const source = second ? differences(best, second) : whyTheOnly(best, mains);
+  return { package: best.package, source, rivals: candidates.slice(1) };
+}
+
+/** The main packages that can be a manager, the best first. */
+export function candidatesOf(mains: MainPackage[], hints: ChoiceHints): Candidate[] {
+  const declared = new Set(mains.flatMap(({ paths }) => [...paths])).size;
+  const most = Math.max(0, ...mains.map(({ paths }) => paths.size));
+  return mains
+    .filter((main) => main.isManager || main.paths.size > 0 || hints.ko.includes(main.package))
+    .map((main) => {
+      const evidence = evidenceOf(main, hints, { declared, most }).filter(({ weight }) => weight !== 0);
+      const score = evidence.reduce((sum, { weight }) => sum + weight, 0);
+      return { package: main.package, evidence, score };
+    })
+    .sort((a, b) => b.score - a.score || a.package.localeCompare(b.package));
+}
+
+/**
+ * The main packages about which the go tool has to be asked: if they link a library of managers, or the best one does not, the choice
+ * would be another one.
+ */
+export function undecided(mains: MainPackage[], hints: ChoiceHints): MainPackage[] {
+  const unknown = mains.filter(({ isManager }) => isManager === undefined);
+  const best = candidatesOf(mains, hints)[0];
+  return unknown.filter((main) => {
+    const others = mains.map((one) => (one === main ? { ...one, isManager: true } : one));
+    const itself = candidatesOf(others, hints).find((one) => one.package === main.package)!;
+    return main.package !== best?.package && itself.score >= (best?.score ?? 0);
+  });
+}
+
+/** `declared`: how many of the webhooks' paths are in any program; `most`: in one program. */
+function evidenceOf(
+  main: MainPackage,
+  hints: ChoiceHints,
+  { declared, most }: { declared: number; most: number },
+): Evidence[] {
+  const { paths, pathsBelow } = main;
+  const share = (some: ReadonlySet<string>): number => (declared === 0 ? 0 : some.size / declared);
+  const all = paths.size === declared ? 'all' : `${paths.size} of the ${declared}`;
+  const hasMost = paths.size > 0 && paths.size === most;
+  const pathWeight = WEIGHT.paths * share(paths) + (hasMost ? WEIGHT.mostPaths : 0);
+  const isTool = TOOL_DIRECTORY.test(main.package);
+  return [
+    { weight: hints.ko.includes(main.package) ? WEIGHT.ko : 0, says: 'ko builds it for the Deployment' },
+    { weight: pathWeight, says: `it is built from the packages with ${all} webhook paths` },
+    { weight: WEIGHT.below * share(pathsBelow), says: 'its subdirectories contain the webhooks' },
+    { weight: main.isManager ? WEIGHT.library : 0, says: 'it links a library of managers' },
+    { weight: main.registersWebhooks ? WEIGHT.registers : 0, says: 'it registers webhooks' },
+    imageEvidence(main, hints),
+    makefileEvidence(main, hints),
+    ...nameEvidence(main, hints),
+    { weight: isTool ? WEIGHT.tool : 0, says: 'it is in a directory of tools or tests' },
+  ];
+}
+
+const NONE: Evidence = { weight: 0, says: '' };
+
+/** What the Dockerfiles of the Deployment's image build. */
+function imageEvidence(main: MainPackage, hints: ChoiceHints): Evidence {
+  const found = ofImage(hints).flatMap((dockerfile) =>
+    dockerfile.recipes
+      .filter((recipe) => recipe.package === main.package)
+      .map((recipe) => ({ dockerfile, isProgram: buildsAs(recipe, hints.program ?? dockerfile.program) })),
+  );
+  const best = found.find(({ isProgram }) => isProgram) ?? found[0];
+  if (best !== undefined) {
+    const { file, program } = best.dockerfile;
+    return best.isProgram
+      ? { weight: WEIGHT.image, says: `${the(file)} builds it as ${hints.program ?? program}` }
+      : { weight: WEIGHT.builds, says: `${the(file)} builds it` };
+  }
+  const beside = ofImage(hints).find(({ file }) => `./${dirname(file)}` === main.package);
+  return beside ? { weight: WEIGHT.builds, says: `${beside.file} is beside it` } : NONE;
+}
+
+function the(file: string): string {
+  return file === 'Dockerfile' ? 'the Dockerfile' : file;
+}
+
+function makefileEvidence(main: MainPackage, hints: ChoiceHints): Evidence {
+  const own = hints.makefile.filter((recipe) => recipe.package === main.package);
+  const program = programsOf(hints).find((name) => own.some((recipe) => buildsAs(recipe, name)));
+  if (program !== undefined) return { weight: WEIGHT.makefile, says: `the Makefile builds it as ${program}` };
+  return own.length > 0 ? { weight: WEIGHT.makes, says: 'the Makefile builds it' } : NONE;
+}
+
+/** The directory of a package is mostly named after its program. */
+function nameEvidence(main: MainPackage, hints: ChoiceHints): Evidence[] {
+  const own = nameOf(main);
+  const program = programsOf(hints).find((name) => name === own);
+  const { image } = hints;
+  const isImage = image === own;
+  const partOf = [image ?? '', ...hints.names].find((whole) => isPart(own, whole));
+  return [
+    program === undefined
+      ? NONE
+      : { weight: WEIGHT.folder, says: `its name is that of the program, ${program}` },
+    isImage ? { weight: WEIGHT.folder, says: `its name is that of the image, ${image}` } : NONE,
+    partOf === undefined || isImage ? NONE : { weight: WEIGHT.name, says: `its name is part of ${partOf}` },
+  ];
+}
+
+/** The program that the container names, else those of the Dockerfiles of its image. */
+function programsOf(hints: ChoiceHints): string[] {
+  if (hints.program !== undefined) return [hints.program];
+  return [...new Set(ofImage(hints).flatMap(({ program }) => program ?? []))];
+}
+
+/** The Dockerfiles that can be those of the Deployment's image: named like it, else with its program, else all. */
+function ofImage({ dockerfiles, image, program, names }: ChoiceHints): Dockerfile[] {
+  const isNamed = (one: Dockerfile): boolean =>
+    image !== undefined && one.names.some((name) => name === image || isPart(name, image));
+  const hasProgram = (one: Dockerfile): boolean =>
+    program !== undefined &&
+    (one.program === program || one.recipes.some((recipe) => buildsAs(recipe, program)));
+  const isOfWorkload = (one: Dockerfile): boolean =>
+    one.names.some((name) => names.some((whole) => isPart(name, whole)));
+  for (const fits of [isNamed, hasProgram, isOfWorkload]) {
+    const fitting = dockerfiles.filter(fits);
+    if (fitting.length > 0) return fitting;
+  }
+  return dockerfiles;
+}
+
+/** Where a directory's name is common, the one above it says more: './shop/cmd'. */
+const COMMON = new Set(['.', '', 'cmd', 'src', 'main', 'app', 'pkg']);
+
+function nameOf(main: MainPackage): string {
+  const parts = main.package.split('/').reverse();
+  return parts.find((part) => !COMMON.has(part)) ?? main.module;
+}
+
+/** `webhook` is a part of shop-webhook, but not of webhooks. */
+function isPart(name: string, whole: string): boolean {
+  return `-${whole.replaceAll(/[._]/g, '-')}-`.includes(`-${name.replaceAll(/[._]/g, '-')}-`);
+}
+
+function buildsAs({ output }: BuildRecipe, program: string | undefined): boolean {
+  return output !== undefined && output === program;
+}
+
+/** The clues that the best has and the second has not, the heaviest first. */
+function differences(best: Candidate, second: Candidate): string {
+  const has = ({ says, weight }: Evidence): boolean =>
+    second.evidence.some((one) => one.says === says && one.weight >= weight);
+  const own = best.evidence.filter((one) => one.weight > 0 && !has(one));
+  if (own.length === 0) return `${second.package} is in a directory of tools or tests`;
+  return own
+    .sort((a, b) => b.weight - a.weight)
+    .slice(0, 2)
+    .map(({ says }) => says)
+    .join('; ');
+}
+
+function whyTheOnly(best: Candidate, mains: MainPackage[]): string {
+  if (mains.length === 1) return 'the only main package';
+  const heaviest = best.evidence.toSorted((a, b) => b.weight - a.weight)[0];
+  return heaviest
+    ? `of ${mains.length} main packages, the only one that can be a manager: ${heaviest.says}`
+    : '';
+}
+
+/** How the package is built: by a Dockerfile of the image rather than the Makefile, and preferably under the name of its program. */
 export function recipeOf(
   goPackage: string,
-  { program, dockerfile, makefile }: ChoiceHints,
+  hints: ChoiceHints,
 ): { recipe: BuildRecipe; source: string } | undefined {
-  for (const [recipes, source] of [
-    [dockerfile, 'the Dockerfile'],
-    [makefile, 'the Makefile'],
-  ] as const) {
-    const its = recipes.filter((recipe) => recipe.package === goPackage);
-    const recipe = its.find(buildsAs(program)) ?? its[0];
-    if (recipe) return { recipe, source };
-  }
+  const own = (recipes: BuildRecipe[]): BuildRecipe[] =>
+    recipes.filter((recipe) => recipe.package === goPackage);
+  const best = (recipes: BuildRecipe[]): BuildRecipe | undefined =>
+    recipes.find((recipe) => programsOf(hints).some((name) => buildsAs(recipe, name))) ?? recipes[0];
+  const images = ofImage(hints).map(({ file, recipes }) => ({
+    recipe: best(own(recipes)),
+    source: the(file),
+  }));
+  const all = [...images, { recipe: best(own(hints.makefile)), source: 'the Makefile' }];
+  for (const { recipe, source } of all) if (recipe) return { recipe, source };
   return undefined;
-}
-
-/** False when the Deployment has no command, which leaves the name of the program unknown. */
-function buildsAs(program: string | undefined): (recipe: BuildRecipe) => boolean {
-  return ({ output }) => output !== undefined && output === program;
-}
-
-function builtBy(recipes: BuildRecipe[]): (main: MainPackage) => boolean {
-  return (main) => recipes.some((recipe) => recipe.package === main.package);
 }

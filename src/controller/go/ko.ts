@@ -1,7 +1,7 @@
 import { glob, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isScalar, parseAllDocuments, visit } from 'yaml';
-import type { GoModule } from './candidates.ts';
+import type { GoModule } from './checkout.ts';
 
 /** Where projects keep the manifests that they apply with `ko apply -f`. */
 const MANIFESTS = '{config,deploy,manifests,kubernetes}/**/*.{yaml,yml}';

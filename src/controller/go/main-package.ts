@@ -1,81 +1,168 @@
-import { readFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
+import { reportWhileWaiting } from '../../async.ts';
 import { DevloopError } from '../../errors.ts';
-import { type BuildFlag, buildFlags } from './build-command.ts';
-import { allMains, type GoModule, usualMains } from './candidates.ts';
-import { type ChoiceHints, chooseMainPackage, recipeOf } from './choice.ts';
-import { koPackages } from './ko.ts';
-import { type BuildRecipe, buildRecipes } from './recipes.ts';
-import { readGoFlags } from './toolchain.ts';
+import type { Emit } from '../../report/events.ts';
+import { type BuildFlag, buildFlags, tagsIn } from './build-command.ts';
+import { asPackage, type GoCheckout, isIn, readGoCheckout } from './checkout.ts';
+import {
+  type Candidate,
+  type ChoiceHints,
+  candidatesOf,
+  chooseMainPackage,
+  type MainPackage,
+  recipeOf,
+  undecided,
+} from './choice.ts';
+import { readClues, readMains } from './clues.ts';
+import { linksByGo } from './libraries.ts';
+import { packageOf } from './recipes.ts';
+import { goAdvice, readGoFlags } from './toolchain.ts';
 
+/** What the user and the cluster say about the manager's program. */
 export interface MainPackageHints {
-  /** The command of the Deployment's container. */
+  /** The package that the user named, and where: `--package`. */
+  named?: { package: string; source: string } | undefined;
+  /** The command of the container. */
   command?: string[];
-  /** The HTTP paths of its webhooks. */
-  paths?: string[];
+  /** The image of the container. */
+  image?: string | undefined;
+  /** The name of the container. */
+  container?: string | undefined;
   /** The name of the Deployment, StatefulSet or DaemonSet. */
   workload?: string | undefined;
+  /** The HTTP paths of its webhooks. */
+  paths?: string[];
+  emit?: Emit;
   signal?: AbortSignal | undefined;
 }
 
-const NAME_IT = `Name it in devloop.yaml: controller: {build: [go, build, -o, bin/manager, ./cmd/manager], run: [bin/manager]}`;
-
 export interface FoundMain {
+  /** As an argument of the go tool in `directory`: './cmd'. */
   package: string;
+  /** The directory of its module. */
+  directory: string;
   source: string;
   /** For `go build`, in addition to the user's GOFLAGS. */
   flags: BuildFlag[];
+  /** Other main packages that could be the manager, as `--package` names them. */
+  rivals: string[];
 }
 
 /** The Go package of the operator's manager, and how devloop chose it. */
-export async function findMainPackage(directory: string, hints: MainPackageHints): Promise<FoundMain> {
-  const module = await readModule(directory);
-  const [dockerfile, makefile, mains, ko, userFlags] = await Promise.all([
-    recipesOf(module, 'Dockerfile'),
-    recipesOf(module, 'Makefile'),
-    usualMains(directory),
-    hints.workload === undefined ? [] : koPackages(module, hints.workload),
-    readGoFlags(directory, hints.signal),
-  ]);
-  const program = hints.command?.[0] === undefined ? undefined : basename(hints.command[0]);
-  const clues: ChoiceHints = { program, dockerfile, makefile, ko };
-  const found = (main: { package: string; source: string }): FoundMain => ({
-    package: main.package,
-    source: main.source,
-    flags: buildFlags(recipeOf(main.package, clues), userFlags),
-  });
-  const usual = chooseMainPackage(mains, clues);
-  if ('package' in usual && usual.certain) return found(usual);
-  const choice = chooseMainPackage(await allMains(module, hints.paths ?? [], hints.signal), clues);
-  if ('package' in choice) return found(choice);
-  throw noMain(choice.candidates);
+export async function findMainPackage(root: string, hints: MainPackageHints): Promise<FoundMain> {
+  const userFlags = await readGoFlags(root, hints.signal);
+  const tags = new Set(tagsIn(userFlags));
+  const checkout = await readGoCheckout(root, tags);
+  if (checkout.modules.length === 0) throw noModule(root);
+  const clues = await readClues(checkout, hints);
+  const found = (goPackage: string, source: string, rivals: Candidate[]): FoundMain => {
+    const { module, directory } = checkout.mains.find((one) => one.package === goPackage)!;
+    return {
+      package: asPackage(module.directory, directory),
+      directory: module.directory,
+      source,
+      flags: buildFlags(recipeOf(goPackage, clues), userFlags),
+      rivals: rivals.map((rival) => rival.package),
+    };
+  };
+  if (hints.named !== undefined) return found(namedMain(checkout, hints.named), hints.named.source, []);
+  const mains = await askGo(checkout, await readMains(checkout, clues, tags), clues, hints);
+  const choice = chooseMainPackage(mains, clues);
+  if ('package' in choice) return found(choice.package, choice.source, choice.rivals);
+  throw choice.candidates.length > 0 ? ambiguous(choice.candidates) : noManager(mains, clues);
 }
 
-async function readModule(directory: string): Promise<GoModule> {
-  const text = await readFile(join(directory, 'go.mod'), 'utf8').catch(() => undefined);
-  if (text === undefined) {
-    throw new DevloopError(
-      'controller.no-main',
-      `There is no go.mod in ${directory}, so there is no Go operator to build.`,
-      { hint: 'devloop up -- <command> runs an operator in any language.' },
-    );
+/** The package that `--package` names: by its directory, one of its files, or its import path. */
+function namedMain({ root, mains, modules }: GoCheckout, named: { package: string; source: string }): string {
+  const module = modules.find(({ path }) => isIn(named.package, path));
+  const wanted = module
+    ? asPackage(root, join(module.directory, packageOf(named.package, module.path)))
+    : packageOf(isAbsolute(named.package) ? asPackage(root, named.package) : named.package, '');
+  if (mains.some((main) => main.package === wanted)) return wanted;
+  const known = mains.map((main) => main.package);
+  throw new DevloopError(
+    'controller.no-main',
+    `${wanted} (${named.source}) is not a main package of this checkout. Its main packages: ${known.join(', ') || 'none'}.`,
+    known.length > 0 ? { hint: known.map(command).join('\n') } : {},
+  );
+}
+
+/** Asks the go tool about the main packages on which the choice depends: what its cache has, and the network only where nothing else could be the manager. */
+async function askGo(
+  checkout: GoCheckout,
+  read: MainPackage[],
+  clues: ChoiceHints,
+  { emit = () => {}, signal }: MainPackageHints,
+): Promise<MainPackage[]> {
+  let mains = read;
+  for (const mayDownload of [false, true]) {
+    const asked = undecided(mains, clues).map((main) => main.package);
+    const hasOther = candidatesOf(mains, clues).length > 0;
+    if (asked.length === 0 || (mayDownload && hasOther)) return mains;
+    const places = checkout.mains.filter((one) => asked.includes(one.package));
+    const what = `go list ${asked.join(' ')}${mayDownload ? ', which downloads modules' : ''}`;
+    const listing = linksByGo(places, { mayDownload, signal });
+    const links = await reportWhileWaiting(listing, { for: what, limitSeconds: LIST_SECONDS }, emit);
+    mains = mains.map((main) => {
+      const place = places.find((one) => one.package === main.package);
+      return place ? { ...main, isManager: links.get(place.directory)?.isManager } : main;
+    });
+    const problem = [...links.values()].find((one) => one.isManager === undefined)?.problem;
+    if (mayDownload && problem !== undefined && candidatesOf(mains, clues).length === 0)
+      throw unreadable(asked, problem);
   }
-  return { directory, path: /^module\s+(\S+)/m.exec(text)?.[1] ?? '' };
+  return mains;
 }
 
-function noMain(candidates: string[]): DevloopError {
-  if (candidates.length === 0) {
+function unreadable(packages: string[], problem: string): DevloopError {
+  return new DevloopError(
+    'controller.no-main',
+    `go cannot tell what ${packages.join(', ')} is built from, so devloop does not know which program is the manager:\n${problem}`,
+    { hint: goAdvice(problem) ?? packages.map(command).join('\n') },
+  );
+}
+
+const LIST_SECONDS = 600;
+
+/** The next command for one of several main packages. */
+function command(goPackage: string): string {
+  return `devloop up --package ${goPackage}`;
+}
+
+function noModule(root: string): DevloopError {
+  return new DevloopError(
+    'controller.no-main',
+    `There is no go.mod in ${root}, so there is no Go operator to build.`,
+    { hint: 'devloop up -- <command> runs an operator in any language.' },
+  );
+}
+
+function ambiguous(candidates: Candidate[]): DevloopError {
+  const list = candidates.map(({ package: name, evidence }) => {
+    const says = evidence.map((one) => one.says).join('; ');
+    return `\n  ${name}  (${says || 'a main package'})`;
+  });
+  return new DevloopError(
+    'controller.no-main',
+    `Several main packages could be the manager:${list.join('')}`,
+    { hint: ['Choose one:', ...candidates.map((one) => command(one.package))].join('\n') },
+  );
+}
+
+/** A stranger's program must not run by accident. */
+function noManager(mains: MainPackage[], { paths }: ChoiceHints): DevloopError {
+  if (mains.length === 0) {
     return new DevloopError('controller.no-main', 'This Go module contains no main package.', {
       hint: 'devloop up -- <command> runs a program that is built elsewhere.',
     });
   }
+  const names = mains.map((main) => main.package);
+  const nor = paths.length > 0 ? ', nor contains the path of a webhook' : '';
   return new DevloopError(
-    'controller.no-main',
-    `Several main packages could be the manager: ${candidates.join(', ')}.`,
-    { hint: NAME_IT },
+    'target.not-found',
+    `No main package of this checkout is an operator's: none of ${names.slice(0, SHOWN).join(', ')} links controller-runtime, the Operator SDK or informers of client-go${nor}. devloop runs nothing.`,
+    { hint: ['If one is an operator nevertheless:', ...names.slice(0, SHOWN).map(command)].join('\n') },
   );
 }
 
-async function recipesOf({ directory, path }: GoModule, file: string): Promise<BuildRecipe[]> {
-  return buildRecipes(await readFile(join(directory, file), 'utf8').catch(() => ''), path);
-}
+const SHOWN = 10;

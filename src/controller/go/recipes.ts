@@ -1,11 +1,13 @@
+import { basename, join } from 'node:path/posix';
+import { isIn } from './checkout.ts';
 import { type LinkerFlags, readLinkerFlags } from './linker-flags.ts';
-import { buildVariables, expandVariables } from './variables.ts';
+import { buildVariables, expandKnown, expandVariables } from './variables.ts';
 
 /** One `go build -o <output> <package>` (or `go run <package>`) in a Dockerfile or Makefile. */
 export interface BuildRecipe {
   /** './cmd' */
   package: string;
-  /** The file name of -o, without variables (`manager_${ARCH}`). */
+  /** The file name of -o, without variables that are not known, and without a system or architecture (`manager_${ARCH}`). */
   output: string | undefined;
   /** The value of -tags, separated by commas; '' for none, and for tags that make or a shell would have to compute. */
   tags: string;
@@ -26,29 +28,53 @@ const GO_BUILD =
 const WORD = /(?:[^\s"'$]|"[^"]*"|'[^']*'|\$\((?:[^()]|\([^()]*\))*\)|\$)+/g;
 /** A word that is one variable, which can contain several flags. */
 const WHOLE_VARIABLE = /^\$(?:\((\w+)\)|\{(\w+)\})$/;
-const ELSEWHERE = /\bcd\s/;
+/** `cd tools && go build`, `pushd tools; go build`: the last one counts. */
+const ELSEWHERE = /\b(?:cd|pushd)\s+("[^"]*"|[^\s;&|"]+)/g;
 const VARIABLE = /[-_.]?\$(?:\(\w+\)|\{\w+\}|\w+)/g;
+const PLATFORM =
+  /[-_.](?:linux|darwin|windows|freebsd|amd64|x86_64|arm64|aarch64|arm|armv7|s390x|ppc64le|386)(?=$|[-_.])/g;
+/** A rule of a Makefile; its recipe names the target `$@`. */
+const RULE = /^([^\s:=#$%]+)\s*:(?!=)/;
 
-/** The builds in a Dockerfile or Makefile of a Go module, except those that name the package by a variable. */
+/** The builds in a Dockerfile or Makefile of a Go module, except those whose package only make or a shell can compute. */
 export function buildRecipes(text: string, module = ''): BuildRecipe[] {
   const joined = text.replace(/\\\r?\n/g, ' ');
   const variables = buildVariables(joined);
-  return joined
-    .split('\n')
-    .flatMap((line) =>
-      [...line.matchAll(GO_BUILD)].filter(({ index }) => !ELSEWHERE.test(line.slice(0, index))),
-    )
-    .flatMap((match) => readRecipe(match[1]!, module, variables));
+  return joined.split('\n').flatMap((line) => {
+    if (!line.startsWith('\t')) startRule(line, variables);
+    return [...line.matchAll(GO_BUILD)].flatMap((match) => {
+      const [, place] = [...line.slice(0, match.index).matchAll(ELSEWHERE)].at(-1) ?? [];
+      return readRecipe(match[1]!, { module, directory: place?.replaceAll('"', '') ?? '.' }, variables);
+    });
+  });
 }
 
-function readRecipe(tail: string, module: string, variables: Map<string, string>): BuildRecipe[] {
+function startRule(line: string, variables: Map<string, string>): void {
+  const target = line.includes(':') && RULE.exec(expandKnown(line, variables))?.[1];
+  if (!target) return;
+  variables.set('@', target);
+  variables.set('@F', basename(target));
+}
+
+function readRecipe(
+  tail: string,
+  { module, directory }: { module: string; directory: string },
+  variables: Map<string, string>,
+): BuildRecipe[] {
   const { flags, words } = readTokens(withFlagsOfVariables(tail.match(WORD) ?? [], variables));
-  const [target = '.'] = words;
-  if (flags.has('-C') || !isPlain(target)) return [];
-  const output = flags.get('-o')?.replace(/^.*\//, '').replace(VARIABLE, '') || undefined;
+  const place = join(expandKnown(directory, variables), expandKnown(flags.get('-C') ?? '.', variables));
+  const written = expandKnown(words[0] ?? '.', variables).replaceAll('"', '');
+  const target = place === '.' || isIn(written, module) ? written : join(place, written);
+  if (!isPlain(target)) return [];
+  const output = outputOf(expandKnown(flags.get('-o') ?? '', variables)) || undefined;
   const tags = tagsOf(expandVariables(flags.get('-tags') ?? '', variables) ?? '');
   const linker = readLinkerFlags(flags.get('-ldflags') ?? '', variables);
   return [{ package: packageOf(target, module), output, tags, linker }];
+}
+
+/** '' for a directory, into which the go tool writes a program of the package's name. */
+function outputOf(written: string): string {
+  return written.replaceAll('"', '').replace(/^.*\//, '').replace(VARIABLE, '').replaceAll(PLATFORM, '');
 }
 
 /** Expands variables that contain flags: `go build $(BUILD_FLAGS) …`. */
@@ -90,9 +116,8 @@ function isPlain(token: string): boolean {
 }
 
 /** 'cmd/main.go', 'cmd/*.go', './cmd', 'cmd/' and '<module>/cmd' all name './cmd'. */
-function packageOf(token: string, module: string): string {
-  const inModule = module !== '' && (token === module || token.startsWith(`${module}/`));
-  const directory = (inModule ? token.slice(module.length + 1) : token)
+export function packageOf(token: string, module: string): string {
+  const directory = (isIn(token, module) ? token.slice(module.length + 1) : token)
     .replace(/(^|\/)[^/]*\.go$/, '')
     .replace(/^(\.\/)+/, '')
     .replace(/\/$/, '');

@@ -1,6 +1,7 @@
 /** `NAME ?= value` and the other assignments of a Makefile; `ARG NAME=value` and `ENV NAME=value` in a Dockerfile. */
 const ASSIGNMENT = /^(?:export\s+|ARG\s+|ENV\s+)?(\w+)[ \t]*(\?|\+|:{0,3})=[ \t]*([^\n]*)$/gm;
-const REFERENCE = /\$(?:\((\w+)\)|\{(\w+)\}|(\w+))/g;
+/** `$@` is the target of a rule, `$(@F)` its last part. */
+const REFERENCE = /\$(?:\((@F|\w+)\)|\{(\w+)\}|(@|\w+))/g;
 /** Variables can refer to each other in a cycle. */
 const MAX_DEPTH = 8;
 

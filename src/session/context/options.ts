@@ -39,6 +39,8 @@ export interface UpOptions extends CommonOptions, RouteOptions, PauseOptions {
   dryRun: boolean;
   /** The controller's command: what follows `--`. */
   command?: string[];
+  /** The controller's main package. */
+  package?: string;
 }
 
 export interface DownOptions extends CommonOptions {
@@ -51,7 +53,10 @@ export interface StatusOptions extends CommonOptions {
 }
 
 /** The options that `up` would get. */
-export interface DoctorOptions extends CommonOptions, RouteOptions, PauseOptions {}
+export interface DoctorOptions extends CommonOptions, RouteOptions, PauseOptions {
+  /** The controller's main package. */
+  package?: string;
+}
 
 export interface CertsOptions extends CommonOptions {
   watch: boolean;

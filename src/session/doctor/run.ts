@@ -74,7 +74,8 @@ export function doctorRun(
         root,
         env: io.env,
         signal: io.signal,
-        hasOwnCommand: hasCluster && opened.config.controller?.run !== undefined,
+        hasOwnCommand:
+          hasCluster && opened.config.controller?.run !== undefined && options.package === undefined,
       }),
     ),
   };

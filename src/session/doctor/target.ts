@@ -6,6 +6,7 @@ import { DevloopError } from '../../errors.ts';
 import type { TargetService } from '../../operator/target.ts';
 import { servicePort } from '../../operator/workload.ts';
 import { targetsOf } from '../context/holders.ts';
+import { requireDefinitions } from '../start/undeployed.ts';
 import { type Check, type Finding, findingOf, NotChecked } from './check.ts';
 import { type DiscoveredOperator, targetWithServices } from './run.ts';
 
@@ -13,9 +14,11 @@ import { type DiscoveredOperator, targetWithServices } from './run.ts';
 export const targetCheck: Check = {
   name: 'target',
   limitSeconds: 60,
-  async run({ operator, permissions }) {
+  async run({ context, operator, permissions, options }) {
     try {
-      return targetFinding(await operator);
+      const found = await operator;
+      if (isUndeployed(found)) await requireDefinitions(await context, found, options);
+      return targetFinding(found);
     } catch (error) {
       // The list of all missing permissions is more useful than the first refusal.
       if (error instanceof ApiError && error.isForbidden && (await permissions).lacking.length > 0)
@@ -32,13 +35,17 @@ export function targetFinding({ target, events }: Pick<DiscoveredOperator, 'targ
   const warnings = events.flatMap((event) =>
     event.type === 'warning' || event.type === 'note' ? [event.message] : [],
   );
-  if (target.services.length === 0 && target.manager === undefined) {
+  if (isUndeployed({ target })) {
     const answer = 'no operator in the cluster matches this checkout, so the controller would only run here';
     const hint = 'If it is deployed, name it: devloop doctor --deployment NAMESPACE/NAME';
     return { verdict: 'warn', answer, hint };
   }
   const answer = [...targetsOf(target).map(describe), ...warnings].join('\n');
   return { verdict: warnings.length > 0 ? 'warn' : 'ok', answer, proof };
+}
+
+function isUndeployed({ target }: Pick<DiscoveredOperator, 'target'>): boolean {
+  return target.services.length === 0 && target.manager === undefined;
 }
 
 /** Can each webhook Service be redirected, and do its ports match its callers and the manager? */

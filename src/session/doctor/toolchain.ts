@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findMainPackage } from '../../controller/go/main-package.ts';
 import { DevloopError } from '../../errors.ts';
-import { buildWithoutRun, mainPackageHints } from '../../local/plan.ts';
+import { buildWithoutRun, mainPackageHints, namedPackage } from '../../local/program.ts';
 import { runTool } from '../../machine/tool.ts';
 import { type Check, type Finding, NotChecked, needed } from './check.ts';
 import { goFinding, type LocalGo, readGoMod } from './go-version.ts';
@@ -46,19 +46,23 @@ export const programCheck: Check = {
   async run(run, signal) {
     const { root, config } = await needed(run.context, 'there is no cluster to ask');
     const settings = config.controller ?? {};
-    if (settings.run !== undefined)
+    const named = namedPackage({ goPackage: run.options.package, settings });
+    if (settings.run !== undefined && named === undefined)
       return {
         verdict: 'ok',
         answer: `runs ${settings.run.join(' ')}`,
         proof: ['devloop.yaml: controller.run'],
       };
-    if (settings.build !== undefined) throw buildWithoutRun();
+    if (settings.build !== undefined && named === undefined) throw buildWithoutRun();
     // In a module that is too new for it, go would download another toolchain.
     const toolchain = await run.toolchain.catch(() => undefined);
     if (toolchain?.verdict === 'fail' || toolchain?.verdict === 'warn')
       throw new NotChecked("this machine's Go is too old for the checkout");
     const target = (await run.operator.catch(() => undefined))?.target;
-    const main = await findMainPackage(root, mainPackageHints(target, signal));
+    const main = await findMainPackage(root, {
+      ...mainPackageHints(target, signal),
+      named,
+    });
     const proof = [main.source, ...main.flags.map(({ flag, source }) => `${flag} (${source})`)];
     return { verdict: 'ok', answer: `builds main package ${main.package}`, proof };
   },

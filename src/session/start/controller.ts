@@ -70,6 +70,7 @@ export function controllerInputs(session: Omit<Session, 'sessionId'>, pairs: Key
     checkout: { root, sourcePaths: facts.paths },
     settings: config.controller ?? {},
     command: options.command,
+    goPackage: options.package,
     chosen,
     env: io.env,
     files,

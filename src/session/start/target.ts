@@ -14,6 +14,7 @@ import { pauseChoice, planPause } from './pause.ts';
 import { askPermissions, permittedRoutes, untriedRoutes } from './permissions.ts';
 import { planAnyTakeOver, planTakeOver } from './plan.ts';
 import type { Discovered, UpCommand } from './session.ts';
+import { RUNS_HERE, requireDefinitions } from './undeployed.ts';
 
 /** Discovers what to take over, and checks everything that can be checked without a write. Changes nothing. */
 export async function discoverTarget(command: UpCommand): Promise<Discovered & { inTheWay: InTheWay }> {
@@ -23,8 +24,10 @@ export async function discoverTarget(command: UpCommand): Promise<Discovered & {
   const facts = checkoutFactsOf(context);
   const target = await inNamedNamespaces(context, lookUp(command, settings, facts, io.emit));
   assertAllTakeable(target, settings);
-  if (target.services.length === 0 && target.manager === undefined)
-    io.emit({ type: 'note', message: NOTHING_FOUND });
+  if (target.services.length === 0 && target.manager === undefined) {
+    await requireDefinitions(context, await facts, options);
+    io.emit({ type: 'note', message: RUNS_HERE });
+  }
   const choice = pauseChoice(options, context);
   const plan = planTakeOver(target, settings, await planPause(api, target, choice));
   const { manager } = target;
@@ -50,9 +53,6 @@ export async function discoverAgain(command: UpCommand, before: Discovered): Pro
   plan.routes = plan.routes.filter(({ name }) => permitted.includes(name));
   return { ...before, target, plan };
 }
-
-const NOTHING_FOUND =
-  'No operator in the cluster matches this checkout, so no webhook is redirected and nothing is paused. If it is deployed, name it with --deployment.';
 
 /** If discovery is forbidden, the error lists all missing permissions and not only the first. */
 async function lookUp(

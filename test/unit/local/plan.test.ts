@@ -64,6 +64,51 @@ test('a command of the user runs without the arguments of the Deployment, but wi
   expect((await plan({ command: ['make', 'run'] })).plan.run).toEqual(['make', 'run']);
 });
 
+test('a command of the user gets the arguments of the Deployment where it asks for them', async () => {
+  const events: DevloopEvent[] = [];
+  const io = { emit: (event: DevloopEvent) => void events.push(event), signal: new AbortController().signal };
+  const run = ['dlv', 'exec', 'bin/manager', '--', '{args}', '--zap-devel'];
+  expect((await planController(inputs({ settings: { run } }), io)).plan.run).toEqual([
+    ...['dlv', 'exec', 'bin/manager', '--', 'serve', '--leader-elect=false', '--zap-devel'],
+  ]);
+  expect(events).toContainEqual({ type: 'note', message: expect.stringContaining('--leader-elect=false') });
+  events.length = 0;
+  await planController(inputs(), io);
+  // It is not passed, so nothing is said about it.
+  expect(JSON.stringify(events)).not.toContain('leader-elect');
+});
+
+test('of a package that the user names, everything else is as discovered', async () => {
+  const directory = await directoryWith({
+    'go.mod': 'module example.com/shop\n\ngo 1.24\n',
+    'cmd/shop/main.go': 'package main\n\nfunc main() {}\n',
+    Makefile: 'build:\n\tgo build -tags all -o bin/shop ./cmd/shop\n',
+  });
+  const checkout = { root: directory, sourcePaths: new Set<string>() };
+  const expected = {
+    cwd: directory,
+    build: expect.arrayContaining(['-tags=all', './cmd/shop']),
+    run: ['/state/s1/controller', 'serve', '--leader-elect=false'],
+    env: { LEVEL: 'info' },
+    watch: { goPackage: './cmd/shop' },
+  };
+  const byFlag = await plan({ settings: {}, checkout, goPackage: 'cmd/shop/main.go' });
+  expect(byFlag.plan).toMatchObject(expected);
+  expect((await plan({ settings: { package: 'example.com/shop/cmd/shop' }, checkout })).plan).toMatchObject(
+    expected,
+  );
+  // The flag counts more than devloop.yaml.
+  const settings = { run: ['./run'] };
+  expect((await plan({ settings, checkout, goPackage: './cmd/shop' })).plan).toMatchObject(expected);
+  await expect(plan({ settings: { package: './cmd/shop', ...settings }, checkout })).rejects.toMatchObject({
+    code: 'config.invalid',
+  });
+  await expect(plan({ settings: {}, checkout, goPackage: './cmd/other' })).rejects.toMatchObject({
+    code: 'controller.no-main',
+    hint: 'devloop up --package ./cmd/shop',
+  });
+});
+
 test('a chosen context reaches the controller by a kubeconfig of its own', async () => {
   const { plan: controller, needed } = await plan({ chosen: { context: 'dev' } });
   expect(controller.env.KUBECONFIG).toBe('/state/s1/kubeconfig');
@@ -99,7 +144,7 @@ test('a value with a NUL byte is left out of the variables, and as an argument i
     'go.mod': 'module m\n',
     'main.go': 'package main\nfunc main() {}\n',
   });
-  const rest = inputs({ settings: {}, checkout: { root: directory, sourcePaths: new Set() } });
+  const rest = inputs({ settings: { package: '.' }, checkout: { root: directory, sourcePaths: new Set() } });
   const { container } = rest.target.manager!;
   container.env = [
     { name: 'TOKEN', value: 'hidden\0value' },
@@ -107,7 +152,7 @@ test('a value with a NUL byte is left out of the variables, and as an argument i
   ];
   const events: DevloopEvent[] = [];
   const io = { emit: (event: DevloopEvent) => void events.push(event), signal: new AbortController().signal };
-  const { env } = (await planController({ ...rest, command: ['./run'] }, io)).plan;
+  const { env } = (await planController({ ...rest, settings: {}, command: ['./run'] }, io)).plan;
   expect(env).toMatchObject({ LEVEL: 'info' });
   expect(env).not.toHaveProperty('TOKEN');
   expect(events).toContainEqual({ type: 'warning', message: expect.stringContaining('TOKEN') });

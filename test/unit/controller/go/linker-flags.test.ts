@@ -99,7 +99,9 @@ test('the program has the flags that are known, and lacks those that are left ou
     'main.go': main,
     Makefile: `NAME = a 'b\nbuild:\n\tgo build -ldflags "-X \\"main.name=$(NAME)\\" -X main.version=$(shell git describe)" -o m .\n`,
   });
-  const { flags, package: place } = await findMainPackage(directory, {});
+  const { flags, package: place } = await findMainPackage(directory, {
+    named: { package: '.', source: '--package' },
+  });
   const binary = join(directory, 'manager');
   const [go, ...args] = goBuildCommand(
     place,

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { findMainPackage } from '../../../../src/controller/go/main-package.ts';
-import { buildRecipes } from '../../../../src/controller/go/recipes.ts';
 import { goAdvice } from '../../../../src/controller/go/toolchain.ts';
 import { directoryWith } from '../support/places.ts';
 
@@ -72,7 +71,6 @@ test.each<[string, Record<string, string>, string[] | undefined, string]>([
     undefined,
     './cmd',
   ],
-  ['no controller-runtime at all', { 'cmd/main.go': TOOL, 'hack/gen/main.go': TOOL }, undefined, './cmd'],
 ])('%s', async (_, files, command, expected) => {
   const found = await find(files, command);
   expect(found.package).toBe(expected);
@@ -95,7 +93,7 @@ test('of two managers, the one whose sources contain the webhook paths is chosen
   const found = (path: string) => find({ ...files, 'cmd/other/main.go': MANAGER }, ['/manager'], [path]);
   expect(await found('/validate-core')).toMatchObject({
     package: '.',
-    source: 'its sources contain the webhook paths',
+    source: expect.stringContaining('all webhook paths'),
   });
   expect((await found('/validate-bootstrap')).package).toBe('./bootstrap');
 });
@@ -107,20 +105,20 @@ test('of two managers that contain the same webhooks, the one with them in its s
     'bootstrap/hooks/hooks.go': 'package hooks\n\nconst path = "/validate-bootstrap"\n',
     'plane/main.go': manager,
   };
-  const source = 'its subdirectories contain the webhooks';
+  const source = expect.stringContaining('its subdirectories contain the webhooks');
   expect(await find(files, ['/manager'], ['/validate-bootstrap'])).toMatchObject({
     package: './bootstrap',
     source,
   });
 });
 
-test('several that no clue distinguishes are listed, with the setting that names one', async () => {
+test('several that no clue distinguishes are listed, with the command for each', async () => {
   await expect(
     find({ 'cmd/a/main.go': MANAGER, 'cmd/b/main.go': MANAGER }, ['/manager']),
   ).rejects.toMatchObject({
     code: 'controller.no-main',
-    message: expect.stringContaining('./cmd/a, ./cmd/b'),
-    hint: expect.stringContaining('controller: {build:'),
+    message: expect.stringMatching(/\.\/cmd\/a .*\n.*\.\/cmd\/b /),
+    hint: expect.stringContaining('devloop up --package ./cmd/b'),
   });
 });
 
@@ -144,47 +142,6 @@ test('without go on the PATH the toolchain is missing', async () => {
   } finally {
     process.env.PATH = path;
   }
-});
-
-test.each<[string, { package: string; output: string | undefined; tags?: string }[]]>([
-  [
-    'RUN CGO_ENABLED=0 GOOS=$TARGETOS go build -a -o manager cmd/main.go',
-    [{ package: './cmd', output: 'manager' }],
-  ],
-  [
-    'RUN go build -trimpath -ldflags="-s -w" -o /out/manager \\\n    ./cmd/manager/',
-    [{ package: './cmd/manager', output: 'manager' }],
-  ],
-  [
-    "\tgo build -ldflags '-X a=b' -o bin/manager main.go && echo built",
-    [{ package: '.', output: 'manager' }],
-  ],
-  ['\tgo run ./main.go', [{ package: '.', output: undefined }]],
-  ['RUN go build -o app', [{ package: '.', output: 'app' }]],
-  [
-    '\t$(GO_BUILD_ENV) $(GO_CMD) build -ldflags="$(LD_FLAGS)" -o bin/manager main.go',
-    [{ package: '.', output: 'manager' }],
-  ],
-  ['\t$(GO) build -o bin/manager_$(ARCH) main.go', [{ package: '.', output: 'manager' }]],
-  ['\tgo build -o bin/$(OPERATOR_NAME) main.go', [{ package: '.', output: undefined }]],
-  ['RUN go build -o agent cmd/controller/*.go', [{ package: './cmd/controller', output: 'agent' }]],
-  ['\tgo build -o $(BIN_DIR)/manager example.com/operator/core', [{ package: './core', output: 'manager' }]],
-  ['\tcd hack/tools; go build -o bin/gen', []],
-  ['\tgo build -C hack/tools -o bin/gen ./gen', []],
-  ['\tgo build -o $(BIN) $(PKG)', []],
-  ['RUN go mod download', []],
-  ['RUN go build -a -installsuffix cgo -o manager main.go', [{ package: '.', output: 'manager' }]],
-  ['RUN go build --tags netgo -o manager .', [{ package: '.', output: 'manager', tags: 'netgo' }]],
-  ["RUN go build -tags='a b' -o manager .", [{ package: '.', output: 'manager', tags: 'a,b' }]],
-  [
-    'KIND ?= all\nKIND ?= none # not this\nTAGS := a,$(KIND)\nTAGS += b\nbuild:\n\tgo build -tags "$(TAGS) $(MORE)" -o m',
-    [{ package: '.', output: 'm', tags: 'a,all,b' }],
-  ],
-  ['TAGS = $(shell ./tags.sh)\nbuild:\n\tgo build -tags $(TAGS) -o m', [{ package: '.', output: 'm' }]],
-  ['TAGS = $(TAGS)\nbuild:\n\tgo build -tags $(TAGS) -o m', [{ package: '.', output: 'm' }]],
-])('%s', (text, expected) => {
-  const recipes = expected.map((recipe) => ({ tags: '', ...recipe }));
-  expect(buildRecipes(text, 'example.com/operator').map(({ linker: _, ...rest }) => rest)).toEqual(recipes);
 });
 
 test.each<[string, Record<string, string>, string[] | undefined, string | undefined]>([
@@ -227,7 +184,7 @@ test('of many programs, the one that ko builds for the Deployment is chosen', as
   });
   expect(await findMainPackage(directory, { workload: 'webhook' })).toMatchObject({
     package: './cmd/webhook',
-    source: 'ko builds it for the Deployment',
+    source: expect.stringContaining('ko builds it for the Deployment'),
   });
   expect(await findMainPackage(directory, { workload: 'other' })).toMatchObject({
     package: './cmd/controller',

@@ -1,0 +1,89 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type GoModule, isIn, isSource } from './checkout.ts';
+import { isBuilt } from './constraints.ts';
+import { readSourceFile } from './source-file.ts';
+
+/** What the sources of one package say. */
+export interface PackageFacts {
+  directory: string;
+  imports: Set<string>;
+  /** Which of the wanted paths they contain. */
+  paths: Set<string>;
+  /** They register webhooks with controller-runtime. */
+  registersWebhooks: boolean;
+}
+
+export interface PackageReader {
+  /** A package and all packages of these modules that it is built from, itself first. */
+  closure(directory: string): Promise<PackageFacts[]>;
+}
+
+const REGISTERS = /NewWebhookManagedBy\(|WebhookManagedBy\(|GetWebhookServer\(\)/;
+const AT_ONCE = 32;
+
+/**
+ * Follows imports in the sources, without the go tool, which would load the modules of everything that it lists. Each package is read
+ * once, however many programs are built from it. `paths` are searched as whole words.
+ */
+export function createPackageReader(
+  modules: GoModule[],
+  paths: string[],
+  tags: ReadonlySet<string>,
+): PackageReader {
+  const known = new Map<string, Promise<PackageFacts>>();
+  const wanted = pathPattern(paths);
+  const read = (directory: string): Promise<PackageFacts> => {
+    const reading = known.get(directory) ?? readPackage(directory, wanted, tags);
+    known.set(directory, reading);
+    return reading;
+  };
+  return {
+    async closure(directory) {
+      const found = new Map<string, PackageFacts>();
+      let next = [directory];
+      while (next.length > 0) {
+        const level = next.splice(0, AT_ONCE).filter((one) => !found.has(one));
+        const facts = await Promise.all(level.map(read));
+        for (const one of facts) found.set(one.directory, one);
+        const imported = facts.flatMap(({ imports }) => [...imports]);
+        next = [...next, ...imported.flatMap((path) => directoryOf(path, modules) ?? [])];
+        next = [...new Set(next)].filter((one) => !found.has(one));
+      }
+      return [...found.values()];
+    },
+  };
+}
+
+async function readPackage(
+  directory: string,
+  wanted: RegExp | undefined,
+  tags: ReadonlySet<string>,
+): Promise<PackageFacts> {
+  const facts: PackageFacts = { directory, imports: new Set(), paths: new Set(), registersWebhooks: false };
+  const names = await readdir(directory).catch(() => []);
+  for (const name of names.filter(isSource)) {
+    const text = await readFile(join(directory, name), 'utf8').catch(() => '');
+    const { imports, constraint } = readSourceFile(text);
+    if (!isBuilt(name, constraint, tags)) continue;
+    for (const path of imports) facts.imports.add(path);
+    facts.registersWebhooks ||= REGISTERS.test(text);
+    if (wanted) for (const [path] of text.matchAll(wanted)) facts.paths.add(path);
+  }
+  return facts;
+}
+
+/** `/validate-a` is not contained in `/validate-abc`, nor in `x/validate-a`. */
+function pathPattern(paths: string[]): RegExp | undefined {
+  if (paths.length === 0) return undefined;
+  const escaped = paths.map((path) => path.replaceAll(/[\^$.*+?()[\]{}|\\]/g, '\\$&'));
+  return new RegExp(`(?<![\\w/.-])(?:${escaped.join('|')})(?![\\w/.-])`, 'g');
+}
+
+/** Undefined for a package of no local module. */
+function directoryOf(path: string, modules: GoModule[]): string | undefined {
+  const module = modules
+    .filter((one) => isIn(path, one.path))
+    .sort((a, b) => b.path.length - a.path.length)[0];
+  return module && join(module.directory, path.slice(module.path.length));
+}

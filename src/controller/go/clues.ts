@@ -1,0 +1,107 @@
+import { readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { asPackage, type GoCheckout, isIn, type MainDirectory, moduleOf } from './checkout.ts';
+import type { ChoiceHints, MainPackage } from './choice.ts';
+import { createPackageReader, type PackageReader } from './closure.ts';
+import { type Dockerfile, programOf, readDockerfile } from './dockerfile.ts';
+import { koPackages } from './ko.ts';
+import { linksByImports } from './libraries.ts';
+import { type BuildRecipe, buildRecipes } from './recipes.ts';
+
+/** What the cluster knows about the manager's program. */
+export interface ClusterHints {
+  command?: string[];
+  image?: string | undefined;
+  container?: string | undefined;
+  workload?: string | undefined;
+  paths?: string[];
+}
+
+/** Served by controller-runtime itself, or by everything: they are in no package's sources, or in all. */
+const UNSPECIFIC = new Set(['/', '/convert']);
+
+/** Reads the recipes of the checkout. */
+export async function readClues(checkout: GoCheckout, hints: ClusterHints): Promise<ChoiceHints> {
+  const { root, modules } = checkout;
+  const own = moduleOf(root, modules)?.path ?? '';
+  const [dockerfiles, makefile, ko] = await Promise.all([
+    Promise.all(checkout.dockerfiles.map((file) => readDockerfile(root, file, own))),
+    Promise.all(
+      [...new Set([root, ...modules.map((one) => one.directory)])].map((one) => makeRecipes(one, checkout)),
+    ),
+    hints.workload === undefined ? [] : koPackages({ directory: root, path: own }, hints.workload),
+  ]);
+  const { workload, container, command = [], paths = [] } = hints;
+  return {
+    program: programOf(command),
+    image: imageName(hints.image),
+    names: [workload, container].filter((name) => name !== undefined),
+    paths: [...new Set(paths)].filter((path) => !UNSPECIFIC.has(path)),
+    dockerfiles: dockerfiles.map((one) => besideMains(one, checkout)),
+    makefile: makefile.flat(),
+    ko,
+  };
+}
+
+/** `shop-webhook` of registry.example.com:5000/team/shop-webhook:v1@sha256:… */
+function imageName(image: string | undefined): string | undefined {
+  return /([^/:@]+)(?::[^/@]*)?(?:@.*)?$/.exec(image ?? '')?.[1];
+}
+
+/** Its packages can be named from its own directory instead of the root. */
+function besideMains(dockerfile: Dockerfile, { mains }: GoCheckout): Dockerfile {
+  const directory = dockerfile.file.split('/').slice(0, -1);
+  if (directory.length === 0) return dockerfile;
+  const isMain = (name: string): boolean => mains.some((main) => main.package === name);
+  const recipes = dockerfile.recipes.map((recipe) => {
+    const below = `./${[...directory, ...recipe.package.split('/').slice(1)].join('/')}`;
+    const isBelow = isMain(below) && (recipe.package === '.' || !isMain(recipe.package));
+    return isBelow ? { ...recipe, package: below } : recipe;
+  });
+  return { ...dockerfile, recipes };
+}
+
+const MAKEFILES = ['GNUmakefile', 'makefile', 'Makefile'];
+const INCLUDED = /^-?include\s+([\w./-]+)\s*$/gm;
+
+/** The builds of a directory's Makefile, and of those that it includes; packages as named from the root. */
+async function makeRecipes(directory: string, { root, modules }: GoCheckout): Promise<BuildRecipe[]> {
+  const read = (name: string): Promise<string> => readFile(join(directory, name), 'utf8').catch(() => '');
+  const own = (await Promise.all(MAKEFILES.map(read))).join('\n');
+  const included = await Promise.all([...own.matchAll(INCLUDED)].map(([, name]) => read(name!)));
+  const module = moduleOf(directory, modules)?.path ?? '';
+  return buildRecipes([...included, own].join('\n'), module).map((recipe) => ({
+    ...recipe,
+    package: asPackage(root, join(directory, recipe.package)),
+  }));
+}
+
+/** Reads the sources of each main package, and of the packages of the checkout that it is built from. */
+export async function readMains(
+  checkout: GoCheckout,
+  clues: ChoiceHints,
+  tags: ReadonlySet<string>,
+): Promise<MainPackage[]> {
+  const recipes = [...clues.makefile, ...clues.dockerfiles.flatMap((one) => one.recipes)];
+  const all = new Set([...tags, ...recipes.flatMap((recipe) => recipe.tags.split(','))]);
+  const reader = createPackageReader(checkout.modules, clues.paths, all);
+  return await Promise.all(checkout.mains.map((main) => readMain(main, checkout, reader)));
+}
+
+async function readMain(
+  main: MainDirectory,
+  { modules }: GoCheckout,
+  reader: PackageReader,
+): Promise<MainPackage> {
+  const closure = await reader.closure(main.directory);
+  const below = closure.filter(({ directory }) => directory.startsWith(`${main.directory}/`));
+  const isLocal = (path: string): boolean => modules.some((module) => isIn(path, module.path));
+  return {
+    package: main.package,
+    module: basename(main.module.path.replace(/\/v\d+$/, '')),
+    isManager: linksByImports(new Set(closure.flatMap(({ imports }) => [...imports])), isLocal),
+    paths: new Set(closure.flatMap(({ paths }) => [...paths])),
+    pathsBelow: new Set(main.package === '.' ? [] : below.flatMap(({ paths }) => [...paths])),
+    registersWebhooks: closure.some((one) => one.registersWebhooks),
+  };
+}

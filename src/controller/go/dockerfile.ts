@@ -1,0 +1,57 @@
+import { readFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { type BuildRecipe, buildRecipes } from './recipes.ts';
+import { buildVariables, expandKnown } from './variables.ts';
+
+/** A Dockerfile of a checkout. */
+export interface Dockerfile {
+  /** Relative to the root: 'build/webhook.Dockerfile' */
+  file: string;
+  /** What its own name and its directory's say that it is for: `webhook`. */
+  names: string[];
+  /** The file name of the program that its image runs. */
+  program: string | undefined;
+  recipes: BuildRecipe[];
+}
+
+/** Names of directories that say nothing about what is in them. */
+const COMMON = new Set('. build docker dockerfiles images image package deploy hack config'.split(' '));
+
+export async function readDockerfile(root: string, file: string, module: string): Promise<Dockerfile> {
+  const text = await readFile(join(root, file), 'utf8').catch(() => '');
+  const own = /^(?:docker|container)file\.?(.*)$|^(.*)\.(?:docker|container)file$/i.exec(basename(file));
+  const names = [own?.[1] || own?.[2] || '', basename(dirname(file))];
+  return {
+    file,
+    names: names.filter((name) => name !== '' && !COMMON.has(name)),
+    program: imageProgram(text),
+    recipes: buildRecipes(text, module),
+  };
+}
+
+/** The program of a container's command: shells and init programs start another one. */
+export function programOf(words: string[]): string | undefined {
+  const program = words.map((word) => basename(word)).find((word) => !STARTERS.test(word));
+  return program || undefined;
+}
+
+const STARTERS = /^(?:-.*|tini|dumb-init|catatonit|su-exec|gosu|exec|env|sh|bash|ash)$/;
+
+/** What the last stage runs: its ENTRYPOINT, else its CMD. */
+function imageProgram(text: string): string | undefined {
+  const joined = text.replace(/\\\r?\n/g, ' ');
+  const variables = buildVariables(joined);
+  const last = joined.split(/^\s*FROM\s/im).at(-1)!;
+  for (const instruction of ['ENTRYPOINT', 'CMD']) {
+    const lines = [...last.matchAll(new RegExp(`^\\s*${instruction}\\s+(.*)$`, 'gim'))];
+    const program = programOf(wordsOf(expandKnown(lines.at(-1)?.[1] ?? '', variables)));
+    if (program !== undefined) return program;
+  }
+  return undefined;
+}
+
+/** `["/manager", "serve"]`, or a line for a shell. */
+function wordsOf(written: string): string[] {
+  const quoted = [...written.matchAll(/"([^"]*)"/g)].map(([, word]) => word!);
+  return written.trim().startsWith('[') ? quoted : written.trim().replaceAll('"', '').split(/\s+/);
+}

@@ -1,0 +1,77 @@
+import { runTool } from '../../machine/tool.ts';
+import type { MainDirectory } from './checkout.ts';
+
+/**
+ * Packages that only a program that runs as a manager links. Not all of controller-runtime: command line tools use its client.
+ */
+const MANAGERS = [
+  /^sigs\.k8s\.io\/controller-runtime(?:\/pkg\/(?:manager|builder|controller|webhook)(?:\/.*)?)?$/,
+  /^github\.com\/operator-framework\/(?:operator-sdk|helm-operator-plugins)\/.*/,
+  /^k8s\.io\/client-go\/(?:informers|dynamic\/dynamicinformer|metadata\/metadatainformer|tools\/leaderelection)$/,
+  /^knative\.dev\/pkg\/(?:controller|injection\/sharedmain)$/,
+];
+/** An operator's own generated informers are built on it. kubectl links it too, so it counts only where the operator's sources import it. */
+const CACHE = 'k8s.io/client-go/tools/cache';
+
+export function isManagerLibrary(path: string): boolean {
+  return MANAGERS.some((pattern) => pattern.test(path));
+}
+
+/**
+ * Whether a program links a manager library, by what the sources of this checkout import; undefined where they import packages of
+ * other modules, which may link one.
+ */
+export function linksByImports(
+  imports: ReadonlySet<string>,
+  isLocal: (path: string) => boolean,
+): boolean | undefined {
+  const all = [...imports];
+  if (all.some((path) => path === CACHE || isManagerLibrary(path))) return true;
+  const isForeign = (path: string): boolean => path.split('/')[0]!.includes('.') && !isLocal(path);
+  return all.some(isForeign) ? undefined : false;
+}
+
+/** The go tool downloads nothing, neither modules nor another toolchain. */
+export const OFFLINE = { GOPROXY: 'off', GONOPROXY: 'none', GOVCS: '*:off' };
+
+/** What the go tool says about one main package. */
+export interface Links {
+  /** Undefined where packages are missing, so that it cannot be told. */
+  isManager: boolean | undefined;
+  /** Why, in the words of the go tool. */
+  problem: string;
+}
+
+const FORMAT =
+  '{{.Dir}}{{"\\t"}}{{.Incomplete}}{{"\\t"}}{{with .DepsErrors}}{{printf "%q" (index . 0).Err}}{{end}}{{"\\t"}}{{join .Deps " "}}';
+
+/** Asks the go tool which of these main packages link a library of managers, by their directories. Without `mayDownload`, by what its cache has. */
+export async function linksByGo(
+  mains: MainDirectory[],
+  { mayDownload, signal }: { mayDownload: boolean; signal: AbortSignal | undefined },
+): Promise<Map<string, Links>> {
+  const links = new Map<string, Links>();
+  const env = mayDownload ? process.env : { ...process.env, ...OFFLINE };
+  for (const cwd of new Set(mains.map(({ module }) => module.directory))) {
+    const own = mains.filter(({ module }) => module.directory === cwd).map(({ directory }) => directory);
+    const list = ['go', 'list', '-buildvcs=false', '-e', '-f', FORMAT, ...own];
+    const { stdout, stderr } = await runTool(list, { cwd, env, signal });
+    for (const directory of own) links.set(directory, { isManager: undefined, problem: stderr.trim() });
+    for (const line of stdout.split('\n').filter(Boolean)) {
+      const [directory = '', incomplete, problem = '', imports = ''] = line.split('\t');
+      const isManager = imports.split(' ').some(isManagerLibrary);
+      const isKnown = isManager || incomplete === 'false';
+      links.set(directory, { isManager: isKnown ? isManager : undefined, problem: unquoted(problem) });
+    }
+  }
+  return links;
+}
+
+/** Go quotes as JSON does, except for some control characters. */
+function unquoted(text: string): string {
+  try {
+    return text === '' ? '' : String(JSON.parse(text));
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,106 @@
+import { join, resolve } from 'node:path';
+import type { Work } from '../cluster/work.ts';
+import type { Config } from '../config/schema.ts';
+import { goBuildCommand } from '../controller/go/build-command.ts';
+import { findMainPackage, type MainPackageHints } from '../controller/go/main-package.ts';
+import type { ControllerPlan } from '../controller/supervisor.ts';
+import { DevloopError } from '../errors.ts';
+import type { Target } from '../operator/target.ts';
+
+/** What the user says about the program, and what the cluster knows of it. */
+export interface ProgramInputs {
+  target: Target;
+  root: string;
+  settings: NonNullable<Config['controller']>;
+  /** The command that the user gave after `--`. */
+  command?: string[] | undefined;
+  /** The main package that the user gave with `--package`. */
+  goPackage?: string | undefined;
+  /** Where to build it. */
+  directory: string;
+}
+
+/** How the program is built and started. */
+export interface PlannedProgram {
+  build: string[] | undefined;
+  /** The word `{args}` stands for the manager's arguments. */
+  run: string[];
+  cwd: string;
+  watch: NonNullable<ControllerPlan['watch']>;
+  /** Other main packages that could be the manager. */
+  rivals: string[];
+}
+
+/** Stands for the manager's arguments in a command of the user's. */
+export const ARGUMENTS = '{args}';
+
+/** The user's command, or the main package of the checkout that is the manager. */
+export async function planProgram(
+  inputs: ProgramInputs,
+  { emit, signal }: Pick<Work, 'emit' | 'signal'>,
+): Promise<PlannedProgram> {
+  const { root, settings, command, directory } = inputs;
+  const watched = settings.watch?.map((path) => resolve(root, path));
+  if (settings.package !== undefined && (settings.run ?? settings.build) !== undefined)
+    throw packageAndCommand();
+  const named = namedPackage(inputs);
+  const run = command ?? (inputs.goPackage === undefined ? settings.run : undefined);
+  if (run !== undefined) {
+    const source = command ? 'named by you' : 'devloop.yaml';
+    emit({ type: 'discovered', what: 'command', value: run.join(' '), source });
+    const watch = watched ? { paths: watched } : { checkout: root };
+    return { build: settings.build, run, cwd: root, watch, rivals: [] };
+  }
+  if (settings.build !== undefined && named === undefined) throw buildWithoutRun();
+  const hints = { ...mainPackageHints(inputs.target, signal), named, emit };
+  const main = await findMainPackage(root, hints);
+  emit({ type: 'discovered', what: 'main package', value: main.package, source: main.source });
+  for (const { what, value, source } of main.flags) emit({ type: 'discovered', what, value, source });
+  const flags = main.flags.map(({ flag }) => flag);
+  const binary = join(directory, 'controller');
+  return {
+    build: goBuildCommand(main.package, binary, flags),
+    run: [binary, ARGUMENTS],
+    cwd: main.directory,
+    watch: watched ? { paths: watched } : { goPackage: main.package, flags },
+    rivals: main.rivals,
+  };
+}
+
+/** The flag counts more than devloop.yaml. */
+export function namedPackage({
+  goPackage,
+  settings,
+}: Pick<ProgramInputs, 'goPackage' | 'settings'>): MainPackageHints['named'] {
+  if (goPackage !== undefined) return { package: goPackage, source: '--package' };
+  if (settings.package === undefined) return undefined;
+  return { package: settings.package, source: 'devloop.yaml: controller.package' };
+}
+
+/** What the cluster knows about the operator's program. */
+export function mainPackageHints(target: Target | undefined, signal: AbortSignal): MainPackageHints {
+  const { object, container } = target?.manager ?? {};
+  return {
+    command: container?.command ?? [],
+    image: container?.image,
+    container: container?.name,
+    workload: object?.metadata.name,
+    paths: target?.services.flatMap(({ calls }) => calls.map(({ path }) => path)) ?? [],
+    signal,
+  };
+}
+
+function packageAndCommand(): DevloopError {
+  const message = 'devloop.yaml sets controller.package and also controller.run or controller.build.';
+  return new DevloopError('config.invalid', message, {
+    hint: 'Keep controller.package, and devloop builds and runs it; or keep the commands.',
+  });
+}
+
+export function buildWithoutRun(): DevloopError {
+  const message =
+    'devloop.yaml sets controller.build without controller.run, so devloop cannot start what it builds.';
+  return new DevloopError('config.invalid', message, {
+    hint: 'Add controller.run, the command that starts the built program.',
+  });
+}

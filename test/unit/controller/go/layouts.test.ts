@@ -1,0 +1,309 @@
+import { expect, test } from 'vitest';
+import { findMainPackage, type MainPackageHints } from '../../../../src/controller/go/main-package.ts';
+import { directoryWith } from '../support/places.ts';
+
+const MODULE = `module example.com/shop
+
+go 1.24
+
+require sigs.k8s.io/controller-runtime v0.0.0
+
+replace sigs.k8s.io/controller-runtime => ./runtime
+`;
+const CHECKOUT = {
+  'go.mod': MODULE,
+  'runtime/go.mod': 'module sigs.k8s.io/controller-runtime\n\ngo 1.24\n',
+  'runtime/manager.go': 'package runtime\n',
+  'runtime/pkg/client/client.go': 'package client\n',
+};
+const TOOL = main();
+const MANAGER = main('sigs.k8s.io/controller-runtime');
+
+function main(...imports: string[]): string {
+  return `package main\n\n${imports.map((path) => `import _ "${path}"\n`).join('')}\nfunc main() {}\n`;
+}
+
+function library(name: string, text: string): string {
+  return `package ${name}\n\n${text}\n`;
+}
+
+const hooks = (...paths: string[]): string =>
+  library('hooks', paths.map((path) => `// +kubebuilder:webhook:path=${path},mutating=false`).join('\n'));
+
+interface Layout {
+  is: string;
+  files: Record<string, string>;
+  hints?: MainPackageHints;
+  expected: string;
+  because: string;
+}
+
+const LAYOUTS: Layout[] = [
+  {
+    is: 'a thin main package beside a tool that imports the client of controller-runtime',
+    files: {
+      'main.go': main('example.com/shop/internal/app'),
+      'internal/app/app.go': library('app', 'import _ "sigs.k8s.io/controller-runtime"'),
+      'cmd/report/main.go': main('sigs.k8s.io/controller-runtime/pkg/client'),
+    },
+    hints: { command: ['/manager'] },
+    expected: '.',
+    because: 'library of managers',
+  },
+  {
+    is: 'two programs of which one is built from all webhooks',
+    files: {
+      'cmd/bridge/main.go': main('sigs.k8s.io/controller-runtime', 'example.com/shop/hooks/a'),
+      'cmd/shop/main.go': main('example.com/shop/hooks/a', 'example.com/shop/hooks/b'),
+      'hooks/a/a.go': hooks('/validate-a'),
+      'hooks/b/b.go': `${hooks('/validate-b')}\nimport _ "sigs.k8s.io/controller-runtime"\n`,
+      Dockerfile: 'RUN go build -o manager ./cmd/bridge\nENTRYPOINT ["/manager"]\n',
+    },
+    hints: { paths: ['/validate-a', '/validate-b'] },
+    expected: './cmd/shop',
+    because: 'all webhook paths',
+  },
+  {
+    is: 'a path that is the beginning of another',
+    files: {
+      'cmd/a/main.go': main('sigs.k8s.io/controller-runtime', 'example.com/shop/hooks/a'),
+      'cmd/b/main.go': main('sigs.k8s.io/controller-runtime', 'example.com/shop/hooks/b'),
+      'hooks/a/a.go': hooks('/validate-shop'),
+      'hooks/b/b.go': hooks('/validate-shopper'),
+    },
+    hints: { paths: ['/validate-shop'] },
+    expected: './cmd/a',
+    because: 'all webhook paths',
+  },
+  {
+    is: 'programs named after their images',
+    files: { 'cmd/shop-webhook/main.go': MANAGER, 'cmd/shop-controller/main.go': MANAGER },
+    hints: { image: 'registry.example.com:5000/team/shop-webhook:v1.2@sha256:abc' },
+    expected: './cmd/shop-webhook',
+    because: 'name is that of the image',
+  },
+  {
+    is: 'the root, whose program has the name of the module',
+    files: { 'main.go': MANAGER, 'cmd/allocator/main.go': MANAGER },
+    hints: { image: 'example.com/shop:v1' },
+    expected: '.',
+    because: 'name is that of the image',
+  },
+  {
+    is: 'programs named after their Deployments',
+    files: { 'cmd/webhook/main.go': MANAGER, 'cmd/controller/main.go': MANAGER },
+    hints: { workload: 'shop-webhook', container: 'main', image: 'example.com/shop' },
+    expected: './cmd/webhook',
+    because: 'part of shop-webhook',
+  },
+  {
+    is: 'a Dockerfile for each program, of which one is named like the image',
+    files: {
+      'cmd/a/main.go': MANAGER,
+      'cmd/b/main.go': MANAGER,
+      'Dockerfile.hooks': 'FROM x\nRUN go build -o /app ./cmd/b\nFROM y\nENTRYPOINT ["/app"]\n',
+      'build/core.Dockerfile': 'FROM x\nRUN go build -o /app ./cmd/a\nFROM y\nENTRYPOINT ["/app"]\n',
+    },
+    hints: { image: 'example.com/shop-hooks:1' },
+    expected: './cmd/b',
+    because: 'Dockerfile.hooks builds it as app',
+  },
+  {
+    is: 'a Dockerfile beside its main package',
+    files: {
+      'services/a/main.go': MANAGER,
+      'services/a/Dockerfile': 'FROM x\nRUN go build -o /bin/server .\nCMD ["server"]\n',
+      'services/b/main.go': MANAGER,
+      'services/b/Dockerfile': 'FROM x\nRUN go build -o /bin/server .\nCMD ["server"]\n',
+    },
+    hints: { image: 'example.com/b' },
+    expected: './services/b',
+    because: 'services/b/Dockerfile builds it as server',
+  },
+  {
+    is: 'an image that only copies what the Makefile builds',
+    files: {
+      'cmd/a/main.go': MANAGER,
+      'cmd/b/main.go': MANAGER,
+      Makefile:
+        'B := bin\nPKG ?= ./cmd/b\nbuild:\n\tgo build -o $(B)/boss_$(ARCH) $(PKG)\ntool:\n\tgo build -o bin/a ./cmd/a\n',
+      'build/Dockerfile':
+        'FROM x\nCOPY bin/boss_$TARGETARCH /boss\nENTRYPOINT ["/sbin/tini", "--", "/boss"]\n',
+    },
+    expected: './cmd/b',
+    because: 'Makefile builds it as boss',
+  },
+  {
+    is: 'a Makefile in several files',
+    files: {
+      'cmd/a/main.go': MANAGER,
+      'cmd/b/main.go': MANAGER,
+      Makefile: 'include make/build.mk\n',
+      'make/build.mk': 'bin/boss:\n\tgo build -o $@ ./cmd/b\n',
+    },
+    hints: { command: ['/boss'] },
+    expected: './cmd/b',
+    because: 'Makefile builds it as boss',
+  },
+  {
+    is: 'a module below the root',
+    files: {
+      'cmd/cli/main.go': TOOL,
+      'operator/go.mod': MODULE.replace('shop', 'shop/operator').replace('./runtime', '../runtime'),
+      'operator/cmd/main.go': MANAGER,
+    },
+    expected: './cmd',
+    because: 'the only one that can be a manager',
+  },
+  {
+    is: 'a workspace whose modules import each other',
+    files: {
+      'go.mod': 'module example.com/shop\n\ngo 1.24\n',
+      'go.work': 'go 1.24\n\nuse (\n\t.\n\t./lib\n\t./runtime\n)\n',
+      'main.go': main('example.com/lib/app'),
+      'lib/go.mod': 'module example.com/lib\n\ngo 1.24\n',
+      'lib/app/app.go': library('app', 'import _ "sigs.k8s.io/controller-runtime"'),
+      'cmd/cli/main.go': TOOL,
+    },
+    expected: '.',
+    because: 'the only one that can be a manager',
+  },
+  {
+    is: 'a manager that a library of another module runs',
+    files: {
+      'main.go': main('example.org/framework'),
+      'cmd/cli/main.go': main('example.org/cli'),
+      'go.mod':
+        'module example.com/shop\n\ngo 1.24\n\nrequire example.org/cli v1.0.0\nrequire example.org/framework v1.0.0\nrequire sigs.k8s.io/controller-runtime v0.0.0\n',
+      'vendor/modules.txt': [
+        'example.org/cli v1.0.0',
+        'example.org/framework v1.0.0',
+        'sigs.k8s.io/controller-runtime v0.0.0',
+      ]
+        .map((one) => `# ${one}\n## explicit; go 1.24\n${one.split(' ')[0]}\n`)
+        .join(''),
+      'vendor/example.org/cli/cli.go': library('cli', ''),
+      'vendor/example.org/framework/framework.go': library(
+        'framework',
+        'import _ "sigs.k8s.io/controller-runtime"',
+      ),
+      'vendor/sigs.k8s.io/controller-runtime/runtime.go': library('runtime', ''),
+    },
+    expected: '.',
+    because: 'the only one that can be a manager',
+  },
+  {
+    is: 'a webhook server without a library of managers',
+    files: { 'server.go': `${TOOL}\nconst path = "/mutate"\n`, 'cmd/cli/main.go': TOOL },
+    hints: { paths: ['/mutate', '/convert'] },
+    expected: '.',
+    because: 'all webhook paths',
+  },
+  {
+    is: 'generated informers',
+    files: {
+      'main.go': main('example.com/shop/generated'),
+      'generated/informers.go': library(
+        'generated',
+        'import (\n\t// informers\n\tcache "k8s.io/client-go/tools/cache"\n)\n',
+      ),
+      'cmd/cli/main.go': TOOL,
+    },
+    expected: '.',
+    because: 'the only one that can be a manager',
+  },
+  {
+    is: 'files that are not part of the build',
+    files: {
+      'main.go': MANAGER,
+      'gen.go': '//go:build ignore\n\npackage other\n',
+      'cmd/old/main.go': `//go:build plan9 && !linux\n\n${MANAGER}`,
+      'cmd/new/main_test.go': MANAGER,
+      'testdata/main.go': MANAGER,
+      'vendor/example.org/x/main.go': MANAGER,
+      '_old/main.go': MANAGER,
+    },
+    expected: '.',
+    because: 'the only main package',
+  },
+];
+
+test.each(LAYOUTS)('$is', async ({ files, hints = {}, expected, because }) => {
+  const directory = await directoryWith({ ...CHECKOUT, ...files });
+  const found = await findMainPackage(directory, hints);
+  expect(found).toMatchObject({ package: expected, source: expect.stringContaining(because) });
+});
+
+test('the program of a module below the root is built in its module', async () => {
+  const directory = await directoryWith({
+    'operator/go.mod': 'module example.com/operator\n\ngo 1.24\n',
+    'operator/main.go': main('k8s.io/client-go/informers'),
+    'operator/Makefile': 'build:\n\tgo build -tags all -o bin/operator .\n',
+  });
+  expect(await findMainPackage(directory, {})).toMatchObject({
+    package: '.',
+    directory: `${directory}/operator`,
+    flags: [{ flag: '-tags=all', source: 'the Makefile' }, {}],
+  });
+});
+
+test.each<[string, Record<string, string>]>([
+  ['a command line tool', { 'main.go': TOOL, 'cmd/x/main.go': TOOL }],
+  [
+    'a tool with the client of controller-runtime',
+    { 'main.go': main('sigs.k8s.io/controller-runtime/pkg/client') },
+  ],
+  [
+    'a main package beside a library of managers that it does not link',
+    { 'main.go': TOOL, 'lib/a.go': MANAGER.replace('main', 'lib') },
+  ],
+])('runs nothing of a checkout that is no operator: %s', async (_, files) => {
+  const directory = await directoryWith({ ...CHECKOUT, ...files });
+  const error = await findMainPackage(directory, { paths: ['/validate-a'] }).catch((thrown) => thrown);
+  expect(error).toMatchObject({ code: 'target.not-found', hint: expect.stringContaining('--package .') });
+  // The printed cure.
+  const named = { package: '.', source: '--package' };
+  expect((await findMainPackage(directory, { named })).package).toBe('.');
+});
+
+test('each cure that an error prints works', async () => {
+  const files = { ...CHECKOUT, 'cmd/a/main.go': MANAGER, 'cmd/b/main.go': MANAGER };
+  const directory = await directoryWith(files);
+  const error = await findMainPackage(directory, {}).catch((thrown) => thrown);
+  const printed = [...String(error.hint).matchAll(/^devloop up --package (\S+)$/gm)].map(([, name]) => name!);
+  expect(printed).toEqual(['./cmd/a', './cmd/b']);
+  for (const name of printed) {
+    const named = { package: name, source: '--package' };
+    expect(await findMainPackage(directory, { named })).toMatchObject({ package: name, source: '--package' });
+  }
+});
+
+test('modules that only another program needs are not asked for', async () => {
+  const directory = await directoryWith({
+    ...CHECKOUT,
+    'go.mod': MODULE.replace('\nreplace', 'require example.org/missing v1.0.0\n\nreplace'),
+    'main.go': MANAGER,
+    'cmd/cli/main.go': main('example.org/missing'),
+  });
+  const events: string[] = [];
+  const found = await findMainPackage(directory, { emit: ({ type }) => void events.push(type) });
+  expect(found).toMatchObject({ package: '.', rivals: [] });
+});
+
+test('a package that go cannot load is no proof that there is no manager', async () => {
+  const before = process.env.GOPROXY;
+  process.env.GOPROXY = 'off';
+  try {
+    const directory = await directoryWith({
+      'go.mod': 'module example.com/shop\n\ngo 1.24\n\nrequire example.org/missing v1.0.0\n',
+      'main.go': main('example.org/missing'),
+    });
+    await expect(findMainPackage(directory, {})).rejects.toMatchObject({
+      code: 'controller.no-main',
+      message: expect.stringContaining('example.org/missing'),
+    });
+  } finally {
+    if (before === undefined) delete process.env.GOPROXY;
+    else process.env.GOPROXY = before;
+  }
+});

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest';
+import { buildRecipes } from '../../../../src/controller/go/recipes.ts';
+
+test.each<[string, { package: string; output: string | undefined; tags?: string }[]]>([
+  [
+    'RUN CGO_ENABLED=0 GOOS=$TARGETOS go build -a -o manager cmd/main.go',
+    [{ package: './cmd', output: 'manager' }],
+  ],
+  [
+    'RUN go build -trimpath -ldflags="-s -w" -o /out/manager \\\n    ./cmd/manager/',
+    [{ package: './cmd/manager', output: 'manager' }],
+  ],
+  [
+    "\tgo build -ldflags '-X a=b' -o bin/manager main.go && echo built",
+    [{ package: '.', output: 'manager' }],
+  ],
+  ['\tgo run ./main.go', [{ package: '.', output: undefined }]],
+  ['RUN go build -o app', [{ package: '.', output: 'app' }]],
+  [
+    '\t$(GO_BUILD_ENV) $(GO_CMD) build -ldflags="$(LD_FLAGS)" -o bin/manager main.go',
+    [{ package: '.', output: 'manager' }],
+  ],
+  ['\t$(GO) build -o bin/manager_$(ARCH) main.go', [{ package: '.', output: 'manager' }]],
+  ['\tgo build -o bin/$(OPERATOR_NAME) main.go', [{ package: '.', output: undefined }]],
+  ['RUN go build -o agent cmd/controller/*.go', [{ package: './cmd/controller', output: 'agent' }]],
+  ['\tgo build -o $(BIN_DIR)/manager example.com/operator/core', [{ package: './core', output: 'manager' }]],
+  ['\tcd hack/tools; go build -o bin/gen', [{ package: './hack/tools', output: 'gen' }]],
+  ['\tgo build -C hack/tools -o bin/gen ./gen', [{ package: './hack/tools/gen', output: 'gen' }]],
+  ['\tcd $(DIR) && go build -o bin/gen', []],
+  [
+    'ROOT ?= ./cmd\nBIN := bin/shop\nbuild:\n\tgo build -o $(BIN) $(ROOT)',
+    [{ package: './cmd', output: 'shop' }],
+  ],
+  ['ARG package=.\nRUN go build -o manager $package', [{ package: '.', output: 'manager' }]],
+  ['bin/agent: $(SOURCES)\n\tgo build -o $@ ./cmd/agent', [{ package: './cmd/agent', output: 'agent' }]],
+  [
+    'B = bin\n$(B)/agent:\n\tgo build -o "$(B)/$(@F)" ./cmd/agent',
+    [{ package: './cmd/agent', output: 'agent' }],
+  ],
+  ['ARCH = amd64\nb:\n\tgo build -o bin/manager_linux_$(ARCH) $(PKG_DIR)', []],
+  [
+    'ARCH = amd64\nb:\n\tgo build -o bin/manager_linux_$(ARCH) ./cmd',
+    [{ package: './cmd', output: 'manager' }],
+  ],
+  ['bin/%:\n\tgo build -o $@ ./cmd/$(notdir $@)', []],
+  ['\tgo build -o $(BIN) $(PKG)', []],
+  ['RUN go mod download', []],
+  ['RUN go build -a -installsuffix cgo -o manager main.go', [{ package: '.', output: 'manager' }]],
+  ['RUN go build --tags netgo -o manager .', [{ package: '.', output: 'manager', tags: 'netgo' }]],
+  ["RUN go build -tags='a b' -o manager .", [{ package: '.', output: 'manager', tags: 'a,b' }]],
+  [
+    'KIND ?= all\nKIND ?= none # not this\nTAGS := a,$(KIND)\nTAGS += b\nbuild:\n\tgo build -tags "$(TAGS) $(MORE)" -o m',
+    [{ package: '.', output: 'm', tags: 'a,all,b' }],
+  ],
+  ['TAGS = $(shell ./tags.sh)\nbuild:\n\tgo build -tags $(TAGS) -o m', [{ package: '.', output: 'm' }]],
+  ['TAGS = $(TAGS)\nbuild:\n\tgo build -tags $(TAGS) -o m', [{ package: '.', output: 'm' }]],
+])('%s', (text, expected) => {
+  const recipes = expected.map((recipe) => ({ tags: '', ...recipe }));
+  expect(buildRecipes(text, 'example.com/operator').map(({ linker: _, ...rest }) => rest)).toEqual(recipes);
+});
