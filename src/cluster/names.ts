@@ -29,6 +29,14 @@ export const SKIP_MIRROR = 'endpointslice.kubernetes.io/skip-mirror';
 
 export const RELAY_NAME = 'devloop-relay';
 
+/** For devloop's Pods: the proxy of a service mesh would ask kube-apiserver for a client certificate, and may break a namespace's rules. */
+export const NO_SIDECAR = {
+  labels: { 'sidecar.istio.io/inject': 'false' },
+  annotations: { 'sidecar.istio.io/inject': 'false', 'linkerd.io/inject': 'disabled' },
+};
+/** Holds a stand-in Pod for ever: a scheduling gate that nobody removes, and a node label that no node has. */
+export const STAND_IN = 'devloop.dev/stand-in';
+
 /** Stands for the session's id in the names of a plan. */
 export const ANY_SESSION = '<session>';
 
@@ -93,6 +101,25 @@ export function relayPodName(sessionId: string, suffix: string): string {
   return `${RELAY_NAME}-${sessionId}-${suffix}`;
 }
 
+const LONGEST_POD_NAME = 63;
+
+/**
+ * The name that the controller gets as that of its Pod. That of a StatefulSet ends in an ordinal, which programs read. The real
+ * Pod's name would keep the StatefulSet from creating that Pod again.
+ */
+export function standInName({ kind, name }: ObjectRef, sessionId: string, ordinal = 0): string {
+  const suffix = `-devloop-${sessionId}${kind === 'StatefulSet' ? `-${ordinal}` : ''}`;
+  return name.slice(0, LONGEST_POD_NAME - suffix.length).replace(/[-.]+$/, '') + suffix;
+}
+
+function isStandIn({ name }: ObjectRef, sessionId: string): boolean {
+  return name.includes(`-devloop-${sessionId}`);
+}
+
+export function isRelayPod({ kind, name }: ObjectRef, sessionId: string): boolean {
+  return kind === 'Pod' && name.startsWith(relayPodName(sessionId, ''));
+}
+
 /** What a Service selects while it uses the relay. Never the operator's own labels, so that no ReplicaSet adopts the Pod. */
 export function relayLabels(sessionId: string): Record<string, string> {
   return { [RELAY_LABEL]: sessionId };
@@ -113,7 +140,7 @@ export function isOurs(ref: ObjectRef, object: KubeObject, sessionId: string): b
     case 'Lease':
       return ref.name.startsWith(LEASE_STEM);
     case 'Pod':
-      return ref.name.startsWith(relayPodName(sessionId, ''));
+      return isRelayPod(ref, sessionId) || isStandIn(ref, sessionId);
     case 'Secret':
       return ref.name === `${RELAY_NAME}-${sessionId}`;
     default:

@@ -1,3 +1,5 @@
+import { electionSwitch } from '../operator/leader-election.ts';
+import { ELECTION_OFF, electionOff } from './leader-election.ts';
 import { type MountedPath, rewritePaths } from './mounts.ts';
 
 /** How this machine differs from the Pod. */
@@ -23,11 +25,9 @@ interface Flag {
   separate: boolean;
 }
 
-const LEADER_ELECTION = /^--?(enable-)?leader-elect(ion|or)?(-enabled?)?$/i;
 const METRICS_ADDRESS = /^--?(secure-)?(metrics|diagnostics)(-[a-z]+)*-(addr|address|port)$/i;
 const HEALTH_ADDRESS = /^--?(health|healthz|readyz|probe|pprof|profiler)(-[a-z]+)*-(addr|address|port)$/i;
 const KUBECONFIG = /^--?kubeconfig$/;
-const FALSE = new Set(['false', 'f', '0']);
 const BOOLEAN = /^(true|false|t|f|0|1)$/i;
 
 /** The Deployment's own arguments, changed only where they cannot work on this machine. */
@@ -61,8 +61,7 @@ function readFlag(argument: string, next: string | undefined): Flag | undefined 
   if (!match) return undefined;
   const name = match[1]!;
   if (match[2] !== undefined) return { name, value: match[2], separate: false };
-  const takesNext =
-    next !== undefined && (LEADER_ELECTION.test(name) ? BOOLEAN.test(next) : !next.startsWith('-'));
+  const takesNext = next !== undefined && (electionSwitch(name) ? BOOLEAN.test(next) : !next.startsWith('-'));
   return { name, value: takesNext ? next : undefined, separate: takesNext };
 }
 
@@ -70,7 +69,8 @@ function changeFlag(
   flag: Flag,
   conditions: LocalConditions,
 ): { tokens: string[]; because: string } | undefined {
-  if (LEADER_ELECTION.test(flag.name)) return leaderElectionOff(flag);
+  const election = electionSwitch(flag.name);
+  if (election !== undefined) return leaderElectionOff(flag, election);
   // It could name a credential plugin, which is a program of this machine. Like the variable KUBECONFIG, it is about the container.
   if (KUBECONFIG.test(flag.name)) return { tokens: [], because: 'the controller uses your kubeconfig' };
   const port = portOf(flag);
@@ -80,13 +80,13 @@ function changeFlag(
   return { tokens, because: `port ${port} is in use on this machine` };
 }
 
-/** Outside a Pod, controller-runtime fails with "unable to find leader election namespace". */
-function leaderElectionOff(flag: Flag): { tokens: string[]; because: string } | undefined {
-  if (flag.value !== undefined && FALSE.has(flag.value.toLowerCase())) return undefined;
-  return {
-    tokens: [`${flag.name}=false`],
-    because: 'leader election only works in a Pod',
-  };
+/** Outside a Pod, controller-runtime fails with "unable to find leader election namespace". A switch without a value says true. */
+function leaderElectionOff(
+  { name, value = 'true' }: Flag,
+  sense: 'on' | 'inverse',
+): { tokens: string[]; because: string } | undefined {
+  const off = electionOff(sense, value);
+  return off === undefined ? undefined : { tokens: [`${name}=${off}`], because: ELECTION_OFF };
 }
 
 function portOf(flag: Flag): number | undefined {

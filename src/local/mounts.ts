@@ -7,6 +7,7 @@ import { namedMounts } from '../operator/mounts.ts';
 import type { Target } from '../operator/target.ts';
 import type { Emit } from '../report/events.ts';
 import type { LocalFiles } from './key-pair-files.ts';
+import { fileWithoutElection } from './leader-election.ts';
 
 /** A file or directory of the container, and where its copy is on this machine. */
 export interface MountedPath {
@@ -118,22 +119,9 @@ export async function planMounts(
 }
 
 function localContent(name: string, content: Buffer, emit: Emit): string | Buffer {
-  if (!/\.(ya?ml|json)$/.test(name)) return content;
-  const changed = withoutLeaderElection(content.toString('utf8'));
+  const changed = content.includes(0) ? undefined : fileWithoutElection(content.toString('utf8'));
   if (changed === undefined) return content;
   const message = `Leader election is turned off in the local copy of ${name}: it only works in a Pod, and the in-cluster manager is paused.`;
   emit({ type: 'note', message });
   return changed;
-}
-
-const LEADER_ELECTION =
-  /^([ \t]*(?:- )?"?(?:enable)?leader-?elect(?:ion)?(?:-?enabled?)?"?[ \t]*:[ \t]*)"?true"?(?=[ \t]*(?:,|#|\r?$))/gim;
-
-/**
- * A configuration file with leader election turned off, in the style of component configs (`leaderElection: {leaderElect: true}`)
- * or of a single operator; undefined where it is not on. The file is edited as text, so that comments and order stay.
- */
-export function withoutLeaderElection(text: string): string | undefined {
-  const changed = text.replace(LEADER_ELECTION, '$1false');
-  return changed === text ? undefined : changed;
 }

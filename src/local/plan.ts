@@ -1,23 +1,19 @@
-import { basename, delimiter, join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import type { ClusterApi } from '../cluster/api/client.ts';
 import type { Work } from '../cluster/work.ts';
 import type { Config } from '../config/schema.ts';
 import type { ControllerPlan } from '../controller/supervisor.ts';
-import { DevloopError } from '../errors.ts';
-import { isPortBusy } from '../machine/port.ts';
-import {
-  type ExpandedArgument,
-  expandArguments,
-  type PodEnvironment,
-  readPodEnvironment,
-} from '../operator/environment.ts';
+import { expandArguments } from '../operator/environment.ts';
+import type { CheckoutFacts } from '../operator/sources.ts';
 import type { Target } from '../operator/target.ts';
 import type { Emit } from '../report/events.ts';
-import { localArguments } from './arguments.ts';
 import { controllerEnvironment, NAMESPACE_FILE } from './environment.ts';
 import { hardCodedDirectories, type LocalFiles } from './key-pair-files.ts';
-import { type MountedPath, type NeededFiles, planMounts, rewritePaths } from './mounts.ts';
+import { planKeyPairFlags } from './key-pair-flags.ts';
+import { type MountedPath, type NeededFiles, planMounts } from './mounts.ts';
+import { containerArguments, planArguments, requirePassable } from './plan-arguments.ts';
 import { ARGUMENTS, planProgram } from './program.ts';
+import { managerVariables } from './variables.ts';
 
 const GRACE_MS = 10_000;
 const CONTROLLER_READY_SECONDS = 120;
@@ -26,11 +22,7 @@ const CONTROLLER_READY_SECONDS = 120;
 export interface ControllerInputs {
   api: ClusterApi;
   target: Target;
-  checkout: {
-    root: string;
-    /** Everything in the sources that looks like an absolute path. */
-    sourcePaths: ReadonlySet<string>;
-  };
+  checkout: { root: string; facts: CheckoutFacts };
   settings: NonNullable<Config['controller']>;
   /** The arguments of the controller that runs already: their ports are in use because of it. */
   running?: string[] | undefined;
@@ -40,6 +32,8 @@ export interface ControllerInputs {
   goPackage?: string | undefined;
   /** The context and the kubeconfig that the user chose; absent where they are kubectl's own. */
   chosen: { context?: string | undefined; kubeconfig?: string | undefined };
+  /** What the controller gets as the name of its Pod. */
+  podName: string;
   /** devloop's own environment. */
   env: Record<string, string | undefined>;
   files: LocalFiles;
@@ -62,27 +56,31 @@ export async function planController(
   inputs: ControllerInputs,
   { emit, signal }: Pick<Work, 'emit' | 'signal'>,
 ): Promise<PlannedController> {
-  const { api, target, checkout, settings } = inputs;
-  const { root } = checkout;
-  const { directory } = inputs.files;
+  const { target, settings, keyPairMounts } = inputs;
+  const { root, facts } = inputs.checkout;
+  const { directory, keyPairDirectory } = inputs.files;
   const [program, environment] = await Promise.all([
     planProgram({ ...inputs, root, directory }, { emit, signal }),
-    managerVariables(api, target, emit),
+    managerVariables({ ...inputs, electionVariables: facts.electionVariables }, emit),
   ]);
-  const variables = passable(environment.values, emit);
+  const variables = environment.passable;
+  const takesArguments = program.run.includes(ARGUMENTS);
   // A command of the user's has its own, unless it asks for the manager's.
-  const given = program.run.includes(ARGUMENTS) ? containerArguments(target) : [];
+  const given = takesArguments ? containerArguments(target) : [];
   const own = expandArguments(given, environment);
   requirePassable(given, own);
   const words = [...own.map(({ value }) => value), ...Object.values(variables)];
   const { paths, needed } = await planMounts(inputs, words, emit);
   const { args, hidden } = await planArguments(own, { paths, running: inputs.running ?? [] }, emit);
   const kubeconfig = planKubeconfig(inputs);
+  const hardCoded = hardCodedDirectories(keyPairMounts, words, facts.paths);
+  const places = { hardCoded, pathFlags: facts.pathFlags, keyPairDirectory };
+  const keyPairs = takesArguments ? await planKeyPairFlags(places, emit) : { args: [], hardCoded };
   const port = target.services[0]?.ports[0]?.targetPort;
   const plan: ControllerPlan = {
     cwd: program.cwd,
     build: program.build,
-    run: program.run.flatMap((word) => (word === ARGUMENTS ? args : [word])),
+    run: program.run.flatMap((word) => (word === ARGUMENTS ? [...args, ...keyPairs.args] : [word])),
     hidden,
     env: planEnvironment(inputs, { variables, paths, kubeconfig: kubeconfig?.paths }, emit),
     webhook: port === undefined ? undefined : { host: '127.0.0.1', port },
@@ -92,79 +90,7 @@ export async function planController(
     stateFile: inputs.stateFile,
     keptProgram: inputs.keptProgram,
   };
-  const hardCoded = hardCodedDirectories(inputs.keyPairMounts, words, checkout.sourcePaths);
-  return { plan, hardCoded, needed: [...needed, ...(kubeconfig?.needed ?? [])] };
-}
-
-async function managerVariables(api: ClusterApi, { manager }: Target, emit: Emit): Promise<PodEnvironment> {
-  if (manager === undefined) return { values: {}, secrets: new Set(), unknown: [] };
-  const environment = await readPodEnvironment(api, manager);
-  for (const { name, why } of environment.unknown)
-    emit({ type: 'warning', message: `The controller runs without its variable ${name}: ${why}.` });
-  return environment;
-}
-
-/** The kernel ends every variable and argument at a NUL byte, and Node refuses them with an error that quotes the value. */
-function passable(variables: Record<string, string>, emit: Emit): Record<string, string> {
-  const [good, bad] = [false, true].map((isBad) =>
-    Object.entries(variables).filter(([, value]) => value.includes('\0') === isBad),
-  );
-  for (const [name] of bad!) {
-    const message = `The controller runs without its variable ${name}: its value contains a NUL byte, which no variable can.`;
-    emit({ type: 'warning', message });
-  }
-  return Object.fromEntries(good!);
-}
-
-/** Names arguments as they are written in the manager's container, since a value may be a Secret's. */
-function requirePassable(given: string[], expanded: ExpandedArgument[]): void {
-  const at = expanded.findIndex(({ value }) => value.includes('\0'));
-  if (at < 0) return;
-  const message = `The manager's argument ${given[at]!.replaceAll('\0', '\\0')} contains a NUL byte, so no program can be started with it.`;
-  const hint =
-    'Correct the argument or the Secret in the cluster, or give your own command: devloop up -- COMMAND';
-  throw new DevloopError('controller.argument', message, { hint });
-}
-
-/** The container's words after its program: a subcommand in `command` counts as well. */
-function containerArguments(target: Target): string[] {
-  const { command = [], args = [] } = target.manager?.container ?? {};
-  const isShell = ['sh', 'bash', 'ash'].includes(basename(command[0] ?? ''));
-  return isShell ? [] : [...command.slice(1), ...args];
-}
-
-async function planArguments(
-  own: ExpandedArgument[],
-  { paths, running }: { paths: MountedPath[]; running: string[] },
-  emit: Emit,
-): Promise<{ args: string[]; hidden: Map<string, string> }> {
-  const values = own.map(({ value }) => value);
-  const secret = own.filter(({ value, shown }) => value !== shown);
-  const hidden = new Map(
-    secret.flatMap(({ value, shown }) => [
-      [value, shown],
-      [rewritePaths(value, paths), rewritePaths(shown, paths)],
-    ]),
-  );
-  const show = (argument: string): string => hidden.get(argument) ?? argument;
-  const ports = portsIn(values).filter((port) => !portsIn(running).includes(port));
-  const { args, changes } = localArguments(values, { paths, busyPorts: await busyAmong(ports) });
-  for (const { argument, became, because } of changes) {
-    const [before, after] = [argument, became].map((words) => words.map(show).join(' '));
-    const outcome = after === '' ? 'is left out' : `becomes ${after}`;
-    emit({ type: 'note', message: `${before}\n${outcome}: ${because}` });
-  }
-  return { args, hidden };
-}
-
-function portsIn(args: string[]): number[] {
-  const numbers = args.flatMap((argument) => [...argument.matchAll(/:(\d{2,5})\b/g)].map(([, port]) => port));
-  return [...new Set(numbers.map(Number))];
-}
-
-async function busyAmong(ports: number[]): Promise<number[]> {
-  const busy = await Promise.all(ports.map((port) => isPortBusy(port)));
-  return ports.filter((_, index) => busy[index]);
+  return { plan, hardCoded: keyPairs.hardCoded, needed: [...needed, ...(kubeconfig?.needed ?? [])] };
 }
 
 function planEnvironment(
@@ -183,7 +109,7 @@ function planEnvironment(
     named: settings.env ?? {},
     temporary: join(files.directory, 'tmp'),
     paths,
-    namespace: checkout.sourcePaths.has(NAMESPACE_FILE) ? target.namespace : undefined,
+    namespace: checkout.facts.paths.has(NAMESPACE_FILE) ? target.namespace : undefined,
     ...(kubeconfig === undefined ? {} : { kubeconfig: kubeconfig.join(delimiter) }),
   });
   for (const message of environment.warnings) emit({ type: 'warning', message });

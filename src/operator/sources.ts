@@ -1,6 +1,8 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { electionVariables } from './leader-election.ts';
 import { importedSources, localModules } from './local-modules.ts';
+import { collectPathFlags, type PathFlags } from './path-flags.ts';
 
 /** What the files of a checkout say about their operator. */
 export interface CheckoutFacts {
@@ -14,6 +16,9 @@ export interface CheckoutFacts {
   markerPaths: Set<string>;
   /** Names that the operator may have: project, module, directory. */
   names: Set<string>;
+  /** Variables that its sources read for the switch of leader election. */
+  electionVariables: Set<string>;
+  pathFlags: PathFlags;
   /** The checkout registers or declares webhooks. */
   declaresWebhooks: boolean;
 }
@@ -33,6 +38,8 @@ export function noCheckoutFacts(): CheckoutFacts {
     manifestPaths: new Set(),
     markerPaths: new Set(),
     names: new Set(),
+    electionVariables: new Set(),
+    pathFlags: { defaults: new Map(), constants: new Map() },
     declaresWebhooks: false,
   };
 }
@@ -107,6 +114,8 @@ function collect(text: string, file: string, facts: CheckoutFacts): void {
   all(SOURCE_PATH, facts.paths);
   all(MARKER_PATH, facts.markerPaths);
   for (const path of facts.markerPaths) facts.paths.add(path);
+  for (const name of electionVariables(text)) facts.electionVariables.add(name);
+  collectPathFlags(text, facts.pathFlags);
   if (/\+kubebuilder:webhook:|NewWebhookManagedBy|GetWebhookServer\(\)/.test(text))
     facts.declaresWebhooks = true;
 }

@@ -2,6 +2,7 @@ import { allDone, allOrNone } from '../async.ts';
 import type { ObjectRef } from '../cluster/api/kinds.ts';
 import type { KubeObject } from '../cluster/api/objects.ts';
 import type { Work } from '../cluster/work.ts';
+import { noticeRepeatedErrors } from '../controller/repeated-errors.ts';
 import { createSupervisor } from '../controller/supervisor.ts';
 import { removeLocalFiles } from '../local/key-pair-files.ts';
 import type { KeyPairs } from '../local/key-pairs.ts';
@@ -73,10 +74,12 @@ async function run(session: Session): Promise<void> {
   const writers = new AsyncDisposableStack();
   const ending = new AbortController();
   const leases = followers.use(createSessionLeases(target));
+  const errors = followers.use(noticeRepeatedErrors(io.emit));
   // All events pass through here: they are printed, and the Leases show what they say about the session's health.
   const emit: Emit = (event) => {
     io.emit(event);
     leases.observe(event);
+    errors.observe(event);
   };
   const signal = AbortSignal.any([io.signal, ending.signal]);
   const work: Work = { api: context.api, sessionId, emit, signal };
@@ -156,8 +159,10 @@ function isOf({ metadata }: KubeObject, ref: ObjectRef): boolean {
 const STILL_TERMINATING =
   'A Pod of the in-cluster manager is still terminating; kube-apiserver may keep calling it over open connections.';
 
-async function holdAndOpen({ session, work, leases, standing, ending }: Running): Promise<void> {
+async function holdAndOpen({ session, work, leases, standing, writers, ending }: Running): Promise<void> {
   await leases.hold(session, work, (error) => ending.abort(error));
+  // While the operator's own webhooks answer in the cluster; the controller will read it as soon as it starts.
+  for (const { apply } of session.plan.standIn) writers.use(await apply(work));
   if (session.target.services.length > 0)
     standing.route = await openRoute(routingOf(session, work), session.plan.routes);
 }

@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
+import { account } from '../support/account.ts';
 import { BIN, type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
+import { hookServer } from '../support/hook-server.ts';
 import {
   application,
   checkoutSample,
@@ -39,11 +41,48 @@ func (o *options) readSettings() error {
 	if err != nil {
 		return err
 	}
+	if err := readOwnPod(namespace); err != nil {
+		return err
+	}
 	o.leaderElect = strings.Contains(string(settings), "leaderElect: true")
 	o.webhookCert.dir = fixedCertDir
 	return nil
 }
 `;
+/** A manager that ends at once where it does not find the Pod that it is told to be in. */
+const OWN_POD = `package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+func readOwnPod(namespace string) error {
+	cluster, err := client.New(ctrl.GetConfigOrDie(), client.Options{})
+	if err != nil {
+		return err
+	}
+	pod := corev1.Pod{}
+	key := client.ObjectKey{Namespace: namespace, Name: os.Getenv("POD_NAME")}
+	if err := cluster.Get(context.Background(), key, &pod); err != nil {
+		return err
+	}
+	for _, owner := range pod.OwnerReferences {
+		fmt.Println("own Pod of", pod.Labels["app.kubernetes.io/name"], "belongs to", owner.Kind)
+	}
+	return nil
+}
+`;
+const OWN_POD_VARIABLE = `
+        env:
+        - {name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}
+`;
+const MAY_READ_PODS = '- {apiGroups: [""], resources: [pods], verbs: [get]}\n';
 const SETTINGS = `apiVersion: v1
 kind: ConfigMap
 metadata: {name: manager-config, namespace: system}
@@ -103,13 +142,15 @@ async function takeUpHabits(): Promise<void> {
   await mkdir(dirname(at('cmd/agent/main.go')));
   await writeFile(at('cmd/agent/main.go'), AGENT);
   await writeFile(at('cmd/tagged.go'), TAGGED);
+  await writeFile(at('cmd/own_pod.go'), OWN_POD);
+  await appendFile(at('config/rbac/role.yaml'), MAY_READ_PODS);
+  const manager = 'config/manager/manager.yaml';
+  await edit(manager, '        ports: []\n', `        ports: []${OWN_POD_VARIABLE}`);
+  const managed = 'app.kubernetes.io/managed-by: kustomize\n';
+  await edit(manager, managed, `${managed}    pod-security.kubernetes.io/enforce: restricted\n`);
   await edit('Dockerfile', 'go build', 'go build -tags everything');
-  await appendFile(at('config/manager/manager.yaml'), `---\n${SETTINGS}`);
-  await edit(
-    'config/manager/manager.yaml',
-    '- --leader-elect\n',
-    '- --config=/controller_manager_config.yaml\n',
-  );
+  await appendFile(at(manager), `---\n${SETTINGS}`);
+  await edit(manager, '- --leader-elect\n', '- --config=/controller_manager_config.yaml\n');
   const webhook = 'config/default/manager_webhook_patch.yaml';
   await edit(
     webhook,
@@ -126,6 +167,11 @@ async function edit(file: string, from: string, to: string): Promise<void> {
   const text = await readFile(at(file), 'utf8');
   expect(text).toContain(from);
   await writeFile(at(file), text.replace(from, to));
+}
+
+async function standIns(): Promise<object[]> {
+  const path = `/api/v1/namespaces/${NAMESPACE}/pods?labelSelector=devloop.dev/session`;
+  return ((await cluster.read(path)) as { items: object[] }).items;
 }
 
 const env = (): Record<string, string> => ({ KUBECONFIG: cluster.kubeconfig, CGO_ENABLED: '0' });
@@ -150,6 +196,10 @@ it('a manager that looks where its sources say, in a mounted file, and in a file
   expect(up.events).toContainEqual(
     expect.objectContaining({ type: 'controller.output', line: 'everything is in it' }),
   );
+  const printed = up.events.flatMap((event) => (event.type === 'controller.output' ? [event.line] : []));
+  expect(printed).toContain('own Pod of application-operator belongs to ReplicaSet');
+  expect(printed).toContain('own Pod of application-operator belongs to Deployment');
+  expect(await standIns()).toMatchObject([{ spec: { schedulingGates: [{}] }, status: { phase: 'Pending' } }]);
   await access(join(FIXED, 'tls.key'));
   up.signal('SIGINT');
   expect(await up.exited, up.log()).toBe(130);
@@ -169,6 +219,29 @@ it('a session that is killed leaves its key pair there, and down removes it with
   expect(code, log).toBe(0);
   expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
   await expect(access(dirname(FIXED))).rejects.toThrow('ENOENT');
+});
+
+it('an account that may not create Pods is warned before the take-over, which goes on without', async () => {
+  const before = await snapshot(cluster, NAMESPACE);
+  const verbs = (verbs: string[], ...resources: string[]) => ({ apiGroups: ['*'], resources, verbs });
+  const kubeconfig = await account(cluster, 'without-pods', [
+    verbs(['get', 'list', 'watch'], '*'),
+    verbs(['*'], 'services', 'deployments', 'deployments/scale', 'leases', 'endpoints', 'endpointslices'),
+    verbs(['*'], 'configmaps', 'validatingwebhookconfigurations'),
+  ]);
+  const server = hookServer('local', '9443');
+  const options = { cwd: checkout.directory, env: { ...env(), KUBECONFIG: kubeconfig } };
+  await using up = startDevloop(['up', '--route', 'direct', ...server], options);
+  await up.waitFor('session.ready', undefined, 120_000);
+  const warned = up.events.findIndex(({ type }) => type === 'warning');
+  expect(up.events[warned]).toMatchObject({
+    message: expect.stringMatching(/-devloop-<session>.*create.* pods/),
+  });
+  expect(warned).toBeLessThan(up.events.findIndex(({ type }) => type === 'change'));
+  expect(await standIns()).toEqual([]);
+  up.signal('SIGINT');
+  expect(await up.exited, up.log()).toBe(130);
+  expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
 });
 
 it('prints no value of a Secret, and keeps none in a file that others can read', async () => {
@@ -216,10 +289,11 @@ async function addSecrets(): Promise<void> {
   const add = (path: string, value: unknown) => ({ op: 'add', path, value });
   const mount = { name: 'credentials', mountPath: '/credentials' };
   const patch = [
-    add(`${container}/env`, [
-      { name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'credentials', key: 'token' } } },
-      { name: 'DSN', value: 'postgres://me:$(C_password)@db/$(TOKEN)' },
-    ]),
+    add(`${container}/env/-`, {
+      name: 'TOKEN',
+      valueFrom: { secretKeyRef: { name: 'credentials', key: 'token' } },
+    }),
+    add(`${container}/env/-`, { name: 'DSN', value: 'postgres://me:$(C_password)@db/$(TOKEN)' }),
     add(`${container}/envFrom`, [{ prefix: 'C_', secretRef: { name: 'credentials' } }]),
     // Words behind the flags mean nothing to this manager.
     ...['$(TOKEN)', '$(DSN)', '/credentials/$(TOKEN)', '/credentials/config.yaml'].map((word) =>

@@ -5,7 +5,7 @@ import type {
   WebhookConfiguration,
   Workload,
 } from '../../src/cluster/api/objects.ts';
-import type { CheckoutFacts } from '../../src/operator/sources.ts';
+import { type CheckoutFacts, noCheckoutFacts } from '../../src/operator/sources.ts';
 import { type FakeCluster, fakeCluster } from './fake-cluster.ts';
 
 /** An installed operator, as its manifests left it in the cluster. */
@@ -99,10 +99,9 @@ export function clusterWithTable(): FakeCluster {
 
 export function checkoutFacts(groups: string[], paths: string[], names: string[]): CheckoutFacts {
   return {
+    ...noCheckoutFacts(),
     groups: new Set(groups),
     paths: new Set(paths),
-    manifestPaths: new Set(),
-    markerPaths: new Set(),
     names: new Set(names),
     declaresWebhooks: true,
   };

@@ -12,8 +12,16 @@ export interface Metadata {
   finalizers?: string[];
   labels?: Record<string, string>;
   annotations?: Record<string, string>;
-  ownerReferences?: { apiVersion?: string; kind: string; name: string; uid: string; controller?: boolean }[];
+  ownerReferences?: OwnerReference[];
   managedFields?: ManagedFields[];
+}
+
+export interface OwnerReference {
+  apiVersion?: string;
+  kind: string;
+  name: string;
+  uid: string;
+  controller?: boolean;
 }
 
 /** Which fields one writer set last. `fieldsV1` is a tree of `f:<name>`, with {} at its leaves. */
@@ -65,6 +73,13 @@ export interface Container {
   envFrom?: { prefix?: string; configMapRef?: Reference; secretRef?: Reference }[];
   ports?: { name?: string; containerPort: number }[];
   volumeMounts?: { name: string; mountPath: string; subPath?: string }[];
+  resources?: Resources;
+}
+
+/** Quantities by resource: `{cpu: '500m', memory: '64Mi'}`. */
+export interface Resources {
+  requests?: Record<string, string>;
+  limits?: Record<string, string>;
 }
 
 interface Reference {
@@ -76,11 +91,22 @@ export interface EnvVar {
   name: string;
   value?: string;
   valueFrom?: {
-    fieldRef?: { fieldPath: string };
+    fieldRef?: FieldRef;
     secretKeyRef?: Reference & { key: string };
     configMapKeyRef?: Reference & { key: string };
-    resourceFieldRef?: { resource: string };
+    resourceFieldRef?: ResourceFieldRef;
   };
+}
+
+export interface FieldRef {
+  fieldPath: string;
+}
+
+export interface ResourceFieldRef {
+  /** Absent in a variable: its own container. */
+  containerName?: string;
+  resource: string;
+  divisor?: string;
 }
 
 export interface KeyToPath {
@@ -88,21 +114,39 @@ export interface KeyToPath {
   path: string;
 }
 
+/** One source of a projected volume, and what the simple volumes consist of. */
+export interface ProjectedSource {
+  secret?: { name: string; items?: KeyToPath[]; optional?: boolean };
+  configMap?: { name: string; items?: KeyToPath[]; optional?: boolean };
+  downwardAPI?: { items?: DownwardFile[] };
+  serviceAccountToken?: { path: string; audience?: string };
+}
+
+export interface DownwardFile {
+  path: string;
+  fieldRef?: FieldRef;
+  resourceFieldRef?: ResourceFieldRef;
+}
+
+/** `emptyDir`, `csi` and every other kind of volume is a key here, too. */
 export interface Volume {
   name: string;
   secret?: { secretName: string; items?: KeyToPath[]; optional?: boolean };
   configMap?: { name: string; items?: KeyToPath[]; optional?: boolean };
-  projected?: {
-    sources?: {
-      secret?: { name: string; items?: KeyToPath[] };
-      configMap?: { name: string; items?: KeyToPath[] };
-    }[];
-  };
+  downwardAPI?: { items?: DownwardFile[] };
+  projected?: { sources?: ProjectedSource[] };
+  emptyDir?: object;
+  csi?: { driver: string };
 }
 
 export interface PodTemplate {
   metadata?: { labels?: Record<string, string>; annotations?: Record<string, string> };
-  spec: { containers: Container[]; volumes?: Volume[]; serviceAccountName?: string } & Placement;
+  spec: {
+    containers: Container[];
+    initContainers?: Container[];
+    volumes?: Volume[];
+    serviceAccountName?: string;
+  } & Placement;
 }
 
 /** What decides on which nodes a Pod may run, and with which credentials its image is pulled. */

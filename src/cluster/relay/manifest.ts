@@ -1,7 +1,14 @@
 /** The objects of the relay: a Pod that every namespace admits, and a Secret with the program that it runs. */
 
 import type { KubeObject, Placement, Pod, Secret, Service, Workload } from '../api/objects.ts';
-import { RELAY_NAME, relayLabels, relayPodName, relaySecretRef, SESSION_LABEL } from '../names.ts';
+import {
+  NO_SIDECAR,
+  RELAY_NAME,
+  relayLabels,
+  relayPodName,
+  relaySecretRef,
+  SESSION_LABEL,
+} from '../names.ts';
 
 /** A stock image that contains Node, by its full name: some container runtimes do not know short names. */
 export const RELAY_IMAGE = 'docker.io/library/node:24-alpine';
@@ -16,12 +23,6 @@ const LISTEN_LIMIT_MS = 20_000;
 /** Longer than the program waits for open reviews after a SIGTERM. */
 const GRACE_SECONDS = 15;
 const FIRST_UNPRIVILEGED_PORT = 1024;
-
-/** The proxy of a service mesh would ask kube-apiserver for a client certificate, which it does not have. */
-const NO_SIDECAR = {
-  labels: { 'sidecar.istio.io/inject': 'false' },
-  annotations: { 'sidecar.istio.io/inject': 'false', 'linkerd.io/inject': 'disabled' },
-};
 
 /** A port on which kube-apiserver calls the relay. */
 export interface RelayPort {

@@ -8,7 +8,7 @@ import { restoreChange } from '../marks/change.ts';
 import { type OwnChange, sessionOf } from '../marks/marks.ts';
 import { SELECTOR } from '../marks/selector.ts';
 import type { Kept } from '../marks/undo.ts';
-import { isOwnService, relaySecretRef } from '../names.ts';
+import { isOwnService, isRelayPod, relaySecretRef } from '../names.ts';
 import type { Work } from '../work.ts';
 import { isControllerSlice, isReadySlice, slicesOf } from './endpoints.ts';
 import type { Marked } from './find-marked.ts';
@@ -140,7 +140,7 @@ export async function waitForControllerSlices(
   marked: Marked[],
   limitMs: number,
 ): Promise<void> {
-  const relays = new Set(of(marked, 'Pod').map(({ ref }) => `${ref.namespace}/${ref.name}`));
+  const relays = new Set(relayPods(marked).map(({ ref }) => `${ref.namespace}/${ref.name}`));
   const pointsToRelay = ({ endpoints, metadata }: EndpointSlice): boolean =>
     (endpoints ?? []).some(({ targetRef }) => relays.has(`${metadata.namespace}/${targetRef?.name}`));
   const isBack = async (ref: ObjectRef): Promise<boolean> => {
@@ -186,7 +186,7 @@ async function restoreEndpoints(work: Work, one: Marked): Promise<void> {
 
 /** After everything else: a relay carries reviews until its Service is seen to point elsewhere. */
 export async function removeRelays(work: Work, marked: Marked[]): Promise<void> {
-  const pods = of(marked, 'Pod');
+  const pods = relayPods(marked);
   // Where Secrets cannot be listed, their names are known from the session.
   const secrets = new Map(of(marked, 'Secret').map(({ ref }) => [describe(ref), ref]));
   for (const { ref } of pods) {
@@ -196,6 +196,20 @@ export async function removeRelays(work: Work, marked: Marked[]): Promise<void> 
   // As long as its Secret exists, a session that is still running would replace a Pod that is gone.
   await allDone([...secrets.values()].map((ref) => removeRef(work, ref)));
   await allDone(pods.map(({ ref }) => removeRef(work, ref)));
+}
+
+export function relayPods(marked: Marked[]): Marked[] {
+  return marked.filter(({ ref, sessionId }) => isRelayPod(ref, sessionId));
+}
+
+/** Once the webhooks answer again: one of them may decide on Pods. */
+export async function removeStandIns(work: Work, marked: Marked[]): Promise<void> {
+  const relays = relayPods(marked);
+  await allDone(
+    of(marked, 'Pod')
+      .filter((one) => !relays.includes(one))
+      .map((one) => remove(work, one)),
+  );
 }
 
 export async function removeLeases({ api }: Work, marked: Marked[]): Promise<void> {

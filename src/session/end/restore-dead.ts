@@ -6,7 +6,7 @@ import { relayState } from '../../cluster/relay/state.ts';
 import { isControllerSlice, isReadySlice, slicesOf } from '../../cluster/takeover/endpoints.ts';
 import { type Found, findMarked, type Marked } from '../../cluster/takeover/find-marked.ts';
 import { pauseFor } from '../../cluster/takeover/pause/strategies.ts';
-import { isChanged, removeRelays } from '../../cluster/takeover/restore.ts';
+import { isChanged, relayPods, removeRelays } from '../../cluster/takeover/restore.ts';
 import type { Work } from '../../cluster/work.ts';
 import { DevloopError, messageOf } from '../../errors.ts';
 import {
@@ -114,7 +114,7 @@ async function answerOrRefuse(
 async function endRelays(work: Work, marked: Marked[]): Promise<void> {
   const { api, emit, signal } = work;
   await removeRelays(work, marked).catch(() => {});
-  const pods = marked.filter(({ ref }) => ref.kind === 'Pod');
+  const pods = relayPods(marked);
   const haveEnded = async (): Promise<boolean> => {
     const now = await Promise.all(pods.map(({ ref }) => api.get<Pod>(ref)));
     return now.every((pod) => ['gone', 'failed'].includes(relayState(pod, Number.POSITIVE_INFINITY).is));

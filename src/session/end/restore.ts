@@ -10,6 +10,7 @@ import {
   removeLeases,
   removeMarks,
   removeRelays,
+  removeStandIns,
   restoreServices,
   resumeManagers,
   waitForControllerSlices,
@@ -72,6 +73,7 @@ export async function restoreOnce(work: Work, namespaces: string[], options: Res
   await attempt(async () => options.afterServices?.());
   await attempt(async () => left.push(...(await removeMarks(work, left))));
   await attempt(() => waitUntilUnblocked(work, left));
+  await attempt(() => removeStandIns(work, marked));
   await attempt(() => removeRelays(work, marked));
   await attempt(async () => refusePart(sessionId, marked, unseen));
   const kept = left.filter((one) => one.kept.length > 0);

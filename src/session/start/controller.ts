@@ -18,6 +18,7 @@ import type { Target } from '../../operator/target.ts';
 import type { CommandContext } from '../context/context.ts';
 import { controllerRecord } from '../context/session-directories.ts';
 import type { Session, UpCommand } from './session.ts';
+import { podNameFor } from './stand-in.ts';
 
 /** What is ready on this machine when the take-over begins. */
 export interface LocalParts {
@@ -61,17 +62,18 @@ export function keyPairSearch({ api, config }: CommandContext, target: Target): 
 }
 
 /** What the controller's plan is made from. */
-export function controllerInputs(session: Omit<Session, 'sessionId'>, pairs: KeyPairs): ControllerInputs {
-  const { context, target, facts, options, files, io } = session;
+export function controllerInputs(session: Session, pairs: KeyPairs): ControllerInputs {
+  const { context, target, facts, options, files, io, sessionId } = session;
   const { api, root, config, chosen } = context;
   return {
     api,
     target,
-    checkout: { root, sourcePaths: facts.paths },
+    checkout: { root, facts },
     settings: config.controller ?? {},
     command: options.command,
     goPackage: options.package,
     chosen,
+    podName: podNameFor(target, sessionId),
     env: io.env,
     files,
     keyPairMounts: mountPointsOf(pairs),

@@ -17,13 +17,16 @@ export async function printPlan(command: UpCommand, found: Discovered): Promise<
   const pairs = await readKeyPairs(keyPairSearch(context, target), io.emit);
   const files = localFilesOf(join(machine.stateDirectory, ANY_SESSION), command);
   const controller = options.controller
-    ? await planController(controllerInputs({ ...command, ...found, files }, pairs), io)
+    ? await planController(
+        controllerInputs({ ...command, ...found, files, sessionId: ANY_SESSION }, pairs),
+        io,
+      )
     : undefined;
   for (const sessionId of markedSessions(target))
     io.emit({ type: 'note', message: restoresFirst(sessionId) });
   const mayHold = (await lackingForLeases(context.api, plan)).length === 0;
   if (!mayHold) io.emit({ type: 'warning', message: NO_LEASES });
-  print(mayHold ? changesOf(plan.leases) : []);
+  print([...(mayHold ? changesOf(plan.leases) : []), ...changesOf(plan.standIn)]);
   print(changesOf(plan.verify));
   for (const [index, { name: route, detail, open, point }] of plan.routes.entries()) {
     io.emit({ type: 'route.planned', route, position: index + 1, detail });

@@ -5,11 +5,24 @@ import { permissionsOf, type RoutePlan } from '../route/routing.ts';
 import type { TakeOverPlan } from './plan.ts';
 
 /** What `up` needs whichever route it uses. */
-export function commonPermissions({ discovery, verify, routes, pause, guarded }: TakeOverPlan): Permission[] {
+export function commonPermissions({
+  discovery,
+  verify,
+  routes,
+  pause,
+  standIn,
+  guarded,
+}: TakeOverPlan): Permission[] {
   const [first = [], ...others] = routes.map(routePermissions);
   const shared = first.filter((one) => others.every((other) => includes(other, one)));
   const watched = guardPermissions(guarded.map(({ ref }) => ref));
-  return distinct([...shared, ...permissionsOf(verify), ...discovery, ...permissionsOf(pause), ...watched]);
+  return distinct([
+    ...shared,
+    ...permissionsOf(verify),
+    ...discovery,
+    ...permissionsOf([...pause, ...standIn]),
+    ...watched,
+  ]);
 }
 
 export function routePermissions({ open, point }: RoutePlan): Permission[] {

@@ -1,11 +1,13 @@
 import { type ObjectRef, refOf } from '../../cluster/api/kinds.ts';
-import type { Service, Workload } from '../../cluster/api/objects.ts';
+import type { Container, Service, Workload } from '../../cluster/api/objects.ts';
 import type { Permission } from '../../cluster/api/permissions.ts';
 import type { Step } from '../../cluster/step.ts';
 import { holdLease } from '../../cluster/takeover/lease.ts';
 import { deploymentPause } from '../../cluster/takeover/pause/deployment.ts';
 import type { PauseStep } from '../../cluster/takeover/pause/pause.ts';
 import { ownChangeOf } from '../../cluster/takeover/restore.ts';
+import type { StandInStep } from '../../cluster/takeover/stand-in.ts';
+import { OWN_NAME } from '../../operator/environment.ts';
 import { discoveryPermissions } from '../../operator/permissions.ts';
 import type { Target, TargetManager } from '../../operator/target.ts';
 import { namespacesOf, targetsOf } from '../context/holders.ts';
@@ -13,6 +15,7 @@ import type { Guarded } from '../guard/react.ts';
 import { planRoutes } from '../route/kinds.ts';
 import type { RoutePlan, RouteSettings } from '../route/routing.ts';
 import { type verifyRoute, verifyStep } from '../route/verify-route.ts';
+import { planStandIn } from './stand-in.ts';
 
 /**
  * All steps of a take-over in their order. `up` applies them, `up --dry-run` prints their changes, and the account is asked for
@@ -27,6 +30,8 @@ export interface TakeOverPlan {
   /** In the order in which they are tried; none without webhook Services. */
   routes: RoutePlan[];
   pause: PauseStep[];
+  /** For a manager that reads its own Pod. */
+  standIn: StandInStep[];
   /** The user's objects that the session changes, and those that it depends on. */
   guarded: Guarded[];
 }
@@ -39,6 +44,7 @@ export function planTakeOver(target: Target, settings: RouteSettings, pause: Pau
     verify: hasWebhooks ? [verifyStep(target)] : [],
     routes: planRoutes(target, settings),
     pause,
+    standIn: planStandIn(target),
     guarded: targetsOf(target).flatMap((ref) => guardedObject(ref) ?? []),
   };
 }
@@ -55,14 +61,15 @@ export function planAnyTakeOver(namespace: string, settings: RouteSettings): Tak
   return planTakeOver(target, settings, [deploymentPause.pause(target.manager)]);
 }
 
-/** Stands for an operator that could not be discovered: one webhook Service and one Deployment, in this namespace. */
+/** Stands for an operator that could not be discovered: one webhook Service and one Deployment that reads its own Pod, in this namespace. */
 export function anyTarget(namespace: string): Target & { manager: TargetManager } {
   const metadata = { namespace, name: '*' };
   const service: Service = { metadata, spec: { ports: [] } };
   const object: Workload = { metadata, spec: { selector: {}, template: { spec: { containers: [] } } } };
+  const container: Container = { name: '*', env: [{ name: '*', valueFrom: { fieldRef: OWN_NAME } }] };
   return {
     namespace,
     services: [{ service, serverName: '', calls: [], ports: [], source: '' }],
-    manager: { ref: refOf('Deployment', metadata), object, container: { name: '*' }, source: '' },
+    manager: { ref: refOf('Deployment', metadata), object, container, source: '' },
   };
 }

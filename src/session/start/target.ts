@@ -14,6 +14,7 @@ import { pauseChoice, planPause } from './pause.ts';
 import { askPermissions, permittedRoutes, untriedRoutes } from './permissions.ts';
 import { planAnyTakeOver, planTakeOver } from './plan.ts';
 import type { Discovered, UpCommand } from './session.ts';
+import { permittedStandIn } from './stand-in.ts';
 import { RUNS_HERE, requireDefinitions } from './undeployed.ts';
 
 /** Discovers what to take over, and checks everything that can be checked without a write. Changes nothing. */
@@ -34,6 +35,7 @@ export async function discoverTarget(command: UpCommand): Promise<Discovered & {
   const noticing = manager && choice === 'auto' ? pauseNotices(api, manager) : [];
   const allowed = await askPermissions(api, plan);
   plan.routes = permittedRoutes(api, allowed);
+  plan.standIn = await permittedStandIn(api, plan.standIn, io.emit);
   for (const { text: message, mayResume } of await noticing)
     if (mayResume) io.emit({ type: 'note', message });
   for (const message of untriedRoutes(allowed)) io.emit({ type: 'note', message });
@@ -51,6 +53,7 @@ export async function discoverAgain(command: UpCommand, before: Discovered): Pro
   const pause = await planPause(context.api, target, pauseChoice(options, context));
   const plan = planTakeOver(target, settings, pause);
   plan.routes = plan.routes.filter(({ name }) => permitted.includes(name));
+  if (before.plan.standIn.length === 0) plan.standIn = [];
   return { ...before, target, plan };
 }
 

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { kindInfo } from '../../../src/cluster/api/kinds.ts';
 import type { EndpointSlice, Service, Workload } from '../../../src/cluster/api/objects.ts';
 import type { Permission } from '../../../src/cluster/api/permissions.ts';
 import { ANY_SESSION } from '../../../src/cluster/names.ts';
@@ -12,10 +13,12 @@ import {
   pausedManagers,
   removeCreated,
   removeLeases,
+  removeStandIns,
   restoreServices,
   resumeManagers,
 } from '../../../src/cluster/takeover/restore.ts';
 import { pointToAddress, pointToPods } from '../../../src/cluster/takeover/service.ts';
+import { createStandIn } from '../../../src/cluster/takeover/stand-in.ts';
 import type { Work } from '../../../src/cluster/work.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { objectText } from '../../../src/report/text.ts';
@@ -68,6 +71,14 @@ const STEPS = {
     await using probe = await apply(work, { pods: { app: 'relay' } }, () => 1);
     await probe.follow();
   }),
+  'stands in for a Pod': step(
+    createStandIn({
+      ref: { kind: 'Deployment', ...metadata },
+      object: deployment,
+      container: { name: 'manager' },
+    }),
+    async (apply, work) => (await apply(work))[Symbol.asyncDispose](),
+  ),
 };
 
 /** The calls that the step made, and then its restoration. */
@@ -93,6 +104,7 @@ async function callsOf(apply: (work: Work) => Promise<unknown>, events: DevloopE
   // As the endpoints controller does, once the selector is back.
   cluster.edit('Endpoints', 'hook', 'shop', (endpoints) => delete endpoints.metadata.labels);
   await removeCreated(work, marked);
+  await removeStandIns(work, marked);
   await removeLeases(work, marked);
   return [...made, ...cluster.calls];
 }
@@ -100,7 +112,10 @@ async function callsOf(apply: (work: Work) => Promise<unknown>, events: DevloopE
 const VERBS: Record<string, string> = { replace: 'update', remove: 'delete' };
 
 function covers(permissions: Permission[], call: string): boolean {
-  const [verb = '', kind] = call.split(' ');
+  const [verb = '', kind = '', path = ''] = call.split(' ');
+  // The list of a watch.
+  if (verb === 'call')
+    return permissions.some((one) => one.verb === 'list' && path.endsWith(`/${kindInfo(one.kind).plural}`));
   return permissions.some((one) => one.kind === kind && one.verb === (VERBS[verb] ?? verb));
 }
 

@@ -23,7 +23,7 @@ test.each<[string, string[], string[]]>([
   [
     'other spellings of leader election',
     ['--leader-election', '--enable-leader-elect=1'],
-    ['--leader-election=false', '--enable-leader-elect=false'],
+    ['--leader-election=false', '--enable-leader-elect=0'],
   ],
   [
     'leader election that is already off',

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Container, Workload } from '../../../src/cluster/api/objects.ts';
-import { planMounts, withoutLeaderElection, writeNeededFiles } from '../../../src/local/mounts.ts';
+import { planMounts, writeNeededFiles } from '../../../src/local/mounts.ts';
 import type { Target } from '../../../src/operator/target.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
@@ -66,32 +66,6 @@ test('leader election is turned off in the copy of a configuration file, with a 
   const { at, events } = await plan('leaderElection:\n  leaderElect: true\n');
   expect(await readFile(at['/manager.yaml']!, 'utf8')).toBe('leaderElection:\n  leaderElect: false\n');
   expect(events[0]).toEqual({ type: 'note', message: expect.stringContaining('copy of manager.yaml') });
-});
-
-test.each([
-  [
-    'a component config',
-    'leaderElection:\n  leaderElect: true\n  resourceName: a\n',
-    'leaderElection:\n  leaderElect: false\n  resourceName: a\n',
-  ],
-  [
-    'a flat file with a comment',
-    'enableLeaderElection: true # one of three\n',
-    'enableLeaderElection: false # one of three\n',
-  ],
-  ['a file that spells it like the flag', 'leader-elect: "true"\n', 'leader-elect: false\n'],
-  ['JSON', '{\n  "leaderElect": true,\n  "x": 1\n}\n', '{\n  "leaderElect": false,\n  "x": 1\n}\n'],
-])('leader election is turned off in %s', (_, text, expected) => {
-  expect(withoutLeaderElection(text)).toBe(expected);
-});
-
-test.each([
-  ['off', 'leaderElection:\n  leaderElect: false\n'],
-  ['not mentioned', 'health:\n  healthProbeBindAddress: :8081\n'],
-  ['only in a comment', '# leaderElect: true\n'],
-  ['only part of other keys', 'leaderElectionResourceLock: leases\nleaderElectionReleaseOnCancel: true\n'],
-])('a file in which leader election is %s stays as it is', (_, text) => {
-  expect(withoutLeaderElection(text)).toBeUndefined();
 });
 
 test('files are written again for a new version of the manager', async () => {

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { Container, Service, Workload } from '../../../src/cluster/api/objects.ts';
 import { startController } from '../../../src/controller/process.ts';
 import { type ControllerInputs, planController } from '../../../src/local/plan.ts';
+import { noCheckoutFacts } from '../../../src/operator/sources.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
 import { directoryWith } from '../controller/support/places.ts';
@@ -31,9 +32,10 @@ function inputs(rest: Partial<ControllerInputs> = {}): ControllerInputs {
       manager: { ref: { kind: 'Deployment', ...metadata }, object, container, source: '' },
       namespace: 'shop',
     },
-    checkout: { root: '/checkout', sourcePaths: new Set([MOUNT]) },
+    checkout: { root: '/checkout', facts: { ...noCheckoutFacts(), paths: new Set([MOUNT]) } },
     settings: { run: ['./run'], env: { LEVEL: 'debug' } },
     chosen: {},
+    podName: 'shop-devloop-s1',
     env: { HOME: '/home/me' },
     files: { directory: '/state/s1', keyPairDirectory: '/state/s1/certs' },
     keyPairMounts: [MOUNT],
@@ -84,7 +86,7 @@ test('of a package that the user names, everything else is as discovered', async
     'cmd/shop/main.go': 'package main\n\nfunc main() {}\n',
     Makefile: 'build:\n\tgo build -tags all -o bin/shop ./cmd/shop\n',
   });
-  const checkout = { root: directory, sourcePaths: new Set<string>() };
+  const checkout = { root: directory, facts: noCheckoutFacts() };
   const expected = {
     cwd: directory,
     build: expect.arrayContaining(['-tags=all', './cmd/shop']),
@@ -144,7 +146,10 @@ test('a value with a NUL byte is left out of the variables, and as an argument i
     'go.mod': 'module m\n',
     'main.go': 'package main\nfunc main() {}\n',
   });
-  const rest = inputs({ settings: { package: '.' }, checkout: { root: directory, sourcePaths: new Set() } });
+  const rest = inputs({
+    settings: { package: '.' },
+    checkout: { root: directory, facts: noCheckoutFacts() },
+  });
   const { container } = rest.target.manager!;
   container.env = [
     { name: 'TOKEN', value: 'hidden\0value' },
@@ -163,4 +168,58 @@ test('a value with a NUL byte is left out of the variables, and as an argument i
     message: expect.stringContaining('--token=$(TOKEN)'),
   });
   expect(JSON.stringify([String(error), events])).not.toContain('hidden');
+});
+
+test('leader election is turned off in the variables, with a note, also in one that only the sources bind to it', async () => {
+  const facts = { ...noCheckoutFacts(), electionVariables: new Set(['SHOP_HA']) };
+  const rest = inputs({ checkout: { root: '/checkout', facts } });
+  rest.target.manager!.container.env = [
+    { name: 'ENABLE_LEADER_ELECTION', value: 'true' },
+    { name: 'SHOP_HA', value: '1' },
+    { name: 'SHOP_METRICS', value: '1' },
+  ];
+  const events: DevloopEvent[] = [];
+  const io = { emit: (event: DevloopEvent) => void events.push(event), signal: new AbortController().signal };
+  const { env } = (await planController(rest, io)).plan;
+  expect(env).toMatchObject({ ENABLE_LEADER_ELECTION: 'false', SHOP_HA: '0', SHOP_METRICS: '1' });
+  const notes = events.flatMap((event) => (event.type === 'note' ? [event.message] : []));
+  expect(notes.filter((text) => text.startsWith('ENABLE_LEADER') || text.startsWith('SHOP_HA'))).toHaveLength(
+    2,
+  );
+});
+
+test('a StatefulSet counts like a Deployment: its arguments, variables, and a name with an ordinal', async () => {
+  const directory = await directoryWith({
+    'go.mod': 'module m\n',
+    'main.go': 'package main\nfunc main() {}\n',
+  });
+  const checkout = { root: directory, facts: noCheckoutFacts() };
+  const rest = inputs({ settings: { package: '.' }, checkout, podName: 'shop-devloop-s1-0' });
+  const manager = rest.target.manager!;
+  manager.ref = { ...manager.ref, kind: 'StatefulSet' };
+  manager.container.args = ['--leader-elect', '--id=$(POD_NAME)'];
+  manager.container.env = [{ name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } }];
+  const { run, env } = (await planController(rest, { emit: () => {}, signal: new AbortController().signal }))
+    .plan;
+  expect(run.slice(1)).toEqual(['serve', '--leader-elect=false', '--id=shop-devloop-s1-0']);
+  expect(env).toMatchObject({ POD_NAME: 'shop-devloop-s1-0' });
+});
+
+test('a key pair that the sources look for where nobody can write is passed by its flag', async () => {
+  const directory = await directoryWith({
+    'go.mod': 'module m\n',
+    'main.go': 'package main\nfunc main() {}\n',
+    file: '',
+  });
+  const mount = join(directory, 'file', 'certs');
+  const pathFlags = { defaults: new Map([['cert-dir', mount]]), constants: new Map() };
+  const facts = { ...noCheckoutFacts(), paths: new Set([mount]), pathFlags };
+  const rest = inputs({
+    settings: { package: '.' },
+    checkout: { root: directory, facts },
+    keyPairMounts: [mount],
+  });
+  const planned = await planController(rest, { emit: () => {}, signal: new AbortController().signal });
+  expect(planned.plan.run.slice(1)).toEqual(['serve', '--leader-elect=false', '--cert-dir=/state/s1/certs']);
+  expect(planned.hardCoded).toEqual([]);
 });

@@ -199,8 +199,10 @@ describe('the environment of the Pod', () => {
           },
           { name: 'MISSING', valueFrom: { secretKeyRef: { name: 'db', key: 'none' } } },
           { name: 'LIMIT', valueFrom: { resourceFieldRef: { resource: 'limits.memory' } } },
+          { name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
         ],
       }),
+      'shop-devloop-s1',
     );
     expect(env.values).toEqual({
       S_LEVEL: 'info',
@@ -211,6 +213,7 @@ describe('the environment of the Pod', () => {
       POD_NAMESPACE: 'shop',
       APP: 'shop',
       SERVICE_ACCOUNT_NAME: 'shop-sa',
+      POD_NAME: 'shop-devloop-s1',
     });
     expect(env.unknown.map((one) => one.name)).toEqual(['*', 'MISSING', 'LIMIT']);
     expect(cluster.calls.filter((call) => call === 'get ConfigMap shop/settings')).toHaveLength(1);
@@ -240,6 +243,7 @@ describe('the environment of the Pod', () => {
           { name: 'S_user', value: 'overridden' },
         ],
       }),
+      '',
     );
     expect(expandArguments(['--u=$(URL)', '--h=$(HOST)', '$(S_password)', '$(S_user)'], environment)).toEqual(
       [

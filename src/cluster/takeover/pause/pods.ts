@@ -1,6 +1,7 @@
 import type { ClusterApi } from '../../api/client.ts';
 import { labelQuery } from '../../api/labels.ts';
 import type { Pod } from '../../api/objects.ts';
+import { SESSION_LABEL } from '../../names.ts';
 import type { Manager } from './pause.ts';
 
 /** The manager's Pods that have not ended. */
@@ -24,6 +25,8 @@ export async function runningPods(api: ClusterApi, manager: Manager): Promise<Po
  * of the name alone would also fit Deployment `shop-canary` beside `shop`.
  */
 export function isPodOf({ metadata }: Pod, { ref }: Manager): boolean {
+  // devloop's own stand-in.
+  if (metadata.labels?.[SESSION_LABEL] !== undefined) return false;
   const owners = metadata.ownerReferences ?? [];
   switch (ref.kind) {
     case 'Pod':

@@ -1,0 +1,109 @@
+/** What the stand-in Pod looks like: like the manager's Pods for a program that reads it, and like nobody's for everything else. */
+import { type Labels, selects } from '../api/labels.ts';
+import type { Container, LabelSelector, OwnerReference, Pod, Resources } from '../api/objects.ts';
+import { NO_SIDECAR, SESSION_LABEL, STAND_IN } from '../names.ts';
+import type { Manager } from './pause/pause.ts';
+
+/** What is not known from the manager's workload alone. */
+export interface Surroundings {
+  name: string;
+  sessionId: string;
+  /** Of one of the manager's own Pods, where there is one. */
+  owners: OwnerReference[];
+  /** What selects Pods in the namespace. */
+  selectors: LabelSelector[];
+  /** Of its container. */
+  resources: Resources;
+}
+
+/** Quotas can require all of them. */
+const LEAST = { cpu: '1m', memory: '1Mi', 'ephemeral-storage': '1Mi' };
+export const LEAST_RESOURCES: Resources = { requests: LEAST, limits: LEAST };
+
+/**
+ * Never runs, and passes Pod Security `restricted` whatever the manager's own Pods do. It keeps what programs read of their Pod:
+ * labels, owners, the names of the image, its pull secrets and the ServiceAccount, whose token it does not mount. On Kubernetes
+ * before 1.27, which ignores the scheduling gate, the node selector holds it alone.
+ */
+export function standInPod(manager: Manager, container: Container, around: Surroundings): Pod & object {
+  const { name, sessionId, selectors, resources } = around;
+  const { metadata, spec } = manager.object.spec.template;
+  const { serviceAccountName, imagePullSecrets } = spec;
+  const labels = unselectedLabels(metadata?.labels ?? {}, selectors);
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name,
+      namespace: manager.ref.namespace!,
+      labels: { ...labels, ...NO_SIDECAR.labels, [SESSION_LABEL]: sessionId },
+      annotations: NO_SIDECAR.annotations,
+      ownerReferences: ownersFor(manager, around.owners),
+    },
+    spec: {
+      schedulingGates: [{ name: STAND_IN }],
+      nodeSelector: { [STAND_IN]: 'never' },
+      restartPolicy: 'Never',
+      terminationGracePeriodSeconds: 0,
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      ...(serviceAccountName === undefined ? {} : { serviceAccountName }),
+      ...(imagePullSecrets === undefined ? {} : { imagePullSecrets }),
+      securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+      containers: [containerOf(container, resources)],
+    } as Pod['spec'] & object,
+  };
+}
+
+/** Even if somebody removed the gate, it would not start a second manager. */
+function containerOf({ name, image }: Container, resources: Resources): Container & object {
+  const securityContext = {
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+    capabilities: { drop: ['ALL'] },
+  };
+  const command = ['/devloop-stand-in'];
+  return { name, ...(image ? { image } : {}), command, resources, ...{ securityContext } };
+}
+
+/**
+ * The Deployment itself is the Pod's controller, because a ReplicaSet releases, or deletes, a Pod that it controls, and no controller
+ * adopts a Pod that has one. The other owners are as those of the real Pods, without being its controller.
+ */
+function ownersFor({ ref, object }: Manager, real: OwnerReference[]): OwnerReference[] {
+  const { uid = '' } = object.metadata;
+  const itself = { apiVersion: 'apps/v1', kind: ref.kind, name: ref.name, uid };
+  const owners = real.map(({ apiVersion = '', kind, name, uid }) => ({ apiVersion, kind, name, uid }));
+  if (ref.kind === 'Deployment') return [...owners, { ...itself, controller: true }];
+  return owners.length > 0 ? owners : [itself];
+}
+
+/** Labels that many operators read: they go last. */
+const RECOMMENDED = 'app.kubernetes.io/';
+
+/**
+ * As many of the labels as none of the selectors selects, since a Service would count the Pod as not ready, a disruption budget as
+ * one of its own, and a controller would adopt or delete it. What most of them need goes first.
+ */
+export function unselectedLabels(labels: Labels, selectors: LabelSelector[]): Labels {
+  const left = { ...labels };
+  for (;;) {
+    const needed = selectors.filter((one) => selects(one, left)).flatMap((one) => neededKeys(one, left));
+    const [key] = [...Map.groupBy(needed, (one) => one)]
+      .toSorted(([a, { length: m }], [b, { length: n }]) => n - m || rank(a) - rank(b))
+      .map(([one]) => one);
+    if (key === undefined) return left;
+    delete left[key];
+  }
+}
+
+function rank(key: string): number {
+  return key.startsWith(RECOMMENDED) ? 1 : 0;
+}
+
+/** Without one of these labels, the selector does not select the Pod. An empty selector needs none. */
+function neededKeys({ matchLabels = {}, matchExpressions = [] }: LabelSelector, labels: Labels): string[] {
+  const positive = matchExpressions.filter(({ operator }) => ['In', 'Exists'].includes(operator));
+  const keys = [...Object.keys(matchLabels), ...positive.map(({ key }) => key)];
+  return [...new Set(keys)].filter((key) => Object.hasOwn(labels, key));
+}

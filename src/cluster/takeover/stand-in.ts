@@ -1,0 +1,152 @@
+import { backOff, sleep } from '../../async.ts';
+import { messageOf } from '../../errors.ts';
+import type { ClusterApi } from '../api/client.ts';
+import { noneIfForbidden, noneIfRefused, refusalOf } from '../api/errors.ts';
+import { describe, type ObjectRef } from '../api/kinds.ts';
+import type {
+  Container,
+  DisruptionBudget,
+  LabelSelector,
+  OwnerReference,
+  Pod,
+  Service,
+} from '../api/objects.ts';
+import { type Permission, permissionsOn } from '../api/permissions.ts';
+import { watchObjects } from '../api/watch.ts';
+import { createMarked } from '../marks/change.ts';
+import { originalSelector } from '../marks/selector.ts';
+import { ANY_SESSION, standInName } from '../names.ts';
+import type { PlannedChange, Step } from '../step.ts';
+import type { Work } from '../work.ts';
+import type { Manager } from './pause/pause.ts';
+import { runningPods } from './pause/pods.ts';
+import { LEAST_RESOURCES, standInPod } from './stand-in-pod.ts';
+
+/** A manager that reads its own Pod, and the container that it runs in. */
+export interface PodReader extends Manager {
+  container: Container;
+}
+
+/** Creates the Pod and, until it is disposed, creates it again when somebody deletes it. Disposing leaves it in place. */
+export type StandInStep = Step<(work: Work) => Promise<AsyncDisposable>>;
+
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 30_000;
+
+const WITHOUT = 'a controller that reads its own Pod may fail';
+
+function permissions(namespace: string): Permission[] {
+  const why = 'create the Pod that the controller reads as its own';
+  const counted = 'a Service or PodDisruptionBudget may count that Pod';
+  return [
+    ...permissionsOn('Pod', 'get list create delete', { namespace, why, without: WITHOUT }),
+    ...permissionsOn('Pod', 'watch', {
+      namespace,
+      why,
+      without: 'the controller loses that Pod when it is deleted',
+    }),
+    ...permissionsOn('Service', 'list', { namespace, why, without: counted }),
+    ...permissionsOn('PodDisruptionBudget', 'list', { namespace, why, without: counted }),
+  ];
+}
+
+/**
+ * A Pod of the name that the controller gets as its own, which never runs: programs read the labels and owners of their Pod. It has
+ * the session's label from the start, and is deleted with everything else. Where it cannot be created, `apply` warns and goes on.
+ */
+export function createStandIn(reader: PodReader): StandInStep {
+  const refFor = (sessionId: string): ObjectRef => standInRef(reader, sessionId);
+  const detail = 'stands in for the Pod that the controller reads as its own';
+  const change: PlannedChange = { action: 'create', object: refFor(ANY_SESSION), detail, temporary: true };
+  return {
+    changes: [change],
+    permissions: permissions(reader.ref.namespace!),
+    async apply(work) {
+      const ref = refFor(work.sessionId);
+      const pods = await podsFor(work, reader, ref);
+      if (!(await create(work, ref, pods))) return { async [Symbol.asyncDispose]() {} };
+      work.emit({ type: 'change', ...change, object: ref });
+      return keep(work, ref, pods);
+    },
+  };
+}
+
+export function standInRef({ ref, object }: Manager, sessionId: string): ObjectRef {
+  const { start } = (object.spec as { ordinals?: { start?: number } }).ordinals ?? {};
+  return { kind: 'Pod', namespace: ref.namespace!, name: standInName(ref, sessionId, start) };
+}
+
+/** The manifests to try: a LimitRange may require more than the least, but not more than the manager's own container has. */
+async function podsFor({ api, sessionId }: Work, reader: PodReader, { name }: ObjectRef): Promise<Pod[]> {
+  const [owners, selectors] = await Promise.all([ownersIn(api, reader), selectorsIn(api, reader)]);
+  const own = reader.container.resources ?? {};
+  const all = [LEAST_RESOURCES, ...(own.requests || own.limits ? [own] : [])];
+  return all.map((resources) =>
+    standInPod(reader, reader.container, { name, sessionId, owners, selectors, resources }),
+  );
+}
+
+async function ownersIn(api: ClusterApi, reader: Manager): Promise<OwnerReference[]> {
+  const [pod] = await runningPods(api, reader).catch(noneIfForbidden);
+  return pod?.metadata.ownerReferences ?? [];
+}
+
+/** Of what the account is allowed to list. */
+async function selectorsIn(api: ClusterApi, { ref, object }: Manager): Promise<LabelSelector[]> {
+  const [services, budgets] = await Promise.all([
+    api.list<Service>('Service', ref.namespace).catch(noneIfForbidden),
+    api.list<DisruptionBudget>('PodDisruptionBudget', ref.namespace).catch(noneIfRefused),
+  ]);
+  return [
+    object.spec.selector,
+    ...services.map((service) => ({ matchLabels: originalSelector(service) })),
+    ...budgets.flatMap(({ spec }) => spec.selector ?? []),
+  ];
+}
+
+/** Whether it could be created. */
+async function create(work: Work, ref: ObjectRef, pods: Pod[]): Promise<boolean> {
+  const [first, ...others] = pods;
+  try {
+    await createMarked({ ...work, emit: () => {} }, ref, first!);
+    return true;
+  } catch (error) {
+    const refusal = refusalOf(error);
+    if (refusal === undefined) throw error;
+    if (refusal.isForbidden && others.length > 0) return await create(work, ref, others);
+    work.emit({ type: 'warning', message: standInMissing(ref, refusal.message) });
+    return false;
+  }
+}
+
+/** `because`: the API server's refusal, or the missing permission. */
+export function standInMissing(ref: ObjectRef, because: string): string {
+  return `${describe(ref)}, which the controller may read as its own, cannot be created, so it may fail: ${because}`;
+}
+
+/** While others delete it again and again, each next try is later. */
+function keep(work: Work, ref: ObjectRef, pods: Pod[]): AsyncDisposable {
+  const ending = new AbortController();
+  const signal = AbortSignal.any([work.signal, ending.signal]);
+  let losses = 0;
+  let creating = Promise.resolve();
+  const again = async (): Promise<void> => {
+    if (!(await sleep(backOff(losses++, FIRST_PAUSE_MS, LONGEST_PAUSE_MS), signal))) return;
+    if (await create(work, ref, pods))
+      work.emit({ type: 'change', action: 'create', object: ref, detail: 'somebody had deleted it' });
+  };
+  const warn = (error: unknown): void => {
+    work.emit({ type: 'warning', message: standInMissing(ref, messageOf(error)) });
+  };
+  const onObjects = (found: Pod[]): void => {
+    if (found.length === 0) creating = creating.then(again).catch(warn);
+  };
+  // Rejects where the account is not allowed to watch Pods.
+  const watching = watchObjects(work.api, ref, { signal, onObjects }).catch(() => {});
+  return {
+    async [Symbol.asyncDispose]() {
+      ending.abort();
+      await Promise.all([watching, creating]);
+    },
+  };
+}

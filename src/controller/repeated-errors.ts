@@ -1,0 +1,81 @@
+import type { DevloopEvent, Emit } from '../report/events.ts';
+
+/** What a controller logs in this time after its start is looked at. Later on, somebody who edits the code sees errors anyway. */
+const FIRST_MS = 30_000;
+/** Retries of a reconciler come quickly at first. So many are no coincidence. */
+const TIMES = 3;
+/** From then on until the warning, so that its count says more. */
+const SETTLE_MS = 3_000;
+
+export interface RepeatedErrors extends Disposable {
+  observe(event: DevloopEvent): void;
+}
+
+/**
+ * A manager can answer reviews while its reconcilers do nothing but log errors. The same error, logged again and again by a
+ * controller that has just started, is one warning with its count. Each error is reported once.
+ */
+export function noticeRepeatedErrors(emit: Emit, settleMs = SETTLE_MS): RepeatedErrors {
+  const counts = new Map<string, number>();
+  const reported = new Set<string>();
+  const timers = new Set<NodeJS.Timeout>();
+  let startedAt = performance.now();
+  const report = (error: LoggedError): void => {
+    const times = counts.get(error.key) ?? 0;
+    const message = `The controller has logged the same error ${times} times since it started: ${error.text}`;
+    emit({ type: 'warning', message, hint: 'It may answer reviews while it does nothing else.' });
+  };
+  const count = (error: LoggedError): void => {
+    const times = (counts.get(error.key) ?? 0) + 1;
+    counts.set(error.key, times);
+    if (times < TIMES || reported.has(error.key)) return;
+    reported.add(error.key);
+    timers.add(setTimeout(() => report(error), settleMs).unref());
+  };
+  return {
+    observe(event) {
+      if (event.type === 'controller.started') {
+        startedAt = performance.now();
+        counts.clear();
+      }
+      if (event.type !== 'controller.output' || performance.now() - startedAt > FIRST_MS) return;
+      const error = errorIn(event.line);
+      if (error !== undefined) count(error);
+    },
+    [Symbol.dispose]() {
+      for (const timer of timers) clearTimeout(timer);
+    },
+  };
+}
+
+export interface LoggedError {
+  /** The same for the same error on another object, or at another time. */
+  key: string;
+  /** For display: `Reconciler error: pods "a" not found`. */
+  text: string;
+}
+
+/** How the loggers of Go programs write that a line is an error: zap, klog, logrus, slog, zerolog. */
+const LEVEL =
+  /\tERROR\t|"(?:level|severity|lvl|L)"\s*:\s*"(?:error|err)"|\b(?:level|lvl)=(?:error|err|eror)\b|^E\d{4} \d\d:\d\d|(?:^|\s)ERR(?:\s|$)/i;
+const ERROR = /(?:"(?:error|err)"\s*:\s*|\b(?:error|err)=)(?:"((?:[^"\\]|\\.)*)"|(\S+))/;
+const MESSAGE =
+  /(?:"(?:msg|message|M)"\s*:\s*|\b(?:msg|message)=)(?:"((?:[^"\\]|\\.)*)"|(\S+))|^E[^\]]*\]\s*"((?:[^"\\]|\\.)*)"|\tERROR\t([^\t{]+)/;
+/** Two writers met; the next try mostly succeeds. */
+const HARMLESS = /the object has been modified/;
+const LONGEST = 500;
+
+/** Undefined for a line that is not an error with a cause. */
+export function errorIn(line: string): LoggedError | undefined {
+  if (!LEVEL.test(line) || HARMLESS.test(line)) return undefined;
+  const cause = firstGroup(ERROR.exec(line));
+  if (cause === undefined) return undefined;
+  const text = [firstGroup(MESSAGE.exec(line)), cause].filter((part) => part !== undefined).join(': ');
+  const key = text.replaceAll(/"[^"]*"|'[^']*'/g, '""').replaceAll(/\b[0-9a-f-]{8,}\b|\d+/gi, '0');
+  return { key, text: text.slice(0, LONGEST) };
+}
+
+function firstGroup(match: RegExpExecArray | null): string | undefined {
+  const value = match?.slice(1).find((group) => group !== undefined);
+  return value?.replaceAll(/\\(.)/g, '$1').trim();
+}

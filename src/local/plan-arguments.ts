@@ -1,0 +1,59 @@
+import { basename } from 'node:path';
+import { DevloopError } from '../errors.ts';
+import { isPortBusy } from '../machine/port.ts';
+import type { ExpandedArgument } from '../operator/environment.ts';
+import type { Target } from '../operator/target.ts';
+import type { Emit } from '../report/events.ts';
+import { localArguments } from './arguments.ts';
+import { type MountedPath, rewritePaths } from './mounts.ts';
+
+/** Names arguments as they are written in the manager's container, since a value may be a Secret's. */
+export function requirePassable(given: string[], expanded: ExpandedArgument[]): void {
+  const at = expanded.findIndex(({ value }) => value.includes('\0'));
+  if (at < 0) return;
+  const message = `The manager's argument ${given[at]!.replaceAll('\0', '\\0')} contains a NUL byte, so no program can be started with it.`;
+  const hint =
+    'Correct the argument or the Secret in the cluster, or give your own command: devloop up -- COMMAND';
+  throw new DevloopError('controller.argument', message, { hint });
+}
+
+/** The container's words after its program: a subcommand in `command` counts as well. */
+export function containerArguments(target: Target): string[] {
+  const { command = [], args = [] } = target.manager?.container ?? {};
+  const isShell = ['sh', 'bash', 'ash'].includes(basename(command[0] ?? ''));
+  return isShell ? [] : [...command.slice(1), ...args];
+}
+
+export async function planArguments(
+  own: ExpandedArgument[],
+  { paths, running }: { paths: MountedPath[]; running: string[] },
+  emit: Emit,
+): Promise<{ args: string[]; hidden: Map<string, string> }> {
+  const values = own.map(({ value }) => value);
+  const secret = own.filter(({ value, shown }) => value !== shown);
+  const hidden = new Map(
+    secret.flatMap(({ value, shown }) => [
+      [value, shown],
+      [rewritePaths(value, paths), rewritePaths(shown, paths)],
+    ]),
+  );
+  const show = (argument: string): string => hidden.get(argument) ?? argument;
+  const ports = portsIn(values).filter((port) => !portsIn(running).includes(port));
+  const { args, changes } = localArguments(values, { paths, busyPorts: await busyAmong(ports) });
+  for (const { argument, became, because } of changes) {
+    const [before, after] = [argument, became].map((words) => words.map(show).join(' '));
+    const outcome = after === '' ? 'is left out' : `becomes ${after}`;
+    emit({ type: 'note', message: `${before}\n${outcome}: ${because}` });
+  }
+  return { args, hidden };
+}
+
+function portsIn(args: string[]): number[] {
+  const numbers = args.flatMap((argument) => [...argument.matchAll(/:(\d{2,5})\b/g)].map(([, port]) => port));
+  return [...new Set(numbers.map(Number))];
+}
+
+async function busyAmong(ports: number[]): Promise<number[]> {
+  const busy = await Promise.all(ports.map((port) => isPortBusy(port)));
+  return ports.filter((_, index) => busy[index]);
+}

@@ -1,0 +1,46 @@
+import type { ClusterApi } from '../cluster/api/client.ts';
+import { type PodEnvironment, readPodEnvironment } from '../operator/environment.ts';
+import type { Target } from '../operator/target.ts';
+import type { Emit } from '../report/events.ts';
+import { ELECTION_OFF, variablesWithoutElection } from './leader-election.ts';
+
+export interface VariableInputs {
+  api: ClusterApi;
+  target: Target;
+  /** What the controller gets as the name of its Pod. */
+  podName: string;
+  /** Variables that the sources read for the switch of leader election. */
+  electionVariables: ReadonlySet<string>;
+}
+
+export interface ManagerVariables extends PodEnvironment {
+  /** Those that a process can have. */
+  passable: Record<string, string>;
+}
+
+/** The variables of the manager's container, changed only where they cannot work on this machine. */
+export async function managerVariables(inputs: VariableInputs, emit: Emit): Promise<ManagerVariables> {
+  const { manager } = inputs.target;
+  if (manager === undefined) return { values: {}, secrets: new Set(), unknown: [], passable: {} };
+  const environment = await readPodEnvironment(inputs.api, manager, inputs.podName);
+  for (const { name, why } of environment.unknown)
+    emit({ type: 'warning', message: `The controller runs without its variable ${name}: ${why}.` });
+  const values = { ...environment.values };
+  for (const { name, before, after } of variablesWithoutElection(values, inputs.electionVariables)) {
+    emit({ type: 'note', message: `${name}=${before}\nbecomes ${name}=${after}: ${ELECTION_OFF}` });
+    values[name] = after;
+  }
+  return { ...environment, values, passable: passable(values, emit) };
+}
+
+/** The kernel ends every variable and argument at a NUL byte, and Node refuses them with an error that quotes the value. */
+function passable(variables: Record<string, string>, emit: Emit): Record<string, string> {
+  const [good, bad] = [false, true].map((isBad) =>
+    Object.entries(variables).filter(([, value]) => value.includes('\0') === isBad),
+  );
+  for (const [name] of bad!) {
+    const message = `The controller runs without its variable ${name}: its value contains a NUL byte, which no variable can.`;
+    emit({ type: 'warning', message });
+  }
+  return Object.fromEntries(good!);
+}

@@ -1,0 +1,40 @@
+import type { ClusterApi } from '../../cluster/api/client.ts';
+import { missing, resourceOf } from '../../cluster/api/permissions.ts';
+import {
+  createStandIn,
+  type StandInStep,
+  standInMissing,
+  standInRef,
+} from '../../cluster/takeover/stand-in.ts';
+import { readsOwnPod } from '../../operator/environment.ts';
+import type { Target } from '../../operator/target.ts';
+import type { Emit } from '../../report/events.ts';
+
+/** The name that the controller gets as that of its Pod. A manager that runs in nothing but a Pod goes on, so that Pod is its own. */
+export function podNameFor({ manager }: Pick<Target, 'manager'>, sessionId: string): string {
+  if (manager === undefined) return '';
+  return manager.ref.kind === 'Pod' ? manager.ref.name : standInRef(manager, sessionId).name;
+}
+
+export function planStandIn({ manager }: Pick<Target, 'manager'>): StandInStep[] {
+  return manager !== undefined && manager.ref.kind !== 'Pod' && readsOwnPod(manager)
+    ? [createStandIn(manager)]
+    : [];
+}
+
+/** Without the step that the account is not allowed to take, after a warning. What it could not delete, it does not create. */
+export async function permittedStandIn(
+  api: ClusterApi,
+  steps: StandInStep[],
+  emit: Emit,
+): Promise<StandInStep[]> {
+  const needed = steps
+    .flatMap(({ permissions }) => permissions)
+    .filter(({ kind, verb }) => kind === 'Pod' && verb !== 'watch');
+  const lacking = await missing(api, needed);
+  if (lacking.length === 0) return steps;
+  const because = `your account is not allowed to ${lacking.map(({ verb }) => verb).join(' and ')} ${resourceOf(lacking[0]!)}.`;
+  for (const { changes } of steps)
+    for (const { object } of changes) emit({ type: 'warning', message: standInMissing(object, because) });
+  return [];
+}

@@ -1,0 +1,40 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { planKeyPairFlags } from '../../../src/local/key-pair-flags.ts';
+import type { DevloopEvent } from '../../../src/report/events.ts';
+import { directoryWith } from '../controller/support/places.ts';
+
+/** Below a file, not even root can make a directory. */
+async function plan(flags: [string, string][], ...more: string[]) {
+  const directory = await directoryWith({ file: '' });
+  const refused = join(directory, 'file', 'certs');
+  const defaults = new Map(flags.map(([flag, path]) => [flag, path.replace('REFUSED', refused)]));
+  const hardCoded = [refused, ...more.map((name) => join(directory, name))];
+  const events: DevloopEvent[] = [];
+  const places = {
+    hardCoded,
+    pathFlags: { defaults, constants: new Map() },
+    keyPairDirectory: '/state/certs',
+  };
+  const planned = planKeyPairFlags(places, (event) => events.push(event));
+  return { planned, events, refused, directory };
+}
+
+test('a directory that the account cannot write is replaced by its flag, with a note', async () => {
+  const { planned, events, refused } = await plan([['cert-dir', 'REFUSED']]);
+  expect(await planned).toEqual({ args: ['--cert-dir=/state/certs'], hardCoded: [] });
+  expect(events).toMatchObject([{ type: 'note', message: expect.stringContaining(refused) }]);
+});
+
+test('without such a flag nothing begins, and the hint makes the directory', async () => {
+  const { planned, refused } = await plan([['cert-dir', '/elsewhere']]);
+  await expect(planned).rejects.toMatchObject({
+    code: 'certificate.not-written',
+    hint: expect.stringMatching(new RegExp(`^sudo install .* ${refused} `)),
+  });
+});
+
+test('where the sources name another directory, too, that one is enough', async () => {
+  const { planned, directory } = await plan([], 'new/certs');
+  expect(await planned).toEqual({ args: [], hardCoded: [join(directory, 'new/certs')] });
+});

@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest';
+import { electionVariables } from '../../../src/operator/leader-election.ts';
+import { collectPathFlags, flagFor, type PathFlags } from '../../../src/operator/path-flags.ts';
+
+test.each([
+  ['the option', '	LeaderElection: os.Getenv("SHOP_HA") == "true",\n	Metrics: os.Getenv("SHOP_METRICS"),'],
+  ['the default of the flag', 'flag.BoolVar(&on, "leader-elect", os.Getenv("SHOP_HA") == "true", "Elect.")'],
+  [
+    'the tag of a field',
+    '	LeaderElection bool `env:"SHOP_HA" default:"true"`\n	Metrics bool `env:"SHOP_METRICS"`',
+  ],
+  ['viper', 'viper.BindEnv("leader-elect", "SHOP_HA")\nviper.BindEnv("metrics", "SHOP_METRICS")'],
+  [
+    'urfave/cli',
+    '&cli.BoolFlag{\n	Name: "leader-elect",\n	EnvVars: []string{"SHOP_HA"},\n},\n&cli.BoolFlag{\n	Name: "metrics",\n	EnvVars: []string{"SHOP_METRICS"},\n},',
+  ],
+  [
+    'a variable that the option is set to',
+    'ha := os.Getenv("SHOP_HA") == "true"\nmetrics := os.Getenv("SHOP_METRICS")\nctrl.Options{LeaderElection: ha}',
+  ],
+  [
+    'a field that the option is set to',
+    'type config struct {\n	HA bool `envconfig:"SHOP_HA"`\n}\nctrl.Options{LeaderElection: cfg.HA}',
+  ],
+])('a variable is bound to leader election by %s', (_, text) => {
+  expect(electionVariables(text)).toEqual(['SHOP_HA']);
+});
+
+test.each([
+  [
+    'of another option',
+    'LeaderElectionID: os.Getenv("SHOP_ID"),\nLeaderElectionReleaseOnCancel: env("RELEASE"),',
+  ],
+  ['on another line', 'LeaderElection: true,\nMetrics: os.Getenv("SHOP_METRICS"),'],
+  ['without leader election', 'ha := os.Getenv("SHOP_HA")'],
+])('a variable %s is not', (_, text) => {
+  expect(electionVariables(text)).toEqual([]);
+});
+
+function flagsIn(...texts: string[]): PathFlags {
+  const flags: PathFlags = { defaults: new Map(), constants: new Map() };
+  for (const text of texts) collectPathFlags(text, flags);
+  return flags;
+}
+
+test.each([
+  ["Go's flag package", 'flag.StringVar(&certDir, "cert-dir", "/certs", "Where.")'],
+  ['a flag that is returned', 'var dir = flag.String("cert-dir", "/certs/", "Where.")'],
+  [
+    'pflag with a short name, over several lines',
+    'cmd.Flags().StringVarP(\n	&o.CertDir,\n	"cert-dir", "c",\n	"/certs", "Where.",\n)',
+  ],
+  ['urfave/cli', '&cli.StringFlag{\n	Name: "cert-dir",\n	Usage: "Where.",\n	Value: "/certs",\n}'],
+])('the flag of a directory is found: %s', (_, text) => {
+  expect(flagFor(flagsIn(text), '/certs')).toBe('cert-dir');
+});
+
+test('the flag of a directory is found by a constant of another file, and not where two have it', () => {
+  const defined = 'fs.StringVar(&o.dir, "cert-dir", defaults.CertDir, "Where.")';
+  expect(flagFor(flagsIn(defined, 'const CertDir = "/certs"\n'), '/certs')).toBe('cert-dir');
+  expect(flagFor(flagsIn(defined), '/certs')).toBeUndefined();
+  expect(
+    flagFor(flagsIn('f.String("a", "/certs", "")', 'f.String("b", "/certs", "")'), '/certs'),
+  ).toBeUndefined();
+});
