@@ -60,7 +60,7 @@ export async function planController(
   const { root, facts } = inputs.checkout;
   const { directory, keyPairDirectory } = inputs.files;
   const [program, environment] = await Promise.all([
-    planProgram({ ...inputs, root, directory }, { emit, signal }),
+    planProgram({ ...inputs, root, directory, kubeconfigFlags: facts.kubeconfigFlags }, { emit, signal }),
     managerVariables({ ...inputs, electionVariables: facts.electionVariables }, emit),
   ]);
   const variables = environment.passable;
@@ -73,6 +73,7 @@ export async function planController(
   const { paths, needed } = await planMounts(inputs, words, emit);
   const { args, hidden } = await planArguments(own, { paths, running: inputs.running ?? [] }, emit);
   const kubeconfig = planKubeconfig(inputs);
+  const more = program.takesKubeconfigFlag ? kubeconfigFlag(inputs, emit) : [];
   const hardCoded = hardCodedDirectories(keyPairMounts, words, facts.paths);
   const places = { hardCoded, pathFlags: facts.pathFlags, keyPairDirectory };
   const keyPairs = takesArguments ? await planKeyPairFlags(places, emit) : { args: [], hardCoded };
@@ -80,7 +81,7 @@ export async function planController(
   const plan: ControllerPlan = {
     cwd: program.cwd,
     build: program.build,
-    run: program.run.flatMap((word) => (word === ARGUMENTS ? [...args, ...keyPairs.args] : [word])),
+    run: program.run.flatMap((word) => (word === ARGUMENTS ? [...args, ...keyPairs.args, ...more] : [word])),
     hidden,
     env: planEnvironment(inputs, { variables, paths, kubeconfig: kubeconfig?.paths }, emit),
     webhook: port === undefined ? undefined : { host: '127.0.0.1', port },
@@ -120,6 +121,19 @@ function planEnvironment(
 function notTakenOver(names: string[]): string {
   const all = names.join(', ');
   return `The controller runs without ${all} of the Deployment:\nsuch variables can run other programs on this machine. To set one: controller: {env: {${names[0]}: …}} in devloop.yaml.`;
+}
+
+/** The flag names one file, in which the current context has to be the right one. */
+function kubeconfigFlag({ api, chosen }: ControllerInputs, emit: Emit): string[] {
+  const [file, ...others] = api.kubeconfigFiles;
+  if (file === undefined || others.length > 0 || chosen.context !== undefined) {
+    const message = `The program takes its kubeconfig only from its flag --kubeconfig, which names one file with the right current context; yours is ${chosen.context === undefined ? 'in several files' : 'chosen by its context'}.\nTo name a file: devloop up -- COMMAND --kubeconfig=FILE`;
+    emit({ type: 'warning', message });
+    return [];
+  }
+  const message = `--kubeconfig=${file}\nis added: the program takes its kubeconfig from nothing else.`;
+  emit({ type: 'note', message });
+  return [`--kubeconfig=${file}`];
 }
 
 /** A chosen context reaches the controller through a tiny kubeconfig in front of the user's, so that no secret is copied. */

@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path';
 import type { Work } from '../cluster/work.ts';
 import type { Config } from '../config/schema.ts';
 import { goBuildCommand } from '../controller/go/build-command.ts';
+import { hasOnlyKubeconfigFlag } from '../controller/go/kubeconfig-flag.ts';
 import { findMainPackage, type MainPackageHints } from '../controller/go/main-package.ts';
 import type { ControllerPlan } from '../controller/supervisor.ts';
 import { DevloopError } from '../errors.ts';
@@ -18,6 +19,8 @@ export interface ProgramInputs {
   goPackage?: string | undefined;
   /** Where to build it. */
   directory: string;
+  /** The directories of packages that define a flag --kubeconfig. */
+  kubeconfigFlags: ReadonlySet<string>;
 }
 
 /** How the program is built and started. */
@@ -27,6 +30,8 @@ export interface PlannedProgram {
   run: string[];
   cwd: string;
   watch: NonNullable<ControllerPlan['watch']>;
+  /** It takes its kubeconfig from the flag --kubeconfig alone. */
+  takesKubeconfigFlag: boolean;
   /** Other main packages that could be the manager. */
   rivals: string[];
 }
@@ -49,7 +54,7 @@ export async function planProgram(
     const source = command ? 'named by you' : 'devloop.yaml';
     emit({ type: 'discovered', what: 'command', value: run.join(' '), source });
     const watch = watched ? { paths: watched } : { checkout: root };
-    return { build: settings.build, run, cwd: root, watch, rivals: [] };
+    return { build: settings.build, run, cwd: root, watch, takesKubeconfigFlag: false, rivals: [] };
   }
   if (settings.build !== undefined && named === undefined) throw buildWithoutRun();
   const hints = { ...mainPackageHints(inputs.target, signal), named, emit };
@@ -58,11 +63,13 @@ export async function planProgram(
   for (const { what, value, source } of main.flags) emit({ type: 'discovered', what, value, source });
   const flags = main.flags.map(({ flag }) => flag);
   const binary = join(directory, 'controller');
+  const built = { directory: main.directory, goPackage: main.package, flags };
   return {
     build: goBuildCommand(main.package, binary, flags),
     run: [binary, ARGUMENTS],
     cwd: main.directory,
     watch: watched ? { paths: watched } : { goPackage: main.package, flags },
+    takesKubeconfigFlag: await hasOnlyKubeconfigFlag(built, inputs.kubeconfigFlags, signal),
     rivals: main.rivals,
   };
 }

@@ -1,5 +1,5 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { electionVariables } from './leader-election.ts';
 import { importedSources, localModules } from './local-modules.ts';
 import { collectPathFlags, type PathFlags } from './path-flags.ts';
@@ -19,6 +19,8 @@ export interface CheckoutFacts {
   /** Variables that its sources read for the switch of leader election. */
   electionVariables: Set<string>;
   pathFlags: PathFlags;
+  /** The directories of packages that define a flag --kubeconfig. */
+  kubeconfigFlags: Set<string>;
   /** The checkout registers or declares webhooks. */
   declaresWebhooks: boolean;
 }
@@ -40,6 +42,7 @@ export function noCheckoutFacts(): CheckoutFacts {
     names: new Set(),
     electionVariables: new Set(),
     pathFlags: { defaults: new Map(), constants: new Map() },
+    kubeconfigFlags: new Set(),
     declaresWebhooks: false,
   };
 }
@@ -99,6 +102,9 @@ async function readSmall(file: string): Promise<string> {
 const GROUP_MARKER = /\+groupName=([\w.-]+)/g;
 const SOURCE_PATH = /"(\/[A-Za-z0-9][A-Za-z0-9._/-]{2,150})"/g;
 const MARKER_PATH = /\+kubebuilder:webhook:[^\n]*\bpath="?([^",\s]+)/g;
+/** `StringVar(&file, "kubeconfig", …)` of Go's flag package and of pflag. */
+const KUBECONFIG_FLAG =
+  /\.String(?:Var)?P?\(\s*(?:&?[\w.]+\s*,\s*)?(?:"kubeconfig"|clientcmd\.RecommendedConfigPathFlag)/;
 const MANIFEST_PATH = /^\s*path:\s*["']?(\/[A-Za-z0-9][A-Za-z0-9._/-]*)/gm;
 
 function collect(text: string, file: string, facts: CheckoutFacts): void {
@@ -116,6 +122,7 @@ function collect(text: string, file: string, facts: CheckoutFacts): void {
   for (const path of facts.markerPaths) facts.paths.add(path);
   for (const name of electionVariables(text)) facts.electionVariables.add(name);
   collectPathFlags(text, facts.pathFlags);
+  if (KUBECONFIG_FLAG.test(text)) facts.kubeconfigFlags.add(dirname(file));
   if (/\+kubebuilder:webhook:|NewWebhookManagedBy|GetWebhookServer\(\)/.test(text))
     facts.declaresWebhooks = true;
 }

@@ -1,11 +1,12 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import type { ClusterApi } from '../../src/cluster/api/client.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { eventually } from './eventually.ts';
 import { hollowNode } from './hollow-node.ts';
-import { HOOK_NAMESPACE, installHooks } from './hook-operator.ts';
+import { HOOK_NAMESPACE, installHooks, PROGRAM } from './hook-operator.ts';
 import { hookServer } from './hook-server.ts';
 import { snapshot } from './snapshot.ts';
 
@@ -26,7 +27,15 @@ export async function startHollowOperator(): Promise<HollowOperator> {
   await using stack = new AsyncDisposableStack();
   const parts = { pods: false, aggregatorRouting: true, certManager: false };
   const cluster = stack.use(await startCluster({ ...parts, log: (line) => console.error(line) }));
-  stack.use(await hollowNode(cluster));
+  const mounts = await mkdtemp(join(tmpdir(), 'mounts-'));
+  stack.defer(() => rm(mounts, { recursive: true }));
+  stack.use(
+    await hollowNode(cluster, {
+      program: [PROGRAM],
+      env: { MOUNTS: mounts },
+      mount: (api) => mount(api, mounts),
+    }),
+  );
   await installHooks(cluster);
   const before = await snapshot(cluster, HOOK_NAMESPACE);
   const directory = await mkdtemp(join(tmpdir(), 'devloop-hollow-'));
@@ -42,4 +51,19 @@ export async function startHollowOperator(): Promise<HollowOperator> {
       eventually(async () => expect(await snapshot(cluster, HOOK_NAMESPACE)).toEqual(before), 15_000),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
+}
+
+async function mount(api: ClusterApi, mounts: string): Promise<void> {
+  for (const [directory, name] of [
+    ['certs', 'first-cert'],
+    ['second', 'second-cert'],
+  ] as const) {
+    await mkdir(join(mounts, directory), { recursive: true });
+    const { data } = await api.call<{ data: Record<string, string> }>(
+      'GET',
+      `/api/v1/namespaces/${HOOK_NAMESPACE}/secrets/${name}`,
+    );
+    for (const [file, content] of Object.entries(data))
+      await writeFile(join(mounts, directory, file), Buffer.from(content, 'base64'));
+  }
 }

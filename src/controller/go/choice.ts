@@ -1,5 +1,5 @@
 import { dirname } from 'node:path/posix';
-import type { Dockerfile } from './dockerfile.ts';
+import { type Dockerfile, isPart } from './dockerfile.ts';
 import type { BuildRecipe } from './recipes.ts';
 
 /** What is known about one main package of the checkout. */
@@ -216,11 +216,6 @@ const COMMON = new Set(['.', '', 'cmd', 'src', 'main', 'app', 'pkg']);
 function nameOf(main: MainPackage): string {
   const parts = main.package.split('/').reverse();
   return parts.find((part) => !COMMON.has(part)) ?? main.module;
-}
-
-/** `webhook` is a part of shop-webhook, but not of webhooks. */
-function isPart(name: string, whole: string): boolean {
-  return `-${whole.replaceAll(/[._]/g, '-')}-`.includes(`-${name.replaceAll(/[._]/g, '-')}-`);
 }
 
 function buildsAs({ output }: BuildRecipe, program: string | undefined): boolean {

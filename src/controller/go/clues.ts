@@ -24,18 +24,21 @@ const UNSPECIFIC = new Set(['/', '/convert']);
 export async function readClues(checkout: GoCheckout, hints: ClusterHints): Promise<ChoiceHints> {
   const { root, modules } = checkout;
   const own = moduleOf(root, modules)?.path ?? '';
+  const { workload, container, command = [], paths = [] } = hints;
+  const image = imageName(hints.image);
+  const names = [workload, container].filter((name) => name !== undefined);
+  const wanted = image === undefined ? names : [image, ...names];
   const [dockerfiles, makefile, ko] = await Promise.all([
-    Promise.all(checkout.dockerfiles.map((file) => readDockerfile(root, file, own))),
+    Promise.all(checkout.dockerfiles.map((file) => readDockerfile(root, file, { module: own, wanted }))),
     Promise.all(
       [...new Set([root, ...modules.map((one) => one.directory)])].map((one) => makeRecipes(one, checkout)),
     ),
     hints.workload === undefined ? [] : koPackages({ directory: root, path: own }, hints.workload),
   ]);
-  const { workload, container, command = [], paths = [] } = hints;
   return {
     program: programOf(command),
-    image: imageName(hints.image),
-    names: [workload, container].filter((name) => name !== undefined),
+    image,
+    names,
     paths: [...new Set(paths)].filter((path) => !UNSPECIFIC.has(path)),
     dockerfiles: dockerfiles.map((one) => besideMains(one, checkout)),
     makefile: makefile.flat(),

@@ -17,14 +17,19 @@ export interface Dockerfile {
 /** Names of directories that say nothing about what is in them. */
 const COMMON = new Set('. build docker dockerfiles images image package deploy hack config'.split(' '));
 
-export async function readDockerfile(root: string, file: string, module: string): Promise<Dockerfile> {
+/** `wanted`: the names of the Deployment, its container and its image, of which one may be the program's. */
+export async function readDockerfile(
+  root: string,
+  file: string,
+  { module, wanted }: { module: string; wanted: string[] },
+): Promise<Dockerfile> {
   const text = await readFile(join(root, file), 'utf8').catch(() => '');
   const own = /^(?:docker|container)file\.?(.*)$|^(.*)\.(?:docker|container)file$/i.exec(basename(file));
   const names = [own?.[1] || own?.[2] || '', basename(dirname(file))];
   return {
     file,
     names: names.filter((name) => name !== '' && !COMMON.has(name)),
-    program: imageProgram(text),
+    program: imageProgram(text, wanted),
     recipes: buildRecipes(text, module),
   };
 }
@@ -37,13 +42,24 @@ export function programOf(words: string[]): string | undefined {
 
 const STARTERS = /^(?:-.*|tini|dumb-init|catatonit|su-exec|gosu|exec|env|sh|bash|ash)$/;
 
-/** What the last stage runs: its ENTRYPOINT, else its CMD. */
-function imageProgram(text: string): string | undefined {
+/** What the last stage runs. An image can also be made of another stage (`docker build --target`), so one with a wanted name comes first. */
+function imageProgram(text: string, wanted: string[]): string | undefined {
   const joined = text.replace(/\\\r?\n/g, ' ');
   const variables = buildVariables(joined);
-  const last = joined.split(/^\s*FROM\s/im).at(-1)!;
+  const stages = joined.split(/^\s*FROM\s/im).map((stage) => stageProgram(stage, variables));
+  const isWanted = (program: string): boolean => wanted.some((name) => isPart(program, name));
+  return stages.find((program) => program !== undefined && isWanted(program)) ?? stages.at(-1);
+}
+
+/** `webhook` is a part of shop-webhook, but not of webhooks. */
+export function isPart(name: string, whole: string): boolean {
+  return `-${whole.replaceAll(/[._]/g, '-')}-`.includes(`-${name.replaceAll(/[._]/g, '-')}-`);
+}
+
+/** Its ENTRYPOINT, else its CMD. */
+function stageProgram(stage: string, variables: Map<string, string>): string | undefined {
   for (const instruction of ['ENTRYPOINT', 'CMD']) {
-    const lines = [...last.matchAll(new RegExp(`^\\s*${instruction}\\s+(.*)$`, 'gim'))];
+    const lines = [...stage.matchAll(new RegExp(`^\\s*${instruction}\\s+(.*)$`, 'gim'))];
     const program = programOf(wordsOf(expandKnown(lines.at(-1)?.[1] ?? '', variables)));
     if (program !== undefined) return program;
   }

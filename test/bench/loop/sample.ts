@@ -41,7 +41,10 @@ export async function edit(loop: Loop): Promise<string> {
 }
 
 /** Resolves when `devloop up` is ready. */
-export async function startUp({ directory, env }: Loop, args: string[] = []): Promise<DevloopRun> {
+export async function startUp(
+  { directory, env }: Pick<Loop, 'directory' | 'env'>,
+  args: string[] = [],
+): Promise<DevloopRun> {
   const run = startDevloop(['up', ...args], { cwd: directory, env: env as Record<string, string> });
   await run.waitFor('session.ready', undefined, 300_000);
   return run;
@@ -53,7 +56,11 @@ export async function stop(run: DevloopRun): Promise<void> {
 }
 
 /** Milliseconds from `since` to the first review that is answered with `text`. */
-export async function firstAnswer(reviewer: Reviewer, text: string, since: number): Promise<number> {
+export async function firstAnswer(
+  reviewer: Pick<Reviewer, 'ask'>,
+  text: string,
+  since: number,
+): Promise<number> {
   let last = '';
   while (performance.now() - since < ANSWER_LIMIT_MS) {
     last = await reviewer.ask();

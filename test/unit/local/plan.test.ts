@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Container, Service, Workload } from '../../../src/cluster/api/objects.ts';
 import { startController } from '../../../src/controller/process.ts';
 import { type ControllerInputs, planController } from '../../../src/local/plan.ts';
-import { noCheckoutFacts } from '../../../src/operator/sources.ts';
+import { noCheckoutFacts, readCheckout } from '../../../src/operator/sources.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
 import { directoryWith } from '../controller/support/places.ts';
@@ -115,6 +115,33 @@ test('a chosen context reaches the controller by a kubeconfig of its own', async
   const { plan: controller, needed } = await plan({ chosen: { context: 'dev' } });
   expect(controller.env.KUBECONFIG).toBe('/state/s1/kubeconfig');
   expect(needed).toMatchObject([{ directory: '/state/s1', files: { kubeconfig: expect.any(String) } }]);
+});
+
+test.each([
+  ['its own flag', '', ['--kubeconfig=/home/me/.kube/config']],
+  [
+    'controller-runtime, which reads KUBECONFIG',
+    'import _ "sigs.k8s.io/controller-runtime/pkg/client/config"',
+    [],
+  ],
+])('a program whose kubeconfig comes from %s', async (_, imports, added) => {
+  const runtime = 'sigs.k8s.io/controller-runtime';
+  const root = await directoryWith({
+    'go.mod': `module m\n\ngo 1.24\n\nrequire ${runtime} v0.0.0\n\nreplace ${runtime} => ./runtime\n`,
+    'runtime/go.mod': `module ${runtime}\n\ngo 1.24\n`,
+    'runtime/pkg/client/config/config.go': 'package config\n',
+    'main.go': `package main\n\nimport "flag"\n${imports}\nconst path = "/hook"\nvar file = flag.String("kubeconfig", "", "")\n\nfunc main() {}\n`,
+  });
+  const rest = inputs({ settings: {}, checkout: { root, facts: await readCheckout(root) } });
+  const [service] = rest.target.services;
+  const call = { from: { kind: 'ValidatingWebhookConfiguration', name: 'a' } as const, path: '/hook' };
+  service!.calls = [{ ...call, port: 443, caBundle: '', groups: [] }];
+  const api = { ...rest.api, kubeconfigFiles: ['/home/me/.kube/config'] };
+  const planned = await planController(
+    { ...rest, api },
+    { emit: () => {}, signal: new AbortController().signal },
+  );
+  expect(planned.plan.run.slice(1)).toEqual(['serve', '--leader-elect=false', ...added]);
 });
 
 test('a build command without a run command is an error', async () => {

@@ -109,6 +109,18 @@ const LAYOUTS: Layout[] = [
     because: 'Dockerfile.hooks builds it as app',
   },
   {
+    is: 'a Dockerfile with an image for each of its programs',
+    files: {
+      'cmd/backup/main.go': MANAGER,
+      'cmd/boss/main.go': MANAGER,
+      Dockerfile:
+        'FROM x as build\nRUN go build -o shop-boss ./cmd/boss\nRUN go build -o backup ./cmd/backup\nFROM y as boss\nENTRYPOINT ["/shop-boss"]\nFROM y\nENTRYPOINT ["/backup"]\n',
+    },
+    hints: { workload: 'shop-boss', container: 'main', image: 'example.com/shop' },
+    expected: './cmd/boss',
+    because: 'the Dockerfile builds it as shop-boss',
+  },
+  {
     is: 'a Dockerfile beside its main package',
     files: {
       'services/a/main.go': MANAGER,

@@ -1,0 +1,36 @@
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { findMainPackage } from '../../../src/controller/go/main-package.ts';
+import { rank } from '../../../src/operator/match.ts';
+import { readCheckout } from '../../../src/operator/sources.ts';
+import { LAYOUTS } from '../../support/layouts/all.ts';
+import { makeRepository } from '../../support/layouts/layout.ts';
+
+/** The test of the same name in test/e2e builds and takes over each of them. */
+test.each(LAYOUTS)('a repository like this is recognised, with its main package: %s', async (_, layout) => {
+  const base = await realpath(await mkdtemp(join(tmpdir(), 'devloop-layout-')));
+  onTestFinished(() => rm(base, { recursive: true, force: true }));
+  const directory = await makeRepository(layout, base);
+  const { name, container, webhook } = layout;
+  const from = { kind: 'ValidatingWebhookConfiguration', name } as const;
+  const call = { from, path: webhook.path, port: 443, caBundle: '', groups: [''] };
+  const ranked = rank(
+    [{ namespace: name, name: `${name}-webhook`, calls: [call] }],
+    await readCheckout(directory),
+  );
+  expect(ranked).toHaveLength(1);
+  const hints = {
+    command: container.command ?? [],
+    image: container.image,
+    container: container.name,
+    workload: name,
+    paths: [webhook.path],
+  };
+  const main = await findMainPackage(directory, hints);
+  expect(main.package).toBe(layout.main.package);
+  expect(relative(join(base, name), main.directory)).toBe(
+    layout.main.module === '.' ? '' : layout.main.module,
+  );
+});
