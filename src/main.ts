@@ -49,9 +49,18 @@ async function run(chosen: OutputOptions, task: Task): Promise<void> {
   const onCluster = (chosen: ChosenCluster): void => {
     cluster = chosen;
   };
-  const io = { emit: print, signal: leaving.signal, env, cwd: process.cwd(), onCluster };
+  const io = { emit: print, signal: leaving.signal, env, cwd: currentDirectory(), onCluster };
   // Reading process.stdin.isTTY would construct the stream.
   await task(isatty(0) && isatty(2) ? { ...io, ask } : io);
+}
+
+function currentDirectory(): string {
+  try {
+    return process.cwd();
+  } catch (cause) {
+    const hint = 'Change to a directory that exists, such as your checkout, and run the command again.';
+    throw new DevloopError('usage.invalid', 'The current directory was deleted.', { hint, cause });
+  }
 }
 
 async function ask(question: string, options: { hidden: boolean }): Promise<string> {

@@ -37,7 +37,10 @@ function findFile(cwd: string): string | undefined {
 
 async function readText(file: string): Promise<string> {
   try {
-    const { size, uid } = await stat(file);
+    const stats = await stat(file);
+    const { size, uid } = stats;
+    // Reading a pipe or a device may never end.
+    if (!stats.isFile()) throw new Error('it is not a file');
     if (uid !== (process.getuid?.() ?? uid)) throw new Error(`it belongs to another user (uid ${uid})`);
     if (size > LARGEST) throw new Error(`it has ${size} bytes; expected at most ${LARGEST}`);
     return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(file));

@@ -80,7 +80,7 @@ function contextOf(serverName: string, { certificate, key }: KeyPair): SecureCon
     throw new DevloopError(
       'certificate.invalid',
       `The key pair for ${serverName} is not usable: ${messageOf(error)}`,
-      { cause: error },
+      { hint: 'Issue a new certificate. devloop doctor checks it.', cause: error },
     );
   }
 }

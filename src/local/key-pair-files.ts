@@ -118,7 +118,9 @@ export async function removeLocalFiles(sessionDirectory: string): Promise<void> 
 
 async function recordedOutside(sessionDirectory: string): Promise<string[]> {
   try {
-    return JSON.parse(await readFile(join(sessionDirectory, OUTSIDE), 'utf8'));
+    const directories: unknown = JSON.parse(await readFile(join(sessionDirectory, OUTSIDE), 'utf8'));
+    // A crash of the machine can leave anything in a file.
+    return Array.isArray(directories) ? directories.filter((one) => typeof one === 'string') : [];
   } catch {
     return [];
   }

@@ -50,7 +50,7 @@ export async function planArguments(
 
 function portsIn(args: string[]): number[] {
   const numbers = args.flatMap((argument) => [...argument.matchAll(/:(\d{2,5})\b/g)].map(([, port]) => port));
-  return [...new Set(numbers.map(Number))];
+  return [...new Set(numbers.map(Number))].filter((port) => port > 0 && port < 65_536);
 }
 
 async function busyAmong(ports: number[]): Promise<number[]> {

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 
 /** A module beside the checkout that the go tool builds from its sources. */
@@ -95,6 +95,8 @@ function isBelow(directory: string, parent: string): boolean {
   return !relative(parent, directory).startsWith('..');
 }
 
+/** Empty for what is not a file: reading a pipe or a device may never end. */
 async function readText(file: string): Promise<string> {
-  return await readFile(file, 'utf8').catch(() => '');
+  const isFile = (await stat(file).catch(() => undefined))?.isFile() ?? false;
+  return isFile ? await readFile(file, 'utf8').catch(() => '') : '';
 }

@@ -93,6 +93,7 @@ async function sourceFiles(root: string): Promise<string[]> {
   return found;
 }
 
+/** Empty for what is not a file: reading a pipe or a device may never end. */
 async function readSmall(file: string): Promise<string> {
   const { size } = await stat(file).catch(() => ({ size: 0 }));
   return size === 0 || size > MAX_BYTES ? '' : await readFile(file, 'utf8').catch(() => '');
@@ -135,8 +136,8 @@ const TOO_COMMON = new Set(
 );
 
 async function collectNames(root: string, facts: CheckoutFacts): Promise<void> {
-  const project = await readFile(join(root, 'PROJECT'), 'utf8').catch(() => '');
-  const module = await readFile(join(root, 'go.mod'), 'utf8').catch(() => '');
+  const project = await readSmall(join(root, 'PROJECT'));
+  const module = await readSmall(join(root, 'go.mod'));
   const path = module.match(/^module\s+(\S*?)(?:\/v\d+)?\s*$/m)?.[1]?.split('/') ?? [];
   // example.com/acme/shop/operator: the host and the organization name no operator, but shop does.
   const parts = path.length > 2 ? path.slice(2) : path.slice(-1);

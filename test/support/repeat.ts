@@ -60,6 +60,18 @@ export function checkProperty<T>(
   record(what, numRuns, started);
 }
 
+/** The same for a property that waits. `examples` come first, and count. */
+export async function checkAsyncProperty<T>(
+  what: string,
+  { soak, quick, examples = [] }: { soak: number; quick: number; examples?: T[] },
+  property: fc.IAsyncProperty<[T]>,
+): Promise<void> {
+  const numRuns = (SOAK ? soak : quick) + examples.length;
+  const started = performance.now();
+  await fc.assert(property, { numRuns, examples: examples.map((one): [T] => [one]) });
+  record(what, numRuns, started);
+}
+
 /** Adds a line to the counts at the end of `npm run soak`. */
 export function record(what: string, count: number, startedAt: number): void {
   const { meta } = TestRunner.getCurrentTest<RunnerTestCase>();

@@ -2,7 +2,7 @@ import type { Agent, RequestOptions } from 'node:https';
 import { isDeepStrictEqual } from 'node:util';
 import { DevloopError } from '../../errors.ts';
 import { unauthorizedError } from './errors.ts';
-import type { Selected } from './kubeconfig.ts';
+import { notUsable, type Selected } from './kubeconfig.ts';
 
 /** A plugin may open a browser, so it is not run again at each call while its credentials are rejected. */
 const REJECTED_PAUSE_MS = 30_000;
@@ -76,11 +76,25 @@ async function authenticate(selected: Selected): Promise<AuthOptions> {
   try {
     await selected.config.applyToHTTPSOptions(options);
   } catch (error) {
-    throw unauthorizedError(selected, error);
+    throw isMalformed(error)
+      ? notUsable(selected.context, malformed(selected))
+      : unauthorizedError(selected, error);
   }
   if (options.auth) {
     const basic = Buffer.from(String(options.auth)).toString('base64');
     options.headers = { ...(options.headers as Record<string, string>), authorization: `Basic ${basic}` };
   }
   return options;
+}
+
+/** From entries of another form than it expects, the library makes such errors; they may quote what a plugin printed. */
+function isMalformed(error: unknown): boolean {
+  return error instanceof TypeError || error instanceof SyntaxError;
+}
+
+function malformed({ config }: Selected): string {
+  const command: unknown = config.getCurrentUser()?.exec?.command;
+  return command === undefined
+    ? 'its cluster or its user has settings of another form than kubectl writes'
+    : `its exec entry is malformed, or its plugin ${command} did not print an ExecCredential`;
 }

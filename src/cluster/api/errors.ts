@@ -8,6 +8,12 @@ interface StatusBody {
   reason?: string;
 }
 
+const NEXT_STEPS: Record<number, string> = {
+  403: 'Ask for that permission, or use another context or account.',
+  409: 'Run the command again.',
+  429: 'The API server is overloaded. Run the command again later.',
+};
+
 /** The API server's refusal of one call. Its error code depends on the status alone. */
 export class ApiError extends DevloopError {
   readonly status: number;
@@ -19,6 +25,7 @@ export class ApiError extends DevloopError {
     super(
       status === 403 ? 'cluster.forbidden' : status === 409 ? 'change.conflict' : 'cluster.rejected',
       message,
+      { hint: NEXT_STEPS[status] ?? 'devloop doctor checks the cluster and your account.' },
     );
     this.name = 'ApiError';
     this.status = status;
@@ -126,7 +133,7 @@ export const LET_IT_PASS =
  */
 export function rejected(error: ApiError, doing: string): DevloopError {
   return new DevloopError(error.code, `${doing} failed: the API server refused it: ${error.message}`, {
-    ...(UNANSWERED_WEBHOOK.test(error.message) ? { hint: LET_IT_PASS } : {}),
+    hint: UNANSWERED_WEBHOOK.test(error.message) ? LET_IT_PASS : error.hint!,
     cause: error,
   });
 }

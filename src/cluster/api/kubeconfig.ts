@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { delimiter, isAbsolute, join, resolve } from 'node:path';
-import type { KubeConfig } from '@kubernetes/client-node';
+import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
+import type { Cluster, KubeConfig } from '@kubernetes/client-node';
 import { AGAIN, DevloopError, messageOf } from '../../errors.ts';
 import { similarNames } from '../../similar.ts';
 
@@ -30,14 +30,14 @@ export async function loadKubeconfig(
   cwd: string,
 ): Promise<Selected> {
   const files = kubeconfigFiles(choice, env, cwd);
-  const config = await merge(files);
+  const { config, tokenFiles } = await merge(files);
   const context = choice.context ?? config.getCurrentContext();
   selectContext(config, context, choice.context !== undefined, files);
   const cluster = config.getCurrentCluster();
   if (!cluster?.server) {
     throw new DevloopError(
       'kubeconfig.invalid',
-      `Context ${context} names a cluster that is not in the kubeconfig (${files.join(', ')}).`,
+      `Context ${context} names a cluster that is missing or incomplete in the kubeconfig (${files.join(', ')}).`,
       {
         hint: `kubectl config view --context ${context}`,
       },
@@ -50,7 +50,13 @@ export async function loadKubeconfig(
       { hint: 'It must start with https:// — kubectl config set-cluster <name> --server https://…' },
     );
   }
-  const namespace = config.getContextObject(context)?.namespace ?? 'default';
+  const { user, namespace = 'default' } = config.getContextObject(context)!;
+  if (typeof namespace !== 'string') throw notUsable(context, 'its namespace is not text');
+  if (user !== undefined && !config.getCurrentUser())
+    throw notUsable(context, `its user ${user} is missing or incomplete`);
+  const tokenFile = tokenFiles.get(user);
+  if (tokenFile !== undefined)
+    Object.assign(config.getCurrentUser()!, { token: readToken(tokenFile, context) });
   // Not the context that may be the current one by then.
   const reload = (): Promise<Selected> => loadKubeconfig({ ...choice, context }, env, cwd);
   return { config, context, server: cluster.server, namespace, files, reload };
@@ -76,33 +82,85 @@ function kubeconfigFiles(
   return found;
 }
 
-async function merge(files: string[]): Promise<KubeConfig> {
+interface Merged {
+  config: KubeConfig;
+  /** By user: the library does not know this setting. */
+  tokenFiles: Map<string, string>;
+}
+
+async function merge(files: string[]): Promise<Merged> {
   const { KubeConfig } = await import('@kubernetes/client-node');
-  const parts = files.map((file) => {
-    const part = new KubeConfig();
-    try {
-      // Reading it first distinguishes an unreadable file from a broken one; loadFromFile resolves relative paths inside it.
-      if (readFileSync(file, 'utf8').trim() === '') return part;
-      part.loadFromFile(file);
-    } catch (error) {
-      throw new DevloopError(
-        'kubeconfig.invalid',
-        `The kubeconfig ${file} cannot be read: ${withoutContent(error)}`,
-        { hint: `Check: kubectl --kubeconfig ${file} config view` },
-      );
-    }
-    return part;
-  });
+  const parts = await Promise.all(files.map((file) => readFile(file, new KubeConfig())));
   const firstOf = <T extends { name: string }>(all: T[]): T[] =>
-    all.filter((one, index) => all.findIndex((other) => other.name === one.name) === index);
+    all.filter(
+      (one, index) =>
+        typeof one.name === 'string' && all.findIndex((other) => other.name === one.name) === index,
+    );
   const merged = new KubeConfig();
   merged.loadFromOptions({
-    clusters: firstOf(parts.flatMap((part) => part.clusters ?? [])),
-    users: firstOf(parts.flatMap((part) => part.users ?? [])),
-    contexts: firstOf(parts.flatMap((part) => part.contexts ?? [])),
-    currentContext: parts.map((part) => part.getCurrentContext()).find(Boolean) ?? '',
+    clusters: firstOf(parts.flatMap(({ config }) => config.clusters)).map(passable),
+    users: firstOf(parts.flatMap(({ config }) => config.users)),
+    contexts: firstOf(parts.flatMap(({ config }) => config.contexts)),
+    currentContext: parts.map(({ config }) => config.getCurrentContext()).find(isText) ?? '',
   });
-  return merged;
+  return { config: merged, tokenFiles: new Map(parts.toReversed().flatMap((part) => [...part.tokenFiles])) };
+}
+
+/** An entry of another context that is incomplete changes nothing for this one. */
+const FILTER = { onInvalidEntry: 'filter' } as const;
+
+async function readFile(file: string, config: KubeConfig): Promise<Merged> {
+  const tokenFiles = new Map<string, string>();
+  try {
+    // Reading it first distinguishes an unreadable file from a broken one; loadFromFile resolves relative paths inside it.
+    const text = readFileSync(file, 'utf8');
+    if (isEmpty(text)) return { config, tokenFiles };
+    config.loadFromFile(file, FILTER);
+    if (!text.includes('tokenFile')) return { config, tokenFiles };
+    const { parse } = await import('yaml');
+    for (const { name, user } of parse(text).users ?? [])
+      if (isText(user?.tokenFile)) tokenFiles.set(name, resolve(dirname(file), user.tokenFile));
+    return { config, tokenFiles };
+  } catch (error) {
+    throw new DevloopError(
+      'kubeconfig.invalid',
+      `The kubeconfig ${file} cannot be read: ${withoutContent(error)}`,
+      { hint: `Check: kubectl --kubeconfig ${file} config view` },
+    );
+  }
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}
+
+/** Nothing, or comments alone, as a tool leaves it that has removed its last entry. */
+function isEmpty(text: string): boolean {
+  return text.split('\n').every((line) => /^\s*(?:#.*|---|null|~)?\s*$/.test(line));
+}
+
+/** The library refuses plain HTTP, as of `kubectl proxy`, unless it is told that no certificate is to be verified. */
+function passable(cluster: Cluster): Cluster {
+  return cluster.server.startsWith('http:') ? { ...cluster, skipTLSVerify: true } : cluster;
+}
+
+function readToken(file: string, context: string): string {
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    throw notUsable(context, `its tokenFile cannot be read: ${messageOf(error)}`);
+  }
+}
+
+/** What kubectl would refuse, too. */
+export function notUsable(context: string, why: string): DevloopError {
+  return new DevloopError(
+    'kubeconfig.invalid',
+    `Context ${context} of the kubeconfig cannot be used: ${why}.`,
+    {
+      hint: `Check: kubectl --context ${context} config view --minify`,
+    },
+  );
 }
 
 /** The message of a YAML error quotes lines of the file, which may contain a token or a key; the reason may quote a word of one. */

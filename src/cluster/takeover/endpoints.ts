@@ -169,8 +169,11 @@ export const RECREATED_LATER = 'Kubernetes recreates it later';
 
 function recreated(service: Service, slices: EndpointSlice[]): DevloopError {
   const names = slices.map(({ metadata }) => metadata.name).join(', ');
+  const { namespace, name } = service.metadata;
   const ref = describe(refOf('Service', service.metadata));
-  return new DevloopError('change.conflict', `Something keeps creating EndpointSlices for ${ref}: ${names}`);
+  const message = `Something keeps creating EndpointSlices for ${ref}: ${names}.`;
+  const shown = `kubectl -n ${namespace} get endpointslices -l ${SERVICE_NAME}=${name} -o yaml --show-managed-fields`;
+  return new DevloopError('change.conflict', message, { hint: `To see what creates them: ${shown}` });
 }
 
 export async function slicesOf(api: ClusterApi, service: KubeObject): Promise<EndpointSlice[]> {

@@ -1,5 +1,6 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { readTextFile } from '../../machine/text-file.ts';
 import { isBuilt } from './constraints.ts';
 import { readSourceFile } from './source-file.ts';
 
@@ -88,7 +89,7 @@ export function isSource(name: string): boolean {
 async function isMain({ directory, sources }: Directory, tags: ReadonlySet<string>): Promise<boolean> {
   const rank = (name: string): number => (name === 'main.go' ? 0 : name.startsWith('zz_') ? 2 : 1);
   for (const name of sources.sort((a, b) => rank(a) - rank(b) || a.localeCompare(b))) {
-    const file = readSourceFile(await readFile(join(directory, name), 'utf8').catch(() => ''));
+    const file = readSourceFile(await readTextFile(join(directory, name)));
     if (file.package !== '' && isBuilt(name, file.constraint, tags)) return file.package === 'main';
   }
   return false;
@@ -124,7 +125,7 @@ const REPLACED = /^\s*(?:replace\s+)?([^\s=]+)(?:\s+v\S+)?\s+=>\s+(\.{1,2}(?:\/\
 
 /** The module of a go.mod, and those that it replaces by directories. */
 async function readModules(directory: string): Promise<GoModule[]> {
-  const text = await readFile(join(directory, 'go.mod'), 'utf8').catch(() => '');
+  const text = await readTextFile(join(directory, 'go.mod'));
   const replaced = [...text.matchAll(REPLACED)].map(([, path = '', place = '']) => ({
     directory: resolve(directory, place),
     path,

@@ -1,5 +1,6 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readTextFile } from '../../machine/text-file.ts';
 import { type GoModule, isIn, isSource } from './checkout.ts';
 import { isBuilt } from './constraints.ts';
 import { readSourceFile } from './source-file.ts';
@@ -63,7 +64,7 @@ async function readPackage(
   const facts: PackageFacts = { directory, imports: new Set(), paths: new Set(), registersWebhooks: false };
   const names = await readdir(directory).catch(() => []);
   for (const name of names.filter(isSource)) {
-    const text = await readFile(join(directory, name), 'utf8').catch(() => '');
+    const text = await readTextFile(join(directory, name));
     const { imports, constraint } = readSourceFile(text);
     if (!isBuilt(name, constraint, tags)) continue;
     for (const path of imports) facts.imports.add(path);

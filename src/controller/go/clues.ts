@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { readTextFile } from '../../machine/text-file.ts';
 import { asPackage, type GoCheckout, isIn, type MainDirectory, moduleOf } from './checkout.ts';
 import type { ChoiceHints, MainPackage } from './choice.ts';
 import { createPackageReader, type PackageReader } from './closure.ts';
@@ -69,7 +69,7 @@ const INCLUDED = /^-?include\s+([\w./-]+)\s*$/gm;
 
 /** The builds of a directory's Makefile, and of those that it includes; packages as named from the root. */
 async function makeRecipes(directory: string, { root, modules }: GoCheckout): Promise<BuildRecipe[]> {
-  const read = (name: string): Promise<string> => readFile(join(directory, name), 'utf8').catch(() => '');
+  const read = (name: string): Promise<string> => readTextFile(join(directory, name));
   const own = (await Promise.all(MAKEFILES.map(read))).join('\n');
   const included = await Promise.all([...own.matchAll(INCLUDED)].map(([, name]) => read(name!)));
   const module = moduleOf(directory, modules)?.path ?? '';

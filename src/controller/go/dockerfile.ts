@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { readTextFile } from '../../machine/text-file.ts';
 import { type BuildRecipe, buildRecipes } from './recipes.ts';
 import { buildVariables, expandKnown } from './variables.ts';
 
@@ -23,7 +23,7 @@ export async function readDockerfile(
   file: string,
   { module, wanted }: { module: string; wanted: string[] },
 ): Promise<Dockerfile> {
-  const text = await readFile(join(root, file), 'utf8').catch(() => '');
+  const text = await readTextFile(join(root, file));
   const own = /^(?:docker|container)file\.?(.*)$|^(.*)\.(?:docker|container)file$/i.exec(basename(file));
   const names = [own?.[1] || own?.[2] || '', basename(dirname(file))];
   return {

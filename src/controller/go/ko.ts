@@ -1,6 +1,7 @@
-import { glob, readFile } from 'node:fs/promises';
+import { glob } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isScalar, parseAllDocuments, visit } from 'yaml';
+import { readTextFile } from '../../machine/text-file.ts';
 import type { GoModule } from './checkout.ts';
 
 /** Where projects keep the manifests that they apply with `ko apply -f`. */
@@ -12,7 +13,7 @@ const KINDS = new Set<unknown>(['Deployment', 'StatefulSet', 'DaemonSet']);
 export async function koPackages({ directory, path }: GoModule, workload: string): Promise<string[]> {
   const images: string[] = [];
   for await (const file of glob(MANIFESTS, { cwd: directory })) {
-    const text = await readFile(join(directory, file), 'utf8').catch(() => '');
+    const text = await readTextFile(join(directory, file));
     if (text.includes(IMAGE)) images.push(...imagesOf(text, workload));
   }
   const own = images.filter((image) => image.startsWith(`${IMAGE}${path}/`));

@@ -78,6 +78,7 @@ function refused(host: HostSettings, port: number, error: Error): DevloopError {
     return new DevloopError(
       'ssh.unreachable',
       `Connection to SSH host ${nameOf(host)} ended: ${error.message}.`,
+      { hint: `Check with: ssh ${host.alias}` },
     );
   }
   if (port === 0) {

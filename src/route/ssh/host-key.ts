@@ -94,7 +94,9 @@ async function confirmUnknown({ host, key, ask, verdict: { others, authority } }
     hidden: false,
   });
   if (/^y(es)?$/i.test(answer.trim())) return;
-  throw new DevloopError('ssh.host-key', `${shown} was not accepted.`);
+  throw new DevloopError('ssh.host-key', `${shown} was not accepted.`, {
+    hint: 'To accept it, run the command again and answer yes.',
+  });
 }
 
 function describe(others: KnownLine[], authority: KnownLine | undefined): string {

@@ -10,7 +10,7 @@ import {
   unlock,
 } from './private-key.ts';
 import type { HostSettings } from './settings.ts';
-import { certifiedKey, typeOf } from './wire.ts';
+import { certifiedKey, isPublicKey, typeOf } from './wire.ts';
 
 const PASSPHRASE_TRIES = 3;
 const AGENT_FLAGS: Record<string, number> = { sha256: 2, sha512: 4 };
@@ -75,7 +75,8 @@ async function fromAgent(host: HostSettings, { signal }: Keyring, problems: stri
   const path = host.agent;
   if (path === undefined) return [];
   try {
-    return (await agentKeys(path, signal)).map(({ blob, comment }) => ({
+    const keys = (await agentKeys(path, signal)).filter(({ blob }) => isPublicKey(blob));
+    return keys.map(({ blob, comment }) => ({
       blob,
       source: `${comment || typeOf(blob)} from the SSH agent`,
       sign: (data, hash) => agentSign(path, blob, data, { flags: AGENT_FLAGS[hash] ?? 0, signal }),

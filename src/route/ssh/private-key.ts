@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject, sign } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { mpint, string, WireReader } from './wire.ts';
+import { isPublicKey, mpint, string, WireReader } from './wire.ts';
 
 const ARMOUR = /-----BEGIN OPENSSH PRIVATE KEY-----([\s\S]+)-----END OPENSSH PRIVATE KEY-----/;
 const MAGIC = 'openssh-key-v1\0';
@@ -21,10 +21,11 @@ export async function readKeyFile(path: string): Promise<KeyFile | undefined> {
   return { path, text, ...(blob && { blob }) };
 }
 
-/** A file with a public key or certificate in one line: `type base64 comment`. */
+/** A file with a public key or certificate in one line: `type base64 comment`. Undefined if there is none in it. */
 export async function readPublicKey(path: string): Promise<Buffer | undefined> {
   const [, base64] = (await readFile(path, 'utf8').catch(() => '')).trim().split(/\s+/);
-  return base64 === undefined ? undefined : Buffer.from(base64, 'base64');
+  const blob = Buffer.from(base64 ?? '', 'base64');
+  return isPublicKey(blob) ? blob : undefined;
 }
 
 /** The public key precedes the encrypted part: devloop asks for the passphrase only if the host accepts the key. */
@@ -36,7 +37,8 @@ function publicPart(text: string): Buffer | undefined {
   try {
     const reader = new WireReader(bytes.subarray(MAGIC.length));
     for (const _ of ['cipher', 'key derivation', 'its options']) reader.string();
-    return reader.uint32() === 1 ? reader.string() : undefined;
+    const blob = reader.uint32() === 1 ? reader.string() : Buffer.alloc(0);
+    return isPublicKey(blob) ? blob : undefined;
   } catch {
     return undefined;
   }

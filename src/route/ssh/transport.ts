@@ -113,7 +113,9 @@ const SAFE_IN_SHELL = /^[\w.@%+:[\]-]+$/;
 function openCommand(host: HostSettings, command: string): Duplex {
   for (const word of [host.host, host.alias, host.user]) {
     if (SAFE_IN_SHELL.test(word)) continue;
-    throw new DevloopError('usage.invalid', `"${word}" has characters that are unsafe in a ProxyCommand.`);
+    throw new DevloopError('usage.invalid', `"${word}" has characters that are unsafe in a ProxyCommand.`, {
+      hint: 'Name the host by an alias of letters and digits: a Host entry of ssh_config with HostName and User.',
+    });
   }
   const child = spawn('/bin/sh', ['-c', `trap '' INT HUP; exec ${command}`], {
     stdio: ['pipe', 'pipe', 'ignore'],

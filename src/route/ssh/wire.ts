@@ -54,6 +54,15 @@ export function typeOf(blob: Buffer): string {
   return new WireReader(blob).text();
 }
 
+/** Files and agents can contain anything. */
+export function isPublicKey(blob: Buffer): boolean {
+  try {
+    return /^[\w.@-]+$/.test(typeOf(blob));
+  } catch {
+    return false;
+  }
+}
+
 const CERTIFICATE = '-cert-v01@openssh.com';
 /** How many strings the public key consists of, after its type. */
 const KEY_FIELDS: Record<string, number> = {

@@ -94,8 +94,17 @@ export async function isKnownDead(machine: LocalMachine, sessionId: string): Pro
 
 async function ownerOf(directory: string): Promise<Owner | undefined> {
   try {
-    return JSON.parse(await readFile(join(directory, OWNER), 'utf8'));
+    const owner: unknown = JSON.parse(await readFile(join(directory, OWNER), 'utf8'));
+    return isOwner(owner) ? owner : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** A crash of the machine can leave anything in a file. */
+function isOwner(value: unknown): value is Owner {
+  const { host, pid, processStart } = (value ?? {}) as Partial<Owner>;
+  return (
+    typeof host === 'string' && Number.isSafeInteger(pid) && pid! > 0 && typeof processStart === 'string'
+  );
 }

@@ -1,5 +1,6 @@
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readTextFile } from '../../machine/text-file.ts';
 import { runTool } from '../../machine/tool.ts';
 import type { Check, Finding } from './check.ts';
 
@@ -9,7 +10,7 @@ export const envtestCheck: Check = {
   limitSeconds: 20,
   optional: true,
   async run({ root, io, version }, signal) {
-    const makefile = await readFile(join(root, 'Makefile'), 'utf8').catch(() => '');
+    const makefile = await readTextFile(join(root, 'Makefile'));
     const assets = io.env.KUBEBUILDER_ASSETS;
     return envtestFinding({
       assets: assets ? { path: assets, ...(await inspectAssets(assets, signal)) } : undefined,

@@ -1,9 +1,10 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findMainPackage } from '../../controller/go/main-package.ts';
 import { DevloopError } from '../../errors.ts';
 import { buildWithoutRun, mainPackageHints, namedPackage } from '../../local/program.ts';
+import { readTextFile } from '../../machine/text-file.ts';
 import { runTool } from '../../machine/tool.ts';
 import { type Check, type Finding, NotChecked, needed } from './check.ts';
 import { goFinding, type LocalGo, readGoMod } from './go-version.ts';
@@ -25,8 +26,8 @@ export async function judgeToolchain({
   hasOwnCommand,
 }: ToolchainQuestion): Promise<Finding> {
   if (hasOwnCommand) throw new NotChecked("devloop.yaml sets the controller's command");
-  const mod = await readFile(join(root, 'go.mod'), 'utf8').catch(() => undefined);
-  if (mod === undefined) throw new NotChecked(`there is no go.mod in ${root}`);
+  const mod = await readTextFile(join(root, 'go.mod'));
+  if (mod === '') throw new NotChecked(`there is no go.mod in ${root}`);
   return goFinding(await localGo(env, signal), readGoMod(mod));
 }
 

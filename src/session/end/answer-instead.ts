@@ -118,5 +118,7 @@ async function addressOf({ api }: Work, { route: { target } }: Ends, namespace: 
   const running = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   const address = running.find(({ status }) => status?.phase === 'Running')?.status?.podIP;
   if (address !== undefined) return address;
-  throw new DevloopError('relay.failed', `The relay Pod in namespace ${namespace} has no address.`);
+  throw new DevloopError('relay.failed', `The relay Pod in namespace ${namespace} has no address.`, {
+    hint: `kubectl -n ${namespace} get pods -l ${query.labelSelector} -o wide`,
+  });
 }

@@ -102,6 +102,20 @@ it('a devloop.yaml, with all its problems at once', () => {
   expect(places).toEqual(['1:1', '2:7', '4:3', '5:10', '6:10']);
 });
 
+it('a current directory that was deleted', () => {
+  const script = `mkdir ${directory}/gone && cd ${directory}/gone && rmdir ${directory}/gone && exec "$0" "$@"`;
+  const { status, stdout, stderr } = spawnSync(
+    '/bin/sh',
+    ['-c', script, process.execPath, BIN, 'down', '--json'],
+    {
+      env: { PATH: process.env.PATH, HOME: directory },
+      encoding: 'utf8',
+    },
+  );
+  expect(stdout, stderr).toContain('"usage.invalid"');
+  expect(status).toBe(CATALOGUE['usage.invalid'].exit);
+});
+
 it.each([
   [['up', '--port', '99999'], /99999.*1 to 65535/, 'devloop up --help'],
   [['up', '--adress', '1.2.3.4'], /--adress/, '--address'],

@@ -138,6 +138,44 @@ describe('the context', () => {
   });
 });
 
+describe('an entry', () => {
+  const config = (user: object, ...clusters: object[]): string =>
+    stringify({
+      'current-context': 'one',
+      contexts: [{ name: 'one', context: { cluster: 'c', user: 'u' } }],
+      clusters: [{ name: 'c', cluster: { server: 'https://c' } }, ...clusters],
+      users: [{ name: 'u', user }],
+    });
+
+  it('names a file with a token, relative to the kubeconfig, which is read again', async () => {
+    await mkdir(join(directory, 'sub'));
+    await writeFile(join(directory, 'sub/a'), config({ token: 'old', tokenFile: 'token' }));
+    await writeFile(join(directory, 'sub/token'), 'first\n');
+    const first = await load({ KUBECONFIG: 'sub/a' });
+    expect(first.config.getCurrentUser()?.token).toBe('first');
+    await writeFile(join(directory, 'sub/token'), 'second\n');
+    expect((await first.reload()).config.getCurrentUser()?.token).toBe('second');
+    await rm(join(directory, 'sub/token'));
+    await expect(first.reload()).rejects.toMatchObject({
+      code: 'kubeconfig.invalid',
+      message: expect.stringContaining(join(directory, 'sub/token')),
+    });
+  });
+
+  it('of another context does no harm when it is incomplete', async () => {
+    await writeFile(join(directory, 'a'), config({ token: 't' }, { name: 'x' }, { name: 'y', cluster: {} }));
+    expect((await load({ KUBECONFIG: 'a' })).server).toBe('https://c');
+  });
+
+  it('of the user that is missing is kubeconfig.invalid', async () => {
+    await writeFile(join(directory, 'a'), config({}).replace('name: u', 'name: v'));
+    await expect(load({ KUBECONFIG: 'a' })).rejects.toMatchObject({
+      code: 'kubeconfig.invalid',
+      message: expect.stringContaining('its user u'),
+    });
+  });
+});
+
 describe('the content', () => {
   it.each([
     ['broken YAML', 'contexts: [\n'],

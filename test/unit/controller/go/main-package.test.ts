@@ -1,3 +1,5 @@
+import { symlink } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { findMainPackage } from '../../../../src/controller/go/main-package.ts';
 import { goAdvice } from '../../../../src/controller/go/toolchain.ts';
@@ -22,6 +24,13 @@ async function find(files: Record<string, string>, command?: string[], paths: st
   const directory = await directoryWith({ 'go.mod': MODULE, ...RUNTIME, ...files });
   return findMainPackage(directory, command ? { command, paths } : { paths });
 }
+
+test('a link to nothing, with which Emacs locks a file, and a directory named as a file are not sources', async () => {
+  const directory = await directoryWith({ 'go.mod': MODULE, ...RUNTIME, 'main.go': MANAGER, 'x.go/y': '' });
+  await symlink('ann@desk.1:2', join(directory, '.#main.go'));
+  await symlink('nothing', join(directory, 'gone.go'));
+  expect(await findMainPackage(directory, {})).toMatchObject({ package: '.' });
+});
 
 test.each<[string, Record<string, string>, string[] | undefined, string]>([
   ['main.go at the root', { 'main.go': MANAGER }, undefined, '.'],
