@@ -215,11 +215,7 @@ it('variables', async () => {
     fc.constantFrom('/', '/dev/null', `${home}/.kube`, `${home}/.kube/config/x`),
   );
   const value = fc.tuple(fc.constantFrom(...names), one);
-  const command = fc.constantFrom<string[]>(
-    ['status'],
-    ['up', '--dry-run'],
-    ['down', '--dry-run'],
-  );
+  const command = fc.constantFrom<string[]>(['status'], ['up', '--dry-run'], ['down', '--dry-run']);
   const input = fc.record({ command, values: fc.array(value, { minLength: 1, maxLength: 3 }) });
   await checkAsyncProperty(
     'bad input: variables',

@@ -70,7 +70,7 @@ it('says why a file cannot be read', async () => {
   expect((await failure()).message).toContain('70000 bytes');
   rmSync(join(root, 'devloop.yaml'));
   mkdirSync(join(root, 'devloop.yaml'));
-  expect((await failure()).message).toContain('EISDIR');
+  expect((await failure()).message).toContain('not a file');
 });
 
 it('looks no further than the root of the module without .git, and nowhere else without either', async () => {
