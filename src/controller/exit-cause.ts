@@ -13,8 +13,18 @@ export interface ExitCause {
 
 interface KnownCause {
   pattern: RegExp;
-  explain(match: RegExpExecArray): ExitCause;
+  /** `lines` are all that is known of the output: the program's words. */
+  explain(match: RegExpExecArray, lines: string[]): ExitCause;
 }
+
+const VARIABLE = String.raw`\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b`;
+const NAMESPACE_VARIABLE = /\b(?:[A-Z0-9]+_)+NAMESPACE\b/;
+const IS_MISSING =
+  '(?:must|should|needs? to) (?:be|not be)|(?:is|was|are|has) (?:not|missing|required|empty|unset|undefined)|not (?:set|found|defined|provided)|missing|required|unset';
+/** `WATCH_NAMESPACE must be set`, `required key SHOP_TOKEN missing value`. */
+const NAMED_FIRST = `(${VARIABLE})["'\`]?,?(?: env(?:ironment)?(?: ?var(?:iable)?)?)? (?:${IS_MISSING})`;
+/** `missing environment variable: SHOP_TOKEN`, `please set env var "SHOP_TOKEN"`. */
+const NAMED_LAST = `(?:missing|required?|requires|set|define|specify|provide|find|lookup|no|empty)\\b[^\n]{0,40}?\\benv(?:ironment)?\\b[^A-Z\n]{0,20}(${VARIABLE})`;
 
 /** Why managers fail to start, in the words of Go, client-go and controller-runtime. */
 const KNOWN_CAUSES: KnownCause[] = [
@@ -42,16 +52,16 @@ const KNOWN_CAUSES: KnownCause[] = [
   },
   {
     pattern: /open \S+\/serviceaccount\/namespace: no such file/,
-    explain: () => ({
+    explain: (_, lines) => ({
       message: 'it reads its namespace from a file that exists only in Pods',
-      hint: 'set the variable that the program reads before the file in devloop.yaml, for example: controller: {env: {OPERATOR_NAMESPACE: …}}',
+      hint: inSettings(NAMESPACE_VARIABLE.exec(lines.join('\n'))?.[0]),
     }),
   },
   {
     pattern: /unable to find leader election namespace/,
     explain: () => ({
       message: 'leader election is on, which works only in a Pod',
-      hint: 'turn leader election off in the configuration that the controller reads (devloop does so in arguments and mounted files)',
+      hint: 'turn leader election off in the configuration that the controller reads (devloop does so in arguments, variables and mounted files)',
     }),
   },
   {
@@ -62,14 +72,27 @@ const KNOWN_CAUSES: KnownCause[] = [
       hint: 'turn that part off in the configuration of the controller (an API server of its own, for example)',
     }),
   },
+  {
+    pattern: new RegExp(`${NAMED_FIRST}|${NAMED_LAST}`),
+    explain: ([, first, last]) => ({
+      message: `it misses its variable ${first ?? last}`,
+      hint: inSettings(first ?? last),
+    }),
+  },
 ];
+
+function inSettings(variable: string | undefined): string {
+  return variable === undefined
+    ? 'set the variable that the program reads before the file in devloop.yaml, for example: controller: {env: {OPERATOR_NAMESPACE: …}}'
+    : `set it in devloop.yaml: controller: {env: {${variable}: …}}`;
+}
 
 /** The last known cause in a controller's last lines, because the controller survived the earlier ones. */
 export function exitCause(lines: string[]): ExitCause | undefined {
   for (const line of lines.toReversed()) {
     for (const { pattern, explain } of KNOWN_CAUSES) {
       const match = pattern.exec(line);
-      if (match) return explain(match);
+      if (match) return explain(match, lines);
     }
   }
   return undefined;

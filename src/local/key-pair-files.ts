@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { isFree, removeKeyPair, writeKeyPair } from '../certificates/files.ts';
 import { messageOf } from '../errors.ts';
 import { writeBelow } from '../machine/own-files.ts';
-import { DEFAULT_CERTIFICATE_DIRECTORY, mentions } from '../operator/mounts.ts';
+import { DEFAULT_CERTIFICATE_DIRECTORY } from '../operator/mounts.ts';
+import { mentions } from '../operator/volumes.ts';
 import type { Emit } from '../report/events.ts';
 import type { FoundPair } from './key-pairs.ts';
 

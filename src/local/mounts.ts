@@ -1,13 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { lstat, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { ClusterApi } from '../cluster/api/client.ts';
 import { leadsOut, makePath, writeBelow } from '../machine/own-files.ts';
-import { namedMounts } from '../operator/mounts.ts';
-import type { Target } from '../operator/target.ts';
-import type { Emit } from '../report/events.ts';
-import type { LocalFiles } from './key-pair-files.ts';
-import { fileWithoutElection } from './leader-election.ts';
 
 /** A file or directory of the container, and where its copy is on this machine. */
 export interface MountedPath {
@@ -84,44 +78,4 @@ async function writeOrReplace(path: string, content: string | Buffer): Promise<v
     await rm(beside, { force: true });
     throw error;
   }
-}
-
-/** What is needed to make the paths of a Deployment local. */
-export interface MountInputs {
-  api: ClusterApi;
-  target: Target;
-  files: LocalFiles;
-  /** The directories in which the manager's container sees the key pairs. */
-  keyPairMounts: string[];
-}
-
-/** Where the copy of each mounted path that the arguments or variables (`words`) name is on this machine, and what has to be written there. */
-export async function planMounts(
-  { api, target, files, keyPairMounts }: MountInputs,
-  words: string[],
-  emit: Emit,
-): Promise<{ paths: MountedPath[]; needed: NeededFiles[] }> {
-  const needed: NeededFiles[] = [];
-  const paths = keyPairMounts.map((from) => ({ from, to: files.keyPairDirectory }));
-  const named = await namedMounts(api, target, words);
-  const mounts = named.filter(({ path }) => !keyPairMounts.includes(path));
-  for (const [index, mount] of mounts.entries()) {
-    const directory = join(files.directory, 'mounts', String(index));
-    const entries = Object.entries(mount.files);
-    const contents = entries.map(([name, content]) => [name, localContent(name, content, emit)] as const);
-    needed.push({ directory, files: Object.fromEntries(contents) });
-    const to = mount.isFile ? join(directory, Object.keys(mount.files)[0]!) : directory;
-    paths.push({ from: mount.path, to });
-    const what = mount.isFile ? 'file' : 'directory';
-    emit({ type: 'note', message: `The mounted ${what} ${mount.path}\nis copied to ${to}.` });
-  }
-  return { paths, needed };
-}
-
-function localContent(name: string, content: Buffer, emit: Emit): string | Buffer {
-  const changed = content.includes(0) ? undefined : fileWithoutElection(content.toString('utf8'));
-  if (changed === undefined) return content;
-  const message = `Leader election is turned off in the local copy of ${name}: it only works in a Pod, and the in-cluster manager is paused.`;
-  emit({ type: 'note', message });
-  return changed;
 }

@@ -1,8 +1,9 @@
-import { basename } from 'node:path';
+import { basename, posix } from 'node:path';
 import { DevloopError } from '../errors.ts';
 import { isPortBusy } from '../machine/port.ts';
 import type { ExpandedArgument } from '../operator/environment.ts';
 import type { Target } from '../operator/target.ts';
+import { mountPointsIn } from '../operator/volumes.ts';
 import type { Emit } from '../report/events.ts';
 import { localArguments } from './arguments.ts';
 import { type MountedPath, rewritePaths } from './mounts.ts';
@@ -18,10 +19,46 @@ export function requirePassable(given: string[], expanded: ExpandedArgument[]): 
 }
 
 /** The container's words after its program: a subcommand in `command` counts as well. */
-export function containerArguments(target: Target): string[] {
+export function containerArguments(target: Target, emit: Emit): string[] {
   const { command = [], args = [] } = target.manager?.container ?? {};
-  const isShell = ['sh', 'bash', 'ash'].includes(basename(command[0] ?? ''));
-  return isShell ? [] : [...command.slice(1), ...args];
+  if (!['sh', 'bash', 'ash', 'dash'].includes(basename(command[0] ?? '')))
+    return [...command.slice(1), ...args];
+  const words = scriptArguments([...command.slice(1), ...args]);
+  if (words === undefined) emit({ type: 'warning', message: THROUGH_SHELL });
+  return words ?? [];
+}
+
+const THROUGH_SHELL =
+  "A shell starts the manager in its container, with a script that devloop does not evaluate, so the controller runs without the manager's arguments.";
+
+/** Of `-c 'exec /manager --a=$(B) --c="$D"'`: one command of plain words. Undefined for any other script. */
+function scriptArguments([flags = '', script = '', ...rest]: string[]): string[] | undefined {
+  if (!/^-[a-z]*c$/.test(flags) || rest.length > 0 || SPECIAL.test(script.replaceAll(REFERENCE, '')))
+    return undefined;
+  const words = script.trim().match(/(?:"[^"]*"|[^\s"])+/g) ?? [];
+  const [, ...own] = words[0] === 'exec' ? words.slice(1) : words;
+  return own.map((word) =>
+    word.replaceAll('"', '').replaceAll(REFERENCE, (_, a, b, c) => `$(${a ?? b ?? c})`),
+  );
+}
+
+/** `$(A)` is Kubernetes' own; the shell knows the others. */
+const REFERENCE = /\$\((\w+)\)|\$\{(\w+)\}|\$(\w+)/g;
+const SPECIAL = /[;&|<>()`$'\\*?!#~[\]{}\n]/;
+
+/** Relative paths to mounted files are relative to the container's working directory; here they become absolute. */
+export function inWorkingDirectory(own: ExpandedArgument[], { manager }: Target): ExpandedArgument[] {
+  if (manager?.container.workingDir === undefined) return own;
+  const points = mountPointsIn(manager);
+  const absolute = (word: string): string =>
+    word.replace(/^(-[^=]*=)?([\w.][\w./-]*)$/, (all, flag: string = '', path: string) => {
+      const joined = posix.join(manager.container.workingDir!, path);
+      const isMounted = points.some((point) => joined === point.path || joined.startsWith(`${point.path}/`));
+      return isMounted ? flag + joined : all;
+    });
+  return own.map(({ value, shown }) =>
+    value === shown ? { value: absolute(value), shown: absolute(shown) } : { value, shown },
+  );
 }
 
 export async function planArguments(

@@ -10,8 +10,9 @@ import type { Emit } from '../report/events.ts';
 import { controllerEnvironment, NAMESPACE_FILE } from './environment.ts';
 import { hardCodedDirectories, type LocalFiles } from './key-pair-files.ts';
 import { planKeyPairFlags } from './key-pair-flags.ts';
-import { type MountedPath, type NeededFiles, planMounts } from './mounts.ts';
-import { containerArguments, planArguments, requirePassable } from './plan-arguments.ts';
+import type { MountedPath, NeededFiles } from './mounts.ts';
+import { containerArguments, inWorkingDirectory, planArguments, requirePassable } from './plan-arguments.ts';
+import { planMounts } from './plan-mounts.ts';
 import { ARGUMENTS, planProgram } from './program.ts';
 import { managerVariables } from './variables.ts';
 
@@ -66,11 +67,11 @@ export async function planController(
   const variables = environment.passable;
   const takesArguments = program.run.includes(ARGUMENTS);
   // A command of the user's has its own, unless it asks for the manager's.
-  const given = takesArguments ? containerArguments(target) : [];
-  const own = expandArguments(given, environment);
+  const given = takesArguments ? containerArguments(target, emit) : [];
+  const own = inWorkingDirectory(expandArguments(given, environment), target);
   requirePassable(given, own);
-  const words = [...own.map(({ value }) => value), ...Object.values(variables)];
-  const { paths, needed } = await planMounts(inputs, words, emit);
+  const passed = [...own.map(({ value }) => value), ...Object.values(variables)];
+  const { paths, needed, words } = await planMounts(inputs, passed, emit);
   const { args, hidden } = await planArguments(own, { paths, running: inputs.running ?? [] }, emit);
   const kubeconfig = planKubeconfig(inputs);
   const more = program.takesKubeconfigFlag ? kubeconfigFlag(inputs, emit) : [];

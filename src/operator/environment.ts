@@ -1,5 +1,6 @@
 import type { ClusterApi } from '../cluster/api/client.ts';
-import type { ConfigMap, Container, EnvVar, FieldRef, Secret } from '../cluster/api/objects.ts';
+import type { ConfigMap, Container, EnvVar, Secret } from '../cluster/api/objects.ts';
+import { downwardValue, type OwnPod } from './downward.ts';
 import type { TargetManager } from './target.ts';
 
 export interface PodEnvironment {
@@ -10,32 +11,19 @@ export interface PodEnvironment {
   unknown: { name: string; why: string }[];
 }
 
-export const OWN_NAME: FieldRef = { fieldPath: 'metadata.name' };
-
-/** Whether the manager's container learns the name of its Pod, by a variable or a file. Programs that do mostly read that Pod. */
-export function readsOwnPod({ object, container }: Pick<TargetManager, 'object' | 'container'>): boolean {
-  const isName = ({ fieldRef }: { fieldRef?: FieldRef } = {}): boolean =>
-    fieldRef?.fieldPath === OWN_NAME.fieldPath;
-  const mounted = (container.volumeMounts ?? []).map(({ name }) => name);
-  const volumes = (object.spec.template.spec.volumes ?? []).filter(({ name }) => mounted.includes(name));
-  const files = volumes
-    .flatMap(({ downwardAPI, projected }) => [{ downwardAPI }, ...(projected?.sources ?? [])])
-    .flatMap(({ downwardAPI }) => downwardAPI?.items ?? []);
-  return (container.env ?? []).some(({ valueFrom }) => isName(valueFrom)) || files.some(isName);
-}
-
 /** The environment that the kubelet gives the manager's container, as far as it can be read from the API. */
 export async function readPodEnvironment(
   api: ClusterApi,
-  { object, container }: TargetManager,
+  manager: TargetManager,
   podName: string,
 ): Promise<PodEnvironment> {
+  const { object, container } = manager;
   const namespace = object.metadata.namespace ?? 'default';
   const read = cachedReader(api, namespace);
   const result: PodEnvironment = { values: {}, secrets: new Set(), unknown: [] };
   for (const source of container.envFrom ?? []) await addAll(source, read, result);
   for (const variable of container.env ?? []) {
-    const value = await readValue(variable, { object, namespace, podName }, read);
+    const value = await readValue(variable, { manager, namespace, podName }, read);
     // Like the kubelet: a value from a Secret or ConfigMap keeps its dollar signs.
     const isLiteral = variable.valueFrom === undefined;
     if (value !== undefined) {
@@ -107,34 +95,7 @@ async function readValue(variable: EnvVar, pod: OwnPod, read: Reader): Promise<s
   if (from.configMapKeyRef)
     return (await read('ConfigMap', from.configMapKeyRef.name))?.[from.configMapKeyRef.key];
   if (from.secretKeyRef) return (await read('Secret', from.secretKeyRef.name))?.[from.secretKeyRef.key];
-  if (from.fieldRef) return fieldValue(from.fieldRef.fieldPath, pod);
-  return undefined;
-}
-
-/** What the downward API is about. */
-interface OwnPod {
-  object: TargetManager['object'];
-  namespace: string;
-  podName: string;
-}
-
-/** The downward API, as far as it makes sense for a process outside a Pod. */
-function fieldValue(path: string, { object: { spec }, namespace, podName }: OwnPod): string | undefined {
-  const key = /^metadata\.(labels|annotations)\['(.+)'\]$/.exec(path);
-  if (key) return spec.template.metadata?.[key[1] as 'labels' | 'annotations']?.[key[2]!] ?? '';
-  switch (path) {
-    case 'metadata.namespace':
-      return namespace;
-    case 'metadata.name':
-      return podName;
-    case 'spec.serviceAccountName':
-      return spec.template.spec.serviceAccountName ?? 'default';
-    case 'status.podIP':
-    case 'status.hostIP':
-      return '127.0.0.1';
-    default:
-      return undefined;
-  }
+  return downwardValue(from, pod);
 }
 
 const REFERENCE = /\$\$|\$\(([A-Za-z_][\w.-]*)\)/g;

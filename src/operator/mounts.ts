@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
 import type { ClusterApi } from '../cluster/api/client.ts';
-import type { ConfigMap, Container, Secret, Volume, Workload } from '../cluster/api/objects.ts';
+import type { Container, Secret, Volume, Workload } from '../cluster/api/objects.ts';
+import { projectedSources } from './downward.ts';
 import { splitName, type Target } from './target.ts';
 
 /** A Secret or ConfigMap that the container sees as files. */
@@ -31,23 +32,18 @@ export function mountsOf(workload: Workload, container: Container): Mount[] {
 }
 
 function sourcesOf(volume: Volume): Omit<Mount, 'path' | 'file'>[] {
-  const source = (
-    kind: Mount['kind'],
-    name: string,
-    items?: { key: string; path: string }[],
-  ): Omit<Mount, 'path' | 'file'> => ({
-    kind,
-    name,
-    ...(items ? { items: Object.fromEntries(items.map((item) => [item.key, item.path])) } : {}),
+  return projectedSources(volume).flatMap(({ secret, configMap }) => {
+    const kind = secret ? 'Secret' : 'ConfigMap';
+    const { name, items } = secret ?? configMap ?? {};
+    if (name === undefined) return [];
+    return [
+      {
+        kind,
+        name,
+        ...(items ? { items: Object.fromEntries(items.map((one) => [one.key, one.path])) } : {}),
+      },
+    ];
   });
-  return [
-    ...(volume.secret ? [source('Secret', volume.secret.secretName, volume.secret.items)] : []),
-    ...(volume.configMap ? [source('ConfigMap', volume.configMap.name, volume.configMap.items)] : []),
-    ...(volume.projected?.sources ?? []).flatMap((one) => [
-      ...(one.secret ? [source('Secret', one.secret.name, one.secret.items)] : []),
-      ...(one.configMap ? [source('ConfigMap', one.configMap.name, one.configMap.items)] : []),
-    ]),
-  ];
 }
 
 /** The files of a mount: file name -> content, in base64 as in `data`. */
@@ -153,55 +149,3 @@ export async function unmountedCandidates(api: ClusterApi, namespace: string): P
 
 /** `-----BEGIN ` in base64. */
 const PEM_BASE64 = 'LS0tLS1CRUdJTi';
-
-/** A mounted file or directory that the manager's arguments or environment name. */
-export interface NamedMount {
-  /** The path as the container sees it. */
-  path: string;
-  /** A single file (subPath mount), not a directory. */
-  isFile: boolean;
-  /** File name -> content. */
-  files: Record<string, Buffer>;
-}
-
-/** The mounts of Secrets and ConfigMaps whose paths the arguments or variables (`words`) name. */
-export async function namedMounts(api: ClusterApi, target: Target, words: string[]): Promise<NamedMount[]> {
-  if (target.manager === undefined) return [];
-  const { object, container } = target.manager;
-  const namespace = object.metadata.namespace ?? target.namespace;
-  const named = mountsOf(object, container).filter((mount) =>
-    words.some((word) => mentions(word, mount.path)),
-  );
-  const read = await Promise.all(named.map((mount) => readMount(api, namespace, mount)));
-  return read.filter((mount) => mount !== undefined);
-}
-
-/** Whether an argument or variable names that path, or one below it. */
-export function mentions(word: string, path: string): boolean {
-  const at = word.indexOf(path);
-  return at >= 0 && /^(?:$|[/,;:"'\s])/.test(word.slice(at + path.length));
-}
-
-async function readMount(api: ClusterApi, namespace: string, mount: Mount): Promise<NamedMount | undefined> {
-  const object = await api
-    .get<Secret & ConfigMap>({ kind: mount.kind, namespace, name: mount.name })
-    .catch(() => undefined);
-  if (object === undefined) return undefined;
-  const data = mount.kind === 'Secret' ? (object.data ?? {}) : configMapData(object);
-  const files = Object.fromEntries(
-    Object.entries(mountedFiles(mount, data)).map(([name, content]) => [
-      name,
-      Buffer.from(content, 'base64'),
-    ]),
-  );
-  const { path, file } = mount;
-  if (file === undefined) return { path, isFile: false, files };
-  const content = files[file];
-  return content === undefined ? undefined : { path, isFile: true, files: { [file]: content } };
-}
-
-/** In base64, as Secrets are. */
-function configMapData({ data = {}, binaryData }: ConfigMap): Record<string, string> {
-  const encoded = Object.entries(data).map(([key, text]) => [key, Buffer.from(text).toString('base64')]);
-  return { ...Object.fromEntries(encoded), ...binaryData };
-}

@@ -111,9 +111,20 @@ function undeclaredPort(
 export function reportTarget({ services, manager }: Target, emit: Emit): void {
   for (const service of services) reportService(service, emit);
   if (manager === undefined) return;
+  reportContainer(manager, emit);
   const { kind, namespace, name } = manager.ref;
   const what = DISCOVERED[kind] ?? 'pod';
   emit({ type: 'discovered', what, value: `${namespace}/${name}`, source: manager.source });
+}
+
+/** A Pod is paused as a whole. */
+function reportContainer({ object, container }: TargetManager, emit: Emit): void {
+  const others = object.spec.template.spec.containers
+    .map(({ name }) => name)
+    .filter((name) => name !== container.name);
+  if (others.length === 0) return;
+  const message = `The manager is container ${container.name}. What else is in its Pod does not run here: ${others.join(', ')}.`;
+  emit({ type: 'note', message });
 }
 
 const DISCOVERED: Record<string, Discovered> = {

@@ -12,17 +12,37 @@ export function isSelectedBy(workload: Workload, selector: Record<string, string
   return hasLabels(labels, selector);
 }
 
-/** The manager's container: the one that declares the webhook's port, or has a usual name, or is the first. */
+/** What stands beside a manager, by the name of its container or image: proxies, reloaders, collectors. */
+const SIDECAR =
+  /(?:^|-)(?:proxy|envoy|nginx|vault-agent|agent-init|(?:config|configmap)-?(?:map)?-?reload(?:er)?|reloader|fluent-?(?:bit|d)|filebeat|(?:otel|opentelemetry)-collector|otc-container|jaeger-agent|git-sync|k8s-sidecar)$/;
+const DEFAULT_CONTAINER = 'kubectl.kubernetes.io/default-container';
+
+/**
+ * The manager's container: the one that declares the webhook's port, or that the template calls the default, or that has a usual
+ * name, or the first that is no known sidecar, such as kube-rbac-proxy before the metrics.
+ */
 export function managerContainer(workload: Workload, targetPorts: (number | string)[]): Container {
-  const { containers } = workload.spec.template.spec;
+  const { metadata, spec } = workload.spec.template;
+  const { containers } = spec;
   const declares = (container: Container): boolean =>
     (container.ports ?? []).some(
       (port) =>
         targetPorts.includes(port.containerPort) ||
         (port.name !== undefined && targetPorts.includes(port.name)),
     );
-  const named = containers.find((container) => container.name === 'manager' || container.name === 'operator');
-  return containers.find(declares) ?? named ?? containers[0]!;
+  const usual = ['manager', 'operator', metadata?.annotations?.[DEFAULT_CONTAINER]];
+  const named = usual.map((name) => containers.find((container) => container.name === name));
+  return (
+    containers.find(declares) ??
+    named.findLast((container) => container !== undefined) ??
+    containers.find((container) => !isSidecar(container)) ??
+    containers[0]!
+  );
+}
+
+function isSidecar({ name, image = '' }: Container): boolean {
+  const program = image.replace(/@.*$/, '').split('/').at(-1)!.replace(/:.*$/, '');
+  return SIDECAR.test(name) || SIDECAR.test(program);
 }
 
 /** The number of a Service port in the Pod: a named targetPort is looked up in the Pod template. */

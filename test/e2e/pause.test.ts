@@ -60,6 +60,12 @@ async function runningPods(): Promise<string[]> {
   return items.flatMap(({ metadata }) => (metadata.deletionTimestamp === undefined ? [metadata.name] : []));
 }
 
+/** They stay as long as the session, whatever the controllers of the real Pods do. */
+async function standIns(): Promise<object[]> {
+  const path = `/api/v1/namespaces/${HOOK_NAMESPACE}/pods?labelSelector=devloop.dev/session`;
+  return ((await cluster.read(path)) as { items: object[] }).items;
+}
+
 async function replaceBy(kind: WorkloadKind | 'Job', replicas: number): Promise<void> {
   const kinds = 'deployment,statefulset,daemonset,job,pod';
   await cluster.kubectl(['-n', HOOK_NAMESPACE, 'delete', kinds, '-l', 'app=hooks']);
@@ -86,6 +92,9 @@ it('a manager in a StatefulSet is paused, and restored', async () => {
   await using session = up();
   await session.waitFor('session.ready');
   expect(await runningPods()).toEqual([]);
+  const owned = [{ kind: 'StatefulSet', name: 'hooks' }];
+  const name = expect.stringMatching(/^hooks-devloop-[0-9a-f]{8}-0$/);
+  expect(await standIns()).toMatchObject([{ metadata: { name, ownerReferences: owned } }]);
   await expect(ask('first')).rejects.toThrow('local on 9444 says no');
   session.signal('SIGINT');
   expect(await session.exited, session.log()).toBe(130);
@@ -98,6 +107,7 @@ it('a manager in a DaemonSet is paused, and restored with its history after a cr
   await using session = up();
   await session.waitFor('session.ready');
   expect(await runningPods()).toEqual([]);
+  expect(await standIns()).toMatchObject([{ metadata: { ownerReferences: [{ kind: 'DaemonSet' }] } }]);
   await expect(ask('first')).rejects.toThrow('local on 9444 says no');
   session.signal('SIGKILL');
   await session.exited;

@@ -124,6 +124,7 @@ spec:
         env:
         - {name: GREETING, value: hello}
         - {name: SPACE, valueFrom: {fieldRef: {fieldPath: metadata.namespace}}}
+        ${kind === 'Deployment' ? '' : '- {name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}'}
         volumeMounts:
         - {name: second, mountPath: /second}
         - {name: first, mountPath: /certs}

@@ -72,7 +72,7 @@ export interface Container {
   env?: EnvVar[];
   envFrom?: { prefix?: string; configMapRef?: Reference; secretRef?: Reference }[];
   ports?: { name?: string; containerPort: number }[];
-  volumeMounts?: { name: string; mountPath: string; subPath?: string }[];
+  volumeMounts?: { name: string; mountPath: string; subPath?: string; readOnly?: boolean }[];
   resources?: Resources;
 }
 

@@ -7,7 +7,7 @@ import { deploymentPause } from '../../cluster/takeover/pause/deployment.ts';
 import type { PauseStep } from '../../cluster/takeover/pause/pause.ts';
 import { ownChangeOf } from '../../cluster/takeover/restore.ts';
 import type { StandInStep } from '../../cluster/takeover/stand-in.ts';
-import { OWN_NAME } from '../../operator/environment.ts';
+import { OWN_NAME } from '../../operator/downward.ts';
 import { discoveryPermissions } from '../../operator/permissions.ts';
 import type { Target, TargetManager } from '../../operator/target.ts';
 import { namespacesOf, targetsOf } from '../context/holders.ts';

@@ -6,7 +6,7 @@ import {
   standInMissing,
   standInRef,
 } from '../../cluster/takeover/stand-in.ts';
-import { readsOwnPod } from '../../operator/environment.ts';
+import { readsOwnPod } from '../../operator/downward.ts';
 import type { Target } from '../../operator/target.ts';
 import type { Emit } from '../../report/events.ts';
 

@@ -121,6 +121,28 @@ test.each([
   expect(exitCause(['first', line, 'last'])?.message).toContain(message);
 });
 
+test.each([
+  'WATCH_NAMESPACE must be set',
+  'required key WATCH_NAMESPACE missing value',
+  'panic: env: required environment variable "WATCH_NAMESPACE" is not set',
+  'unable to get the namespace: missing environment variable: WATCH_NAMESPACE',
+  'failed to start: please set the env var $WATCH_NAMESPACE',
+  'Error: WATCH_NAMESPACE env var not found',
+  'WATCH_NAMESPACE environment variable is empty',
+])('a missing variable is named as the program names it: %s', (line) => {
+  const cause = exitCause(['first', line, 'last']);
+  expect(cause?.message).toContain('WATCH_NAMESPACE');
+  expect(cause?.hint).toContain('{env: {WATCH_NAMESPACE: …}}');
+});
+
+test('a missing namespace names the variable that the program mentions beside the file', () => {
+  const file = 'open /var/run/secrets/kubernetes.io/serviceaccount/namespace: no such file or directory';
+  expect(exitCause(['SHOP_POD_NAMESPACE is unset, trying the file', file])?.hint).toContain(
+    'SHOP_POD_NAMESPACE',
+  );
+  expect(exitCause([file])?.hint).toContain('OPERATOR_NAMESPACE');
+});
+
 test('the last known cause counts', () => {
   const lines = [
     'no matches for kind "Widget" in version "a.b/v1"',

@@ -250,3 +250,34 @@ test('a key pair that the sources look for where nobody can write is passed by i
   expect(planned.plan.run.slice(1)).toEqual(['serve', '--leader-elect=false', '--cert-dir=/state/s1/certs']);
   expect(planned.hardCoded).toEqual([]);
 });
+
+test.each<[string, string[] | undefined]>([
+  [`exec /manager serve --a=$(LEVEL) --b="$LEVEL" $\{LEVEL}`, ['serve', '--a=info', '--b=info', 'info']],
+  ['/manager --dir="a b"', ['--dir=a b']],
+  ['cd /x && /manager --a', undefined],
+  ['/manager --a=`hostname`', undefined],
+])('the arguments in the script of a shell: %s', async (script, expected) => {
+  const rest = inputs({ settings: { run: ['./run', '{args}'] } });
+  Object.assign(rest.target.manager!.container, { command: ['/bin/sh', '-c'], args: [script] });
+  const events: DevloopEvent[] = [];
+  const io = { emit: (event: DevloopEvent) => void events.push(event), signal: new AbortController().signal };
+  expect((await planController(rest, io)).plan.run.slice(1)).toEqual(expected ?? []);
+  expect(events.some(({ type }) => type === 'warning')).toBe(expected === undefined);
+});
+
+test('a path that is relative to the working directory of the container finds its copy', async () => {
+  const rest = inputs({ settings: { run: ['./run', '{args}'] } });
+  const manager = rest.target.manager!;
+  manager.object.spec.template.spec.volumes = [{ name: 'settings', emptyDir: {} }];
+  Object.assign(manager.container, {
+    command: ['/manager'],
+    args: ['--config=conf/a.yaml', './conf', 'other/a.yaml'],
+    workingDir: '/app',
+    volumeMounts: [{ name: 'settings', mountPath: '/app/conf' }],
+  });
+  expect((await plan(rest)).plan.run.slice(1)).toEqual([
+    '--config=/state/s1/mounts/0/a.yaml',
+    '/state/s1/mounts/0',
+    'other/a.yaml',
+  ]);
+});

@@ -5,11 +5,10 @@ import {
   certificateCandidates,
   certificateMounts,
   mountsOf,
-  namedMounts,
   unmountedCandidates,
 } from '../../../src/operator/mounts.ts';
 import type { Target, TargetManager } from '../../../src/operator/target.ts';
-import { isSelectedBy } from '../../../src/operator/workload.ts';
+import { isSelectedBy, managerContainer } from '../../../src/operator/workload.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
@@ -127,32 +126,6 @@ describe('mounted files', () => {
     ]);
   });
 
-  it('are read only if an argument names them', async () => {
-    const cluster = fakeCluster();
-    cluster.put('ConfigMap', {
-      metadata: { name: 'config', namespace: 'shop' },
-      data: { 'controller.yaml': 'a: ä', other: 'x' },
-      binaryData: { blob: '/w==' },
-    });
-    const volumes: Volume[] = [{ name: 'config', configMap: { name: 'config' } }];
-    const volumeMounts = [
-      { name: 'config', mountPath: '/controller.yaml', subPath: 'controller.yaml' },
-      { name: 'config', mountPath: '/etc/config' },
-      { name: 'config', mountPath: '/etc/config-unnamed' },
-    ];
-    const found = await namedMounts(cluster.api, target(manager({ volumeMounts }, volumes)), [
-      '--config=/controller.yaml',
-      '--dir',
-      '/etc/config/other',
-    ]);
-    expect(found.map((one) => [one.path, one.isFile, Object.keys(one.files)])).toEqual([
-      ['/controller.yaml', true, ['controller.yaml']],
-      ['/etc/config', false, ['controller.yaml', 'other', 'blob']],
-    ]);
-    expect(found[0]!.files['controller.yaml']!.toString()).toBe('a: ä');
-    expect([...found[1]!.files.blob!]).toEqual([255]);
-  });
-
   it('are found among the Secrets with PEM if no volume mounts them', async () => {
     const cluster = fakeCluster();
     cluster.put('Secret', {
@@ -261,4 +234,24 @@ test('a Service selects a Deployment by all its labels, and none by an empty sel
   expect(isSelectedBy(object, { app: 'shop' })).toBe(true);
   expect(isSelectedBy(object, { app: 'shop', tier: 'x' })).toBe(false);
   expect(isSelectedBy(object, {})).toBe(false);
+});
+
+test.each<[string, Container[], string]>([
+  ['declares the port', [{ name: 'manager' }, { name: 'hooks', ports: [{ containerPort: 9443 }] }], 'hooks'],
+  ['is the default', [{ name: 'manager' }, { name: 'default' }], 'default'],
+  ['has a usual name', [{ name: 'other' }, { name: 'manager' }], 'manager'],
+  ['is no sidecar by its name', [{ name: 'kube-rbac-proxy' }, { name: 'shop' }], 'shop'],
+  [
+    'is no sidecar by its image',
+    [{ name: 'a', image: 'r.example.com:5000/oauth2-proxy:v1@sha256:0f' }, { name: 'b' }],
+    'b',
+  ],
+  ['is the first', [{ name: 'shop' }, { name: 'more' }], 'shop'],
+  ['is the only one', [{ name: 'shop-proxy' }], 'shop-proxy'],
+])('the manager is the container that %s', (_, containers, name) => {
+  const { object } = manager({});
+  const { template } = object.spec;
+  template.spec.containers = containers;
+  template.metadata = { annotations: { 'kubectl.kubernetes.io/default-container': 'default' } };
+  expect(managerContainer(object, [9443]).name).toBe(name);
 });

@@ -1,0 +1,148 @@
+import { join } from 'node:path';
+import type { ClusterApi } from '../cluster/api/client.ts';
+import type { CheckoutFacts } from '../operator/sources.ts';
+import type { Target, TargetManager } from '../operator/target.ts';
+import {
+  describeVolume,
+  type MountedVolume,
+  type MountPoint,
+  mentions,
+  mountPointsIn,
+  readVolumes,
+} from '../operator/volumes.ts';
+import type { Emit } from '../report/events.ts';
+import type { LocalFiles } from './key-pair-files.ts';
+import { fileWithoutElection } from './leader-election.ts';
+import type { MountedPath, NeededFiles } from './mounts.ts';
+
+/** What is needed to make the paths of a Deployment local. */
+export interface MountInputs {
+  api: ClusterApi;
+  target: Target;
+  /** What the controller gets as the name of its Pod. */
+  podName: string;
+  files: LocalFiles;
+  /** The directories in which the manager's container sees the key pairs. */
+  keyPairMounts: string[];
+  checkout: { facts: Pick<CheckoutFacts, 'paths'> };
+}
+
+export interface PlannedMounts {
+  paths: MountedPath[];
+  needed: NeededFiles[];
+  /** The arguments and variables, and the texts of the files that they name: such a file can name other paths. */
+  words: string[];
+}
+
+/** Where the copy of each mounted path that the arguments or variables (`words`) name is on this machine, and what has to be written there. */
+export async function planMounts(inputs: MountInputs, words: string[], emit: Emit): Promise<PlannedMounts> {
+  const { target, files, keyPairMounts } = inputs;
+  const paths = keyPairMounts.map((from) => ({ from, to: files.keyPairDirectory }));
+  if (target.manager === undefined) return { paths, needed: [], words };
+  const { volumes, others, named } = await namedVolumes(inputs, target.manager, words);
+  const copied = volumes.map((volume, index) => {
+    const directory = join(files.directory, 'mounts', String(index));
+    const to = volume.isFile ? join(directory, Object.keys(volume.files)[0]!) : directory;
+    paths.push({ from: volume.path, to });
+    reportCopy(volume, to, emit);
+    return { directory, volume };
+  });
+  reportOthers(others, inputs.checkout.facts, emit);
+  const needed = copied.map(({ directory, volume }) => {
+    const entries = Object.entries(volume.files);
+    const contents = entries.map(
+      ([name, content]) => [name, localContent(name, content, paths, emit)] as const,
+    );
+    return { directory, files: Object.fromEntries(contents) };
+  });
+  return { paths, needed, words: named };
+}
+
+interface NamedVolumes {
+  volumes: MountedVolume[];
+  /** Those that nothing names. */
+  others: MountPoint[];
+  named: string[];
+}
+
+/** A file that is named can name the next one. */
+async function namedVolumes(
+  { api, target, podName, keyPairMounts }: MountInputs,
+  manager: TargetManager,
+  words: string[],
+): Promise<NamedVolumes> {
+  const pod = { manager, namespace: manager.object.metadata.namespace ?? target.namespace, podName };
+  let others = mountPointsIn(manager).filter(
+    ({ path }) => !keyPairMounts.includes(path) && !IS_HERE.has(path),
+  );
+  const volumes: MountedVolume[] = [];
+  let named = words;
+  for (let fresh = named; fresh.length > 0; ) {
+    const isNamed = ({ path }: MountPoint): boolean => fresh.some((word) => mentions(word, path));
+    const read = await readVolumes(api, pod, others.filter(isNamed));
+    others = others.filter((one) => !isNamed(one));
+    volumes.push(...read);
+    fresh = read.flatMap(({ files }) => Object.values(files).filter(isText).map(String));
+    named = [...named, ...fresh];
+  }
+  return { volumes, others, named };
+}
+
+/** Every machine has it. */
+const IS_HERE = new Set(['/tmp']);
+
+function isText(content: Buffer): boolean {
+  return !content.includes(0);
+}
+
+function reportCopy({ path, isFile, lacking }: MountedVolume, to: string, emit: Emit): void {
+  emit({
+    type: 'note',
+    message: `The mounted ${isFile ? 'file' : 'directory'} ${path}\nis copied to ${to}.`,
+  });
+  if (lacking.length === 0) return;
+  const message = `The controller finds ${path} in ${to}, but without ${lacking.join(', ')}.`;
+  emit({ type: 'warning', message });
+}
+
+/** What the sources name is more likely to be missed. */
+function reportOthers(others: MountPoint[], { paths }: Pick<CheckoutFacts, 'paths'>, emit: Emit): void {
+  const isInSources = ({ path }: MountPoint): boolean =>
+    [...paths].some((one) => one === path || one.startsWith(`${path}/`));
+  const list = (points: MountPoint[]): string =>
+    points.map(({ path, volume }) => `${path} (${describeVolume(volume)})`).join(', ');
+  const missed = others.filter(isInSources);
+  const rest = others.filter((one) => !missed.includes(one));
+  if (missed.length > 0) {
+    const message = `The sources name ${list(missed)}, which only the Pod has: no argument or variable names it, so it is not copied.`;
+    emit({ type: 'warning', message });
+  }
+  if (rest.length > 0)
+    emit({ type: 'note', message: `Only the Pod has ${list(rest)}:\nno argument or variable names it.` });
+}
+
+function localContent(name: string, content: Buffer, paths: MountedPath[], emit: Emit): string | Buffer {
+  if (!isText(content)) return content;
+  const text = content.toString('utf8');
+  const changed = fileWithoutElection(text);
+  if (changed !== undefined) {
+    const message = `Leader election is turned off in the local copy of ${name}: it only works in a Pod, and the in-cluster manager is paused.`;
+    emit({ type: 'note', message });
+  }
+  const local = rewriteMentions(changed ?? text, paths);
+  if (local !== (changed ?? text))
+    emit({
+      type: 'note',
+      message: `In the local copy of ${name}, mounted paths are replaced by those of their copies.`,
+    });
+  return local === text ? content : local;
+}
+
+/** In a text, as `mentions` finds them; the longest mount wins. */
+function rewriteMentions(text: string, paths: MountedPath[]): string {
+  const byLength = paths.toSorted((a, b) => b.from.length - a.from.length);
+  if (byLength.length === 0) return text;
+  const escaped = byLength.map(({ from }) => from.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&'));
+  const pattern = new RegExp(`(?<![\\w./-])(?:${escaped.join('|')})(?=$|[/,;:"'\\s])`, 'gm');
+  return text.replace(pattern, (from) => byLength.find((one) => one.from === from)!.to);
+}

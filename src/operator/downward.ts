@@ -1,0 +1,98 @@
+/** The downward API, as far as it makes sense for a process outside a Pod. */
+import type { Container, FieldRef, ResourceFieldRef, Volume } from '../cluster/api/objects.ts';
+import type { TargetManager } from './target.ts';
+
+/** The Pod that the controller is told to be in. */
+export interface OwnPod {
+  manager: Pick<TargetManager, 'object' | 'container'>;
+  namespace: string;
+  podName: string;
+}
+
+/** A field, or the size of a resource; undefined for what is only known inside a Pod. */
+export function downwardValue(
+  { fieldRef, resourceFieldRef }: { fieldRef?: FieldRef; resourceFieldRef?: ResourceFieldRef },
+  pod: OwnPod,
+): string | undefined {
+  if (fieldRef) return fieldValue(fieldRef.fieldPath, pod);
+  return resourceFieldRef && resourceValue(resourceFieldRef, pod);
+}
+
+function fieldValue(path: string, { manager: { object }, namespace, podName }: OwnPod): string | undefined {
+  const { metadata, spec } = object.spec.template;
+  const one = /^metadata\.(labels|annotations)\['(.+)'\]$/.exec(path);
+  if (one) return metadata?.[one[1] as 'labels' | 'annotations']?.[one[2]!] ?? '';
+  const all = /^metadata\.(labels|annotations)$/.exec(path);
+  if (all) return listed(metadata?.[all[1] as 'labels' | 'annotations'] ?? {});
+  switch (path) {
+    case 'metadata.namespace':
+      return namespace;
+    case 'metadata.name':
+      return podName;
+    case 'spec.serviceAccountName':
+      return spec.serviceAccountName ?? 'default';
+    case 'status.podIP':
+    case 'status.podIPs':
+    case 'status.hostIP':
+    case 'status.hostIPs':
+      return '127.0.0.1';
+    default:
+      return undefined;
+  }
+}
+
+/** As the kubelet writes them to a file. */
+function listed(entries: Record<string, string>): string {
+  const sorted = Object.entries(entries).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return sorted.map(([key, value]) => `${key}=${JSON.stringify(value)}`).join('\n');
+}
+
+/** Without a limit, the Pod would get that of its node. */
+function resourceValue(
+  { containerName, resource, divisor = '1' }: ResourceFieldRef,
+  { manager: { object, container } }: OwnPod,
+): string | undefined {
+  const all: Container[] = object.spec.template.spec.containers;
+  const of = containerName === undefined ? container : all.find(({ name }) => name === containerName);
+  const [, kind, name = ''] = /^(limits|requests)\.(.+)$/.exec(resource) ?? [];
+  const { limits = {}, requests = {} } = of?.resources ?? {};
+  const quantity = kind === 'limits' ? limits[name] : (requests[name] ?? limits[name]);
+  const [amount, unit] = [amountOf(quantity), amountOf(divisor === '0' ? '1' : divisor)];
+  return amount === undefined || unit === undefined ? undefined : String(Math.ceil(amount / unit));
+}
+
+const SUFFIXES: Record<string, number> = {
+  ...{ m: 1e-3, k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, E: 1e18 },
+  ...{ Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50, Ei: 2 ** 60 },
+};
+
+/** `500m`, `64Mi`, `1.5`, `1e3`. */
+function amountOf(quantity = ''): number | undefined {
+  const match = /^(\d+(?:\.\d+)?(?:[eE]\d+)?)([a-zA-Z]*)$/.exec(quantity);
+  const factor = match && (match[2] === '' ? 1 : SUFFIXES[match[2]!]);
+  return factor ? Number(match[1]) * factor : undefined;
+}
+
+export const OWN_NAME: FieldRef = { fieldPath: 'metadata.name' };
+
+/** Whether the manager's container learns the name of its Pod, by a variable or a file. Programs that do mostly read that Pod. */
+export function readsOwnPod({ object, container }: OwnPod['manager']): boolean {
+  const isName = ({ fieldRef }: { fieldRef?: FieldRef } = {}): boolean =>
+    fieldRef?.fieldPath === OWN_NAME.fieldPath;
+  const mounted = (container.volumeMounts ?? []).map(({ name }) => name);
+  const volumes = (object.spec.template.spec.volumes ?? []).filter(({ name }) => mounted.includes(name));
+  const files = volumes.flatMap(projectedSources).flatMap(({ downwardAPI }) => downwardAPI?.items ?? []);
+  return (container.env ?? []).some(({ valueFrom }) => isName(valueFrom)) || files.some(isName);
+}
+
+/** What the files of a volume come from; a volume of one source is one of several. */
+export function projectedSources(volume: Volume): NonNullable<NonNullable<Volume['projected']>['sources']> {
+  const { secret, configMap, downwardAPI, projected } = volume;
+  const { secretName = '', ...rest } = secret ?? {};
+  return [
+    ...(secret ? [{ secret: { name: secretName, ...rest } }] : []),
+    ...(configMap ? [{ configMap }] : []),
+    ...(downwardAPI ? [{ downwardAPI }] : []),
+    ...(projected?.sources ?? []),
+  ];
+}

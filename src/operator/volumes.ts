@@ -1,0 +1,138 @@
+/** What the manager's container sees at its mount points, as far as it can be had outside a Pod. */
+import type { ClusterApi } from '../cluster/api/client.ts';
+import type {
+  ConfigMap,
+  Container,
+  KeyToPath,
+  ProjectedSource,
+  Secret,
+  Volume,
+} from '../cluster/api/objects.ts';
+import { downwardValue, type OwnPod, projectedSources } from './downward.ts';
+
+export interface MountedVolume {
+  /** As the container sees it. */
+  path: string;
+  /** A single file (subPath mount), not a directory. */
+  isFile: boolean;
+  /** By relative path; none for a volume that is empty at first. */
+  files: Record<string, Buffer>;
+  /** What only the Pod has there, for display: `a token of its ServiceAccount`. */
+  lacking: string[];
+}
+
+export interface MountPoint {
+  path: string;
+  subPath: string | undefined;
+  volume: Volume;
+}
+
+export function mountPointsIn({ object, container }: OwnPod['manager']): MountPoint[] {
+  const volumes = new Map((object.spec.template.spec.volumes ?? []).map((volume) => [volume.name, volume]));
+  return (container.volumeMounts ?? []).flatMap(({ name, mountPath, subPath }) => {
+    const volume = volumes.get(name);
+    return volume ? [{ path: mountPath.replace(/\/+$/, '') || '/', subPath, volume }] : [];
+  });
+}
+
+/** For display: `emptyDir cache`, `ConfigMap settings`. */
+export function describeVolume({ name, configMap, secret, ...rest }: Volume): string {
+  if (configMap) return `ConfigMap ${configMap.name}`;
+  if (secret) return `Secret ${secret.secretName}`;
+  return `${Object.keys(rest)[0] ?? 'volume'} ${name}`;
+}
+
+/** Whether an argument or variable names that path, or one below it. */
+export function mentions(word: string, path: string): boolean {
+  for (let at = word.indexOf(path); at >= 0; at = word.indexOf(path, at + 1))
+    if (/^(?:$|[/,;:"'\s])/.test(word.slice(at + path.length))) return true;
+  return false;
+}
+
+/** Reads the volumes at these mount points. */
+export async function readVolumes(
+  api: ClusterApi,
+  pod: OwnPod,
+  points: MountPoint[],
+): Promise<MountedVolume[]> {
+  return await Promise.all(points.map((point) => readVolume(api, pod, point)));
+}
+
+async function readVolume(api: ClusterApi, pod: OwnPod, point: MountPoint): Promise<MountedVolume> {
+  const { path, subPath, volume } = point;
+  const sources = projectedSources(volume);
+  const parts = await Promise.all(sources.map((source) => readSource(api, pod, source)));
+  const all: Record<string, Buffer> = Object.assign({}, ...parts.map(({ files }) => files));
+  const lacking = [
+    ...parts.flatMap((part) => part.lacking),
+    ...lackingIn(volume, sources),
+    ...written(pod, volume),
+  ];
+  if (subPath === undefined) return { path, isFile: false, files: all, lacking };
+  const file = all[subPath];
+  if (file) return { path, isFile: true, files: { [subPath]: file }, lacking };
+  const below = Object.entries(all).filter(([name]) => name.startsWith(`${subPath}/`));
+  const files = Object.fromEntries(below.map(([name, content]) => [name.slice(subPath.length + 1), content]));
+  return { path, isFile: false, files, lacking };
+}
+
+/** An emptyDir is empty; the contents of other volumes are in the cluster. */
+function lackingIn(volume: Volume, sources: ProjectedSource[]): string[] {
+  if (sources.length > 0 || volume.emptyDir !== undefined || volume.projected !== undefined) return [];
+  const driver = volume.csi ? ` of the driver ${volume.csi.driver}` : '';
+  return [`the contents of its volume (${describeVolume(volume)}${driver})`];
+}
+
+/** An init container gets a directory that is empty at first to fill it. */
+function written({ manager: { object } }: OwnPod, { name, emptyDir }: Volume): string[] {
+  if (emptyDir === undefined) return [];
+  const writes = ({ volumeMounts = [] }: Container): boolean =>
+    volumeMounts.some((mount) => mount.name === name && mount.readOnly !== true);
+  return (object.spec.template.spec.initContainers ?? [])
+    .filter(writes)
+    .map((one) => `what init container ${one.name} writes there`);
+}
+
+type Part = Pick<MountedVolume, 'files' | 'lacking'>;
+
+async function readSource(api: ClusterApi, pod: OwnPod, source: ProjectedSource): Promise<Part> {
+  const { secret, configMap, downwardAPI, serviceAccountToken } = source;
+  if (serviceAccountToken) {
+    const { audience } = serviceAccountToken;
+    const token = `a token of its ServiceAccount${audience ? ` for ${audience}` : ''}`;
+    return { files: {}, lacking: [token] };
+  }
+  if (downwardAPI) {
+    const items = (downwardAPI.items ?? []).map((item) => [item.path, downwardValue(item, pod)] as const);
+    const known = items.filter((item): item is [string, string] => item[1] !== undefined);
+    const files = Object.fromEntries(known.map(([path, value]) => [path, Buffer.from(value)]));
+    const unknown = items.filter(([, value]) => value === undefined);
+    return { files, lacking: unknown.map(([path]) => `the file ${path}`) };
+  }
+  if (secret) return await readData(api, pod, { kind: 'Secret', ...secret });
+  if (configMap) return await readData(api, pod, { kind: 'ConfigMap', ...configMap });
+  return { files: {}, lacking: Object.keys(source).map((kind) => `its ${kind}`) };
+}
+
+interface DataSource {
+  kind: 'Secret' | 'ConfigMap';
+  name: string;
+  items?: KeyToPath[];
+  optional?: boolean;
+}
+
+async function readData(api: ClusterApi, { namespace }: OwnPod, source: DataSource): Promise<Part> {
+  const { kind, name, items, optional } = source;
+  const object = await api.get<Secret & ConfigMap>({ kind, namespace, name }).catch(() => undefined);
+  if (object === undefined)
+    return { files: {}, lacking: optional ? [] : [`${kind} ${name}, which cannot be read`] };
+  const encoded = Object.entries((kind === 'Secret' ? object.data : object.binaryData) ?? {});
+  const texts = kind === 'Secret' ? [] : Object.entries(object.data ?? {});
+  const data = new Map([
+    ...encoded.map(([key, value]) => [key, Buffer.from(value, 'base64')] as const),
+    ...texts.map(([key, value]) => [key, Buffer.from(value)] as const),
+  ]);
+  if (items === undefined) return { files: Object.fromEntries(data), lacking: [] };
+  const chosen = items.flatMap(({ key, path }) => (data.has(key) ? [[path, data.get(key)!] as const] : []));
+  return { files: Object.fromEntries(chosen), lacking: [] };
+}

@@ -1,0 +1,179 @@
+import { expect, test } from 'vitest';
+import type { Container, Volume, Workload } from '../../../src/cluster/api/objects.ts';
+import { planMounts } from '../../../src/local/plan-mounts.ts';
+import type { DevloopEvent } from '../../../src/report/events.ts';
+import { fakeCluster } from '../../support/fake-cluster.ts';
+
+const NAMESPACE = 'shop';
+const DIRECTORY = '/state/s1';
+const SETTINGS: Volume = { name: 'settings', configMap: { name: 'settings' } };
+
+interface Case {
+  volumes: Volume[];
+  /** `path` or `path:subPath` by the name of the volume. */
+  mounts: Record<string, string>;
+  words: string[];
+  sourcePaths?: string[];
+  initContainers?: Container[];
+  keyPairMounts?: string[];
+}
+
+/** Plans the mounts of a manager in a cluster with some ConfigMaps and Secrets. */
+async function plan({
+  volumes,
+  mounts,
+  words,
+  sourcePaths = [],
+  initContainers = [],
+  keyPairMounts = [],
+}: Case) {
+  const cluster = fakeCluster();
+  const metadata = (name: string) => ({ name, namespace: NAMESPACE });
+  const settings = {
+    'manager.yaml': 'leaderElect: true\n',
+    'other.yaml': 'certDir: /certs/\nca: /ca/ca.crt\n',
+  };
+  cluster.put('ConfigMap', {
+    metadata: metadata('settings'),
+    data: settings,
+    binaryData: { blob: '/w==' },
+  } as never);
+  cluster.put('Secret', { metadata: metadata('ca'), data: { 'ca.crt': 'Q0E=' } } as never);
+  const container: Container = {
+    name: 'manager',
+    resources: { limits: { memory: '64Mi' } },
+    volumeMounts: Object.entries(mounts).map(([name, at]) => {
+      const [mountPath = '', subPath] = at.split(':');
+      return { name, mountPath, ...(subPath === undefined ? {} : { subPath }) };
+    }),
+  };
+  const template = {
+    metadata: { labels: { b: '2', a: 'x"y' } },
+    spec: { containers: [container], initContainers, volumes },
+  };
+  const object: Workload = { metadata: metadata('shop'), spec: { selector: {}, template } };
+  const manager = { ref: { kind: 'Deployment' as const, name: 'shop' }, object, container, source: '' };
+  const events: DevloopEvent[] = [];
+  const planned = await planMounts(
+    {
+      api: cluster.api,
+      target: { services: [], namespace: NAMESPACE, manager },
+      podName: 'shop-devloop-s1',
+      files: { directory: DIRECTORY, keyPairDirectory: `${DIRECTORY}/certs` },
+      keyPairMounts,
+      checkout: { facts: { paths: new Set(sourcePaths) } },
+    },
+    words,
+    (event) => events.push(event),
+  );
+  const texts = (type: string) =>
+    events.flatMap((event) => (event.type === type && 'message' in event ? [event.message] : []));
+  const files = planned.needed.map(({ files }) =>
+    Object.fromEntries(Object.entries(files).map(([name, content]) => [name, String(content)])),
+  );
+  const at = Object.fromEntries(planned.paths.map(({ from, to }) => [from, to.replace(`${DIRECTORY}/`, '')]));
+  return { at, files, notes: texts('note'), warnings: texts('warning') };
+}
+
+test('a file and a directory that an argument names are copied; leader election is turned off in the copy', async () => {
+  const { at, files, notes, warnings } = await plan({
+    volumes: [SETTINGS, { name: 'ca', secret: { secretName: 'ca' } }],
+    mounts: { settings: '/manager.yaml:manager.yaml', ca: '/ca/' },
+    words: ['--config=/manager.yaml', '--ca', '/ca/ca.crt'],
+  });
+  expect(at).toEqual({ '/manager.yaml': 'mounts/0/manager.yaml', '/ca': 'mounts/1' });
+  expect(files).toEqual([{ 'manager.yaml': 'leaderElect: false\n' }, { 'ca.crt': 'CA' }]);
+  expect(notes).toContainEqual(expect.stringContaining('copy of manager.yaml'));
+  expect(warnings).toEqual([]);
+});
+
+test('a copied file that names other mounts gets their copies, and the key pair', async () => {
+  const { at, files } = await plan({
+    volumes: [SETTINGS, { name: 'ca', secret: { secretName: 'ca' } }],
+    mounts: { settings: '/settings.yaml:other.yaml', ca: '/ca' },
+    words: ['--config=/settings.yaml'],
+    keyPairMounts: ['/certs'],
+  });
+  expect(at).toMatchObject({ '/ca': 'mounts/1', '/certs': 'certs' });
+  expect(files[0]).toEqual({ 'other.yaml': 'certDir: /state/s1/certs/\nca: /state/s1/mounts/1/ca.crt\n' });
+});
+
+test('a projected volume has the files of all its sources, and what only a Pod has is a warning', async () => {
+  const items = [
+    { path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } },
+    { path: 'name', fieldRef: { fieldPath: 'metadata.name' } },
+    {
+      path: 'memory',
+      resourceFieldRef: { containerName: 'manager', resource: 'limits.memory', divisor: '1Mi' },
+    },
+    { path: 'node', fieldRef: { fieldPath: 'spec.nodeName' } },
+  ];
+  const sources = [
+    { secret: { name: 'ca' } },
+    { configMap: { name: 'settings', items: [{ key: 'manager.yaml', path: 'sub/m.yaml' }] } },
+    { configMap: { name: 'absent', optional: true } },
+    { downwardAPI: { items } },
+    { serviceAccountToken: { path: 'token', audience: 'vault' } },
+  ];
+  const { files, warnings } = await plan({
+    volumes: [{ name: 'all', projected: { sources } }],
+    mounts: { all: '/all' },
+    words: ['--dir=/all'],
+  });
+  expect(files).toEqual([
+    {
+      'ca.crt': 'CA',
+      'sub/m.yaml': 'leaderElect: false\n',
+      labels: 'a="x\\"y"\nb="2"',
+      name: 'shop-devloop-s1',
+      memory: '64',
+    },
+  ]);
+  expect(warnings).toEqual([expect.stringMatching(/\/all .*file node.*token.* vault/)]);
+});
+
+test('an empty directory is there, and a warning names what an init container writes to it', async () => {
+  const volumes: Volume[] = [
+    { name: 'cache', emptyDir: {} },
+    { name: 'data', emptyDir: {} },
+  ];
+  const initContainers = [
+    { name: 'fetch', volumeMounts: [{ name: 'data', mountPath: '/out' }] },
+    { name: 'check', volumeMounts: [{ name: 'data', mountPath: '/in', readOnly: true }] },
+  ];
+  const mounts = { cache: '/cache', data: '/data' };
+  const { at, files, warnings } = await plan({
+    volumes,
+    mounts,
+    words: ['--c=/cache', '--d=/data/x'],
+    initContainers,
+  });
+  expect(at).toEqual({ '/cache': 'mounts/0', '/data': 'mounts/1' });
+  expect(files).toEqual([{}, {}]);
+  expect(warnings).toEqual([expect.stringMatching(/\/data .*init container fetch/)]);
+});
+
+test.each<[string, Volume]>([
+  ['csi', { name: 'v', csi: { driver: 'secrets.example.com' } }],
+  ['persistentVolumeClaim', { name: 'v', persistentVolumeClaim: { claimName: 'data' } } as Volume],
+  ['secret', { name: 'v', secret: { secretName: 'absent' } }],
+])(
+  'a volume whose contents are only in the cluster is an empty directory, with a warning: %s',
+  async (_, volume) => {
+    const { at, files, warnings } = await plan({ volumes: [volume], mounts: { v: '/v' }, words: ['--d=/v'] });
+    expect([at, files]).toEqual([{ '/v': 'mounts/0' }, [{}]]);
+    expect(warnings).toHaveLength(1);
+  },
+);
+
+test('what nothing names is not copied: a warning where the sources name it, else a note', async () => {
+  const { at, notes, warnings } = await plan({
+    volumes: [SETTINGS, { name: 'cache', emptyDir: {} }, { name: 'tmp', emptyDir: {} }],
+    mounts: { settings: '/etc/shop', cache: '/cache', tmp: '/tmp' },
+    words: ['--x=/etc/shop-2', '--y=/tmp/x'],
+    sourcePaths: ['/etc/shop/manager.yaml'],
+  });
+  expect(at).toEqual({});
+  expect(warnings).toEqual([expect.stringContaining('/etc/shop (ConfigMap settings)')]);
+  expect(notes).toEqual([expect.stringContaining('/cache (emptyDir cache)')]);
+});
