@@ -2,10 +2,12 @@ import { basename, posix } from 'node:path';
 import { DevloopError } from '../errors.ts';
 import { isPortBusy } from '../machine/port.ts';
 import type { ExpandedArgument } from '../operator/environment.ts';
+import { electionSwitch } from '../operator/leader-election.ts';
 import type { Target } from '../operator/target.ts';
 import { mountPointsIn } from '../operator/volumes.ts';
 import type { Emit } from '../report/events.ts';
 import { localArguments } from './arguments.ts';
+import { ELECTION_OFF } from './leader-election.ts';
 import { type MountedPath, rewritePaths } from './mounts.ts';
 
 /** Names arguments as they are written in the manager's container, since a value may be a Secret's. */
@@ -63,7 +65,7 @@ export function inWorkingDirectory(own: ExpandedArgument[], { manager }: Target)
 
 export async function planArguments(
   own: ExpandedArgument[],
-  { paths, running }: { paths: MountedPath[]; running: string[] },
+  { paths, running, electionFlags }: { paths: MountedPath[]; running: string[]; electionFlags: string[] },
   emit: Emit,
 ): Promise<{ args: string[]; hidden: Map<string, string> }> {
   const values = own.map(({ value }) => value);
@@ -82,7 +84,17 @@ export async function planArguments(
     const outcome = after === '' ? 'is left out' : `becomes ${after}`;
     emit({ type: 'note', message: `${before}\n${outcome}: ${because}` });
   }
-  return { args, hidden };
+  return { args: [...args, ...electionOffByFlag(electionFlags, values, emit)], hidden };
+}
+
+/** For a program that elects a leader unless its arguments say otherwise, and they do not speak of it. */
+function electionOffByFlag(flags: string[], args: string[], emit: Emit): string[] {
+  if (args.some((argument) => electionSwitch(argument.replace(/=.*$/s, '')) !== undefined)) return [];
+  return flags.map((flag) => {
+    const argument = `--${flag}=${electionSwitch(flag) === 'inverse'}`;
+    emit({ type: 'note', message: `${argument}\nis added: ${ELECTION_OFF}` });
+    return argument;
+  });
 }
 
 function portsIn(args: string[]): number[] {

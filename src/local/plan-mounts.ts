@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { ClusterApi } from '../cluster/api/client.ts';
 import type { CheckoutFacts } from '../operator/sources.ts';
 import type { Target, TargetManager } from '../operator/target.ts';
@@ -72,9 +72,9 @@ async function namedVolumes(
   words: string[],
 ): Promise<NamedVolumes> {
   const pod = { manager, namespace: manager.object.metadata.namespace ?? target.namespace, podName };
-  let others = mountPointsIn(manager).filter(
-    ({ path }) => !keyPairMounts.includes(path) && !IS_HERE.has(path),
-  );
+  const isKeyPair = ({ path, subPath }: MountPoint): boolean =>
+    keyPairMounts.includes(subPath === undefined ? path : dirname(path));
+  let others = mountPointsIn(manager).filter((one) => !isKeyPair(one) && !IS_HERE.has(one.path));
   const volumes: MountedVolume[] = [];
   let named = words;
   for (let fresh = named; fresh.length > 0; ) {

@@ -61,7 +61,7 @@ export async function planController(
   const { root, facts } = inputs.checkout;
   const { directory, keyPairDirectory } = inputs.files;
   const [program, environment] = await Promise.all([
-    planProgram({ ...inputs, root, directory, kubeconfigFlags: facts.kubeconfigFlags }, { emit, signal }),
+    planProgram({ ...inputs, ...facts, root, directory }, { emit, signal }),
     managerVariables({ ...inputs, electionVariables: facts.electionVariables }, emit),
   ]);
   const variables = environment.passable;
@@ -72,7 +72,11 @@ export async function planController(
   requirePassable(given, own);
   const passed = [...own.map(({ value }) => value), ...Object.values(variables)];
   const { paths, needed, words } = await planMounts(inputs, passed, emit);
-  const { args, hidden } = await planArguments(own, { paths, running: inputs.running ?? [] }, emit);
+  const { args, hidden } = await planArguments(
+    own,
+    { ...program, paths, running: inputs.running ?? [] },
+    emit,
+  );
   const kubeconfig = planKubeconfig(inputs);
   const more = program.takesKubeconfigFlag ? kubeconfigFlag(inputs, emit) : [];
   const hardCoded = hardCodedDirectories(keyPairMounts, words, facts.paths);

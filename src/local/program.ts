@@ -3,6 +3,7 @@ import type { Work } from '../cluster/work.ts';
 import type { Config } from '../config/schema.ts';
 import { goBuildCommand } from '../controller/go/build-command.ts';
 import { hasOnlyKubeconfigFlag } from '../controller/go/kubeconfig-flag.ts';
+import { linkedFlags } from '../controller/go/linked-packages.ts';
 import { findMainPackage, type MainPackageHints } from '../controller/go/main-package.ts';
 import type { ControllerPlan } from '../controller/supervisor.ts';
 import { DevloopError } from '../errors.ts';
@@ -21,6 +22,8 @@ export interface ProgramInputs {
   directory: string;
   /** The directories of packages that define a flag --kubeconfig. */
   kubeconfigFlags: ReadonlySet<string>;
+  /** Flags whose default leaves leader election on, and the directories of the packages that define them. */
+  electionFlags: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
 /** How the program is built and started. */
@@ -32,6 +35,8 @@ export interface PlannedProgram {
   watch: NonNullable<ControllerPlan['watch']>;
   /** It takes its kubeconfig from the flag --kubeconfig alone. */
   takesKubeconfigFlag: boolean;
+  /** Its flags whose default leaves leader election on. */
+  electionFlags: string[];
   /** Other main packages that could be the manager. */
   rivals: string[];
 }
@@ -54,7 +59,15 @@ export async function planProgram(
     const source = command ? 'named by you' : 'devloop.yaml';
     emit({ type: 'discovered', what: 'command', value: run.join(' '), source });
     const watch = watched ? { paths: watched } : { checkout: root };
-    return { build: settings.build, run, cwd: root, watch, takesKubeconfigFlag: false, rivals: [] };
+    return {
+      build: settings.build,
+      run,
+      cwd: root,
+      watch,
+      takesKubeconfigFlag: false,
+      electionFlags: [],
+      rivals: [],
+    };
   }
   if (settings.build !== undefined && named === undefined) throw buildWithoutRun();
   const hints = { ...mainPackageHints(inputs.target, signal), named, emit };
@@ -70,6 +83,7 @@ export async function planProgram(
     cwd: main.directory,
     watch: watched ? { paths: watched } : { goPackage: main.package, flags },
     takesKubeconfigFlag: await hasOnlyKubeconfigFlag(built, inputs.kubeconfigFlags, signal),
+    electionFlags: await linkedFlags(built, inputs.electionFlags, signal),
     rivals: main.rivals,
   };
 }

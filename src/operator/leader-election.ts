@@ -47,3 +47,13 @@ function endOfBlock(text: string, from: number): number {
   const end = text.slice(from).search(/\n\s*\}/);
   return end < 0 ? from : from + end;
 }
+
+const BOOLEAN_FLAG =
+  /\.Bool(?:Var)?P?\(\s*(?:&?[\w.]+\s*,\s*)?"([\w.-]+)"\s*,\s*(?:"\w?"\s*,\s*)?(true|false)\s*,/g;
+
+/** The flags of a source file whose default leaves leader election on. */
+export function electionFlags(text: string): string[] {
+  return [...text.matchAll(BOOLEAN_FLAG)]
+    .filter(([, name, value]) => electionSwitch(name!) === (value === 'true' ? 'on' : 'inverse'))
+    .map(([, name]) => name!);
+}

@@ -1,6 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { electionVariables } from './leader-election.ts';
+import { electionFlags, electionVariables } from './leader-election.ts';
 import { importedSources, localModules } from './local-modules.ts';
 import { collectPathFlags, type PathFlags } from './path-flags.ts';
 
@@ -18,6 +18,8 @@ export interface CheckoutFacts {
   names: Set<string>;
   /** Variables that its sources read for the switch of leader election. */
   electionVariables: Set<string>;
+  /** Flags whose default leaves leader election on -> the directories of the packages that define them. */
+  electionFlags: Map<string, Set<string>>;
   pathFlags: PathFlags;
   /** The directories of packages that define a flag --kubeconfig. */
   kubeconfigFlags: Set<string>;
@@ -41,6 +43,7 @@ export function noCheckoutFacts(): CheckoutFacts {
     markerPaths: new Set(),
     names: new Set(),
     electionVariables: new Set(),
+    electionFlags: new Map(),
     pathFlags: { defaults: new Map(), constants: new Map() },
     kubeconfigFlags: new Set(),
     declaresWebhooks: false,
@@ -122,6 +125,8 @@ function collect(text: string, file: string, facts: CheckoutFacts): void {
   all(MARKER_PATH, facts.markerPaths);
   for (const path of facts.markerPaths) facts.paths.add(path);
   for (const name of electionVariables(text)) facts.electionVariables.add(name);
+  for (const flag of electionFlags(text))
+    facts.electionFlags.set(flag, (facts.electionFlags.get(flag) ?? new Set()).add(dirname(file)));
   collectPathFlags(text, facts.pathFlags);
   if (KUBECONFIG_FLAG.test(text)) facts.kubeconfigFlags.add(dirname(file));
   if (/\+kubebuilder:webhook:|NewWebhookManagedBy|GetWebhookServer\(\)/.test(text))

@@ -1,4 +1,4 @@
-import { runTool } from '../../machine/tool.ts';
+import { type GoProgram, linkedPackages } from './linked-packages.ts';
 
 /** Reads KUBECONFIG, and defines the flag --kubeconfig for every program that links it. */
 const READS_VARIABLE = 'sigs.k8s.io/controller-runtime/pkg/client/config';
@@ -8,15 +8,11 @@ const READS_VARIABLE = 'sigs.k8s.io/controller-runtime/pkg/client/config';
  * they look for the configuration that Pods have. `definers` are the directories of packages that define such a flag.
  */
 export async function hasOnlyKubeconfigFlag(
-  { directory, goPackage, flags }: { directory: string; goPackage: string; flags: string[] },
+  program: GoProgram,
   definers: ReadonlySet<string>,
   signal: AbortSignal | undefined,
 ): Promise<boolean> {
   if (definers.size === 0) return false;
-  const format = '{{.ImportPath}}{{"\\t"}}{{.Dir}}';
-  const list = ['go', 'list', '-buildvcs=false', '-e', '-deps', '-f', format, ...flags, goPackage];
-  const { stdout } = await runTool(list, { cwd: directory, signal });
-  const packages = stdout.split('\n').map((line) => line.split('\t'));
-  if (packages.some(([path]) => path === READS_VARIABLE)) return false;
-  return packages.some(([, place]) => place !== undefined && definers.has(place));
+  const packages = await linkedPackages(program, signal);
+  return !packages.has(READS_VARIABLE) && [...packages.values()].some((place) => definers.has(place));
 }

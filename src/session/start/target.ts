@@ -35,7 +35,8 @@ export async function discoverTarget(command: UpCommand): Promise<Discovered & {
   const noticing = manager && choice === 'auto' ? pauseNotices(api, manager) : [];
   const allowed = await askPermissions(api, plan);
   plan.routes = permittedRoutes(api, allowed);
-  plan.standIn = await permittedStandIn(api, plan.standIn, io.emit);
+  // A process that the user starts does not learn its name.
+  plan.standIn = options.controller ? await permittedStandIn(api, plan.standIn, io.emit) : [];
   for (const { text: message, mayResume } of await noticing)
     if (mayResume) io.emit({ type: 'note', message });
   for (const message of untriedRoutes(allowed)) io.emit({ type: 'note', message });

@@ -168,12 +168,18 @@ test.each<[string, Volume]>([
 
 test('what nothing names is not copied: a warning where the sources name it, else a note', async () => {
   const { at, notes, warnings } = await plan({
-    volumes: [SETTINGS, { name: 'cache', emptyDir: {} }, { name: 'tmp', emptyDir: {} }],
-    mounts: { settings: '/etc/shop', cache: '/cache', tmp: '/tmp' },
+    volumes: [
+      SETTINGS,
+      { name: 'cache', emptyDir: {} },
+      { name: 'tmp', emptyDir: {} },
+      { name: 'pair', secret: { secretName: 'ca' } },
+    ],
+    mounts: { settings: '/etc/shop', cache: '/cache', tmp: '/tmp', pair: '/certs/tls.crt:tls.crt' },
+    keyPairMounts: ['/certs'],
     words: ['--x=/etc/shop-2', '--y=/tmp/x'],
     sourcePaths: ['/etc/shop/manager.yaml'],
   });
-  expect(at).toEqual({});
+  expect(at).toEqual({ '/certs': 'certs' });
   expect(warnings).toEqual([expect.stringContaining('/etc/shop (ConfigMap settings)')]);
   expect(notes).toEqual([expect.stringContaining('/cache (emptyDir cache)')]);
 });

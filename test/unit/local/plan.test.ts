@@ -281,3 +281,21 @@ test('a path that is relative to the working directory of the container finds it
     'other/a.yaml',
   ]);
 });
+
+test('a flag of the program whose default leaves leader election on is added, but not that of another program', async () => {
+  const directory = await directoryWith({
+    'go.mod': 'module m\n',
+    'main.go': 'package main\nfunc main() {}\n',
+    'other/main.go': 'package main\nfunc main() {}\n',
+  });
+  const electionFlags = new Map([
+    ['leader-elect', new Set([directory])],
+    ['other-leader-elect', new Set([join(directory, 'other')])],
+  ]);
+  const checkout = { root: directory, facts: { ...noCheckoutFacts(), electionFlags } };
+  const rest = inputs({ settings: { package: '.' }, checkout });
+  rest.target.manager!.container.args = [];
+  expect((await plan(rest)).plan.run.slice(1)).toEqual(['serve', '--leader-elect=false']);
+  rest.target.manager!.container.args = ['--leader-elect=false'];
+  expect((await plan(rest)).plan.run.slice(1)).toEqual(['serve', '--leader-elect=false']);
+});

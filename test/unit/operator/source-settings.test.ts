@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { electionVariables } from '../../../src/operator/leader-election.ts';
+import { electionFlags, electionVariables } from '../../../src/operator/leader-election.ts';
 import { collectPathFlags, flagFor, type PathFlags } from '../../../src/operator/path-flags.ts';
 
 test.each([
@@ -62,4 +62,14 @@ test('the flag of a directory is found by a constant of another file, and not wh
   expect(
     flagFor(flagsIn('f.String("a", "/certs", "")', 'f.String("b", "/certs", "")'), '/certs'),
   ).toBeUndefined();
+});
+
+test.each([
+  ['flag.BoolVar(&on, "leader-elect", true, "Elect.")', ['leader-elect']],
+  ['f.BoolP("enable-leader-election", "l", true, "Elect.")', ['enable-leader-election']],
+  ['f.Bool("disable-leader-election", false, "Do not.")', ['disable-leader-election']],
+  ['f.Bool("leader-elect", false, "Elect.")', []],
+  ['f.Bool("leader-election-release", true, "Release.")', []],
+])('a flag whose default leaves leader election on: %s', (text, expected) => {
+  expect(electionFlags(text)).toEqual(expected);
 });
