@@ -1,13 +1,12 @@
 #!/usr/bin/env node
 // This file is CommonJS (hence the package.json next to it), because loading an ES module takes a tenth of the time of `--version`.
-// Its syntax is old, so that an old Node can print the message below.
-if (Number(process.versions.node.split('.')[0]) < 24) {
-  process.stderr.write(
-    `devloop needs Node 24 or newer; this is ${process.version} (${process.execPath}).\n` +
-      `Install it from https://nodejs.org, or run devloop once with: npx -y -p node@24 node ${__filename} …\n`,
-  );
-  process.exit(2);
-}
+// Its syntax is old, so that an old Node can run it: devloop itself runs on a newer one, which npm installs with it (docs/adr/0014).
+const MAJOR = 24;
+const PACKAGES = [
+  'node-' + process.platform + '-' + process.arch,
+  'node-bin-' + process.platform + '-' + process.arch,
+];
+
 if (process.argv.length === 3 && (process.argv[2] === '--version' || process.argv[2] === '-V')) {
   print(`${require('../package.json').version}\n`);
 } else if (
@@ -17,9 +16,45 @@ if (process.argv.length === 3 && (process.argv[2] === '--version' || process.arg
 ) {
   // The build writes this file from the same command tree.
   print(require('node:fs').readFileSync(require('node:path').join(__dirname, '../dist/help.txt')));
-} else {
+} else if (Number(process.versions.node.split('.')[0]) >= MAJOR) {
   require('node:module').enableCompileCache();
   import('../dist/main.js');
+} else {
+  startNewer();
+}
+
+/** Runs the same command on the Node that was installed with devloop, and ends as it does. */
+function startNewer() {
+  const node = installedNode();
+  if (node === undefined) {
+    process.stderr.write(
+      `devloop needs Node ${MAJOR} or newer; this is ${process.version} (${process.execPath}), and npm has not installed one with devloop.\n` +
+        `Install it from https://nodejs.org, or run devloop once with: npx -y -p node@${MAJOR} node ${__filename} …\n`,
+    );
+    process.exit(2);
+  }
+  const child = require('node:child_process').spawn(node, process.argv.slice(1), { stdio: 'inherit' });
+  // A terminal sends Ctrl-C to both; devloop counts signals that arrive together as one.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  child.on('error', (error) => {
+    process.stderr.write(`devloop: ${node} does not start: ${error.message}\n`);
+    process.exit(1);
+  });
+  child.on('exit', (code, signal) =>
+    process.exit(code === null ? 128 + require('node:os').constants.signals[signal] : code),
+  );
+}
+
+function installedNode() {
+  for (const name of PACKAGES) {
+    try {
+      if (Number(require(`${name}/package.json`).version.split('.')[0]) >= MAJOR)
+        return require.resolve(`${name}/bin/node`);
+    } catch {
+      // Not for this platform, or left out.
+    }
+  }
+  return undefined;
 }
 
 /** Avoids process.stdout, because constructing that stream takes time. */

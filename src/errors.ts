@@ -152,7 +152,7 @@ export const CATALOGUE = {
     exit: 7,
     about: 'The key pair cannot be written to the directory where the controller looks for it.',
   },
-  interrupted: { exit: 130, about: 'Interrupted. Everything was restored.' },
+  interrupted: { exit: 130, about: 'Interrupted before anything was changed.' },
 } as const satisfies Record<string, { exit: keyof typeof EXIT_CODES; about: string }>;
 
 export type ErrorCode = keyof typeof CATALOGUE;
@@ -169,18 +169,22 @@ export interface DevloopErrorOptions {
   /** What to do next, ideally a command. */
   hint?: string;
   cause?: unknown;
+  /** It sums up what was printed before. */
+  isSummary?: boolean;
 }
 
 /** An expected failure: something outside devloop is not as it needs to be. Anything else that is thrown is a bug. */
 export class DevloopError extends Error {
   readonly code: ErrorCode;
   readonly hint: string | undefined;
+  readonly isSummary: boolean;
 
   constructor(code: ErrorCode, message: string, options: DevloopErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'DevloopError';
     this.code = code;
     this.hint = options.hint;
+    this.isSummary = options.isSummary ?? false;
   }
 
   get exitCode(): number {

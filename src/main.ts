@@ -99,13 +99,14 @@ async function createPrinter(): Promise<Printer> {
 async function report(thrown: unknown): Promise<number> {
   const error = originOf(thrown);
   if (error instanceof DevloopError) {
-    const { code, message, hint, exitCode } = error;
+    const { code, message, hint, exitCode, isSummary } = error;
     (await openPrinter()).print({
       type: 'error',
       code,
       message,
       ...(hint === undefined ? {} : { hint }),
       exitCode,
+      ...(isSummary ? { summary: true } : {}),
     });
     return exitCode;
   }
@@ -144,7 +145,7 @@ function interrupt(signal: string): void {
 function leave(reason: string): void {
   if (leaving.signal.aborted) return;
   if (output.restores) {
-    const message = `${reason}. A second Ctrl-C exits at once; run \`devloop down\` then to restore the rest.`;
+    const message = `${reason}: restoring what was changed. A second Ctrl-C exits at once; run \`devloop down\` then to restore the rest.`;
     printer?.print({ type: 'note', message });
   }
   leaving.abort(reason);

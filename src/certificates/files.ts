@@ -13,7 +13,7 @@ import {
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DevloopError } from '../errors.ts';
-import { fileCause, leadsOut, makePath, otherWriter } from '../machine/own-files.ts';
+import { assertWritable, fileCause, leadsOut, makePath, otherWriter } from '../machine/own-files.ts';
 import type { KeyPair } from './key-pair.ts';
 
 /** The link that the kubelet swaps; programs that watch certificates know its name. */
@@ -45,16 +45,26 @@ export async function writeKeyPair(
   // The API server refuses such names, so this one is not the API server's.
   const files = new Map(entries.filter(([name]) => !leadsOut(name)));
   const links = [...new Set([...files.keys()].map(topOf))];
+  await requireRoom(directory, [...files.keys()]);
   try {
-    const other = await otherWriter(directory);
-    if (other !== undefined) throw refused(directory, other);
     await makeDirectory(directory);
-    await requireOurs(directory, links);
     if (await isWritten(directory, files, links)) return false;
     await swapIn(directory, files);
     for (const name of links) await replaceLink(directory, name, join(CURRENT, name));
     await removeOthers(directory, links);
     return true;
+  } catch (error) {
+    throw writeFailure(directory, error);
+  }
+}
+
+/** Throws 'certificate.not-written' where files of these names cannot be written as a key pair. Writes nothing. */
+export async function requireRoom(directory: string, names: string[]): Promise<void> {
+  try {
+    const other = await otherWriter(directory);
+    if (other !== undefined) throw refused(directory, other);
+    await assertWritable(directory);
+    await requireOurs(directory, [...new Set(names.map(topOf))]);
   } catch (error) {
     throw writeFailure(directory, error);
   }

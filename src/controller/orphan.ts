@@ -47,7 +47,7 @@ export async function endOrphan(
   return found ? { pid: record.pid, command: record.command } : undefined;
 }
 
-/** The pid of the controller that a killed session left behind; undefined when it no longer runs. */
+/** The pid of a recorded controller, which a killed session may have left behind; undefined when it no longer runs. */
 export async function orphanPid(file: string): Promise<number | undefined> {
   const record = await readRecord(file);
   return record !== undefined && isRunning(record) ? record.pid : undefined;

@@ -1,7 +1,7 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isFree, removeKeyPair, writeKeyPair } from '../certificates/files.ts';
+import { isFree, removeKeyPair, requireRoom, writeKeyPair } from '../certificates/files.ts';
 import { messageOf } from '../errors.ts';
 import { writeBelow } from '../machine/own-files.ts';
 import { DEFAULT_CERTIFICATE_DIRECTORY } from '../operator/mounts.ts';
@@ -32,6 +32,11 @@ export function localFiles(
 /** controller-runtime's default under a temporary directory. */
 export function defaultDirectory(temporary: string): string {
   return join(temporary, DEFAULT_CERTIFICATE_DIRECTORY);
+}
+
+/** Throws 'certificate.not-written' where `writeFoundPair` could not begin. Writes nothing. */
+export async function requireRoomForPair(directory: string, { secret }: FoundPair): Promise<void> {
+  await requireRoom(directory, ['tls.crt', 'tls.key', ...Object.keys(secret.files)]);
 }
 
 /** Writes the whole Secret as the kubelet would, and always as tls.crt and tls.key. False where the same content is there already. */

@@ -1,6 +1,6 @@
 /** Whether and why a file can or must not be written on this machine. */
 import type { Stats } from 'node:fs';
-import { lstat, mkdir, readlink, stat } from 'node:fs/promises';
+import { access, constants, lstat, mkdir, opendir, readlink, stat } from 'node:fs/promises';
 import { dirname, join, normalize, resolve, sep } from 'node:path';
 import { DevloopError, messageOf } from '../errors.ts';
 
@@ -74,6 +74,19 @@ export function leadsOut(name: string): boolean {
 export function notWritten(directory: string, error: unknown): unknown {
   const cause = fileCause(directory, error);
   return cause === undefined ? error : refused(directory, cause, error);
+}
+
+/** Rejects with the error of the file system where this user cannot make a directory, or write to one that is there. Makes nothing. */
+export async function assertWritable(directory: string): Promise<void> {
+  let nearest = directory;
+  while (!(await exists(nearest)) && dirname(nearest) !== nearest) nearest = dirname(nearest);
+  if ((await stat(nearest)).isDirectory()) await access(nearest, constants.W_OK | constants.X_OK);
+  else await opendir(nearest);
+}
+
+/** Throws 'files.not-written' where writing below a directory would fail before it begins. */
+export async function requireWritable(directory: string): Promise<void> {
+  await writeBelow(directory, () => assertWritable(directory));
 }
 
 /** Writes files of devloop's own below a directory. Throws 'files.not-written' where the file system refuses, or others could interfere. */

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { pollUntil } from '../async.ts';
 import { DevloopError } from '../errors.ts';
-import { type PortOwner, portOwner } from './system.ts';
+import { groupListensOn, type PortOwner, portOwner } from './system.ts';
 
 const POLL_MS = 50;
 
@@ -12,14 +12,18 @@ export async function isPortBusy(port: number): Promise<boolean> {
   return false;
 }
 
-/** Throws 'port.in-use', which names the process that listens on the port, if that lasts for `limitMs`. */
-export async function requireFreePort(port: number, limitMs = 0): Promise<void> {
+/**
+ * Throws 'port.in-use', which names the process that listens on the port, if that lasts for `limitMs`. A port of one of the process
+ * groups `ending` counts as free: they are ended first.
+ */
+export async function requireFreePort(port: number, limitMs = 0, ending: number[] = []): Promise<void> {
   const isFree = async (): Promise<boolean> => !(await isPortBusy(port));
   if (await pollUntil(isFree, { everyMs: POLL_MS, limitMs })) return;
+  for (const group of ending) if (await groupListensOn(group, port)) return;
   const owner = await portOwner(port);
   const message = `The controller needs port ${port}, which is in use by ${describeOwner(owner)}.`;
   const hint = owner
-    ? `If that is another devloop session, end it with devloop down; otherwise: kill ${owner.pid}`
+    ? `If that is another devloop session: devloop down\nOtherwise: kill ${owner.pid}`
     : 'End that process first.';
   throw new DevloopError('port.in-use', message, { hint });
 }

@@ -74,8 +74,8 @@ export type DevloopEvent =
       latencyMs?: number;
       hint?: string;
     }
-  /** The command failed. `code` and `exitCode` are those of docs/errors.md; a bug in devloop has the code `bug` and exit code 1. */
-  | { type: 'error'; code: string; message: string; hint?: string; exitCode: number };
+  /** The command failed. `summary`: it only sums up the findings before it. `code` and `exitCode` are those of docs/errors.md; a bug in devloop has the code `bug` and exit code 1. */
+  | { type: 'error'; code: string; message: string; hint?: string; exitCode: number; summary?: true };
 
 /** An object of the cluster. In a dry run, `<session>` in its name stands for the session's id, and `*` for what is not known yet. */
 export interface ObjectName {

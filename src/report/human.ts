@@ -1,8 +1,9 @@
 import type { DevloopEvent } from './events.ts';
-import { render } from './render.ts';
-import { createPaint, safeEvent, wantsColours } from './text.ts';
+import { type PrintedEvent, render } from './render.ts';
+import { createPaint, type Paint, safeEvent, wantsColours } from './text.ts';
 import { isAnswer, isShown, type Verbosity } from './visibility.ts';
 import { createWaitingLine, type Terminal } from './waiting-line.ts';
+import { wrapEvent } from './wrap.ts';
 
 /** One of the two ways to print events: for people here, for programs in json.ts. */
 export interface Printer {
@@ -24,6 +25,11 @@ export function createHumanPrinter({ stderr, stdout, env, verbosity }: HumanPrin
   const paint = createPaint(colours);
   const answerPaint = createPaint(wantsColours(env, stdout.isTTY ?? false));
   const waiting = createWaitingLine(stderr, paint);
+  const print = (terminal: Terminal, event: PrintedEvent, colour: Paint): void => {
+    const text = render(event, colour);
+    const { isTTY, columns } = terminal;
+    terminal.write(`${isTTY && columns ? wrapEvent(text, event, columns) : text}\n`);
+  };
   return {
     print(unsafe) {
       if (!isShown(unsafe, verbosity)) return;
@@ -33,8 +39,8 @@ export function createHumanPrinter({ stderr, stdout, env, verbosity }: HumanPrin
         return;
       }
       waiting.clear();
-      if (isAnswer(event)) stdout.write(`${render(event, answerPaint)}\n`);
-      else stderr.write(`${render(event, paint)}\n`);
+      if (isAnswer(event)) print(stdout, event, answerPaint);
+      else print(stderr, event, paint);
     },
     close() {
       waiting.clear();

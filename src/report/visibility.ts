@@ -43,9 +43,17 @@ export function isShown(event: DevloopEvent, verbosity: Verbosity): boolean {
 function shownFrom(event: DevloopEvent): Verbosity {
   // An exit that devloop brought about matters only to somebody who wants to see every step.
   if (event.type === 'controller.exited' && event.expected) return 'verbose';
-  if (event.type === 'finding' && ['ok', 'info'].includes(event.verdict)) return 'normal';
+  // The line that answered the signal has said so.
+  if (event.type === 'session.stopping' && event.reason.startsWith('SIG')) return 'verbose';
+  if (event.type === 'finding') return needsAction(event) ? 'quiet' : 'normal';
+  if (event.type === 'error' && event.summary) return 'normal';
   if (event.type === 'change' && event.temporary && !event.dryRun) return 'verbose';
   return isAnswer(event) ? 'quiet' : SHOWN_FROM[event.type];
+}
+
+/** What would fail, or has a next step. */
+function needsAction({ verdict, hint }: Extract<DevloopEvent, { type: 'finding' }>): boolean {
+  return verdict === 'fail' || (verdict !== 'ok' && verdict !== 'info' && hint !== undefined);
 }
 
 /** What the user asked for, as opposed to progress. */

@@ -5,6 +5,7 @@ import { defaultDirectory, writeFoundPair } from '../local/key-pair-files.ts';
 import { findKeyPair, followKeyPair } from '../local/key-pairs.ts';
 import { discover } from '../operator/discover.ts';
 import { checkoutFactsOf, openContext } from './context/context.ts';
+import { unlessInterrupted } from './context/interrupt.ts';
 import { inNamedNamespaces } from './context/namespaces.ts';
 import type { CertsOptions, Io } from './context/options.ts';
 
@@ -13,10 +14,8 @@ export async function certs(options: CertsOptions, io: Io): Promise<void> {
   await using context = await openContext(options, io);
   const { api, config } = context;
   const facts = checkoutFactsOf(context);
-  const target = await inNamedNamespaces(
-    context,
-    discover({ api, names: context.wanted, facts, emit: io.emit }),
-  );
+  const discovering = discover({ api, names: context.wanted, facts, emit: io.emit });
+  const target = await unlessInterrupted(inNamedNamespaces(context, discovering), io.signal);
   const service = target.services[0];
   if (service === undefined) {
     throw new DevloopError(

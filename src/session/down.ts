@@ -9,6 +9,7 @@ import { noCheckoutFacts } from '../operator/sources.ts';
 import { splitName, type Target, type TargetNames } from '../operator/target.ts';
 import { type CommandContext, openContext } from './context/context.ts';
 import { heldBy, liveHolder, type Traces } from './context/holders.ts';
+import { unlessInterrupted } from './context/interrupt.ts';
 import { type LocalMachine, thisMachine } from './context/local-machine.ts';
 import { inNamedNamespaces } from './context/namespaces.ts';
 import type { DownOptions, Io } from './context/options.ts';
@@ -26,7 +27,8 @@ export async function down(options: DownOptions, io: Io): Promise<void> {
   await using context = await openContext(options, io, 'optional');
   const machine = await thisMachine(io.env);
   const namespaces = namespacesToSearch(context);
-  const found = await inNamedNamespaces(context, findMarked(context.api, namespaces));
+  const finding = inNamedNamespaces(context, findMarked(context.api, namespaces));
+  const found = await unlessInterrupted(finding, io.signal);
   for (const warning of unsearched(found, options.namespace)) io.emit(warning);
   const sessions = selectSessions(found.marked, (one) => isWanted(one, options, context.wanted));
   if (sessions.length === 0) {

@@ -6,6 +6,7 @@ import { holderOf, LEASE_SECONDS } from '../cluster/takeover/lease.ts';
 import { isRenewed } from '../cluster/takeover/lease-holder.ts';
 import type { DevloopEvent, SessionStatus } from '../report/events.ts';
 import { type CommandContext, openContext } from './context/context.ts';
+import { unlessInterrupted } from './context/interrupt.ts';
 import { type LocalMachine, thisMachine } from './context/local-machine.ts';
 import { inNamedNamespaces } from './context/namespaces.ts';
 import type { Io, StatusOptions } from './context/options.ts';
@@ -20,7 +21,7 @@ export async function status(options: StatusOptions, io: Io): Promise<void> {
   const look: Look = { context, machine: await thisMachine(io.env), io, dead: new Map() };
   let last = '';
   do {
-    const events = await readSessions(look);
+    const events = await unlessInterrupted(readSessions(look), io.signal);
     const text = JSON.stringify(events);
     if (text !== last) for (const event of events) io.emit(event);
     last = text;

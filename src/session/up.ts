@@ -9,6 +9,7 @@ import type { KeyPairs } from '../local/key-pairs.ts';
 import type { Emit } from '../report/events.ts';
 import { openContext } from './context/context.ts';
 import { targetsOf } from './context/holders.ts';
+import { unlessInterrupted } from './context/interrupt.ts';
 import { thisMachine } from './context/local-machine.ts';
 import type { Io, UpOptions } from './context/options.ts';
 import { claimDirectory, endOrphans, newSessionId } from './context/session-directories.ts';
@@ -37,7 +38,7 @@ export async function up(options: UpOptions, io: Io): Promise<void> {
   await using context = await openContext(options, io);
   const machine = await thisMachine(io.env);
   const command: UpCommand = { startedAt, context, options, io, machine };
-  const discovered = await discoverTarget(command);
+  const discovered = await unlessInterrupted(discoverTarget(command), io.signal);
   if (options.dryRun) return await printPlan(command, discovered);
   const found = await recoverSessions(command, discovered);
   await endOrphans(machine, io.emit);

@@ -69,6 +69,26 @@ describe('devloop refuses', () => {
     await cluster?.[Symbol.asyncDispose]();
   });
 
+  /** These come after the first write to the cluster, so a dry run does not meet them. */
+  const AFTER_A_WRITE: ErrorCode[] = [
+    'route.none',
+    'controller.build-failed',
+    'controller.not-ready',
+    'controller.exited',
+  ];
+
+  /** `up --dry-run` fails exactly where `up` would before its first write. */
+  async function dryRunAgrees(
+    args: string[],
+    options: { cwd: string; env: Record<string, string> },
+    error: { code: string; message: string },
+  ): Promise<void> {
+    const dry = await runDevloop(['up', '--dry-run', ...args.slice(1)], options);
+    const errors = dry.events.filter((event) => event.type === 'error');
+    if (AFTER_A_WRITE.includes(error.code as ErrorCode)) expect(dry.code, dry.log).toBe(0);
+    else expect(errors, dry.log).toMatchObject([{ code: error.code, message: error.message }]);
+  }
+
   /** Runs devloop to its end: one clear error, the documented exit code, no trace of a crash, and a cluster as it was. */
   async function refuses(
     args: string[],
@@ -76,7 +96,8 @@ describe('devloop refuses', () => {
     options: { cwd?: string; env?: Record<string, string> } = {},
   ): Promise<string> {
     const before = await snapshots();
-    const run = await runDevloop(args, { cwd: options.cwd ?? checkout, env: { ...env(), ...options.env } });
+    const where = { cwd: options.cwd ?? checkout, env: { ...env(), ...options.env } };
+    const run = await runDevloop(args, where);
     const errors = run.events.filter((event) => event.type === 'error');
     expect(errors, run.log).toMatchObject([
       {
@@ -94,6 +115,7 @@ describe('devloop refuses', () => {
     const ends = run.events.filter(({ type }) => type === 'session.stopping' || type === 'session.restored');
     expect(ends, run.log).toHaveLength(length === 0 ? 0 : 2);
     expect(run.log).not.toMatch(/^\s+at .+:\d+:\d+\)?$|This is a bug/m);
+    if (args[0] === 'up') await dryRunAgrees(args, where, errors[0]!);
     expect(await snapshots()).toEqual(before);
     return errors[0]!.message;
   }

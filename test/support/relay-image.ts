@@ -9,7 +9,7 @@ import { cached, hashOf } from '../cluster/cache.ts';
 import type { TestCluster } from '../cluster/cluster.ts';
 
 const execute = promisify(execFile);
-const NODE = join(import.meta.dirname, '../../node_modules/node/bin/node');
+const NODE = join(import.meta.dirname, '../../node_modules/.bin/node');
 const MEDIA = 'application/vnd.oci.image.';
 
 /**

@@ -92,9 +92,13 @@ export function checkoutRoot(cwd: string): string {
 
 /** Reads the checkout. A directory that is not a checkout is not searched, since it may contain anything. */
 export async function checkoutFactsOf({ root, wanted }: CommandContext): Promise<CheckoutFacts> {
-  if (SIGNS_OF_A_CHECKOUT.some((sign) => existsSync(join(root, sign)))) return await readCheckout(root);
+  if (isCheckout(root)) return await readCheckout(root);
   if (wanted.services.length === 0 && wanted.deployment === undefined) throw noCheckout(root);
   return noCheckoutFacts();
+}
+
+export function isCheckout(root: string): boolean {
+  return SIGNS_OF_A_CHECKOUT.some((sign) => existsSync(join(root, sign)));
 }
 
 const SIGNS_OF_A_CHECKOUT = ['go.mod', '.git', 'devloop.yaml'];

@@ -3,7 +3,7 @@ import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { endOrphan, orphanPid } from '../../controller/orphan.ts';
 import { removeLocalFiles } from '../../local/key-pair-files.ts';
-import { makePath, otherWriter, writeBelow } from '../../machine/own-files.ts';
+import { makePath, otherWriter, requireWritable, writeBelow } from '../../machine/own-files.ts';
 import type { Emit } from '../../report/events.ts';
 import { isRunning, type LocalMachine } from './local-machine.ts';
 
@@ -28,6 +28,7 @@ export async function claimDirectory(machine: LocalMachine, sessionId: string): 
   const owner: Owner = { host: machine.host, pid: process.pid, processStart: machine.processStart };
   const directory = join(machine.stateDirectory, sessionId);
   const unclaimed = join(machine.stateDirectory, `.${sessionId}`);
+  await requireWritable(machine.stateDirectory);
   const claim = async (): Promise<void> => {
     await makePath(unclaimed);
     await writeFile(join(unclaimed, OWNER), JSON.stringify(owner), { mode: 0o600 });
@@ -63,6 +64,13 @@ export async function endOrphans(machine: LocalMachine, emit: Emit): Promise<voi
 export async function orphanPids(machine: LocalMachine): Promise<number[]> {
   const directories = await abandonedDirectories(machine);
   const pids = await Promise.all(directories.map((directory) => orphanPid(controllerRecord(directory))));
+  return pids.filter((pid) => pid !== undefined);
+}
+
+/** The controllers that sessions of this machine run. */
+export async function controllersOf(machine: LocalMachine, sessionIds: string[]): Promise<number[]> {
+  const records = sessionIds.map((sessionId) => controllerRecord(join(machine.stateDirectory, sessionId)));
+  const pids = await Promise.all(records.map((record) => orphanPid(record)));
   return pids.filter((pid) => pid !== undefined);
 }
 

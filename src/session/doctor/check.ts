@@ -29,13 +29,23 @@ export interface Check {
 /** What the check needs is missing; another check reports why. */
 export class NotChecked extends Error {}
 
+/** There is no cluster, or no checkout. One finding says so, and none of another check. */
+export class NothingToCheck extends NotChecked {}
+
 /** The result of earlier work. If that failed, this check cannot be made. */
 export async function needed<T>(earlier: Promise<T>, otherwise: string): Promise<T> {
   try {
     return await earlier;
   } catch (error) {
-    throw error instanceof NotChecked ? error : new NotChecked(otherwise);
+    if (error instanceof NotChecked) throw error;
+    const isMissing = error instanceof DevloopError && error.code === 'target.no-operator';
+    throw isMissing ? new NothingToCheck(otherwise) : new NotChecked(otherwise);
   }
+}
+
+/** What the cluster answers, for checks that leave it to another one to say why it does not. */
+export async function neededOfCluster<T>(earlier: Promise<T>): Promise<T> {
+  return await earlier.catch(() => Promise.reject(new NothingToCheck('the cluster does not answer')));
 }
 
 /** An expected failure as a finding; anything else is a bug and is rethrown. */

@@ -1,6 +1,6 @@
 import type { ClusterApi } from '../../cluster/api/client.ts';
 import { ApiError } from '../../cluster/api/errors.ts';
-import { type Check, type Finding, needed } from './check.ts';
+import { type Check, type Finding, neededOfCluster } from './check.ts';
 
 /** The API server's own version, such as `v1.36.3`, and how long the answer took. */
 export interface Version {
@@ -42,8 +42,8 @@ export const accountCheck: Check = {
   limitSeconds: 30,
   optional: true,
   async run({ context, version }) {
-    const { api } = await needed(context, 'there is no cluster to ask');
-    await needed(version, 'the cluster does not answer');
+    const { api } = await neededOfCluster(context);
+    await neededOfCluster(version);
     return accountFinding(await reviewSelf(api));
   },
 };

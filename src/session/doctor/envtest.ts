@@ -2,7 +2,8 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readTextFile } from '../../machine/text-file.ts';
 import { runTool } from '../../machine/tool.ts';
-import type { Check, Finding } from './check.ts';
+import { isCheckout } from '../context/context.ts';
+import { type Check, type Finding, NothingToCheck } from './check.ts';
 
 /** What will the operator's own tests run against? `up` does not need it, but its author does. */
 export const envtestCheck: Check = {
@@ -10,16 +11,31 @@ export const envtestCheck: Check = {
   limitSeconds: 20,
   optional: true,
   async run({ root, io, version }, signal) {
-    const makefile = await readTextFile(join(root, 'Makefile'));
+    if (!isCheckout(root)) throw new NothingToCheck(`${root} is no checkout`);
+    const files = ['Makefile', 'go.mod'].map((name) => readTextFile(join(root, name)));
+    const [makefile = '', mod = ''] = await Promise.all(files);
     const assets = io.env.KUBEBUILDER_ASSETS;
     return envtestFinding({
       assets: assets ? { path: assets, ...(await inspectAssets(assets, signal)) } : undefined,
       existingCluster: io.env.USE_EXISTING_CLUSTER,
-      wanted: /^\s*ENVTEST_K8S_VERSION\s*[:?]?=\s*v?(\d+\.\d+\S*)/m.exec(makefile)?.[1],
+      wanted: envtestVersion(makefile, mod),
       cluster: await version.then(({ gitVersion }) => gitVersion).catch(() => undefined),
     });
   },
 };
+
+/**
+ * ENVTEST_K8S_VERSION of a Makefile. kubebuilder's own derives it from the module k8s.io/api, whose v0.36.2 is of Kubernetes 1.36; a
+ * replacement of that module counts.
+ */
+export function envtestVersion(makefile: string, goMod: string): string | undefined {
+  const value = /^\s*ENVTEST_K8S_VERSION\s*[:?]?=\s*((?:[^\n]*\\\n)*[^\n]*)/m.exec(makefile)?.[1] ?? '';
+  const fixed = /^v?(\d+\.\d+\S*)/.exec(value)?.[1];
+  if (fixed !== undefined || !value.includes('k8s.io/api')) return fixed;
+  const replaced = /^(?:replace)?\s*k8s\.io\/api(?: v\S+)? => \S+ v0\.(\d+)\./m.exec(goMod);
+  const minor = (replaced ?? /^(?:require)?\s*k8s\.io\/api v0\.(\d+)\./m.exec(goMod))?.[1];
+  return minor === undefined ? undefined : `1.${minor}`;
+}
 
 async function inspectAssets(
   path: string,
@@ -37,7 +53,7 @@ export interface Envtest {
   assets: { path: string; missing: string[]; version: string } | undefined;
   /** USE_EXISTING_CLUSTER */
   existingCluster: string | undefined;
-  /** ENVTEST_K8S_VERSION of the Makefile. */
+  /** What the Makefile asks for. */
   wanted: string | undefined;
   /** Undefined if the cluster does not answer. */
   cluster: string | undefined;

@@ -1,6 +1,6 @@
 import { reportWhileWaiting } from '../../async.ts';
 import { DevloopError } from '../../errors.ts';
-import { type Check, type Finding, findingOf, timeoutFinding } from './check.ts';
+import { type Check, type Finding, findingOf, NothingToCheck, timeoutFinding } from './check.ts';
 import type { DoctorRun } from './run.ts';
 
 export interface NamedFinding extends Finding {
@@ -47,6 +47,7 @@ function start(check: Check, doctorRun: DoctorRun): Running {
     (found) => [found].flat(),
     (error) => {
       interrupted.throwIfAborted();
+      if (error instanceof NothingToCheck) return [];
       return [deadline.aborted ? timeoutFinding(check) : findingOf(error, check.optional)];
     },
   );
@@ -69,12 +70,8 @@ export function conclude(findings: NamedFinding[]): string {
   if (first !== undefined) {
     const names = [...new Set(failures.map(({ check }) => check))].join(', ');
     const count = failures.length === 1 ? '1 problem' : `${failures.length} problems`;
-    const hint = first.hint === undefined ? {} : { hint: first.hint };
-    throw new DevloopError(
-      first.code ?? 'cluster.rejected',
-      `\`devloop up\` would fail. ${count}: ${names}.`,
-      hint,
-    );
+    const message = `\`devloop up\` would fail. ${count}: ${names}.`;
+    throw new DevloopError(first.code ?? 'cluster.rejected', message, { isSummary: true });
   }
   const warnings = findings.filter(({ verdict }) => verdict === 'warn').length;
   if (warnings === 0) return '`devloop up` would work.';

@@ -9,7 +9,7 @@ import type { LocalMachine } from '../context/local-machine.ts';
 import { inNamedNamespaces } from '../context/namespaces.ts';
 import type { DoctorOptions, Io } from '../context/options.ts';
 import type { Allowed } from '../start/permissions.ts';
-import { type Finding, NotChecked, needed } from './check.ts';
+import { type Finding, NotChecked, needed, neededOfCluster } from './check.ts';
 import { readVersion, type Version } from './cluster.ts';
 import { allowedTo } from './permissions.ts';
 import { judgeToolchain } from './toolchain.ts';
@@ -57,9 +57,7 @@ export function doctorRun(
   const root = hasCluster ? opened.root : checkoutRoot(io.cwd);
   const context = shared(hasCluster ? Promise.resolve(opened) : Promise.reject<CommandContext>(opened));
   const version = shared(context.then(({ api }) => readVersion(api)));
-  const reached = shared(
-    needed(version, hasCluster ? 'the cluster does not answer' : 'there is no cluster to ask'),
-  );
+  const reached = shared(neededOfCluster(version));
   const base = { options, io, machine, root, context, version };
   const operator = shared(
     reached.then(async () => await inNamedNamespaces(await context, discoverOperator(base))),

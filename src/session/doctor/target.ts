@@ -41,7 +41,9 @@ export function targetFinding({ target, events }: Pick<DiscoveredOperator, 'targ
     return { verdict: 'warn', answer, hint };
   }
   const answer = [...targetsOf(target).map(describe), ...warnings].join('\n');
-  return { verdict: warnings.length > 0 ? 'warn' : 'ok', answer, proof };
+  const hints = events.flatMap((event) => (event.type === 'warning' ? (event.hint ?? []) : []));
+  const next = hints.length === 0 ? {} : { hint: hints.join('\n') };
+  return { verdict: warnings.length > 0 ? 'warn' : 'ok', answer, proof, ...next };
 }
 
 function isUndeployed({ target }: Pick<DiscoveredOperator, 'target'>): boolean {

@@ -6,7 +6,8 @@ import { DevloopError } from '../../errors.ts';
 import { buildWithoutRun, mainPackageHints, namedPackage } from '../../local/program.ts';
 import { readTextFile } from '../../machine/text-file.ts';
 import { runTool } from '../../machine/tool.ts';
-import { type Check, type Finding, NotChecked, needed } from './check.ts';
+import { isCheckout } from '../context/context.ts';
+import { type Check, type Finding, NotChecked, NothingToCheck, neededOfCluster } from './check.ts';
 import { goFinding, type LocalGo, readGoMod } from './go-version.ts';
 
 type Env = Record<string, string | undefined>;
@@ -26,6 +27,7 @@ export async function judgeToolchain({
   hasOwnCommand,
 }: ToolchainQuestion): Promise<Finding> {
   if (hasOwnCommand) throw new NotChecked("devloop.yaml sets the controller's command");
+  if (!isCheckout(root)) throw new NothingToCheck(`${root} is no checkout`);
   const mod = await readTextFile(join(root, 'go.mod'));
   if (mod === '') throw new NotChecked(`there is no go.mod in ${root}`);
   return goFinding(await localGo(env, signal), readGoMod(mod));
@@ -45,7 +47,7 @@ export const programCheck: Check = {
   limitSeconds: 60,
   timeoutCode: 'controller.no-main',
   async run(run, signal) {
-    const { root, config } = await needed(run.context, 'there is no cluster to ask');
+    const { root, config } = await neededOfCluster(run.context);
     const settings = config.controller ?? {};
     const named = namedPackage({ goPackage: run.options.package, settings });
     if (settings.run !== undefined && named === undefined)
@@ -59,7 +61,7 @@ export const programCheck: Check = {
     const toolchain = await run.toolchain.catch(() => undefined);
     if (toolchain?.verdict === 'fail' || toolchain?.verdict === 'warn')
       throw new NotChecked("this machine's Go is too old for the checkout");
-    const target = (await run.operator.catch(() => undefined))?.target;
+    const target = (await run.operator.catch(unlessMissing))?.target;
     const main = await findMainPackage(root, {
       ...mainPackageHints(target, signal),
       named,
@@ -68,6 +70,12 @@ export const programCheck: Check = {
     return { verdict: 'ok', answer: `builds main package ${main.package}`, proof };
   },
 };
+
+/** Any other failure of discovery leaves a checkout whose program can be found. */
+function unlessMissing(error: unknown): undefined {
+  if (error instanceof DevloopError && error.code === 'target.no-operator')
+    throw new NothingToCheck('there is no checkout');
+}
 
 /** Asked outside the module and with a local toolchain, so that asking downloads nothing. */
 async function localGo(env: Env, signal: AbortSignal): Promise<LocalGo> {

@@ -37,10 +37,29 @@ export interface Ending {
  * restores the rest.
  */
 export async function endUp(work: Work, target: Target, standing: Standing, ending: Ending): Promise<void> {
+  // Behind what the controller prints at its end.
+  const result = await restoreAndStop(work, target, standing, ending);
+  if (result?.event) work.emit(result.event);
+  if (result && result.left > 0) throw incomplete(result.left);
+}
+
+interface Result {
+  /** Absent where nothing had been changed, and an error says all there is to say. */
+  event: DevloopEvent | undefined;
+  /** Objects that somebody else changed, too. */
+  left: number;
+}
+
+async function restoreAndStop(
+  work: Work,
+  target: Target,
+  standing: Standing,
+  ending: Ending,
+): Promise<Result | undefined> {
   await using local = new AsyncDisposableStack();
   if (standing.route) local.use(standing.route);
   if (standing.supervisor) local.use(standing.supervisor);
-  if (standing.mayHaveChanged) await restoreAll(work, target, standing, ending);
+  return standing.mayHaveChanged ? await restoreAll(work, target, standing, ending) : undefined;
 }
 
 const NO_CONTROLLER = 'the session is ending, and no controller is running';
@@ -50,7 +69,7 @@ async function restoreAll(
   target: Target,
   { route, pausing = [] }: Standing,
   ending: Ending,
-): Promise<void> {
+): Promise<Result> {
   const { reason, isFailure } = ending;
   const startedAt = performance.now();
   const work: Work = { api, sessionId, emit, signal: new AbortController().signal };
@@ -80,10 +99,10 @@ async function restoreAll(
   await releaseManager(work, pausing);
   const restored = await restore(work, namespacesOf(target), options);
   reportKept(restored, emit);
-  const { changes } = restored;
-  if (isReported(changes))
-    emit({ type: 'session.restored', session: sessionId, changes, ms: performance.now() - startedAt });
-  if (restored.left.length > 0) throw incomplete(restored.left.length);
+  const { changes, left } = restored;
+  const ms = performance.now() - startedAt;
+  const event: DevloopEvent = { type: 'session.restored', session: sessionId, changes, ms };
+  return { event: isReported(changes) ? event : undefined, left: left.length };
 }
 
 /** A manager that is paused by its Lease is resumed here; any other one by its mark. */

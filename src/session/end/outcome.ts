@@ -28,7 +28,8 @@ export function outcomeOf({ failure, restoring, mayHaveChanged, isInterrupted }:
   const own = failure && isInterrupted && isExpected(failure.error) ? undefined : failure;
   if (restoring === undefined) {
     if (own !== undefined) return { failure: own };
-    return failure === undefined ? {} : { failure: { error: interrupted(mayHaveChanged) } };
+    // `session.restored` has said that everything is restored.
+    return failure === undefined || mayHaveChanged ? {} : { failure: { error: interrupted() } };
   }
   if (own === undefined) return { failure: { error: notRestored(restoring.error) } };
   const message = `Not everything could be restored: ${messageOf(restoring.error)}`;
@@ -41,9 +42,8 @@ function isExpected(thrown: unknown): boolean {
   return error instanceof DevloopError || !(error instanceof Error) || error.name === 'AbortError';
 }
 
-function interrupted(mayHaveChanged: boolean): DevloopError {
-  const rest = mayHaveChanged ? 'Everything is restored.' : 'Nothing was changed.';
-  return new DevloopError('interrupted', `Interrupted. ${rest}`);
+function interrupted(): DevloopError {
+  return new DevloopError('interrupted', 'Interrupted. Nothing was changed.');
 }
 
 function notRestored(error: unknown): unknown {

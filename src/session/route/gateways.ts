@@ -47,14 +47,12 @@ export interface GatewayPlan {
 /** Listens on the address that the cluster calls, or on all if that is not an address of this machine (NAT). Reviews are held at first. */
 export async function startGateways(plan: GatewayPlan, address: string): Promise<Gateways> {
   const { target, sessionId, settings, emit } = plan;
-  const targetPorts = [
-    ...new Set(target.services.flatMap(({ ports }) => ports.map((one) => one.targetPort))),
-  ];
+  const targetPorts = targetPortsOf(target);
   const host = isOwn(address) ? address : address.includes(':') ? '::' : '0.0.0.0';
   // Behind a tunnel or a relay the gateway's own port is not visible, so any port will do.
   const isHidden = address === LOOPBACK;
   const fixed = isHidden ? undefined : settings.port;
-  if (fixed !== undefined) assertRoom(fixed, targetPorts.length);
+  if (!isHidden) assertPorts(target, settings);
   await using stack = new AsyncDisposableStack();
   const gateways = new Map<number, Gateway>();
   for (const [index, targetPort] of targetPorts.entries()) {
@@ -104,6 +102,10 @@ export async function startGateways(plan: GatewayPlan, address: string): Promise
   };
 }
 
+function targetPortsOf({ services }: GatewayPlan['target']): number[] {
+  return [...new Set(services.flatMap(({ ports }) => ports.map((one) => one.targetPort)))];
+}
+
 /** Reviews of what pausing and restoring the manager consists of. They must not depend on a controller that may be gone. */
 export function ownAnswers(
   target: Target,
@@ -129,9 +131,14 @@ const KEEP_THEM_OUT =
 
 const LAST_PORT = 65_535;
 
-function assertRoom(first: number, count: number): void {
+/** Throws 'usage.invalid' where there are too few ports from the chosen one on. */
+export function assertPorts(
+  target: GatewayPlan['target'],
+  { port: first }: Pick<RouteSettings, 'port'>,
+): void {
+  const count = targetPortsOf(target).length;
   const highest = LAST_PORT - count + 1;
-  if (first <= highest) return;
+  if (first === undefined || first <= highest) return;
   throw new DevloopError(
     'usage.invalid',
     `The webhook Services need ${count} consecutive ports on this machine, but there are too few from ${first} up to the last one, ${LAST_PORT}.`,

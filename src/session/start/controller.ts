@@ -6,48 +6,72 @@ import {
   type LocalFiles,
   localFiles,
   recordOutside,
+  requireRoomForPair,
   writeFoundPair,
   writeHardCoded,
 } from '../../local/key-pair-files.ts';
 import { type KeyPairSearch, type KeyPairs, mountPointsOf, readKeyPairs } from '../../local/key-pairs.ts';
 import { writeNeededFiles } from '../../local/mounts.ts';
-import { type ControllerInputs, planController } from '../../local/plan.ts';
-import { makePath, writeBelow } from '../../machine/own-files.ts';
+import { type ControllerInputs, type PlannedController, planController } from '../../local/plan.ts';
+import { makePath, requireWritable, writeBelow } from '../../machine/own-files.ts';
 import { requireFreePort } from '../../machine/port.ts';
 import type { Target } from '../../operator/target.ts';
 import type { CommandContext } from '../context/context.ts';
 import { controllerRecord } from '../context/session-directories.ts';
+import { assertPorts } from '../route/gateways.ts';
+import { routeSettings } from '../route/routing.ts';
 import type { Session, UpCommand } from './session.ts';
 import { podNameFor } from './stand-in.ts';
 
-/** What is ready on this machine when the take-over begins. */
+/** What a session needs on this machine. */
+export interface LocalPlan {
+  pairs: KeyPairs;
+  /** Absent if the user starts the process that answers. */
+  controller: PlannedController | undefined;
+}
+
+/** The same when everything is written. */
 export interface LocalParts {
   pairs: KeyPairs;
   /** Where the controller looks for its key pair. */
   keyPairDirectories: string[];
-  /** Absent if the user starts the process that answers. */
   controller: ControllerPlan | undefined;
 }
 
-/** Finds the key pairs, plans the controller and writes the files that it needs. */
+/**
+ * All checks of this machine before the first write to the cluster: `up` begins with what this returns, and its dry run prints it.
+ * Writes nothing. `ending`: process groups that `up` ends first.
+ */
+export async function planLocally(session: Session, ending: number[] = []): Promise<LocalPlan> {
+  const { context, target, plan, options, files, io } = session;
+  if (plan.routes.some(({ name }) => name === 'direct')) assertPorts(target, routeSettings(options, context));
+  await requireWritable(session.machine.stateDirectory);
+  const pairs = await readKeyPairs(keyPairSearch(context, target), io.emit);
+  const [pair] = pairs.values();
+  if (pair) await requireRoomForPair(files.keyPairDirectory, pair);
+  if (!options.controller) return { pairs, controller: undefined };
+  const controller = await planController(controllerInputs(session, pairs), io);
+  // The supervisor checks again when it starts; here nothing has been changed yet.
+  if (controller.plan.webhook) await requireFreePort(controller.plan.webhook.port, 0, ending);
+  return { pairs, controller };
+}
+
+/** Writes what a session needs on this machine. */
 export async function prepareLocally(session: Session): Promise<LocalParts> {
-  const { context, target, options, files, io } = session;
+  const { context, options, files, io } = session;
+  const { pairs, controller } = await planLocally(session);
   const temporary = join(files.directory, 'tmp');
   await writeBelow(files.directory, () => makePath(temporary));
-  const pairs = await readKeyPairs(keyPairSearch(context, target), io.emit);
   const [pair] = pairs.values();
   // The key pair for a process of the user's is removed when the session ends, unless the user named the directory.
   if (!options.controller && context.config.certificates?.directory === undefined)
     await recordOutside(files.directory, [files.keyPairDirectory]);
   if (pair) await writeFoundPair(files.keyPairDirectory, pair, io.emit);
-  if (!options.controller)
+  if (controller === undefined)
     return { pairs, keyPairDirectories: [files.keyPairDirectory], controller: undefined };
-  const { plan, needed, hardCoded } = await planController(controllerInputs(session, pairs), io);
-  await writeNeededFiles(needed);
-  // The supervisor checks again when it starts; here nothing has been changed yet.
-  if (plan.webhook) await requireFreePort(plan.webhook.port);
-  const written = pair ? await writeHardCoded(files, hardCoded, pair, io.emit) : [];
-  return { pairs, keyPairDirectories: [files.keyPairDirectory, ...written], controller: plan };
+  await writeNeededFiles(controller.needed);
+  const written = pair ? await writeHardCoded(files, controller.hardCoded, pair, io.emit) : [];
+  return { pairs, keyPairDirectories: [files.keyPairDirectory, ...written], controller: controller.plan };
 }
 
 /** Where a session's files are, given its directory. */

@@ -2,26 +2,24 @@ import { join } from 'node:path';
 import { ANY_SESSION } from '../../cluster/names.ts';
 import type { PlannedChange } from '../../cluster/step.ts';
 import { shownCommand } from '../../controller/runner.ts';
-import { readKeyPairs } from '../../local/key-pairs.ts';
-import { planController } from '../../local/plan.ts';
-import { markedSessions } from '../context/holders.ts';
+import { type InTheWay, markedSessions } from '../context/holders.ts';
+import { controllersOf, orphanPids } from '../context/session-directories.ts';
 import { changesOf } from '../route/routing.ts';
-import { controllerInputs, keyPairSearch, localFilesOf } from './controller.ts';
+import { localFilesOf, planLocally } from './controller.ts';
 import { lackingForLeases } from './permissions.ts';
 import type { Discovered, UpCommand } from './session.ts';
 
 /** Prints what `up` would do, step by step. Writes nothing, not even on this machine, and fails if `up` would. */
-export async function printPlan(command: UpCommand, found: Discovered): Promise<void> {
-  const { context, options, io, machine } = command;
-  const { target, plan } = found;
-  const pairs = await readKeyPairs(keyPairSearch(context, target), io.emit);
+export async function printPlan(
+  command: UpCommand,
+  found: Discovered & { inTheWay: InTheWay },
+): Promise<void> {
+  const { context, io, machine } = command;
+  const { target, plan, inTheWay } = found;
   const files = localFilesOf(join(machine.stateDirectory, ANY_SESSION), command);
-  const controller = options.controller
-    ? await planController(
-        controllerInputs({ ...command, ...found, files, sessionId: ANY_SESSION }, pairs),
-        io,
-      )
-    : undefined;
+  const own = inTheWay.living.filter(({ local }) => local).map(({ sessionId }) => sessionId);
+  const ending = [...(await orphanPids(machine)), ...(await controllersOf(machine, own))];
+  const { controller } = await planLocally({ ...command, ...found, files, sessionId: ANY_SESSION }, ending);
   for (const sessionId of markedSessions(target))
     io.emit({ type: 'note', message: restoresFirst(sessionId) });
   const mayHold = (await lackingForLeases(context.api, plan)).length === 0;

@@ -1,9 +1,19 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { makePath, otherWriter, writeBelow } from '../../../src/machine/own-files.ts';
+import { makePath, otherWriter, requireWritable, writeBelow } from '../../../src/machine/own-files.ts';
 
 let root = '';
 const isRoot = process.getuid?.() === 0;
@@ -99,4 +109,14 @@ it.each(['ENOSPC', 'EROFS', 'EACCES', 'EIO'])('%s is an error with a cause and a
 it('any other error stays what it is', async () => {
   const bug = new TypeError('a bug');
   await expect(writeBelow(root, () => Promise.reject(bug))).rejects.toBe(bug);
+});
+
+it('whether a directory can be written is known before anything is made', async () => {
+  await requireWritable(join(root, 'a/b/c'));
+  expect(existsSync(join(root, 'a'))).toBe(false);
+  writeFileSync(join(root, 'file'), '');
+  await expect(requireWritable(join(root, 'file/below'))).rejects.toMatchObject({
+    code: 'files.not-written',
+    message: expect.stringContaining(join(root, 'file')),
+  });
 });

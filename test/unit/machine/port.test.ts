@@ -24,6 +24,19 @@ test.each(['127.0.0.1', '0.0.0.0', '::'])('a listener on %s is found with its pr
   });
 });
 
+test('a port whose holder is ended first counts as free', async () => {
+  const port = await freePort();
+  const listen = `require('net').createServer().listen(${port}, () => console.log('listens'))`;
+  const child = spawn(process.execPath, ['-e', listen], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  await new Promise((resolve) => child.stdout.once('data', resolve));
+  await requireFreePort(port, 0, [child.pid!]);
+  await expect(requireFreePort(port, 0, [1])).rejects.toMatchObject({ code: 'port.in-use' });
+});
+
 test('the process that uses a port is named without its arguments', async () => {
   const port = await freePort();
   const listen = `require('net').createServer().listen(${port}, () => console.log('listens'))`;

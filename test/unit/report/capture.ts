@@ -24,7 +24,11 @@ export function printed(
       isTTY: terminal !== undefined,
       columns: terminal?.columns,
     },
-    stdout: { write: (text) => (captured.stdout += text) },
+    stdout: {
+      write: (text) => (captured.stdout += text),
+      isTTY: terminal !== undefined,
+      columns: terminal?.columns,
+    },
     env,
     verbosity,
   });

@@ -132,7 +132,19 @@ describe('verbosity', () => {
     const findings = (['ok', 'info', 'unknown'] as const).map(
       (verdict): DevloopEvent => ({ type: 'finding', check: 'x', verdict, answer: 'so' }),
     );
-    expect(printed(findings, { verbosity: 'quiet' }).stdout).toBe('unknown  x                so\n');
+    const act: DevloopEvent = { type: 'finding', check: 'y', verdict: 'warn', answer: 'so', hint: 'do it' };
+    const summary: DevloopEvent = { type: 'error', code: 'c', message: 'm', exitCode: 2, summary: true };
+    expect(printed([...findings, act, summary], { verbosity: 'quiet' })).toEqual({
+      stdout: `warn     y                so\n${' '.repeat(26)}→ next: do it\n`,
+      stderr: '',
+    });
+    expect(printed([summary]).stderr).toBe('error: m\n');
+  });
+
+  it('shows the signal that ends a session once', () => {
+    const stopping = (reason: string): string => printed([{ type: 'session.stopping', reason }]).stderr;
+    expect(stopping('SIGINT')).toBe('');
+    expect(stopping('it failed')).toContain('it failed');
   });
 
   const firstWords = (verbosity: 'quiet' | 'normal' | 'verbose'): number =>
@@ -218,5 +230,37 @@ describe('status', () => {
       ]).stdout;
     expect(nothing()).toBe('No operator is taken over in any namespace (context dev).\n');
     expect(nothing(['shop'])).toBe('No operator is taken over in namespace shop (context dev).\n');
+  });
+});
+
+describe('on a terminal, a long line', () => {
+  const words = Array.from({ length: 12 }, (_, at) => `word${at}`).join(' ');
+  const lines = (event: DevloopEvent, columns = 60): string[] => {
+    const { stdout, stderr } = printed([event], { terminal: { columns }, env: { NO_COLOR: '1' } });
+    return `${stdout}${stderr}`.replaceAll('\r\x1b[K', '').trimEnd().split('\n');
+  };
+
+  it('continues below its text', () => {
+    const [first, ...more] = lines({ type: 'note', message: words });
+    expect(first).toMatch(/^note {10}word0 .{1,45}$/);
+    expect(more).toHaveLength(1);
+    expect(more[0]).toMatch(/^ {14}word\d/);
+    expect(lines({ type: 'warning', message: words })[1]).toMatch(/^ {2}word/);
+    const finding: DevloopEvent = {
+      type: 'finding',
+      check: 'x',
+      verdict: 'ok',
+      answer: words,
+      proof: [words],
+    };
+    for (const line of lines(finding, 80)) expect(line.length).toBeLessThanOrEqual(80);
+    expect(lines(finding, 80)[1]).toMatch(/^ {26}word/);
+  });
+
+  it('stays one line where it is a command, or comes from the controller', () => {
+    const hint = `devloop down ${words}`;
+    expect(lines({ type: 'warning', message: 'm', hint })).toEqual(['warning: m', `→ next: ${hint}`]);
+    expect(lines({ type: 'controller.output', stream: 'stdout', line: words })).toHaveLength(1);
+    expect(lines({ type: 'note', message: words }, 30)).toHaveLength(1);
   });
 });

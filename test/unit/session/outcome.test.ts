@@ -18,9 +18,11 @@ const outcome = (run: Partial<Run>) =>
   });
 
 it.each([interruption, unreachable, new DevloopError('route.none', 'No answer.'), aborted, 'SIGINT'])(
-  'an interrupted session that restored everything says so, and nothing else: %s',
+  'an interrupted session that restored everything, or changed nothing, says so once: %s',
   (error) => {
-    const { failure, warning } = outcome({ failure: { error }, isInterrupted: true });
+    const run = { failure: { error }, isInterrupted: true };
+    expect(outcome(run)).toEqual({});
+    const { failure, warning } = outcome({ ...run, mayHaveChanged: false });
     expect(failure?.error).toMatchObject({ code: 'interrupted', hint: undefined });
     expect(warning).toBeUndefined();
   },

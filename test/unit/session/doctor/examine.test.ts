@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { DevloopError } from '../../../../src/errors.ts';
 import type { DevloopEvent } from '../../../../src/report/events.ts';
-import { type Check, NotChecked, needed } from '../../../../src/session/doctor/check.ts';
+import { type Check, NotChecked, NothingToCheck, needed } from '../../../../src/session/doctor/check.ts';
 import { conclude, examine, type NamedFinding } from '../../../../src/session/doctor/examine.ts';
 import type { DoctorRun } from '../../../../src/session/doctor/run.ts';
 
@@ -100,6 +100,13 @@ describe('checks', () => {
     ]);
   });
 
+  it('leave it to one finding to say that there is no cluster, or no checkout', async () => {
+    const missing = Promise.reject(new DevloopError('target.no-operator', 'There is none.'));
+    const later: Check = { ...good('later'), run: async () => await needed(missing, 'there is no target') };
+    const { answered } = run([failing('a', new NothingToCheck('no cluster')), later, good('c')]);
+    expect((await answered).map(({ check }) => check)).toEqual(['c']);
+  });
+
   it('do not exceed their time limit', async () => {
     const { answered } = run([
       silent('a'),
@@ -155,7 +162,7 @@ describe('the conclusion', () => {
     expect(conclude([finding('a', 'warn'), finding('b', 'warn')])).toMatch(/2 warnings/);
   });
 
-  it('is the first problem, with its exit code and hint', () => {
+  it('is the first problem, with its exit code; its hint stands at its finding', () => {
     const findings = [
       finding('port', 'fail', { code: 'port.in-use', hint: 'kill 7' }),
       finding('route direct', 'fail', { code: 'route.none' }),
@@ -165,7 +172,8 @@ describe('the conclusion', () => {
       expect.objectContaining({
         code: 'port.in-use',
         exitCode: 6,
-        hint: 'kill 7',
+        hint: undefined,
+        isSummary: true,
         message: '`devloop up` would fail. 2 problems: port, route direct.',
       }),
     );

@@ -9,7 +9,7 @@ import type { DevloopEvent } from '../../../../src/report/events.ts';
 import { certificateFinding } from '../../../../src/session/doctor/certificate.ts';
 import { type Finding, NotChecked } from '../../../../src/session/doctor/check.ts';
 import { endpointRoutingFinding, routingOf } from '../../../../src/session/doctor/endpoint-routing.ts';
-import { type Envtest, envtestFinding } from '../../../../src/session/doctor/envtest.ts';
+import { type Envtest, envtestFinding, envtestVersion } from '../../../../src/session/doctor/envtest.ts';
 import { finalizersFinding } from '../../../../src/session/doctor/finalizers.ts';
 import { imageFinding } from '../../../../src/session/doctor/image.ts';
 import { permissionsFinding } from '../../../../src/session/doctor/permissions.ts';
@@ -273,6 +273,21 @@ describe('envtest', () => {
     ['no cluster to compare with', { assets, cluster: undefined }, 'ok'],
   ])('with %s', (_, rest, verdict) => {
     expect(envtestFinding({ ...base, ...rest }).verdict).toBe(verdict);
+  });
+
+  const KUBEBUILDER = `ENVTEST_K8S_VERSION ?= $(shell v='$(call gomodver,k8s.io/api)'; \\
+  printf '%s\\n' "$$v" | sed -E 's/^v?[0-9]+\\.([0-9]+).*/1.\\1/')\n`;
+  const SHELL = `ENVTEST_K8S_VERSION ?= $(shell go list -m -f "{{ .Version }}" k8s.io/api | awk '{print}')\n`;
+
+  it.each([
+    ['a number', 'ENVTEST_K8S_VERSION = 1.31.0\n', '', '1.31.0'],
+    ["kubebuilder's Makefile", KUBEBUILDER, 'require (\n\tk8s.io/api v0.36.2\n)\n', '1.36'],
+    ["an older kubebuilder's", SHELL, 'require k8s.io/api v0.32.1 // indirect\n', '1.32'],
+    ['a replacement', SHELL, 'k8s.io/api v0.32.1\nreplace k8s.io/api => k8s.io/api v0.30.4\n', '1.30'],
+    ['no such module', KUBEBUILDER, 'module x\n', undefined],
+    ['no setting', 'test:\n\tgo test\n', 'k8s.io/api v0.36.2\n', undefined],
+  ])('reads the version from %s', (_, makefile, mod, version) => {
+    expect(envtestVersion(makefile, mod)).toBe(version);
   });
 });
 
