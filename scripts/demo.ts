@@ -10,9 +10,13 @@ import { openContext } from './demo/context.ts';
 import { forget, keepHints, kept, remember, stopKept } from './demo/kept.ts';
 import { createLogs } from './demo/logs.ts';
 import { createNarrator } from './demo/narrator.ts';
+import { keptOnDisk } from './demo/on-disk.ts';
 import { parseOptions, USAGE } from './demo/options.ts';
 import { Refusal, type Stage } from './demo/stage.ts';
 import { tell } from './demo/story.ts';
+
+const TRY_IT =
+  'To try it yourself: npm run demo -- --keep\nThat keeps the cluster and a checkout with a file to edit, internal/webhook/v1/application_webhook.go; npm run demo -- --stop ends it.';
 
 const ROOT = join(import.meta.dirname, '..');
 const narrator = createNarrator(process.stdout);
@@ -32,7 +36,7 @@ async function main(args: string[]): Promise<number> {
   try {
     const options = parseOptions(args);
     if (options.help) console.log(USAGE);
-    else if (options.stop) narrator.say(await stopKept());
+    else if (options.stop) narrator.say(`${await stopKept()}\n\n${await keptOnDisk()}`);
     else await demo(options, logs);
     await logs.remove();
     return 0;
@@ -88,4 +92,5 @@ async function demo(
   await tell({ cluster, checkout: checkout.directory, logs, narrator, signal });
   narrator.say(`That was devloop, in ${Math.round((performance.now() - started) / 1000)} s.`);
   if (options.keep) narrator.say(`\nThe cluster keeps running.\n${keepHints(cluster.kept)}`);
+  else narrator.say(`\n${await keptOnDisk()}\n\n${TRY_IT}`);
 }

@@ -39,9 +39,7 @@ process.exit(await kinds[kind]());
 
 function checkGo() {
   if (spawnSync('go', ['version'], { stdio: 'ignore' }).status === 0) return;
-  fail(
-    'Go 1.26 or newer is required, but there is no `go` on the PATH.\nInstall it from https://go.dev/dl/ or with your package manager (apt install golang, brew install go).',
-  );
+  fail('You need Go 1.26 or newer: https://go.dev/dl\nThere is no `go` on the PATH.');
 }
 
 async function install() {
@@ -57,7 +55,7 @@ async function install() {
   );
   if (!existsSync(NODE))
     fail(
-      'npm did not install Node 24 into node_modules. Are install scripts turned off? Check with: npm config get ignore-scripts',
+      'npm did not install Node 24 into node_modules. Are optional packages left out? Check with: npm config get omit',
     );
   writeStamp(stamp, hash);
 }

@@ -76,7 +76,10 @@ async function ask(question: string, options: { hidden: boolean }): Promise<stri
 
 async function openPrinter(): Promise<Printer> {
   if (printer === undefined) {
-    const { print, close } = await createPrinter();
+    const { breakSilence } = await import('./report/silence.ts');
+    const created = await createPrinter();
+    // `certs --watch` waits for a renewal, which may take months.
+    const { print, close } = typed.command === 'certs' ? created : breakSilence(created);
     printer = { print: (event) => print(withNextCommands(event, typed, cluster)), close };
   }
   return printer;

@@ -48,7 +48,7 @@ export function keepHints({ checkout, kubeconfig, context, kubectl }: Kept): str
     ...(kubeconfig === undefined ? [] : [`  export KUBECONFIG=${kubeconfig}`]),
     ...(kubectl === undefined ? [] : [`  alias kubectl='${kubectl} kubectl'`]),
     `  cd ${checkout}`,
-    `  ${process.execPath} ${join(import.meta.dirname, '../../bin/devloop.js')} up${option}`,
+    `  ${join(import.meta.dirname, '../../bin/devloop.js')} up${option}`,
     '',
     '  (add --route relay to receive the reviews through a Pod)',
     '',

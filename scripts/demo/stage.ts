@@ -1,3 +1,4 @@
+import { showProgress } from '../../test/cluster/progress.ts';
 import type { Kept } from './kept.ts';
 import type { Logs } from './logs.ts';
 import type { Narrator } from './narrator.ts';
@@ -24,7 +25,7 @@ export interface Stage {
 /** A failure that explains itself; no stack is shown. */
 export class Refusal extends Error {}
 
-/** Bounds anything that could hang, and ends at once on Ctrl-C. */
+/** Bounds anything that could hang, ends at once on Ctrl-C, and prints what takes long. */
 export async function within<T>(
   seconds: number,
   what: string,
@@ -33,6 +34,13 @@ export async function within<T>(
 ): Promise<T> {
   signal.throwIfAborted();
   const ended = new AbortController();
+  const started = performance.now();
+  const passed = (): number => Math.round((performance.now() - started) / 1000);
+  using _ = showProgress(
+    () => `  ${what} (${passed()} s, at most ${seconds} s)`,
+    (line) => console.log(line),
+    process.stdout,
+  );
   const limit = new Promise<never>((_, reject) => {
     const timer = setTimeout(
       () => reject(new Refusal(`${what} took longer than ${seconds} s`)),

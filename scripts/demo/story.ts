@@ -6,7 +6,9 @@ import { Refusal, type Stage, until, within } from './stage.ts';
 
 const WEBHOOK = 'internal/webhook/v1/application_webhook.go';
 const OLD_TEXT = 'an Application needs an image';
-const NEW_TEXT = 'no image? says the code on this laptop';
+/** The first answer of this machine is not the one of the cluster. */
+const HERE_TEXT = 'an Application needs an image, says this machine';
+const NEW_TEXT = 'no image? says the code that was just saved';
 const GOOD = 'config/samples/apps_v1_application.yaml';
 const BAD = 'config/samples/apps_v1_application_bad.yaml';
 const NAME = 'application-sample';
@@ -22,6 +24,8 @@ export async function tell(stage: Stage): Promise<void> {
   await denied(stage, OLD_TEXT);
 
   narrator.chapter('2. devloop takes over');
+  narrator.say('(A change first: the image in the cluster does not have it.)');
+  await editText(stage, OLD_TEXT, HERE_TEXT);
   narrator.command('devloop up');
   narrator.say("(The demo leaves out the controller's own log, which devloop also prints.)");
   {
@@ -57,7 +61,7 @@ async function workOnIt(stage: Stage, up: Devloop): Promise<void> {
     async () => (await kubectl(stage, pods)) === '',
   );
   await show(stage, pods);
-  await denied(stage, OLD_TEXT);
+  await denied(stage, HERE_TEXT);
 
   narrator.chapter('4. The controller on this machine reconciles');
   await show(stage, ['apply', '-f', GOOD]);
@@ -68,7 +72,7 @@ async function workOnIt(stage: Stage, up: Devloop): Promise<void> {
   narrator.chapter('5. Edit and save: the new code answers the next review');
   const replaced = up.next('controller.replaced', REPLACE_SECONDS);
   replaced.catch(() => {});
-  await editText(stage);
+  await editText(stage, HERE_TEXT, NEW_TEXT);
   await replaced;
   await denied(stage, NEW_TEXT);
 
@@ -128,13 +132,13 @@ async function deploymentHas(stage: Stage, replicas: string): Promise<void> {
   ]);
 }
 
-async function editText({ checkout, narrator }: Stage): Promise<void> {
+async function editText({ checkout, narrator }: Stage, from: string, to: string): Promise<void> {
   const file = join(checkout, WEBHOOK);
   const source = await readFile(file, 'utf8');
-  if (!source.includes(OLD_TEXT)) throw new Refusal(`${WEBHOOK} does not contain: ${OLD_TEXT}`);
+  if (!source.includes(from)) throw new Refusal(`${WEBHOOK} does not contain: ${from}`);
   narrator.say(`${WEBHOOK}:`);
-  narrator.output(`-const imageRequired = "${OLD_TEXT}"\n+const imageRequired = "${NEW_TEXT}"`);
-  await writeFile(file, source.replace(OLD_TEXT, NEW_TEXT));
+  narrator.output(`-const imageRequired = "${from}"\n+const imageRequired = "${to}"`);
+  await writeFile(file, source.replace(from, to));
 }
 
 /** Runs a command that must succeed, and shows its output. */

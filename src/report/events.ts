@@ -9,8 +9,8 @@ export type DevloopEvent =
   | { type: 'warning'; message: string; hint?: string }
   /** Something worth knowing that needs no action. */
   | { type: 'note'; message: string }
-  /** A wait that takes long enough to be noticed. */
-  | { type: 'waiting'; for: string; seconds: number; limitSeconds: number }
+  /** A wait that takes long enough to be noticed. `limitSeconds` is absent where nothing bounds it, such as a build. */
+  | { type: 'waiting'; for: string; seconds: number; limitSeconds?: number }
   /**
    * One write to the cluster. In a dry run, a write that `up` or `down` would make; `route` is set when only that route needs it.
    * `temporary`: an object of devloop's own that is gone when the command ends. `fields`: in a dry run of `down`, what it would

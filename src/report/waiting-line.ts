@@ -51,7 +51,6 @@ function lineNowAndThen(terminal: Terminal): WaitingLine {
 }
 
 function textOf({ for: what, seconds, limitSeconds }: Extract<DevloopEvent, { type: 'waiting' }>): string {
-  return oneLine(
-    `waiting for ${what} (${Math.round(seconds)} s, at most ${Math.round(limitSeconds)} s)`,
-  ).replaceAll('\t', ' ');
+  const limit = limitSeconds === undefined ? '' : `, at most ${Math.round(limitSeconds)} s`;
+  return oneLine(`waiting for ${what} (${Math.round(seconds)} s${limit})`).replaceAll('\t', ' ');
 }

@@ -1,11 +1,8 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { cp, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { cached, hashOf } from './cache.ts';
+import { goBuild } from './go-build.ts';
 import type { Log } from './prerequisites.ts';
-import { describeBuild, showProgress } from './progress.ts';
 import { run } from './run.ts';
 
 export interface ClusterBinaries {
@@ -57,46 +54,8 @@ async function buildInto(dir: string, log: Log): Promise<void> {
 }
 
 async function compile(out: string, log: Log): Promise<void> {
-  const options = ['-trimpath', '-ldflags', await linkerFlags()];
-  let describe = (): string => 'loading the Go modules of Kubernetes';
-  using _ = showProgress(() => describe(), log);
-  const total = await countPackages(options);
-  const started = performance.now();
-  let compiled = 0;
-  describe = () => describeBuild(compiled, total, performance.now() - started);
-  await goBuild([...options, '-o', `${out}/`, './cmd/...'], () => compiled++);
-}
-
-async function goBuild(args: string[], onPackage: () => void): Promise<void> {
-  // An interrupt may reach this process alone, and a build takes minutes.
-  const go = spawn('setpriv', ['--pdeathsig', 'INT', 'go', 'build', '-v', ...args], {
-    cwd: source,
-    env: { ...process.env, CGO_ENABLED: '0' },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  const ended = once(go, 'close');
-  const lines: string[] = [];
-  for await (const line of createInterface(go.stderr)) {
-    onPackage();
-    if (lines.push(line) > 30) lines.shift();
-  }
-  const [code] = await ended;
-  if (code !== 0)
-    throw new Error(`go build of the test cluster failed with code ${code}:\n${lines.join('\n')}`);
-}
-
-/** How many packages are not in Go's build cache yet. Downloads the modules first. */
-async function countPackages(options: string[]): Promise<number> {
-  const args = [
-    'list',
-    '-deps',
-    ...options,
-    '-f',
-    '{{if and .Stale (ne .Name "main")}}{{.ImportPath}}{{end}}',
-    './cmd/...',
-  ];
-  const listed = await run('go', args, { cwd: source, env: { CGO_ENABLED: '0' } });
-  return listed.split('\n').filter((line) => line !== '').length;
+  const args = ['-trimpath', '-ldflags', await linkerFlags()];
+  await goBuild({ what: 'Kubernetes', cwd: source, args, out: `${out}/`, packages: './cmd/...' }, log);
 }
 
 /** Without these the server calls itself v0.0.0-master, which clients that compare versions consider very old. */

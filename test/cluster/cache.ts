@@ -4,7 +4,10 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { lock } from './lock.ts';
 
-const root = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'kube-devloop');
+/** All that is kept between runs. */
+export const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'kube-devloop');
+/** Names of the Debian packages that were installed. */
+export const INSTALLED_PACKAGES = join(CACHE, 'debian-packages');
 const keptDays = 30;
 const waitMinutes = 30;
 
@@ -27,11 +30,11 @@ export async function cached(
   key: string,
   make: (directory: string) => Promise<void>,
 ): Promise<string> {
-  const directory = join(root, kind, key);
+  const directory = join(CACHE, kind, key);
   if (!(await isThere(directory))) {
     await using _ = await lock(`build ${directory}`, waitMinutes * 60_000);
     if (!(await isThere(directory))) await fill(directory, make);
-    await removeUnused(join(root, kind));
+    await removeUnused(join(CACHE, kind));
   }
   const now = new Date();
   await utimes(directory, now, now);

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
-import { access } from 'node:fs/promises';
+import { access, appendFile, mkdir } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
+import { CACHE, INSTALLED_PACKAGES } from './cache.ts';
 import { lock } from './lock.ts';
 import { run } from './run.ts';
 
@@ -16,9 +17,9 @@ const packages: Record<string, string> = {
   unshare: 'util-linux',
   nsenter: 'util-linux',
   setpriv: 'util-linux',
-  sshd: 'openssh-server',
-  ssh: 'openssh-client',
 };
+/** What the tests of the SSH route use besides. */
+export const SSH_PACKAGES = { sshd: 'openssh-server', ssh: 'openssh-client' };
 const pluginPackage = 'containernetworking-plugins';
 const pluginDirs = ['/usr/lib/cni', '/opt/cni/bin'];
 const installMinutes = 10;
@@ -37,8 +38,7 @@ export async function ensurePrerequisites(
   if (process.getuid?.() !== 0)
     throw new Error('the test cluster needs root for namespaces: sudo -E npm test');
   // Debian's own Go is too old to fetch a newer one.
-  if (!(await firstWith(searchPath(), 'go')))
-    throw new Error('the test cluster needs Go 1.26: https://go.dev/dl');
+  if (!(await firstWith(searchPath(), 'go'))) throw new Error('You need Go 1.26 or newer: https://go.dev/dl');
   if ((await missingPackages(needed)).length > 0) await install(log, needed);
   const cniPlugins = await firstWith(pluginDirs, 'bridge');
   return { cniPlugins: cniPlugins! };
@@ -54,6 +54,8 @@ async function install(log: Log, needed: Record<string, string>): Promise<void> 
   try {
     await run('apt-get', ['update', '--quiet'], { env });
     await run('apt-get', ['--quiet', ...command], { env });
+    await mkdir(CACHE, { recursive: true });
+    await appendFile(INSTALLED_PACKAGES, `${missing.join('\n')}\n`);
   } catch (cause) {
     throw new Error(`the test cluster needs more programs: apt-get update && apt-get ${command.join(' ')}`, {
       cause,

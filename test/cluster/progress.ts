@@ -1,31 +1,42 @@
 import type { Log } from './prerequisites.ts';
 
 const IN_PLACE_EVERY_MS = 500;
-const LINE_EVERY_MS = 30_000;
+const LINE_EVERY_MS = 5_000;
 
 type Terminal = Pick<NodeJS.WriteStream, 'isTTY' | 'columns' | 'write'>;
 
-/** While it is not disposed: on a terminal one line that changes in place, elsewhere a line every 30 seconds. */
+/** What is going on, the newest last: only that is shown. */
+const shown: symbol[] = [];
+
+/** While it is not disposed, and nothing newer is shown: on a terminal one line that changes in place, elsewhere a line every five seconds. */
 export function showProgress(text: () => string, log: Log, terminal: Terminal = process.stderr): Disposable {
-  const inPlace = (): void => {
+  const own = Symbol();
+  shown.push(own);
+  const show = (): void => {
+    if (shown.at(-1) !== own) return;
     // A line that wraps could not be cleared.
-    terminal.write(`\r\x1b[K${text().slice(0, (terminal.columns || 80) - 1)}`);
+    if (terminal.isTTY) terminal.write(`\r\x1b[K${text().slice(0, (terminal.columns || 80) - 1)}`);
+    else log(text());
   };
-  const timer = terminal.isTTY
-    ? setInterval(inPlace, IN_PLACE_EVERY_MS)
-    : setInterval(() => log(text()), LINE_EVERY_MS);
+  const timer = setInterval(show, terminal.isTTY ? IN_PLACE_EVERY_MS : LINE_EVERY_MS);
   return {
     [Symbol.dispose]() {
       clearInterval(timer);
+      shown.splice(shown.indexOf(own), 1);
       if (terminal.isTTY) terminal.write('\r\x1b[K');
     },
   };
 }
 
+interface Packages {
+  compiled: number;
+  total: number;
+}
+
 /** For example `compiling Kubernetes: 1200 of 3035 packages, about 3 min left`. */
-export function describeBuild(compiled: number, total: number, elapsedMs: number): string {
-  if (compiled >= total) return 'linking Kubernetes';
-  const packages = `compiling Kubernetes: ${compiled} of ${total} packages`;
+export function describeBuild(what: string, { compiled, total }: Packages, elapsedMs: number): string {
+  if (compiled >= total) return `linking ${what}`;
+  const packages = `compiling ${what}: ${compiled} of ${total} packages`;
   // The first packages are small and say little about the rest.
   if (compiled === 0 || elapsedMs < 10_000) return packages;
   return `${packages}, ${about((elapsedMs / 1000) * (total / compiled - 1))} left`;

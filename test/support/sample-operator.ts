@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { ensureClusterBinaries } from '../cluster/build.ts';
 import { cached, hashOf } from '../cluster/cache.ts';
 import type { TestCluster } from '../cluster/cluster.ts';
+import { goBuild } from '../cluster/go-build.ts';
 import { run } from '../cluster/run.ts';
 
 export const SAMPLE = join(import.meta.dirname, '../../examples/application-operator');
@@ -23,7 +24,8 @@ export async function sampleImage(checkout = SAMPLE): Promise<string> {
   const directory = await cached('test-sample-image', key, async (part) => {
     const binary = join(part, 'manager');
     const { kit } = await ensureClusterBinaries({ log: (line) => console.error(line) });
-    await run('go', ['build', '-o', binary, './cmd'], { cwd: checkout, env: { CGO_ENABLED: '0' } });
+    const what = 'the sample operator';
+    await goBuild({ what, cwd: checkout, out: binary, packages: './cmd' }, (line) => console.error(line));
     await run(kit, ['image', IMAGE, binary, join(part, 'image.tar')]);
     await rm(binary);
   });

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onlyChild } from '../../cluster/identity.ts';
-import { ensurePrerequisites } from '../../cluster/prerequisites.ts';
+import { ensurePrerequisites, SSH_PACKAGES } from '../../cluster/prerequisites.ts';
 import { run } from '../../cluster/run.ts';
 import { createNetwork, end, type Network } from './network.ts';
 
@@ -31,7 +31,7 @@ export interface TestSshd extends AsyncDisposable {
 const startTimeoutMs = 10_000;
 
 export async function startSshd(config: string[] = ['GatewayPorts yes']): Promise<TestSshd> {
-  await ensurePrerequisites((line) => console.error(line));
+  await ensurePrerequisites((line) => console.error(line), SSH_PACKAGES);
   await using made = new AsyncDisposableStack();
   const dir = await mkdtemp(join(tmpdir(), 'devloop-sshd-'));
   made.defer(() => rm(dir, { recursive: true, force: true }));

@@ -1,0 +1,41 @@
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { CACHE, INSTALLED_PACKAGES } from '../../test/cluster/cache.ts';
+
+const execute = promisify(execFile);
+const ROOT = join(import.meta.dirname, '../..');
+
+interface Kept {
+  what: string;
+  directory: string;
+  remove: string;
+}
+
+/** What the demo and the tests keep on this machine so that they start faster the next time, with sizes, and how to remove it. */
+export async function keptOnDisk(): Promise<string> {
+  const { stdout } = await execute('go', ['env', 'GOCACHE', 'GOMODCACHE']);
+  const [builds = '', modules = ''] = stdout.split('\n');
+  const all: Kept[] = [
+    { what: 'the test cluster and images', directory: CACHE, remove: `rm -rf ${CACHE}` },
+    {
+      what: 'npm packages, Node among them',
+      directory: join(ROOT, 'node_modules'),
+      remove: `rm -rf ${ROOT}/node_modules`,
+    },
+    { what: "Go's builds, of all your projects", directory: builds, remove: 'go clean -cache' },
+    { what: "Go's modules, of all your projects", directory: modules, remove: 'go clean -modcache' },
+  ];
+  const sizes = await Promise.all(all.map(({ directory }) => sizeOf(directory)));
+  const lines = all.map(({ what, remove }, at) => `  ${sizes[at]!.padStart(6)}  ${what.padEnd(36)}${remove}`);
+  const packages = (await readFile(INSTALLED_PACKAGES, 'utf8').catch(() => '')).split(/\s+/).filter(Boolean);
+  const names = [...new Set(packages)].join(' ');
+  if (names !== '') lines.push(`          ${'Debian packages'.padEnd(36)}apt-get remove ${names}`);
+  return ['Kept on this machine, to start faster the next time, and how to remove it:', ...lines].join('\n');
+}
+
+async function sizeOf(directory: string): Promise<string> {
+  const { stdout } = await execute('du', ['-sh', directory]).catch(() => ({ stdout: '-' }));
+  return stdout.split('\t')[0]!.trim();
+}

@@ -1,0 +1,56 @@
+import type { DevloopEvent } from './events.ts';
+import type { Printer } from './human.ts';
+
+const LONGEST_MS = 5_000;
+const LOOK_EVERY_MS = 1_000;
+const START = 'answers of the cluster, and for what the checkout contains';
+
+/** Prints what a command is at when nothing else has been printed for five seconds, until it rests. */
+export function breakSilence(printer: Printer): Printer {
+  let doing: string | undefined = START;
+  let since = performance.now();
+  let printedAt = since;
+  let isReady = false;
+  const look = (): void => {
+    const now = performance.now();
+    if (doing === undefined || now - printedAt < LONGEST_MS) return;
+    printer.print({ type: 'waiting', for: doing, seconds: Math.round((now - since) / 1000) });
+  };
+  const timer = setInterval(look, LOOK_EVERY_MS).unref();
+  return {
+    print(event) {
+      printedAt = performance.now();
+      isReady ||= event.type === 'session.ready';
+      const next = nextAfter(event, isReady);
+      if (next !== 'as before') [doing, since] = [next, printedAt];
+      printer.print(event);
+    },
+    close() {
+      clearInterval(timer);
+      printer.close();
+    },
+  };
+}
+
+/** What the command is at after an event; undefined where it waits for the user. */
+function nextAfter({ type }: DevloopEvent, isReady: boolean): string | undefined {
+  switch (type) {
+    case 'build.started':
+      return 'the build of the controller';
+    case 'session.started':
+      return 'the take-over';
+    case 'build.done':
+      return isReady ? 'the new build to serve' : 'the take-over';
+    case 'session.stopping':
+      return 'everything to be restored';
+    case 'session.ready':
+    case 'session.restored':
+    case 'build.failed':
+    case 'controller.replaced':
+    case 'status':
+    case 'error':
+      return undefined;
+    default:
+      return 'as before';
+  }
+}

@@ -1,0 +1,48 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import type { DevloopEvent } from '../../../src/report/events.ts';
+import { breakSilence } from '../../../src/report/silence.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+function start() {
+  const printed: DevloopEvent[] = [];
+  const printer = breakSilence({ print: (event) => void printed.push(event), close() {} });
+  const waits = (): string[] =>
+    printed.splice(0).flatMap((event) => (event.type === 'waiting' ? [`${event.for} ${event.seconds}`] : []));
+  return { printer, waits };
+}
+
+it('says after five seconds of silence what devloop is at, and for how long', () => {
+  const { printer, waits } = start();
+  vi.advanceTimersByTime(4_900);
+  expect(waits()).toEqual([]);
+  vi.advanceTimersByTime(1_200);
+  expect(waits()).toEqual([expect.stringMatching(/cluster.* 5$/), expect.stringMatching(/cluster.* 6$/)]);
+  printer.print({ type: 'build.started', reason: [] });
+  vi.advanceTimersByTime(7_000);
+  expect(waits().at(-1)).toBe('the build of the controller 7');
+  printer.close();
+});
+
+it('says nothing while other lines are printed, and nothing once devloop waits for the user', () => {
+  const { printer, waits } = start();
+  for (let at = 0; at < 10; at++) {
+    printer.print({ type: 'note', message: 'x' });
+    vi.advanceTimersByTime(3_000);
+  }
+  expect(waits()).toEqual([]);
+  printer.print({ type: 'session.ready', session: 'a', ms: 1 });
+  vi.advanceTimersByTime(60_000);
+  expect(waits()).toEqual([]);
+  printer.print({ type: 'build.started', reason: ['a.go'] });
+  vi.advanceTimersByTime(6_000);
+  expect(waits()).toHaveLength(2);
+  printer.print({ type: 'build.failed', ms: 1, output: '' });
+  vi.advanceTimersByTime(60_000);
+  expect(waits()).toEqual([]);
+  printer.print({ type: 'session.stopping', reason: 'SIGINT' });
+  vi.advanceTimersByTime(6_000);
+  expect(waits().at(-1)).toBe('everything to be restored 6');
+  printer.close();
+});
