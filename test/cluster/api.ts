@@ -1,13 +1,26 @@
 import { readFile } from 'node:fs/promises';
-import { Agent, request } from 'node:https';
+import { Agent, request as httpsRequest } from 'node:https';
+import { parseAllDocuments } from 'yaml';
 
 /** Reads one API path; undefined where there is no such object or no answer yet. */
 export type Get = (path: string) => Promise<unknown>;
 
 export interface Api extends Disposable {
   get: Get;
-  /** The same, but rejects unless there is an answer with status 200. */
+  /** The same, but rejects unless it is there. */
   read(path: string): Promise<unknown>;
+  /** The same, for what is no JSON, such as `/metrics`. */
+  text(path: string): Promise<string>;
+  /** Rejects with what the API server says unless it agrees. A body of a PATCH is a merge patch, or a JSON patch where it is a list. */
+  call(method: string, path: string, body?: object): Promise<unknown>;
+  /** What `kubectl apply --server-side --force-conflicts` does with objects, or with their YAML. */
+  apply(objects: object[] | string, manager?: string): Promise<void>;
+}
+
+interface Manifest {
+  apiVersion: string;
+  kind: string;
+  metadata: { name: string; namespace?: string };
 }
 
 interface Kubeconfig {
@@ -16,44 +29,91 @@ interface Kubeconfig {
 }
 
 const requestTimeoutMs = 5_000;
+/** A webhook may take so long. */
+const changeTimeoutMs = 35_000;
 
 /** The API over a few kept connections: each kubectl would be a process that takes as long to start as the tool under test. */
 export async function openApi(kubeconfigFile: string): Promise<Api> {
   const config = JSON.parse(await readFile(kubeconfigFile, 'utf8')) as Kubeconfig;
   const { server, 'certificate-authority-data': ca } = config.clusters[0]!.cluster;
   const user = config.users[0]!.user;
-  const agent = new Agent({
+  const options = {
     keepAlive: true,
-    maxSockets: 4,
     ca: decode(ca),
     cert: decode(user['client-certificate-data']),
     key: decode(user['client-key-data']),
-  });
-  const read = (path: string) => readJson(new URL(path, server), agent);
+  };
+  // Many are read at once; and changes wait for webhooks, so that they must not wait for each other.
+  const reads = new Agent({ ...options, maxSockets: 4 });
+  const changes = new Agent(options);
+  const send = (method: string, path: string, content?: Content) =>
+    request(method, new URL(path, server), method === 'GET' ? reads : changes, content);
+  const read = async (path: string): Promise<unknown> => JSON.parse(await send('GET', path));
   return {
     read,
     get: (path) => read(path).catch(() => undefined),
-    [Symbol.dispose]: () => agent.destroy(),
+    text: (path) => send('GET', path),
+    call: async (method, path, body) => JSON.parse(await send(method, path, body && contentOf(method, body))),
+    async apply(objects, manager = 'kubectl') {
+      for (const one of typeof objects === 'string' ? manifestsIn(objects) : (objects as Manifest[]))
+        await send('PATCH', `${pathOf(one)}?fieldManager=${manager}&force=true`, {
+          type: 'application/apply-patch+yaml',
+          body: JSON.stringify(one),
+        });
+    },
+    [Symbol.dispose]() {
+      reads.destroy();
+      changes.destroy();
+    },
   };
 }
 
 const decode = (base64: string) => Buffer.from(base64, 'base64');
 
-function readJson(url: URL, agent: Agent): Promise<unknown> {
+function manifestsIn(yaml: string): Manifest[] {
+  return parseAllDocuments(yaml).flatMap((document) => (document.toJS() as Manifest | null) ?? []);
+}
+
+function pathOf({ apiVersion, kind, metadata: { name, namespace } }: Manifest): string {
+  const group = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+  const plural = kind === 'Endpoints' ? 'endpoints' : `${kind.toLowerCase()}s`;
+  return `${group}${namespace === undefined ? '' : `/namespaces/${namespace}`}/${plural}/${name}`;
+}
+
+interface Content {
+  type: string;
+  body: string;
+}
+
+function contentOf(method: string, body: object): Content {
+  const patch = `application/${Array.isArray(body) ? 'json' : 'merge'}-patch+json`;
+  return { type: method === 'PATCH' ? patch : 'application/json', body: JSON.stringify(body) };
+}
+
+function request(method: string, url: URL, agent: Agent, content?: Content): Promise<string> {
+  const headers = content && {
+    'content-type': content.type,
+    'content-length': Buffer.byteLength(content.body),
+  };
+  const timeout = method === 'GET' ? requestTimeoutMs : changeTimeoutMs;
   return new Promise((resolve, reject) => {
-    const call = request(url, { agent, timeout: requestTimeoutMs }, async (response) => {
-      try {
-        const text = Buffer.concat(await response.toArray()).toString();
-        if (response.statusCode === 200) resolve(JSON.parse(text));
-        else reject(new Error(`${url.pathname}: ${response.statusCode} ${text}`));
-      } catch (error) {
-        reject(error);
-      }
-    });
+    const call = httpsRequest(
+      url,
+      { agent, timeout, method, ...(headers && { headers }) },
+      async (response) => {
+        try {
+          const text = Buffer.concat(await response.toArray()).toString();
+          if (response.statusCode! < 300) resolve(text);
+          else reject(new Error(`${method} ${url.pathname}: ${response.statusCode} ${text}`));
+        } catch (error) {
+          reject(error);
+        }
+      },
+    );
     call.on('timeout', () =>
-      call.destroy(new Error(`${url.pathname}: no answer within ${requestTimeoutMs} ms`)),
+      call.destroy(new Error(`${method} ${url.pathname}: no answer within ${timeout} ms`)),
     );
     call.on('error', reject);
-    call.end();
+    call.end(content?.body);
   });
 }

@@ -6,9 +6,11 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { selfSignedPair } from '../../src/certificates/self-signed.ts';
+import type { Service, WebhookConfiguration } from '../../src/cluster/api/objects.ts';
 import type { DevloopEvent } from '../../src/report/events.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { account } from '../support/account.ts';
+import { established } from '../support/cluster-waits.ts';
 import { runDevloop, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
 import { hookServer } from '../support/hook-server.ts';
@@ -19,6 +21,7 @@ import {
   DEPLOYMENT,
   deploySample,
   NAMESPACE,
+  rolledOut,
   SERVICE,
 } from '../support/sample-operator.ts';
 import { snapshot } from '../support/snapshot.ts';
@@ -28,7 +31,11 @@ type Json = Record<string, unknown>;
 
 /** In TEST-NET-3: nothing answers there. */
 const BLACK_HOLE = '203.0.113.7';
-const CONFIGURATION = 'application-operator-validating-webhook-configuration';
+const ADMISSION = '/apis/admissionregistration.k8s.io/v1';
+const CONFIGURATION = `${ADMISSION}/validatingwebhookconfigurations/application-operator-validating-webhook-configuration`;
+const SECRETS = `/api/v1/namespaces/${NAMESPACE}/secrets`;
+const SERVICE_PATH = `/api/v1/namespaces/${NAMESPACE}/services/${SERVICE}`;
+const DEPLOYMENT_PATH = `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/${DEPLOYMENT}`;
 
 let cluster: TestCluster;
 let checkout: string;
@@ -45,13 +52,8 @@ beforeAll(async () => {
   scratch = await mkdtemp(join(tmpdir(), 'devloop-doctor-'));
   // cert-manager would put the caBundles right again that these tests break.
   for (const kind of ['validating', 'mutating']) {
-    const name = `application-operator-${kind}-webhook-configuration`;
-    await cluster.kubectl([
-      'annotate',
-      `${kind}webhookconfiguration`,
-      name,
-      'cert-manager.io/inject-ca-from-',
-    ]);
+    const path = `${ADMISSION}/${kind}webhookconfigurations/application-operator-${kind}-webhook-configuration`;
+    await annotate(path, 'cert-manager.io/inject-ca-from', null);
   }
 });
 
@@ -89,24 +91,30 @@ async function doctor(
   return { code, log, events, of: (check) => findings.filter((one) => one.check === check) };
 }
 
-const inNamespace = (...args: string[]): Promise<string> => cluster.kubectl(['-n', NAMESPACE, ...args]);
+const merge = (path: string, patch: object): Promise<unknown> => cluster.call('PATCH', path, patch);
+
+function annotate(path: string, key: string, value: string | null): Promise<unknown> {
+  return merge(path, { metadata: { annotations: { [key]: value } } });
+}
 
 /** Everything that the doctor could touch, and at which version it stands. */
-async function versions(): Promise<unknown> {
-  const read = async (...args: string[]): Promise<Json[]> =>
-    JSON.parse(await cluster.kubectl(['get', ...args, '-o', 'json'])).items;
-  const kinds = 'services,deployments,replicasets,endpoints,endpointslices,secrets,configmaps';
-  const all = [
-    ...(await read(kinds, '-n', NAMESPACE)),
-    ...(await read(
-      'validatingwebhookconfigurations,mutatingwebhookconfigurations,customresourcedefinitions',
-    )),
+async function versions(): Promise<string[]> {
+  const own = ['api/v1', 'apis/apps/v1', 'apis/discovery.k8s.io/v1'].map(
+    (group) => `/${group}/namespaces/${NAMESPACE}/`,
+  );
+  const lists = [
+    ...['services', 'endpoints', 'secrets', 'configmaps'].map((plural) => own[0] + plural),
+    ...['deployments', 'replicasets'].map((plural) => own[1] + plural),
+    `${own[2]}endpointslices`,
+    `${ADMISSION}/validatingwebhookconfigurations`,
+    `${ADMISSION}/mutatingwebhookconfigurations`,
+    '/apis/apiextensions.k8s.io/v1/customresourcedefinitions',
   ];
-  const lines = all.map((one) => {
-    const { name, resourceVersion } = one.metadata as Json;
-    return `${one.kind} ${name} ${resourceVersion}`;
+  const lines = lists.map(async (path) => {
+    const { items } = (await cluster.read(path)) as { items: { metadata: Json }[] };
+    return items.map(({ metadata }) => `${path} ${metadata.name} ${metadata.resourceVersion}`);
   });
-  return lines.sort();
+  return (await Promise.all(lines)).flat().sort();
 }
 
 /** What there is, once what came before has come to its end: Pods that go, controllers that count. */
@@ -118,10 +126,6 @@ function atRest(): Promise<{ versions: unknown; snapshot: Awaited<ReturnType<typ
     expect(await versions()).toEqual(seen.versions);
     return seen;
   });
-}
-
-async function patched(args: string[], patch: object[]): Promise<void> {
-  await cluster.kubectl(['patch', ...args, '--type=json', '-p', JSON.stringify(patch)]);
 }
 
 it('finds everything in order, leaves the operator unchanged, and leaves nothing behind', async () => {
@@ -213,10 +217,8 @@ describe('one broken thing', () => {
 
   it('the certificate is for other names: 7', async () => {
     const { certificate, key } = await selfSignedPair(['other.example.svc'], { days: 10 });
-    const files = { 'tls.crt': certificate, 'tls.key': key };
-    for (const [name, text] of Object.entries(files)) await writeFile(join(scratch, name), text);
-    const from = ['tls.crt', 'tls.key'].map((name) => `--from-file=${join(scratch, name)}`);
-    await inNamespace('create', 'secret', 'generic', 'wrong-names', ...from);
+    const stringData = { 'tls.crt': certificate, 'tls.key': key };
+    await cluster.call('POST', SECRETS, { metadata: { name: 'wrong-names' }, stringData });
     await writeFile(join(checkout, 'devloop.yaml'), 'certificates: {secret: wrong-names}\n');
     try {
       const { code, log, of } = await doctor();
@@ -229,22 +231,21 @@ describe('one broken thing', () => {
       expect(of('route direct')[0]!.verdict).toBe('ok');
     } finally {
       await rm(join(checkout, 'devloop.yaml'));
-      await inNamespace('delete', 'secret', 'wrong-names');
+      await cluster.call('DELETE', `${SECRETS}/wrong-names`);
     }
   });
 
   /** Changes the validating webhook's client configuration for the time of a look. */
   async function whileCalledWith(path: string, value: unknown, look: () => Promise<void>): Promise<void> {
-    const kind = 'validatingwebhookconfiguration';
     const full = `/webhooks/0/clientConfig${path}`;
-    const now = JSON.parse(await cluster.kubectl(['get', kind, CONFIGURATION, '-o', 'json']));
-    const client = now.webhooks[0].clientConfig;
-    const before = path === '/caBundle' ? client.caBundle : client.service.port;
-    await patched([kind, CONFIGURATION], [{ op: 'add', path: full, value }]);
+    const { webhooks } = (await cluster.read(CONFIGURATION)) as WebhookConfiguration;
+    const client = webhooks![0]!.clientConfig;
+    const before = path === '/caBundle' ? client.caBundle : client.service!.port;
+    await merge(CONFIGURATION, [{ op: 'add', path: full, value }]);
     try {
       await look();
     } finally {
-      await patched([kind, CONFIGURATION], [{ op: 'add', path: full, value: before }]);
+      await merge(CONFIGURATION, [{ op: 'add', path: full, value: before }]);
     }
   }
 
@@ -275,8 +276,8 @@ describe('one broken thing', () => {
 
   it('the name of the targetPort is declared nowhere: 2', async () => {
     const path = '/spec/ports/0/targetPort';
-    const { spec } = JSON.parse(await inNamespace('get', 'service', SERVICE, '-o', 'json'));
-    await patched(['-n', NAMESPACE, 'service', SERVICE], [{ op: 'replace', path, value: 'nope' }]);
+    const { spec } = (await cluster.read(SERVICE_PATH)) as Service;
+    await merge(SERVICE_PATH, [{ op: 'replace', path, value: 'nope' }]);
     try {
       const { code, log, of } = await doctor();
       expect(code, log).toBe(2);
@@ -284,8 +285,8 @@ describe('one broken thing', () => {
       expect(of('port')[0]).toMatchObject({ verdict: 'unknown' });
       expect(of('certificate')[0]!.verdict).toBe('ok');
     } finally {
-      const value = spec.ports[0].targetPort;
-      await patched(['-n', NAMESPACE, 'service', SERVICE], [{ op: 'replace', path, value }]);
+      const value = spec.ports![0]!.targetPort;
+      await merge(SERVICE_PATH, [{ op: 'replace', path, value }]);
     }
   });
 
@@ -336,18 +337,18 @@ describe('one broken thing', () => {
   }, 300_000);
 
   it('an object waits on a finalizer while the Deployment is at 0: a warning', async () => {
-    const kind = 'applications.apps.example.com';
+    const path = '/apis/apps.example.com/v1/namespaces/default/applications/leaving';
     const manifest = application('leaving', 'nginx:1.27').replace(
       'namespace: default',
       'namespace: default, finalizers: [example.com/held]',
     );
-    await cluster.kubectl(['apply', '-f', '-'], { input: manifest });
-    await cluster.kubectl(['delete', kind, 'leaving', '--wait=false']);
+    await cluster.apply(manifest);
+    await cluster.call('DELETE', path);
     expect((await doctor()).of('finalizers')[0]).toMatchObject({
       verdict: 'ok',
       answer: expect.stringContaining('can remove'),
     });
-    await inNamespace('scale', `deployment/${DEPLOYMENT}`, '--replicas=0');
+    await merge(DEPLOYMENT_PATH, { spec: { replicas: 0 } });
     try {
       const quiet = await eventually(async () => {
         const found = await doctor();
@@ -365,10 +366,9 @@ describe('one broken thing', () => {
       });
       expect(quiet.of('image')[0]!.answer).toContain('no Pod of the manager is running');
     } finally {
-      await inNamespace('scale', `deployment/${DEPLOYMENT}`, '--replicas=1');
-      await inNamespace('rollout', 'status', `deployment/${DEPLOYMENT}`, '--timeout=60s');
-      const patch = JSON.stringify({ metadata: { finalizers: null } });
-      await eventually(() => cluster.kubectl(['patch', kind, 'leaving', '--type=merge', '-p', patch]));
+      await merge(DEPLOYMENT_PATH, { spec: { replicas: 1 } });
+      await rolledOut(cluster);
+      await eventually(() => merge(path, { metadata: { finalizers: null } }));
     }
   }, 300_000);
 
@@ -407,8 +407,10 @@ describe('one broken thing', () => {
 
   const untilProbing = (): Promise<void> =>
     eventually(async () => {
-      const names = await cluster.kubectl(['get', 'validatingwebhookconfigurations', '-o', 'name']);
-      expect(names).toContain('devloop-probe-');
+      const { items } = (await cluster.read(`${ADMISSION}/validatingwebhookconfigurations`)) as {
+        items: WebhookConfiguration[];
+      };
+      expect(items.map(({ metadata }) => metadata.name).join()).toContain('devloop-probe-');
     });
 
   it('Ctrl-C while it probes: 130, and nothing is left behind', async () => {
@@ -490,10 +492,6 @@ describe('one broken thing', () => {
 });
 
 describe('an owner that may overwrite changes', () => {
-  const label = (...words: string[]): Promise<string> => inNamespace('label', 'service', SERVICE, ...words);
-  const annotate = (...words: string[]): Promise<string> =>
-    inNamespace('annotate', 'service', SERVICE, ...words);
-
   async function owners(): Promise<Finding> {
     const { code, log, of } = await doctor();
     expect(code, log).toBe(0);
@@ -502,47 +500,35 @@ describe('an owner that may overwrite changes', () => {
   }
 
   it('Argo CD, whose Application says whether it does', async () => {
-    const tracking = `shop:/Service:${NAMESPACE}/${SERVICE}`;
-    await annotate(`argocd.argoproj.io/tracking-id=${tracking}`);
+    const tracking = 'argocd.argoproj.io/tracking-id';
+    await annotate(SERVICE_PATH, tracking, `shop:/Service:${NAMESPACE}/${SERVICE}`);
     try {
       expect(await owners()).toMatchObject({
         verdict: 'warn',
         answer: expect.stringMatching(/^Argo CD shop owns .* may overwrite/),
         hint: expect.stringContaining('kubectl -n argocd patch application shop'),
       });
-      await cluster.kubectl(['apply', '-f', '-'], { input: ARGO_CRD });
-      await cluster.kubectl([
-        'wait',
-        '--for=condition=Established',
-        'crd/applications.argoproj.io',
-        '--timeout=30s',
-      ]);
-      await cluster.kubectl(['apply', '-f', '-'], { input: ARGO_APPLICATION });
+      await cluster.apply(ARGO_CRD);
+      await established(cluster, 'applications.argoproj.io');
+      await cluster.apply(ARGO_APPLICATION);
       expect((await owners()).answer).toMatch(/will overwrite.*selfHeal: true/);
-      const pause = { spec: { syncPolicy: { automated: { enabled: false } } } };
-      const words = [
-        'patch',
-        'applications.argoproj.io',
-        'shop',
-        '--type=merge',
-        '-p',
-        JSON.stringify(pause),
-      ];
-      await cluster.kubectl(['-n', 'default', ...words]);
+      await merge('/apis/argoproj.io/v1alpha1/namespaces/default/applications/shop', {
+        spec: { syncPolicy: { automated: { enabled: false } } },
+      });
       expect(await owners()).toMatchObject({
         verdict: 'ok',
         answer: expect.stringContaining('leaves them alone'),
       });
     } finally {
-      await annotate('argocd.argoproj.io/tracking-id-');
+      await annotate(SERVICE_PATH, tracking, null);
     }
   });
 
   it.each([
-    ['Flux', 'kustomize.toolkit.fluxcd.io/name=shop', 'patch kustomization shop', 'warn'],
-    ['OLM', 'olm.owner=shop.v1.0.0', 'installPlanApproval', 'warn'],
-  ])('%s', async (who, sign, pause, verdict) => {
-    await label(sign);
+    ['Flux', 'kustomize.toolkit.fluxcd.io/name', 'shop', 'patch kustomization shop', 'warn'],
+    ['OLM', 'olm.owner', 'shop.v1.0.0', 'installPlanApproval', 'warn'],
+  ])('%s', async (who, sign, name, pause, verdict) => {
+    await merge(SERVICE_PATH, { metadata: { labels: { [sign]: name } } });
     try {
       expect(await owners()).toMatchObject({
         verdict,
@@ -550,39 +536,22 @@ describe('an owner that may overwrite changes', () => {
         hint: expect.stringContaining(pause),
       });
     } finally {
-      await label(`${sign.split('=')[0]}-`);
+      await merge(SERVICE_PATH, { metadata: { labels: { [sign]: null } } });
     }
   });
 
   it('Helm, which does not', async () => {
-    await annotate('meta.helm.sh/release-name=shop');
+    await annotate(SERVICE_PATH, 'meta.helm.sh/release-name', 'shop');
     try {
       expect(await owners()).toMatchObject({
         verdict: 'ok',
         answer: expect.stringMatching(/Helm .*shop .*upgrade/),
       });
     } finally {
-      await annotate('meta.helm.sh/release-name-');
+      await annotate(SERVICE_PATH, 'meta.helm.sh/release-name', null);
     }
   });
 });
-
-it('sees that kube-apiserver dials endpoints itself', async () => {
-  await using other = await startCluster({ aggregatorRouting: true, certManager: false, pods: false });
-  const manifest = {
-    apiVersion: 'v1',
-    kind: 'Service',
-    metadata: { name: 'hook', namespace: 'default' },
-    spec: { selector: { app: 'hook' }, ports: [{ port: 443, targetPort: 9443 }] },
-  };
-  await other.kubectl(['apply', '-f', '-'], { input: JSON.stringify(manifest) });
-  const { of, log } = await doctor(['--service', 'default/hook'], { env: { KUBECONFIG: other.kubeconfig } });
-  expect(of('endpoint routing')[0], log).toMatchObject({
-    verdict: 'ok',
-    answer: expect.stringMatching(/^on:/),
-  });
-  expect(of('route direct')[0]!.verdict, log).toBe('ok');
-}, 600_000);
 
 const ARGO_CRD = `
 apiVersion: apiextensions.k8s.io/v1

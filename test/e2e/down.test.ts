@@ -12,7 +12,7 @@ import { holdLease } from '../../src/cluster/takeover/lease.ts';
 import { deploymentPause } from '../../src/cluster/takeover/pause/deployment.ts';
 import { swapSelector } from '../../src/cluster/takeover/service.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
-import { account, type Rule } from '../support/account.ts';
+import { account, type Rule, roleFor } from '../support/account.ts';
 import { runDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
 
@@ -32,15 +32,27 @@ afterAll(async () => {
   await cluster?.[Symbol.asyncDispose]();
 });
 
+// A namespace that is deleted takes seconds, and hundreds of calls of its controller: what is in it, is enough.
 beforeEach(async () => {
-  await cluster.kubectl(['delete', 'namespace', 'first', 'second', '--ignore-not-found']);
+  for (const namespace of ['first', 'second']) {
+    await cluster.apply([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } }]);
+    await removeAll(namespace);
+  }
 });
+
+async function removeAll(namespace: string): Promise<void> {
+  for (const [group, plural] of [
+    ['apis/apps/v1', 'deployments'],
+    ['apis/coordination.k8s.io/v1', 'leases'],
+    ['api/v1', 'services'],
+  ])
+    await cluster.call('DELETE', `/${group}/namespaces/${namespace}/${plural}`);
+}
 
 const ref = (kind: Kind, namespace: string, name = 'webhook'): ObjectRef => ({ kind, namespace, name });
 
-/** A namespace whose operator a session of another machine took over before it died. */
+/** In this namespace, a session of another machine took the operator over before it died. */
 async function takenOver(namespace: string, session: string, to?: Record<string, string>): Promise<void> {
-  await api.create({ kind: 'Namespace', name: namespace }, { metadata: { name: namespace } });
   const labels = { app: 'manager' };
   const service = await api.create<Service>(ref('Service', namespace), {
     metadata: { name: 'webhook' },
@@ -79,17 +91,8 @@ async function markOf(kind: Kind, namespace: string, name?: string): Promise<str
 /** A kubeconfig of an account with these rights in the namespaces, and no other. */
 async function accountWith(name: string, rights: Record<string, Rule[]>): Promise<string> {
   const kubeconfig = await account(cluster, name, []);
-  for (const [namespace, rules] of Object.entries(rights)) {
-    const role = {
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'Role',
-      metadata: { name, namespace },
-      rules,
-    };
-    const binding = ['create', 'rolebinding', name, `--role=${name}`, `--user=${name}`];
-    await cluster.kubectl(['apply', '-f', '-'], { input: JSON.stringify(role) });
-    await cluster.kubectl(['-n', namespace, ...binding]);
-  }
+  for (const [namespace, rules] of Object.entries(rights))
+    await cluster.apply(roleFor(name, rules, namespace));
   return kubeconfig;
 }
 
@@ -144,12 +147,13 @@ it("two at once get into nobody's way", async () => {
 });
 
 it('a namespace on its way out is no failure', async () => {
-  await takenOver('first', 's1');
+  await cluster.apply([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'leaving' } }]);
+  await takenOver('leaving', 's1');
   const finalizers = (list: string[]): Promise<unknown> =>
-    api.patch(ref('Service', 'first'), 'merge', { metadata: { finalizers: list } });
+    api.patch(ref('Service', 'leaving'), 'merge', { metadata: { finalizers: list } });
   await finalizers(['example.com/stays']);
-  await cluster.kubectl(['delete', 'namespace', 'first', '--wait=false']);
-  await eventually(async () => expect(await markOf('Deployment', 'first')).toBeUndefined());
+  await api.remove({ kind: 'Namespace', name: 'leaving' });
+  await eventually(async () => expect(await markOf('Deployment', 'leaving')).toBeUndefined());
   const { code, log } = await asAdmin();
   expect(code, log).toBe(0);
   expect((await findMarked(api, [])).marked).toEqual([]);
@@ -189,12 +193,7 @@ it('finds a living session by its Lease in the namespace, where Leases cannot be
   await takenOver('first', 's1');
   const seeing = await accountWith('seeing', { first: [ALL] });
   const everywhere = WITHOUT_LEASES.map((rule) => ({ ...rule, verbs: ['get', 'list'] }));
-  const role = {
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'ClusterRole',
-    metadata: { name: 'seeing' },
-  };
-  await cluster.kubectl(['apply', '-f', '-'], { input: JSON.stringify({ ...role, rules: everywhere }) });
+  await cluster.apply(roleFor('seeing', everywhere));
   const lease = ref('Lease', 'first', 'devloop.service.webhook');
   const renewing = setInterval(() => {
     const renewTime = new Date().toISOString().replace('Z', '000Z');
@@ -271,7 +270,7 @@ it('restores a selector that kubectl apply has merged with that of the relay', a
   expect(restored.code, restored.log).toBe(0);
   expect(await selector()).toEqual({ app: 'manager' });
   // An author who renames the label keeps the new one.
-  await cluster.kubectl(['delete', 'namespace', 'first']);
+  await removeAll('first');
   await takenOver('first', 's1', relayLabels('s1'));
   await apply({ app: 'renamed' });
   const kept = await asAdmin();

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { parseAllDocuments, stringify } from 'yaml';
 import { type ClusterApi, connect } from '../../src/cluster/api/client.ts';
 import { objectPath } from '../../src/cluster/api/kinds.ts';
 import { loadKubeconfig } from '../../src/cluster/api/kubeconfig.ts';
@@ -13,8 +14,8 @@ import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts
 import { eventually } from '../support/eventually.ts';
 import { hookServer } from '../support/hook-server.ts';
 import { loadRelayImage } from '../support/relay-image.ts';
+import { createReviewer, type Reviewer } from '../support/reviews.ts';
 import {
-  application,
   type Checkout,
   checkoutSample,
   DEPLOYMENT,
@@ -22,6 +23,7 @@ import {
   NAMESPACE,
   rolledOut,
   SERVICE,
+  sampleManifests,
 } from '../support/sample-operator.ts';
 import { snapshot } from '../support/snapshot.ts';
 
@@ -34,6 +36,8 @@ const DEPLOYMENT_REF = { kind: 'Deployment', namespace: NAMESPACE, name: DEPLOYM
 let cluster: TestCluster;
 let api: ClusterApi;
 let checkout: Checkout;
+let manifests: string;
+let reviewer: Reviewer & AsyncDisposable;
 
 beforeAll(async () => {
   cluster = await startCluster({ log: (line) => console.error(line) });
@@ -41,9 +45,11 @@ beforeAll(async () => {
   checkout = await checkoutSample();
   api = await connect(await loadKubeconfig({ kubeconfig: cluster.kubeconfig }, {}, '/'));
   await deploy();
+  reviewer = await createReviewer(cluster.kubeconfig);
 });
 
 afterAll(async () => {
+  await reviewer?.[Symbol.asyncDispose]();
   await api?.[Symbol.asyncDispose]();
   await checkout?.[Symbol.asyncDispose]();
   await cluster?.[Symbol.asyncDispose]();
@@ -58,14 +64,25 @@ const env = (): Record<string, string> => ({ KUBECONFIG: cluster.kubeconfig, CGO
 
 async function deploy(): Promise<void> {
   await deploySample(cluster, checkout.directory);
+  manifests = await changedManifests();
   // From now on as `kubectl apply` keeps it: with the last applied configuration.
   await apply();
   await rolledOut(cluster);
 }
 
-/** As `make deploy` does. */
-const apply = (): Promise<string> =>
-  cluster.kubectl(['apply', '-k', join(checkout.directory, 'config/default')]);
+/** Of what `make deploy` applies, the kinds that devloop changes or looks at. */
+async function changedManifests(): Promise<string> {
+  const all = parseAllDocuments(await sampleManifests(cluster, checkout.directory));
+  const kinds = ['Service', 'Deployment', 'ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration'];
+  return all
+    .map((document) => document.toJS() as { kind: string })
+    .filter(({ kind }) => kinds.includes(kind))
+    .map((one) => stringify(one, { aliasDuplicateObjects: false }))
+    .join('---\n');
+}
+
+/** As people do, who have a manifest. */
+const apply = (): Promise<string> => cluster.kubectl(['apply', '-f', '-'], { input: manifests });
 
 async function takenOver(...args: string[]): Promise<DevloopRun> {
   const up = startDevloop(['up', ...args], { cwd: checkout.directory, env: env() });
@@ -73,10 +90,7 @@ async function takenOver(...args: string[]): Promise<DevloopRun> {
   return up;
 }
 
-const review = (): Promise<string> =>
-  cluster
-    .kubectl(['apply', '--dry-run=server', '-f', '-'], { input: application('fail', '') })
-    .then(String, (error: Error) => error.message);
+const review = (): Promise<string> => reviewer.ask();
 
 async function expectServedHere(): Promise<void> {
   await eventually(async () => expect(await review()).toContain(HERE));
@@ -94,7 +108,7 @@ const overwritten = (up: DevloopRun, kind: string, field: string) =>
 
 /** Requests that the API server has answered, by verb, and the watches that are open; controllers watch the whole cluster. */
 async function requestsFor(resource: string): Promise<{ watches: number; calls: number }> {
-  const metrics = await cluster.kubectl(['get', '--raw', '/metrics']);
+  const metrics = await cluster.text('/metrics');
   const sum = (pattern: RegExp): number =>
     [...metrics.matchAll(pattern)].reduce((total, [, value]) => total + Number(value), 0);
   const labels = (verbs: string): string =>
@@ -105,33 +119,59 @@ async function requestsFor(resource: string): Promise<{ watches: number; calls: 
   };
 }
 
-it.each(['direct', 'relay'])(
-  '%s: kubectl apply of the operator is reported and written over, and reviews stay here',
-  async (route) => {
-    const before = await snapshot(cluster, NAMESPACE);
-    await using up = await takenOver('--route', route, ...SERVER);
-    await expectServedHere();
-    await apply();
-    const by = { manager: expect.stringContaining('kubectl'), operation: 'Update' };
-    expect(await overwritten(up, 'Service', 'spec.selector')).toMatchObject({ by });
-    expect(await overwritten(up, 'Deployment', 'spec.replicas')).toMatchObject({ from: '0', to: '1', by });
-    await eventually(async () => expect((await api.get<Workload>(DEPLOYMENT_REF))?.spec.replicas).toBe(0));
-    await expectServedHere();
-    await expectRestored(up, before);
-  },
-);
+async function expectWrittenOver(up: DevloopRun): Promise<void> {
+  await apply();
+  const by = { manager: expect.stringContaining('kubectl'), operation: 'Update' };
+  expect(await overwritten(up, 'Service', 'spec.selector')).toMatchObject({ by });
+  expect(await overwritten(up, 'Deployment', 'spec.replicas')).toMatchObject({ from: '0', to: '1', by });
+  await eventually(async () => expect((await api.get<Workload>(DEPLOYMENT_REF))?.spec.replicas).toBe(0));
+  await expectServedHere();
+}
 
-it('costs one watch for each object, and no polling', async () => {
+async function expectMarksWrittenAgain(up: DevloopRun, original: Service): Promise<void> {
+  const without = (map: string, key: string): Promise<unknown> =>
+    api.patch(SERVICE_REF, 'merge', { metadata: { [map]: { [key]: null } } });
+  await without('labels', 'devloop.dev/session');
+  await overwritten(up, 'Service', 'metadata.labels.devloop.dev/session');
+  await without('annotations', 'devloop.dev/undo');
+  await overwritten(up, 'Service', 'metadata.annotations.devloop.dev/undo');
+  const { resourceVersion: _, managedFields: __, ...metadata } = original.metadata;
+  const query = { fieldManager: 'replacer' };
+  // What comes while devloop still writes the object, is written over, but not reported.
+  await eventually(async () => {
+    await api.call('PUT', objectPath(SERVICE_REF), { ...original, metadata }, { query });
+    await up.waitFor(
+      'guard.overwritten',
+      ({ by, field }) => field === 'spec.selector' && by.manager === 'replacer',
+      5_000,
+    );
+  });
+  await expectServedHere();
+}
+
+it('relay: kubectl apply of the operator is reported and written over, and reviews stay here', async () => {
+  const before = await snapshot(cluster, NAMESPACE);
+  await using up = await takenOver('--route', 'relay', ...SERVER);
+  await expectServedHere();
+  await expectWrittenOver(up);
+  await expectRestored(up, before);
+});
+
+it('direct: one watch for each object sees kubectl apply and marks that are removed, which are reported and written over', async () => {
+  const before = await snapshot(cluster, NAMESPACE);
+  const original = (await api.get<Service>(SERVICE_REF))!;
   await using up = await takenOver('--route', 'direct', ...SERVER);
-  for (const resource of ['services', 'deployments']) {
-    const first = await requestsFor(resource);
-    expect(first.watches).toBe(1);
-    await pause(3_000);
-    expect(await requestsFor(resource)).toEqual(first);
-  }
-  up.signal('SIGINT');
-  expect(await up.exited, up.log()).toBe(130);
-  for (const resource of ['services', 'deployments']) expect((await requestsFor(resource)).watches).toBe(0);
+  const resources = ['services', 'deployments'];
+  const requests = () => Promise.all(resources.map(requestsFor));
+  const first = await requests();
+  expect(first.map(({ watches }) => watches)).toEqual([1, 1]);
+  await pause(3_000);
+  expect(await requests()).toEqual(first);
+  await expectServedHere();
+  await expectWrittenOver(up);
+  await expectMarksWrittenAgain(up, original);
+  await expectRestored(up, before);
+  expect((await requests()).map(({ watches }) => watches)).toEqual([0, 0]);
 });
 
 it('the selector of a new manifest is what the session restores', async () => {
@@ -152,32 +192,11 @@ it('the selector of a new manifest is what the session restores', async () => {
   await eventually(async () => expect(await snapshot(cluster, NAMESPACE)).toEqual(before));
 });
 
-it('a mark that is removed is written again', async () => {
-  const before = await snapshot(cluster, NAMESPACE);
-  const original = (await api.get<Service>(SERVICE_REF))!;
-  await using up = await takenOver('--route', 'direct', ...SERVER);
-  await cluster.kubectl(['-n', NAMESPACE, 'label', 'service', SERVICE, 'devloop.dev/session-']);
-  await overwritten(up, 'Service', 'metadata.labels.devloop.dev/session');
-  await cluster.kubectl(['-n', NAMESPACE, 'annotate', 'service', SERVICE, 'devloop.dev/undo-']);
-  await overwritten(up, 'Service', 'metadata.annotations.devloop.dev/undo');
-  const { resourceVersion: _, managedFields: __, ...metadata } = original.metadata;
-  const query = { fieldManager: 'replacer' };
-  await api.call('PUT', objectPath(SERVICE_REF), { ...original, metadata }, { query });
-  expect(await overwritten(up, 'Service', 'spec.selector')).toMatchObject({ by: { manager: 'replacer' } });
-  await expectServedHere();
-  await expectRestored(up, before);
-});
-
 it('somebody who does not give in ends the session, with the setting that stops them', async () => {
   const tracking = 'argocd.argoproj.io/tracking-id';
-  await cluster.kubectl([
-    '-n',
-    NAMESPACE,
-    'annotate',
-    'deployment',
-    DEPLOYMENT,
-    `${tracking}=shop:apps/Deployment:x/y`,
-  ]);
+  const annotate = (value: string | null): Promise<unknown> =>
+    api.patch(DEPLOYMENT_REF, 'merge', { metadata: { annotations: { [tracking]: value } } });
+  await annotate('shop:apps/Deployment:x/y');
   await eventually(async () =>
     expect(JSON.stringify(await snapshot(cluster, NAMESPACE)).split(tracking)).toHaveLength(3),
   );
@@ -206,7 +225,7 @@ it('somebody who does not give in ends the session, with the setting that stops 
   await eventually(async () => expect(await snapshot(cluster, NAMESPACE)).toEqual(before));
   await rolledOut(cluster);
   expect(await review()).toContain(MESSAGE);
-  await cluster.kubectl(['-n', NAMESPACE, 'annotate', 'deployment', DEPLOYMENT, `${tracking}-`]);
+  await annotate(null);
 });
 
 it('devloop down elsewhere ends the session, which does not fight it', async () => {
@@ -220,31 +239,10 @@ it('devloop down elsewhere ends the session, which does not fight it', async () 
   await eventually(async () => expect(await snapshot(cluster, NAMESPACE)).toEqual(before));
 });
 
-it('a review that nothing can answer is refused at once when the session ends', async () => {
-  const before = await snapshot(cluster, NAMESPACE);
-  await using up = await takenOver('--route', 'direct', '--no-controller');
-  const waiting = review();
-  await pause(500);
-  up.signal('SIGINT');
-  expect(await waiting).toContain('the session is ending');
-  expect(await up.exited, up.log()).toBe(130);
-  await eventually(async () => expect(await snapshot(cluster, NAMESPACE)).toEqual(before));
-});
-
 it('new arguments are reported, and used when the controller is restarted next', async () => {
   await using up = await takenOver('--route', 'direct');
-  const add = [{ op: 'add', path: '/spec/template/spec/containers/0/args/-', value: '--zap-devel' }];
-  await cluster.kubectl([
-    '-n',
-    NAMESPACE,
-    'patch',
-    'deployment',
-    DEPLOYMENT,
-    '--type',
-    'json',
-    '-p',
-    JSON.stringify(add),
-  ]);
+  const add = [{ op: 'add' as const, path: '/spec/template/spec/containers/0/args/-', value: '--zap-devel' }];
+  await api.patch(DEPLOYMENT_REF, 'json', add);
   const followed = await up.waitFor('guard.followed');
   expect(followed).toMatchObject({ changes: ['args: --zap-devel added'], restart: true });
   const main = join(checkout.directory, 'cmd/main.go');
@@ -266,11 +264,11 @@ it('new arguments are reported, and used when the controller is restarted next',
 it('an operator that is uninstalled ends the session with that cause', async () => {
   await using up = await takenOver('--route', 'direct', ...SERVER);
   const configuration = 'application-operator-mutating-webhook-configuration';
-  await cluster.kubectl(['delete', 'mutatingwebhookconfiguration', configuration]);
+  await api.remove({ kind: 'MutatingWebhookConfiguration', name: configuration });
   await up.waitFor('warning', ({ message }) =>
     message.startsWith(`MutatingWebhookConfiguration ${configuration}`),
   );
-  await cluster.kubectl(['-n', NAMESPACE, 'delete', 'deployment', DEPLOYMENT]);
+  await api.remove(DEPLOYMENT_REF);
   expect(await up.exited, up.log()).toBe(4);
   const message = expect.stringContaining(`Deployment ${NAMESPACE}/${DEPLOYMENT} was deleted`);
   expect(up.events.at(-1)).toMatchObject({ type: 'error', code: 'target.gone', message });
@@ -282,11 +280,14 @@ it('an operator that is uninstalled ends the session with that cause', async () 
 
 it('a namespace that is deleted ends the session with that cause', async () => {
   await using up = await takenOver('--route', 'relay', ...SERVER);
-  await cluster.kubectl(['delete', 'namespace', NAMESPACE, '--wait=false']);
+  await api.remove({ kind: 'Namespace', name: NAMESPACE });
   expect(await up.exited, up.log()).toBe(4);
   const message = expect.stringContaining(`Namespace ${NAMESPACE} is being deleted`);
   expect(up.events.at(-1)).toMatchObject({ type: 'error', code: 'target.gone', message });
-  await cluster.kubectl(['wait', '--for=delete', `namespace/${NAMESPACE}`, '--timeout=120s']);
+  await eventually(
+    async () => expect(await api.get({ kind: 'Namespace', name: NAMESPACE })).toBeUndefined(),
+    120_000,
+  );
   const { marked } = await snapshot(cluster, NAMESPACE);
   expect(marked).toEqual([]);
 });

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import type { Service } from '../../src/cluster/api/objects.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
+import type { WorkloadKind } from '../support/cluster-waits.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { deployElecting, leader } from '../support/electing-operator.ts';
 import { eventually } from '../support/eventually.ts';
@@ -15,7 +16,6 @@ import {
   hooksAtRest,
   hooksIn,
   podsBehindServices,
-  type WorkloadKind,
 } from '../support/hook-operator.ts';
 import { hookServer } from '../support/hook-server.ts';
 import { startOlm } from '../support/olm-stand-in.ts';
@@ -48,7 +48,7 @@ function up(...flags: string[]): DevloopRun {
   return startDevloop(['up', ...SERVICES, ...flags, ...server], options());
 }
 
-const ask = (name: string): Promise<string> => askHook(cluster, name);
+const ask = (name: string): Promise<unknown> => askHook(cluster, name);
 
 /** The Pods of the operator that have not been told to end. */
 async function runningPods(): Promise<string[]> {

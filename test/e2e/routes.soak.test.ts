@@ -1,7 +1,4 @@
-import { execFileSync } from 'node:child_process';
-import { readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { apiGroupOf, kindInfo } from '../../src/cluster/api/kinds.ts';
 import { ANY_SESSION } from '../../src/cluster/names.ts';
@@ -10,10 +7,11 @@ import { objectText } from '../../src/report/text.ts';
 import { commonPermissions, routePermissions } from '../../src/session/start/permissions.ts';
 import { planAnyTakeOver } from '../../src/session/start/plan.ts';
 import type { TestCluster } from '../cluster/cluster.ts';
-import { account } from '../support/account.ts';
+import { account, type Rule } from '../support/account.ts';
 import { CONTROL_PLANES } from '../support/control-planes.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
+import { type SavedServer, savedServer } from '../support/hook-server.ts';
 import { inSoak, repeat, SOAK } from '../support/repeat.ts';
 import { createReviewer, failuresWhile, lostWhileEnding, type Reviewer } from '../support/reviews.ts';
 import { type RoutedSample, startRoutedSample } from '../support/routed-sample.ts';
@@ -21,7 +19,6 @@ import { type Checkout, NAMESPACE, SERVICE } from '../support/sample-operator.ts
 import { snapshot } from '../support/snapshot.ts';
 import type { TestSshd } from '../support/sshd/sshd.ts';
 
-const WEBHOOK = 'internal/webhook/v1/application_webhook.go';
 const MESSAGE = 'an Application needs an image';
 /** Nobody has it: documentation addresses lead nowhere. */
 const NOWHERE = '192.0.2.7';
@@ -50,6 +47,19 @@ const MOMENTS: [string, (event: DevloopEvent) => boolean][] = [
   ['it serves', (event) => event.type === 'session.ready'],
 ];
 
+/** Of an account that may take over by this route, and do nothing else. */
+function requiredRules(way: 'direct' | 'relay'): Rule[] {
+  const plan = planAnyTakeOver(NAMESPACE, { choice: way });
+  const all = [...commonPermissions(plan), ...plan.routes.flatMap(routePermissions)];
+  return all
+    .filter(({ without }) => without === undefined)
+    .map(({ kind, subresource, verb }) => ({
+      apiGroups: [apiGroupOf(kind)],
+      resources: [[kindInfo(kind).plural, subresource].filter(Boolean).join('/')],
+      verbs: [verb],
+    }));
+}
+
 describe.each(CONTROL_PLANES)(
   'each route carries reviews, survives a break, and leaves nothing behind: %s',
   (_, mode) => {
@@ -58,13 +68,15 @@ describe.each(CONTROL_PLANES)(
     let checkout: Checkout;
     let before: RoutedSample['before'];
     let sample: RoutedSample;
-    let reviewer: Reviewer;
-    let edits = 0;
+    let reviewer: Reviewer & AsyncDisposable;
+    /** Nothing is built: what the controller is does not matter to a route. */
+    let server: SavedServer;
 
     beforeAll(async () => {
       sample = await startRoutedSample(['GatewayPorts clientspecified'], mode);
       ({ cluster, sshd, checkout, before } = sample);
       reviewer = await createReviewer(cluster.kubeconfig);
+      server = savedServer(checkout.directory, '9443');
     });
 
     afterAll(async () => {
@@ -80,31 +92,16 @@ describe.each(CONTROL_PLANES)(
     /** What does not depend on endpoint routing: once in `npm test`, in each mode in `npm run soak`. */
     const once = it.runIf(SOAK || !mode.aggregatorRouting);
 
-    const env = (): Record<string, string> => ({ KUBECONFIG: cluster.kubeconfig, CGO_ENABLED: '0' });
-    const goEnv = (name: string): string => execFileSync('go', ['env', name], { encoding: 'utf8' }).trim();
-    /** The home directory whose key sshd takes; Go's caches stay where they are. */
-    const sshEnv = (): Record<string, string> => ({
-      ...env(),
-      ...sshd.env,
-      GOCACHE: goEnv('GOCACHE'),
-      GOMODCACHE: goEnv('GOMODCACHE'),
-    });
+    const env = (): Record<string, string> => ({ KUBECONFIG: cluster.kubeconfig });
+    /** The home directory whose key sshd takes. */
+    const sshEnv = (): Record<string, string> => ({ ...env(), ...sshd.env });
     const start = (args: string[], variables = env()): DevloopRun =>
-      startDevloop(['up', ...args], { cwd: checkout.directory, env: variables });
+      startDevloop(['up', ...args, ...server.command], { cwd: checkout.directory, env: variables });
     const answer = (): Promise<string> => reviewer.ask();
-
-    /** Changes what the local webhook says; returns the new text. */
-    async function edit(): Promise<string> {
-      const file = join(checkout.directory, WEBHOOK);
-      const text = `answered here, ${++edits}.`;
-      const source = await readFile(file, 'utf8');
-      await writeFile(file, source.replace(/imageRequired = ".*"/, `imageRequired = "${text}"`));
-      return text;
-    }
 
     async function expectSaved(up: DevloopRun): Promise<void> {
       const saving = (async () => {
-        const text = await edit();
+        const text = await server.save();
         await up.waitFor('controller.replaced', undefined, 120_000);
         await eventually(async () => expect(await answer()).toContain(text));
       })();
@@ -119,7 +116,7 @@ describe.each(CONTROL_PLANES)(
     }
 
     async function expectPutBack(up: DevloopRun): Promise<void> {
-      const lost = await lostWhileEnding(cluster.kubeconfig, async () => {
+      const lost = await lostWhileEnding(reviewer, async () => {
         up.signal('SIGINT');
         expect(await up.exited, up.log()).toBe(130);
       });
@@ -130,15 +127,28 @@ describe.each(CONTROL_PLANES)(
 
     /** By which subresources of Pods somebody is connected, as the API server counts. */
     async function waysToPods(): Promise<string[]> {
-      const metrics = await cluster.kubectl(['get', '--raw', '/metrics']);
+      const metrics = await cluster.text('/metrics');
       const open = metrics.matchAll(
         /^apiserver_longrunning_requests\{.*resource="pods".*subresource="(\w+)".*\} [1-9]\d*$/gm,
       );
       return [...open].map((line) => line[1]!);
     }
 
+    // With endpoint routing off, up.soak.test.ts does so with a build.
+    it.runIf(SOAK || mode.aggregatorRouting)(
+      'direct: a review, a save under load, and everything back',
+      async () => {
+        const text = await server.save();
+        await using up = start(['--route', 'direct']);
+        await up.waitFor('session.ready', undefined, 300_000);
+        expect(await answer()).toContain(text);
+        await expectSaved(up);
+        await expectPutBack(up);
+      },
+    );
+
     it('ssh: a review, a save under load, a tunnel that breaks, and everything back', async () => {
-      const text = await edit();
+      const text = await server.save();
       await using up = start(['--route', `ssh:${sshd.to}`], sshEnv());
       await up.waitFor('session.ready', undefined, 300_000);
       const proven = await up.waitFor('route.verified', (event) => event.service.includes(SERVICE));
@@ -152,7 +162,7 @@ describe.each(CONTROL_PLANES)(
     });
 
     once('ssh: a tunnel that breaks in the middle of the cut-over is followed to its new port', async () => {
-      const text = await edit();
+      const text = await server.save();
       await using up = start(['--route', `ssh:${sshd.to}`], sshEnv());
       await up.waitForAny((event) => isChange(event, 'Service', 'update'), 300_000);
       expect(await sshd.killSessions()).toBeGreaterThan(0);
@@ -163,13 +173,14 @@ describe.each(CONTROL_PLANES)(
     });
 
     it('relay: a review, a save under load, a Pod that is deleted, and everything back', async () => {
-      const text = await edit();
+      const text = await server.save();
       await using up = start(['--route', 'relay']);
       await up.waitFor('session.ready', undefined, 300_000);
       expect(await answer()).toContain(text);
       expect(await waysToPods()).toEqual(['proxy']);
       await expectSaved(up);
-      await cluster.kubectl(['-n', NAMESPACE, 'delete', 'pod', '-l', 'devloop.dev/relay', '--wait=false']);
+      const pods = `/api/v1/namespaces/${NAMESPACE}/pods?labelSelector=devloop.dev/relay`;
+      await cluster.call('DELETE', pods);
       await up.waitFor('route.reconnected');
       await eventually(async () => expect(await answer()).toContain('answered here'));
       await expectPutBack(up);
@@ -179,6 +190,7 @@ describe.each(CONTROL_PLANES)(
       'relay: killed when %s, and restored by down from another directory',
       async (name, moment) => {
         await repeat(`relay, up killed when ${name}`, { soak: 3 }, async () => {
+          await server.save();
           await using up = start(['--route', 'relay']);
           await up.waitForAny(moment, 300_000);
           up.signal('SIGKILL');
@@ -191,16 +203,8 @@ describe.each(CONTROL_PLANES)(
     );
 
     once.each(['direct', 'relay'] as const)('%s: needs no permissions but the required ones', async (way) => {
-      const plan = planAnyTakeOver(NAMESPACE, { choice: way });
-      const all = [...commonPermissions(plan), ...plan.routes.flatMap(routePermissions)];
-      const rules = all
-        .filter(({ without }) => without === undefined)
-        .map(({ kind, subresource, verb }) => ({
-          apiGroups: [apiGroupOf(kind)],
-          resources: [[kindInfo(kind).plural, subresource].filter(Boolean).join('/')],
-          verbs: [verb],
-        }));
-      const KUBECONFIG = await account(cluster, `by-${way}`, rules);
+      await server.save();
+      const KUBECONFIG = await account(cluster, `by-${way}`, requiredRules(way));
       await using up = start(['--namespace', NAMESPACE], { ...env(), KUBECONFIG });
       await up.waitFor('session.ready', undefined, 300_000);
       expect((await up.waitFor('route.verified')).route).toBe(way);
@@ -209,12 +213,13 @@ describe.each(CONTROL_PLANES)(
     });
 
     once.each(['direct', 'relay'])('%s: makes exactly the changes that the dry run prints', async (way) => {
-      const args = ['--route', way, '--no-controller'];
+      await server.save();
+      const args = ['--route', way, ...server.command];
       const options = { cwd: checkout.directory, env: env() };
       const dryRun = await runDevloop(['up', '--dry-run', ...args], options);
       expect(dryRun.code, dryRun.log).toBe(0);
       const planned = changesIn(dryRun.events);
-      await using up = start(args);
+      await using up = start(['--route', way]);
       const { session } = await up.waitFor('session.ready', undefined, 300_000);
       const made = changesIn(up.events).map((change) => change.replaceAll(session, ANY_SESSION));
       expect(made.filter((change) => !planned.some((plan) => fits(change, plan)))).toEqual([]);
@@ -224,8 +229,18 @@ describe.each(CONTROL_PLANES)(
       await expectEqual();
     });
 
+    it.runIf(SOAK || mode.aggregatorRouting)('doctor sees whom kube-apiserver calls', async () => {
+      const options = { cwd: checkout.directory, env: env() };
+      const { events, log } = await runDevloop(['doctor', '--route', 'direct'], options);
+      const findings = events.filter((event) => event.type === 'finding');
+      const of = (check: string) => findings.find((one) => one.check === check);
+      const answer = expect.stringMatching(mode.aggregatorRouting ? /^on:/ : /^off/);
+      expect(of('endpoint routing'), log).toMatchObject({ verdict: 'ok', answer });
+      expect(of('route direct')?.verdict, log).toBe('ok');
+    });
+
     once('auto: takes the relay where the machine is not reached, and says why', async () => {
-      const text = await edit();
+      const text = await server.save();
       await using up = start(['--address', NOWHERE, '--port', '17443']);
       await up.waitFor('session.ready', undefined, 300_000);
       const note = await up.waitFor('note', (event) => event.message.includes('relay route'));
@@ -238,7 +253,7 @@ describe.each(CONTROL_PLANES)(
       'ssh: refuses a host that listens on loopback only, with the line of sshd_config to change',
       async () => {
         await sshd.restart(['GatewayPorts no']);
-        const { code, events } = await runDevloop(['up', '--route', `ssh:${sshd.to}`], {
+        const { code, events } = await runDevloop(['up', '--route', `ssh:${sshd.to}`, ...server.command], {
           cwd: checkout.directory,
           env: sshEnv(),
         });

@@ -162,7 +162,8 @@ describe.each(CONTROL_PLANES)(
     it('puts everything back on Ctrl-C, and loses no review', async () => {
       const ending = up!;
       up = undefined;
-      const lost = await lostWhileEnding(cluster.kubeconfig, async () => {
+      await using reviewer = await createReviewer(cluster.kubeconfig);
+      const lost = await lostWhileEnding(reviewer, async () => {
         ending.signal('SIGINT');
         expect(await ending.exited).toBe(130);
       });

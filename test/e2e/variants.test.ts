@@ -1,12 +1,16 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { connect } from 'node:tls';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { WebhookConfiguration, Workload } from '../../src/cluster/api/objects.ts';
 import { objectText } from '../../src/report/text.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
+import { established } from '../support/cluster-waits.ts';
 import { runDevloop, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
 import {
@@ -20,6 +24,7 @@ import {
 import { HOOK_SERVER, hookServer } from '../support/hook-server.ts';
 import { snapshot } from '../support/snapshot.ts';
 
+const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const SERVICES = ['--service', `${HOOK_NAMESPACE}/first`, '--service', `${HOOK_NAMESPACE}/second`];
 
 describe('an operator in another language, with several Services, ports and a conversion', () => {
@@ -30,13 +35,20 @@ describe('an operator in another language, with several Services, ports and a co
     cwd: directory,
     env: { KUBECONFIG: cluster.kubeconfig },
   });
-  const ask = (name: string): Promise<string> => askHook(cluster, name);
+  const ask = (name: string): Promise<unknown> => askHook(cluster, name);
 
+  const configuration = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/hooks';
   /** A JSON patch of the operator's webhook configuration. */
-  const patchHooks = (patch: object[]): Promise<string> => {
-    const args = ['patch', 'validatingwebhookconfiguration', 'hooks', '--type', 'json', '-p'];
-    return cluster.kubectl([...args, JSON.stringify(patch)]);
-  };
+  const patchHooks = (patch: object[]): Promise<unknown> => cluster.call('PATCH', configuration, patch);
+
+  /** An object of version v2, which is stored as v1 and read as v2 again. */
+  async function expectConverted(group: string, plural: string, kind: string): Promise<void> {
+    const path = `${group}/v2/namespaces/default/${plural}`;
+    const apiVersion = `${group.slice('/apis/'.length)}/v2`;
+    await cluster.call('POST', path, { apiVersion, kind, metadata: { name: 'one' } });
+    expect(await cluster.read(`${path}/one`)).toMatchObject({ apiVersion });
+    await cluster.call('DELETE', `${group}/v1/namespaces/default/${plural}/one`);
+  }
 
   beforeAll(async () => {
     cluster = await startCluster({ certManager: false, log: (line) => console.error(line) });
@@ -51,26 +63,7 @@ describe('an operator in another language, with several Services, ports and a co
 
   afterAll(() => cluster?.[Symbol.asyncDispose]());
 
-  it('is served on every port by the command behind --, and put back', async () => {
-    await using up = startDevloop(['up', ...SERVICES, ...hookServer('local', '9444', '9445')], options());
-    await up.waitFor('session.ready');
-    await expect(ask('first')).rejects.toThrow('local on 9444 says no');
-    await expect(ask('second')).rejects.toThrow('local on 9445 says no');
-    await expect(ask('third')).rejects.toThrow('local on 9445 says no');
-    const widget =
-      '{apiVersion: hooks.example.com/v2, kind: Widget, metadata: {name: w, namespace: default}}';
-    await cluster.kubectl(['apply', '-f', '-'], { input: widget });
-    expect(
-      await cluster.kubectl(['get', 'widgets.v2.hooks.example.com', 'w', '-o', 'jsonpath={.apiVersion}']),
-    ).toBe('hooks.example.com/v2');
-    await cluster.kubectl(['delete', 'widgets.v1.hooks.example.com', 'w']);
-    up.signal('SIGINT');
-    expect(await up.exited).toBe(130);
-    await hooksAtRest(cluster);
-    expect(await snapshot(cluster, HOOK_NAMESPACE)).toEqual(before);
-  });
-
-  it('takes its command and environment from devloop.yaml', async () => {
+  it('is served on every port by the command of devloop.yaml, which is restarted when it is saved; down restores everything', async () => {
     const copy = join(directory, 'server.mjs');
     await writeFile(copy, await readFile(HOOK_SERVER, 'utf8'));
     const run = `[${process.execPath}, ${copy}, yaml, "9444", "9445"]`;
@@ -81,15 +74,20 @@ describe('an operator in another language, with several Services, ports and a co
     await using up = startDevloop(['up'], options());
     await up.waitFor('session.ready');
     await expect(ask('first')).rejects.toThrow('yaml on 9444 says no');
+    await expect(ask('second')).rejects.toThrow('yaml on 9445 says no');
+    await expect(ask('third')).rejects.toThrow('yaml on 9445 says no');
+    await expectConverted('/apis/hooks.example.com', 'widgets', 'Widget');
     await writeFile(copy, (await readFile(HOOK_SERVER, 'utf8')).replace('says no', 'says never'));
     await up.waitFor('controller.replaced');
     await expect(ask('first')).rejects.toThrow('yaml on 9444 says never');
     const down = await runDevloop(['down'], { ...options(), cwd: tmpdir() });
     expect(down.code, down.log).toBe(0);
     expect(await up.exited).toBe(130);
+    await hooksAtRest(cluster);
+    expect(await snapshot(cluster, HOOK_NAMESPACE)).toEqual(before);
   });
 
-  it('--no-controller: reviews wait for the process that the user starts', async () => {
+  it('--no-controller: reviews wait for the process that the user starts, and are refused at once when the session ends', async () => {
     const temporary = join(directory, 'tmp');
     await mkdir(temporary);
     const { cwd, env } = options();
@@ -107,8 +105,12 @@ describe('an operator in another language, with several Services, ports and a co
       expect(await asked).toContain('debugged on 9444 says no');
     } finally {
       server.kill('SIGKILL');
+      await once(server, 'close');
     }
+    const waiting = ask('first').then(String, (error: Error) => error.message);
+    await pause(500);
     up.signal('SIGINT');
+    expect(await waiting).toContain('the session is ending');
     expect(await up.exited).toBe(130);
   });
 
@@ -137,25 +139,26 @@ describe('an operator in another language, with several Services, ports and a co
     expect(await up.exited).toBe(130);
   });
 
-  it('takes reviews of webhooks and CRDs that are added while it runs, and nothing on other paths', async () => {
+  it('takes reviews of webhooks and CRDs that are added while it runs, and nothing on other paths; Ctrl-C restores everything', async () => {
+    const now = await snapshot(cluster, HOOK_NAMESPACE);
     await using up = startDevloop(
       ['up', ...SERVICES, '--allow-from', '10.0.0.0/8', ...hookServer('added', '9444', '9445')],
       options(),
     );
     const { value: address } = await up.waitFor('discovered', (event) => event.what === 'address');
     await up.waitFor('session.ready');
-    const { webhooks } = JSON.parse(
-      await cluster.kubectl(['get', 'validatingwebhookconfiguration', 'hooks', '-o', 'json']),
-    );
-    const added = structuredClone(webhooks[0]);
-    added.name = 'added.hooks.example.com';
-    added.clientConfig.service.path = '/added/';
-    added.objectSelector.matchLabels.ask = 'added';
+    const { webhooks = [] } = (await cluster.read(configuration)) as WebhookConfiguration;
+    const added = {
+      ...structuredClone(webhooks[0]!),
+      name: 'added.hooks.example.com',
+      objectSelector: { matchLabels: { ask: 'added' } },
+    };
+    added.clientConfig.service!.path = '/added/';
     expect(await statusAt(address, '/added')).toBe(404);
     await patchHooks([{ op: 'add', path: '/webhooks/-', value: added }]);
     const causes: string[] = [];
     await eventually(async () => {
-      causes.push(await ask('added').catch((error: Error) => error.message));
+      causes.push(await ask('added').then(String, (error: Error) => error.message));
       expect(causes.at(-1)).toContain('added on 9444 says no');
     });
     // Before that, kube-apiserver did not know the webhook yet; it never got a refusal of the gateway.
@@ -163,21 +166,10 @@ describe('an operator in another language, with several Services, ports and a co
     await patchHooks([{ op: 'remove', path: `/webhooks/${webhooks.length}` }]);
     await eventually(async () => expect(await statusAt(address, '/added')).toBe(404));
 
-    const { caBundle } = webhooks[0].clientConfig;
-    await cluster.kubectl(['apply', '-f', '-'], { input: gadgets(caBundle) });
-    await cluster.kubectl([
-      'wait',
-      '--for=condition=Established',
-      'crd/gadgets.other.example.com',
-      '--timeout=30s',
-    ]);
-    const gadget =
-      '{apiVersion: other.example.com/v2, kind: Gadget, metadata: {name: g, namespace: default}}';
-    await eventually(() => cluster.kubectl(['apply', '-f', '-'], { input: gadget }));
-    expect(
-      await cluster.kubectl(['get', 'gadgets.v2.other.example.com', 'g', '-o', 'jsonpath={.apiVersion}']),
-    ).toBe('other.example.com/v2');
-    await cluster.kubectl(['delete', 'crd', 'gadgets.other.example.com']);
+    await cluster.apply(gadgets(webhooks[0]!.clientConfig.caBundle!));
+    await established(cluster, 'gadgets.other.example.com');
+    await eventually(() => expectConverted('/apis/other.example.com', 'gadgets', 'Gadget'));
+    await cluster.call('DELETE', `${CRDS}/gadgets.other.example.com`);
     up.signal('SIGINT');
     expect(await up.exited).toBe(130);
     expect(up.events).toContainEqual(
@@ -186,6 +178,8 @@ describe('an operator in another language, with several Services, ports and a co
         message: expect.stringMatching(/refused \d+ requests? that no/),
       }),
     );
+    await hooksAtRest(cluster);
+    expect(await snapshot(cluster, HOOK_NAMESPACE)).toEqual(now);
   });
 
   it('certs writes the key pair with modes that keep it private', async () => {
@@ -239,33 +233,15 @@ describe('an operator in another language, with several Services, ports and a co
       options(),
     );
     await up.waitFor('session.ready');
+    const path = `/apis/apps/v1/namespaces/${HOOK_NAMESPACE}/deployments/hooks`;
+    const replicas = async () => ((await cluster.read(path)) as Workload).spec.replicas;
     expect(up.events).toContainEqual(
       expect.objectContaining({ type: 'controller.output', line: `hello ${HOOK_NAMESPACE}` }),
     );
-    expect(
-      await cluster.kubectl([
-        '-n',
-        HOOK_NAMESPACE,
-        'get',
-        'deployment',
-        'hooks',
-        '-o',
-        'jsonpath={.spec.replicas}',
-      ]),
-    ).toBe('0');
+    expect(await replicas()).toBe(0);
     up.signal('SIGINT');
     expect(await up.exited).toBe(130);
-    expect(
-      await cluster.kubectl([
-        '-n',
-        HOOK_NAMESPACE,
-        'get',
-        'deployment',
-        'hooks',
-        '-o',
-        'jsonpath={.spec.replicas}',
-      ]),
-    ).toBe('2');
+    expect(await replicas()).toBe(2);
   });
 });
 

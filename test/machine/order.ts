@@ -4,16 +4,18 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** A run ends no sooner than its longest file, so these start first. `npm test` prints the slowest files at its end. */
 const LONGEST = [
   'routes',
+  'doctor',
   'up',
   'guard',
-  'doctor',
-  'closed',
-  'families',
   'refusals',
+  'families',
+  'closed',
   'ssh',
-  'api-faults',
-  'down',
   'crash',
+  'api-faults',
+  'route-refusals',
+  'habits',
+  'pause',
 ];
 
 export class LongestFirst extends BaseSequencer {

@@ -6,19 +6,27 @@ export interface Rule {
   verbs: string[];
 }
 
+const GROUP = 'rbac.authorization.k8s.io';
+const apiVersion = `${GROUP}/v1`;
+
 /** A user of the cluster who may do just that, everywhere. Returns the path of a kubeconfig. */
 export async function account(
-  cluster: Pick<TestCluster, 'kubectl' | 'kubeconfigFor'>,
+  cluster: Pick<TestCluster, 'apply' | 'kubeconfigFor'>,
   name: string,
   rules: Rule[],
 ): Promise<string> {
-  const role = {
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'ClusterRole',
-    metadata: { name },
-    rules,
-  };
-  await cluster.kubectl(['apply', '-f', '-'], { input: JSON.stringify(role) });
-  await cluster.kubectl(['create', 'clusterrolebinding', name, `--clusterrole=${name}`, `--user=${name}`]);
+  await cluster.apply(roleFor(name, rules));
   return await cluster.kubeconfigFor(name);
+}
+
+/** What lets a user do this: in one namespace, or everywhere. */
+export function roleFor(user: string, rules: Rule[], namespace?: string) {
+  const [role, metadata] =
+    namespace === undefined ? ['ClusterRole', { name: user }] : ['Role', { name: user, namespace }];
+  const roleRef = { apiGroup: GROUP, kind: role, name: user };
+  const subjects = [{ apiGroup: GROUP, kind: 'User', name: user }];
+  return [
+    { apiVersion, kind: role, metadata, rules },
+    { apiVersion, kind: `${role}Binding`, metadata, roleRef, subjects },
+  ];
 }

@@ -2,11 +2,12 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { selfSignedPair } from '../../src/certificates/self-signed.ts';
+import type { EndpointSlice, Endpoints } from '../../src/cluster/api/objects.ts';
 import { RELAY_IMAGE } from '../../src/cluster/relay/manifest.ts';
 import type { TestCluster } from '../cluster/cluster.ts';
+import { established, rolledOut, type WorkloadKind } from './cluster-waits.ts';
 import { eventually } from './eventually.ts';
 import { loadRelayImage } from './relay-image.ts';
-import { snapshot } from './snapshot.ts';
 
 /** A second kind of operator: two webhook Services on two ports, one of them shared with CRD conversion, certificates by hand. */
 export const HOOK_NAMESPACE = 'hooks';
@@ -21,20 +22,10 @@ const base64 = (text: string): string => Buffer.from(text).toString('base64');
 export async function putSecret(cluster: TestCluster, name: string, serverName: string): Promise<string> {
   const pair = await selfSignedPair([serverName], { days: 10 });
   const data = { 'tls.crt': base64(pair.certificate), 'tls.key': base64(pair.key) };
-  const secret = {
-    apiVersion: 'v1',
-    kind: 'Secret',
-    type: 'kubernetes.io/tls',
-    metadata: { name, namespace: HOOK_NAMESPACE },
-    data,
-  };
-  await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], {
-    input: JSON.stringify(secret),
-  });
+  const secret = { apiVersion: 'v1', kind: 'Secret', type: 'kubernetes.io/tls', data };
+  await cluster.apply([{ ...secret, metadata: { name, namespace: HOOK_NAMESPACE } }]);
   return pair.certificate;
 }
-
-export type WorkloadKind = 'Deployment' | 'StatefulSet' | 'DaemonSet';
 
 export async function deployHooks(
   cluster: TestCluster,
@@ -51,19 +42,12 @@ export async function installHooks(
   kind: WorkloadKind = 'Deployment',
   replicas = 2,
 ): Promise<void> {
-  await cluster.kubectl(['create', 'namespace', HOOK_NAMESPACE]);
+  await cluster.call('POST', '/api/v1/namespaces', { metadata: { name: HOOK_NAMESPACE } });
   const first = base64(await putSecret(cluster, 'first-cert', FIRST));
   const second = base64(await putSecret(cluster, 'second-cert', SECOND));
-  await cluster.kubectl(['apply', '--server-side', '-f', '-'], {
-    input: [await hooksIn(kind, replicas), rest(first, second)].join('---\n'),
-  });
+  await cluster.apply([await hooksIn(kind, replicas), rest(first, second)].join('---\n'));
   await hooksAtRest(cluster, kind, replicas);
-  await cluster.kubectl([
-    'wait',
-    '--for=condition=Established',
-    'crd/widgets.hooks.example.com',
-    '--timeout=30s',
-  ]);
+  await established(cluster, 'widgets.hooks.example.com');
 }
 
 /**
@@ -75,31 +59,34 @@ export async function hooksAtRest(
   kind: WorkloadKind = 'Deployment',
   replicas = 2,
 ): Promise<void> {
-  await cluster.kubectl(['-n', HOOK_NAMESPACE, 'rollout', 'status', `${kind}/hooks`, '--timeout=60s']);
+  await rolledOut(cluster, kind, `${HOOK_NAMESPACE}/hooks`);
   await podsBehindServices(cluster, replicas);
 }
 
 export async function podsBehindServices(cluster: TestCluster, replicas: number): Promise<void> {
-  const pods = Array.from({ length: replicas }, () => ({ targets: 'Pod', ready: true }));
+  const list = async <T>(group: string, plural: string): Promise<T[]> =>
+    ((await cluster.read(`/${group}/namespaces/${HOOK_NAMESPACE}/${plural}`)) as { items: T[] }).items;
+  const ready = Array.from({ length: replicas }, () => ['Pod', true]);
   await eventually(async () => {
-    const { slices, endpoints } = (await snapshot(cluster, HOOK_NAMESPACE)) as {
-      slices: { endpoints: unknown[] }[];
-      endpoints: { subsets: { addresses: unknown[] }[] }[];
-    };
-    expect(slices.map((slice) => slice.endpoints)).toEqual(slices.map(() => pods));
-    expect(endpoints.length).toBe(2);
+    const slices = await list<EndpointSlice>('apis/discovery.k8s.io/v1', 'endpointslices');
+    const behind = slices.map((slice) =>
+      (slice.endpoints ?? []).map(({ targetRef, conditions }) => [targetRef?.kind, conditions?.ready]),
+    );
+    expect(behind).toEqual(slices.map(() => ready));
     // One of each Service and family.
     expect(slices.length).toBeGreaterThanOrEqual(2);
-    const addresses = endpoints.map(({ subsets }) => subsets.flatMap((subset) => subset.addresses));
-    expect(addresses).toEqual(endpoints.map(() => pods.map(({ targets }) => targets)));
+    const endpoints = await list<Endpoints>('api/v1', 'endpoints');
+    const addresses = endpoints.map(({ subsets = [] }) =>
+      subsets.flatMap((subset) => subset.addresses ?? []),
+    );
+    expect(addresses.map(({ length }) => length)).toEqual([replicas, replicas]);
   });
 }
 
 /** Has the webhook of this name asked; rejects with its refusal. */
-export function askHook(cluster: TestCluster, name: string): Promise<string> {
-  return cluster.kubectl(['create', '--dry-run=server', '-f', '-'], {
-    input: `{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: default, labels: {ask: ${name}}}}`,
-  });
+export function askHook(cluster: TestCluster, name: string): Promise<unknown> {
+  const metadata = { name: 'x', labels: { ask: name } };
+  return cluster.call('POST', '/api/v1/namespaces/default/configmaps?dryRun=All', { metadata });
 }
 
 /** What the Pods run in; the template is the same in each kind. */

@@ -1,3 +1,4 @@
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** A controller in another language: answers every review with its name and port. */
@@ -6,4 +7,25 @@ export const HOOK_SERVER = join(import.meta.dirname, '../fixtures/e2e/hook-serve
 /** The words behind the options of `up` that run it. */
 export function hookServer(name: string, ...ports: string[]): string[] {
   return ['--', process.execPath, HOOK_SERVER, name, ...ports];
+}
+
+/** A copy of it in a checkout, to be saved with other answers. */
+export interface SavedServer {
+  /** The words behind the options of `up` that run it. */
+  command: string[];
+  /** Saves it so that it answers something new from then on, and returns that. */
+  save(): Promise<string>;
+}
+
+export function savedServer(checkout: string, ...ports: string[]): SavedServer {
+  const file = join(checkout, 'server.mjs');
+  let saves = 0;
+  return {
+    command: ['--', process.execPath, file, 'local', ...ports],
+    async save() {
+      const text = `answered here, ${++saves}.`;
+      await writeFile(file, (await readFile(HOOK_SERVER, 'utf8')).replace('says no', text));
+      return text;
+    },
+  };
 }

@@ -4,13 +4,14 @@ import { loadKubeconfig } from '../../src/cluster/api/kubeconfig.ts';
 
 const PATH = '/apis/apps.example.com/v1/namespaces/default/applications';
 
-/** Asks for real admission reviews: server-side dry runs of an Application without image, which the webhook refuses. */
-export interface Reviewer extends AsyncDisposable {
-  /** The webhook's refusal, or the API server's own error. */
+/** Asks for real admission reviews. */
+export interface Reviewer {
+  /** The webhook's refusal, `accepted`, or the API server's own error. */
   ask(): Promise<string>;
 }
 
-export async function createReviewer(kubeconfig: string): Promise<Reviewer> {
+/** By server-side dry runs of an Application without image, which the webhook refuses. */
+export async function createReviewer(kubeconfig: string): Promise<Reviewer & AsyncDisposable> {
   const api: ClusterApi = await connect(await loadKubeconfig({ kubeconfig }, {}, process.cwd()));
   let count = 0;
   return {
@@ -78,24 +79,28 @@ export async function load(
   return result;
 }
 
-/** Reviews at 30 a second until `work` is done; the answers that were not good. */
+/** Each costs a hundredth of a second of a processor or two. */
+const PER_SECOND = 15;
+
+/** Reviews at a constant rate until `work` is done; the answers that were not good. */
 export async function failuresWhile(
   reviewer: Reviewer,
   work: Promise<unknown>,
   isGood: (answer: string) => boolean,
 ): Promise<string[]> {
-  const { failures } = await load(reviewer, 30, work, isGood);
+  const { failures } = await load(reviewer, PER_SECOND, work, isGood);
   await work;
   return failures;
 }
 
-/** Reviews at 30 a second from a moment before the end until a moment after it; those that neither program answered. */
-export async function lostWhileEnding(kubeconfig: string, end: () => Promise<unknown>): Promise<string[]> {
-  await using reviewer = await createReviewer(kubeconfig);
+/** Reviews at the same rate from a moment before the end until a moment after it; those that neither program answered. */
+export async function lostWhileEnding(
+  reviewer: Reviewer,
+  end: () => Promise<unknown>,
+  isGood = (answer: string) => /no image|needs an image|answered here/.test(answer),
+): Promise<string[]> {
   const ended = pause(500)
     .then(end)
     .then(() => pause(300));
-  return await failuresWhile(reviewer, ended, (answer) =>
-    /no image|needs an image|answered here/.test(answer),
-  );
+  return await failuresWhile(reviewer, ended, isGood);
 }

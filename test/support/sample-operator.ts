@@ -1,4 +1,4 @@
-import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ensureClusterBinaries } from '../cluster/build.ts';
@@ -6,6 +6,7 @@ import { cached, hashOf } from '../cluster/cache.ts';
 import type { TestCluster } from '../cluster/cluster.ts';
 import { goBuild } from '../cluster/go-build.ts';
 import { run } from '../cluster/run.ts';
+import { condition, rolledOut as isRolledOut } from './cluster-waits.ts';
 
 export const SAMPLE = join(import.meta.dirname, '../../examples/application-operator');
 export const NAMESPACE = 'application-operator-system';
@@ -35,17 +36,24 @@ export async function sampleImage(checkout = SAMPLE): Promise<string> {
 /** Deploys the sample operator from its checkout, as `make deploy` would. */
 export async function deploySample(cluster: TestCluster, checkout = SAMPLE): Promise<void> {
   await cluster.importImage(await sampleImage(checkout));
-  await cluster.kubectl(['apply', '--server-side', '-k', join(checkout, 'config/default')]);
+  await cluster.apply(await sampleManifests(cluster, checkout));
   // A Pod that was early waits long for its Secret: the Certificate first, then the rollout.
-  await cluster.kubectl([
-    '-n',
-    NAMESPACE,
-    'wait',
-    '--for=condition=Ready',
-    'certificate/application-operator-serving-cert',
-    '--timeout=60s',
-  ]);
+  const certificates = `/apis/cert-manager.io/v1/namespaces/${NAMESPACE}/certificates`;
+  await condition(cluster, `${certificates}/application-operator-serving-cert`, 'Ready');
   await rolledOut(cluster);
+}
+
+/** What `make deploy` applies, as YAML, rendered unless an earlier run has rendered the same sources. */
+export async function sampleManifests(
+  cluster: Pick<TestCluster, 'kubectl'>,
+  checkout = SAMPLE,
+): Promise<string> {
+  const key = await hashOf(checkout, ['config/**/*.yaml']);
+  const directory = await cached('test-sample-manifests', key, async (part) => {
+    const text = await cluster.kubectl(['kustomize', join(checkout, 'config/default')]);
+    await writeFile(join(part, 'all.yaml'), text);
+  });
+  return await readFile(join(directory, 'all.yaml'), 'utf8');
 }
 
 export interface Checkout extends AsyncDisposable {
@@ -68,6 +76,6 @@ spec: {image: "${image}"${extra}}
 }
 
 /** Resolves when the operator's own Pod in the cluster is ready. */
-export async function rolledOut(cluster: Pick<TestCluster, 'kubectl'>): Promise<void> {
-  await cluster.kubectl(['-n', NAMESPACE, 'rollout', 'status', `deployment/${DEPLOYMENT}`, '--timeout=120s']);
+export function rolledOut(cluster: Pick<TestCluster, 'read'>): Promise<void> {
+  return isRolledOut(cluster, 'Deployment', `${NAMESPACE}/${DEPLOYMENT}`);
 }

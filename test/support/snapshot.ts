@@ -1,6 +1,7 @@
 import type { TestCluster } from '../cluster/cluster.ts';
 
 type Json = Record<string, unknown>;
+type Readable = Pick<TestCluster, 'read'>;
 
 /** Fields that Kubernetes itself moves on whenever anybody writes. */
 const VOLATILE = new Set([
@@ -26,53 +27,56 @@ const GROUPS: Record<string, string> = {
   ValidatingWebhookConfiguration: 'apis/admissionregistration.k8s.io/v1',
   MutatingWebhookConfiguration: 'apis/admissionregistration.k8s.io/v1',
 };
-const MARKED = [
-  'Service',
-  'Deployment',
-  'StatefulSet',
-  'DaemonSet',
-  'Endpoints',
-  'EndpointSlice',
-  'Lease',
-  'Pod',
-  'ConfigMap',
-  'Secret',
-];
+const CONFIGURATIONS = ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration'];
 
 /**
  * Everything that a take-over may touch in a namespace, in a form that can be compared: Service, Deployment and webhook
  * configurations field for field but for the volatile ones; of slices and Endpoints, which controllers make again, the addresses,
  * ports and managers.
  */
-export async function snapshot(cluster: TestCluster, namespace: string): Promise<Json> {
-  const list = async (kind: string, within = '', query = ''): Promise<Json[]> => {
-    const plural = kind === 'Endpoints' ? 'endpoints' : `${kind.toLowerCase()}s`;
-    const { items } = (await cluster.read(`/${GROUPS[kind]}${within}/${plural}${query}`)) as {
-      items: Json[];
+export async function snapshot(cluster: Readable, namespace: string): Promise<Json> {
+  return (await snapshots(cluster, [namespace]))[0]!;
+}
+
+/** The same of several namespaces, at the price of one. */
+export async function snapshots(cluster: Readable, namespaces: string[]): Promise<Json[]> {
+  const kinds = Object.keys(GROUPS);
+  const lists = await Promise.all(kinds.map((kind) => list(cluster, kind)));
+  const all = new Map(kinds.map((kind, index) => [kind, lists[index]!]));
+  const marked = lists.flat().filter(isMarked);
+  return namespaces.map((namespace) => {
+    const own = (...some: string[]): Json[] =>
+      some.flatMap((kind) =>
+        all.get(kind)!.filter(({ metadata }) => (metadata as Json).namespace === namespace),
+      );
+    const withoutStatus = (...some: string[]): unknown[] =>
+      own(...some).map((one) => steady({ ...one, status: undefined }));
+    return {
+      services: own('Service').map(steady),
+      deployments: withoutStatus('Deployment'),
+      // The Deployment's controller copies annotations here.
+      replicaSets: withoutStatus('ReplicaSet'),
+      others: withoutStatus('StatefulSet', 'DaemonSet', 'ControllerRevision'),
+      configurations: CONFIGURATIONS.flatMap((kind) => all.get(kind)!.map(steady)),
+      slices: own('EndpointSlice').map(sliceFacts).sort(byText),
+      endpoints: own('Endpoints').map(endpointFacts).sort(byText),
+      leases: own('Lease')
+        .map(nameOf)
+        .filter((name) => name.startsWith('devloop')),
+      marked: marked.map((one) => `${one.kind} ${nameOf(one)}`),
     };
-    return items.sort(byName).map((one) => ({ ...one, kind }));
-  };
-  const own = (kind: string) => list(kind, `/namespaces/${namespace}`);
-  const marked = MARKED.map((kind) => list(kind, '', '?labelSelector=devloop.dev/session'));
-  const [services, deployments, replicaSets, slices, endpoints, leases] = await Promise.all(
-    ['Service', 'Deployment', 'ReplicaSet', 'EndpointSlice', 'Endpoints', 'Lease'].map(own),
-  );
-  const others = await Promise.all(['StatefulSet', 'DaemonSet', 'ControllerRevision'].map(own));
-  const configurations = await Promise.all(
-    ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration'].map((kind) => list(kind)),
-  );
-  return {
-    services: services!.map(steady),
-    deployments: deployments!.map((one) => steady({ ...one, status: undefined })),
-    // The Deployment's controller copies annotations here.
-    replicaSets: replicaSets!.map((one) => steady({ ...one, status: undefined })),
-    others: others.flat().map((one) => steady({ ...one, status: undefined })),
-    configurations: configurations.flat().map(steady),
-    slices: slices!.map(sliceFacts).sort(byText),
-    endpoints: endpoints!.map(endpointFacts).sort(byText),
-    leases: leases!.map(nameOf).filter((name) => name.startsWith('devloop')),
-    marked: (await Promise.all(marked)).flat().map((one) => `${one.kind} ${nameOf(one)}`),
-  };
+  });
+}
+
+async function list(cluster: Readable, kind: string): Promise<Json[]> {
+  const plural = kind === 'Endpoints' ? 'endpoints' : `${kind.toLowerCase()}s`;
+  const { items } = (await cluster.read(`/${GROUPS[kind]}/${plural}`)) as { items: Json[] };
+  return items.sort(byName).map((one) => ({ ...one, kind }));
+}
+
+function isMarked({ metadata }: Json): boolean {
+  const { labels = {} } = metadata as { labels?: Record<string, string> };
+  return Object.hasOwn(labels, 'devloop.dev/session');
 }
 
 const nameOf = (object: Json): string => (object.metadata as { name: string }).name;
