@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // This file is CommonJS (hence the package.json next to it), because loading an ES module takes a tenth of the time of `--version`.
-// Its syntax is old, so that an old Node can run it: devloop itself runs on a newer one, which npm installs with it (docs/adr/0014).
+// Its syntax is old, so that an old Node can run it: devloop itself runs on a newer one, which npm installs with it (docs/adr/0015).
 const MAJOR = 24;
 const PACKAGES = [
   'node-' + process.platform + '-' + process.arch,
