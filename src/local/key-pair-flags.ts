@@ -1,9 +1,8 @@
-import { constants } from 'node:fs';
-import { access, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { DevloopError } from '../errors.ts';
-import { flagFor, type PathFlags } from '../operator/path-flags.ts';
-import type { Emit } from '../report/events.ts';
+import { requireRoom } from '../certificates/files.ts';
+import type { Work } from '../cluster/work.ts';
+import { type GoProgram, linkedFlags } from '../controller/go/linked-packages.ts';
+import { DevloopError, messageOf } from '../errors.ts';
+import { flagsFor, type PathFlags } from '../operator/path-flags.ts';
 
 export interface KeyPairPlaces {
   /** Mount points of key pairs that the sources name, and no argument or variable. */
@@ -11,6 +10,10 @@ export interface KeyPairPlaces {
   pathFlags: PathFlags;
   /** Where the key pair is on this machine. */
   keyPairDirectory: string;
+  /** Absent for a command of the user's. */
+  built?: GoProgram | undefined;
+  /** The user named a directory, or variables, by which it may look elsewhere. */
+  mayLookElsewhere: boolean;
 }
 
 /**
@@ -18,37 +21,34 @@ export interface KeyPairPlaces {
  * /certs: by the flag whose default that directory is. Throws `certificate.not-written` where it is known that it finds none.
  */
 export async function planKeyPairFlags(
-  { hardCoded, pathFlags, keyPairDirectory }: KeyPairPlaces,
-  emit: Emit,
+  { hardCoded, pathFlags, keyPairDirectory, built, mayLookElsewhere }: KeyPairPlaces,
+  { emit, signal }: Pick<Work, 'emit' | 'signal'>,
 ): Promise<{ args: string[]; hardCoded: string[] }> {
-  const writable = new Set<string>();
-  for (const directory of hardCoded) if (await canMake(directory)) writable.add(directory);
-  const others = hardCoded.filter((directory) => !writable.has(directory));
-  const flags = others.flatMap((directory) => {
-    const flag = flagFor(pathFlags, directory);
-    return flag === undefined ? [] : [{ directory, argument: `--${flag}=${keyPairDirectory}` }];
-  });
-  if (others.length > 0 && writable.size + flags.length === 0) throw notFound(others[0]!);
+  const refused: { directory: string; cause: unknown }[] = [];
+  for (const directory of hardCoded)
+    await requireRoom(directory, []).catch((cause: unknown) => refused.push({ directory, cause }));
+  const writable = hardCoded.filter((one) => refused.every(({ directory }) => directory !== one));
+  const flags: { directory: string; argument: string }[] = [];
+  for (const { directory } of refused) {
+    const defining = flagsFor(pathFlags, directory);
+    const own = built ? await linkedFlags(built, defining, signal) : [...defining.keys()];
+    // Two may be about two servers.
+    if (own.length === 1) flags.push({ directory, argument: `--${own[0]}=${keyPairDirectory}` });
+  }
+  if (refused[0] !== undefined && writable.length + flags.length === 0) {
+    if (!mayLookElsewhere) throw notFound(refused[0].directory, refused[0].cause);
+    // Writing there fails with a warning.
+    return { args: [], hardCoded };
+  }
   for (const { directory, argument } of flags) {
-    const message = `${argument}\nis added: its default is ${directory}, which your account cannot write.`;
+    const message = `${argument}\nis added: its default is ${directory}, where devloop cannot write the key pair.`;
     emit({ type: 'note', message });
   }
-  return { args: flags.map(({ argument }) => argument), hardCoded: [...writable] };
+  return { args: flags.map(({ argument }) => argument), hardCoded: writable };
 }
 
-function notFound(directory: string): DevloopError {
-  const message = `The controller looks for its key pair in ${directory}, as its sources say, but your account cannot write there, and no flag was found that names another directory.`;
+function notFound(directory: string, cause: unknown): DevloopError {
+  const message = `The controller looks for its key pair in ${directory}, as its sources say, and no flag was found that names another directory. ${messageOf(cause)}`;
   const hint = `sudo install -d -o "$(id -un)" ${directory}   # then run devloop up again`;
-  return new DevloopError('certificate.not-written', message, { hint });
-}
-
-/** Whether this account can write to a directory, or create it. */
-async function canMake(directory: string): Promise<boolean> {
-  const found = await stat(directory).catch(() => undefined);
-  if (found === undefined) return directory !== dirname(directory) && (await canMake(dirname(directory)));
-  if (!found.isDirectory()) return false;
-  return await access(directory, constants.W_OK | constants.X_OK).then(
-    () => true,
-    () => false,
-  );
+  return new DevloopError('certificate.not-written', message, { hint, cause });
 }

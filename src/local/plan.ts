@@ -80,8 +80,11 @@ export async function planController(
   const kubeconfig = planKubeconfig(inputs);
   const more = program.takesKubeconfigFlag ? kubeconfigFlag(inputs, emit) : [];
   const hardCoded = hardCodedDirectories(keyPairMounts, words, facts.paths);
-  const places = { hardCoded, pathFlags: facts.pathFlags, keyPairDirectory };
-  const keyPairs = takesArguments ? await planKeyPairFlags(places, emit) : { args: [], hardCoded };
+  const mayLookElsewhere = !keyPairDirectory.startsWith(directory) || settings.env !== undefined;
+  const places = { ...facts, ...program, hardCoded, keyPairDirectory, mayLookElsewhere };
+  const keyPairs = takesArguments
+    ? await planKeyPairFlags(places, { emit, signal })
+    : { args: [], hardCoded };
   const port = target.services[0]?.ports[0]?.targetPort;
   const plan: ControllerPlan = {
     cwd: program.cwd,
@@ -96,7 +99,11 @@ export async function planController(
     stateFile: inputs.stateFile,
     keptProgram: inputs.keptProgram,
   };
-  return { plan, hardCoded: keyPairs.hardCoded, needed: [...needed, ...(kubeconfig?.needed ?? [])] };
+  return {
+    plan,
+    hardCoded: keyPairs.hardCoded,
+    needed: [...needed, ...(kubeconfig?.needed ?? [])],
+  };
 }
 
 function planEnvironment(

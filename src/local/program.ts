@@ -3,7 +3,7 @@ import type { Work } from '../cluster/work.ts';
 import type { Config } from '../config/schema.ts';
 import { goBuildCommand } from '../controller/go/build-command.ts';
 import { hasOnlyKubeconfigFlag } from '../controller/go/kubeconfig-flag.ts';
-import { linkedFlags } from '../controller/go/linked-packages.ts';
+import { type GoProgram, linkedFlags } from '../controller/go/linked-packages.ts';
 import { findMainPackage, type MainPackageHints } from '../controller/go/main-package.ts';
 import type { ControllerPlan } from '../controller/supervisor.ts';
 import { DevloopError } from '../errors.ts';
@@ -35,6 +35,8 @@ export interface PlannedProgram {
   watch: NonNullable<ControllerPlan['watch']>;
   /** It takes its kubeconfig from the flag --kubeconfig alone. */
   takesKubeconfigFlag: boolean;
+  /** Absent for a command of the user's. */
+  built?: GoProgram;
   /** Its flags whose default leaves leader election on. */
   electionFlags: string[];
   /** Other main packages that could be the manager. */
@@ -84,6 +86,7 @@ export async function planProgram(
     watch: watched ? { paths: watched } : { goPackage: main.package, flags },
     takesKubeconfigFlag: await hasOnlyKubeconfigFlag(built, inputs.kubeconfigFlags, signal),
     electionFlags: await linkedFlags(built, inputs.electionFlags, signal),
+    built,
     rivals: main.rivals,
   };
 }

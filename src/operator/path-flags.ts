@@ -1,9 +1,17 @@
 /** Flags whose defaults are absolute paths, as the sources define them. */
 export interface PathFlags {
-  /** Flag, without dashes -> its default: an absolute path, or the name of a constant. */
-  defaults: Map<string, string>;
+  defaults: PathFlag[];
   /** Constant -> absolute path. */
   constants: Map<string, string>;
+}
+
+interface PathFlag {
+  /** Without dashes. */
+  flag: string;
+  /** An absolute path, or the name of a constant. */
+  value: string;
+  /** Of the package that defines it. */
+  directory: string;
 }
 
 const DEFAULT = '(?:"(/[^"\\n]*)"|(?:\\w+\\.)*(\\w+))';
@@ -16,17 +24,20 @@ const CALL = new RegExp(
 const FIELDS = new RegExp(`\\bName:\\s*"([\\w.-]+)"[^{}]{0,300}?\\bValue:\\s*${DEFAULT}`, 'g');
 const CONSTANT = /\b(\w+)(?:\s+string)?\s*=\s*"(\/[^"\n]+)"/g;
 
-export function collectPathFlags(text: string, { defaults, constants }: PathFlags): void {
+/** `directory` is that of the file. */
+export function collectPathFlags(text: string, directory: string, { defaults, constants }: PathFlags): void {
   for (const pattern of [CALL, FIELDS])
-    for (const [, flag, path, constant] of text.matchAll(pattern)) defaults.set(flag!, (path ?? constant)!);
+    for (const [, flag = '', path, constant = ''] of text.matchAll(pattern))
+      defaults.push({ flag, value: path ?? constant, directory });
   for (const [, name, path] of text.matchAll(CONSTANT)) constants.set(name!, path!);
 }
 
-/** The flag that has this directory as its default; undefined where none or several have. */
-export function flagFor({ defaults, constants }: PathFlags, directory: string): string | undefined {
-  const flags = [...defaults].filter(([, value]) => {
+/** The flags that have this path as their default -> the directories of the packages that define them. */
+export function flagsFor({ defaults, constants }: PathFlags, wanted: string): Map<string, Set<string>> {
+  const found = new Map<string, Set<string>>();
+  for (const { flag, value, directory } of defaults) {
     const path = value.startsWith('/') ? value : constants.get(value);
-    return path !== undefined && path.replace(/\/+$/, '') === directory;
-  });
-  return flags.length === 1 ? flags[0]![0] : undefined;
+    if (path?.replace(/\/+$/, '') === wanted) found.set(flag, (found.get(flag) ?? new Set()).add(directory));
+  }
+  return found;
 }

@@ -44,7 +44,7 @@ export function noCheckoutFacts(): CheckoutFacts {
     names: new Set(),
     electionVariables: new Set(),
     electionFlags: new Map(),
-    pathFlags: { defaults: new Map(), constants: new Map() },
+    pathFlags: { defaults: [], constants: new Map() },
     kubeconfigFlags: new Set(),
     declaresWebhooks: false,
   };
@@ -127,7 +127,7 @@ function collect(text: string, file: string, facts: CheckoutFacts): void {
   for (const name of electionVariables(text)) facts.electionVariables.add(name);
   for (const flag of electionFlags(text))
     facts.electionFlags.set(flag, (facts.electionFlags.get(flag) ?? new Set()).add(dirname(file)));
-  collectPathFlags(text, facts.pathFlags);
+  collectPathFlags(text, dirname(file), facts.pathFlags);
   if (KUBECONFIG_FLAG.test(text)) facts.kubeconfigFlags.add(dirname(file));
   if (/\+kubebuilder:webhook:|NewWebhookManagedBy|GetWebhookServer\(\)/.test(text))
     facts.declaresWebhooks = true;

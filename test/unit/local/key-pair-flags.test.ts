@@ -5,18 +5,24 @@ import type { DevloopEvent } from '../../../src/report/events.ts';
 import { directoryWith } from '../controller/support/places.ts';
 
 /** Below a file, not even root can make a directory. */
-async function plan(flags: [string, string][], ...more: string[]) {
+async function plan(flags: [string, string][], more: string[] = [], mayLookElsewhere = false) {
   const directory = await directoryWith({ file: '' });
   const refused = join(directory, 'file', 'certs');
-  const defaults = new Map(flags.map(([flag, path]) => [flag, path.replace('REFUSED', refused)]));
+  const defaults = flags.map(([flag, path]) => {
+    return { flag, value: path.replace('REFUSED', refused), directory: '/checkout' };
+  });
   const hardCoded = [refused, ...more.map((name) => join(directory, name))];
   const events: DevloopEvent[] = [];
   const places = {
     hardCoded,
     pathFlags: { defaults, constants: new Map() },
     keyPairDirectory: '/state/certs',
+    mayLookElsewhere,
   };
-  const planned = planKeyPairFlags(places, (event) => events.push(event));
+  const planned = planKeyPairFlags(places, {
+    emit: (event) => void events.push(event),
+    signal: new AbortController().signal,
+  });
   return { planned, events, refused, directory };
 }
 
@@ -24,6 +30,14 @@ test('a directory that the account cannot write is replaced by its flag, with a 
   const { planned, events, refused } = await plan([['cert-dir', 'REFUSED']]);
   expect(await planned).toEqual({ args: ['--cert-dir=/state/certs'], hardCoded: [] });
   expect(events).toMatchObject([{ type: 'note', message: expect.stringContaining(refused) }]);
+});
+
+test('two such flags may be about two servers', async () => {
+  const { planned } = await plan([
+    ['cert-dir', 'REFUSED'],
+    ['metrics-cert-dir', 'REFUSED'],
+  ]);
+  await expect(planned).rejects.toMatchObject({ code: 'certificate.not-written' });
 });
 
 test('without such a flag nothing begins, and the hint makes the directory', async () => {
@@ -35,6 +49,11 @@ test('without such a flag nothing begins, and the hint makes the directory', asy
 });
 
 test('where the sources name another directory, too, that one is enough', async () => {
-  const { planned, directory } = await plan([], 'new/certs');
+  const { planned, directory } = await plan([], ['new/certs']);
   expect(await planned).toEqual({ args: [], hardCoded: [join(directory, 'new/certs')] });
+});
+
+test('where the user named another directory or variables, nothing is certain', async () => {
+  const { planned, refused } = await plan([], [], true);
+  expect(await planned).toEqual({ args: [], hardCoded: [refused] });
 });

@@ -239,7 +239,9 @@ test('a key pair that the sources look for where nobody can write is passed by i
     file: '',
   });
   const mount = join(directory, 'file', 'certs');
-  const pathFlags = { defaults: new Map([['cert-dir', mount]]), constants: new Map() };
+  const other = { flag: 'of-another-program', value: mount, directory: join(directory, 'other') };
+  const defaults = [{ flag: 'cert-dir', value: mount, directory }, other];
+  const pathFlags = { defaults, constants: new Map() };
   const facts = { ...noCheckoutFacts(), paths: new Set([mount]), pathFlags };
   const rest = inputs({
     settings: { package: '.' },

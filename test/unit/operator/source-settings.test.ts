@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { electionFlags, electionVariables } from '../../../src/operator/leader-election.ts';
-import { collectPathFlags, flagFor, type PathFlags } from '../../../src/operator/path-flags.ts';
+import { collectPathFlags, flagsFor, type PathFlags } from '../../../src/operator/path-flags.ts';
 
 test.each([
   ['the option', '	LeaderElection: os.Getenv("SHOP_HA") == "true",\n	Metrics: os.Getenv("SHOP_METRICS"),'],
@@ -37,10 +37,10 @@ test.each([
   expect(electionVariables(text)).toEqual([]);
 });
 
-function flagsIn(...texts: string[]): PathFlags {
-  const flags: PathFlags = { defaults: new Map(), constants: new Map() };
-  for (const text of texts) collectPathFlags(text, flags);
-  return flags;
+function flagsIn(...texts: string[]): string[] {
+  const flags: PathFlags = { defaults: [], constants: new Map() };
+  for (const text of texts) collectPathFlags(text, '/checkout/cmd', flags);
+  return [...flagsFor(flags, '/certs').keys()];
 }
 
 test.each([
@@ -52,16 +52,13 @@ test.each([
   ],
   ['urfave/cli', '&cli.StringFlag{\n	Name: "cert-dir",\n	Usage: "Where.",\n	Value: "/certs",\n}'],
 ])('the flag of a directory is found: %s', (_, text) => {
-  expect(flagFor(flagsIn(text), '/certs')).toBe('cert-dir');
+  expect(flagsIn(text)).toEqual(['cert-dir']);
 });
 
-test('the flag of a directory is found by a constant of another file, and not where two have it', () => {
+test('the flag of a directory is found by a constant of another file', () => {
   const defined = 'fs.StringVar(&o.dir, "cert-dir", defaults.CertDir, "Where.")';
-  expect(flagFor(flagsIn(defined, 'const CertDir = "/certs"\n'), '/certs')).toBe('cert-dir');
-  expect(flagFor(flagsIn(defined), '/certs')).toBeUndefined();
-  expect(
-    flagFor(flagsIn('f.String("a", "/certs", "")', 'f.String("b", "/certs", "")'), '/certs'),
-  ).toBeUndefined();
+  expect(flagsIn(defined, 'const CertDir = "/certs"\n')).toEqual(['cert-dir']);
+  expect(flagsIn(defined)).toEqual([]);
 });
 
 test.each([
