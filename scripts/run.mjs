@@ -1,7 +1,7 @@
 // `npm run demo`, `npm test`, `npm run soak` and `npm run bench` start here, also in a fresh clone. So this file needs only Node 20 and
 // no packages. It installs and builds what is missing; everything after that runs on the Node version in package-lock.json.
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { hashOf, hasStamp, writeStamp } from './run-stamp.mjs';
@@ -46,6 +46,8 @@ async function install() {
   const stamp = join(MODULES, '.stamp');
   const hash = hashOf(ROOT, ['package-lock.json'], process.platform, process.arch);
   if (hasStamp(stamp, hash)) return;
+  // `npm install` has installed the same.
+  if (existsSync(NODE) && isInstalled()) return writeStamp(stamp, hash);
   // All tools are devDependencies, which npm leaves out if NODE_ENV=production.
   await requiredStep(
     'install packages',
@@ -58,6 +60,26 @@ async function install() {
       'npm did not install Node 24 into node_modules. Are optional packages left out? Check with: npm config get omit',
     );
   writeStamp(stamp, hash);
+}
+
+/** Whether node_modules holds just what the lock file names, apart from packages for other platforms. */
+function isInstalled() {
+  const packagesIn = (file) => {
+    try {
+      return Object.entries(JSON.parse(readFileSync(file, 'utf8')).packages).filter(([name]) => name !== '');
+    } catch {
+      return [];
+    }
+  };
+  const installed = new Map(packagesIn(join(MODULES, '.package-lock.json')));
+  const locked = packagesIn(join(ROOT, 'package-lock.json'));
+  return (
+    locked.length > 0 &&
+    locked.every(([name, { version, optional }]) => {
+      const found = installed.get(name);
+      return found === undefined ? optional === true : found.version === version;
+    })
+  );
 }
 
 async function build() {

@@ -8,6 +8,7 @@ import {
   mkdtempSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
@@ -72,6 +73,18 @@ const INSTALL = 'npm ci --include=dev --no-audit --no-fund --loglevel=error';
 it('installs and builds the first time, and neither the second time', () => {
   expect(run('demo')).toMatchObject({ status: 0, calls: [INSTALL, 'build'] });
   expect(run('demo')).toMatchObject({ status: 0, calls: [] });
+});
+
+it('installs nothing again that `npm install` has installed', () => {
+  const packages = { '': {}, 'node_modules/a': { version: '1.0.0' } };
+  const elsewhere = { 'node_modules/b': { version: '1.0.0', optional: true } };
+  write('package-lock.json', JSON.stringify({ packages: { ...packages, ...elsewhere } }));
+  write('node_modules/.package-lock.json', JSON.stringify({ packages }));
+  mkdirSync(join(root, 'node_modules/.bin'));
+  symlinkSync(process.execPath, join(root, 'node_modules/.bin/node'));
+  expect(run('demo')).toMatchObject({ status: 0, calls: ['build'] });
+  write('package-lock.json', JSON.stringify({ packages: { 'node_modules/a': { version: '1.0.1' } } }));
+  expect(run('demo').calls).toContain(INSTALL);
 });
 
 it('installs again when the lock file changed', () => {
