@@ -26,6 +26,10 @@ const NAMED_FIRST = `(${VARIABLE})["'\`]?,?(?: env(?:ironment)?(?: ?var(?:iable)
 /** `missing environment variable: SHOP_TOKEN`, `please set env var "SHOP_TOKEN"`. */
 const NAMED_LAST = `(?:missing|required?|requires|set|define|specify|provide|find|lookup|no|empty)\\b[^\n]{0,40}?\\benv(?:ironment)?\\b[^A-Z\n]{0,20}(${VARIABLE})`;
 
+/** controller-runtime elects a leader with it outside a Pod, too. */
+const NAMESPACE_FILE_COMMAND =
+  'echo -n NAMESPACE | sudo install -D -m 644 /dev/stdin /var/run/secrets/kubernetes.io/serviceaccount/namespace';
+
 /** Why managers fail to start, in the words of Go, client-go and controller-runtime. */
 const KNOWN_CAUSES: KnownCause[] = [
   {
@@ -61,7 +65,7 @@ const KNOWN_CAUSES: KnownCause[] = [
     pattern: /unable to find leader election namespace/,
     explain: () => ({
       message: 'leader election is on, which works only in a Pod',
-      hint: 'turn leader election off in the configuration that the controller reads (devloop does so in arguments, variables and mounted files)',
+      hint: `turn leader election off in the configuration that the controller reads (devloop does so in arguments, variables and mounted files)\nif its sources turn it on, create the file that Pods have: ${NAMESPACE_FILE_COMMAND}`,
     }),
   },
   {
