@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Emit } from './report/events.ts';
+import type { Emit, Progress } from './report/events.ts';
 
 /**
  * Like Promise.all, but a failure waits until the others have settled: a restore that follows has to find every write that
@@ -51,13 +51,15 @@ const REPORT_EVERY_MS = 1_000;
 /** Reports each second what is being waited for, until it settles or its limit has passed. */
 export async function reportWhileWaiting<T>(
   work: Promise<T>,
-  what: { for: string; limitSeconds: number },
+  { progress, ...what }: { for: string; limitSeconds?: number; progress?: () => Progress | undefined },
   emit: Emit,
 ): Promise<T> {
   const started = performance.now();
   const timer = setInterval(() => {
     const seconds = Math.round((performance.now() - started) / 1000);
-    if (seconds <= what.limitSeconds) emit({ type: 'waiting', ...what, seconds });
+    const current = progress?.();
+    const shown = current === undefined ? {} : { progress: current };
+    if (seconds <= (what.limitSeconds ?? seconds)) emit({ type: 'waiting', ...what, seconds, ...shown });
   }, REPORT_EVERY_MS);
   try {
     return await work;

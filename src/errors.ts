@@ -127,6 +127,10 @@ export const CATALOGUE = {
   },
   'controller.build-failed': { exit: 6, about: 'The first build of the controller failed.' },
   'controller.exited': { exit: 6, about: 'The controller exited right after it started.' },
+  'controller.wrong-program': {
+    exit: 6,
+    about: 'The controller serves none of the webhooks, or ends by itself: it is probably not the manager.',
+  },
   'controller.not-ready': {
     exit: 6,
     about: 'The controller is running, but does not answer on its webhook port.',

@@ -1,6 +1,7 @@
 import { open } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { runTool } from '../machine/tool.ts';
+import { verbose, withoutProgress } from './build-progress.ts';
 import { keepProgram, type Program, removeOldPrograms, restoreKept } from './programs.ts';
 
 export type BuildOutcome =
@@ -18,26 +19,28 @@ export interface BuildPlan {
   keptProgram?: string | undefined;
 }
 
+export interface BuildIo {
+  signal: AbortSignal;
+  /** Gets what the build prints as it arrives. */
+  onErrors(text: string): void;
+}
+
 /**
  * Builds program number `build` of a session. A new file for each build neither disturbs the running program nor leaves half of one
  * behind. Without a build command, every change counts as a new program.
  */
-export async function buildProgram(
-  plan: BuildPlan,
-  build: number,
-  signal: AbortSignal,
-): Promise<BuildOutcome> {
+export async function buildProgram(plan: BuildPlan, build: number, io: BuildIo): Promise<BuildOutcome> {
   const { build: command, run, cwd, keptProgram } = plan;
   if (command === undefined)
     return { ok: true, ms: 0, program: { run, content: undefined, file: undefined } };
   const output = command.indexOf('-o') + 1;
   if (output === 0 || command[output] !== run[0])
-    return await runBuild(command, cwd, { run, file: undefined }, signal);
+    return await runBuild(command, cwd, { run, file: undefined }, io);
   const binary = join(dirname(plan.stateFile), `controller-${build}`);
   const isFirst = build === 0;
   if (keptProgram !== undefined && isFirst) await restoreKept(keptProgram, binary);
   const program = { run: run.with(0, binary), file: binary };
-  const outcome = await runBuild(command.with(output, binary), cwd, program, signal);
+  const outcome = await runBuild(command.with(output, binary), cwd, program, io);
   if (keptProgram !== undefined && outcome.ok) await keepProgram(binary, keptProgram);
   if (keptProgram !== undefined && isFirst) await removeOldPrograms(dirname(keptProgram)).catch(() => {});
   return outcome;
@@ -48,13 +51,13 @@ async function runBuild(
   command: string[],
   cwd: string,
   program: Omit<Program, 'content'>,
-  signal: AbortSignal,
+  { signal, onErrors }: BuildIo,
 ): Promise<BuildOutcome> {
   const start = performance.now();
-  const { missing, code, output } = await runTool(command, { cwd, signal });
+  const { missing, code, output } = await runTool(verbose(command), { cwd, signal, onErrors });
   const ms = Math.round(performance.now() - start);
   if (missing) return { ok: false, ms, output: `${command[0]}: command not found` };
-  if (code !== 0) return { ok: false, ms, output: output.trimEnd() };
+  if (code !== 0) return { ok: false, ms, output: withoutProgress(output).trimEnd() };
   return { ok: true, ms, program: { ...program, content: await contentOf(resolve(cwd, program.run[0]!)) } };
 }
 

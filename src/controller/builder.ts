@@ -1,6 +1,8 @@
+import { reportWhileWaiting, sleep } from '../async.ts';
 import { messageOf } from '../errors.ts';
 import { type BuildOutcome, buildProgram } from './build.ts';
-import type { Supervised } from './plan.ts';
+import { type BuildProgress, createBuildProgress, packagesToCompile } from './build-progress.ts';
+import type { ControllerPlan, Supervised } from './plan.ts';
 import { removeProgram } from './programs.ts';
 import type { RestartEvent } from './restart-state.ts';
 
@@ -20,11 +22,30 @@ export async function buildOnce(
 ): Promise<BuildOutcome> {
   const span = { fromMs: Date.now(), toMs: Number.POSITIVE_INFINITY };
   supervised.buildSpan = span;
+  const { plan, ports } = supervised;
+  const progress = createBuildProgress();
+  const ended = new AbortController();
+  void countLater(plan, progress, AbortSignal.any([signal, ended.signal]));
   try {
-    return await buildProgram(supervised.plan, number, signal);
+    const building = buildProgram(plan, number, { signal, onErrors: progress.read });
+    return await reportWhileWaiting(building, { for: 'the build', progress: progress.now }, ports.emit);
   } finally {
+    ended.abort();
     span.toMs = Date.now();
   }
+}
+
+/** Counting takes a second or two of a processor, which only a long build is worth. */
+const COUNT_AFTER_MS = 5_000;
+
+async function countLater(
+  { build, cwd }: ControllerPlan,
+  progress: BuildProgress,
+  signal: AbortSignal,
+): Promise<void> {
+  if (build === undefined || !(await sleep(COUNT_AFTER_MS, signal))) return;
+  const packages = await packagesToCompile(build, cwd, signal).catch(() => undefined);
+  if (packages !== undefined) progress.expect(packages);
 }
 
 /** Runs one build at a time; what it makes becomes the program that is started next. `onBuilt` follows each build, also one that failed. */

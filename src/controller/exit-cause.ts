@@ -121,6 +121,19 @@ export async function exitedError(exit: Exit, lines: string[]): Promise<DevloopE
   });
 }
 
+/** For a program that is probably not the manager, with those that could be. */
+export function endedByItself(rivals: string[]): DevloopError {
+  const message = 'The controller ended by itself with code 0, so it is probably not the manager.';
+  return new DevloopError('controller.wrong-program', message, { hint: nameAnother(rivals) });
+}
+
+/** The commands that run another main package. */
+export function nameAnother(rivals: string[]): string {
+  return ['If another program is the manager:', ...rivals.map((name) => `devloop up --package ${name}`)].join(
+    '\n',
+  );
+}
+
 const SEE_LINES = 'See its last lines above.';
 
 function describeExit({ code, signal, failure }: Exit): string {

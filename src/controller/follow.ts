@@ -41,7 +41,8 @@ export async function follow(supervised: Supervised): Promise<void> {
   ports.signal.addEventListener('abort', leave, { signal });
   disposed.addEventListener('abort', () => settled.resolve(), { signal });
   try {
-    if (supervised.running) void observe(supervised.running, state.lastRun, report);
+    if (supervised.running)
+      void observe(supervised.running, { number: state.lastRun, plan: supervised.plan }, report);
     if (disposed.aborted) settled.resolve();
     if (ports.signal.aborted) leave();
     await settled.promise;
@@ -139,7 +140,7 @@ async function startAgain(
   if (problem) return report({ is: 'exited', run: number, code: null, problem, at: performance.now() });
   supervised.running = run(supervised.plan, commandOf(supervised), ports.emit, disposed);
   supervised.runningContent = supervised.program.content;
-  void observe(supervised.running, number, report);
+  void observe(supervised.running, { number, plan: supervised.plan }, report);
 }
 
 /** How long the port of a controller that has ended may stay in use. */

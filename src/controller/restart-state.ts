@@ -42,7 +42,8 @@ export type RestartEvent = { at: number } & (
   | { is: 'build-failed'; build: number; ms: number; output: string }
   | { is: 'ready'; run: number; pid: number }
   | { is: 'not-ready'; run: number; problem: Problem }
-  | { is: 'exited'; run: number; code: number | null; problem: Problem }
+  /** `isWrong`: it is not the manager, so it is not started again before a change. */
+  | { is: 'exited'; run: number; code: number | null; isWrong?: boolean; problem: Problem }
   | { is: 'back-off-over' }
   | { is: 'delay-over' }
   | { is: 'leave' }

@@ -134,6 +134,7 @@ function onRunEvent(state: State, event: Extract<RestartEvent, { run: number }>)
 
 function onExited(state: State, event: Extract<RestartEvent, { is: 'exited' }>): Step {
   const { run } = state;
+  if (event.isWrong && (run.is === 'starting' || run.is === 'serving')) return goDown(state, event.problem);
   switch (run.is) {
     case 'stopping':
       return start(state, run.since, 0, []);

@@ -3,7 +3,7 @@ import { reportWhileWaiting } from '../async.ts';
 import { DevloopError } from '../errors.ts';
 import { startTimeOf } from '../machine/system.ts';
 import type { Emit } from '../report/events.ts';
-import { exitProblem } from './exit-cause.ts';
+import { endedByItself, exitProblem } from './exit-cause.ts';
 import { recordController } from './orphan.ts';
 import { type ControllerProcess, type Exit, startController } from './process.ts';
 import { type Endpoint, waitUntilReady } from './readiness.ts';
@@ -19,6 +19,10 @@ export interface RunPlan {
   /** Between SIGTERM and SIGKILL. */
   graceMs: number;
   readyMs: number;
+  /** Other main packages that could be the manager. */
+  rivals: string[];
+  /** An exit with code 0 asks for a restart, as certificate rotators do; else it means that the program is not the manager. */
+  asksForRestart: boolean;
   /** Identifies the running controller. */
   stateFile: string;
 }
@@ -79,7 +83,7 @@ export function shownCommand(command: string[], { hidden }: Pick<RunPlan, 'hidde
 /** Reports whether one run becomes ready, and then how it exited. */
 export async function observe(
   running: Running,
-  number: number,
+  { number, plan }: { number: number; plan: RunPlan },
   report: (event: RestartEvent) => void,
 ): Promise<void> {
   let problem: Problem | undefined;
@@ -95,8 +99,11 @@ export async function observe(
     }
   }
   const exit = await running.exited;
-  problem ??= exitProblem(exit, running.lastLines());
-  report({ is: 'exited', run: number, code: exit.code, problem, at: performance.now() });
+  const isWrong = exit.code === 0 && !plan.asksForRestart;
+  problem = isWrong
+    ? problemOf(endedByItself(plan.rivals))
+    : (problem ?? exitProblem(exit, running.lastLines()));
+  report({ is: 'exited', run: number, code: exit.code, isWrong, problem, at: performance.now() });
 }
 
 export function problemOf({ message, hint }: DevloopError): Problem {

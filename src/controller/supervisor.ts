@@ -1,6 +1,7 @@
 import { DevloopError } from '../errors.ts';
 import { requireFreePort } from '../machine/port.ts';
 import { buildOnce } from './builder.ts';
+import { endedByItself } from './exit-cause.ts';
 import { follow } from './follow.ts';
 import { goAdvice } from './go/toolchain.ts';
 import { type ControllerPlan, commandOf, type Gate, type Supervised, type SupervisorPorts } from './plan.ts';
@@ -85,11 +86,13 @@ async function firstStart(supervised: Supervised): Promise<void> {
     } catch (error) {
       const { code } = await running.stop();
       supervised.running = undefined;
-      if (!asksForRestart(error, code) || attempt === START_ATTEMPTS) throw error;
+      if (!isEnd(error, code)) throw error;
+      if (!plan.asksForRestart) throw endedByItself(plan.rivals);
+      if (attempt === START_ATTEMPTS) throw error;
     }
   }
 }
 
-function asksForRestart(error: unknown, code: number | null): boolean {
+function isEnd(error: unknown, code: number | null): boolean {
   return error instanceof DevloopError && error.code === 'controller.exited' && code === 0;
 }

@@ -31,6 +31,8 @@ export interface Gateway extends AsyncDisposable {
   readonly port: number;
   /** From now on takes reviews on these paths only; there are none at first. Probes are answered from the start. */
   accept(paths: Iterable<string>): void;
+  /** From now on refuses reviews on these paths, which the controller does not serve, in place of the ones before. */
+  refuse(paths: Iterable<string>): void;
   /** Adds or replaces the key pair of a server name, for new connections. Other names get the first pair presented. */
   present(serverName: string, pair: KeyPair): void;
   /** Presents a key pair to those who ask for its server name, until disposed. */
@@ -91,6 +93,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     host,
     port,
     accept: paths.accept,
+    refuse: paths.refuse,
     present,
     presentOnly,
     get keptOut() {

@@ -10,10 +10,15 @@ export interface Paths {
   accept(paths: Iterable<string>): void;
   /** Whether reviews are taken at this URL. The signal ends the wait for an unknown path. */
   takes(url: string, signal: AbortSignal): Promise<boolean>;
+  /** From now on the controller serves all paths but these. */
+  refuse(paths: Iterable<string>): void;
+  /** Whether the controller does not serve the path of this URL. */
+  isRefused(url: string): boolean;
 }
 
 export function createPaths(): Paths {
   let accepted = new Set<string>();
+  let refused = new Set<string>();
   const waiting = new Set<() => void>();
   return {
     accept(paths) {
@@ -30,6 +35,10 @@ export function createPaths(): Paths {
       waiting.delete(check);
       return accepted.has(path);
     },
+    refuse(paths) {
+      refused = new Set([...paths].map(asCalled));
+    },
+    isRefused: (url) => refused.has(pathOf(url)),
   };
 }
 
@@ -38,7 +47,7 @@ export function pathOf(url: string): string {
 }
 
 /** kube-apiserver calls `/a` for `/a/`, and `/` for an empty path. */
-function asCalled(path: string): string {
+export function asCalled(path: string): string {
   const clean = posix.join('/', path);
   return clean === '/' ? clean : clean.replace(/\/$/, '');
 }

@@ -94,6 +94,7 @@ async function answerOf(
   if (own !== undefined) return own;
   waiting.for = 'release';
   await context.gate.pass(waiting.signal);
+  if (context.paths.isRefused(url)) return statusAnswer(503, notServed(pathOf(url)));
   const review = {
     url,
     headers: forwardable(request.rawHeaders),
@@ -106,6 +107,10 @@ async function answerOf(
 const NOT_FOUND = lastAnswer(
   statusAnswer(404, 'no webhook configuration and no CRD calls this path of the webhook Service.'),
 );
+
+function notServed(path: string): string {
+  return `the controller on this machine does not serve ${path}. Check the output of \`devloop up\`.`;
+}
 
 const NO_BODY: Record<NoBody, Answer> = {
   'too-large': statusAnswer(413, `the request body is larger than ${LARGEST_BODY / 2 ** 20} MiB`),

@@ -94,6 +94,8 @@ export async function planController(
     env: planEnvironment(inputs, { variables, paths, kubeconfig: kubeconfig?.paths }, emit),
     webhook: port === undefined ? undefined : { host: '127.0.0.1', port },
     watch: program.watch,
+    rivals: program.rivals,
+    asksForRestart: program.asksForRestart,
     graceMs: GRACE_MS,
     readyMs: (settings.readySeconds ?? CONTROLLER_READY_SECONDS) * 1000,
     stateFile: inputs.stateFile,

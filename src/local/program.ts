@@ -41,6 +41,8 @@ export interface PlannedProgram {
   electionFlags: string[];
   /** Other main packages that could be the manager. */
   rivals: string[];
+  /** What an exit with code 0 means: see the controller's plan. */
+  asksForRestart: boolean;
 }
 
 /** Stands for the manager's arguments in a command of the user's. */
@@ -69,6 +71,7 @@ export async function planProgram(
       takesKubeconfigFlag: false,
       electionFlags: [],
       rivals: [],
+      asksForRestart: true,
     };
   }
   if (settings.build !== undefined && named === undefined) throw buildWithoutRun();
@@ -88,6 +91,7 @@ export async function planProgram(
     electionFlags: await linkedFlags(built, inputs.electionFlags, signal),
     built,
     rivals: main.rivals,
+    asksForRestart: main.rivals.length === 0 || main.hasWebhooks,
   };
 }
 

@@ -5,6 +5,8 @@ export interface ToolOptions {
   cwd?: string;
   env?: NodeJS.ProcessEnv;
   signal?: AbortSignal | undefined;
+  /** Gets the standard error as it arrives. */
+  onErrors?: (text: string) => void;
   /** For its standard input, which is empty otherwise. */
   input?: string;
 }
@@ -25,7 +27,7 @@ const INTERRUPT_MS = 2000;
 
 /** Runs a program to its end, in a process group of its own since `go build` and `make` start others. An abort ends the whole group. */
 export async function runTool(command: string[], options: ToolOptions = {}): Promise<ToolResult> {
-  const { cwd, env, signal, input } = options;
+  const { cwd, env, signal, input, onErrors } = options;
   signal?.throwIfAborted();
   const child = spawn(command[0]!, command.slice(1), {
     detached: true,
@@ -39,6 +41,7 @@ export async function runTool(command: string[], options: ToolOptions = {}): Pro
   const result: ToolResult = { code: null, stdout: '', stderr: '', output: '', missing: false };
   collect(child.stdout, result, 'stdout');
   collect(child.stderr, result, 'stderr');
+  if (onErrors) child.stderr.on('data', onErrors);
   const ended = new AbortController();
   const interrupt = () => {
     if (child.pid !== undefined) void endGroup(child.pid, 'SIGINT', INTERRUPT_MS, ended.signal);

@@ -10,7 +10,7 @@ export type DevloopEvent =
   /** Something worth knowing that needs no action. */
   | { type: 'note'; message: string }
   /** A wait that takes long enough to be noticed. `limitSeconds` is absent where nothing bounds it, such as a build. */
-  | { type: 'waiting'; for: string; seconds: number; limitSeconds?: number }
+  | { type: 'waiting'; for: string; seconds: number; limitSeconds?: number; progress?: Progress }
   /**
    * One write to the cluster. In a dry run, a write that `up` or `down` would make; `route` is set when only that route needs it.
    * `temporary`: an object of devloop's own that is gone when the command ends. `fields`: in a dry run of `down`, what it would
@@ -76,6 +76,14 @@ export type DevloopEvent =
     }
   /** The command failed. `summary`: it only sums up the findings before it. `code` and `exitCode` are those of docs/errors.md; a bug in devloop has the code `bug` and exit code 1. */
   | { type: 'error'; code: string; message: string; hint?: string; exitCode: number; summary?: true };
+
+/** How far a build is: the package that is compiled or the module that is downloaded, and how many of how many that makes. */
+export interface Progress {
+  step: 'compiling' | 'downloading';
+  what: string;
+  done: number;
+  total?: number;
+}
 
 /** An object of the cluster. In a dry run, `<session>` in its name stands for the session's id, and `*` for what is not known yet. */
 export interface ObjectName {

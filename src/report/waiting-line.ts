@@ -1,4 +1,4 @@
-import type { DevloopEvent } from './events.ts';
+import type { DevloopEvent, Progress } from './events.ts';
 import type { Paint } from './text.ts';
 import { oneLine } from './text.ts';
 
@@ -50,7 +50,14 @@ function lineNowAndThen(terminal: Terminal): WaitingLine {
   };
 }
 
-function textOf({ for: what, seconds, limitSeconds }: Extract<DevloopEvent, { type: 'waiting' }>): string {
+function textOf(event: Extract<DevloopEvent, { type: 'waiting' }>): string {
+  const { for: what, seconds, limitSeconds, progress } = event;
   const limit = limitSeconds === undefined ? '' : `, at most ${Math.round(limitSeconds)} s`;
-  return oneLine(`waiting for ${what} (${Math.round(seconds)} s${limit})`).replaceAll('\t', ' ');
+  const step = progress === undefined ? '' : `, ${progressText(progress)}`;
+  return oneLine(`waiting for ${what} (${Math.round(seconds)} s${limit}${step})`).replaceAll('\t', ' ');
+}
+
+function progressText({ step, what, done, total }: Progress): string {
+  const unit = step === 'compiling' ? 'package' : 'module';
+  return `${step} ${unit} ${done}${total === undefined ? '' : ` of ${total}`}: ${what}`;
 }

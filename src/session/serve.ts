@@ -1,5 +1,5 @@
 import type { Work } from '../cluster/work.ts';
-import type { Supervisor } from '../controller/supervisor.ts';
+import type { Gate, Supervisor } from '../controller/supervisor.ts';
 import { writeFoundPair } from '../local/key-pair-files.ts';
 import { type FoundPair, followKeyPairs, type KeyPairs } from '../local/key-pairs.ts';
 import type { OpenRoute } from './route/routing.ts';
@@ -14,11 +14,13 @@ export interface Serving {
   keyPairDirectories: string[];
   route: OpenRoute | undefined;
   supervisor: Supervisor | undefined;
+  /** Holds the reviews while the controller is replaced. */
+  gate: Gate | undefined;
 }
 
 /** Until the signal aborts: changes are built and replace the controller, and renewed certificates are used. */
 export async function serve(session: Session, serving: Serving): Promise<void> {
-  const { work, pairs, keyPairDirectories, route, supervisor } = serving;
+  const { work, pairs, keyPairDirectories, route, supervisor, gate } = serving;
   const { emit, signal } = work;
   const { context, target } = session;
   emit({ type: 'session.ready', session: session.sessionId, ms: performance.now() - session.startedAt });
@@ -34,7 +36,7 @@ export async function serve(session: Session, serving: Serving): Promise<void> {
     route?.gateways.present(serverName, found.pair);
   };
   const following = followKeyPairs(keyPairSearch(context, target), pairs, useRenewed, { emit, signal });
-  await Promise.race([ended, supervisor?.follow(route?.gateways) ?? ended]);
+  await Promise.race([ended, supervisor?.follow(gate) ?? ended]);
   await Promise.race([following, ended]);
 }
 

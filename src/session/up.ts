@@ -23,6 +23,7 @@ import { ownAnswers } from './route/gateways.ts';
 import { openRoute } from './route/open-route.ts';
 import { followPaths } from './route/paths.ts';
 import { type Routing, routeSettings } from './route/routing.ts';
+import { createServedGate } from './route/served.ts';
 import { serve } from './serve.ts';
 import { localFilesOf, prepareLocally } from './start/controller.ts';
 import { printPlan } from './start/dry-run.ts';
@@ -108,6 +109,7 @@ async function run(session: Session): Promise<void> {
 async function takeOver(running: Running): Promise<void> {
   const { session, work, leases, standing, ending } = running;
   const { emit, signal } = work;
+  const { target } = session;
   const { pairs, keyPairDirectories, controller } = await prepareLocally(session);
   const supervisor = controller && createSupervisor(controller, { emit, signal });
   standing.supervisor = supervisor;
@@ -126,14 +128,19 @@ async function takeOver(running: Running): Promise<void> {
   const pausing = await Promise.all(session.plan.pause.map((step) => step.apply(work)));
   standing.pausing = pausing;
   await allDone(pausing.map(({ idle }) => idle));
+  const gate = route && controller && createServedGate({ work, target, ...controller, ...route });
+  const start = async (): Promise<void> => {
+    await supervisor?.start();
+    await gate?.requireServed();
+  };
   // Starting the controller takes longer than it takes until the in-cluster Pods start to terminate.
-  await allDone([...pausing.map(({ terminating }) => terminating), supervisor?.start() ?? Promise.resolve()]);
+  await allDone([...pausing.map(({ terminating }) => terminating), start()]);
   route?.gateways.answerOwn(undefined);
   route?.gateways.release();
   const ended = await Promise.all(pausing.map((one) => one.ended));
   if (ended.includes(false)) emit({ type: 'warning', message: STILL_TERMINATING });
   if (route) await leases.announce(route.route);
-  await serve(session, { work, pairs, keyPairDirectories, route, supervisor });
+  await serve(session, { work, pairs, keyPairDirectories, route, supervisor, gate });
   ending.signal.throwIfAborted();
 }
 

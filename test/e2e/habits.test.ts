@@ -199,6 +199,9 @@ it('a manager that looks where its sources say, in a mounted file, and in a file
   expect(printed).toContain('own Pod of application-operator belongs to Deployment');
   expect(await standIns()).toMatchObject([{ spec: { schedulingGates: [{}] }, status: { phase: 'Pending' } }]);
   await access(join(FIXED, 'tls.key'));
+  // Being asked for its paths is nothing that the manager complains about.
+  const output = up.events.flatMap((event) => (event.type === 'controller.output' ? [event.line] : []));
+  expect(output.filter((line) => /\tERROR\t|panic|devloop/.test(line))).toEqual([]);
   up.signal('SIGINT');
   expect(await up.exited, up.log()).toBe(130);
   expect(await snapshot(cluster, NAMESPACE)).toEqual(before);

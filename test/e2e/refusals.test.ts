@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -38,6 +38,20 @@ interface Kubeconfig {
   users: { user: object }[];
   clusters: { cluster: Record<string, string> }[];
 }
+
+/** A server of this module that is not its manager. */
+const OTHER_SERVER = `package main
+
+import (
+	"net/http"
+	"os"
+)
+
+func main() {
+	certs := os.TempDir() + "/k8s-webhook-server/serving-certs/"
+	panic(http.ListenAndServeTLS("127.0.0.1:9443", certs+"tls.crt", certs+"tls.key", http.NewServeMux()))
+}
+`;
 
 interface Refusal {
   code: ErrorCode;
@@ -335,7 +349,7 @@ describe('devloop refuses', () => {
         );
       });
       const cure = /^devloop up --package \.\/cmd\/b$/m;
-      const message = /\.\/cmd\/a \(.*\n.*\.\/cmd\/b \(/;
+      const message = /\.\/cmd\/a {2}\(.*\n.*\.\/cmd\/b {2}\(/;
       await refuses(['up'], { code: 'controller.no-main', message, hint: cure }, { cwd });
       const cured = await runDevloop(['up', '--dry-run', '--package', './cmd/b'], { cwd, env: env() });
       expect(cured.code, cured.log).toBe(0);
@@ -362,7 +376,8 @@ describe('devloop refuses', () => {
           file,
           (await readFile(file, 'utf8')).replaceAll('apps.example.com', 'not.example.com'),
         );
-        await rm(join(directory, 'internal/webhook'), { recursive: true });
+        await rm(join(directory, 'internal'), { recursive: true });
+        await writeFile(join(directory, 'cmd/main.go'), 'package main\n\nfunc main() {}\n');
         await rm(join(directory, 'PROJECT'), { force: true });
         const mod = join(directory, 'go.mod');
         await writeFile(
@@ -375,6 +390,16 @@ describe('devloop refuses', () => {
         { code: 'target.not-found', message: 'not.example.com', hint: 'make install' },
         { cwd },
       );
+    });
+
+    it('that serves TLS, but none of the webhooks', async () => {
+      const cwd = await copy(async (directory) => {
+        await mkdir(join(directory, 'cmd/other'));
+        await writeFile(join(directory, 'cmd/other/main.go'), OTHER_SERVER);
+      });
+      const message = '/validate-apps-example-com-v1-application';
+      const refusal = { code: 'controller.wrong-program', message, hint: 'webhooks on' } as const;
+      await refuses(['up', '--package', './cmd/other'], refusal, { cwd });
     });
 
     it('that does not build', async () => {

@@ -44,6 +44,7 @@ export interface Evidence {
 
 export interface Candidate {
   package: string;
+  /** One for each clue, in the same order for every package; of weight 0 where a clue says nothing. */
   evidence: Evidence[];
   score: number;
 }
@@ -95,7 +96,7 @@ export function candidatesOf(mains: MainPackage[], hints: ChoiceHints): Candidat
   return mains
     .filter((main) => main.isManager || main.paths.size > 0 || hints.ko.includes(main.package))
     .map((main) => {
-      const evidence = evidenceOf(main, hints, { declared, most }).filter(({ weight }) => weight !== 0);
+      const evidence = evidenceOf(main, hints, { declared, most });
       const score = evidence.reduce((sum, { weight }) => sum + weight, 0);
       return { package: main.package, evidence, score };
     })
@@ -148,17 +149,23 @@ function imageEvidence(main: MainPackage, hints: ChoiceHints): Evidence {
   const found = ofImage(hints).flatMap((dockerfile) =>
     dockerfile.recipes
       .filter((recipe) => recipe.package === main.package)
-      .map((recipe) => ({ dockerfile, isProgram: buildsAs(recipe, hints.program ?? dockerfile.program) })),
+      .map((recipe) => ({ file: dockerfile.file, program: builtProgram(recipe, dockerfile, hints) })),
   );
-  const best = found.find(({ isProgram }) => isProgram) ?? found[0];
+  const best = found.find(({ program }) => program !== undefined) ?? found[0];
   if (best !== undefined) {
-    const { file, program } = best.dockerfile;
-    return best.isProgram
-      ? { weight: WEIGHT.image, says: `${the(file)} builds it as ${hints.program ?? program}` }
-      : { weight: WEIGHT.builds, says: `${the(file)} builds it` };
+    const { file, program } = best;
+    return program === undefined
+      ? { weight: WEIGHT.builds, says: `${the(file)} builds it` }
+      : { weight: WEIGHT.image, says: `${the(file)} builds it as ${program}` };
   }
   const beside = ofImage(hints).find(({ file }) => `./${dirname(file)}` === main.package);
   return beside ? { weight: WEIGHT.builds, says: `${beside.file} is beside it` } : NONE;
+}
+
+/** The container's program, if that is what the recipe builds; else one that the Dockerfile's images run. */
+function builtProgram(recipe: BuildRecipe, { programs }: Dockerfile, hints: ChoiceHints): string | undefined {
+  const wanted = hints.program === undefined ? programs : [hints.program];
+  return wanted.find((name) => buildsAs(recipe, name));
 }
 
 function the(file: string): string {
@@ -191,7 +198,7 @@ function nameEvidence(main: MainPackage, hints: ChoiceHints): Evidence[] {
 /** The program that the container names, else those of the Dockerfiles of its image. */
 function programsOf(hints: ChoiceHints): string[] {
   if (hints.program !== undefined) return [hints.program];
-  return [...new Set(ofImage(hints).flatMap(({ program }) => program ?? []))];
+  return [...new Set(ofImage(hints).flatMap(({ programs }) => programs))];
 }
 
 /** The Dockerfiles that can be those of the Deployment's image: named like it, else with its program, else all. */
@@ -200,7 +207,7 @@ function ofImage({ dockerfiles, image, program, names }: ChoiceHints): Dockerfil
     image !== undefined && one.names.some((name) => name === image || isPart(name, image));
   const hasProgram = (one: Dockerfile): boolean =>
     program !== undefined &&
-    (one.program === program || one.recipes.some((recipe) => buildsAs(recipe, program)));
+    (one.programs.includes(program) || one.recipes.some((recipe) => buildsAs(recipe, program)));
   const isOfWorkload = (one: Dockerfile): boolean =>
     one.names.some((name) => names.some((whole) => isPart(name, whole)));
   for (const fits of [isNamed, hasProgram, isOfWorkload]) {
@@ -222,14 +229,16 @@ function buildsAs({ output }: BuildRecipe, program: string | undefined): boolean
   return output !== undefined && output === program;
 }
 
-/** The clues that the best has and the second has not, the heaviest first. */
+/** The clues that put the best ahead of the second, the most decisive first. */
 function differences(best: Candidate, second: Candidate): string {
-  const has = ({ says, weight }: Evidence): boolean =>
-    second.evidence.some((one) => one.says === says && one.weight >= weight);
-  const own = best.evidence.filter((one) => one.weight > 0 && !has(one));
-  if (own.length === 0) return `${second.package} is in a directory of tools or tests`;
-  return own
-    .sort((a, b) => b.weight - a.weight)
+  const ahead = best.evidence.flatMap(({ weight, says }, index) => {
+    const by = weight - second.evidence[index]!.weight;
+    return by > 0
+      ? [{ by, says: weight > 0 ? says : `${second.package} is in a directory of tools or tests` }]
+      : [];
+  });
+  return ahead
+    .sort((a, b) => b.by - a.by)
     .slice(0, 2)
     .map(({ says }) => says)
     .join('; ');

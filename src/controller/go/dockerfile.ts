@@ -9,8 +9,8 @@ export interface Dockerfile {
   file: string;
   /** What its own name and its directory's say that it is for: `webhook`. */
   names: string[];
-  /** The file name of the program that its image runs. */
-  program: string | undefined;
+  /** The file names of the programs that its stages run: several where it makes several images. */
+  programs: string[];
   recipes: BuildRecipe[];
 }
 
@@ -29,7 +29,7 @@ export async function readDockerfile(
   return {
     file,
     names: names.filter((name) => name !== '' && !COMMON.has(name)),
-    program: imageProgram(text, wanted),
+    programs: stagePrograms(text, wanted),
     recipes: buildRecipes(text, module),
   };
 }
@@ -42,13 +42,14 @@ export function programOf(words: string[]): string | undefined {
 
 const STARTERS = /^(?:-.*|tini|dumb-init|catatonit|su-exec|gosu|exec|env|sh|bash|ash)$/;
 
-/** What the last stage runs. An image can also be made of another stage (`docker build --target`), so one with a wanted name comes first. */
-function imageProgram(text: string, wanted: string[]): string | undefined {
+/** Of several images (`docker build --target`), those with a wanted name; else all. */
+function stagePrograms(text: string, wanted: string[]): string[] {
   const joined = text.replace(/\\\r?\n/g, ' ');
   const variables = buildVariables(joined);
-  const stages = joined.split(/^\s*FROM\s/im).map((stage) => stageProgram(stage, variables));
-  const isWanted = (program: string): boolean => wanted.some((name) => isPart(program, name));
-  return stages.find((program) => program !== undefined && isWanted(program)) ?? stages.at(-1);
+  const stages = joined.split(/^\s*FROM\s/im).slice(1);
+  const programs = [...new Set(stages.flatMap((stage) => stageProgram(stage, variables) ?? []))];
+  const named = programs.filter((program) => wanted.some((name) => isPart(program, name)));
+  return named.length > 0 ? named : programs;
 }
 
 /** `webhook` is a part of shop-webhook, but not of webhooks. */

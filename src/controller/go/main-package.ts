@@ -44,6 +44,8 @@ export interface FoundMain {
   source: string;
   /** For `go build`, in addition to the user's GOFLAGS. */
   flags: BuildFlag[];
+  /** It is built from the paths of webhooks that the cluster calls. */
+  hasWebhooks: boolean;
   /** Other main packages that could be the manager, as `--package` names them. */
   rivals: string[];
 }
@@ -55,21 +57,24 @@ export async function findMainPackage(root: string, hints: MainPackageHints): Pr
   const checkout = await readGoCheckout(root, tags);
   if (checkout.modules.length === 0) throw noModule(root);
   const clues = await readClues(checkout, hints);
-  const found = (goPackage: string, source: string, rivals: Candidate[]): FoundMain => {
+  const found = (goPackage: string, source: string): Omit<FoundMain, 'hasWebhooks' | 'rivals'> => {
     const { module, directory } = checkout.mains.find((one) => one.package === goPackage)!;
     return {
       package: asPackage(module.directory, directory),
       directory: module.directory,
       source,
       flags: buildFlags(recipeOf(goPackage, clues), userFlags),
-      rivals: rivals.map((rival) => rival.package),
     };
   };
-  if (hints.named !== undefined) return found(namedMain(checkout, hints.named), hints.named.source, []);
+  const { named } = hints;
+  if (named) return { ...found(namedMain(checkout, named), named.source), hasWebhooks: true, rivals: [] };
   const mains = await askGo(checkout, await readMains(checkout, clues, tags), clues, hints);
   const choice = chooseMainPackage(mains, clues);
-  if ('package' in choice) return found(choice.package, choice.source, choice.rivals);
-  throw choice.candidates.length > 0 ? ambiguous(choice.candidates) : noManager(mains, clues);
+  if ('candidates' in choice)
+    throw choice.candidates.length > 0 ? ambiguous(choice.candidates) : noManager(mains, clues);
+  const hasWebhooks = mains.some((main) => main.package === choice.package && main.paths.size > 0);
+  const rivals = choice.rivals.slice(0, SHOWN).map((rival) => rival.package);
+  return { ...found(choice.package, choice.source), hasWebhooks, rivals };
 }
 
 /** The package that `--package` names: by its directory, one of its files, or its import path. */
@@ -139,7 +144,10 @@ function noModule(root: string): DevloopError {
 
 function ambiguous(candidates: Candidate[]): DevloopError {
   const list = candidates.map(({ package: name, evidence }) => {
-    const says = evidence.map((one) => one.says).join('; ');
+    const says = evidence
+      .filter(({ weight }) => weight > 0)
+      .map((one) => one.says)
+      .join('; ');
     return `\n  ${name}  (${says || 'a main package'})`;
   });
   return new DevloopError(
@@ -165,4 +173,4 @@ function noManager(mains: MainPackage[], { paths }: ChoiceHints): DevloopError {
   );
 }
 
-const SHOWN = 10;
+const SHOWN = 6;

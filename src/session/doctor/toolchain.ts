@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findMainPackage } from '../../controller/go/main-package.ts';
+import { type Preflight, preflight } from '../../controller/go/preflight.ts';
 import { DevloopError } from '../../errors.ts';
 import { buildWithoutRun, mainPackageHints, namedPackage } from '../../local/program.ts';
 import { readTextFile } from '../../machine/text-file.ts';
@@ -67,7 +68,7 @@ export const programCheck: Check = {
       named,
     });
     const proof = [main.source, ...main.flags.map(({ flag, source }) => `${flag} (${source})`)];
-    return { verdict: 'ok', answer: `builds main package ${main.package}`, proof };
+    return programFinding(main.package, proof, await preflight(main, signal));
   },
 };
 
@@ -75,6 +76,16 @@ export const programCheck: Check = {
 function unlessMissing(error: unknown): undefined {
   if (error instanceof DevloopError && error.code === 'target.no-operator')
     throw new NothingToCheck('there is no checkout');
+}
+
+function programFinding(goPackage: string, proof: string[], build: Preflight): Finding {
+  const answer = `builds main package ${goPackage}`;
+  if (build.is === 'ready') return { verdict: 'ok', answer, proof };
+  if (build.is === 'downloads')
+    return { verdict: 'ok', answer: `${answer}; the first build downloads modules`, proof };
+  const { problem, hint = 'Fix it and run devloop doctor again.' } = build;
+  const failed = `main package ${goPackage} does not build:\n${problem}`;
+  return { verdict: 'fail', answer: failed, proof, hint, code: 'controller.build-failed' };
 }
 
 /** Asked outside the module and with a local toolchain, so that asking downloads nothing. */

@@ -2,6 +2,7 @@ import { isOwnReview } from '../../cluster/takeover/own-reviews.ts';
 import { DevloopError } from '../../errors.ts';
 import { type Gateway, type GatewayOptions, startGateway } from '../../gateway/gateway.ts';
 import type { OwnAnswers } from '../../gateway/own.ts';
+import type { CalledPath } from '../../gateway/served.ts';
 import type { KeyPair } from '../../gateway/tls.ts';
 import { within } from '../../machine/addresses.ts';
 import type { Target } from '../../operator/target.ts';
@@ -23,6 +24,8 @@ export interface Gateways extends AsyncDisposable {
   targetFor(port: number): number | undefined;
   /** From now on takes reviews on these paths only. At first they are those of the target's calls. */
   accept(paths: Iterable<string>): void;
+  /** From now on refuses reviews on these paths, which the controller does not serve, in place of the ones before. */
+  refuse(called: CalledPath[]): void;
   present(serverName: string, pair: KeyPair): void;
   /** Presents a key pair to those who ask for its server name, until disposed. */
   presentOnly(serverName: string, pair: KeyPair): Disposable;
@@ -72,14 +75,26 @@ export async function startGateways(plan: GatewayPlan, address: string): Promise
     gateway.hold();
     gateways.set(targetPort, gateway);
   }
-  const owned = stack.move();
+  const firstTarget = target.services[0]!.ports[0]!.targetPort;
+  return together(gateways, firstTarget, stack.move());
+}
+
+function together(
+  gateways: Map<number, Gateway>,
+  firstTarget: number,
+  owned: AsyncDisposableStack,
+): Gateways {
   const all = [...gateways.values()];
   const portFor = (targetPort: number): number => gateways.get(targetPort)!.port;
   return {
     ports: all.map(({ port }) => port),
-    firstPort: portFor(target.services[0]!.ports[0]!.targetPort),
+    firstPort: portFor(firstTarget),
     portFor,
-    targetFor: (port) => targetPorts.find((targetPort) => portFor(targetPort) === port),
+    targetFor: (port) => [...gateways.keys()].find((targetPort) => portFor(targetPort) === port),
+    refuse(called) {
+      for (const [targetPort, gateway] of gateways)
+        gateway.refuse(called.filter(({ port }) => port === targetPort).map(({ path }) => path));
+    },
     accept: (paths) => all.forEach((gateway) => void gateway.accept(paths)),
     present: (serverName, pair) => all.forEach((gateway) => void gateway.present(serverName, pair)),
     presentOnly(serverName, pair) {

@@ -14,7 +14,10 @@ async function buildIn(cache: string): Promise<void> {
   const state = await directoryWith();
   const binary = join(state, 'controller');
   const plan = { cwd: state, build: [...BUILD, binary], run: [binary], keptProgram: join(cache, 'kept') };
-  const built = await buildProgram({ ...plan, stateFile: join(state, 'controller.json') }, 0, NEVER);
+  const built = await buildProgram({ ...plan, stateFile: join(state, 'controller.json') }, 0, {
+    signal: NEVER,
+    onErrors: () => {},
+  });
   if (!built.ok) throw new Error(built.output);
   await removeProgram(built.program);
 }

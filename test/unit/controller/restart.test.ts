@@ -106,6 +106,13 @@ test.each<[string, Run, RestartEvent, string, string]>([
     'emit warning, release',
   ],
   ['exit code 0 restarts at once', RUNS[4]!, EVENTS[7]!, 'starting', 'hold, emit note, start'],
+  [
+    'a program that is not the manager is not started again before a change',
+    RUNS[4]!,
+    { is: 'exited', run: 3, code: 0, isWrong: true, problem: PROBLEM, at: 10 },
+    'down',
+    'emit warning, fail-fast',
+  ],
   ['a crash backs off', RUNS[4]!, EVENTS[8]!, 'backing-off', 'emit warning, fail-fast, back-off'],
   [
     'a build ends the back-off, even an identical one',

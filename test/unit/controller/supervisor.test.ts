@@ -28,6 +28,8 @@ async function goSubject(): Promise<Subject & { cwd: string; port: number }> {
     run: [binary, String(port)],
     env: { PATH: process.env.PATH! },
     hidden: new Map(),
+    rivals: [],
+    asksForRestart: true,
     webhook: { host: '127.0.0.1', port },
     watch: { goPackage: './cmd' },
     graceMs: 3000,
@@ -59,6 +61,8 @@ async function nodePlan(run: string[], more: Partial<ControllerPlan> = {}): Prom
     build: undefined,
     env: {},
     hidden: new Map(),
+    rivals: [],
+    asksForRestart: true,
     webhook: undefined,
     watch: undefined,
     graceMs: 1000,
@@ -209,6 +213,16 @@ test('a first start that fails throws and leaves no process', async () => {
     code: 'controller.exited',
     message: expect.stringContaining('leader election'),
   });
+});
+
+test('a program that ends by itself with code 0 is run once where another one could be the manager', async () => {
+  const rivals = { rivals: ['./cmd/manager'], asksForRestart: false };
+  const { supervisor, recorder } = supervise(await nodePlan(program('exits-at-once.mjs', 0), rivals));
+  await expect(supervisor.start()).rejects.toMatchObject({
+    code: 'controller.wrong-program',
+    hint: expect.stringContaining('devloop up --package ./cmd/manager'),
+  });
+  expect(recorder.all('controller.started')).toHaveLength(1);
 });
 
 test('a port in use fails the first start, and the error names the process that uses it', async () => {

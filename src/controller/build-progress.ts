@@ -1,0 +1,78 @@
+import { runTool } from '../machine/tool.ts';
+import type { Progress } from '../report/events.ts';
+
+/** How far a `go build -v` is, by what it prints. */
+export interface BuildProgress {
+  /** Reads output as it arrives. */
+  read(text: string): void;
+  /** How many packages are still to be compiled, besides those so far. */
+  expect(packages: number): void;
+  now(): Progress | undefined;
+}
+
+const DOWNLOADING = /^go: downloading (\S+) (\S+)$/;
+/** `-v` prints the import path of each package that it compiles; what a compiler says contains spaces. */
+const PACKAGE = /^[\w.~+-]+(?:\/[\w.~+-]+)*$/;
+
+export function createBuildProgress(): BuildProgress {
+  let rest = '';
+  let compiled = 0;
+  let downloaded = 0;
+  let total: number | undefined;
+  let current: Progress | undefined;
+  const readLine = (line: string): void => {
+    const [, module, version] = DOWNLOADING.exec(line) ?? [];
+    if (module !== undefined) {
+      downloaded += 1;
+      current = { step: 'downloading', what: `${module} ${version}`, done: downloaded };
+    } else if (PACKAGE.test(line)) {
+      compiled += 1;
+      current = { step: 'compiling', what: line, done: compiled };
+    }
+  };
+  return {
+    read(text) {
+      const lines = (rest + text).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) readLine(line);
+    },
+    expect(packages) {
+      total = compiled + packages;
+    },
+    now() {
+      if (current?.step !== 'compiling' || total === undefined) return current;
+      return { ...current, total: Math.max(total, compiled) };
+    },
+  };
+}
+
+/** The build command with `-v`, if it is one of the go tool. */
+export function verbose(command: string[]): string[] {
+  return isGoBuild(command) ? command.toSpliced(2, 0, '-v') : command;
+}
+
+/** What the compiler said, without what `-v` printed. */
+export function withoutProgress(output: string): string {
+  const lines = output.split('\n').filter((line) => line === '' || !PACKAGE.test(line));
+  return lines.filter((line) => !DOWNLOADING.test(line)).join('\n');
+}
+
+/** How many packages a build of the go tool has to compile, by what is in its cache; undefined where that is not known. */
+export async function packagesToCompile(
+  command: string[],
+  cwd: string,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  if (!isGoBuild(command)) return undefined;
+  const output = command.indexOf('-o');
+  const args = command
+    .slice(2)
+    .filter((_, index) => output < 0 || (index + 2 !== output && index + 2 !== output + 1));
+  const list = ['go', 'list', '-e', '-deps', '-f', '{{if .Stale}}{{.ImportPath}}{{end}}', ...args];
+  const { code, stdout } = await runTool(list, { cwd, signal });
+  return code === 0 ? stdout.split('\n').filter(Boolean).length : undefined;
+}
+
+function isGoBuild([tool, subcommand]: string[]): boolean {
+  return tool === 'go' && subcommand === 'build';
+}

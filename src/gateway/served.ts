@@ -1,0 +1,100 @@
+import { randomUUID } from 'node:crypto';
+import { Agent, request as httpsRequest } from 'node:https';
+import { sleep } from '../async.ts';
+
+/** A path that kube-apiserver calls, and where the controller has to serve it. */
+export interface CalledPath {
+  path: string;
+  /** On the loopback interface. */
+  port: number;
+  /** The name that kube-apiserver asks for in its TLS handshake. */
+  serverName: string;
+  reviews: 'admission' | 'conversion';
+}
+
+/** A handler that hangs must not keep reviews from the others: the server's own answer, for a path of nobody's, shows how busy it is. */
+const SERVER_MS = 10_000;
+const HANDLER_MS = 2_000;
+const MOST_BYTES = 64 * 1024;
+const AT_ONCE = 16;
+
+interface Answer {
+  status: number;
+  body: string;
+}
+
+/**
+ * The paths for which the controller's server has no handler: it answers 404 exactly as it does for a path that nobody can serve. Any
+ * other answer is a handler's, and none says nothing. Each path gets a review that no handler can take for a real one:
+ * of a kind that does not exist, without an object, and as a dry run.
+ */
+export async function unservedPaths(called: CalledPath[], signal: AbortSignal): Promise<CalledPath[]> {
+  const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
+  const ended = new AbortController();
+  const limited = AbortSignal.any([signal, ended.signal, AbortSignal.timeout(SERVER_MS)]);
+  const answerTo = async (one: CalledPath): Promise<Answer | undefined> => {
+    const answer = await ask(agent, one, limited).catch(() => undefined);
+    return answer && { ...answer, body: answer.body.replaceAll(one.path, '') };
+  };
+  const nobodys = new Map<number, Promise<Answer | undefined>>();
+  for (const one of called) {
+    const unknown = { ...one, path: `/devloop-${randomUUID()}` };
+    if (!nobodys.has(one.port)) nobodys.set(one.port, answerTo(unknown));
+  }
+  void Promise.all(nobodys.values())
+    .then(() => sleep(HANDLER_MS, ended.signal))
+    .then(() => ended.abort());
+  try {
+    const areUnserved = await Promise.all(
+      called.map(async (one) => isMissing(await answerTo(one), await nobodys.get(one.port))),
+    );
+    return called.filter((_, index) => areUnserved[index]);
+  } finally {
+    ended.abort();
+    agent.destroy();
+  }
+}
+
+function isMissing(answer: Answer | undefined, nobodys: Answer | undefined): boolean {
+  return answer?.status === 404 && nobodys?.status === 404 && answer.body === nobodys.body;
+}
+
+function ask(agent: Agent, called: CalledPath, signal: AbortSignal): Promise<Answer> {
+  const body = JSON.stringify(emptyReview(called.reviews));
+  return new Promise((resolve, reject) => {
+    const outgoing = httpsRequest({
+      ...{ agent, signal, host: '127.0.0.1', port: called.port, servername: called.serverName },
+      ...{ method: 'POST', path: called.path, rejectUnauthorized: false },
+      headers: { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) },
+    });
+    outgoing.on('error', reject);
+    outgoing.on('response', async (incoming) => {
+      let text = '';
+      try {
+        for await (const chunk of incoming) {
+          text += chunk;
+          if (text.length > MOST_BYTES) break;
+        }
+        resolve({ status: incoming.statusCode ?? 0, body: text });
+      } catch (error) {
+        reject(error);
+      }
+    });
+    outgoing.end(body);
+  });
+}
+
+function emptyReview(reviews: CalledPath['reviews']): object {
+  const uid = randomUUID();
+  if (reviews === 'conversion') {
+    const request = { uid, desiredAPIVersion: 'devloop.dev/v1', objects: [] };
+    return { apiVersion: 'apiextensions.k8s.io/v1', kind: 'ConversionReview', request };
+  }
+  const group = { group: 'devloop.dev', version: 'v1' };
+  const request = {
+    ...{ uid, kind: { ...group, kind: 'Nothing' }, resource: { ...group, resource: 'nothings' } },
+    // Webhooks that check what is created, updated or deleted have nothing to check.
+    ...{ operation: 'CONNECT', name: '', userInfo: { username: 'devloop' }, dryRun: true },
+  };
+  return { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', request };
+}

@@ -1,0 +1,48 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { buildProgram } from '../../../src/controller/build.ts';
+import {
+  createBuildProgress,
+  packagesToCompile,
+  withoutProgress,
+} from '../../../src/controller/build-progress.ts';
+import { goBuildCommand } from '../../../src/controller/go/build-command.ts';
+import { directoryWith, operatorModule, put } from './support/places.ts';
+
+const NEVER = new AbortController().signal;
+
+test('what go build -v prints says how far it is', () => {
+  const progress = createBuildProgress();
+  expect(progress.now()).toBeUndefined();
+  progress.read('go: downloading k8s.io/api v0.36.0\ngo: downloading k8s.io/client-go v0.36.0\n');
+  expect(progress.now()).toEqual({ step: 'downloading', what: 'k8s.io/client-go v0.36.0', done: 2 });
+  progress.read('internal/abi\nk8s.io/ap');
+  expect(progress.now()).toEqual({ step: 'compiling', what: 'internal/abi', done: 1 });
+  progress.expect(2);
+  progress.read('i/core/v1\n# k8s.io/api/core/v1\nx.go:1:2: undefined: y\n');
+  expect(progress.now()).toEqual({ step: 'compiling', what: 'k8s.io/api/core/v1', done: 2, total: 3 });
+});
+
+test('a real build counts the packages of the checkout, and what fails is told without them', async () => {
+  const cwd = await operatorModule();
+  const state = await directoryWith();
+  const binary = join(state, 'controller');
+  const build = goBuildCommand('./cmd', binary);
+  const plan = { cwd, build, run: [binary], stateFile: join(state, 'controller.json') };
+  const expected = await packagesToCompile(build, cwd, NEVER);
+  expect(expected).toBeGreaterThanOrEqual(2);
+  const progress = createBuildProgress();
+  expect(await buildProgram(plan, 1, { signal: NEVER, onErrors: progress.read })).toMatchObject({ ok: true });
+  expect(progress.now()).toMatchObject({ step: 'compiling', what: 'example.com/operator/cmd' });
+  await put(cwd, 'internal/greeting/greeting.go', 'package greeting\n\nconst Text = missing\n');
+  const failed = await buildProgram(plan, 2, { signal: NEVER, onErrors: () => {} });
+  expect(failed).toMatchObject({
+    ok: false,
+    output: expect.stringMatching(/^# example\.com.*\n.*undefined: missing$/),
+  });
+});
+
+test('lines of a compiler stay', () => {
+  const said = '# example.com/shop\n./main.go:3:4: undefined: x';
+  expect(withoutProgress(`internal/abi\ngo: downloading a.b/c v1\n${said}\n`)).toBe(`${said}\n`);
+});

@@ -1,0 +1,111 @@
+import type { RequestListener } from 'node:http';
+import { expect, test } from 'vitest';
+import { type CalledPath, unservedPaths } from '../../../src/gateway/served.ts';
+import { Controller, NAME, setUp } from './support.ts';
+
+const NEVER = new AbortController().signal;
+
+function called(port: number, ...paths: string[]): CalledPath[] {
+  return paths.map((path) => ({ path, port, serverName: NAME, reviews: 'admission' }));
+}
+
+/** As Go's http.ServeMux, and as servers that name the path. */
+function mux(
+  handlers: Record<string, RequestListener>,
+  missing = (_path: string) => '404 page not found\n',
+): Controller {
+  return new Controller((request, response) => {
+    const path = request.url ?? '';
+    const handler = handlers[path];
+    if (handler) return handler(request, response);
+    response.writeHead(404).end(missing(path));
+  });
+}
+
+async function unserved(controller: Controller, ...paths: string[]): Promise<string[]> {
+  await controller.start();
+  try {
+    return (await unservedPaths(called(controller.port, ...paths), NEVER)).map(({ path }) => path);
+  } finally {
+    await controller.stop();
+  }
+}
+
+test('the paths without a handler are found, however the handlers of the others behave', async () => {
+  const controller = mux({
+    '/answers': (_, response) => response.end('{}'),
+    '/refuses': (_, response) => response.writeHead(400).end('no object'),
+    '/panics': (request) => request.socket.destroy(),
+    '/hangs': () => {},
+    '/knows-no-such-kind': (_, response) => response.writeHead(404).end('{"message":"no such kind"}'),
+    '/stops-halfway': (request, response) => {
+      response.writeHead(404, { 'Content-Length': '100' }).write('404 page');
+      request.socket.end();
+    },
+  });
+  const paths = ['/answers', '/refuses', '/panics', '/hangs', '/knows-no-such-kind', '/stops-halfway'];
+  expect(await unserved(controller, '/other', ...paths, '/another')).toEqual(['/other', '/another']);
+});
+
+test('a server that names the path in its answer is understood', async () => {
+  const controller = mux({ '/a': (_, response) => response.end() }, (path) => `Cannot POST ${path}`);
+  expect(await unserved(controller, '/a', '/b')).toEqual(['/b']);
+});
+
+test('a server that answers every path serves every path', async () => {
+  expect(await unserved(new Controller(), '/a', '/b')).toEqual([]);
+  const refusing = new Controller((_, response) => response.writeHead(404).end(String(Math.random())));
+  expect(await unserved(refusing, '/a')).toEqual([]);
+});
+
+test('no server is no proof', async () => {
+  const controller = new Controller();
+  await controller.start();
+  await controller.stop();
+  expect(await unservedPaths(called(controller.port, '/a'), NEVER)).toEqual([]);
+});
+
+test('the review that is sent is complete, of no kind that exists, and a dry run', async () => {
+  const bodies: string[] = [];
+  const controller = new Controller((request, response) => {
+    let body = '';
+    request.on('data', (chunk) => {
+      body += chunk;
+    });
+    request.on('end', () => {
+      if (request.url?.startsWith('/devloop-') === false) bodies.push(body);
+      response.end();
+    });
+  });
+  await controller.start();
+  const [admission] = called(controller.port, '/validate');
+  await unservedPaths([admission!, { ...admission!, path: '/convert', reviews: 'conversion' }], NEVER);
+  await controller.stop();
+  const reviews = bodies.map((body) => JSON.parse(body)).sort((a, b) => a.kind.localeCompare(b.kind));
+  expect(reviews).toMatchObject([
+    {
+      apiVersion: 'admission.k8s.io/v1',
+      kind: 'AdmissionReview',
+      request: {
+        uid: expect.any(String),
+        kind: { group: 'devloop.dev' },
+        operation: 'CONNECT',
+        dryRun: true,
+      },
+    },
+    { apiVersion: 'apiextensions.k8s.io/v1', kind: 'ConversionReview', request: { objects: [] } },
+  ]);
+});
+
+test('reviews on a path that the controller does not serve are refused, and reach it not', async () => {
+  await using bench = await setUp();
+  bench.gateway.refuse(['/validate/']);
+  expect(await bench.ask('/validate?timeout=3s')).toMatchObject({
+    status: 503,
+    text: expect.stringContaining('does not serve /validate'),
+  });
+  expect((await bench.ask('/slow')).status).toBe(200);
+  expect(bench.controller.seen).toEqual(['/slow']);
+  bench.gateway.refuse([]);
+  expect((await bench.ask('/validate')).status).toBe(200);
+});

@@ -1,0 +1,97 @@
+import type { Server } from 'node:https';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { selfSignedPair } from '../../../src/certificates/self-signed.ts';
+import { calledPaths, createServedGate, type ServedCheck } from '../../../src/session/route/served.ts';
+import { eventually } from '../../support/eventually.ts';
+import { recordEvents } from '../controller/support/events.ts';
+
+const pair = await selfSignedPair(['hook.shop.svc'], { days: 1 });
+
+/** A controller that serves some paths, and what its gateways were told. */
+async function subject(...paths: string[]) {
+  const served = new Set<string>();
+  const server: Server = createServer({ cert: pair.certificate, key: pair.key }, (request, response) =>
+    served.has(request.url ?? '') ? response.end('{}') : response.writeHead(404).end('404 page not found\n'),
+  );
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const { port: targetPort } = server.address() as AddressInfo;
+  const from = { kind: 'ValidatingWebhookConfiguration', name: 'shop' } as const;
+  const calls = paths.map((path) => ({ from, path, port: 443, caBundle: '', groups: [] }));
+  const metadata = { namespace: 'shop', name: 'hook' };
+  const service = { service: { metadata, spec: {} }, serverName: 'hook.shop.svc', calls, source: '' };
+  const told: string[] = [];
+  const { all, emit } = recordEvents();
+  const check: ServedCheck = {
+    work: { emit, signal: new AbortController().signal },
+    target: { services: [{ ...service, ports: [{ name: '', port: 443, targetPort }] }] },
+    gateways: {
+      refuse: (called) => told.push(`refuse ${called.map(({ path }) => path).join()}`),
+      hold: () => told.push('hold'),
+      release: () => told.push('release'),
+      failFast: (why) => told.push(why),
+    },
+    rivals: ['./cmd/other'],
+  };
+  return { check, served, told, warnings: () => all('warning'), gate: createServedGate(check) };
+}
+
+test('a program that serves none of the paths is the wrong one, and the others are named', async () => {
+  const { gate } = await subject('/a', '/b/');
+  await expect(gate.requireServed()).rejects.toMatchObject({
+    code: 'controller.wrong-program',
+    message: expect.stringContaining('/a, /b'),
+    hint: expect.stringContaining('devloop up --package ./cmd/other'),
+  });
+});
+
+test('where some paths are not served, their reviews are refused, and a warning names who calls them', async () => {
+  const { gate, served, told, warnings } = await subject('/a', '/b');
+  served.add('/a');
+  await gate.requireServed();
+  expect(told).toEqual(['refuse /b']);
+  expect(warnings()).toMatchObject([
+    {
+      message: expect.stringMatching(/\/b {2}\(ValidatingWebhookConfiguration shop\)/),
+      hint: expect.stringContaining('./cmd/other'),
+    },
+  ]);
+  // Nothing new.
+  gate.hold();
+  gate.release();
+  await eventually(async () => expect(told).toEqual(['refuse /b', 'hold', 'refuse /b', 'release']));
+  expect(warnings()).toHaveLength(1);
+  served.add('/b');
+  gate.hold();
+  gate.release();
+  await eventually(async () => expect(told.slice(4)).toEqual(['hold', 'refuse ', 'release']));
+});
+
+test('handlers that are registered after the server listens are waited for', async () => {
+  const { gate, served, warnings } = await subject('/a');
+  const proving = gate.requireServed();
+  setTimeout(() => served.add('/a'), 300);
+  await proving;
+  expect(warnings()).toEqual([]);
+});
+
+test('a program that is replaced while it is asked opens no gate', async () => {
+  const { gate, served, told } = await subject('/a');
+  served.add('/a');
+  gate.hold();
+  gate.release();
+  gate.hold();
+  gate.release();
+  await eventually(async () => expect(told.filter((one) => one.startsWith('refuse'))).toHaveLength(2));
+  await eventually(async () => expect(told).toContain('release'));
+  expect(told.filter((one) => one === 'release')).toHaveLength(1);
+});
+
+test('each path is asked once on each port, and a webhook without a port is left out', async () => {
+  const { check } = await subject('/a', '/a/', '');
+  const [service] = check.target.services;
+  service!.calls.push({ ...service!.calls[0]!, port: 8443 });
+  expect(calledPaths(check.target).map(({ path }) => path)).toEqual(['/a', '/']);
+});
