@@ -3,7 +3,7 @@ import type { Printer } from './human.ts';
 
 const LONGEST_MS = 5_000;
 const LOOK_EVERY_MS = 1_000;
-const START = 'answers of the cluster, and for what the checkout contains';
+const START = 'the cluster';
 
 /** Prints what a command is at when nothing else has been printed for five seconds, until it rests. */
 export function breakSilence(printer: Printer): Printer {
