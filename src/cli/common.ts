@@ -8,8 +8,8 @@ import {
   collectNetworks,
   parseAddress,
   parseImage,
-  parseName,
   parseNamespace,
+  parseOneName,
   parsePackage,
   parsePort,
   parseRoute,
@@ -87,7 +87,7 @@ export function addCommonFlags(command: Command): Command {
     .option('-n, --namespace <name>', 'namespace of the operator', parseNamespace)
     .option('--kubeconfig <file>', 'kubeconfig to use')
     .option('--service <[ns/]name>', 'webhook Service (repeatable)', collectNames)
-    .option('--deployment <[ns/]name>', 'Deployment, StatefulSet or DaemonSet of the operator', parseName)
+    .option('--deployment <[ns/]name>', 'Deployment, StatefulSet or DaemonSet of the operator', parseOneName)
     .optionsGroup('Output:')
     .option('--json', 'print one JSON event per line')
     .addOption(new Option('-q, --quiet', 'print warnings and errors only').conflicts('verbose'))

@@ -30,7 +30,7 @@ export function parseNamespace(value: string): string {
   return value;
 }
 
-export function parseName(value: string): string {
+function parseName(value: string): string {
   if (!NAME.test(value)) throw new InvalidArgumentError('Expected a name, or namespace/name.');
   return value;
 }
@@ -39,6 +39,13 @@ export function parsePackage(value: string): string {
   if (value === '' || value.startsWith('-'))
     throw new InvalidArgumentError('Expected a main package, such as ./cmd/manager.');
   return value;
+}
+
+/** Without this, the last one would count, and nobody would be told. */
+export function parseOneName(value: string, earlier?: string): string {
+  if (earlier !== undefined)
+    throw new InvalidArgumentError('One command works on one Deployment.\n(Name one of them.)');
+  return parseName(value);
 }
 
 export function collectNames(value: string, earlier: string[] = []): string[] {
