@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { DevloopEvent } from '../../src/report/events.ts';
 import { createHumanPrinter } from '../../src/report/human.ts';
-import { Refusal, type Stage, within } from './stage.ts';
+import { limited, Refusal, type Stage } from './stage.ts';
 
 const BIN = join(import.meta.dirname, '../../bin/devloop.js');
 
@@ -67,7 +67,7 @@ export function startDevloop(args: string[], { cluster, checkout, logs, narrator
         waiting.add(look);
       });
       found.catch(() => {});
-      return within(seconds, `devloop until ${type}`, signal, found) as never;
+      return limited(seconds, `devloop until ${type}`, signal, found) as never;
     },
     interrupt: end,
     async [Symbol.asyncDispose]() {
@@ -88,7 +88,7 @@ export async function runDevloop(
   });
   for (const input of [child.stdout, child.stderr]) createInterface({ input }).on('line', narrator.devloop);
   const exited = new Promise<number>((resolve) => child.once('close', (code) => resolve(code ?? 1)));
-  return await within(60, `devloop ${args.join(' ')}`, signal, exited);
+  return await limited(60, `devloop ${args.join(' ')}`, signal, exited);
 }
 
 /** Shows what the printer writes, line by line. */

@@ -25,15 +25,13 @@ export interface Stage {
 /** A failure that explains itself; no stack is shown. */
 export class Refusal extends Error {}
 
-/** Bounds anything that could hang, ends at once on Ctrl-C, and prints what takes long. */
+/** Like `limited`, and prints what takes long. */
 export async function within<T>(
   seconds: number,
   what: string,
   signal: AbortSignal,
   work: Promise<T>,
 ): Promise<T> {
-  signal.throwIfAborted();
-  const ended = new AbortController();
   const started = performance.now();
   const passed = (): number => Math.round((performance.now() - started) / 1000);
   using _ = showProgress(
@@ -41,6 +39,18 @@ export async function within<T>(
     (line) => console.log(line),
     process.stdout,
   );
+  return await limited(seconds, what, signal, work);
+}
+
+/** Bounds anything that could hang, and ends at once on Ctrl-C. For what prints itself how far it is. */
+export async function limited<T>(
+  seconds: number,
+  what: string,
+  signal: AbortSignal,
+  work: Promise<T>,
+): Promise<T> {
+  signal.throwIfAborted();
+  const ended = new AbortController();
   const limit = new Promise<never>((_, reject) => {
     const timer = setTimeout(
       () => reject(new Refusal(`${what} took longer than ${seconds} s`)),

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { DEPLOYMENT, NAMESPACE, SERVICE } from '../../test/support/sample-operator.ts';
 import { type Devloop, runDevloop, startDevloop } from './devloop.ts';
-import { Refusal, type Stage, until, within } from './stage.ts';
+import { limited, Refusal, type Stage, until, within } from './stage.ts';
 
 const WEBHOOK = 'internal/webhook/v1/application_webhook.go';
 const OLD_TEXT = 'an Application needs an image';
@@ -34,7 +34,7 @@ export async function tell(stage: Stage): Promise<void> {
     await workOnIt(stage, up);
     narrator.chapter('7. Ctrl-C restores everything');
     narrator.say('(Ctrl-C)');
-    const code = await within(200, 'the end of devloop up', stage.signal, up.interrupt());
+    const code = await limited(200, 'the end of devloop up', stage.signal, up.interrupt());
     if (code !== 130) throw new Refusal(`devloop up ended with ${code} instead of 130`);
   }
 

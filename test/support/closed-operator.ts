@@ -1,13 +1,18 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { selfSignedPair } from '../../src/certificates/self-signed.ts';
+import type { EndpointSlice, Endpoints } from '../../src/cluster/api/objects.ts';
 import { RELAY_IMAGE } from '../../src/cluster/relay/manifest.ts';
 import type { TestCluster } from '../cluster/cluster.ts';
+import { rolledOut } from './cluster-waits.ts';
 import { eventually } from './eventually.ts';
 
 /** An operator whose own webhooks decide on what devloop has to restore, and let nothing pass while nobody answers them. */
 export const CLOSED = 'closed';
 export const CLOSED_SERVICE = `${CLOSED}/webhook`;
+const ADMISSION = '/apis/admissionregistration.k8s.io/v1';
+const VALIDATING = 'validatingwebhookconfigurations';
+const MUTATING = 'mutatingwebhookconfigurations';
 const SERVER_NAME = `webhook.${CLOSED}.svc`;
 /** It allows everything, and runs on the relay's image, which contains Node. */
 const PROGRAM = join(import.meta.dirname, '../fixtures/e2e/hooks-pod.mjs');
@@ -36,27 +41,26 @@ export async function deployClosed(cluster: TestCluster): Promise<string> {
   const pair = await selfSignedPair([SERVER_NAME], { days: 10 });
   const data = { 'tls.crt': base64(pair.certificate), 'tls.key': base64(pair.key) };
   const secret = { apiVersion: 'v1', kind: 'Secret', type: 'kubernetes.io/tls', data };
-  await cluster.kubectl(['create', 'namespace', CLOSED]);
-  await cluster.kubectl(['create', '-f', '-'], {
-    input: JSON.stringify({ ...secret, metadata: { name: 'webhook-cert', namespace: CLOSED } }),
-  });
-  await cluster.kubectl(['apply', '--server-side', '-f', '-'], {
-    input: manifests(await readFile(PROGRAM, 'utf8')),
-  });
+  await cluster.call('POST', '/api/v1/namespaces', { metadata: { name: CLOSED } });
+  await cluster.apply([{ ...secret, metadata: { name: 'webhook-cert', namespace: CLOSED } }]);
+  await cluster.apply(manifests(await readFile(PROGRAM, 'utf8')));
   await closedAtRest(cluster);
   return base64(pair.certificate);
 }
 
 /** The Pod is ready, and Endpoints and slice both list it. */
 export async function closedAtRest(cluster: TestCluster): Promise<void> {
-  await cluster.kubectl(['-n', CLOSED, 'rollout', 'status', 'deployment/manager', '--timeout=60s']);
-  const addresses = (path: string, selector: string[] = []): Promise<string> =>
-    cluster.kubectl(['-n', CLOSED, 'get', ...selector, '-o', `jsonpath=${path}`]);
+  await rolledOut(cluster, 'Deployment', `${CLOSED}/manager`);
   await eventually(async () => {
-    const slices = await addresses('{.items[*].endpoints[*].conditions.ready}', ['endpointslices']);
-    const endpoints = await addresses('{.subsets[*].addresses[*].ip}', ['endpoints', 'webhook']);
-    if (slices !== 'true' || endpoints.split(' ').length !== 1 || endpoints === '')
-      throw new Error(`not at rest: ${slices}, ${endpoints}`);
+    const slices = `/apis/discovery.k8s.io/v1/namespaces/${CLOSED}/endpointslices`;
+    const { items } = (await cluster.read(slices)) as { items: EndpointSlice[] };
+    const ready = items.flatMap((one) => (one.endpoints ?? []).map(({ conditions }) => conditions?.ready));
+    const { subsets = [] } = (await cluster.read(
+      `/api/v1/namespaces/${CLOSED}/endpoints/webhook`,
+    )) as Endpoints;
+    const addresses = subsets.flatMap((subset) => subset.addresses ?? []);
+    if (ready.length !== 1 || !ready[0] || addresses.length !== 1)
+      throw new Error(`not at rest: ${ready}, ${JSON.stringify(addresses)}`);
   });
 }
 
@@ -84,25 +88,14 @@ export async function failClosed(
     ],
     namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': CLOSED } },
   }));
-  const configuration = (kind: string, some: object[]): object => ({
-    apiVersion: 'admissionregistration.k8s.io/v1',
-    kind,
-    metadata: { name: CLOSED },
-    webhooks: some,
-  });
   const [first, ...others] = webhooks;
-  const items = [
-    configuration('ValidatingWebhookConfiguration', others),
-    configuration('MutatingWebhookConfiguration', [first!]),
-  ];
-  await cluster.kubectl(['create', '-f', '-'], {
-    input: JSON.stringify({ apiVersion: 'v1', kind: 'List', items }),
-  });
+  await cluster.call('POST', `${ADMISSION}/${VALIDATING}`, { metadata: { name: CLOSED }, webhooks: others });
+  await cluster.call('POST', `${ADMISSION}/${MUTATING}`, { metadata: { name: CLOSED }, webhooks: [first!] });
 }
 
 export async function failOpen(cluster: TestCluster): Promise<void> {
-  const kinds = 'validatingwebhookconfiguration,mutatingwebhookconfiguration';
-  await cluster.kubectl(['delete', kinds, CLOSED, '--ignore-not-found']);
+  for (const kind of [VALIDATING, MUTATING])
+    await cluster.call('DELETE', `${ADMISSION}/${kind}?fieldSelector=metadata.name%3D${CLOSED}`);
 }
 
 function manifests(program: string): string {
