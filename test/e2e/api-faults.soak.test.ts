@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type DevloopRun, startDevloop } from '../support/devloop.ts';
 import { type Call, FAULTS, type Fault, type FaultProxy, faultProxy } from '../support/fault-proxy.ts';
 import { type HollowOperator, startHollowOperator } from '../support/hollow-operator.ts';
+import { askHook } from '../support/hook-operator.ts';
 import { repeat } from '../support/repeat.ts';
 import { revocableLogin } from '../support/revocable-login.ts';
 
@@ -99,7 +100,7 @@ function pairs<T>(points: T[]): (index: number) => { point: T; fault: Fault } {
 
 it('up survives a fault of the API server, or says which, and leaves nothing behind', async () => {
   const pair = pairs(await callsOf(upAndLeave));
-  await repeat('API fault in up', { soak: 280, quick: 5, limitMs: HANG_MS }, async (index) => {
+  await repeat('API fault in up', { soak: 280, quick: 3, limitMs: HANG_MS }, async (index) => {
     const { point, fault } = pair(index);
     proxy.reset(at(point, fault));
     await using up = await upAndLeave();
@@ -110,7 +111,7 @@ it('up survives a fault of the API server, or says which, and leaves nothing beh
 it('down survives a fault of the API server, or says which, and can be run again', async () => {
   await leaveDead();
   const pair = pairs(await callsOf(down));
-  await repeat('API fault in down', { soak: 140, quick: 3, limitMs: HANG_MS }, async (index) => {
+  await repeat('API fault in down', { soak: 140, quick: 2, limitMs: HANG_MS }, async (index) => {
     const { point, fault } = pair(index + 2);
     await leaveDead();
     proxy.reset(at(point, fault));
@@ -147,10 +148,7 @@ it('an API server that stays away is waited for until a second Ctrl-C, and revie
   up.signal('SIGINT');
   await up.waitFor('warning', ({ hint }) => hint?.includes('devloop down') ?? false);
   await up.waitFor('waiting', ({ for: what }) => what === 'the API server');
-  const ask =
-    '{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: default, labels: {ask: first}}}';
-  const asked = operator.cluster.kubectl(['create', '--dry-run=server', '-f', '-'], { input: ask });
-  await expect(asked).rejects.toThrow('local on 9444 says no');
+  await expect(askHook(operator.cluster, 'first')).rejects.toThrow('local on 9444 says no');
   up.signal('SIGINT');
   expect(await up.exited).toBe(130);
   await repair();

@@ -70,7 +70,7 @@ async function replaceBy(kind: WorkloadKind | 'Job', replicas: number): Promise<
   const kinds = 'deployment,statefulset,daemonset,job,pod';
   await cluster.kubectl(['-n', HOOK_NAMESPACE, 'delete', kinds, '-l', 'app=hooks']);
   const input = kind === 'Job' ? await hooksInJob() : await hooksIn(kind, replicas);
-  await cluster.kubectl(['apply', '--server-side', '-f', '-'], { input });
+  await cluster.apply(input);
   if (kind === 'Job') await podsBehindServices(cluster, replicas);
   else await hooksAtRest(cluster, kind, replicas);
 }
@@ -171,11 +171,11 @@ it('--pause lease: the Pods stay up but idle, and lead again afterwards', async 
   await session.waitFor('session.ready', undefined, 60_000);
   const { holderIdentity, renewTime } = await leader(cluster);
   expect(holderIdentity).toMatch(/^devloop-/);
-  await cluster.kubectl(['apply', '-f', '-'], { input: application('held', 'nginx') });
+  await cluster.apply(application('held', 'nginx'));
   await eventually(async () => expect((await leader(cluster)).renewTime).not.toBe(renewTime));
   // Time enough for a manager that is not idle.
-  const deployments = (): Promise<string> =>
-    cluster.kubectl(['-n', 'default', 'get', 'deployments', '-o', 'name']);
+  const deployments = async (): Promise<string> =>
+    JSON.stringify(await cluster.read('/apis/apps/v1/namespaces/default/deployments'));
   expect(await deployments()).not.toContain('held');
   session.signal('SIGINT');
   expect(await session.exited, session.log()).toBe(130);

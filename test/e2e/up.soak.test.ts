@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { KubeObject, Workload } from '../../src/cluster/api/objects.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { CONTROL_PLANES } from '../support/control-planes.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
@@ -31,8 +32,10 @@ describe.each(CONTROL_PLANES)(
     let up: DevloopRun | undefined;
     let edits = 0;
     const env = (): Record<string, string> => ({ KUBECONFIG: cluster.kubeconfig, CGO_ENABLED: '0' });
-    const apply = (name: string, image: string, extra = ''): Promise<string> =>
-      cluster.kubectl(['apply', '-f', '-'], { input: application(name, image, extra) });
+    const apply = (name: string, image: string, extra = ''): Promise<void> =>
+      cluster.apply(application(name, image, extra));
+    const names = async (path: string): Promise<string[]> =>
+      ((await cluster.read(path)) as { items: KubeObject[] }).items.map(({ metadata }) => metadata.name);
     const edit = async (from: string | RegExp, to: string): Promise<void> => {
       const file = join(checkout.directory, WEBHOOK);
       await writeFile(file, (await readFile(file, 'utf8')).replace(from, to));
@@ -83,9 +86,7 @@ describe.each(CONTROL_PLANES)(
 
     it('has quieted the in-cluster manager', async () => {
       // The object of a Pod that has ended may linger for a moment.
-      await eventually(async () =>
-        expect(await cluster.kubectl(['-n', NAMESPACE, 'get', 'pods', '-o', 'name'])).toBe(''),
-      );
+      await eventually(async () => expect(await names(`/api/v1/namespaces/${NAMESPACE}/pods`)).toEqual([]));
     });
 
     it('answers reviews with the local code', async () => {
@@ -93,25 +94,18 @@ describe.each(CONTROL_PLANES)(
     });
 
     it('reconciles with the local code: create, update, delete through the finalizer', async () => {
+      const deployments = '/apis/apps/v1/namespaces/default/deployments';
+      const replicas = async () => ((await cluster.read(`${deployments}/ok`)) as Workload).spec.replicas;
+      const path = '/apis/apps.example.com/v1/namespaces/default/applications';
       await apply('ok', 'devloop.test/pause:1');
-      await eventually(async () =>
-        expect(await cluster.kubectl(['get', 'deployment', 'ok', '-o', 'jsonpath={.spec.replicas}'])).toBe(
-          '1',
-        ),
-      );
+      await eventually(async () => expect(await replicas()).toBe(1));
       await apply('ok', 'devloop.test/pause:1', ', replicas: 3');
-      await eventually(async () =>
-        expect(await cluster.kubectl(['get', 'deployment', 'ok', '-o', 'jsonpath={.spec.replicas}'])).toBe(
-          '3',
-        ),
-      );
-      expect(
-        await cluster.kubectl(['get', 'application', 'ok', '-o', 'jsonpath={.metadata.finalizers}']),
-      ).toContain('finalizer');
-      await cluster.kubectl(['delete', 'application', 'ok', '--timeout=30s']);
-      await eventually(async () =>
-        expect(await cluster.kubectl(['get', 'deployments', '-o', 'name'])).toBe(''),
-      );
+      await eventually(async () => expect(await replicas()).toBe(3));
+      const { metadata } = (await cluster.read(`${path}/ok`)) as { metadata: { finalizers?: string[] } };
+      expect(metadata.finalizers?.join()).toContain('finalizer');
+      await cluster.call('DELETE', `${path}/ok`);
+      await eventually(async () => expect(await names(path)).toEqual([]));
+      await eventually(async () => expect(await names(deployments)).toEqual([]));
     });
 
     it('replaces the controller when a file is saved, and answers every review meanwhile', async () => {

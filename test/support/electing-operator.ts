@@ -19,7 +19,7 @@ export async function deployElecting(cluster: TestCluster): Promise<void> {
   };
   await writeFile(join(overlay, 'kustomization.yaml'), stringify(kustomization));
   await cluster.importImage(await sampleImage());
-  await cluster.kubectl(['apply', '--server-side', '-k', overlay]);
+  await cluster.apply(await cluster.kubectl(['kustomize', overlay]));
   await rolledOut(cluster);
 }
 

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { KubeObject, Workload } from '../../src/cluster/api/objects.ts';
 import type { TestCluster } from '../cluster/cluster.ts';
+import { established } from './cluster-waits.ts';
 
+const MANAGER = 'olm.install';
 const HASH = 'olm.deployment-spec-hash';
 const CSVS = 'clusterserviceversions.operators.coreos.com';
 
@@ -25,11 +27,14 @@ export async function startOlm(
   service: object,
 ): Promise<OlmStandIn> {
   const { name, namespace = '' } = deployment.metadata;
-  await apply(cluster, [definition()]);
-  await cluster.kubectl(['wait', '--for=condition=Established', `crd/${CSVS}`, '--timeout=30s']);
+  await cluster.apply([definition()], MANAGER);
+  await established(cluster, CSVS);
   const version = { apiVersion: 'operators.coreos.com/v1alpha1', kind: 'ClusterServiceVersion' };
   const install = { strategy: 'deployment', spec: { deployments: [{ name, spec: deployment.spec }] } };
-  await apply(cluster, [{ ...version, metadata: { name: 'hooks.v1', namespace }, spec: { install } }]);
+  await cluster.apply(
+    [{ ...version, metadata: { name: 'hooks.v1', namespace }, spec: { install } }],
+    MANAGER,
+  );
   const read = async (): Promise<{ csv: Csv; now: Workload | undefined }> => ({
     csv: (await cluster.read(
       `/apis/operators.coreos.com/v1alpha1/namespaces/${namespace}/clusterserviceversions/hooks.v1`,
@@ -51,7 +56,7 @@ export async function startOlm(
       const owner = { ...version, name: 'hooks.v1', uid: csv.metadata.uid };
       const labels = { ...deployment.metadata.labels, [HASH]: hash };
       const metadata = { ...deployment.metadata, labels, ownerReferences: [owner] };
-      await apply(cluster, [{ ...deployment, metadata, spec }, service]);
+      await cluster.apply([{ ...deployment, metadata, spec }, service], MANAGER);
     }
     failed = isUnhealthy;
   };
@@ -77,12 +82,6 @@ function isAvailable({ metadata, spec, status }: Workload): boolean {
   if ((status?.observedGeneration ?? 0) < (metadata.generation ?? 0)) return false;
   if ((status?.updatedReplicas ?? 0) < (spec.replicas ?? 1)) return false;
   return status?.conditions?.some(({ type, status: is }) => type === 'Available' && is === 'True') ?? false;
-}
-
-async function apply(cluster: TestCluster, objects: object[]): Promise<void> {
-  const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects });
-  const as = ['--server-side', '--force-conflicts', '--field-manager=olm.install'];
-  await cluster.kubectl(['apply', ...as, '-f', '-'], { input });
 }
 
 function definition(): object {

@@ -2,6 +2,8 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import { connect } from '../../src/cluster/api/client.ts';
+import { loadKubeconfig } from '../../src/cluster/api/kubeconfig.ts';
 import type { TestCluster } from '../cluster/cluster.ts';
 import { eventually } from './eventually.ts';
 
@@ -17,7 +19,8 @@ export interface RevocableLogin extends AsyncDisposable {
 }
 
 const NAME = 'revocable';
-const ACCOUNT = ['-n', 'default', 'serviceaccount', NAME];
+const ACCOUNTS = '/api/v1/namespaces/default/serviceaccounts';
+const BINDINGS = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings';
 
 export async function revocableLogin(cluster: TestCluster): Promise<RevocableLogin> {
   await using stack = new AsyncDisposableStack();
@@ -36,28 +39,31 @@ export async function revocableLogin(cluster: TestCluster): Promise<RevocableLog
   const kubeconfig = await kubeconfigWith('config', {
     exec: { apiVersion, command, interactiveMode: 'Never' },
   });
-  let withToken = '';
+  let token = '';
   const renew = async (): Promise<void> => {
-    await cluster.kubectl(['create', ...ACCOUNT]);
-    const token = (await cluster.kubectl(['-n', 'default', 'create', 'token', NAME])).trim();
-    withToken = await kubeconfigWith('config-with-token', { token });
+    await cluster.call('POST', ACCOUNTS, { metadata: { name: NAME } });
+    const made = await cluster.call('POST', `${ACCOUNTS}/${NAME}/token`, { spec: {} });
+    token = (made as { status: { token: string } }).status.token;
     await write('credential', JSON.stringify({ apiVersion, kind: 'ExecCredential', status: { token } }));
   };
-  await cluster.kubectl([
-    ...['create', 'clusterrolebinding', NAME, '--clusterrole=cluster-admin'],
-    `--serviceaccount=default:${NAME}`,
-  ]);
-  stack.defer(async () => void (await cluster.kubectl(['delete', 'clusterrolebinding', NAME])));
+  await cluster.call('POST', BINDINGS, {
+    metadata: { name: NAME },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
+    subjects: [{ kind: 'ServiceAccount', namespace: 'default', name: NAME }],
+  });
+  stack.defer(async () => void (await cluster.call('DELETE', `${BINDINGS}/${NAME}`)));
   await renew();
-  stack.defer(async () => void (await cluster.kubectl(['delete', ...ACCOUNT, '--ignore-not-found'])));
+  const remove = (): Promise<unknown> => cluster.call('DELETE', `${ACCOUNTS}/${NAME}`);
+  stack.defer(async () => void (await remove().catch(() => undefined)));
   const resources = stack.move();
   return {
     kubeconfig,
     renew,
     async revoke() {
-      await cluster.kubectl(['delete', ...ACCOUNT]);
-      const whoami = () => cluster.kubectl(['auth', 'whoami'], { kubeconfig: withToken });
-      await eventually(() => expect(whoami()).rejects.toThrow());
+      await remove();
+      const kubeconfig = await kubeconfigWith('config-with-token', { token });
+      await using api = await connect(await loadKubeconfig({ kubeconfig }, {}, '/'));
+      await eventually(() => expect(api.list('Service', 'default')).rejects.toThrow(/401|credentials/));
     },
     runs: async () => (await readFile(join(directory, 'runs'), 'utf8')).trim().split('\n').length,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
