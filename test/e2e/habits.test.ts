@@ -201,7 +201,7 @@ it('a manager that looks where its sources say, in a mounted file, and in a file
   await access(join(FIXED, 'tls.key'));
   // Being asked for its paths is nothing that the manager complains about.
   const output = up.events.flatMap((event) => (event.type === 'controller.output' ? [event.line] : []));
-  expect(output.filter((line) => /\tERROR\t|panic|devloop/.test(line))).toEqual([]);
+  expect(output.filter((line) => /\tERROR\t|panic|devloop\.dev/.test(line))).toEqual([]);
   up.signal('SIGINT');
   expect(await up.exited, up.log()).toBe(130);
   expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
