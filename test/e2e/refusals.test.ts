@@ -88,6 +88,7 @@ describe('devloop refuses', () => {
     'route.none',
     'controller.build-failed',
     'controller.not-ready',
+    'controller.wrong-program',
     'controller.exited',
   ];
 
