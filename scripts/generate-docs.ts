@@ -67,10 +67,15 @@ function errorsPage(): string {
 function eventsPage(source: string): string {
   const events = parseUnion(source);
   const types = parseAliases(source);
-  const interfaces = ['ObjectName', 'Writer', 'SessionStatus', 'Searched'].flatMap((name) => [
-    `\`${name}\` has these fields:`,
-    fieldTable(parseInterface(source, name)),
-  ]);
+  const interfaces = [
+    'ObjectName',
+    'Writer',
+    'SessionStatus',
+    'Searched',
+    'ReviewedKind',
+    'ReviewedObject',
+    'ReviewTimes',
+  ].flatMap((name) => [`\`${name}\` has these fields:`, fieldTable(parseInterface(source, name))]);
   return page(
     '# Events',
     GENERATED,

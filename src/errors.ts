@@ -54,6 +54,10 @@ export const CATALOGUE = {
     exit: 2,
     about: 'Several operators in the cluster match this checkout equally well.',
   },
+  'review.not-found': {
+    exit: 2,
+    about: 'No session or recording of reviews is here, or it has no such review.',
+  },
   'service.unsupported': {
     exit: 2,
     about:

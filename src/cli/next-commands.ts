@@ -32,7 +32,7 @@ export function typedFlags(words: string[], options: readonly Option[]): TypedFl
   const flags: TypedFlag[] = [];
   for (let at = 0; at < words.length; at++) {
     const [, name, inline] = /^(--[^=]+|-\w)=?(.*)$/s.exec(words[at]!) ?? [];
-    const option = options.find(({ long, short }) => name === long || name === short);
+    const option = options.find(({ long, short }) => name !== undefined && (name === long || name === short));
     if (option?.long == null || OUTPUT.includes(option.long)) continue;
     if (!option.required) flags.push({ long: option.long });
     else flags.push({ long: option.long, value: inline || (words[++at] ?? '') });

@@ -6,6 +6,7 @@ import { completionCommand } from './completion.ts';
 import { doctorCommand } from './doctor.ts';
 import { downCommand } from './down.ts';
 import { type Typed, typedFlags } from './next-commands.ts';
+import { reviewsCommand } from './reviews.ts';
 import type { Shell } from './shell.ts';
 import { statusCommand } from './status.ts';
 import { upCommand } from './up.ts';
@@ -66,6 +67,7 @@ export function createProgram(shell: Shell, own?: string[]): Command {
     .addCommand(downCommand(shell))
     .commandsGroup('Inspect:')
     .addCommand(statusCommand(shell))
+    .addCommand(reviewsCommand(shell))
     .addCommand(doctorCommand(shell))
     .commandsGroup('Certificates and shell:')
     .addCommand(certsCommand(shell));

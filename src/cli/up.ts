@@ -45,7 +45,6 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
   return addExamples(command, `${shell.name} up`, [
     ['', 'Discover everything from this checkout and the current context'],
     ['--dry-run', 'Show what would change in the cluster'],
-    ['--package ./cmd/manager', 'Build this main package, and discover everything else'],
     ['-n shop-system -- go run ./cmd/manager --zap-devel', 'Run the controller with your own command'],
     ['--route ssh:dev@bastion.example.com', 'Receive reviews through an SSH host that the cluster can reach'],
     ['--no-controller', 'Run the controller in the debugger of your editor'],

@@ -68,3 +68,23 @@ export function parseImage(value: string): string {
     throw new InvalidArgumentError('Expected an image, such as registry.example.com/node:24-alpine.');
   return value;
 }
+
+/** `90s`, `10m`, `2h` in milliseconds. */
+export function parseAge(value: string): number {
+  const [, number = '', unit = ''] = /^(\d{1,6})([smh])$/.exec(value) ?? [];
+  const ms = { s: 1_000, m: 60_000, h: 3_600_000 }[unit];
+  if (ms === undefined) throw new InvalidArgumentError('Expected a duration, such as 30s, 10m or 2h.');
+  return Number(number) * ms;
+}
+
+export function parseMilliseconds(value: string): number {
+  if (!/^\d{1,9}$/.test(value)) throw new InvalidArgumentError('Expected a number of milliseconds.');
+  return Number(value);
+}
+
+/** It becomes the name of a file. */
+export function parseSetName(value: string): string {
+  if (!/^[A-Za-z0-9][\w.-]{0,99}$/.test(value))
+    throw new InvalidArgumentError('Expected a name of letters, digits, dots, dashes and underscores.');
+  return value;
+}

@@ -7,7 +7,7 @@ import { type ControllerAddress, createForwarder } from './forward.ts';
 import { createGate } from './gate.ts';
 import type { OwnAnswers } from './own.ts';
 import { createPaths } from './paths.ts';
-import { type ReviewContext, serveReview } from './review.ts';
+import { type ReviewContext, type ServedReview, serveReview } from './review.ts';
 import { createStrangers } from './strangers.ts';
 import { createTlsServer, type KeyPair, listen } from './tls.ts';
 
@@ -22,6 +22,8 @@ export interface GatewayOptions {
   allows?: (address: string) => boolean;
   /** What to do about strangers. */
   hint?: string | undefined;
+  /** Gets each review, when its answer is out. It must be quick. */
+  served?: ((review: ServedReview) => void) | undefined;
   emit: Emit;
 }
 
@@ -65,7 +67,7 @@ export interface Gateway extends AsyncDisposable {
 const CLOSE_MS = 2000;
 
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const { host, sessionId, controller, emit, hint, allows = () => true } = options;
+  const { host, sessionId, controller, emit, hint, served, allows = () => true } = options;
   const warn = createWarner(emit);
   const strangers = createStrangers({ emit, hint });
   const { server, present, presentOnly } = createTlsServer({
@@ -78,7 +80,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const forwarder = createForwarder(controller);
   const closing = new AbortController();
   const context: ReviewContext = {
-    ...{ sessionId, controller, gate, forwarder, paths, warn },
+    ...{ sessionId, controller, gate, forwarder, paths, served, warn },
     bodies: new Bodies(),
     recognize: connections.recognize,
     refuse: () => strangers.count('request'),

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import { messageOf } from '../errors.ts';
+import type { ReviewTimes } from '../report/events.ts';
 import { type Bodies, LARGEST_BODY, type NoBody } from './bodies.ts';
 import type { ControllerAddress, Forwarder } from './forward.ts';
 import { budgetOf, type Gate, LONGEST_BUDGET_MS, patienceFor, type Waiting } from './gate.ts';
@@ -25,7 +26,27 @@ export interface ReviewContext {
   closing: AbortSignal;
   /** What devloop answers itself, while it pauses or restores the manager. */
   own?: OwnAnswers | undefined;
+  /** Gets each review that devloop does not answer itself, when its answer is out. */
+  served?: ((review: ServedReview) => void) | undefined;
   warn: (message: string) => void;
+}
+
+/** A review and its answer. */
+export interface ServedReview {
+  url: string;
+  /** When it arrived, in ms since 1970. */
+  at: number;
+  body: Buffer;
+  /** Absent if the client was gone before there was one. */
+  answer: Answer | undefined;
+  ms: ReviewTimes;
+}
+
+/** What is noted of a review on its way, on the clock of `performance.now()`. */
+interface Trace {
+  arrived: number;
+  released?: number;
+  body?: Buffer;
 }
 
 /** Why the wait of a review ended before it had an answer. */
@@ -38,6 +59,7 @@ export async function serveReview(
   response: ServerResponse,
 ): Promise<void> {
   const url = request.url ?? '/';
+  const trace: Trace = { arrived: performance.now() };
   const budgetMs = budgetOf(url);
   const patienceMs = patienceFor(budgetMs);
   const end = new AbortController();
@@ -55,12 +77,13 @@ export async function serveReview(
   context.closing.addEventListener('abort', onClosing);
   if (context.closing.aborted) onClosing();
   try {
-    const answer = await answerOf(context, request, url, waiting).catch((error: unknown) => {
+    const answer = await answerOf(context, { request, url, trace }, waiting).catch((error: unknown) => {
       const why = endOf(end.signal, request);
       if (why !== undefined) return answerAtEnd(why, waiting.for, budgetMs, context.controller);
       return statusAnswer(500, `unexpected error, which is a bug in devloop: ${messageOf(error)}`);
     });
     if (answer !== undefined) send(context, request, response, answer);
+    if (trace.body) context.served?.(servedReview({ ...trace, body: trace.body }, url, answer));
   } catch (error) {
     // Node refuses to send the controller's answer, for example because of a header that HTTP does not allow.
     context.warn(`POST ${pathOf(url)} failed: ${messageOf(error)}`);
@@ -72,10 +95,20 @@ export async function serveReview(
   }
 }
 
+function servedReview(
+  { arrived, released, body }: Trace & { body: Buffer },
+  url: string,
+  answer: Answer | undefined,
+): ServedReview {
+  const now = performance.now();
+  const held = (released ?? now) - arrived;
+  const ms = { held, controller: now - arrived - held, total: now - arrived, budget: budgetOf(url) };
+  return { url, at: performance.timeOrigin + arrived, body, answer, ms };
+}
+
 async function answerOf(
   context: ReviewContext,
-  request: IncomingMessage,
-  url: string,
+  { request, url, trace }: { request: IncomingMessage; url: string; trace: Trace },
   waiting: Waiting,
 ): Promise<Answer> {
   const nonce = probeNonce(url);
@@ -92,8 +125,10 @@ async function answerOf(
   if (nonce !== undefined) return answerProbe(nonce, context.sessionId, body.bytes.toString('utf8'));
   const own = context.own && answerOwn(body.bytes.toString('utf8'), context.own);
   if (own !== undefined) return own;
+  trace.body = body.bytes;
   waiting.for = 'release';
   await context.gate.pass(waiting.signal);
+  trace.released = performance.now();
   if (context.paths.isRefused(url)) return statusAnswer(503, notServed(pathOf(url)));
   const review = {
     url,

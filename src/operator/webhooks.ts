@@ -15,6 +15,10 @@ import type { CheckoutFacts } from './sources.ts';
 export interface WebhookCall {
   /** The webhook configuration, or the CustomResourceDefinition. */
   from: ObjectRef;
+  /** Of the webhook in its configuration; of a conversion, the CRD's. */
+  name: string;
+  /** Which reviews the webhook gets; a conversion has none. */
+  rules?: NonNullable<WebhookConfiguration['webhooks']>[number]['rules'];
   path: string;
   port: number;
   /** PEM in base64, as in the configuration; empty where there is none. */
@@ -98,26 +102,25 @@ function admissionCalls(
 ): AddressedCall[] {
   if (sessionOf(object) !== undefined) return [];
   const from = refOf(kind, object.metadata);
-  return (object.webhooks ?? []).flatMap(({ clientConfig, rules = [] }) =>
-    callTo(
-      clientConfig,
-      from,
-      rules.flatMap((rule) => rule.apiGroups ?? []),
-    ),
+  return (object.webhooks ?? []).flatMap(({ name, clientConfig, rules = [] }) =>
+    callTo(clientConfig, { from, name, rules, groups: rules.flatMap((rule) => rule.apiGroups ?? []) }),
   );
 }
 
 function conversionCalls({ metadata, spec }: CustomResourceDefinition): AddressedCall[] {
   if (spec.conversion?.strategy !== 'Webhook') return [];
   const from = refOf('CustomResourceDefinition', metadata);
-  return callTo(spec.conversion.webhook?.clientConfig, from, [spec.group]);
+  return callTo(spec.conversion.webhook?.clientConfig, { from, name: metadata.name, groups: [spec.group] });
 }
 
 /** None for a webhook that is configured by URL. */
-function callTo(client: WebhookClient | undefined, from: ObjectRef, groups: string[]): AddressedCall[] {
+function callTo(
+  client: WebhookClient | undefined,
+  caller: Pick<WebhookCall, 'from' | 'name' | 'rules' | 'groups'>,
+): AddressedCall[] {
   if (!client?.service) return [];
   const { namespace, name, path = '/', port = 443 } = client.service;
-  return [{ namespace, name, call: { from, path, port, caBundle: client.caBundle ?? '', groups } }];
+  return [{ namespace, name, call: { ...caller, path, port, caBundle: client.caBundle ?? '' } }];
 }
 
 function byService(calls: AddressedCall[]): WebhookService[] {

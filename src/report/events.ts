@@ -62,6 +62,36 @@ export type DevloopEvent =
   | { type: 'guard.overwritten'; object: ObjectName; field: string; from: string; to: string; by: Writer }
   /** A new version of the operator was applied. `restart`: the controller's command or environment changes when it is restarted next. */
   | { type: 'guard.followed'; object: ObjectName; changes: string[]; restart: boolean; by: Writer }
+  /**
+   * A review, after its answer is out. `at`: when it arrived. `webhook`: its name in the webhook configuration, or of the CRD; the path
+   * where nothing names it. `code` and `message` are those of the answer. `patch`: what it changes, as `+spec.replicas=1`,
+   * `~spec.image`, `-spec.old`. `from` and `to` are API versions, `objects` their number: those of a conversion. Values that look secret are replaced.
+   */
+  | {
+      type: 'review';
+      id: string;
+      at: string;
+      kind: ReviewKind;
+      webhook: string;
+      path: string;
+      operation?: string;
+      resource?: ReviewedKind;
+      object?: ReviewedObject;
+      user?: string;
+      dryRun?: boolean;
+      verdict: ReviewVerdict;
+      code?: number;
+      message?: string;
+      warnings?: string[];
+      patch?: string[];
+      from?: string[];
+      to?: string;
+      objects?: number;
+      ms: ReviewTimes;
+    }
+  /** The answer of `devloop reviews list`: each event is one review, oldest first. The answer of `show` is one, with its parts. */
+  | { type: 'reviews.listed'; review: ReviewSummary }
+  | { type: 'reviews.shown'; review: ReviewSummary; sections: ReviewSection[] }
   /** The answer of `devloop status`. */
   | { type: 'status'; sessions: SessionStatus[]; searched: Searched }
   /** One result of `devloop doctor`: the `answer`, the `proof` behind it, and a `hint` about what to do next. */
@@ -150,6 +180,46 @@ export interface SessionStatus {
 export interface Searched {
   context: string;
   namespaces?: string[];
+}
+
+/** unreadable: the request was not a review. */
+export type ReviewKind = 'admission' | 'conversion' | 'unreadable';
+
+/**
+ * failed: the controller answered something else than a verdict. unanswered: devloop answered, because the controller did not within the
+ * budget, or nobody was left to answer to. kube-apiserver applies the failurePolicy to both.
+ */
+export type ReviewVerdict = 'allowed' | 'denied' | 'converted' | 'failed' | 'unanswered';
+
+export interface ReviewedKind {
+  group: string;
+  version: string;
+  kind: string;
+}
+
+export interface ReviewedObject {
+  namespace?: string;
+  name: string;
+}
+
+/** Where the time of a review went, in milliseconds. */
+export interface ReviewTimes {
+  /** Until the gateway released it: while a controller is replaced, for example. */
+  held: number;
+  /** From the release to the answer. */
+  controller: number;
+  total: number;
+  /** What the caller allows. */
+  budget: number;
+}
+
+/** A review without its objects: the fields of the `review` event. */
+export type ReviewSummary = Omit<Extract<DevloopEvent, Record<'type', 'review'>>, 'type'>;
+
+/** A part of a review as text: YAML, or a unified diff. */
+export interface ReviewSection {
+  title: string;
+  text: string;
 }
 
 export type Emit = (event: DevloopEvent) => void;

@@ -1,5 +1,7 @@
 import type { DevloopEvent } from './events.ts';
 import { type PrintedEvent, render } from './render.ts';
+import { reviewCount } from './render-review.ts';
+import { createReviewCounts } from './review-counts.ts';
 import { createPaint, type Paint, safeEvent, wantsColours } from './text.ts';
 import { isAnswer, isShown, type Verbosity } from './visibility.ts';
 import { createWaitingLine, type Terminal } from './waiting-line.ts';
@@ -30,19 +32,27 @@ export function createHumanPrinter({ stderr, stdout, env, verbosity }: HumanPrin
     const { isTTY, columns } = terminal;
     terminal.write(`${isTTY && columns ? wrapEvent(text, event, columns) : text}\n`);
   };
+  const counts = createReviewCounts((review, count) => {
+    waiting.clear();
+    stderr.write(`${reviewCount(review, count, paint)}\n`);
+  });
   return {
     print(unsafe) {
       if (!isShown(unsafe, verbosity)) return;
       const event = safeEvent(unsafe, colours);
+      if (event.type === 'review' && verbosity !== 'verbose' && !counts.isFirst(event)) return;
       if (event.type === 'waiting') {
         waiting.show(event);
         return;
       }
       waiting.clear();
+      // The session's own result comes last.
+      if (event.type.startsWith('session.') || event.type === 'error') counts.close();
       if (isAnswer(event)) print(stdout, event, answerPaint);
       else print(stderr, event, paint);
     },
     close() {
+      counts.close();
       waiting.clear();
     },
   };

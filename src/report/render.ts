@@ -1,4 +1,5 @@
 import type { ChangeAction, DevloopEvent, ObjectName, SessionStatus, Verdict, Writer } from './events.ts';
+import { listedReview, reviewLine, shownReview } from './render-review.ts';
 import {
   type Colour,
   counted,
@@ -32,6 +33,12 @@ export function render(event: PrintedEvent, paint: Paint): string {
       return row('certificate', `${event.directory}  ${paint('dim', certificateFacts(event))}`);
     case 'finding':
       return renderFinding(event, paint);
+    case 'review':
+      return reviewLine(event, paint);
+    case 'reviews.listed':
+      return listedReview(event.review, paint);
+    case 'reviews.shown':
+      return shownReview(event.review, event.sections, paint);
     case 'status':
       return renderStatus(event, paint);
     case 'error':

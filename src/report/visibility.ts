@@ -29,6 +29,9 @@ const SHOWN_FROM: Record<DevloopEvent['type'], Verbosity> = {
   'session.restored': 'quiet',
   'guard.overwritten': 'quiet',
   'guard.followed': 'normal',
+  review: 'normal',
+  'reviews.listed': 'quiet',
+  'reviews.shown': 'quiet',
   status: 'quiet',
   finding: 'quiet',
   error: 'quiet',
@@ -43,6 +46,7 @@ export function isShown(event: DevloopEvent, verbosity: Verbosity): boolean {
 function shownFrom(event: DevloopEvent): Verbosity {
   // An exit that devloop brought about matters only to somebody who wants to see every step.
   if (event.type === 'controller.exited' && event.expected) return 'verbose';
+  if (event.type === 'review' && ['failed', 'unanswered'].includes(event.verdict)) return 'quiet';
   // The line that answered the signal has said so.
   if (event.type === 'session.stopping' && event.reason.startsWith('SIG')) return 'verbose';
   if (event.type === 'finding') return needsAction(event) ? 'quiet' : 'normal';
@@ -61,4 +65,11 @@ export function isAnswer(event: DevloopEvent): boolean {
   return event.type === 'change' ? event.dryRun === true : ANSWERS.has(event.type);
 }
 
-const ANSWERS = new Set<DevloopEvent['type']>(['status', 'finding', 'route.planned', 'controller.planned']);
+const ANSWERS = new Set<DevloopEvent['type']>([
+  'reviews.listed',
+  'reviews.shown',
+  'status',
+  'finding',
+  'route.planned',
+  'controller.planned',
+]);

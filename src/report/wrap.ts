@@ -2,7 +2,13 @@ import type { DevloopEvent } from './events.ts';
 import type { PrintedEvent } from './render.ts';
 
 /** Below the first column; 14 where there is none of its own. */
-const HANG: Partial<Record<DevloopEvent['type'], number>> = { warning: 2, error: 2, finding: 26, status: 11 };
+const HANG: Partial<Record<DevloopEvent['type'], number>> = {
+  warning: 2,
+  error: 2,
+  finding: 26,
+  status: 11,
+  'reviews.listed': 34,
+};
 const ROW_HANG = 14;
 /** Text of others, and commands, which somebody may copy. */
 const UNTOUCHED: DevloopEvent['type'][] = [
@@ -10,6 +16,7 @@ const UNTOUCHED: DevloopEvent['type'][] = [
   'controller.started',
   'controller.planned',
   'build.failed',
+  'reviews.shown',
 ];
 const NEXT = '→ next:';
 /** Narrower, more would be lost than gained. */

@@ -6,7 +6,10 @@ import { noticeRepeatedErrors } from '../controller/repeated-errors.ts';
 import { createSupervisor } from '../controller/supervisor.ts';
 import { removeLocalFiles } from '../local/key-pair-files.ts';
 import type { KeyPairs } from '../local/key-pairs.ts';
+import type { WebhookCall } from '../operator/webhooks.ts';
 import type { Emit } from '../report/events.ts';
+import { Recorder } from '../reviews/recorder.ts';
+import { createRecording } from '../reviews/recording.ts';
 import { openContext } from './context/context.ts';
 import { targetsOf } from './context/holders.ts';
 import { unlessInterrupted } from './context/interrupt.ts';
@@ -44,7 +47,7 @@ export async function up(options: UpOptions, io: Io): Promise<void> {
   const found = await recoverSessions(command, discovered);
   await endOrphans(machine, io.emit);
   const sessionId = newSessionId();
-  const directory = await claimDirectory(machine, sessionId);
+  const directory = await claimDirectory(machine, sessionId, context.root);
   const session: Session = { ...command, ...found, sessionId, files: localFilesOf(directory, command) };
   const targets = targetsOf(session.target);
   io.emit({ type: 'session.started', session: sessionId, context: context.api.context, targets });
@@ -60,6 +63,7 @@ interface Running {
   session: Session;
   work: Work;
   leases: SessionLeases;
+  recorder: Recorder;
   /** What `endUp` takes down again; filled step by step. */
   standing: Standing;
   /** What reacts to the cluster and the route until the end. */
@@ -86,7 +90,9 @@ async function run(session: Session): Promise<void> {
   const signal = AbortSignal.any([io.signal, ending.signal]);
   const work: Work = { api: context.api, sessionId, emit, signal };
   const standing: Standing = { mayHaveChanged: false };
-  const failure = await takeOver({ session, work, leases, standing, followers, writers, ending }).then(
+  await using recorder = new Recorder(createRecording(session.files.directory), emit);
+  const running: Running = { session, work, leases, recorder, standing, followers, writers, ending };
+  const failure = await takeOver(running).then(
     () => undefined,
     // What ended the session, not what a wait says about being interrupted.
     (error) => ({ error: ending.signal.aborted ? ending.signal.reason : error }),
@@ -167,28 +173,33 @@ function isOf({ metadata }: KubeObject, ref: ObjectRef): boolean {
 const STILL_TERMINATING =
   'A Pod of the in-cluster manager is still terminating; kube-apiserver may keep calling it over open connections.';
 
-async function holdAndOpen({ session, work, leases, standing, writers, ending }: Running): Promise<void> {
+async function holdAndOpen(running: Running): Promise<void> {
+  const { session, work, leases, standing, writers, ending } = running;
   await leases.hold(session, work, (error) => ending.abort(error));
   // While the operator's own webhooks answer in the cluster; the controller will read it as soon as it starts.
   for (const { apply } of session.plan.standIn) writers.use(await apply(work));
   if (session.target.services.length > 0)
-    standing.route = await openRoute(routingOf(session, work), session.plan.routes);
+    standing.route = await openRoute(routingOf(running), session.plan.routes);
 }
 
-async function pointServices(
-  { session, work, standing, followers, ending }: Running,
-  pairs: KeyPairs,
-): Promise<void> {
+async function pointServices(running: Running, pairs: KeyPairs): Promise<void> {
+  const { session, work, recorder, standing, followers, ending } = running;
   const { route } = standing;
   if (route === undefined) return;
-  const routing = routingOf(session, work);
-  const onCalls = noticeUninstall(work, (error) => ending.abort(error));
+  const routing = routingOf(running);
+  const noticed = noticeUninstall(work, (error) => ending.abort(error));
+  const onCalls = (calls: WebhookCall[]): void => {
+    recorder.name(calls);
+    noticed(calls);
+  };
   followers.use(followPaths(work, session.target, { gateways: route.gateways, onCalls }));
   const cuttingOver = cutOver(routing, route, pairs);
   followers.use(followReconnects(routing, route, cuttingOver));
   await cuttingOver;
 }
 
-function routingOf({ context, target, options, io }: Session, work: Work): Routing {
-  return { ...work, target, settings: routeSettings(options, context), env: io.env, ask: io.ask };
+function routingOf({ session, work, recorder }: Running): Routing {
+  const { context, target, options, io } = session;
+  const settings = routeSettings(options, context);
+  return { ...work, target, settings, env: io.env, ask: io.ask, served: recorder.served };
 }

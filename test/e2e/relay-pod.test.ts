@@ -450,7 +450,7 @@ describe('the relay Pod', () => {
     await relay[Symbol.asyncDispose]();
     expect(relay.pod).toBe(second);
     const made = events.filter((event) => event.type === 'change' && event.action === 'create');
-    expect(made.map((event) => 'object' in event && objectText(event.object))).toEqual([
+    expect(made.map((event) => event.type === 'change' && objectText(event.object))).toEqual([
       'Secret strict/devloop-relay-kept',
       `Pod strict/${first}`,
       `Pod strict/${second}`,

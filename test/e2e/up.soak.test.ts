@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -91,6 +91,54 @@ describe.each(CONTROL_PLANES)(
 
     it('answers reviews with the local code', async () => {
       await expect(apply('fail', '')).rejects.toThrow(LOCAL);
+    });
+
+    it('shows each review: who asked for what, what the webhook changed, and why it refused', async () => {
+      const reviews = async (...args: string[]): Promise<DevloopRun['events']> =>
+        (await runDevloop(['reviews', ...args], { cwd: checkout.directory, env: env() })).events;
+      const annotated = application('seen', 'devloop.test/pause:1').replace(
+        'name: seen,',
+        'name: seen, annotations: {example.com/api-token: hunter2},',
+      );
+      await cluster.kubectl(['apply', '-f', '-'], { input: annotated });
+      await expect(apply('unseen', '')).rejects.toThrow(LOCAL);
+      const mutated = await up!.waitFor(
+        'review',
+        ({ object, patch }) => object?.name === 'seen' && patch !== undefined,
+      );
+      expect(mutated).toMatchObject({
+        kind: 'admission',
+        webhook: 'mapplication-v1.kb.io',
+        operation: 'CREATE',
+        object: { namespace: 'default', name: 'seen' },
+        verdict: 'allowed',
+        patch: expect.arrayContaining([expect.stringMatching(/^\+spec\.replicas=\d+$/)]),
+        ms: { budget: 10_000 },
+      });
+      const listed = await eventually(async () => {
+        const events = await reviews('--name', 'unseen', '--verdict', 'denied');
+        expect(events).toMatchObject([
+          { type: 'reviews.listed', review: { code: 422, message: expect.stringContaining(LOCAL) } },
+        ]);
+        return events;
+      });
+      const shown = await reviews('show', mutated.id);
+      expect(shown).toMatchObject([
+        {
+          type: 'reviews.shown',
+          sections: [{ title: 'object' }, { title: 'changed by the webhook' }, { title: 'answer' }],
+        },
+      ]);
+      expect(JSON.stringify(shown)).toContain('+  replicas:');
+      const saved = await reviews('save', 'seen', mutated.id);
+      expect(saved.at(-1)).toMatchObject({ type: 'note' });
+      const file = join(checkout.directory, 'testdata/reviews/seen.ndjson');
+      expect(await reviews('--set', 'seen')).toMatchObject([{ review: { id: mutated.id } }]);
+      const kept = await readFile(file, 'utf8');
+      await rm(file);
+      for (const text of [kept, JSON.stringify([listed, shown, up!.events])])
+        expect(text).not.toContain('hunter2');
+      await cluster.kubectl(['delete', 'application', 'seen', '--timeout=30s']);
     });
 
     it('reconciles with the local code: create, update, delete through the finalizer', async () => {

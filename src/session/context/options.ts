@@ -1,6 +1,7 @@
 import type { PauseChoice } from '../../config/pause-choice.ts';
 import type { RouteChoice } from '../../config/route-choice.ts';
 import type { Emit } from '../../report/events.ts';
+import type { ReviewFilter } from '../../reviews/read.ts';
 
 /** What the user can say about the cluster and the operator. What is absent is discovered. */
 export interface CommonOptions {
@@ -62,6 +63,19 @@ export interface CertsOptions extends CommonOptions {
   watch: boolean;
   /** The directory to write to; by default the one where the controller looks. */
   output?: string;
+}
+
+/** Which reviews are meant, and from where. */
+export interface ReviewsOptions {
+  action: 'list' | 'show' | 'export' | 'save';
+  /** Of reviews; `save` takes the name of the set before them. */
+  ids: string[];
+  filter: ReviewFilter;
+  follow: boolean;
+  /** A session of this machine, by its id; by default the one of this checkout. */
+  session?: string;
+  /** A saved set instead of a session. */
+  set?: string;
 }
 
 /** Asks the user at the terminal. A `hidden` answer is not echoed. Rejects when the user presses Ctrl-C. */

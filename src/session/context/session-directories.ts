@@ -13,6 +13,8 @@ interface Owner {
   host: string;
   pid: number;
   processStart: string;
+  /** The root of the checkout. */
+  checkout: string;
 }
 
 /** Short enough for labels and names, and random enough to be unique in a cluster. */
@@ -24,8 +26,13 @@ export function newSessionId(): string {
  * Creates a session's directory. It appears with its owner's name already in it, so that another devloop that starts at the same
  * moment does not mistake it for the directory of a dead session.
  */
-export async function claimDirectory(machine: LocalMachine, sessionId: string): Promise<string> {
-  const owner: Owner = { host: machine.host, pid: process.pid, processStart: machine.processStart };
+export async function claimDirectory(
+  machine: LocalMachine,
+  sessionId: string,
+  checkout: string,
+): Promise<string> {
+  const { host, processStart } = machine;
+  const owner: Owner = { host, pid: process.pid, processStart, checkout };
   const directory = join(machine.stateDirectory, sessionId);
   const unclaimed = join(machine.stateDirectory, `.${sessionId}`);
   await requireWritable(machine.stateDirectory);
@@ -92,6 +99,25 @@ async function isAbandoned(machine: LocalMachine, directory: string): Promise<bo
   if ((await isRunning(owner)) !== false) return false;
   // A machine's name may change, but a controller that runs here was started here.
   return owner.host === machine.host || (await orphanPid(controllerRecord(directory))) !== undefined;
+}
+
+/** A session that runs on this machine. */
+export interface LocalSession {
+  id: string;
+  directory: string;
+  checkout: string;
+}
+
+export async function localSessions(machine: LocalMachine): Promise<LocalSession[]> {
+  if ((await otherWriter(machine.stateDirectory)) !== undefined) return [];
+  const names = await readdir(machine.stateDirectory).catch(() => []);
+  const found = names.sort().map(async (id): Promise<LocalSession[]> => {
+    const directory = join(machine.stateDirectory, id);
+    const owner = id.startsWith('.') ? undefined : await ownerOf(directory);
+    const isHere = owner?.host === machine.host && (await isRunning(owner)) === true;
+    return isHere ? [{ id, directory, checkout: owner.checkout }] : [];
+  });
+  return (await Promise.all(found)).flat();
 }
 
 /** Whether a session ran on this machine and its process is gone; false also if nothing is known about it. */

@@ -2,6 +2,7 @@ import type { Permission } from '../../cluster/api/permissions.ts';
 import type { PlannedChange, Step } from '../../cluster/step.ts';
 import type { Work } from '../../cluster/work.ts';
 import type { RouteChoice } from '../../config/route-choice.ts';
+import type { GatewayOptions } from '../../gateway/gateway.ts';
 import type { Target, TargetService } from '../../operator/target.ts';
 import type { Route } from '../../route/route.ts';
 import type { CommandContext } from '../context/context.ts';
@@ -43,6 +44,8 @@ export interface Routing extends Work {
   env: Record<string, string | undefined>;
   /** Absent without a terminal. */
   ask?: Ask | undefined;
+  /** Gets each review, when its answer is out. */
+  served?: GatewayOptions['served'];
   /** How many probes in a row verify a route; 1 by default. */
   inARow?: number;
   /** Verifies a route in another way than through temporary Services. */

@@ -90,7 +90,7 @@ it('the key pair of a webhook', async () => {
       const service = {
         service: SHOP.service.object as Service,
         serverName: 'webhook.shop.svc',
-        calls: [{ from, path: '/', port: 443, caBundle, groups: [] }],
+        calls: [{ from, name: 'v', path: '/', port: 443, caBundle, groups: [] }],
         ports: [],
         source: '',
       };

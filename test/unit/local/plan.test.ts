@@ -134,7 +134,11 @@ test.each([
   });
   const rest = inputs({ settings: {}, checkout: { root, facts: await readCheckout(root) } });
   const [service] = rest.target.services;
-  const call = { from: { kind: 'ValidatingWebhookConfiguration', name: 'a' } as const, path: '/hook' };
+  const call = {
+    from: { kind: 'ValidatingWebhookConfiguration', name: 'a' } as const,
+    name: 'v',
+    path: '/hook',
+  };
   service!.calls = [{ ...call, port: 443, caBundle: '', groups: [] }];
   const api = { ...rest.api, kubeconfigFiles: ['/home/me/.kube/config'] };
   const planned = await planController(

@@ -15,7 +15,7 @@ test.each(LAYOUTS)('a repository like this is recognised, with its main package:
   const directory = await makeRepository(layout, base);
   const { name, container, webhook } = layout;
   const from = { kind: 'ValidatingWebhookConfiguration', name } as const;
-  const call = { from, path: webhook.path, port: 443, caBundle: '', groups: [''] };
+  const call = { from, name, path: webhook.path, port: 443, caBundle: '', groups: [''] };
   const ranked = rank(
     [{ namespace: name, name: `${name}-webhook`, calls: [call] }],
     await readCheckout(directory),

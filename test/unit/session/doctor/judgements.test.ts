@@ -139,7 +139,14 @@ describe('the certificate', () => {
   const bundle = (one: { certificate: string }) => Buffer.from(one.certificate).toString('base64');
   const validating: ObjectRef = { kind: 'ValidatingWebhookConfiguration', name: 'a' };
   const mutating: ObjectRef = { kind: 'MutatingWebhookConfiguration', name: 'b' };
-  const call = (from: ObjectRef, caBundle: string) => ({ from, caBundle, path: '/', port: 443, groups: [] });
+  const call = (from: ObjectRef, caBundle: string) => ({
+    from,
+    name: 'hook.example.com',
+    caBundle,
+    path: '/',
+    port: 443,
+    groups: [],
+  });
   const facts = {
     names: [NAME],
     notBefore: now,

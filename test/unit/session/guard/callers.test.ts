@@ -23,6 +23,7 @@ beforeEach(() => {
 
 const call = (kind: Kind, path = '/'): WebhookCall => ({
   from: { kind, name: 'shop' },
+  name: 'hook.example.com',
   path,
   port: 443,
   caBundle: '',

@@ -1,0 +1,96 @@
+import { Command, Option } from 'commander';
+import type { ReviewVerdict } from '../report/events.ts';
+import type { ReviewsOptions } from '../session/context/options.ts';
+import { addExamples, present } from './common.ts';
+import type { Shell } from './shell.ts';
+import { invalid } from './usage.ts';
+import { parseAge, parseMilliseconds, parseNamespace, parseSetName } from './values.ts';
+
+interface ReviewsFlags {
+  session?: string;
+  set?: string;
+  follow?: true;
+  kind?: string;
+  name?: string;
+  namespace?: string;
+  verdict?: ReviewVerdict;
+  user?: string;
+  webhook?: string;
+  since?: number;
+  slow?: number;
+  json?: true;
+}
+
+const ACTIONS = ['list', 'show', 'export', 'save'] as const;
+const VERDICTS: ReviewVerdict[] = ['allowed', 'denied', 'converted', 'failed', 'unanswered'];
+
+export function reviewsCommand(shell: Shell): Command {
+  const command = new Command('reviews')
+    .summary('show the reviews of a session: object, patch, answer, times')
+    .description(
+      'Lists the reviews of a running session on this machine, shows one with its objects as diffs, exports its request, or saves reviews as a set in testdata/reviews of the checkout. Values that look secret are replaced before they are stored.',
+    )
+    .argument('[what...]', 'list (default), show ID, export ID, or save NAME [ID...]')
+    .option('-f, --follow', 'keep running, and list each new review')
+    .option('--session <id>', 'session of this machine (default: the one of this checkout)')
+    .option('--set <name>', 'saved set instead of a session', parseSetName)
+    .optionsGroup('Which reviews:')
+    .option('--kind <kind>', 'of objects of this kind')
+    .option('--name <text>', 'of objects with this in their name')
+    .option('-n, --namespace <name>', 'of objects in this namespace', parseNamespace)
+    .addOption(new Option('--verdict <verdict>', 'with this verdict').choices(VERDICTS))
+    .option('--user <text>', 'of users with this in their name')
+    .option('--webhook <text>', 'of webhooks with this in their name')
+    .option('--since <duration>', 'of the last 30s, 10m or 2h', parseAge)
+    .option('--slow <ms>', 'that took at least so many milliseconds', parseMilliseconds)
+    .optionsGroup('Output:')
+    .option('--json', 'print one JSON event per line')
+    .helpOption('-h, --help', 'show this help')
+    .action(async (what: string[], flags: ReviewsFlags) => {
+      const options = optionsOf(what, flags, shell.name);
+      await shell.run({ json: flags.json ?? false, restores: false, verbosity: 'normal' }, async (io) => {
+        const { reviews } = await import('../session/reviews.ts');
+        shell.write(await reviews(options, io));
+      });
+    });
+  return addExamples(command, `${shell.name} reviews`, [
+    ['--verdict denied --since 10m', 'List what was denied in the last ten minutes'],
+    [
+      'show 41',
+      'Show the object of review r-000041, what the client and the webhook changed, and the answer',
+    ],
+    ['export 41 > review.json', 'Write its AdmissionReview to a file'],
+    ['save create-web 41 42', 'Save two reviews in testdata/reviews/create-web.ndjson'],
+  ]);
+}
+
+function optionsOf([action = 'list', ...ids]: string[], flags: ReviewsFlags, name: string): ReviewsOptions {
+  const known = ACTIONS.find((one) => one === action);
+  if (known === undefined)
+    throw invalid(`Unknown action \`${action}\`: expected ${ACTIONS.join(', ')}.`, `${name} reviews --help`);
+  if (known === 'list' && ids.length > 0)
+    throw invalid('`list` takes no ids.', `${name} reviews show ${ids[0]}`);
+  if (known !== 'list' && ids.length === 0)
+    throw invalid(`\`${known}\` needs ${known === 'save' ? 'a name' : 'an id'}.`, `${name} reviews --help`);
+  if (known === 'export' && flags.json)
+    throw invalid(
+      '`export` prints the review itself, so it takes no --json.',
+      `${name} reviews export ${ids[0]}`,
+    );
+  if (known === 'save') parseSetName(ids[0]!);
+  const { session, set, follow = false } = flags;
+  return { action: known, ids, follow, filter: filterOf(flags), ...present({ session, set }) };
+}
+
+function filterOf({ kind, name, namespace, verdict, user, webhook, since, slow }: ReviewsFlags) {
+  return present({
+    kind,
+    name,
+    namespace,
+    verdict,
+    user,
+    webhook,
+    since: since && Date.now() - since,
+    slowMs: slow,
+  });
+}

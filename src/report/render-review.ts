@@ -1,0 +1,92 @@
+import type { ReviewSection, ReviewSummary, ReviewVerdict } from './events.ts';
+import { type Colour, counted, duration, indented, oneLine, type Paint, paintedRow } from './text.ts';
+
+const COLOURS: Record<ReviewVerdict, Colour> = {
+  allowed: 'green',
+  converted: 'green',
+  denied: 'red',
+  failed: 'red',
+  unanswered: 'yellow',
+};
+const MOST_CHANGES = 4;
+
+/** One line: verdict, operation and object, webhook, what it said or changed, and its times. */
+export function reviewLine(review: ReviewSummary, paint: Paint): string {
+  const { verdict, message, warnings = [], patch = [] } = review;
+  const more = patch.length > MOST_CHANGES ? [`and ${patch.length - MOST_CHANGES} more`] : [];
+  const text = [
+    subject(review),
+    paint('dim', shortName(review.webhook)),
+    verdict === 'allowed' || message === undefined ? '' : message,
+    [...patch.slice(0, MOST_CHANGES), ...more].join(' '),
+    warnings.length === 0 ? '' : paint('yellow', `warns: ${warnings.join('; ')}`),
+    paint('dim', `(${times(review)})`),
+  ];
+  return paintedRow(paint, COLOURS[verdict], verdict, text.filter(Boolean).map(oneLine).join('  '));
+}
+
+/** Several of the same kind, within a second. */
+export function reviewCount(review: ReviewSummary, count: number, paint: Paint): string {
+  const { verdict, operation = '', resource } = review;
+  const what = [operation, resource?.kind].filter(Boolean).join(' ');
+  const text = `+${count}  ${what}  ${paint('dim', shortName(review.webhook))}`;
+  return paintedRow(paint, COLOURS[verdict], verdict, oneLine(text));
+}
+
+/** With its id and time of day, for a list. */
+export function listedReview(review: ReviewSummary, paint: Paint): string {
+  const time = new Date(review.at).toTimeString().slice(0, 'hh:mm:ss'.length);
+  return `${review.id}  ${paint('dim', time)}  ${reviewLine(review, paint)}`;
+}
+
+export function shownReview(review: ReviewSummary, sections: ReviewSection[], paint: Paint): string {
+  const { ms, user, path } = review;
+  const facts = [
+    ...(user === undefined ? [] : [`by ${user}`]),
+    `on ${path}`,
+    `held ${duration(ms.held)}, answered after ${duration(ms.controller)} of ${duration(ms.budget)}`,
+  ];
+  return [
+    listedReview(review, paint),
+    ...facts.map((fact) => paint('dim', `  ${oneLine(fact)}`)),
+    ...sections.map(({ title, text }) => `\n${paint('bold', title)}\n  ${indented(painted(text, paint), 2)}`),
+  ].join('\n');
+}
+
+/** Lines of a diff in its colours. */
+function painted(text: string, paint: Paint): string {
+  const colour = (line: string): string => {
+    if (line.startsWith('+')) return paint('green', line);
+    return line.startsWith('-') ? paint('red', line) : line;
+  };
+  return text.split('\n').map(colour).join('\n');
+}
+
+function subject({
+  kind,
+  operation,
+  resource,
+  object,
+  dryRun,
+  from = [],
+  to,
+  objects = 0,
+  path,
+}: ReviewSummary): string {
+  if (kind === 'unreadable') return `a request on ${path} that is not a review`;
+  if (kind === 'conversion')
+    return `${resource?.kind} ${from.join(', ')} -> ${to}, ${counted(objects, 'object')}`;
+  const name = [object?.namespace, object?.name].filter(Boolean).join('/');
+  return [operation, resource?.kind, name, dryRun ? '(dry run)' : ''].filter(Boolean).join(' ');
+}
+
+/** `vapplication` for `vapplication.kb.io`. */
+function shortName(webhook: string): string {
+  return webhook.startsWith('/') ? webhook : webhook.split('.', 1)[0]!;
+}
+
+/** How long it took; where that is much of the budget, also the budget. */
+function times({ ms }: ReviewSummary): string {
+  const isMuch = ms.total > ms.budget / 4;
+  return isMuch ? `${duration(ms.total)} of ${duration(ms.budget)}` : duration(ms.total);
+}

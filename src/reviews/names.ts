@@ -1,0 +1,62 @@
+/** What is known of one webhook of a configuration, or of the conversion of one CRD. */
+export interface NamedCall {
+  path: string;
+  /** `vapplication.kb.io`; of a conversion, the CRD's name. */
+  name: string;
+  /** Of an admission webhook; a conversion has none. */
+  rules?: Rule[] | undefined;
+}
+
+/** As in a webhook configuration. */
+export interface Rule {
+  apiGroups?: string[];
+  resources?: string[];
+  operations?: string[];
+}
+
+/** What a review asks about. */
+export interface Asked {
+  path: string;
+  /** `applications`, or `pods/exec`. */
+  resource?: string;
+  group?: string;
+  operation?: string;
+}
+
+/**
+ * The webhook that a review is for: it does not name it. Several webhooks may share a path; then the rules tell, and where these do
+ * not either, all of them are named.
+ */
+export function nameOf(calls: NamedCall[], asked: Asked): string {
+  const there = calls.filter(({ path }) => path === asked.path);
+  const matching = there.filter(
+    ({ rules }) => rules === undefined || rules.some((rule) => matches(rule, asked)),
+  );
+  const names = new Set((matching.length > 0 ? matching : there).map(({ name }) => name));
+  return names.size === 0 ? asked.path : [...names].join(', ');
+}
+
+function matches({ apiGroups = [], resources = [], operations = [] }: Rule, asked: Asked): boolean {
+  const { group = '', resource = '', operation = '' } = asked;
+  return (
+    has(apiGroups, group) &&
+    has(operations, operation) &&
+    resources.some((one) => matchesResource(one, resource))
+  );
+}
+
+function has(values: string[], wanted: string): boolean {
+  return values.includes('*') || values.includes(wanted);
+}
+
+/** `*` is every resource but no subresource, `* / *` is both, `pods/*` every subresource of pods, and `* /scale` that of every resource. */
+function matchesResource(pattern: string, resource: string): boolean {
+  if (pattern === '*/*' || pattern === resource) return true;
+  const [kind = '', sub] = pattern.split('/');
+  const [wanted = '', wantedSub] = resource.split('/');
+  const fits = (one: string | undefined, other: string | undefined): boolean => one === '*' || one === other;
+  return (
+    fits(kind, wanted) &&
+    (sub === undefined ? wantedSub === undefined : wantedSub !== undefined && fits(sub, wantedSub))
+  );
+}

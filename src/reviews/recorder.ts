@@ -1,0 +1,101 @@
+import { createWarner } from '../async.ts';
+import { messageOf } from '../errors.ts';
+import type { ServedReview } from '../gateway/review.ts';
+import type { Emit } from '../report/events.ts';
+import type { NamedCall } from './names.ts';
+import { summaryOf } from './record.ts';
+import type { Recording } from './recording.ts';
+import { recordOf } from './summarize.ts';
+
+/** Reviews that wait to be recorded, in bytes; beyond it the newest is not recorded. */
+const MOST_WAITING = 32 * 2 ** 20;
+/** Recording goes on for this long at a time, and then rests: reviews come first. */
+const SLICE_MS = 4;
+/** So many times as long as it worked. */
+const REST = 9;
+
+/** Records reviews after they were answered, in a tenth of the time: each becomes an event and a line of the recording. */
+export class Recorder implements AsyncDisposable {
+  #recording: Recording;
+  #emit: Emit;
+  #warn: (message: string) => void;
+  #waiting: ServedReview[] = [];
+  #bytes = 0;
+  #missed = 0;
+  #last = 0;
+  #calls: NamedCall[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #restsUntil = 0;
+  #written = Promise.resolve();
+
+  constructor(recording: Recording, emit: Emit) {
+    this.#recording = recording;
+    this.#emit = emit;
+    this.#warn = createWarner(emit);
+  }
+
+  /** Called for each review when its answer is out. Only takes a note. */
+  served = (review: ServedReview): void => {
+    const size = sizeOf(review);
+    if (this.#bytes + size > MOST_WAITING) {
+      this.#missed += 1;
+      return;
+    }
+    this.#bytes += size;
+    this.#waiting.push(review);
+    this.#timer ??= this.#begin();
+  };
+
+  /** The webhooks that call the Services now. */
+  name(calls: NamedCall[]): void {
+    this.#calls = calls;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#work(Number.POSITIVE_INFINITY);
+    await this.#written;
+  }
+
+  #begin(): NodeJS.Timeout {
+    return setTimeout(() => this.#next(), Math.max(0, this.#restsUntil - performance.now()));
+  }
+
+  #next(): void {
+    const started = performance.now();
+    this.#work(SLICE_MS);
+    const ended = performance.now();
+    this.#restsUntil = ended + REST * (ended - started);
+    this.#timer = this.#waiting.length > 0 ? this.#begin() : undefined;
+  }
+
+  #work(limitMs: number): void {
+    const until = performance.now() + limitMs;
+    let done = 0;
+    while (done < this.#waiting.length && performance.now() < until) {
+      const review = this.#waiting[done]!;
+      done += 1;
+      this.#bytes -= sizeOf(review);
+      this.#record(review);
+    }
+    this.#waiting.splice(0, done);
+    if (this.#missed > 0)
+      this.#warn(`${this.#missed} reviews are not listed: more arrive than devloop can record.`);
+    this.#missed = 0;
+    this.#written = this.#recording
+      .flush()
+      .catch((error) => this.#warn(`Reviews are listed, but not recorded any more: ${messageOf(error)}`));
+  }
+
+  #record(review: ServedReview): void {
+    this.#last += 1;
+    const id = `r-${String(this.#last).padStart(6, '0')}`;
+    const record = recordOf(review, id, this.#calls);
+    this.#emit({ type: 'review', ...summaryOf(record) });
+    this.#recording.add(record);
+  }
+}
+
+function sizeOf({ body, answer }: ServedReview): number {
+  return body.length + (answer?.body.length ?? 0);
+}

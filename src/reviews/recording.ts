@@ -1,0 +1,70 @@
+import { constants } from 'node:fs';
+import { open, rename } from 'node:fs/promises';
+import type { ReviewRecord } from './record.ts';
+
+/** Of both files of a recording together. */
+const MOST_RECORDS = 5_000;
+const MOST_BYTES = 200 * 2 ** 20;
+
+/** Where a session's reviews are kept: two files, so that the older half can be dropped at once. */
+export function recordingFiles(directory: string): { older: string; newer: string } {
+  return { older: `${directory}/reviews.1.ndjson`, newer: `${directory}/reviews.ndjson` };
+}
+
+/** Keeps the newest reviews of a session on disk, limited in number and bytes. */
+export interface Recording {
+  add(record: ReviewRecord): void;
+  /** Writes what was added. Rejects once, when the disk refuses; after that nothing is kept any more. */
+  flush(): Promise<void>;
+}
+
+export function createRecording(directory: string): Recording {
+  const { older, newer } = recordingFiles(directory);
+  let lines: string[] = [];
+  let records = 0;
+  let bytes = 0;
+  let broken = false;
+  let writing = Promise.resolve();
+
+  const write = async (batch: string[]): Promise<void> => {
+    if (records + batch.length > MOST_RECORDS / 2 || bytes > MOST_BYTES / 2) {
+      await rename(newer, older).catch(ignoreMissing);
+      records = 0;
+      bytes = 0;
+    }
+    const text = batch.join('');
+    await append(newer, text);
+    records += batch.length;
+    bytes += Buffer.byteLength(text);
+  };
+  return {
+    add(record) {
+      if (!broken) lines.push(`${JSON.stringify(record)}\n`);
+    },
+    async flush() {
+      const batch = lines;
+      lines = [];
+      const before = writing;
+      writing = (async () => {
+        await before.catch(() => undefined);
+        if (broken || batch.length === 0) return;
+        await write(batch).catch((error) => {
+          broken = true;
+          throw error;
+        });
+      })();
+      await writing;
+    },
+  };
+}
+
+/** Never through a link that somebody else put there. */
+async function append(file: string, text: string): Promise<void> {
+  const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW } = constants;
+  await using handle = await open(file, O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW, 0o600);
+  await handle.writeFile(text);
+}
+
+function ignoreMissing(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ENOENT') throw error;
+}

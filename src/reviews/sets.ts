@@ -1,0 +1,44 @@
+import { constants } from 'node:fs';
+import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import type { ReviewRecord } from './record.ts';
+
+const ENDING = '.ndjson';
+
+/** Saved sets belong to the repository, so that its tests can use them. */
+export function setFile(checkout: string, name: string): string {
+  return join(setsDirectory(checkout), `${name}${ENDING}`);
+}
+
+export async function setNames(checkout: string): Promise<string[]> {
+  const files = await readdir(setsDirectory(checkout)).catch(() => []);
+  return files.filter((file) => file.endsWith(ENDING)).map((file) => basename(file, ENDING));
+}
+
+/** Writes a set as a whole, or not at all. Keys are in a stable order, so that a diff shows what changed. */
+export async function writeSet(checkout: string, name: string, records: ReviewRecord[]): Promise<string> {
+  const file = setFile(checkout, name);
+  const unfinished = `${file}.${process.pid}`;
+  await mkdir(setsDirectory(checkout), { recursive: true });
+  const { O_CREAT, O_EXCL, O_WRONLY } = constants;
+  try {
+    await using handle = await open(unfinished, O_CREAT | O_EXCL | O_WRONLY, 0o644);
+    await handle.writeFile(records.map((record) => `${JSON.stringify(sorted(record))}\n`).join(''));
+  } catch (error) {
+    await rm(unfinished, { force: true });
+    throw error;
+  }
+  await rename(unfinished, file);
+  return file;
+}
+
+function setsDirectory(checkout: string): string {
+  return join(checkout, 'testdata', 'reviews');
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, item]) => [key, sorted(item)]));
+}

@@ -1,0 +1,181 @@
+import type { ServedReview } from '../gateway/review.ts';
+import type { ReviewSummary, ReviewVerdict } from '../report/events.ts';
+import { type NamedCall, nameOf } from './names.ts';
+import { decodePatch, patchWords } from './patch.ts';
+import { RECORD_VERSION, type ReviewRecord } from './record.ts';
+import { redact } from './redact.ts';
+
+/** Larger requests and responses are kept as a summary. */
+const LARGEST_KEPT = 256 * 1024;
+const LONGEST_MESSAGE = 2_000;
+const MOST_WARNINGS = 20;
+
+/** What is recorded of a review. Never throws: whatever was sent or answered, there is a line for it. */
+export function recordOf(served: ServedReview, id: string, calls: NamedCall[]): ReviewRecord {
+  const { url, at, body, answer, ms } = served;
+  const request = parsed(body);
+  const response = answer && parsed(answer.body);
+  const path = url.split('?', 1)[0]!;
+  const asked = factsOf(request, path, calls);
+  const summary: ReviewSummary = {
+    id,
+    at: new Date(at).toISOString(),
+    path,
+    ...asked,
+    ...verdictOf(asked, served, response),
+    ms,
+  };
+  const size = { request: body.length, response: answer ? Buffer.byteLength(answer.body) : 0 };
+  const isLarge = size.request > LARGEST_KEPT || size.response > LARGEST_KEPT;
+  const isSecret = summary.resource?.kind === 'Secret';
+  const safe = redact(isLarge ? { summary } : { summary, request, response: withPatch(response) }, isSecret);
+  const { summary: safeSummary, ...review } = safe.value;
+  return {
+    v: RECORD_VERSION,
+    ...safeSummary,
+    ...review,
+    ...(isLarge ? { size } : {}),
+    ...(safe.count > 0 ? { redacted: safe.count } : {}),
+  };
+}
+
+type Facts = Pick<
+  ReviewSummary,
+  'kind' | 'webhook' | 'operation' | 'resource' | 'object' | 'user' | 'dryRun' | 'from' | 'to' | 'objects'
+>;
+
+function factsOf(review: unknown, path: string, calls: NamedCall[]): Facts {
+  const request = fieldOf(review, 'request');
+  const kind = textOf(review, 'kind');
+  if (kind === 'ConversionReview' && isObject(request)) return conversionFacts(request, path, calls);
+  if (kind === 'AdmissionReview' && isObject(request)) return admissionFacts(request, path, calls);
+  return { kind: 'unreadable', webhook: nameOf(calls, { path }) };
+}
+
+function admissionFacts(request: object, path: string, calls: NamedCall[]): Facts {
+  const operation = textOf(request, 'operation');
+  const of = fieldOf(request, 'kind');
+  // What the client asked for; with matchPolicy Equivalent the webhook may get it in another version.
+  const resource = fieldOf(request, 'resource');
+  const subresource = textOf(request, 'subResource');
+  const asked = {
+    path,
+    operation,
+    group: textOf(resource, 'group'),
+    resource: [textOf(resource, 'resource'), subresource].filter(Boolean).join('/'),
+  };
+  const namespace = textOf(request, 'namespace');
+  return {
+    kind: 'admission',
+    webhook: nameOf(calls, asked),
+    operation,
+    resource: { group: textOf(of, 'group'), version: textOf(of, 'version'), kind: textOf(of, 'kind') },
+    object: { ...(namespace === '' ? {} : { namespace }), name: objectName(request) },
+    user: textOf(fieldOf(request, 'userInfo'), 'username'),
+    ...(fieldOf(request, 'dryRun') === true ? { dryRun: true } : {}),
+  };
+}
+
+/** A CREATE with generateName has no name yet. */
+function objectName(request: object): string {
+  const metadata = fieldOf(fieldOf(request, 'object') ?? fieldOf(request, 'oldObject'), 'metadata');
+  const generated = textOf(metadata, 'generateName');
+  return textOf(request, 'name') || textOf(metadata, 'name') || (generated && `${generated}*`);
+}
+
+function conversionFacts(request: object, path: string, calls: NamedCall[]): Facts {
+  const objects = fieldOf(request, 'objects');
+  const list = Array.isArray(objects) ? objects : [];
+  const to = textOf(request, 'desiredAPIVersion');
+  const group = to.split('/')[0] ?? '';
+  const ofGroup = calls.filter(({ name, rules }) => rules === undefined && name.endsWith(`.${group}`));
+  return {
+    kind: 'conversion',
+    webhook: nameOf(ofGroup.length > 0 ? ofGroup : calls, { path }),
+    resource: { group, version: to.split('/')[1] ?? '', kind: textOf(list[0], 'kind') },
+    from: [...new Set(list.map((one) => textOf(one, 'apiVersion')))],
+    to,
+    objects: list.length,
+  };
+}
+
+type Outcome = Pick<ReviewSummary, 'verdict' | 'code' | 'message' | 'warnings' | 'patch'>;
+
+function verdictOf({ kind, resource }: Facts, { answer }: ServedReview, response: unknown): Outcome {
+  if (answer === undefined)
+    return { verdict: 'unanswered', message: 'the client was gone before there was an answer' };
+  // Text is devloop's own answer, bytes are the controller's.
+  if (typeof answer.body === 'string')
+    return { verdict: 'unanswered', code: answer.status, message: cut(textOf(response, 'message')) };
+  if (answer.status !== 200)
+    return {
+      verdict: 'failed',
+      code: answer.status,
+      message: cut(Buffer.from(answer.body).toString('utf8')),
+    };
+  const given = fieldOf(response, 'response');
+  if (!isObject(given)) return { verdict: 'failed', code: 200, message: 'the answer is not a review' };
+  return kind === 'conversion'
+    ? conversionOutcome(given)
+    : admissionOutcome(given, resource?.kind === 'Secret');
+}
+
+function conversionOutcome(response: object): Outcome {
+  const result = fieldOf(response, 'result');
+  if (textOf(result, 'status') === 'Success') return { verdict: 'converted' };
+  return { verdict: 'failed', message: cut(textOf(result, 'message')) };
+}
+
+function admissionOutcome(response: object, isSecret: boolean): Outcome {
+  const allowed = fieldOf(response, 'allowed');
+  if (typeof allowed !== 'boolean')
+    return { verdict: 'failed', message: 'the answer says neither allowed nor denied' };
+  const status = fieldOf(response, 'status');
+  const code = fieldOf(status, 'code');
+  const warnings = fieldOf(response, 'warnings');
+  const verdict: ReviewVerdict = allowed ? 'allowed' : 'denied';
+  const operations = decodePatch(fieldOf(response, 'patch'));
+  const safe = operations && redact({ operations }, isSecret);
+  const message = textOf(status, 'message') || textOf(status, 'reason');
+  return {
+    verdict,
+    ...(typeof code === 'number' ? { code } : {}),
+    ...(message === '' ? {} : { message: cut(message) }),
+    ...(Array.isArray(warnings) && warnings.length > 0
+      ? { warnings: warnings.slice(0, MOST_WARNINGS).map((one) => cut(String(one))) }
+      : {}),
+    ...(safe && safe.value.operations.length > 0 ? { patch: patchWords(safe.value.operations) } : {}),
+  };
+}
+
+/** The patch as a list, which people can read and which secrets can be taken out of. One that cannot be read is left out. */
+function withPatch(review: unknown): unknown {
+  const response = fieldOf(review, 'response');
+  if (!isObject(review) || !isObject(response) || !('patch' in response)) return review;
+  return { ...review, response: { ...response, patch: decodePatch(response.patch) } };
+}
+
+function parsed(body: Uint8Array | string): unknown {
+  try {
+    return JSON.parse(typeof body === 'string' ? body : Buffer.from(body).toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function fieldOf(value: unknown, key: string): unknown {
+  return isObject(value) && Object.hasOwn(value, key) ? Reflect.get(value, key) : undefined;
+}
+
+function textOf(value: unknown, key: string): string {
+  const field = fieldOf(value, key);
+  return typeof field === 'string' ? field : '';
+}
+
+function cut(text: string): string {
+  return text.length > LONGEST_MESSAGE ? `${text.slice(0, LONGEST_MESSAGE)}…` : text;
+}

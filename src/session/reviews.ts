@@ -1,0 +1,165 @@
+import { sleep } from '../async.ts';
+import { DevloopError, messageOf } from '../errors.ts';
+import { type ReadRecording, readRecording, readRecords, selects } from '../reviews/read.ts';
+import { type ReviewRecord, summaryOf } from '../reviews/record.ts';
+import { setFile, setNames, writeSet } from '../reviews/sets.ts';
+import { sectionsOf } from '../reviews/show.ts';
+import { checkoutRoot } from './context/context.ts';
+import { thisMachine } from './context/local-machine.ts';
+import type { Io, ReviewsOptions } from './context/options.ts';
+import { type LocalSession, localSessions } from './context/session-directories.ts';
+
+const LOOK_EVERY_MS = 300;
+
+/** The reviews of a session on this machine, or of a saved set. Needs no cluster. Resolves to what `export` prints. */
+export async function reviews(options: ReviewsOptions, io: Io): Promise<string> {
+  const checkout = checkoutRoot(io.cwd);
+  const source = await sourceOf(options, checkout, io);
+  const { records, unread } = await source.read();
+  if (unread > 0)
+    io.emit({
+      type: 'warning',
+      message: `${source.name}: ${unread} lines are not reviews of a version that this devloop knows.`,
+    });
+  switch (options.action) {
+    case 'list':
+      await list(options, source, records, io);
+      return '';
+    case 'show':
+      for (const record of chosen(options, records, source))
+        io.emit({ type: 'reviews.shown', review: summaryOf(record), sections: sectionsOf(record) });
+      return '';
+    case 'export':
+      return chosen(options, records, source)
+        .map((record) => exported(record, io))
+        .join('');
+    case 'save':
+      await save(options, checkout, records, io);
+      return '';
+    default:
+      return options.action satisfies never;
+  }
+}
+
+/** Where reviews are read from. */
+interface Source {
+  name: string;
+  read(): Promise<ReadRecording>;
+}
+
+async function sourceOf({ set, session }: ReviewsOptions, checkout: string, io: Io): Promise<Source> {
+  if (set !== undefined) return await setSource(checkout, set);
+  const all = await localSessions(await thisMachine(io.env));
+  const { id, directory } = sessionOf(all, checkout, session);
+  return { name: `session ${id}`, read: () => readRecording(directory) };
+}
+
+async function setSource(checkout: string, name: string): Promise<Source> {
+  const names = await setNames(checkout);
+  const file = setFile(checkout, name);
+  if (!names.includes(name)) {
+    const known = names.length === 0 ? 'There are no saved sets here.' : `Saved sets: ${names.join(', ')}.`;
+    const hint = 'To save the reviews of a session: devloop reviews save NAME';
+    throw new DevloopError('review.not-found', `${file} does not exist. ${known}`, { hint });
+  }
+  return { name: file, read: () => readRecords(file) };
+}
+
+/** The one that was named, the one of this checkout, or the only one. */
+function sessionOf(all: LocalSession[], checkout: string, wanted: string | undefined): LocalSession {
+  const here = all.filter((one) => one.checkout === checkout);
+  const candidates =
+    wanted !== undefined ? all.filter(({ id }) => id === wanted) : here.length > 0 ? here : all;
+  if (candidates.length === 1) return candidates[0]!;
+  const list = all.map(({ id, checkout: root }) => `\n  ${id}  ${root}`).join('');
+  if (candidates.length === 0) {
+    const which =
+      wanted === undefined
+        ? 'No session runs on this machine.'
+        : `No session ${wanted} runs on this machine.`;
+    const hint =
+      all.length > 0
+        ? `One of these with --session:${list}`
+        : 'Start one with devloop up. For a saved set: devloop reviews --set NAME';
+    throw new DevloopError('review.not-found', `${which} Reviews are kept as long as their session runs.`, {
+      hint,
+    });
+  }
+  const hint = `One of these with --session:${list}`;
+  throw new DevloopError('usage.invalid', 'Several sessions run on this machine.', { hint });
+}
+
+async function list(
+  { filter, follow }: ReviewsOptions,
+  source: Source,
+  records: ReviewRecord[],
+  io: Io,
+): Promise<void> {
+  const emit = (record: ReviewRecord): void => {
+    if (selects(filter, record)) io.emit({ type: 'reviews.listed', review: summaryOf(record) });
+  };
+  records.forEach(emit);
+  if (!follow && records.length === 0)
+    io.emit({ type: 'note', message: `${source.name} has no reviews yet.` });
+  let last = records.at(-1)?.id ?? '';
+  while (follow && (await sleep(LOOK_EVERY_MS, io.signal))) {
+    const now = (await source.read()).records;
+    now.filter(({ id }) => id > last).forEach(emit);
+    last = now.at(-1)?.id ?? last;
+  }
+}
+
+/** Those with the ids that were given. */
+function chosen({ ids }: ReviewsOptions, records: ReviewRecord[], source: Source): ReviewRecord[] {
+  return ids.map((id) => {
+    const found = records.find((record) => record.id === fullId(id));
+    if (found) return found;
+    const range =
+      records.length === 0 ? 'It has none.' : `It has ${records[0]!.id} to ${records.at(-1)!.id}.`;
+    throw new DevloopError('review.not-found', `${source.name} has no review ${id}. ${range}`, {
+      hint: 'devloop reviews list',
+    });
+  });
+}
+
+/** `41` is `r-000041`. */
+function fullId(id: string): string {
+  return /^\d{1,6}$/.test(id) ? `r-${id.padStart(6, '0')}` : id;
+}
+
+function exported({ id, request, redacted }: ReviewRecord, io: Io): string {
+  if (request === undefined)
+    throw new DevloopError('review.not-found', `Review ${id} was too large to be kept, or was not JSON.`);
+  if (redacted !== undefined)
+    io.emit({ type: 'warning', message: `Values that look secret are replaced in review ${id}.` });
+  return `${JSON.stringify(request, null, 2)}\n`;
+}
+
+async function save(
+  { ids, filter }: ReviewsOptions,
+  checkout: string,
+  records: ReviewRecord[],
+  io: Io,
+): Promise<void> {
+  const [name = '', ...wanted] = ids;
+  const full = wanted.map(fullId);
+  const kept = records.filter(
+    (record) =>
+      record.request !== undefined &&
+      selects(filter, record) &&
+      (full.length === 0 || full.includes(record.id)),
+  );
+  if (kept.length === 0)
+    throw new DevloopError('review.not-found', 'None of the reviews can be saved.', {
+      hint: 'devloop reviews list',
+    });
+  const file = await writeSet(checkout, name, kept).catch((error) => {
+    throw new DevloopError('files.not-written', `The reviews cannot be saved: ${messageOf(error)}`, {
+      cause: error,
+    });
+  });
+  io.emit({
+    type: 'note',
+    message: `Saved ${kept.length === 1 ? '1 review' : `${kept.length} reviews`} to ${file}.`,
+  });
+}

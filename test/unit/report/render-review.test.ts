@@ -1,0 +1,120 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import type { DevloopEvent, ReviewSummary } from '../../../src/report/events.ts';
+import { createHumanPrinter } from '../../../src/report/human.ts';
+
+const review: ReviewSummary = {
+  id: 'r-000041',
+  at: '2026-11-22T10:15:02.114Z',
+  kind: 'admission',
+  webhook: 'vapplication.kb.io',
+  path: '/validate',
+  operation: 'CREATE',
+  resource: { group: 'shop', version: 'v1', kind: 'Application' },
+  object: { namespace: 'default', name: 'web' },
+  user: 'ann',
+  verdict: 'allowed',
+  ms: { held: 0, controller: 7, total: 7, budget: 10_000 },
+};
+
+function printer(verbosity: 'quiet' | 'normal' | 'verbose' = 'normal') {
+  const lines = { stdout: '', stderr: '' };
+  const terminal = (name: keyof typeof lines) => ({
+    write(text: string) {
+      lines[name] += text;
+    },
+  });
+  const printed = createHumanPrinter({
+    stdout: terminal('stdout'),
+    stderr: terminal('stderr'),
+    env: {},
+    verbosity,
+  });
+  return { lines, ...printed };
+}
+
+it.each<[string, Partial<ReviewSummary>, string]>([
+  ['allowed', {}, 'allowed       CREATE Application default/web  vapplication  (7 ms)'],
+  [
+    'denied, with the reason',
+    { verdict: 'denied', message: 'spec.image:\n  Required value', code: 422 },
+    'denied        CREATE Application default/web  vapplication  spec.image: Required value  (7 ms)',
+  ],
+  [
+    'patched, the first four changes',
+    { patch: ['+a=1', '~b', '-c', '+d', '+e', '+f'] },
+    'allowed       CREATE Application default/web  vapplication  +a=1 ~b -c +d and 2 more  (7 ms)',
+  ],
+  [
+    'slow, and warned',
+    {
+      warnings: ['old field'],
+      dryRun: true,
+      ms: { held: 4000, controller: 1000, total: 5000, budget: 10_000 },
+    },
+    'allowed       CREATE Application default/web (dry run)  vapplication  warns: old field  (5.0 s of 10.0 s)',
+  ],
+  [
+    'a conversion',
+    {
+      kind: 'conversion',
+      verdict: 'converted',
+      from: ['shop/v1'],
+      to: 'shop/v2',
+      objects: 14,
+      webhook: 'apps.shop',
+    },
+    'converted     Application shop/v1 -> shop/v2, 14 objects  apps  (7 ms)',
+  ],
+  [
+    'no review',
+    { kind: 'unreadable', verdict: 'failed', webhook: '/validate', message: 'no' },
+    'failed        a request on /validate that is not a review  /validate  no  (7 ms)',
+  ],
+])('is one line: %s', (_, change, line) => {
+  const { print, lines, close } = printer();
+  print({ type: 'review', ...review, ...change });
+  close();
+  expect(lines).toEqual({ stdout: '', stderr: `${line}\n` });
+});
+
+it('counts those that say the same within a second, and prints the others', async () => {
+  const { print, lines, close } = printer();
+  for (let index = 0; index < 38; index++) print({ type: 'review', ...review });
+  print({ type: 'review', ...review, verdict: 'denied', message: 'one' });
+  print({ type: 'review', ...review, verdict: 'denied', message: 'other' });
+  expect(lines.stderr.split('\n')).toHaveLength(4);
+  await sleep(1_100);
+  expect(lines.stderr).toContain('allowed       +37  CREATE Application  vapplication\n');
+  close();
+});
+
+it("prints what it counted before the session's result", () => {
+  const { print, lines } = printer();
+  print({ type: 'review', ...review });
+  print({ type: 'review', ...review });
+  print({ type: 'session.restored', session: 's', changes: 0, ms: 1 });
+  expect(lines.stderr.trim().split('\n').at(-1)).toContain('restored');
+  expect(lines.stderr).toContain('+1  CREATE Application');
+});
+
+it.each<[DevloopEvent['type'], 'quiet' | 'verbose', Partial<ReviewSummary>, number]>([
+  ['review', 'quiet', {}, 0],
+  ['review', 'quiet', { verdict: 'unanswered' }, 1],
+  ['review', 'verbose', {}, 2],
+])('%s with --%s', (type, verbosity, change, count) => {
+  const { print, lines, close } = printer(verbosity);
+  print({ type, ...review, ...change } as DevloopEvent);
+  if (verbosity === 'verbose') print({ type, ...review, ...change } as DevloopEvent);
+  expect(lines.stderr.split('\n').length - 1).toBe(count);
+  close();
+});
+
+it('lists and shows to stdout, and keeps what the cluster wrote from the terminal', () => {
+  const { print, lines } = printer();
+  print({ type: 'reviews.listed', review: { ...review, message: 'x', user: 'ann\x1b[2J' } });
+  print({ type: 'reviews.shown', review, sections: [{ title: 'object', text: 'spec:\x1b[2J\n  a: 1' }] });
+  expect(lines.stdout).not.toContain('\x1b');
+  expect(lines.stdout).toContain('r-000041');
+  expect(lines.stdout).toContain('object\n  spec:\n    a: 1');
+});

@@ -1,0 +1,113 @@
+import { appendFile, mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { DevloopEvent } from '../../../src/report/events.ts';
+import { parseRecords, readRecording, selects } from '../../../src/reviews/read.ts';
+import type { ReviewRecord } from '../../../src/reviews/record.ts';
+import { Recorder } from '../../../src/reviews/recorder.ts';
+import { createRecording, recordingFiles } from '../../../src/reviews/recording.ts';
+
+let directory: string;
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'reviews-'));
+});
+
+afterEach(() => rm(directory, { recursive: true, force: true }));
+
+const record = (number: number): ReviewRecord => ({
+  v: 1,
+  id: `r-${String(number).padStart(6, '0')}`,
+  at: new Date(number).toISOString(),
+  kind: 'admission',
+  webhook: 'v.kb.io',
+  path: '/v',
+  resource: { group: '', version: 'v1', kind: 'Pod' },
+  object: { namespace: 'shop', name: `web-${number}` },
+  user: 'ann',
+  verdict: number % 2 === 0 ? 'allowed' : 'denied',
+  ms: { held: 0, controller: number, total: number, budget: 10_000 },
+});
+
+it('keeps reviews for their owner alone, and reads them again', async () => {
+  const recording = createRecording(directory);
+  recording.add(record(1));
+  await recording.flush();
+  recording.add(record(2));
+  await recording.flush();
+  expect((await readRecording(directory)).records).toEqual([record(1), record(2)]);
+  expect((await stat(recordingFiles(directory).newer)).mode & 0o777).toBe(0o600);
+});
+
+it('keeps the newest ones, at most five thousand', async () => {
+  const recording = createRecording(directory);
+  for (let number = 1; number <= 8_000; number++) {
+    recording.add(record(number));
+    if (number % 100 === 0) await recording.flush();
+  }
+  const { records } = await readRecording(directory);
+  expect(records.length).toBeLessThanOrEqual(5_000);
+  expect(records.length).toBeGreaterThanOrEqual(2_500);
+  expect(records.at(-1)).toEqual(record(8_000));
+});
+
+it('does not write through a link, and says so once', async () => {
+  await writeFile(join(directory, 'other'), '');
+  await symlink(join(directory, 'other'), recordingFiles(directory).newer);
+  const recording = createRecording(directory);
+  recording.add(record(1));
+  await expect(recording.flush()).rejects.toMatchObject({ code: 'ELOOP' });
+  recording.add(record(2));
+  await recording.flush();
+  expect((await stat(join(directory, 'other'))).size).toBe(0);
+});
+
+it('skips what it does not know: half a line at the end, a newer version', async () => {
+  const recording = createRecording(directory);
+  recording.add(record(1));
+  await recording.flush();
+  await appendFile(recordingFiles(directory).newer, '{"v":2,"id":"r-000002"}\n{"v":1,"id"');
+  expect(await readRecording(directory)).toEqual({ records: [record(1)], unread: 1 });
+  expect(parseRecords('null\n[]\n')).toEqual({ records: [], unread: 2 });
+});
+
+it.each([
+  [{ kind: 'pod' }, true],
+  [{ kind: 'node' }, false],
+  [{ name: 'web' }, true],
+  [{ namespace: 'default' }, false],
+  [{ verdict: 'denied' as const }, true],
+  [{ user: 'ann', webhook: 'kb.io' }, true],
+  [{ since: 8 }, false],
+  [{ slowMs: 7, since: 7 }, true],
+])('selects by %j: %s', (filter, expected) => {
+  expect(selects(filter, record(7))).toBe(expected);
+});
+
+it('records in the order of the answers, all at the end, and reports each', async () => {
+  const events: DevloopEvent[] = [];
+  const body = Buffer.from(JSON.stringify({ kind: 'AdmissionReview', request: { uid: 'u' } }));
+  const answer = { status: 200, headers: [], body: Buffer.from('{"response":{"allowed":true}}') };
+  const ms = { held: 0, controller: 1, total: 1, budget: 10_000 };
+  {
+    await using recorder = new Recorder(createRecording(directory), (event) => void events.push(event));
+    recorder.name([{ path: '/v', name: 'v.kb.io' }]);
+    for (let at = 0; at < 500; at++) recorder.served({ url: '/v?timeout=10s', at, body, answer, ms });
+  }
+  const { records } = await readRecording(directory);
+  expect(records.map(({ at }) => Date.parse(at))).toEqual(Array.from({ length: 500 }, (_, at) => at));
+  expect(events.map((event) => event.type === 'review' && event.webhook)).toEqual(Array(500).fill('v.kb.io'));
+});
+
+it('does not hold more than its share of memory', async () => {
+  const events: DevloopEvent[] = [];
+  const body = Buffer.alloc(2 ** 20, ' ');
+  const ms = { held: 0, controller: 1, total: 1, budget: 10_000 };
+  {
+    await using recorder = new Recorder(createRecording(directory), (event) => void events.push(event));
+    for (let at = 0; at < 40; at++) recorder.served({ url: '/v', at, body, answer: undefined, ms });
+  }
+  expect(events.filter(({ type }) => type === 'review')).toHaveLength(32);
+  expect(events.filter(({ type }) => type === 'warning')).toHaveLength(1);
+});

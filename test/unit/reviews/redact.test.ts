@@ -1,0 +1,139 @@
+import { describe, expect, it } from 'vitest';
+import { namesSecret, redact } from '../../../src/reviews/redact.ts';
+
+const HIDDEN = /^<redacted \d+ bytes>$/;
+
+describe('the data of Secrets', () => {
+  const secret = {
+    kind: 'Secret',
+    metadata: { name: 'db', annotations: { team: 'shop' } },
+    data: { user: 'YWRtaW4=', name: 'eA==' },
+    stringData: { plain: 'hunter2' },
+    type: 'Opaque',
+  };
+
+  it('is replaced, and the rest stays', () => {
+    const { value, count } = redact(secret);
+    expect(value).toMatchObject({ metadata: secret.metadata, type: 'Opaque' });
+    expect([...Object.values(value.data), value.stringData.plain]).toSatisfy((all: string[]) =>
+      all.every((text) => HIDDEN.test(text)),
+    );
+    expect(count).toBe(3);
+  });
+
+  it.each([
+    [
+      'a review, which names the kind',
+      { request: { kind: { kind: 'Secret' }, object: secret, oldObject: secret } },
+    ],
+    [
+      'a list, whose items name none',
+      { kind: 'SecretList', items: [{ data: secret.data, stringData: secret.stringData }] },
+    ],
+    ['what kubectl apply sent last', lastApplied(secret)],
+    ['a list of kind List', { kind: 'List', items: [secret] }],
+  ])('is replaced in %s', (_, value) => {
+    const text = JSON.stringify(redact(value).value);
+    expect(text).not.toContain('YWRtaW4=');
+    expect(text).not.toContain('hunter2');
+    expect(text).toContain('redacted');
+  });
+
+  it.each([
+    [{ op: 'add', path: '/data/user', value: 'YWRtaW4=' }],
+    [{ op: 'replace', path: '/stringData', value: { user: 'YWRtaW4=' } }],
+    [{ op: 'add', path: '', value: secret }],
+  ])('is replaced in the patch of a Secret %#', (operation) => {
+    expect(JSON.stringify(redact({ response: { patch: [operation] } }, true).value)).not.toContain(
+      'YWRtaW4=',
+    );
+  });
+});
+
+function lastApplied(object: object): object {
+  const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': JSON.stringify(object) };
+  return { kind: 'Secret', metadata: { annotations } };
+}
+
+describe('values whose keys name a secret', () => {
+  it.each([
+    'token',
+    'dbPassword',
+    'API_KEY',
+    'apiKey',
+    'client-secret',
+    'privateKey',
+    'PASSWD',
+    'awsCredentials',
+  ])('%s does', (key) => {
+    expect(namesSecret(key)).toBe(true);
+    expect(redact({ spec: { [key]: 'hunter2' } })).toEqual({
+      value: { spec: { [key]: '<redacted 7 bytes>' } },
+      count: 1,
+    });
+  });
+
+  it.each([
+    'secretName',
+    'tokenRef',
+    'passwordFile',
+    'replicas',
+    'image',
+    'secretKeyRef',
+    'tokenExpirationSeconds',
+    'key',
+  ])('%s does not', (key) => {
+    expect(redact({ spec: { [key]: 'web' } })).toEqual({ value: { spec: { [key]: 'web' } }, count: 0 });
+  });
+
+  it('are replaced wherever they are below the key, references aside', () => {
+    const volume = {
+      secret: { secretName: 'db', defaultMode: 420 },
+      credentials: { user: 'a', deep: [{ pass: 'b' }] },
+    };
+    expect(redact(volume).value).toEqual({
+      secret: { secretName: 'db', defaultMode: 420 },
+      credentials: { user: '<redacted 1 bytes>', deep: [{ pass: '<redacted 1 bytes>' }] },
+    });
+  });
+
+  it('are replaced in variables and in patches, whose own words name them', () => {
+    const env = [
+      { name: 'DB_PASSWORD', value: 'hunter2' },
+      { name: 'MODE', value: 'fast' },
+    ];
+    const patch = [{ op: 'add', path: '/spec/token', value: 'hunter2' }];
+    expect(redact({ env, patch }).value).toEqual({
+      env: [{ name: 'DB_PASSWORD', value: '<redacted 7 bytes>' }, env[1]],
+      patch: [{ op: 'add', path: '/spec/token', value: '<redacted 7 bytes>' }],
+    });
+  });
+
+  it('stay numbers and booleans, so that the object fits its schema', () => {
+    expect(redact({ password: 1234, automountServiceAccountToken: false }).value).toEqual({
+      password: 0,
+      automountServiceAccountToken: false,
+    });
+  });
+});
+
+describe('PEM blocks', () => {
+  const key = '-----BEGIN EC PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nMHc=\n-----END EC PRIVATE KEY-----';
+
+  it('are replaced, and what is around them stays', () => {
+    expect(redact({ config: `cert: |\n${key}\nmode: fast\n${key}` })).toEqual({
+      value: {
+        config: `cert: |\n<redacted ${key.length} bytes>\nmode: fast\n<redacted ${key.length} bytes>`,
+      },
+      count: 2,
+    });
+  });
+
+  it('are replaced to the end of the text where they have none', () => {
+    expect(redact({ config: key.slice(0, -20) }).value.config).toBe(`<redacted ${key.length - 20} bytes>`);
+  });
+
+  it('may begin very often', () => {
+    expect(redact({ text: '-----BEGIN A'.repeat(50_000) }).count).toBe(1);
+  });
+});

@@ -1,0 +1,184 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { ServedReview } from '../../../src/gateway/review.ts';
+import { recordOf } from '../../../src/reviews/summarize.ts';
+
+const ms = { held: 0, controller: 7, total: 8, budget: 10_000 };
+const calls = [
+  {
+    path: '/validate',
+    name: 'vapplication.kb.io',
+    rules: [{ apiGroups: ['shop'], resources: ['*'], operations: ['*'] }],
+  },
+  { path: '/convert', name: 'applications.shop' },
+];
+const request = {
+  uid: 'u',
+  kind: { group: 'shop', version: 'v1', kind: 'Application' },
+  resource: { group: 'shop', version: 'v1', resource: 'applications' },
+  operation: 'CREATE',
+  namespace: 'default',
+  name: 'web',
+  userInfo: { username: 'ann' },
+  object: { kind: 'Application', metadata: { name: 'web' }, spec: { token: 'hunter2' } },
+};
+
+function served(body: unknown, answer: unknown, status = 200): ServedReview {
+  const bytes = (value: unknown) => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value));
+  const answered = answer === undefined ? undefined : { status, headers: [], body: bytes(answer) };
+  return { url: '/validate?timeout=10s', at: 0, body: bytes(body), answer: answered, ms };
+}
+
+function admission(response: object, of: object = request) {
+  return recordOf(
+    served({ kind: 'AdmissionReview', request: of }, { kind: 'AdmissionReview', response }),
+    'r-000001',
+    calls,
+  );
+}
+
+describe('an admission review', () => {
+  it('is recorded with what it asked for', () => {
+    expect(admission({ uid: 'u', allowed: true })).toMatchObject({
+      v: 1,
+      id: 'r-000001',
+      at: '1970-01-01T00:00:00.000Z',
+      kind: 'admission',
+      webhook: 'vapplication.kb.io',
+      path: '/validate',
+      operation: 'CREATE',
+      resource: request.kind,
+      object: { namespace: 'default', name: 'web' },
+      user: 'ann',
+      verdict: 'allowed',
+      ms,
+      redacted: 1,
+    });
+  });
+
+  it('never keeps a secret', () => {
+    const patch = Buffer.from('[{"op":"add","path":"/spec/password","value":"hunter2"}]').toString('base64');
+    const record = admission({ allowed: true, patchType: 'JSONPatch', patch });
+    expect(JSON.stringify(record)).not.toContain('hunter2');
+    expect(record.patch).toEqual(['+spec.password=<redacted 7 bytes>']);
+  });
+
+  it('keeps the patch of a Secret without its values, although the answer names no kind', () => {
+    const patch = Buffer.from('[{"op":"add","path":"/data/user","value":"YWRtaW4="}]').toString('base64');
+    const record = admission(
+      { allowed: true, patch },
+      { ...request, kind: { group: '', version: 'v1', kind: 'Secret' } },
+    );
+    expect(JSON.stringify(record)).not.toContain('YWRtaW4=');
+  });
+
+  it('is denied with a message, or warns', () => {
+    const status = { code: 403, message: 'spec.image: Required value' };
+    expect(admission({ allowed: false, status, warnings: ['old field'] })).toMatchObject({
+      verdict: 'denied',
+      code: 403,
+      message: 'spec.image: Required value',
+      warnings: ['old field'],
+    });
+  });
+
+  it('has the name that will be generated', () => {
+    const object = { metadata: { generateName: 'web-' } };
+    expect(admission({ allowed: true }, { ...request, name: '', object }).object?.name).toBe('web-*');
+  });
+
+  it.each([
+    [
+      'a DELETE, which has the old object only',
+      { operation: 'DELETE', object: null, oldObject: request.object, name: '' },
+      'web',
+    ],
+    ['a dry run', { dryRun: true }, 'web'],
+  ])('%s', (_, change, name) => {
+    expect(admission({ allowed: true }, { ...request, ...change })).toMatchObject({ object: { name } });
+  });
+});
+
+it('records a conversion', () => {
+  const objects = [
+    { apiVersion: 'shop/v1', kind: 'Application' },
+    { apiVersion: 'shop/v1', kind: 'Application' },
+  ];
+  const body = { kind: 'ConversionReview', request: { uid: 'u', desiredAPIVersion: 'shop/v2', objects } };
+  const answer = {
+    kind: 'ConversionReview',
+    response: { uid: 'u', result: { status: 'Success' }, convertedObjects: objects },
+  };
+  const review = { ...served(body, answer), url: '/convert?timeout=30s' };
+  expect(recordOf(review, 'r-000001', calls)).toMatchObject({
+    kind: 'conversion',
+    webhook: 'applications.shop',
+    from: ['shop/v1'],
+    to: 'shop/v2',
+    objects: 2,
+    verdict: 'converted',
+  });
+});
+
+describe('what is not as it should be', () => {
+  const asked = { kind: 'AdmissionReview', request };
+
+  it.each([
+    ['not JSON', served('{', { response: { allowed: true } }), { kind: 'unreadable', verdict: 'allowed' }],
+    [
+      'an answer that is no review',
+      served(asked, '<html>'),
+      { verdict: 'failed', message: expect.stringContaining('not a review') },
+    ],
+    [
+      'another status',
+      served(asked, 'no such path', 404),
+      { verdict: 'failed', code: 404, message: 'no such path' },
+    ],
+    ['no client any more', served(asked, undefined), { verdict: 'unanswered' }],
+    [
+      'a patch that nobody can read',
+      served(asked, { response: { allowed: true, patch: '[' } }),
+      { verdict: 'allowed' },
+    ],
+  ])('%s', (_, review, expected) => {
+    expect(recordOf(review, 'r-000001', calls)).toMatchObject(expected);
+  });
+
+  it("devloop's own answer", () => {
+    const answer = {
+      status: 503,
+      headers: [],
+      body: JSON.stringify({ kind: 'Status', message: 'devloop: too late' }),
+    };
+    const review = { ...served(asked, {}), answer };
+    expect(recordOf(review, 'r-000001', calls)).toMatchObject({
+      verdict: 'unanswered',
+      code: 503,
+      message: 'devloop: too late',
+    });
+  });
+
+  it('a request that is too large is kept as its size', () => {
+    const large = served(
+      { kind: 'AdmissionReview', request: { ...request, padding: 'x'.repeat(300_000) } },
+      { response: { allowed: true } },
+    );
+    const record = recordOf(large, 'r-000001', calls);
+    expect(record.request).toBeUndefined();
+    expect(record).toMatchObject({ verdict: 'allowed', size: { response: expect.any(Number) } });
+  });
+
+  it('anything gives a record', () => {
+    fc.assert(
+      fc.property(fc.json(), fc.json(), (body, answer) => {
+        for (const kind of ['AdmissionReview', 'ConversionReview'])
+          recordOf(
+            served(`{"kind":"${kind}","request":${body}}`, `{"response":${answer}}`),
+            'r-000001',
+            calls,
+          );
+      }),
+    );
+  });
+});
