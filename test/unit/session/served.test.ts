@@ -19,7 +19,7 @@ async function subject(...paths: string[]) {
   onTestFinished(() => void server.close());
   const { port: targetPort } = server.address() as AddressInfo;
   const from = { kind: 'ValidatingWebhookConfiguration', name: 'shop' } as const;
-  const calls = paths.map((path) => ({ from, path, port: 443, caBundle: '', groups: [] }));
+  const calls = paths.map((path) => ({ from, name: 'v', path, port: 443, caBundle: '', groups: [] }));
   const metadata = { namespace: 'shop', name: 'hook' };
   const service = { service: { metadata, spec: {} }, serverName: 'hook.shop.svc', calls, source: '' };
   const told: string[] = [];
