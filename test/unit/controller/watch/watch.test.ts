@@ -285,7 +285,7 @@ test('listing sources starts no program that the checkout names', async () => {
   git('-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '-m', 'x');
   git('config', 'core.fsmonitor', join(directory, 'evil.sh'));
   await listSources(directory, { goPackage: './cmd' }, NEVER);
-  await findMainPackage(directory, {});
+  await expect(findMainPackage(directory, {})).rejects.toMatchObject({ code: 'target.not-found' });
   await readScope(directory, { checkout: directory }, NEVER);
   expect(existsSync(join(directory, 'RAN'))).toBe(false);
 });
