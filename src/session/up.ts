@@ -89,8 +89,8 @@ async function run(session: Session): Promise<void> {
   };
   const signal = AbortSignal.any([io.signal, ending.signal]);
   const work: Work = { api: context.api, sessionId, emit, signal };
-  const standing: Standing = { mayHaveChanged: false };
-  await using recorder = new Recorder(createRecording(session.files.directory), emit);
+  const recorder = new Recorder(createRecording(session.files.directory), emit);
+  const standing: Standing = { mayHaveChanged: false, recorder };
   const running: Running = { session, work, leases, recorder, standing, followers, writers, ending };
   const failure = await takeOver(running).then(
     () => undefined,

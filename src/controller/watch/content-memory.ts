@@ -51,9 +51,11 @@ export function createContentMemory(): ContentMemory {
 
 async function read(file: string): Promise<{ content: string; modifiedMs: number } | undefined> {
   try {
-    const { mtimeMs } = await stat(file);
     // latin1 keeps every byte, so the hash covers them all.
-    return { content: await readFile(file, 'latin1'), modifiedMs: mtimeMs };
+    const content = await readFile(file, 'latin1');
+    // In this order: new content with an old time would be remembered, and never count as a change.
+    const { mtimeMs } = await stat(file);
+    return { content, modifiedMs: mtimeMs };
   } catch {
     return undefined;
   }

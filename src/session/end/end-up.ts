@@ -20,6 +20,7 @@ export interface Standing {
   route?: ChosenRoute | undefined;
   supervisor?: Supervisor | undefined;
   pausing?: Pausing[];
+  recorder?: AsyncDisposable;
   /** Something may have been written to the cluster. */
   mayHaveChanged: boolean;
 }
@@ -57,6 +58,8 @@ async function restoreAndStop(
   ending: Ending,
 ): Promise<Result | undefined> {
   await using local = new AsyncDisposableStack();
+  // The last one to end, so that it has all reviews.
+  if (standing.recorder) local.use(standing.recorder);
   if (standing.route) local.use(standing.route);
   if (standing.supervisor) local.use(standing.supervisor);
   return standing.mayHaveChanged ? await restoreAll(work, target, standing, ending) : undefined;
