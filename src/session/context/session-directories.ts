@@ -81,13 +81,9 @@ export async function controllersOf(machine: LocalMachine, sessionIds: string[])
   return pids.filter((pid) => pid !== undefined);
 }
 
-/** None where others can write: such a directory is not devloop's, and its records could name anything. */
 async function abandonedDirectories(machine: LocalMachine): Promise<string[]> {
-  if ((await otherWriter(machine.stateDirectory)) !== undefined) return [];
-  const names = await readdir(machine.stateDirectory).catch(() => []);
-  const directories = names
-    .filter((name) => !name.startsWith('.'))
-    .map((name) => join(machine.stateDirectory, name));
+  const ids = await sessionIds(machine);
+  const directories = ids.map((id) => join(machine.stateDirectory, id));
   const abandoned = await Promise.all(directories.map((directory) => isAbandoned(machine, directory)));
   return directories.filter((_, index) => abandoned[index]);
 }
@@ -101,6 +97,13 @@ async function isAbandoned(machine: LocalMachine, directory: string): Promise<bo
   return owner.host === machine.host || (await orphanPid(controllerRecord(directory))) !== undefined;
 }
 
+/** None where others can write: such a directory is not devloop's, and its records could name anything. */
+async function sessionIds({ stateDirectory }: LocalMachine): Promise<string[]> {
+  if ((await otherWriter(stateDirectory)) !== undefined) return [];
+  const names = await readdir(stateDirectory).catch(() => []);
+  return names.filter((name) => !name.startsWith('.'));
+}
+
 /** A session that runs on this machine. */
 export interface LocalSession {
   id: string;
@@ -109,11 +112,9 @@ export interface LocalSession {
 }
 
 export async function localSessions(machine: LocalMachine): Promise<LocalSession[]> {
-  if ((await otherWriter(machine.stateDirectory)) !== undefined) return [];
-  const names = await readdir(machine.stateDirectory).catch(() => []);
-  const found = names.sort().map(async (id): Promise<LocalSession[]> => {
+  const found = (await sessionIds(machine)).sort().map(async (id): Promise<LocalSession[]> => {
     const directory = join(machine.stateDirectory, id);
-    const owner = id.startsWith('.') ? undefined : await ownerOf(directory);
+    const owner = await ownerOf(directory);
     const isHere = owner?.host === machine.host && (await isRunning(owner)) === true;
     return isHere ? [{ id, directory, checkout: owner.checkout }] : [];
   });
