@@ -78,8 +78,7 @@ async function openPrinter(): Promise<Printer> {
   if (printer === undefined) {
     const { breakSilence } = await import('./report/silence.ts');
     const created = await createPrinter();
-    // `certs --watch` waits for a renewal, which may take months.
-    const { print, close } = typed.command === 'certs' ? created : breakSilence(created);
+    const { print, close } = output.isPatient ? created : breakSilence(created);
     printer = { print: (event) => print(withNextCommands(event, typed, cluster)), close };
   }
   return printer;

@@ -24,7 +24,7 @@ export function certsCommand(shell: Shell): Command {
     .option('--watch', 'keep running, and write every renewal');
   addCommonFlags(command).action(async (flags: CertsFlags) => {
     const { watch = false, output } = flags;
-    await shell.run(outputOptions(flags), async (io) => {
+    await shell.run({ ...outputOptions(flags), isPatient: true }, async (io) => {
       const { certs } = await import('../session/certs.ts');
       await certs({ ...commonOptions(flags), ...present({ output }), watch }, io);
     });

@@ -1,22 +1,16 @@
 import { Command, Option } from 'commander';
 import type { ReviewVerdict } from '../report/events.ts';
 import type { ReviewsOptions } from '../session/context/options.ts';
-import { addExamples, present } from './common.ts';
+import { addExamples, outputOptions, present } from './common.ts';
 import type { Shell } from './shell.ts';
 import { invalid } from './usage.ts';
 import { parseAge, parseMilliseconds, parseNamespace, parseSetName } from './values.ts';
 
-interface ReviewsFlags {
+/** `since` is an age here, in ms. */
+interface ReviewsFlags extends Omit<ReviewsOptions['filter'], 'slowMs'> {
   session?: string;
   set?: string;
   follow?: true;
-  kind?: string;
-  name?: string;
-  namespace?: string;
-  verdict?: ReviewVerdict;
-  user?: string;
-  webhook?: string;
-  since?: number;
   slow?: number;
   json?: true;
 }
@@ -48,7 +42,7 @@ export function reviewsCommand(shell: Shell): Command {
     .helpOption('-h, --help', 'show this help')
     .action(async (what: string[], flags: ReviewsFlags) => {
       const options = optionsOf(what, flags, shell.name);
-      await shell.run({ json: flags.json ?? false, restores: false, verbosity: 'normal' }, async (io) => {
+      await shell.run({ ...outputOptions(flags), isPatient: true }, async (io) => {
         const { reviews } = await import('../session/reviews.ts');
         shell.write(await reviews(options, io));
       });

@@ -5,6 +5,8 @@ export interface OutputOptions {
   /** Whether the command, when interrupted, has something to restore that is worth waiting for. */
   restores: boolean;
   verbosity: 'quiet' | 'normal' | 'verbose';
+  /** It waits for what may take months, such as a renewal: its silence means nothing. */
+  isPatient?: true;
 }
 
 export type Task = (io: Io) => Promise<void>;
