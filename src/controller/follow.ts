@@ -74,8 +74,8 @@ function createPerformer(
         return supervised.gate?.hold();
       case 'release':
         return supervised.gate?.release();
-      case 'fail-fast':
-        return supervised.gate?.failFast(effect.why, effect.ms);
+      case 'down':
+        return supervised.gate?.controllerDown(effect.why, effect.ms);
       case 'emit':
         // The exit that the disposal causes is not reported.
         return disposed.aborted ? undefined : ports.emit(effect.event);

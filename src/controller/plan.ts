@@ -8,8 +8,10 @@ import type { WatchTarget } from './watch/scope.ts';
 export interface Gate {
   hold(): void;
   release(): void;
-  /** No controller will answer for `ms`: requests that cannot wait that long fail at once. Ends with the next `hold`. */
-  failFast(why: string, ms: number): void;
+  /** No controller runs for `ms`: requests wait, or fail at once if they cannot wait that long. Ends with the next `hold`. */
+  controllerDown(why: string, ms: number): void;
+  /** No controller is started again: a request that nothing accepts fails at once. */
+  failFast(why: string): void;
 }
 
 /** How to build, run and watch the controller. */

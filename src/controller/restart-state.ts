@@ -57,8 +57,8 @@ export interface Problem {
 export type Effect =
   | { do: 'hold' }
   | { do: 'release' }
-  /** No controller will answer for `ms`; `Infinity`: until the next change. */
-  | { do: 'fail-fast'; why: string; ms: number }
+  /** No controller runs for `ms`; `Infinity`: until the next change. */
+  | { do: 'down'; why: string; ms: number }
   | { do: 'build'; build: number }
   | { do: 'abort-build' }
   | { do: 'stop' }

@@ -164,28 +164,31 @@ function restart(state: State, event: Extract<RestartEvent, { is: 'exited' }>, f
     state: { ...state, run: { is: 'backing-off', failures: failures + 1 } },
     effects: [
       warn(withAdvice(event.problem, `devloop restarts it in ${ms / 1000} s, or at the next change.`)),
-      failFast(event.problem, `devloop restarts it in ${ms / 1000} s, or at the next change`, ms),
+      downEffect(event.problem, `devloop restarts it in ${ms / 1000} s, or at the next change`, ms),
       { do: 'back-off', ms },
     ],
   };
 }
 
+const ENDING = 'the session is ending, so devloop does not restart it';
+
 function goDown(state: State, problem: Problem): Step {
   const down: State = { ...state, run: { is: 'down' } };
-  if (state.build.is === 'closed') return { state: down, effects: [warn(problem)] };
+  if (state.build.is === 'closed')
+    return { state: down, effects: [warn(problem), downEffect(problem, ENDING, Number.POSITIVE_INFINITY)] };
   return {
     state: down,
     effects: [
       warn(withAdvice(problem, 'devloop restarts it at the next change.')),
-      failFast(problem, 'devloop restarts it at the next change', Number.POSITIVE_INFINITY),
+      downEffect(problem, 'devloop restarts it at the next change', Number.POSITIVE_INFINITY),
     ],
   };
 }
 
 /** The reason becomes the answer to a review, which has one line. */
-function failFast({ message }: Problem, next: string, ms: number): Effect {
+function downEffect({ message }: Problem, next: string, ms: number): Effect {
   const what = message.split('\n', 1)[0]!.replace(/^The/, 'the');
-  return { do: 'fail-fast', why: `${what}; ${next}`, ms };
+  return { do: 'down', why: `${what}; ${next}`, ms };
 }
 
 function withAdvice(problem: Problem, advice: string): Problem {

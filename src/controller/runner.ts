@@ -33,6 +33,7 @@ export interface Running {
   /** Rejects with 'controller.exited' or 'controller.not-ready'. */
   readonly ready: Promise<void>;
   readonly exited: Promise<Exit>;
+  readonly hasExited: boolean;
   /** The end of its output. */
   lastLines(): string[];
   stop(): Promise<Exit>;
@@ -52,8 +53,10 @@ export function run(plan: RunPlan, command: string[], emit: Emit, signal: AbortS
   const { pid } = controller;
   if (pid !== undefined) emit({ type: 'controller.started', pid, command: shown });
   let stopping = false;
+  let hasExited = false;
   const exited = forget(plan.stateFile, controller);
   void controller.exited.then(({ code, signal }) => {
+    hasExited = true;
     if (pid !== undefined) emit({ type: 'controller.exited', pid, code, signal, expected: stopping });
   });
   const ready = untilReady(plan, controller, emit, signal).then(() =>
@@ -64,6 +67,9 @@ export function run(plan: RunPlan, command: string[], emit: Emit, signal: AbortS
     pid,
     ready,
     exited,
+    get hasExited() {
+      return hasExited;
+    },
     lastLines: () => controller.lastLines(),
     stop() {
       const limitSeconds = plan.graceMs / 1000;

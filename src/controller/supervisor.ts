@@ -18,6 +18,11 @@ export interface Supervisor extends AsyncDisposable {
   runWith(next: Pick<ControllerPlan, 'run' | 'env' | 'hidden'>): void;
   /** Builds and replaces the controller at each change, and restarts it when it exits, until the signal aborts. */
   follow(gate?: Gate): Promise<void>;
+  /**
+   * The session is ending, so this controller is the last one: releases the requests, and has them fail at once when it does not
+   * answer. A replacement that has begun is completed first, because requests wait for it.
+   */
+  leave(gate: Gate): Promise<void>;
 }
 
 /** A manager that creates its own certificate asks for a restart with exit code 0, before it was ever ready. */
@@ -48,6 +53,15 @@ export function createSupervisor(plan: ControllerPlan, ports: SupervisorPorts): 
       following ??= follow(supervised);
       return following;
     },
+    async leave(gate) {
+      gate.failFast(NO_CONTROLLER);
+      await following?.catch(() => {});
+      const { running } = supervised;
+      const isGone = (): void => gate.controllerDown(NO_CONTROLLER, Number.POSITIVE_INFINITY);
+      if (running === undefined || running.hasExited) isGone();
+      else void running.exited.then(isGone);
+      gate.release();
+    },
     async [Symbol.asyncDispose]() {
       disposal.abort();
       await supervised.running?.stop();
@@ -57,6 +71,8 @@ export function createSupervisor(plan: ControllerPlan, ports: SupervisorPorts): 
     },
   };
 }
+
+export const NO_CONTROLLER = 'the session is ending, and no controller is running';
 
 async function firstBuild(supervised: Supervised): Promise<void> {
   const { plan, ports, disposed } = supervised;

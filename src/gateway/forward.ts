@@ -22,7 +22,7 @@ export interface ReviewRequest {
 }
 
 export interface Forwarder {
-  /** The controller's answer, or a Status where it has none to give. Rejects only when the wait is over. */
+  /** The controller's answer, once the gate is open, or a Status where it has none to give. Rejects only when the wait is over. */
   forward(review: ReviewRequest, waiting: Waiting): Promise<Answer>;
   close(): void;
 }
@@ -58,15 +58,20 @@ async function forward(
   let resends = 0;
   let over: Agent | false = agent;
   for (;;) {
+    waiting.for = 'release';
+    const refusal = await waiting.pass();
+    if (refusal !== undefined) return statusAnswer(503, refusal);
     const result = await attempt(over, controller, review, waiting);
     if ('status' in result) return result;
     const next = afterFailure(result, resends);
     if (next === 'give-up') return failed(controller, result, resends);
-    const reason = next === 'wait' ? waiting.reasonToFail() : undefined;
+    const reason = next === 'wait' ? waiting.lastTry() : undefined;
     if (reason !== undefined) return statusAnswer(503, reason);
-    // Not counted for a pooled connection: the pool may be full of connections that ended together with the old process.
-    if (next === 'resend' && !result.reused) resends += 1;
-    if (next === 'resend') over = false;
+    if (next === 'resend') {
+      over = false;
+      // Not counted for a pooled connection: the pool may be full of connections that ended together with the old process.
+      resends += Number(!result.reused);
+    }
     await sleep(RETRY_MS, undefined, { signal: waiting.signal }).catch(() => waiting.signal.throwIfAborted());
   }
 }

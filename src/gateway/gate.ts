@@ -47,63 +47,98 @@ export function parseDuration(text: string): number | undefined {
 export interface Waiting {
   for: 'body' | 'release' | 'connection' | 'answer';
   readonly signal: AbortSignal;
-  /** Why no controller will accept a connection within the budget; undefined while one still might. */
-  reasonToFail(): string | undefined;
+  /** Resolves when the review may be sent: to undefined, or to why it is refused instead. Rejects with the signal's reason. */
+  pass(): Promise<string | undefined>;
+  /** Why a review that nothing accepts is not sent again; undefined while it is. */
+  lastTry(): string | undefined;
 }
 
 /** Lets reviews through, or makes them wait in the order in which they arrived. */
 export interface Gate {
   hold(): void;
   release(): void;
-  /** No controller will answer for the next `ms`. Lasts until the next `hold`. */
-  failFast(why: string, ms: number): void;
-  /** The `why` of `failFast`, if that period lasts beyond `deadline` (on the clock of `performance.now()`). */
-  reasonToFail(deadline: number): string | undefined;
+  /**
+   * No controller runs, so no review is sent: any other program can listen on its port now. Reviews wait for the next one, which is
+   * started in `ms`; those whose budget ends earlier are refused at once. Lasts until the next `hold`.
+   */
+  controllerDown(why: string, ms: number): void;
+  /** No controller is started again. One may still answer, so a review is sent, and refused at once if nothing accepts it. Final. */
+  failFast(why: string): void;
+  readonly lastTry: string | undefined;
   /** Number of reviews that are waiting. */
   readonly held: number;
-  /** Resolves when the gate is open; rejects with the signal's reason. */
-  pass(signal: AbortSignal): Promise<void>;
+  /** As `Waiting.pass`; `deadline` is the end of the review's budget on the clock of `performance.now()`. */
+  pass(deadline: number, signal: AbortSignal): Promise<string | undefined>;
+}
+
+interface Waiter {
+  deadline: number;
+  go(refusal: string | undefined): void;
 }
 
 export function createGate(): Gate {
-  const waiting = new Set<() => void>();
-  let closed = false;
-  let failing: { why: string; until: number } | undefined;
+  const waiting = new Set<Waiter>();
+  let isHeld = false;
+  let down: { why: string; until: number } | undefined;
+  let lastTry: string | undefined;
+  /** `wait`, or what `pass` resolves to. */
+  const decide = (deadline: number): 'wait' | { refusal: string | undefined } => {
+    if (isHeld) return 'wait';
+    if (down === undefined) return { refusal: undefined };
+    return down.until > deadline ? { refusal: down.why } : 'wait';
+  };
+  const decideAll = (): void => {
+    for (const waiter of waiting) {
+      const decision = decide(waiter.deadline);
+      if (decision === 'wait') continue;
+      waiting.delete(waiter);
+      waiter.go(decision.refusal);
+    }
+  };
   return {
     hold() {
-      closed = true;
-      failing = undefined;
+      isHeld = true;
+      down = undefined;
     },
-    failFast(why, ms) {
-      failing = { why, until: performance.now() + ms };
-    },
-    reasonToFail: (deadline) => (failing !== undefined && failing.until > deadline ? failing.why : undefined),
     release() {
-      closed = false;
-      for (const go of waiting) go();
-      waiting.clear();
+      isHeld = false;
+      decideAll();
+    },
+    controllerDown(why, ms) {
+      down = { why, until: performance.now() + ms };
+      decideAll();
+    },
+    failFast(why) {
+      lastTry = why;
+    },
+    get lastTry() {
+      return lastTry;
     },
     get held() {
       return waiting.size;
     },
-    async pass(signal) {
+    async pass(deadline, signal) {
       signal.throwIfAborted();
-      if (closed) await wait(waiting, signal);
+      const decision = decide(deadline);
+      return decision === 'wait' ? await wait(waiting, deadline, signal) : decision.refusal;
     },
   };
 }
 
-function wait(waiting: Set<() => void>, signal: AbortSignal): Promise<void> {
+function wait(waiting: Set<Waiter>, deadline: number, signal: AbortSignal): Promise<string | undefined> {
   return new Promise((resolve, reject) => {
-    const go = () => {
-      signal.removeEventListener('abort', leave);
-      resolve();
+    const waiter: Waiter = {
+      deadline,
+      go(refusal) {
+        signal.removeEventListener('abort', leave);
+        resolve(refusal);
+      },
     };
     const leave = () => {
-      waiting.delete(go);
+      waiting.delete(waiter);
       reject(signal.reason);
     };
-    waiting.add(go);
+    waiting.add(waiter);
     signal.addEventListener('abort', leave, { once: true });
   });
 }

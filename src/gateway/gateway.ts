@@ -46,10 +46,12 @@ export interface Gateway extends AsyncDisposable {
   /** Forwards the waiting reviews, in order. */
   release(): void;
   /**
-   * No controller will answer for the next `ms`, so reviews whose budget ends earlier get an error with this reason at once.
-   * Lasts until the next `hold`.
+   * No controller runs, so no review is sent to its port. Those whose budget ends within `ms`, when the next one is started, get an
+   * error with this reason at once, and the others wait. Lasts until the next `hold`.
    */
-  failFast(why: string, ms: number): void;
+  controllerDown(why: string, ms: number): void;
+  /** No controller is started again: a review that nothing accepts gets an error with this reason at once. Final. */
+  failFast(why: string): void;
   /** From now on devloop answers these reviews itself, also those that would wait; undefined: none. */
   answerOwn(own: OwnAnswers | undefined): void;
   /** Number of reviews that are waiting. */
@@ -103,6 +105,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     },
     hold: gate.hold,
     release: gate.release,
+    controllerDown: gate.controllerDown,
     failFast: gate.failFast,
     answerOwn(own) {
       context.own = own;

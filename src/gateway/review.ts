@@ -64,8 +64,16 @@ export async function serveReview(
   const patienceMs = patienceFor(budgetMs);
   const end = new AbortController();
   const deadline = performance.now() + patienceMs;
-  const reasonToFail = () => context.gate.reasonToFail(deadline);
-  const waiting: Waiting = { for: 'body', signal: end.signal, reasonToFail };
+  const waiting: Waiting = {
+    for: 'body',
+    signal: end.signal,
+    async pass() {
+      const refusal = await context.gate.pass(deadline, end.signal);
+      trace.released = performance.now();
+      return refusal ?? (context.paths.isRefused(url) ? notServed(pathOf(url)) : undefined);
+    },
+    lastTry: () => context.gate.lastTry,
+  };
   const finish = (why: End) => end.abort(why);
   const timer = setTimeout(finish, patienceMs, 'budget-used');
   const onGone = () => finish('client-gone');
@@ -126,10 +134,6 @@ async function answerOf(
   const own = context.own && answerOwn(body.bytes.toString('utf8'), context.own);
   if (own !== undefined) return own;
   trace.body = body.bytes;
-  waiting.for = 'release';
-  await context.gate.pass(waiting.signal);
-  trace.released = performance.now();
-  if (context.paths.isRefused(url)) return statusAnswer(503, notServed(pathOf(url)));
   const review = {
     url,
     headers: forwardable(request.rawHeaders),

@@ -8,6 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { connect } from 'node:tls';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { WebhookConfiguration, Workload } from '../../src/cluster/api/objects.ts';
+import { isPortBusy } from '../../src/machine/port.ts';
 import { objectText } from '../../src/report/text.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { established } from '../support/cluster-waits.ts';
@@ -62,6 +63,39 @@ describe('an operator in another language, with several Services, ports and a co
   });
 
   afterAll(() => cluster?.[Symbol.asyncDispose]());
+
+  it('while the controller is down, no review reaches another program on its port, and Ctrl-C restores everything', async () => {
+    const broken = join(directory, 'broken');
+    const [separator, ...command] = hookServer('local', '9444', '9445');
+    const unlessBroken = ['/bin/sh', '-c', `test ! -e ${broken} && exec "$@"`, 'sh', ...command];
+    await using up = startDevloop(['up', ...SERVICES, separator!, ...unlessBroken], options());
+    const { pid } = await up.waitFor('controller.started');
+    await up.waitFor('session.ready');
+    await writeFile(broken, '');
+    process.kill(pid, 'SIGKILL');
+    // It has been restarted in vain.
+    await up.waitFor('controller.exited', (event) => event.pid !== pid);
+    const stranger = spawn(process.execPath, [HOOK_SERVER, 'stranger', '9444', '9445'], { stdio: 'pipe' });
+    try {
+      await eventually(async () => expect(await isPortBusy(9444)).toBe(true));
+      expect(await ask('first').catch(String)).toContain('devloop: the controller');
+      const answers: string[] = [];
+      let isOver = false;
+      const asking = (async () => {
+        while (!isOver) answers.push(await ask('first').catch(String));
+      })();
+      up.signal('SIGINT');
+      const code = await up.exited;
+      isOver = true;
+      await asking;
+      expect(code, up.log()).toBe(130);
+      expect(answers.filter((answer) => answer.includes('stranger'))).toEqual([]);
+    } finally {
+      stranger.kill('SIGKILL');
+    }
+    await hooksAtRest(cluster);
+    expect(await snapshot(cluster, HOOK_NAMESPACE)).toEqual(before);
+  });
 
   it('is served on every port by the command of devloop.yaml, which is restarted when it is saved; down restores everything', async () => {
     const copy = join(directory, 'server.mjs');

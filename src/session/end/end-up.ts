@@ -1,12 +1,12 @@
 import { allDone } from '../../async.ts';
 import type { Pausing } from '../../cluster/takeover/pause/pause.ts';
 import type { Work } from '../../cluster/work.ts';
-import type { Supervisor } from '../../controller/supervisor.ts';
+import { NO_CONTROLLER, type Supervisor } from '../../controller/supervisor.ts';
 import { messageOf } from '../../errors.ts';
 import type { Target } from '../../operator/target.ts';
 import type { DevloopEvent } from '../../report/events.ts';
 import { namespacesOf } from '../context/holders.ts';
-import { ownAnswers } from '../route/gateways.ts';
+import { type Gateways, ownAnswers } from '../route/gateways.ts';
 import type { ChosenRoute } from '../route/open-route.ts';
 import { waitUntilLetGo } from './answering.ts';
 import { incomplete, MANAGER_READY_SECONDS, reportKept } from './restore.ts';
@@ -65,12 +65,10 @@ async function restoreAndStop(
   return standing.mayHaveChanged ? await restoreAll(work, target, standing, ending) : undefined;
 }
 
-const NO_CONTROLLER = 'the session is ending, and no controller is running';
-
 async function restoreAll(
   { api, sessionId, emit }: Work,
   target: Target,
-  { route, pausing = [] }: Standing,
+  { route, supervisor, pausing = [] }: Standing,
   ending: Ending,
 ): Promise<Result> {
   const { reason, isFailure } = ending;
@@ -79,9 +77,8 @@ async function restoreAll(
   const isReported = (changes: number): boolean => changes > 0 || !isFailure;
   // Whatever has become of the controller, its manager can come back.
   route?.gateways.answerOwn(ownAnswers(target, sessionId));
-  route?.gateways.release();
-  // Nothing starts the controller again: where it does not answer, a review that waits would only delay the manager's own Pods.
-  route?.gateways.failFast(NO_CONTROLLER, Number.POSITIVE_INFINITY);
+  // Where no controller answers, a review that waits would only delay the manager's own Pods.
+  if (route) refuseUnanswered(route.gateways, supervisor);
   // A review that meets the closing of an idle connection is lost, so each connection in use is closed with an answer.
   route?.gateways.closeAfterNextAnswer();
   const afterServices =
@@ -106,6 +103,13 @@ async function restoreAll(
   const ms = performance.now() - startedAt;
   const event: DevloopEvent = { type: 'session.restored', session: sessionId, changes, ms };
   return { event: isReported(changes) ? event : undefined, left: left.length };
+}
+
+/** The user's own process, which devloop does not see, may answer until it ends. */
+function refuseUnanswered(gateways: Gateways, supervisor: Supervisor | undefined): void {
+  if (supervisor) return void supervisor.leave(gateways);
+  gateways.failFast(NO_CONTROLLER);
+  gateways.release();
 }
 
 /** A manager that is paused by its Lease is resumed here; any other one by its mark. */

@@ -13,7 +13,7 @@ import { pathsOf } from './paths.ts';
 import type { RouteSettings } from './routing.ts';
 
 /** The gateways of one session: one for each port of the manager's Pod that the webhook Services use. */
-export interface Gateways extends AsyncDisposable {
+export interface Gateways extends Together, AsyncDisposable {
   /** The gateways' ports on this machine. */
   readonly ports: number[];
   /** The gateway's port for the first port of the first Service. */
@@ -22,18 +22,23 @@ export interface Gateways extends AsyncDisposable {
   portFor(targetPort: number): number;
   /** The port of the Pod for a gateway's port. */
   targetFor(port: number): number | undefined;
-  /** From now on takes reviews on these paths only. At first they are those of the target's calls. */
-  accept(paths: Iterable<string>): void;
   /** From now on refuses reviews on these paths, which the controller does not serve, in place of the ones before. */
   refuse(called: CalledPath[]): void;
+  /** Some of the addresses that were not allowed to connect. */
+  readonly keptOut: string[];
+}
+
+/** What all of them do alike; see `Gateway`. */
+interface Together {
+  /** From now on takes reviews on these paths only. At first they are those of the target's calls. */
+  accept(paths: Iterable<string>): void;
   present(serverName: string, pair: KeyPair): void;
   /** Presents a key pair to those who ask for its server name, until disposed. */
   presentOnly(serverName: string, pair: KeyPair): Disposable;
-  /** Some of the addresses that were not allowed to connect. */
-  readonly keptOut: string[];
   hold(): void;
   release(): void;
-  failFast(why: string, ms: number): void;
+  controllerDown(why: string, ms: number): void;
+  failFast(why: string): void;
   answerOwn(own: OwnAnswers | undefined): void;
   closeAfterNextAnswer(): void;
   drain(): Promise<void>;
@@ -98,6 +103,16 @@ function together(
       for (const [targetPort, gateway] of gateways)
         gateway.refuse(called.filter(({ port }) => port === targetPort).map(({ path }) => path));
     },
+    get keptOut() {
+      return all.flatMap(({ keptOut }) => keptOut);
+    },
+    ...alike(all),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+function alike(all: Gateway[]): Together {
+  return {
     accept: (paths) => all.forEach((gateway) => void gateway.accept(paths)),
     present: (serverName, pair) => all.forEach((gateway) => void gateway.present(serverName, pair)),
     presentOnly(serverName, pair) {
@@ -105,18 +120,15 @@ function together(
       for (const gateway of all) presented.use(gateway.presentOnly(serverName, pair));
       return presented;
     },
-    get keptOut() {
-      return all.flatMap(({ keptOut }) => keptOut);
-    },
     hold: () => all.forEach((gateway) => void gateway.hold()),
     release: () => all.forEach((gateway) => void gateway.release()),
-    failFast: (why, ms) => all.forEach((gateway) => void gateway.failFast(why, ms)),
+    controllerDown: (why, ms) => all.forEach((gateway) => void gateway.controllerDown(why, ms)),
+    failFast: (why) => all.forEach((gateway) => void gateway.failFast(why)),
     answerOwn: (own) => all.forEach((gateway) => void gateway.answerOwn(own)),
     closeAfterNextAnswer: () => all.forEach((gateway) => void gateway.closeAfterNextAnswer()),
     async drain() {
       await Promise.all(all.map((gateway) => gateway.drain()));
     },
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
 

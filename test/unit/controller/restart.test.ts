@@ -96,7 +96,7 @@ test.each<[string, Run, RestartEvent, string, string]>([
     RUNS[2]!,
     EVENTS[8]!,
     'down',
-    'emit warning, fail-fast, release',
+    'emit warning, down, release',
   ],
   [
     'when the new one is late, requests are released',
@@ -111,9 +111,9 @@ test.each<[string, Run, RestartEvent, string, string]>([
     RUNS[4]!,
     { is: 'exited', run: 3, code: 0, isWrong: true, problem: PROBLEM, at: 10 },
     'down',
-    'emit warning, fail-fast',
+    'emit warning, down',
   ],
-  ['a crash backs off', RUNS[4]!, EVENTS[8]!, 'backing-off', 'emit warning, fail-fast, back-off'],
+  ['a crash backs off', RUNS[4]!, EVENTS[8]!, 'backing-off', 'emit warning, down, back-off'],
   [
     'a build ends the back-off, even an identical one',
     RUNS[1]!,
@@ -190,7 +190,7 @@ test("restarts for the program's own writes wait ever longer; those for a person
   expect(restartsFor([own, own, own, edited, own])).toEqual([0, 0, 1000, 0, 2000]);
 });
 
-test('while no controller will answer, the gateway gets the reason in one line, and for how long', () => {
+test('while no controller runs, the gateway gets the reason in one line, and for how long', () => {
   const exited = (code: number): RestartEvent => ({
     is: 'exited',
     run: 3,
@@ -198,18 +198,18 @@ test('while no controller will answer, the gateway gets the reason in one line, 
     problem: { message: `The controller exited with code ${code}\n  panic: oh no` },
     at: 10,
   });
-  const failedFast = (run: Run) =>
-    step(stateWith(run, { is: 'idle' }), exited(2)).effects.filter((effect) => effect.do === 'fail-fast');
-  expect(failedFast(RUNS[4]!)).toEqual([
+  const downOf = (run: Run) =>
+    step(stateWith(run, { is: 'idle' }), exited(2)).effects.filter((effect) => effect.do === 'down');
+  expect(downOf(RUNS[4]!)).toEqual([
     {
-      do: 'fail-fast',
+      do: 'down',
       why: 'the controller exited with code 2; devloop restarts it in 1 s, or at the next change',
       ms: 1000,
     },
   ]);
-  expect(failedFast(RUNS[2]!)).toEqual([
+  expect(downOf(RUNS[2]!)).toEqual([
     {
-      do: 'fail-fast',
+      do: 'down',
       why: 'the controller exited with code 2; devloop restarts it at the next change',
       ms: Number.POSITIVE_INFINITY,
     },

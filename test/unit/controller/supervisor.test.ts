@@ -4,14 +4,18 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { goBuildCommand } from '../../../src/controller/go/build-command.ts';
 import { answersTls } from '../../../src/controller/readiness.ts';
-import { type ControllerPlan, createSupervisor } from '../../../src/controller/supervisor.ts';
+import {
+  type ControllerPlan,
+  createSupervisor,
+  type Supervisor,
+} from '../../../src/controller/supervisor.ts';
 import { isRunning } from '../../support/is-running.ts';
 import { type Recorder, recordEvents } from './support/events.ts';
 import { directoryWith, freePort, greeting, operatorModule, program, put } from './support/places.ts';
 
 interface Subject {
   recorder: Recorder;
-  supervisor: ReturnType<typeof createSupervisor>;
+  supervisor: Omit<Supervisor, 'leave'> & { leave(): Promise<void> };
   gate: string[];
   plan: ControllerPlan;
   end: AbortController;
@@ -48,9 +52,14 @@ function supervise(plan: ControllerPlan): Subject {
   const recording = {
     hold: () => gate.push('hold'),
     release: () => gate.push('release'),
-    failFast: () => {},
+    controllerDown: () => gate.push('down'),
+    failFast: () => gate.push('fail-fast'),
   };
-  const supervisor = { ...started, follow: () => started.follow(recording) };
+  const supervisor = {
+    ...started,
+    follow: () => started.follow(recording),
+    leave: () => started.leave(recording),
+  };
   return { recorder, supervisor, gate, plan, end };
 }
 
@@ -181,7 +190,7 @@ test('a new program that exits at once is reported, the gate is released, and th
   );
   const warning = await recorder.waitFor('warning', ({ message }) => message.includes('exited with code 3'));
   expect(warning.message).toContain('no luck');
-  expect(gate).toEqual(['hold', 'release']);
+  expect(gate).toEqual(['hold', 'down', 'release']);
   await put(cwd, 'internal/greeting/greeting.go', greeting('fixed'));
   await recorder.waitFor('controller.replaced');
 });
@@ -329,6 +338,47 @@ test('dispose in the middle of a build leaves neither compiler nor controller', 
   expect(await isRunning(recorder.all('controller.started')[0]!.pid)).toBe(false);
 });
 
+test('at the end, reviews are sent to the last controller until it ends, and to nothing after that', async () => {
+  const plan = await nodePlan(program('ignores-sigterm.mjs'), { graceMs: 100 });
+  const { supervisor, gate, end } = supervise(plan);
+  await supervisor.start();
+  const following = supervisor.follow();
+  end.abort();
+  await following;
+  await supervisor.leave();
+  expect(gate).toEqual(['fail-fast', 'release']);
+  await supervisor[Symbol.asyncDispose]();
+  expect(new Set(gate)).toEqual(new Set(['fail-fast', 'release', 'down']));
+});
+
+test.each([
+  ['that never started', async () => {}],
+  ['that did not become ready', (start: () => Promise<void>) => start().catch(() => {})],
+])('at the end, no review is sent to the port of a controller %s', async (_, begin) => {
+  const { supervisor, gate } = supervise(await nodePlan(['false']));
+  await begin(supervisor.start);
+  await supervisor.leave();
+  expect(gate).toEqual(['fail-fast', 'down', 'release']);
+});
+
+test('at the end, reviews wait for a replacement that has begun', async () => {
+  const cwd = await directoryWith({ 'src/a': '1' });
+  const plan = await nodePlan(program('ignores-sigterm.mjs'), {
+    ...{ cwd, build: ['true'], watch: { paths: ['src'] }, graceMs: 800 },
+  });
+  const { supervisor, recorder, gate, end } = supervise(plan);
+  await supervisor.start();
+  void supervisor.follow();
+  await put(cwd, 'src/a', '2');
+  await recorder.waitFor('controller.output', ({ line }) => line === 'SIGTERM 1');
+  end.abort();
+  const left = supervisor.leave();
+  expect(gate).toEqual(['hold', 'fail-fast']);
+  await left;
+  expect(gate).toEqual(['hold', 'fail-fast', 'release', 'release']);
+  expect(recorder.all('controller.started')).toHaveLength(2);
+});
+
 test('dispose in the middle of a replacement leaves no process and releases the gate', async () => {
   const cwd = await directoryWith({ 'src/a': '1' });
   const plan = await nodePlan(program('ignores-sigterm.mjs'), {
@@ -372,7 +422,7 @@ test('a port that a process outside the group keeps is named, and the next build
   await recorder.waitFor('warning', ({ message }) => message.includes(named));
   expect(recorder.all('controller.started')).toHaveLength(1);
   expect(recorder.all('controller.replaced')).toEqual([]);
-  await expect.poll(() => gate).toEqual(['hold', 'release']);
+  await expect.poll(() => gate).toEqual(['hold', 'down', 'release']);
 });
 
 test('a change while the port is still in use starts the newest program once it is free', async () => {

@@ -11,7 +11,7 @@ test('the gate releases reviews in the order in which they arrived', async () =>
   gate.hold();
   const passed: number[] = [];
   const passes = [0, 1, 2, 3].map((number) =>
-    gate.pass(number === 1 ? leaver.signal : never).then(() => passed.push(number)),
+    gate.pass(Number.POSITIVE_INFINITY, number === 1 ? leaver.signal : never).then(() => passed.push(number)),
   );
   expect(gate.held).toBe(4);
   leaver.abort('gone');
@@ -121,20 +121,75 @@ test.each([
   expect(bench.events).toEqual([]);
 });
 
-test('failFast refuses reviews at once with its reason if their budget is too short, and lets the others wait', async () => {
+test('while the controller is down, reviews with a short budget are refused at once with the reason, and the others wait', async () => {
   await using bench = await setUp(new Controller(), { start: false });
-  bench.gateway.failFast('the controller ended (exit code 2); it is started again in 5 s', 5000);
+  bench.gateway.controllerDown('the controller ended (exit code 2); it is started again in 5 s', 5000);
   const patient = bench.ask('/convert');
   const reply = await bench.ask('/validate?timeout=4s');
   expect(reply.status).toBe(503);
   expect(reply.text).toContain('devloop: the controller ended (exit code 2); it is started again in 5 s');
+  await until(() => bench.gateway.held === 1);
+  bench.gateway.hold();
   await bench.controller.start();
+  bench.gateway.release();
   expect((await patient).status).toBe(200);
 });
 
-test('failFast ends with the next hold', async () => {
+test('while the controller is down, no review reaches another program that listens on its port', async () => {
+  await using bench = await setUp();
+  bench.gateway.controllerDown('the controller ended', Number.POSITIVE_INFINITY);
+  const reply = await bench.ask('/');
+  expect(reply.status).toBe(503);
+  expect(reply.text).toContain('devloop: the controller ended');
+  bench.gateway.controllerDown('the controller ended', 500);
+  const waiting = bench.ask('/convert');
+  await until(() => bench.gateway.held === 1);
+  // The time is over, and nothing says that a controller runs.
+  await new Promise((resolve) => setTimeout(resolve, 600));
+  expect(bench.gateway.held).toBe(1);
+  bench.gateway.controllerDown('the controller ended again', Number.POSITIVE_INFINITY);
+  expect((await waiting).text).toContain('devloop: the controller ended again');
+  expect(bench.controller.seen).toEqual([]);
+});
+
+test('a review whose controller ends before the answer is not sent to the next program on its port', async () => {
+  const controller = new Controller();
+  await using bench = await setUp(controller);
+  controller.answer = (request) => {
+    bench.gateway.controllerDown('the controller ended', Number.POSITIVE_INFINITY);
+    controller.answer = (_request, response) => response.end('stranger');
+    request.socket.destroy();
+  };
+  const reply = await bench.ask('/');
+  expect(reply.text).toContain('devloop: the controller ended');
+  expect(controller.seen).toEqual(['/']);
+});
+
+test('a review that is held when the controller goes down is refused, if its budget is too short, once it is released', async () => {
+  await using bench = await setUp();
+  bench.gateway.hold();
+  const reply = bench.ask('/');
+  await until(() => bench.gateway.held === 1);
+  bench.gateway.controllerDown('the new build ended', Number.POSITIVE_INFINITY);
+  expect(bench.gateway.held).toBe(1);
+  bench.gateway.release();
+  expect((await reply).text).toContain('devloop: the new build ended');
+  expect(bench.controller.seen).toEqual([]);
+});
+
+test('failFast refuses reviews at once where nothing listens, and sends them where a controller does', async () => {
+  await using bench = await setUp();
+  bench.gateway.failFast('the session is ending');
+  expect((await bench.ask('/')).status).toBe(200);
+  await bench.controller.stop();
+  const reply = await bench.ask('/convert');
+  expect(reply.status).toBe(503);
+  expect(reply.text).toContain('devloop: the session is ending');
+});
+
+test('the next hold ends controllerDown', async () => {
   await using bench = await setUp(new Controller(), { start: false });
-  bench.gateway.failFast('the controller ended', Number.POSITIVE_INFINITY);
+  bench.gateway.controllerDown('the controller ended', Number.POSITIVE_INFINITY);
   bench.gateway.hold();
   const reply = bench.ask('/');
   await until(() => bench.gateway.held === 1);

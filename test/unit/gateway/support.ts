@@ -32,18 +32,20 @@ export class Controller {
   port = 0;
   #server: Server | undefined;
   readonly #sockets = new Set<Socket>();
-  readonly #answer: RequestListener;
+  answer: RequestListener;
 
   constructor(answer: RequestListener = (_request, response) => response.end('{"answered":true}')) {
-    this.#answer = answer;
+    this.answer = answer;
   }
 
   async start(): Promise<void> {
     const server = createServer({ cert: pair.certificate, key: pair.key }, (request, response) => {
       this.seen.push(request.url ?? '');
-      this.#answer(request, response);
+      this.answer(request, response);
     });
     server.on('connection', (socket: Socket) => {
+      // Accepted by the kernel before the stop.
+      if (!server.listening) return void socket.resetAndDestroy();
       this.#sockets.add(socket);
       socket.once('close', () => this.#sockets.delete(socket));
     });
