@@ -76,7 +76,10 @@ export const CATALOGUE = {
     exit: 4,
     about: 'The operator was uninstalled, or its namespace deleted, while the session ran.',
   },
-  'session.lost': { exit: 4, about: 'Another session took over the operator while this one was running.' },
+  'session.lost': {
+    exit: 4,
+    about: 'Another session, or the manager itself, took over the operator while this one was running.',
+  },
   'change.conflict': {
     exit: 4,
     about: 'Somebody else kept changing an object while devloop tried to write it.',

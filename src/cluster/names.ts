@@ -41,6 +41,7 @@ export const STAND_IN = 'devloop.dev/stand-in';
 export const ANY_SESSION = '<session>';
 
 const LEASE_STEM = 'devloop.';
+const LEADER_STEM = 'devloop-';
 const LONGEST_NAME = 253;
 
 /** The Lease that a session holds for an object that it takes over. */
@@ -55,7 +56,12 @@ export function isLeaseOf(lease: ObjectRef, kind: Kind): boolean {
 
 /** Holds the manager's leader election Lease while the manager is paused by it. */
 export function leaderIdentity(sessionId: string): string {
-  return `devloop-${sessionId}`;
+  return `${LEADER_STEM}${sessionId}`;
+}
+
+/** Whether that is the identity of any session. */
+export function isLeaderIdentity(holder: string): boolean {
+  return holder.startsWith(LEADER_STEM);
 }
 
 /** The object of one of these kinds that a Lease is for. */

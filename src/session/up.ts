@@ -1,6 +1,7 @@
 import { allDone, allOrNone } from '../async.ts';
 import type { ObjectRef } from '../cluster/api/kinds.ts';
 import type { KubeObject } from '../cluster/api/objects.ts';
+import type { Pausing } from '../cluster/takeover/pause/pause.ts';
 import type { Work } from '../cluster/work.ts';
 import { noticeRepeatedErrors } from '../controller/repeated-errors.ts';
 import { createSupervisor } from '../controller/supervisor.ts';
@@ -128,19 +129,12 @@ async function takeOver(running: Running): Promise<void> {
   await leases.renew();
   signal.throwIfAborted();
   const { route } = standing;
-  await pointServices(running, pairs);
-  // The operator's own webhook may review this change, and its controller does not run yet.
-  route?.gateways.answerOwn(ownAnswers(session.target, session.sessionId));
-  const pausing = await Promise.all(session.plan.pause.map((step) => step.apply(work)));
-  standing.pausing = pausing;
-  await allDone(pausing.map(({ idle }) => idle));
   const gate = route && controller && createServedGate({ work, target, ...controller, ...route });
   const start = async (): Promise<void> => {
     await supervisor?.start();
     await gate?.requireServed();
   };
-  // Starting the controller takes longer than it takes until the in-cluster Pods start to terminate.
-  await allDone([...pausing.map(({ terminating }) => terminating), start()]);
+  const pausing = await replaceManager(running, { point: () => pointServices(running, pairs), start });
   route?.gateways.answerOwn(undefined);
   route?.gateways.release();
   const ended = await Promise.all(pausing.map((one) => one.ended));
@@ -148,6 +142,31 @@ async function takeOver(running: Running): Promise<void> {
   if (route) await leases.announce(route.route);
   await serve(session, { work, pairs, keyPairDirectories, route, supervisor, gate });
   ending.signal.throwIfAborted();
+}
+
+/**
+ * Pauses the manager, starts the controller, and points the Services here, in this order if the manager's Pods stay up: until they are
+ * idle, they answer. Otherwise the Services come first, and reviews wait.
+ */
+async function replaceManager(
+  { session, work, standing, ending }: Running,
+  { point, start }: Record<'point' | 'start', () => Promise<void>>,
+): Promise<Pausing[]> {
+  const { target, plan, sessionId } = session;
+  const { route } = standing;
+  const answersUntilIdle = plan.pause.some(({ answersReviews }) => answersReviews);
+  if (!answersUntilIdle) await point();
+  // The operator's own webhook may review this change, and its controller does not run yet.
+  route?.gateways.answerOwn(ownAnswers(target, sessionId));
+  const pausing = await Promise.all(plan.pause.map((step) => step.apply(work)));
+  standing.pausing = pausing;
+  for (const { lost } of pausing) void lost?.then((error) => ending.abort(error));
+  await allDone(pausing.map(({ idle }) => idle));
+  const started = start();
+  if (answersUntilIdle) await allOrNone([started, point()], ending);
+  // Starting the controller takes longer than it takes until the in-cluster Pods start to terminate.
+  await allDone([...pausing.map(({ terminating }) => terminating), started]);
+  return pausing;
 }
 
 /** When a Service is written again, its endpoints have to follow, as they did at first. */

@@ -1,9 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import type { Service } from '../../src/cluster/api/objects.ts';
+import { type ClusterApi, connect } from '../../src/cluster/api/client.ts';
+import { loadKubeconfig } from '../../src/cluster/api/kubeconfig.ts';
+import { microTime } from '../../src/cluster/api/micro-time.ts';
+import type { Lease, Service } from '../../src/cluster/api/objects.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import type { WorkloadKind } from '../support/cluster-waits.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
@@ -159,6 +162,96 @@ it('a manager that OLM installs stays paused, and is restored beside OLM', async
   session.signal('SIGINT');
   expect(await session.exited, session.log()).toBe(130);
   await atRest('Deployment', 1, before);
+});
+
+describe('--pause lease, beside Pods that answer reviews and a Lease that this test renews for them', () => {
+  const ELECTION = { kind: 'Lease', namespace: HOOK_NAMESPACE, name: 'election' } as const;
+  const leading = ['--pause', 'lease'];
+  let api: ClusterApi;
+  let pod: string;
+  let before: object;
+
+  beforeAll(async () => {
+    api = await connect(await loadKubeconfig({ kubeconfig: cluster.kubeconfig }, {}, '/'));
+    await replaceBy('Deployment', 1);
+    before = await snapshot(cluster, HOOK_NAMESPACE);
+    pod = (await runningPods())[0]!;
+    await api.create<Lease>(ELECTION, { metadata: ELECTION, spec: { leaseDurationSeconds: 3 } });
+    return async () => {
+      await api.remove(ELECTION);
+      await api[Symbol.asyncDispose]();
+    };
+  });
+
+  const holder = async (): Promise<string | undefined> =>
+    (await api.get<Lease>(ELECTION))?.spec.holderIdentity;
+  /** As the manager's Pod does. */
+  const lead = (): Promise<unknown> =>
+    api.patch(ELECTION, 'merge', { spec: { holderIdentity: `${pod}_1`, renewTime: microTime() } });
+  const review = async (): Promise<string> => {
+    const metadata = { name: 'x', labels: { ask: 'first' } };
+    const query = { dryRun: 'All' };
+    return await api
+      .call('POST', '/api/v1/namespaces/default/configmaps', { metadata }, { query })
+      .then(
+        () => 'allowed',
+        (error: Error) => error.message,
+      );
+  };
+
+  it('the manager answers until the controller can, so no review is lost; a Lease that was lost and stands still is taken again', async () => {
+    await lead();
+    await using session = up(...leading);
+    const answers = new Set<string>();
+    let isReady = false;
+    const ready = session.waitFor('session.ready').then(() => (isReady = true));
+    while (!isReady) answers.add(await review());
+    await ready;
+    expect([...answers].filter((answer) => !/^allowed$|says no/.test(answer))).toEqual([]);
+    expect(await review()).toContain('local on 9444 says no');
+    expect(await holder()).toMatch(/^devloop-/);
+    const changes = session.events.filter(({ type }) => type === 'change');
+    const of = (kind: string): number =>
+      changes.findIndex(
+        (event) => event.type === 'change' && event.object.kind === kind && event.action === 'update',
+      );
+    expect(of('Lease')).toBeLessThan(of('Service'));
+    await lead();
+    await session.waitFor('warning', ({ message }) => message.includes(`went to ${pod}_1`));
+    await session.waitFor('change', ({ detail }) => detail === 'taken again');
+    expect(await holder()).toMatch(/^devloop-/);
+    session.signal('SIGINT');
+    expect(await session.exited, session.log()).toBe(130);
+    expect(await holder()).toBeUndefined();
+    await eventually(async () => expect(await snapshot(cluster, HOOK_NAMESPACE)).toEqual(before));
+  });
+
+  it('up again right after a crash waits for the Pod to lead again; a Pod that keeps the Lease ends the session', async () => {
+    await lead();
+    await using crashed = up(...leading);
+    await crashed.waitFor('session.ready');
+    crashed.signal('SIGKILL');
+    await crashed.exited;
+    expect(await holder()).toMatch(/^devloop-/);
+    await using session = up(...leading);
+    await session.waitFor('waiting', (event) => event.for.includes('to become the leader'));
+    await lead();
+    await session.waitFor('session.ready');
+    expect(await holder()).toMatch(/^devloop-/);
+    const renewing = setInterval(() => void lead(), 250);
+    try {
+      expect(await session.exited, session.log()).toBe(4);
+    } finally {
+      clearInterval(renewing);
+    }
+    expect(session.events.at(-1)).toMatchObject({
+      type: 'error',
+      code: 'session.lost',
+      message: expect.stringContaining(`Lease ${HOOK_NAMESPACE}/election was taken by ${pod}_1`),
+    });
+    expect(await holder()).toBe(`${pod}_1`);
+    await eventually(async () => expect(await snapshot(cluster, HOOK_NAMESPACE)).toEqual(before));
+  });
 });
 
 it('--pause lease: the Pods stay up but idle, and lead again afterwards', async () => {

@@ -2,11 +2,7 @@ import { describe } from '../../cluster/api/kinds.ts';
 import type { PlannedChange } from '../../cluster/step.ts';
 import { type Notice, pauseNotices } from '../../cluster/takeover/pause/notices.ts';
 import { changesOf } from '../route/routing.ts';
-import { pauseChoice, planPause } from '../start/pause.ts';
 import { type Check, type Finding, NotChecked, needed } from './check.ts';
-import type { DoctorRun } from './run.ts';
-
-type Base = Pick<DoctorRun, 'context' | 'options' | 'operator'>;
 
 /** Can the in-cluster manager be paused, and how? */
 export const pauseCheck: Check = {
@@ -16,15 +12,9 @@ export const pauseCheck: Check = {
     const { target } = await needed(run.operator, 'there is no target');
     if (target.manager === undefined) throw new NotChecked('the target has no manager in the cluster');
     const notices = await pauseNotices((await run.context).api, target.manager);
-    return pauseFinding(describe(target.manager.ref), changesOf(await pausePlan(run)), notices);
+    return pauseFinding(describe(target.manager.ref), changesOf(await run.pause), notices);
   },
 };
-
-/** Rejects where `up` would refuse. */
-export async function pausePlan({ context, options, operator }: Base): ReturnType<typeof planPause> {
-  const opened = await context;
-  return await planPause(opened.api, (await operator).target, pauseChoice(options, opened));
-}
 
 function pauseFinding(manager: string, changes: PlannedChange[], notices: Notice[]): Finding {
   if (changes.length === 0) {

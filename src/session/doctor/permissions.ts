@@ -3,10 +3,9 @@ import { routeSettings } from '../route/routing.ts';
 import { type Allowed, askPermissions, lackingForLeases, permittedRoutes } from '../start/permissions.ts';
 import { planAnyTakeOver, planTakeOver, type TakeOverPlan } from '../start/plan.ts';
 import type { Check, Finding } from './check.ts';
-import { pausePlan } from './pause.ts';
 import type { DoctorRun } from './run.ts';
 
-type Base = Pick<DoctorRun, 'context' | 'options' | 'operator'>;
+type Base = Pick<DoctorRun, 'context' | 'options' | 'operator' | 'pause'>;
 
 /** Which of the things that `up` does the account is allowed to do. */
 export async function allowedTo(run: Base): Promise<Allowed> {
@@ -20,7 +19,7 @@ async function planOf(run: Base): Promise<TakeOverPlan> {
   const target = (await run.operator.catch(() => undefined))?.target;
   if (target === undefined) return planAnyTakeOver(opened.wanted.namespace ?? opened.api.namespace, settings);
   // Another check reports why it cannot be paused.
-  return planTakeOver(target, settings, await pausePlan(run).catch(() => []));
+  return planTakeOver(target, settings, await run.pause.catch(() => []));
 }
 
 /** Is the account allowed to do everything that `up` does? */

@@ -1,4 +1,5 @@
 import type { Service } from '../../cluster/api/objects.ts';
+import type { PauseStep } from '../../cluster/takeover/pause/pause.ts';
 import type { DevloopError } from '../../errors.ts';
 import { discover } from '../../operator/discover.ts';
 import type { Target } from '../../operator/target.ts';
@@ -8,6 +9,7 @@ import { sessionsInTheWay } from '../context/holders.ts';
 import type { LocalMachine } from '../context/local-machine.ts';
 import { inNamedNamespaces } from '../context/namespaces.ts';
 import type { DoctorOptions, Io } from '../context/options.ts';
+import { pauseChoice, planPause } from '../start/pause.ts';
 import type { Allowed } from '../start/permissions.ts';
 import { type Finding, NotChecked, needed, neededOfCluster } from './check.ts';
 import { readVersion, type Version } from './cluster.ts';
@@ -27,6 +29,8 @@ export interface DoctorRun {
   context: Promise<CommandContext>;
   version: Promise<Version>;
   operator: Promise<DiscoveredOperator>;
+  /** How `up` would pause the manager. */
+  pause: Promise<PauseStep[]>;
   permissions: Promise<Allowed>;
   /** Dead sessions that left changes on the target; rejects with `session.held` while a live one holds it. */
   deadSessions: Promise<string[]>;
@@ -62,10 +66,12 @@ export function doctorRun(
   const operator = shared(
     reached.then(async () => await inNamedNamespaces(await context, discoverOperator(base))),
   );
+  const pause = shared(operator.then(({ target }) => planOfPause(base, target)));
   return {
     ...base,
     operator,
-    permissions: shared(reached.then(() => allowedTo({ ...base, operator }))),
+    pause,
+    permissions: shared(reached.then(() => allowedTo({ ...base, operator, pause }))),
     deadSessions: shared(findDeadSessions({ ...base, operator })),
     toolchain: shared(
       judgeToolchain({
@@ -83,6 +89,17 @@ export function doctorRun(
 function shared<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;
+}
+
+async function planOfPause(
+  run: Pick<DoctorRun, 'context' | 'options' | 'io'>,
+  target: Target,
+): Promise<PauseStep[]> {
+  const { context, options, io } = run;
+  const opened = await context;
+  // The check that awaits this reports the wait.
+  const observer = { api: opened.api, emit: () => {}, signal: io.signal };
+  return await planPause(observer, target, pauseChoice(options, opened));
 }
 
 /** Discovers as `up` does, but continues where a Service has wrong ports, so that the rest can still be checked. */

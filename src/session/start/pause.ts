@@ -1,9 +1,15 @@
-import type { ClusterApi } from '../../cluster/api/client.ts';
 import { describe } from '../../cluster/api/kinds.ts';
-import { holdLeaderLeases, leaderLeases } from '../../cluster/takeover/pause/leader-lease.ts';
+import {
+  holdLeaderLeases,
+  type LeaderLease,
+  noLease,
+  readElection,
+} from '../../cluster/takeover/pause/leader-lease.ts';
 import { leaveRunning } from '../../cluster/takeover/pause/leave-running.ts';
 import type { PauseStep } from '../../cluster/takeover/pause/pause.ts';
 import { pauseFor } from '../../cluster/takeover/pause/strategies.ts';
+import { waitFor } from '../../cluster/takeover/pause/waits.ts';
+import type { Observer } from '../../cluster/work.ts';
 import type { PauseChoice } from '../../config/pause-choice.ts';
 import { DevloopError } from '../../errors.ts';
 import type { Target, TargetManager } from '../../operator/target.ts';
@@ -15,21 +21,22 @@ export function pauseChoice(options: PauseOptions, { config }: CommandContext): 
   return options.pause ?? config.pause ?? 'auto';
 }
 
-/** How the manager is paused while the controller runs here. Throws `pause.unsupported` where that is not possible. */
+/**
+ * How the manager is paused while the controller runs here. Throws `pause.unsupported` where that is not possible. `isRestored`: a
+ * session that had taken it over was restored a moment ago.
+ */
 export async function planPause(
-  api: ClusterApi,
+  observer: Observer,
   { manager }: Pick<Target, 'manager'>,
   choice: PauseChoice,
+  isRestored = false,
 ): Promise<PauseStep[]> {
   if (manager === undefined) return [];
   switch (choice) {
     case 'none':
       return [leaveRunning(manager)];
-    case 'lease': {
-      const leases = await leaderLeases(api, manager);
-      if (leases.length === 0) throw noLease(manager);
-      return [holdLeaderLeases(manager, leases)];
-    }
+    case 'lease':
+      return [holdLeaderLeases(manager, await leasesToHold(observer, manager, isRestored))];
     case 'auto': {
       const pause = pauseFor(manager);
       if (pause === undefined) throw unsupported(manager);
@@ -39,10 +46,30 @@ export async function planPause(
   }
 }
 
+/** A Lease expires after 15 s by default, and the manager's Pods may have to start. */
+const EXPIRED_SECONDS = 60;
+const FREED_SECONDS = 10;
+
+/** None where a session has to be restored first: which Pod leads then is not known yet. */
+async function leasesToHold(
+  observer: Observer,
+  manager: TargetManager,
+  isRestored: boolean,
+): Promise<LeaderLease[]> {
+  let election = await readElection(observer.api, manager);
+  if (election.leases.length === 0 && election.isTaken) return [];
+  const limitSeconds = isRestored ? EXPIRED_SECONDS : election.isPending ? FREED_SECONDS : 0;
+  const what = { for: `a Pod of ${describe(manager.ref)} to become the leader`, limitSeconds };
+  const isLed = async (): Promise<boolean> => {
+    election = await readElection(observer.api, manager);
+    return election.leases.length > 0;
+  };
+  if (election.leases.length === 0 && !(await waitFor(observer, what, isLed))) throw noLease(manager);
+  return election.leases;
+}
+
 const OTHER_WAYS = `devloop up --pause lease   # if it elects a leader: hold its Lease
 devloop up --pause none    # let it run beside the controller`;
-const OTHER_WAYS_THAN_LEASE = `devloop up --pause auto   # pause what owns its Pods
-devloop up --pause none   # let it run beside the controller`;
 
 function unsupported({ ref, owner }: TargetManager): DevloopError {
   const belongs =
@@ -71,15 +98,5 @@ function volumesLost({ ref }: TargetManager): DevloopError {
     'pause.unsupported',
     `Kubernetes would delete the volumes of ${describe(ref)} when devloop scales it to 0 (persistentVolumeClaimRetentionPolicy.whenScaled: Delete).`,
     { hint: OTHER_WAYS },
-  );
-}
-
-function noLease({ ref }: TargetManager): DevloopError {
-  return new DevloopError(
-    'pause.unsupported',
-    `No Lease in namespace ${ref.namespace} is held by a Pod of ${describe(ref)}, so devloop cannot pause it by its Lease.`,
-    {
-      hint: `kubectl -n ${ref.namespace} get leases,pods\n${OTHER_WAYS_THAN_LEASE}`,
-    },
   );
 }

@@ -30,7 +30,8 @@ export async function discoverTarget(command: UpCommand): Promise<Discovered & {
     io.emit({ type: 'note', message: RUNS_HERE });
   }
   const choice = pauseChoice(options, context);
-  const plan = planTakeOver(target, settings, await planPause(api, target, choice));
+  const observer = { api, emit: io.emit, signal: io.signal };
+  const plan = planTakeOver(target, settings, await planPause(observer, target, choice));
   const { manager } = target;
   const noticing = manager && choice === 'auto' ? pauseNotices(api, manager) : [];
   const allowed = await askPermissions(api, plan);
@@ -40,18 +41,18 @@ export async function discoverTarget(command: UpCommand): Promise<Discovered & {
   for (const { text: message, mayResume } of await noticing)
     if (mayResume) io.emit({ type: 'note', message });
   for (const message of untriedRoutes(allowed)) io.emit({ type: 'note', message });
-  const observer = { api, emit: io.emit, signal: io.signal };
   const inTheWay = await sessionsInTheWay(observer, target, machine, options.takeOver);
   return { target, plan, facts: await facts, inTheWay };
 }
 
 /** The target after other sessions were restored: its objects have changed, its routes have not. */
 export async function discoverAgain(command: UpCommand, before: Discovered): Promise<Discovered> {
-  const { context, options } = command;
+  const { context, options, io } = command;
   const settings = routeSettings(options, context);
   const target = await lookUp(command, settings, before.facts, () => {});
   const permitted = before.plan.routes.map(({ name }) => name);
-  const pause = await planPause(context.api, target, pauseChoice(options, context));
+  const observer = { api: context.api, emit: io.emit, signal: io.signal };
+  const pause = await planPause(observer, target, pauseChoice(options, context), true);
   const plan = planTakeOver(target, settings, pause);
   plan.routes = plan.routes.filter(({ name }) => permitted.includes(name));
   if (before.plan.standIn.length === 0) plan.standIn = [];

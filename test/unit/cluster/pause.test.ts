@@ -3,10 +3,11 @@ import type { Kind } from '../../../src/cluster/api/kinds.ts';
 import type { Lease, Pod, Workload } from '../../../src/cluster/api/objects.ts';
 import { leaderIdentity, PAUSED, REPLICAS_LABEL, SESSION_LABEL } from '../../../src/cluster/names.ts';
 import { deploymentPause } from '../../../src/cluster/takeover/pause/deployment.ts';
+import { turnOf } from '../../../src/cluster/takeover/pause/hold-leader.ts';
 import {
   holdLeaderLeases,
   isHeldBy,
-  leaderLeases,
+  readElection,
 } from '../../../src/cluster/takeover/pause/leader-lease.ts';
 import { pauseFor } from '../../../src/cluster/takeover/pause/strategies.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -151,7 +152,7 @@ it('holds the Lease of the leader, waits until its container has restarted, and 
   cluster.put('Pod', pod('manager-0', 'StatefulSet', 'manager'));
   cluster.put('Lease', lease('manager-0_0a1b'));
   cluster.put('Lease', { ...lease('other-0_0a1b'), metadata: { name: 'other', namespace: 'shop' } });
-  const leases = await leaderLeases(cluster.api, manager);
+  const { leases } = await readElection(cluster.api, manager);
   const step = holdLeaderLeases(manager, leases);
   expect(step.changes).toMatchObject([{ object: { kind: 'Lease', name: 'election' } }]);
   const { idle, release } = await step.apply(work);
@@ -163,4 +164,16 @@ it('holds the Lease of the leader, waits until its container has restarted, and 
   await idle;
   await release!(work);
   expect(holder('election')).toBeUndefined();
+});
+
+it.each([
+  ['its own Lease', 's1', 'a', undefined, 0, 'renew'],
+  ['a free Lease', '', 'a', undefined, 0, 'renew'],
+  ['one that somebody else has just taken', 'pod', 'a', undefined, 0, 'wait'],
+  ['one whose time is not over', 'pod', 'a', 'a', 14_999, 'wait'],
+  ['one that stood still', 'pod', 'a', 'a', 15_000, 'take'],
+  ['one that was renewed', 'pod', 'b', 'a', 15_000, 'end'],
+])('does with %s what leader election demands', (_, holderIdentity, renewTime, before, now, expected) => {
+  const other = before === undefined ? undefined : { holder: 'pod', renewTime: before, since: 0 };
+  expect(turnOf({ holderIdentity, renewTime }, 's1', other, { now, durationMs: 15_000 }).do).toBe(expected);
 });

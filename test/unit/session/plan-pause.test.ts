@@ -2,8 +2,10 @@ import { expect, it } from 'vitest';
 import type { Kind } from '../../../src/cluster/api/kinds.ts';
 import type { Lease, Pod, Workload } from '../../../src/cluster/api/objects.ts';
 import type { TargetManager } from '../../../src/operator/target.ts';
+import type { DevloopEvent } from '../../../src/report/events.ts';
 import { changesOf } from '../../../src/session/route/routing.ts';
 import { planPause } from '../../../src/session/start/pause.ts';
+import { eventually } from '../../support/eventually.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
 
 const metadata = { namespace: 'shop', name: 'manager' };
@@ -29,7 +31,11 @@ function losingVolumes(): TargetManager {
   return found;
 }
 
-const { api } = fakeCluster();
+const observer = (cluster = fakeCluster(), emit = (_: DevloopEvent): void => {}) => ({
+  api: cluster.api,
+  emit,
+  signal: new AbortController().signal,
+});
 
 it.each([
   ['one by default', manager('Deployment'), 'replicas 1 -> 0'],
@@ -40,7 +46,7 @@ it.each([
     'replicas 2 -> 0',
   ],
 ])('pauses a manager with so many replicas: %s', async (_, found, detail) => {
-  expect(changesOf(await planPause(api, { manager: found }, 'auto'))).toEqual([
+  expect(changesOf(await planPause(observer(), { manager: found }, 'auto'))).toEqual([
     { action: 'update', object: found.ref, detail },
   ]);
 });
@@ -50,7 +56,7 @@ it.each([
   ['a StatefulSet that would lose its volumes', losingVolumes(), /would delete the volumes of StatefulSet/],
   ['what belongs to a Job', { ...manager('Pod'), owner: 'Job shop/migrate' }, /belongs to Job shop\/migrate/],
 ])('refuses %s, and names the other ways', async (_, found, message) => {
-  await expect(planPause(api, { manager: found }, 'auto')).rejects.toMatchObject({
+  await expect(planPause(observer(), { manager: found }, 'auto')).rejects.toMatchObject({
     code: 'pause.unsupported',
     message: expect.stringMatching(message),
     hint: expect.stringMatching(/--pause lease[\s\S]*--pause none/),
@@ -61,19 +67,51 @@ it('pauses by the Lease of any Pod, and refuses where none holds one', async () 
   const cluster = fakeCluster();
   const found = manager('Pod');
   cluster.put<Pod>('Pod', { metadata: { ...metadata, labels: { app: 'shop' } } });
-  await expect(planPause(cluster.api, { manager: found }, 'lease')).rejects.toMatchObject({
+  await expect(planPause(observer(cluster), { manager: found }, 'lease')).rejects.toMatchObject({
     code: 'pause.unsupported',
   });
   cluster.put<Lease>('Lease', {
     metadata: { namespace: 'shop', name: 'election' },
     spec: { holderIdentity: 'manager_0a1b' },
   });
-  expect(changesOf(await planPause(cluster.api, { manager: found }, 'lease'))).toMatchObject([
+  expect(changesOf(await planPause(observer(cluster), { manager: found }, 'lease'))).toMatchObject([
     { object: { kind: 'Lease', namespace: 'shop', name: 'election' } },
   ]);
 });
 
+it('leaves open which Lease it is while a session has the manager, and waits for a leader after its restore', async () => {
+  const cluster = fakeCluster();
+  const found = manager('Deployment', 1);
+  const pod = {
+    name: 'manager-66d9-x1',
+    namespace: 'shop',
+    labels: { app: 'shop', 'pod-template-hash': '66d9' },
+  };
+  const ownerReferences = [{ kind: 'ReplicaSet', name: 'manager-66d9', uid: '1' }];
+  cluster.put<Pod>('Pod', { metadata: { ...pod, ownerReferences } });
+  const election = { namespace: 'shop', name: 'election' };
+  cluster.put<Lease>('Lease', { metadata: election, spec: { holderIdentity: 'devloop-dead' } });
+  cluster.put<Lease>('Lease', {
+    metadata: { namespace: 'shop', name: 'devloop.deployment.manager' },
+    spec: { holderIdentity: 'ann@laptop (pid 1)' },
+  });
+  const [open] = await planPause(observer(cluster), { manager: found }, 'lease');
+  expect(open!.changes).toMatchObject([{ object: { kind: 'Lease', namespace: 'shop', name: '*' } }]);
+  cluster.drop('Lease', 'devloop.deployment.manager', 'shop');
+  const planning = planPause(observer(cluster), { manager: found }, 'lease', true);
+  await eventually(async () =>
+    expect(cluster.calls.filter((call) => call.startsWith('list Lease')).length).toBeGreaterThan(3),
+  );
+  cluster.edit<Lease>(
+    'Lease',
+    'election',
+    'shop',
+    ({ spec }) => (spec.holderIdentity = 'manager-66d9-x1_0a'),
+  );
+  expect(changesOf(await planning)).toMatchObject([{ object: { ...election, kind: 'Lease' } }]);
+});
+
 it('changes nothing where the manager is left running, or none was found', async () => {
-  expect(changesOf(await planPause(api, { manager: manager('Deployment') }, 'none'))).toEqual([]);
-  expect(await planPause(api, {}, 'auto')).toEqual([]);
+  expect(changesOf(await planPause(observer(), { manager: manager('Deployment') }, 'none'))).toEqual([]);
+  expect(await planPause(observer(), {}, 'auto')).toEqual([]);
 });

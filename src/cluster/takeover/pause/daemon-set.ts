@@ -39,6 +39,7 @@ export const daemonSetPause: Pause = {
   pause: (manager) => ({
     changes: [{ action: 'update', object: manager.ref, detail: DETAIL }],
     permissions: permissions(manager.ref.namespace!),
+    answersReviews: false,
     async apply(work) {
       const fields = [{ path: SELECTED, value: 'true' }];
       await applyChange(work, { ref: manager.ref, fields, detail: DETAIL, store: BY_LABEL });

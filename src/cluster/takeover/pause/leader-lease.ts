@@ -1,13 +1,13 @@
 import { allDone } from '../../../async.ts';
-import { messageOf } from '../../../errors.ts';
+import { DevloopError } from '../../../errors.ts';
 import type { ClusterApi } from '../../api/client.ts';
 import { describe, type ObjectRef, refOf } from '../../api/kinds.ts';
-import { microTime } from '../../api/micro-time.ts';
 import type { Lease, Pod } from '../../api/objects.ts';
 import { type Permission, permissionsOn } from '../../api/permissions.ts';
-import { inRounds } from '../../marks/change.ts';
-import { leaderIdentity } from '../../names.ts';
+import { isLeaderIdentity, leaseRef } from '../../names.ts';
+import type { PlannedChange } from '../../step.ts';
 import type { Work } from '../../work.ts';
+import { type HeldLeader, holdLeader } from './hold-leader.ts';
 import { podsStay, STAYS_UP } from './leave-running.ts';
 import type { Manager, PauseStep } from './pause.ts';
 import { podsOf } from './pods.ts';
@@ -31,18 +31,47 @@ export function leasePausePermissions(namespace: string): Permission[] {
   ];
 }
 
-/** The Leases with which the manager's Pods elect their leader. */
-export async function leaderLeases(api: ClusterApi, manager: Manager): Promise<LeaderLease[]> {
+/** How a manager elects its leader, as far as that can be seen at the moment. */
+export interface Election {
+  /** The Leases that its Pods hold. */
+  leases: LeaderLease[];
+  /** A session has taken the manager over, so it may be that none of its Pods leads. */
+  isTaken: boolean;
+  /** A Lease of the namespace is free, or left by a dead session: a Pod of the manager may hold it in a moment. */
+  isPending: boolean;
+}
+
+export async function readElection(api: ClusterApi, manager: Manager): Promise<Election> {
   const [pods, leases] = await Promise.all([
     podsOf(api, manager),
     api.list<Lease>('Lease', manager.ref.namespace),
   ]);
-  return leases.flatMap((lease) => {
-    const leader = pods.find((pod) => isHeldBy(lease, pod.metadata.name));
-    const durationSeconds = lease.spec.leaseDurationSeconds ?? DEFAULT_SECONDS;
-    return leader ? [{ ref: refOf('Lease', lease.metadata), leader, durationSeconds }] : [];
-  });
+  const own = leaseRef(manager.ref).name;
+  return {
+    leases: leases.flatMap((lease) => {
+      const leader = pods.find((pod) => isHeldBy(lease, pod.metadata.name));
+      const durationSeconds = lease.spec.leaseDurationSeconds ?? DEFAULT_SECONDS;
+      return leader ? [{ ref: refOf('Lease', lease.metadata), leader, durationSeconds }] : [];
+    }),
+    isTaken: leases.some(({ metadata }) => metadata.name === own),
+    isPending: leases.some(({ spec: { holderIdentity = '' } }) => isFree(holderIdentity)),
+  };
 }
+
+function isFree(holder: string): boolean {
+  return holder === '' || isLeaderIdentity(holder);
+}
+
+export function noLease({ ref }: Manager): DevloopError {
+  return new DevloopError(
+    'pause.unsupported',
+    `No Lease in namespace ${ref.namespace} is held by a Pod of ${describe(ref)}, so devloop cannot pause it by its Lease.`,
+    { hint: `kubectl -n ${ref.namespace} get leases,pods\n${OTHER_WAYS}` },
+  );
+}
+
+const OTHER_WAYS = `devloop up --pause auto   # pause what owns its Pods
+devloop up --pause none   # let it run beside the controller`;
 
 /** client-go calls a candidate by its host name, which is the Pod's, with `_` and a random id. Pod `shop-1` is another one than `shop-10`. */
 export function isHeldBy({ spec }: Lease, pod: string): boolean {
@@ -51,25 +80,33 @@ export function isHeldBy({ spec }: Lease, pod: string): boolean {
 }
 
 /**
- * Pauses the manager's controllers in place: its Pods go on running, but the leader stops, and no other Pod becomes the leader as
+ * Pauses the manager's controllers in place, as they are when the step is applied: its Pods go on running, but the leader stops, and no other Pod becomes the leader as
  * long as this session renews the Lease. That needs no undo: a Lease that is not renewed goes back to the manager on its own.
  */
 export function holdLeaderLeases(manager: Manager, leases: LeaderLease[]): PauseStep {
+  const { namespace } = manager.ref;
+  const unknown: PlannedChange = {
+    action: 'update',
+    object: refOf('Lease', { namespace: namespace!, name: '*' }),
+    detail: 'held in place of the leader',
+  };
+  const known = leases.map(
+    ({ ref, leader }): PlannedChange => ({ action: 'update', object: ref, detail: heldFor(leader) }),
+  );
   return {
-    changes: leases.map(({ ref, leader }) => ({
-      action: 'update',
-      object: ref,
-      detail: `held in place of ${leader.metadata.name}`,
-    })),
-    permissions: leasePausePermissions(manager.ref.namespace!),
+    changes: known.length === 0 ? [unknown] : known,
+    permissions: leasePausePermissions(namespace!),
+    answersReviews: true,
     async apply(work) {
+      if (leases.length === 0) throw noLease(manager);
       // Since the plan was made, another Pod may have become the leader.
-      const leaders = await leaderLeases(work.api, manager);
+      const { leases: leaders } = await readElection(work.api, manager);
       const held: HeldLeader[] = [];
       const release = async (ending: Work): Promise<void> =>
         void (await allDone(held.map((one) => one.release(ending))));
       try {
-        for (const lease of leases) held.push(await hold(work, lease));
+        for (const { ref, leader, durationSeconds } of leases)
+          held.push(await holdLeader(work, { ref, durationSeconds, detail: heldFor(leader) }));
       } catch (error) {
         await release(work);
         throw error;
@@ -80,70 +117,13 @@ export function holdLeaderLeases(manager: Manager, leases: LeaderLease[]): Pause
         return leaderStopped(work, manager, { ...lease, leader });
       });
       const idle = allDone(stopped).then(() => {});
-      return podsStay(idle, release);
+      return { ...podsStay(idle), release, lost: Promise.race(held.map(({ lost }) => lost)) };
     },
   };
 }
 
-interface HeldLeader {
-  release(ending: Work): Promise<void>;
-}
-
-/** Takes the Lease and renews it until it is released. */
-async function hold(work: Work, { ref, leader, durationSeconds }: LeaderLease): Promise<HeldLeader> {
-  const { api, emit } = work;
-  const identity = leaderIdentity(work.sessionId);
-  const detail = `held in place of ${leader.metadata.name}`;
-  const take = async (now: Lease | undefined): Promise<void> => {
-    const resourceVersion = now?.metadata.resourceVersion;
-    const time = microTime();
-    const spec = {
-      holderIdentity: identity,
-      ...(now?.spec.holderIdentity === identity ? {} : { acquireTime: time }),
-      renewTime: time,
-    };
-    await api.patch(ref, 'merge', { metadata: { resourceVersion }, spec });
-  };
-  await inRounds(work, ref, async () => take(await api.get<Lease>(ref)));
-  emit({ type: 'change', action: 'update', object: ref, detail });
-  let warned = false;
-  let released = false;
-  const renew = async (): Promise<void> => {
-    const now = await api.get<Lease>(ref);
-    if (released) return;
-    const holder = now?.spec.holderIdentity;
-    if (holder !== identity)
-      emit({ type: 'warning', message: `${describe(ref)} went to ${holder}; devloop takes it again.` });
-    await take(now);
-  };
-  const timer = setInterval(
-    () =>
-      void renew().catch((error) => {
-        if (!warned)
-          emit({ type: 'warning', message: `Renewing ${describe(ref)} failed: ${messageOf(error)}` });
-        warned = true;
-      }),
-    (durationSeconds * 1000) / 3,
-  );
-  return {
-    async release(ending) {
-      released = true;
-      clearInterval(timer);
-      await giveBack(ending, ref, identity);
-    },
-  };
-}
-
-/** A Lease without a holder is free at once: a Pod of the manager takes it within seconds. */
-async function giveBack(work: Work, ref: ObjectRef, identity: string): Promise<void> {
-  const { api, emit } = work;
-  await inRounds(work, ref, async () => {
-    const now = await api.get<Lease>(ref);
-    if (now?.spec.holderIdentity !== identity) return;
-    const { resourceVersion } = now.metadata;
-    await api.patch(ref, 'merge', { metadata: { resourceVersion }, spec: { holderIdentity: null } });
-    emit({ type: 'change', action: 'restore', object: ref, detail: 'free for the manager' });
-  });
+function heldFor({ metadata }: Pod): string {
+  return `held in place of ${metadata.name}`;
 }
 
 /**

@@ -9,6 +9,7 @@ export function leaveRunning({ ref }: Manager): PauseStep {
   return {
     changes: [],
     permissions: [],
+    answersReviews: true,
     async apply({ emit }) {
       const message = `${describe(ref)} is not paused (pause: none), so it works on the same objects as the controller here. ${STAYS_UP}`;
       emit({ type: 'warning', message });
@@ -18,8 +19,7 @@ export function leaveRunning({ ref }: Manager): PauseStep {
 }
 
 /** For pauses that end no Pod. */
-export function podsStay(idle: Promise<void>, release?: Pausing['release']): Pausing {
+export function podsStay(idle: Promise<void>): Pausing {
   idle.catch(() => {});
-  const pods = { terminating: Promise.resolve(), ended: Promise.resolve(true) };
-  return { idle, ...pods, ...(release ? { release } : {}) };
+  return { idle, terminating: Promise.resolve(), ended: Promise.resolve(true) };
 }

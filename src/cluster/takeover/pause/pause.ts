@@ -1,3 +1,4 @@
+import type { DevloopError } from '../../../errors.ts';
 import type { Kind, ObjectRef } from '../../api/kinds.ts';
 import type { Workload } from '../../api/objects.ts';
 import type { Permission } from '../../api/permissions.ts';
@@ -29,7 +30,10 @@ export interface Pause {
   waitUntilResumed(observer: Observer, ref: ObjectRef, limitSeconds: number): Promise<Resumed>;
 }
 
-export type PauseStep = Step<(work: Work) => Promise<Pausing>>;
+export interface PauseStep extends Step<(work: Work) => Promise<Pausing>> {
+  /** The manager's Pods stay up and answer reviews as long as the Services select them. */
+  answersReviews: boolean;
+}
 
 /** The in-cluster manager, and the object that its Pods belong to. */
 export interface Manager {
@@ -48,6 +52,8 @@ export interface Pausing {
   ended: Promise<boolean>;
   /** Resumes a manager that no mark resumes. */
   release?: (ending: Work) => Promise<void>;
+  /** Resolves when the manager is not paused any more, and nothing can be done about that. */
+  lost?: Promise<DevloopError>;
 }
 
 /** `blocked`: what kube-apiserver says when the manager's Pods cannot be created because its own webhook is unreachable. */

@@ -103,6 +103,7 @@ function scaleDown(manager: Manager, follow: Follow): PauseStep {
   return {
     changes: [{ action: 'update', object: ref, detail }],
     permissions: scalePermissions(ref.kind, ref.namespace!),
+    answersReviews: false,
     async apply(work) {
       await applyChange(work, { ref, fields: [{ path: REPLICAS, value: 0 }], detail, store: IN_LABEL });
       return await follow(work, manager);

@@ -1,0 +1,142 @@
+import { DevloopError, messageOf } from '../../../errors.ts';
+import { describe, type ObjectRef } from '../../api/kinds.ts';
+import { microTime } from '../../api/micro-time.ts';
+import type { Lease } from '../../api/objects.ts';
+import { inRounds } from '../../marks/change.ts';
+import { leaderIdentity } from '../../names.ts';
+import type { Work } from '../../work.ts';
+
+/** A leader election Lease that this session holds. */
+export interface HeldLeader {
+  /** Sets the Lease free, if the session still holds it. */
+  release(ending: Work): Promise<void>;
+  /** Resolves when somebody else has taken the Lease, and keeps it. */
+  lost: Promise<DevloopError>;
+}
+
+interface Wanted {
+  ref: ObjectRef;
+  durationSeconds: number;
+  /** For display: `held in place of manager-0`. */
+  detail: string;
+}
+
+/** Somebody else in the Lease, and when that was noticed, on the clock of performance.now(). */
+interface Other {
+  holder: string;
+  renewTime: string | undefined;
+  since: number;
+}
+
+/** What to do about a Lease that this session should hold. */
+export type Turn =
+  /** It is this session's, or was set free. */
+  | { do: 'renew' }
+  /** Somebody else has it. Whether they renew it shows within its duration. */
+  | { do: 'wait'; other: Other }
+  /** They did not renew it. */
+  | { do: 'take' }
+  | { do: 'end'; holder: string };
+
+/**
+ * As leader election demands: a Lease that somebody else holds is taken only if they have not renewed it for its duration, seen from
+ * here. `other` is what the last turn returned.
+ */
+export function turnOf(
+  { holderIdentity: holder = '', renewTime }: Lease['spec'],
+  own: string,
+  other: Other | undefined,
+  clock: { now: number; durationMs: number },
+): Turn {
+  if (holder === own || holder === '') return { do: 'renew' };
+  if (other === undefined) return { do: 'wait', other: { holder, renewTime, since: clock.now } };
+  if (clock.now - other.since < clock.durationMs) return { do: 'wait', other };
+  const isStill = holder === other.holder && renewTime === other.renewTime;
+  return isStill ? { do: 'take' } : { do: 'end', holder };
+}
+
+/** Takes the Lease from its leader and renews it until it is released. */
+export async function holdLeader(work: Work, { ref, durationSeconds, detail }: Wanted): Promise<HeldLeader> {
+  const { api, emit } = work;
+  const identity = leaderIdentity(work.sessionId);
+  const durationMs = durationSeconds * 1000;
+  await inRounds(work, ref, async () => take(work, ref, identity, await api.get<Lease>(ref)));
+  emit({ type: 'change', action: 'update', object: ref, detail });
+  const lost = Promise.withResolvers<DevloopError>();
+  let other: Other | undefined;
+  let hasWarned = false;
+  let isOver = false;
+  const stop = (): void => {
+    isOver = true;
+    clearInterval(timer);
+  };
+  const renew = async (): Promise<void> => {
+    const now = await api.get<Lease>(ref);
+    if (isOver) return;
+    const turn = turnOf(now?.spec ?? {}, identity, other, { now: performance.now(), durationMs });
+    if (turn.do === 'wait') {
+      if (other === undefined) emit({ type: 'warning', message: wentTo(ref, turn.other.holder) });
+      other = turn.other;
+    } else if (turn.do === 'end') {
+      stop();
+      lost.resolve(keptBy(ref, turn.holder));
+    } else {
+      await take(work, ref, identity, now);
+      if (other !== undefined) emit({ type: 'change', action: 'update', object: ref, detail: 'taken again' });
+      other = undefined;
+    }
+  };
+  const tick = async (): Promise<void> => {
+    try {
+      await renew();
+      hasWarned = false;
+    } catch (error) {
+      const message = `Renewing ${describe(ref)} failed: ${messageOf(error)}`;
+      if (!hasWarned) emit({ type: 'warning', message });
+      hasWarned = true;
+    }
+  };
+  const timer = setInterval(() => void tick(), durationMs / 3);
+  return {
+    lost: lost.promise,
+    async release(ending) {
+      stop();
+      await giveBack(ending, ref, identity);
+    },
+  };
+}
+
+async function take({ api }: Work, ref: ObjectRef, identity: string, now: Lease | undefined): Promise<void> {
+  const resourceVersion = now?.metadata.resourceVersion;
+  const time = microTime();
+  const spec = {
+    holderIdentity: identity,
+    ...(now?.spec.holderIdentity === identity ? {} : { acquireTime: time }),
+    renewTime: time,
+  };
+  await api.patch(ref, 'merge', { metadata: { resourceVersion }, spec });
+}
+
+/** A Lease without a holder is free at once: a Pod of the manager takes it within seconds. */
+async function giveBack(work: Work, ref: ObjectRef, identity: string): Promise<void> {
+  const { api, emit } = work;
+  await inRounds(work, ref, async () => {
+    const now = await api.get<Lease>(ref);
+    if (now?.spec.holderIdentity !== identity) return;
+    const { resourceVersion } = now.metadata;
+    await api.patch(ref, 'merge', { metadata: { resourceVersion }, spec: { holderIdentity: null } });
+    emit({ type: 'change', action: 'restore', object: ref, detail: 'free for the manager' });
+  });
+}
+
+function wentTo(ref: ObjectRef, holder: string): string {
+  return `${describe(ref)} went to ${holder}. If ${holder} does not renew it, devloop takes it again; otherwise this session ends.`;
+}
+
+function keptBy(ref: ObjectRef, holder: string): DevloopError {
+  return new DevloopError(
+    'session.lost',
+    `${describe(ref)} was taken by ${holder}, so the in-cluster manager works on the same objects as the controller here.`,
+    { hint: 'Run devloop up again.' },
+  );
+}
