@@ -52,8 +52,8 @@ export interface Gateway extends AsyncDisposable {
   controllerDown(why: string, ms: number): void;
   /** No controller is started again: a review that nothing accepts gets an error with this reason at once. Final. */
   failFast(why: string): void;
-  /** From now on devloop answers these reviews itself, also those that would wait; undefined: none. */
-  answerOwn(own: OwnAnswers | undefined): void;
+  /** Until it is disposed, devloop answers these reviews itself, also those that would wait. What was asked for last counts. */
+  answerOwn(own: OwnAnswers): Disposable;
   /** Number of reviews that are waiting. */
   readonly held: number;
   /** From now on each connection gets one more answer and is then closed. Final. This way, busy clients are gone before `drain`. */
@@ -81,7 +81,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const paths = createPaths();
   const forwarder = createForwarder(controller);
   const closing = new AbortController();
+  const owns = new Set<OwnAnswers>();
   const context: ReviewContext = {
+    get own() {
+      return [...owns].at(-1);
+    },
     ...{ sessionId, controller, gate, forwarder, paths, served, warn },
     bodies: new Bodies(),
     recognize: connections.recognize,
@@ -108,7 +112,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     controllerDown: gate.controllerDown,
     failFast: gate.failFast,
     answerOwn(own) {
-      context.own = own;
+      owns.add(own);
+      return { [Symbol.dispose]: () => void owns.delete(own) };
     },
     get held() {
       return gate.held;

@@ -24,8 +24,8 @@ export interface ReviewContext {
   refuse(): void;
   /** Aborted when the gateway closes: reviews that have not reached the controller are then answered at once. */
   closing: AbortSignal;
-  /** What devloop answers itself, while it pauses or restores the manager. */
-  own?: OwnAnswers | undefined;
+  /** What devloop answers itself, while it changes what such reviews are about. */
+  readonly own: OwnAnswers | undefined;
   /** Gets each review that devloop does not answer itself, when its answer is out. */
   served?: ((review: ServedReview) => void) | undefined;
   warn: (message: string) => void;

@@ -127,7 +127,11 @@ function writesFor(taken: TakenObject[]): Write[] {
       ...(isWorkload(ref.kind)
         ? [write('apps', plural, 'UPDATE', own), write('apps', `${plural}/scale`, 'UPDATE')]
         : []),
-      write('apps', 'replicasets', 'UPDATE', ofPods),
+      ...(ref.kind === 'Deployment' ? [write('apps', 'replicasets', 'UPDATE', ofPods)] : []),
+      // Going back to the old template moves its revision to the end of the history; devloop deletes the one of the pause.
+      ...(ref.kind === 'DaemonSet'
+        ? ['CREATE', 'UPDATE', 'DELETE'].map((one) => write('apps', 'controllerrevisions', one, ofPods))
+        : []),
       write('', 'pods', 'CREATE', ofPods),
     ];
   });

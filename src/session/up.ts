@@ -135,7 +135,6 @@ async function takeOver(running: Running): Promise<void> {
     await gate?.requireServed();
   };
   const pausing = await replaceManager(running, { point: () => pointServices(running, pairs), start });
-  route?.gateways.answerOwn(undefined);
   route?.gateways.release();
   const ended = await Promise.all(pausing.map((one) => one.ended));
   if (ended.includes(false)) emit({ type: 'warning', message: STILL_TERMINATING });
@@ -157,7 +156,7 @@ async function replaceManager(
   const answersUntilIdle = plan.pause.some(({ answersReviews }) => answersReviews);
   if (!answersUntilIdle) await point();
   // The operator's own webhook may review this change, and its controller does not run yet.
-  route?.gateways.answerOwn(ownAnswers(target, sessionId));
+  using _answering = route?.gateways.answerOwn(ownAnswers(target, sessionId));
   const pausing = await Promise.all(plan.pause.map((step) => step.apply(work)));
   standing.pausing = pausing;
   for (const { lost } of pausing) void lost?.then((error) => ending.abort(error));
@@ -174,14 +173,17 @@ function guardedObjects(
   { session, work, standing }: Running,
   onManager: NonNullable<Guarded['onObject']>,
 ): Guarded[] {
+  // The operator's own webhook may review what the guard writes, and its controller may be down, or at a breakpoint.
+  const answerOwn = (): Disposable | undefined =>
+    standing.route?.gateways.answerOwn(ownAnswers(session.target, session.sessionId));
   return session.plan.guarded.map((guarded) => {
-    if (guarded.ref.kind !== 'Service') return { ...guarded, onObject: onManager };
+    if (guarded.ref.kind !== 'Service') return { ...guarded, answerOwn, onObject: onManager };
     const again = async (): Promise<void> => {
       const { route } = standing;
       const point = route?.plan.point.find(({ service }) => isOf(service.service, guarded.ref));
       if (route && point) await point.apply(work, route);
     };
-    return { ...guarded, again };
+    return { ...guarded, answerOwn, again };
   });
 }
 

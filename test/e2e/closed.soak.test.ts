@@ -153,7 +153,7 @@ it('down resumes a manager at once whose Pods were refused while nothing answere
   await expectRestored(before);
 });
 
-it('up answers for the dead session, restores it, takes over, and Ctrl-C needs no controller that allows it', async () => {
+it('up answers for the dead session, restores it, takes over, and neither the guard nor Ctrl-C needs a controller that allows it', async () => {
   const before = await killedUp(ALL, 'direct');
   const refuses = hookServer('local', '9444');
   await using up = startDevloop(['up', '--service', CLOSED_SERVICE, ...refuses], {
@@ -161,6 +161,9 @@ it('up answers for the dead session, restores it, takes over, and Ctrl-C needs n
     cwd: directory,
   });
   await up.waitFor('session.ready', undefined, 120_000);
+  // What the guard writes is reviewed, but a change of the scale is not.
+  await cluster.kubectl(['-n', CLOSED, 'scale', 'deployment', 'manager', '--replicas=1']);
+  await up.waitFor('guard.overwritten', ({ field }) => field === 'spec.replicas');
   up.signal('SIGINT');
   expect(await up.exited, up.log()).toBe(130);
   await expectRestored(before);

@@ -6,7 +6,7 @@ import { parse, stringify } from 'yaml';
 import { type ClusterApi, connect } from '../../src/cluster/api/client.ts';
 import { loadKubeconfig } from '../../src/cluster/api/kubeconfig.ts';
 import { microTime } from '../../src/cluster/api/micro-time.ts';
-import type { Lease, Service } from '../../src/cluster/api/objects.ts';
+import type { Lease, Service, WebhookConfiguration } from '../../src/cluster/api/objects.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import type { WorkloadKind } from '../support/cluster-waits.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
@@ -104,8 +104,28 @@ it('a manager in a StatefulSet is paused, and restored', async () => {
   await atRest('StatefulSet', 2, before);
 });
 
-it('a manager in a DaemonSet is paused, and restored with its history after a crash', async () => {
+/** From now on the operator decides on what is removed from the history, and nothing passes while nobody answers. */
+async function reviewHistory(): Promise<void> {
+  const path = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/hooks';
+  const { webhooks } = (await cluster.read(path)) as WebhookConfiguration;
+  const name = 'history.hooks.example.com';
+  const rules = [
+    { operations: ['DELETE'], apiGroups: ['apps'], apiVersions: ['v1'], resources: ['controllerrevisions'] },
+  ];
+  const { objectSelector: _, ...webhook } = webhooks![0]!;
+  const metadata = { name: 'history' };
+  const configuration = {
+    kind: 'ValidatingWebhookConfiguration',
+    metadata,
+    webhooks: [{ ...webhook, name, rules }],
+  };
+  const apiVersion = 'admissionregistration.k8s.io/v1';
+  await cluster.kubectl(['create', '-f', '-'], { input: JSON.stringify({ apiVersion, ...configuration }) });
+}
+
+it('a manager in a DaemonSet is paused, and restored with its history after a crash, which its webhook reviews', async () => {
   await replaceBy('DaemonSet', 1);
+  await reviewHistory();
   const before = await snapshot(cluster, HOOK_NAMESPACE);
   await using session = up();
   await session.waitFor('session.ready');
@@ -116,6 +136,19 @@ it('a manager in a DaemonSet is paused, and restored with its history after a cr
   await session.exited;
   const down = await runDevloop(['down'], { ...options(), cwd: tmpdir() });
   expect(down.code, down.log).toBe(0);
+  await atRest('DaemonSet', 1, before);
+  await cluster.kubectl(['delete', 'validatingwebhookconfiguration', 'history']);
+});
+
+it('devloop down elsewhere ends the session of a manager in a DaemonSet, which does not fight it', async () => {
+  const before = await snapshot(cluster, HOOK_NAMESPACE);
+  await using session = up();
+  await session.waitFor('session.ready');
+  const down = await runDevloop(['down', '--take-over'], { ...options(), cwd: tmpdir() });
+  expect(down.code, down.log).toBe(0);
+  expect(await session.exited, session.log()).toBe(4);
+  expect(session.events.at(-1)).toMatchObject({ type: 'error', code: 'session.lost' });
+  expect(session.events).not.toContainEqual(expect.objectContaining({ type: 'guard.overwritten' }));
   await atRest('DaemonSet', 1, before);
 });
 
@@ -191,12 +224,10 @@ describe('--pause lease, beside Pods that answer reviews and a Lease that this t
   const review = async (): Promise<string> => {
     const metadata = { name: 'x', labels: { ask: 'first' } };
     const query = { dryRun: 'All' };
-    return await api
-      .call('POST', '/api/v1/namespaces/default/configmaps', { metadata }, { query })
-      .then(
-        () => 'allowed',
-        (error: Error) => error.message,
-      );
+    return await api.call('POST', '/api/v1/namespaces/default/configmaps', { metadata }, { query }).then(
+      () => 'allowed',
+      (error: Error) => error.message,
+    );
   };
 
   it('the manager answers until the controller can, so no review is lost; a Lease that was lost and stands still is taken again', async () => {

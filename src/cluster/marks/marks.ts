@@ -35,6 +35,8 @@ export interface UndoStore {
 export interface OwnChange {
   store: UndoStore;
   fields: OwnField[];
+  /** Whether a devloop is about to restore the object: its mark is removed last. */
+  isResuming?(object: KubeObject): boolean;
 }
 
 export interface OwnField {

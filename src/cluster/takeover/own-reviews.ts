@@ -1,7 +1,8 @@
 import { describe, isWorkload, kindInfo, type ObjectRef, WORKLOAD_KINDS } from '../api/kinds.ts';
-import type { KubeObject } from '../api/objects.ts';
+import type { ControllerRevision, KubeObject } from '../api/objects.ts';
 import { isOwnService, leaseRef, probeObjectName, SESSION_LABEL } from '../names.ts';
 import { SERVICE_NAME } from './endpoints.ts';
+import { isPausedRevision } from './pause/daemon-set.ts';
 
 /** What a session took over: what its pause and its restore change. */
 export interface Taken {
@@ -47,8 +48,9 @@ export function isOwnReview(review: Review, taken: Taken): boolean {
       return isRemoval || isTaken('Service', name);
     case 'discovery.k8s.io/endpointslices':
       return isTaken('Service', labels[SERVICE_NAME] ?? '');
-    case 'apps/replicasets':
     case 'apps/controllerrevisions':
+      return isRemovalOfPause(review, taken) || isOfManager(review, taken);
+    case 'apps/replicasets':
     case '/pods':
       return isRemoval || isOfManager(review, taken);
     case '/configmaps':
@@ -62,6 +64,14 @@ export function isOwnReview(review: Review, taken: Taken): boolean {
     default:
       return false;
   }
+}
+
+/** devloop deletes the revision that a paused DaemonSet leaves in its history. */
+function isRemovalOfPause({ operation, namespace, oldObject }: Review, { objects }: Taken): boolean {
+  const revision = oldObject as ControllerRevision | null | undefined;
+  if (operation !== 'DELETE' || !revision?.metadata) return false;
+  const managers = objects.filter((one) => isWorkload(one.kind) && one.namespace === namespace);
+  return managers.some((manager) => isPausedRevision(revision, manager));
 }
 
 /** What the manager owns: ReplicaSets, and Pods, also those of a ReplicaSet (and their bindings, which have no owner). */

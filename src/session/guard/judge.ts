@@ -1,7 +1,7 @@
 import { USER_AGENT } from '../../cluster/api/login.ts';
 import type { Json, KubeObject } from '../../cluster/api/objects.ts';
 import { type FieldChange, type OwnChange, same, valueAt } from '../../cluster/marks/marks.ts';
-import { type Observed, observe, writerOf } from '../../cluster/marks/observe.ts';
+import { type Difference, type Observed, observe, writerOf } from '../../cluster/marks/observe.ts';
 import { undoOf } from '../../cluster/marks/undo.ts';
 import { SESSION_LABEL } from '../../cluster/names.ts';
 import type { Writer } from '../../report/events.ts';
@@ -42,7 +42,7 @@ export function judge(object: KubeObject | undefined, ours: Ours): Judgement {
   const observed = observe(object, changes);
   const { session, differing } = observed;
   if (session !== undefined && session !== sessionId) return { is: 'taken', by: session };
-  if (session === undefined && isRestored(object, changes, observed)) return { is: 'restored' };
+  if (isRestored(object, own, changes, observed)) return { is: 'restored' };
   const values = differing.map(
     ({ change, now, by }): Overwritten => ({
       path: change.path,
@@ -89,10 +89,18 @@ function lastOther({ lastWriter }: Observed): Writer | undefined {
 }
 
 /**
- * Without a mark, and with the values from before: `devloop down` elsewhere does that. So does `kubectl replace`, after which
- * devloop is not the one who wrote the values.
+ * The values from before, written by devloop: `devloop down` elsewhere does that, and this session does not while it is guarded. A field
+ * that was removed has no writer; it counts where the mark is gone, too, or says that the object is being restored.
  */
-function isRestored(object: KubeObject, changes: FieldChange[], { differing }: Observed): boolean {
+function isRestored(
+  object: KubeObject,
+  own: OwnChange,
+  changes: FieldChange[],
+  { session, differing }: Observed,
+): boolean {
   const isBack = changes.every(({ path, before }) => same(valueAt(object, path), before));
-  return isBack && differing.every(({ change }) => writerOf(object, change.path)?.manager === OWN_MANAGER);
+  const isUnmarked = session === undefined || own.isResuming?.(object) === true;
+  const isByDevloop = ({ change: { path }, now }: Difference): boolean =>
+    same(now, undefined) ? isUnmarked : writerOf(object, path)?.manager === OWN_MANAGER;
+  return isBack && differing.length > 0 && differing.every(isByDevloop);
 }

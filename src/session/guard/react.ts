@@ -15,6 +15,8 @@ export interface Guarded {
   own: OwnChange;
   /** What has to follow when the object itself is written again: the endpoints of a Service. */
   again?: () => Promise<void>;
+  /** Has the gateways answer the reviews of what is written here, until it is disposed. */
+  answerOwn?: () => Disposable | undefined;
   /** Sees every version of the object. */
   onObject?: (object: KubeObject) => void;
 }
@@ -86,6 +88,7 @@ async function resist(
   const patch = markedPatch(object, sessionId, changes, own.store);
   memory.sent = changes;
   memory.isHalfDone = true;
+  using _answering = guarded.answerOwn?.();
   // Whoever wrote in between is seen next.
   if (!(await unlessConflict(patchSeen(api, ref, object, patch)))) return undefined;
   memory.writes.push(performance.now());
@@ -106,8 +109,10 @@ async function resist(
 /** Nothing is recorded. */
 export const NOBODY = { manager: 'unknown', operation: '' };
 
-async function followUp({ again }: Guarded, memory: Memory): Promise<undefined> {
-  if (memory.isHalfDone) await again?.();
+async function followUp({ again, answerOwn }: Guarded, memory: Memory): Promise<undefined> {
+  if (!memory.isHalfDone) return;
+  using _answering = answerOwn?.();
+  await again?.();
   memory.isHalfDone = false;
 }
 

@@ -39,7 +39,7 @@ interface Together {
   release(): void;
   controllerDown(why: string, ms: number): void;
   failFast(why: string): void;
-  answerOwn(own: OwnAnswers | undefined): void;
+  answerOwn(own: OwnAnswers): Disposable;
   closeAfterNextAnswer(): void;
   drain(): Promise<void>;
 }
@@ -115,16 +115,12 @@ function alike(all: Gateway[]): Together {
   return {
     accept: (paths) => all.forEach((gateway) => void gateway.accept(paths)),
     present: (serverName, pair) => all.forEach((gateway) => void gateway.present(serverName, pair)),
-    presentOnly(serverName, pair) {
-      const presented = new DisposableStack();
-      for (const gateway of all) presented.use(gateway.presentOnly(serverName, pair));
-      return presented;
-    },
+    presentOnly: (serverName, pair) => disposeAll(all.map((one) => one.presentOnly(serverName, pair))),
+    answerOwn: (own) => disposeAll(all.map((one) => one.answerOwn(own))),
     hold: () => all.forEach((gateway) => void gateway.hold()),
     release: () => all.forEach((gateway) => void gateway.release()),
     controllerDown: (why, ms) => all.forEach((gateway) => void gateway.controllerDown(why, ms)),
     failFast: (why) => all.forEach((gateway) => void gateway.failFast(why)),
-    answerOwn: (own) => all.forEach((gateway) => void gateway.answerOwn(own)),
     closeAfterNextAnswer: () => all.forEach((gateway) => void gateway.closeAfterNextAnswer()),
     async drain() {
       await Promise.all(all.map((gateway) => gateway.drain()));
@@ -134,6 +130,12 @@ function alike(all: Gateway[]): Together {
 
 function targetPortsOf({ services }: GatewayPlan['target']): number[] {
   return [...new Set(services.flatMap(({ ports }) => ports.map((one) => one.targetPort)))];
+}
+
+function disposeAll(some: Disposable[]): Disposable {
+  const stack = new DisposableStack();
+  for (const one of some) stack.use(one);
+  return stack;
 }
 
 /** Reviews of what pausing and restoring the manager consists of. They must not depend on a controller that may be gone. */

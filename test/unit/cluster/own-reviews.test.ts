@@ -7,6 +7,7 @@ const TAKEN = {
   objects: [
     { kind: 'Service', namespace, name: 'webhook' } as const,
     { kind: 'Deployment', namespace, name: 'foo' } as const,
+    { kind: 'DaemonSet', namespace, name: 'agent' } as const,
   ],
 };
 const CONTROLLER = { username: 'system:serviceaccount:kube-system:replicaset-controller' };
@@ -21,6 +22,11 @@ const review = (what: string, operation: string, name: string, more: Partial<Rev
   const [group, resource] = what.split('/') as [string, string];
   return { resource: { group, resource }, operation, namespace, name, userInfo: ANN, ...more };
 };
+const revision = (owner: string, nodeSelector: object) => ({
+  ...owned('DaemonSet', owner),
+  data: { spec: { template: { spec: { nodeSelector } } } },
+});
+const PAUSED = { 'devloop.dev/paused': 'true' };
 const pod = (owner: string, more: Partial<Review> = {}): Review =>
   review('/pods', 'CREATE', '', { userInfo: CONTROLLER, object: owned('ReplicaSet', owner), ...more });
 
@@ -57,6 +63,10 @@ it.each<[string, Review]>([
     "the removal of the session's probe",
     review('/services', 'DELETE', 'devloop-probe-ipv4-s1', { oldObject: marked }),
   ],
+  [
+    'the removal of the paused revision of the DaemonSet',
+    review('apps/controllerrevisions', 'DELETE', 'x', { oldObject: revision('agent', PAUSED) }),
+  ],
   ['the Lease of the Deployment', review('coordination.k8s.io/leases', 'DELETE', 'devloop.deployment.foo')],
 ])('%s is reviewed by devloop itself', (_, one) => {
   expect(isOwnReview(one, TAKEN)).toBe(true);
@@ -69,6 +79,14 @@ it.each<[string, Review]>([
   [
     'a Deployment of that name in another namespace',
     review('apps/deployments', 'UPDATE', 'foo', { namespace: 'other' }),
+  ],
+  [
+    'the removal of another revision of the DaemonSet',
+    review('apps/controllerrevisions', 'DELETE', 'x', { oldObject: revision('agent', {}) }),
+  ],
+  [
+    'the removal of the paused revision of another DaemonSet',
+    review('apps/controllerrevisions', 'DELETE', 'x', { oldObject: revision('agent-2', PAUSED) }),
   ],
   ['a Pod of another Deployment', pod('foo-bar-66d9f8')],
   ['a Pod that a person creates', pod('foo-66d9f8', { userInfo: ANN })],

@@ -126,7 +126,11 @@ it('pauses a DaemonSet by one key of its node selector, and removes that revisio
   cluster.put('ControllerRevision', revision('manager-1', 'manager', {}));
   cluster.put('ControllerRevision', revision('manager-2', 'manager', { [PAUSED]: 'true' }));
   cluster.put('ControllerRevision', revision('other-1', 'other', { [PAUSED]: 'true' }));
+  const seen: (Record<string, string> | undefined)[] = [];
+  cluster.hook = { before: (verb) => void (verb === 'remove' && seen.push(read().metadata.labels)) };
   expect(await pause.restore(work, manager.ref)).toEqual([]);
+  // A session that is still running sees that it is being restored, and the next restore what is left to do.
+  expect(seen).toEqual([{ [SESSION_LABEL]: 's1', [PAUSED]: 'resuming' }]);
   expect(read().metadata.labels).toBeUndefined();
   expect(read().spec.template.spec.nodeSelector).toEqual({});
   expect(cluster.names('ControllerRevision')).toEqual(['manager-1', 'other-1']);

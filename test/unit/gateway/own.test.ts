@@ -8,7 +8,7 @@ const allows = (request: object): boolean => (request as { name?: string }).name
 test('reviews that devloop answers itself are answered while all others wait, and without a controller', async () => {
   await using bench = await setUp(new Controller(), { start: false });
   bench.gateway.hold();
-  bench.gateway.answerOwn({ allows, others: 'forward' });
+  using _ = bench.gateway.answerOwn({ allows, others: 'forward' });
   const answer = await bench.ask('/validate', { body: review('ours') });
   expect(answer.status).toBe(200);
   expect(JSON.parse(answer.text)).toEqual({
@@ -21,12 +21,15 @@ test('reviews that devloop answers itself are answered while all others wait, an
 
 test('all others are forwarded, or refused at once, and nothing is answered any longer than asked', async () => {
   await using bench = await setUp();
-  bench.gateway.answerOwn({ allows, others: 'forward' });
+  const forwarding = bench.gateway.answerOwn({ allows, others: 'forward' });
   for (const body of [review('theirs'), '{', 'null', '{"request":{"objects":[]}}'])
     expect((await bench.ask('/validate', { body })).text).toBe('{"answered":true}');
-  bench.gateway.answerOwn({ allows, others: 'refuse' });
+  const refusing = bench.gateway.answerOwn({ allows, others: 'refuse' });
   for (const body of [review('theirs'), '{', 'null', '{"request":{"objects":[]}}'])
     expect((await bench.ask('/validate', { body })).status).toBe(503);
-  bench.gateway.answerOwn(undefined);
+  refusing[Symbol.dispose]();
+  expect((await bench.ask('/validate', { body: review('theirs') })).text).toBe('{"answered":true}');
+  expect((await bench.ask('/validate', { body: review('ours') })).text).not.toBe('{"answered":true}');
+  forwarding[Symbol.dispose]();
   expect((await bench.ask('/validate', { body: review('ours') })).text).toBe('{"answered":true}');
 });

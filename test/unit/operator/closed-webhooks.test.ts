@@ -120,3 +120,11 @@ describe('webhooks that block a restore', () => {
     );
   });
 });
+
+it('a DaemonSet is restored with its history, a StatefulSet and a Deployment without', async () => {
+  const rules = [{ apiGroups: ['apps'], resources: ['controllerrevisions'], operations: ['DELETE'] }];
+  const history = webhook(['controllerrevisions'], { rules });
+  const of = (kind: ObjectRef['kind']) => found([history], [{ ref: service }, { ref: { ...manager, kind } }]);
+  expect(await of('DaemonSet')).toEqual([{ name: 'controllerrevisions.example.com', isScalable: false }]);
+  expect([await of('StatefulSet'), await of('Deployment')]).toEqual([[], []]);
+});

@@ -13,6 +13,9 @@ const SELECTED = ['spec', 'template', 'spec', 'nodeSelector', PAUSED];
 const OBSERVED_SECONDS = 10;
 const DETAIL = `node selector ${PAUSED} added, which no node has`;
 
+/** The label while the DaemonSet is being restored, so that a session that is still running sees it. */
+const RESUMING = 'resuming';
+
 /**
  * The one key is all that changes in the template, so the label alone says how to undo it. No annotation: the DaemonSet controller
  * copies annotations to each revision of the template.
@@ -21,12 +24,14 @@ const BY_LABEL: UndoStore = {
   map: 'labels',
   key: PAUSED,
   write: () => 'true',
-  read: (text) => (text === 'true' ? { v: 1, fields: [{ path: SELECTED, after: 'true' }] } : undefined),
+  read: (text) =>
+    text === 'true' || text === RESUMING ? { v: 1, fields: [{ path: SELECTED, after: 'true' }] } : undefined,
 };
 
 const OWN: OwnChange = {
   store: BY_LABEL,
   fields: [{ path: SELECTED, isOwn: ({ before, after }) => before === undefined && after === 'true' }],
+  isResuming: ({ metadata }) => metadata.labels?.[PAUSED] === RESUMING,
 };
 
 /** A DaemonSet has no replicas, but it ends its Pods on nodes that its selector does not match. */
@@ -69,7 +74,8 @@ async function resume(work: Work, ref: ObjectRef): Promise<void> {
     const object = await api.get<Workload>(ref);
     if (object === undefined || sessionOf(object) !== sessionId) return;
     if (valueAt(object, SELECTED) !== 'true') return;
-    const metadata = { resourceVersion: object.metadata.resourceVersion };
+    const { resourceVersion } = object.metadata;
+    const metadata = { resourceVersion, labels: { [PAUSED]: RESUMING } };
     const template = { spec: { nodeSelector: { [PAUSED]: null } } };
     await api.patch(ref, 'merge', { metadata, spec: { template } });
   });
@@ -87,10 +93,14 @@ async function removePausedRevision(work: Work, ref: ObjectRef): Promise<void> {
     return now === undefined || (now.status?.observedGeneration ?? 0) >= (now.metadata.generation ?? 0);
   });
   const revisions = await api.list<ControllerRevision>('ControllerRevision', ref.namespace);
-  const paused = revisions.filter(
-    ({ metadata, data }) =>
-      metadata.ownerReferences?.some(({ kind, name }) => kind === ref.kind && name === ref.name) &&
-      valueAt(data, SELECTED) !== undefined,
-  );
+  const paused = revisions.filter((one) => isPausedRevision(one, ref));
   for (const { metadata } of paused) await api.remove(refOf('ControllerRevision', metadata), metadata.uid);
+}
+
+/** A revision of this DaemonSet's template that exists only because devloop paused it. */
+export function isPausedRevision({ metadata, data }: ControllerRevision, { kind, name }: ObjectRef): boolean {
+  const owners = metadata.ownerReferences ?? [];
+  return (
+    owners.some((one) => one.kind === kind && one.name === name) && valueAt(data, SELECTED) !== undefined
+  );
 }

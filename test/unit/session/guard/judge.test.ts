@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ManagedFields, Metadata, Service } from '../../../../src/cluster/api/objects.ts';
+import type { KubeObject, ManagedFields, Metadata, Service } from '../../../../src/cluster/api/objects.ts';
 import { changePatch, type FieldChange } from '../../../../src/cluster/marks/marks.ts';
 import { SELECTOR } from '../../../../src/cluster/marks/selector.ts';
 import { undoOf } from '../../../../src/cluster/marks/undo.ts';
@@ -29,6 +29,25 @@ const selectorBy = (manager: string): ManagedFields => ({
   operation: 'Update',
   time: '2026-01-01T00:00:00Z',
   fieldsV1: { 'f:spec': { 'f:selector': {} } },
+});
+
+it('a key that was removed has no writer: it is overwritten beside a mark, and restored without one or beside one that says so', () => {
+  const path = ['spec', 'nodeSelector', 'paused'];
+  const own = {
+    ...SELECTOR,
+    fields: [{ path, isOwn: () => true }],
+    isResuming: ({ metadata }: KubeObject) => metadata.labels?.state === 'resuming',
+  };
+  const before = service();
+  const paused = applyJsonPatch(before, changePatch(before, SESSION, [{ path, value: 'true' }]));
+  const changes = undoOf(paused, own) as FieldChange[];
+  const is = (metadata: Metadata) =>
+    judge({ ...service(), metadata }, { sessionId: SESSION, own, changes }).is;
+  expect(is(paused.metadata)).toBe('overwritten');
+  expect(is({ ...paused.metadata, labels: { ...paused.metadata.labels, state: 'resuming' } })).toBe(
+    'restored',
+  );
+  expect(is(before.metadata)).toBe('restored');
 });
 
 describe('an object of the session is', () => {
@@ -84,6 +103,12 @@ describe('an object of the session is', () => {
     const managedFields = [selectorBy('kubectl-replace')];
     const replaced = service(LABELS, { managedFields });
     expect(judged(replaced, undo)).toMatchObject({ is: 'overwritten' });
+  });
+
+  it('restored when another devloop has written a value from before, though the mark is still there', () => {
+    const managedFields = [selectorBy('devloop')];
+    const resumed = { metadata: { ...ours.metadata, managedFields }, spec: { selector: LABELS } };
+    expect(judged(resumed, undo)).toEqual({ is: 'restored' });
   });
 
   it('taken when it has the mark of another session', () => {
