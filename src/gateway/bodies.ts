@@ -12,89 +12,93 @@ export interface Body extends Disposable {
   bytes: Buffer;
 }
 
-/** Why there is no body: it is larger than LARGEST_BODY, or all bodies together would be larger than a gateway holds. */
-export type NoBody = 'too-large' | 'no-room';
-
-/** A body that is still arriving. */
-interface Reading {
+/** A body that is arriving, or held. */
+interface Held {
   chunks: Buffer[];
   /** What the chunks take, in bytes. */
   cost: number;
-  giveWay(): void;
+  isComplete: boolean;
+  drop(): void;
+}
+
+export interface Reading {
+  /** Ends the reading. */
+  signal: AbortSignal;
+  /** Called when the body has to make room for others, arriving or complete. Its bytes are no longer counted. */
+  onDropped(): void;
 }
 
 /**
- * Reads bodies, and holds a limited number of bytes of them. If there is no room, the oldest incomplete body gives way: kube-apiserver
- * sends a body at once, so that one is somebody else's. Complete ones are reviews in progress, and stay.
+ * Reads bodies, and holds a limited number of bytes of them. If there is no room, the oldest incomplete body is dropped: kube-apiserver
+ * sends a body at once, so that one is somebody else's. If there is none, the largest one: whoever fills the room loses what they have
+ * filled it with, and a complete body smaller than the limit divided by the number of connections is never dropped.
  */
 export class Bodies {
   #most: number;
-  #held = 0;
-  #incomplete = new Set<Reading>();
+  #bytes = 0;
+  #held = new Set<Held>();
 
   constructor(most = MOST_HELD) {
     this.#most = most;
   }
 
-  /** Rejects if the connection or the signal ends before the body is complete. */
-  read(stream: Readable, signal: AbortSignal): Promise<Body | NoBody> {
-    const { promise, resolve, reject } = Promise.withResolvers<Body | NoBody>();
-    const reading: Reading = { chunks: [], cost: 0, giveWay: () => resolve('no-room') };
+  /** Undefined for a body that is larger than LARGEST_BODY. Rejects if the connection or the signal ends before the body is complete. */
+  read(stream: Readable, { signal, onDropped }: Reading): Promise<Body | undefined> {
+    const { promise, resolve, reject } = Promise.withResolvers<Body | undefined>();
+    const held: Held = { chunks: [], cost: 0, isComplete: false, drop: onDropped };
     let size = 0;
     const stop = (): void => reject(signal.reason);
-    this.#incomplete.add(reading);
+    this.#held.add(held);
     stream.on('data', (chunk: Buffer) => {
       size += chunk.length;
       // The excess is read and dropped: a client that is disconnected while it sends sees a reset instead of the answer.
-      if (size > LARGEST_BODY) this.#free(reading);
-      else this.#store(reading, chunk);
+      if (size > LARGEST_BODY) this.#free(held);
+      else this.#store(held, chunk);
     });
-    stream.on('end', () => resolve(size > LARGEST_BODY ? 'too-large' : this.#complete(reading)));
+    stream.on('end', () => resolve(size > LARGEST_BODY ? undefined : this.#complete(held)));
     stream.on('error', reject);
     // No effect after 'end', which has already resolved the promise.
     stream.on('close', () => reject(new Error('the connection closed before the body was complete')));
     signal.addEventListener('abort', stop, { once: true });
     if (signal.aborted) stop();
-    return promise.finally(() => {
-      signal.removeEventListener('abort', stop);
-      if (this.#incomplete.delete(reading)) this.#free(reading);
-    });
+    return promise
+      .catch((error) => {
+        this.#free(held);
+        throw error;
+      })
+      .finally(() => signal.removeEventListener('abort', stop));
   }
 
-  #store(reading: Reading, chunk: Buffer): void {
+  #store(held: Held, chunk: Buffer): void {
+    if (!this.#held.has(held)) return;
     const cost = chunk.length + CHUNK_OVERHEAD;
-    for (const oldest of this.#incomplete) {
-      if (this.#held + cost <= this.#most) break;
-      this.#drop(oldest);
-    }
-    if (!this.#incomplete.has(reading)) return;
-    if (this.#held + cost > this.#most) {
-      this.#drop(reading);
-      return;
-    }
-    this.#held += cost;
-    reading.cost += cost;
-    reading.chunks.push(chunk);
+    this.#bytes += cost;
+    held.cost += cost;
+    held.chunks.push(chunk);
+    while (this.#bytes > this.#most) this.#dropOne(held);
   }
 
-  #drop(reading: Reading): void {
-    this.#incomplete.delete(reading);
-    this.#free(reading);
-    reading.giveWay();
+  #dropOne(arriving: Held): void {
+    const all = [...this.#held];
+    // Of several that are equally large, the newest one.
+    const largest = all.reduce((most, one) => (one.cost >= most.cost ? one : most));
+    const dropped = all.find((one) => !one.isComplete && one !== arriving) ?? largest;
+    this.#free(dropped);
+    dropped.drop();
   }
 
-  #free(reading: Reading): void {
-    this.#held -= reading.cost;
-    reading.cost = 0;
-    reading.chunks = [];
+  #free(held: Held): void {
+    this.#held.delete(held);
+    this.#bytes -= held.cost;
+    held.cost = 0;
+    held.chunks = [];
   }
 
-  #complete(reading: Reading): Body | NoBody {
-    // It may have given way before its last chunk arrived.
-    if (!this.#incomplete.delete(reading)) return 'no-room';
-    const { chunks } = reading;
-    reading.chunks = [];
+  #complete(held: Held): Body {
+    const { chunks } = held;
+    held.isComplete = true;
+    held.chunks = [];
     const bytes = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
-    return { bytes, [Symbol.dispose]: () => this.#free(reading) };
+    return { bytes, [Symbol.dispose]: () => this.#free(held) };
   }
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import { messageOf } from '../errors.ts';
 import type { ReviewTimes } from '../report/events.ts';
-import { type Bodies, LARGEST_BODY, type NoBody } from './bodies.ts';
+import { type Bodies, LARGEST_BODY } from './bodies.ts';
 import type { ControllerAddress, Forwarder } from './forward.ts';
 import { budgetOf, type Gate, LONGEST_BUDGET_MS, patienceFor, type Waiting } from './gate.ts';
 import { type Answer, forwardable, lastAnswer, statusAnswer } from './http.ts';
@@ -50,7 +50,7 @@ interface Trace {
 }
 
 /** Why the wait of a review ended before it had an answer. */
-type End = 'budget-used' | 'client-gone' | 'gateway-closed';
+type End = 'budget-used' | 'client-gone' | 'gateway-closed' | 'no-room';
 
 /** Answers one request in any case; never rejects. */
 export async function serveReview(
@@ -85,7 +85,8 @@ export async function serveReview(
   context.closing.addEventListener('abort', onClosing);
   if (context.closing.aborted) onClosing();
   try {
-    const answer = await answerOf(context, { request, url, trace }, waiting).catch((error: unknown) => {
+    const onDropped = () => finish('no-room');
+    const answer = await answerOf(context, { request, trace, onDropped }, waiting).catch((error: unknown) => {
       const why = endOf(end.signal, request);
       if (why !== undefined) return answerAtEnd(why, waiting.for, budgetMs, context.controller);
       return statusAnswer(500, `unexpected error, which is a bug in devloop: ${messageOf(error)}`);
@@ -116,9 +117,10 @@ function servedReview(
 
 async function answerOf(
   context: ReviewContext,
-  { request, url, trace }: { request: IncomingMessage; url: string; trace: Trace },
+  { request, trace, onDropped }: { request: IncomingMessage; trace: Trace; onDropped: () => void },
   waiting: Waiting,
 ): Promise<Answer> {
+  const url = request.url ?? '/';
   const nonce = probeNonce(url);
   const isReview =
     request.method === 'POST' && (nonce !== undefined || (await context.paths.takes(url, waiting.signal)));
@@ -126,9 +128,8 @@ async function answerOf(
     context.refuse();
     return NOT_FOUND;
   }
-  const read = await context.bodies.read(request, waiting.signal);
-  if (typeof read === 'string') return NO_BODY[read];
-  using body = read;
+  using body = await context.bodies.read(request, { signal: waiting.signal, onDropped });
+  if (body === undefined) return TOO_LARGE;
   context.recognize(request);
   if (nonce !== undefined) return answerProbe(nonce, context.sessionId, body.bytes.toString('utf8'));
   const own = context.own && answerOwn(body.bytes.toString('utf8'), context.own);
@@ -151,10 +152,7 @@ function notServed(path: string): string {
   return `the controller on this machine does not serve ${path}. Check the output of \`devloop up\`.`;
 }
 
-const NO_BODY: Record<NoBody, Answer> = {
-  'too-large': statusAnswer(413, `the request body is larger than ${LARGEST_BODY / 2 ** 20} MiB`),
-  'no-room': statusAnswer(503, 'too many large reviews are waiting for the controller. Try again.'),
-};
+const TOO_LARGE = statusAnswer(413, `the request body is larger than ${LARGEST_BODY / 2 ** 20} MiB`);
 
 function endOf(signal: AbortSignal, request: IncomingMessage): End | undefined {
   if (signal.aborted) return signal.reason as End;
@@ -170,6 +168,9 @@ function answerAtEnd(
   { host, port }: ControllerAddress,
 ): Answer | undefined {
   if (end === 'client-gone') return undefined;
+  if (end === 'no-room') {
+    return statusAnswer(503, 'too many large reviews are waiting for the controller. Try again.');
+  }
   if (end === 'gateway-closed') {
     return statusAnswer(503, 'the session ended before the controller got this review. Try again.');
   }

@@ -2,9 +2,10 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { Server } from 'node:https';
 import { type AddressInfo, connect, type Socket } from 'node:net';
+import { Readable } from 'node:stream';
 import { type TLSSocket, connect as tlsConnect } from 'node:tls';
 import { expect, test } from 'vitest';
-import { Bodies } from '../../../src/gateway/bodies.ts';
+import { Bodies, type Body } from '../../../src/gateway/bodies.ts';
 import { trackConnections } from '../../../src/gateway/connections.ts';
 import { probePath } from '../../../src/gateway/probe.ts';
 import { createStrangers } from '../../../src/gateway/strangers.ts';
@@ -90,16 +91,63 @@ test('twelve clients with large bodies hold at most 64 MiB, and a review passes'
 
 test('short chunks count for what they take', async () => {
   const bodies = new Bodies(100_000);
-  const { Readable } = await import('node:stream');
-  const never = new AbortController().signal;
-  const short = Readable.from(Array.from({ length: 1000 }, () => Buffer.of(1)));
-  expect(await bodies.read(short, never)).toBe('no-room');
-  const long = await bodies.read(Readable.from([Buffer.alloc(90_000)]), never);
-  if (typeof long === 'string') throw new Error(long);
-  expect(await bodies.read(Readable.from([Buffer.alloc(90_000)]), never)).toBe('no-room');
-  long[Symbol.dispose]();
-  expect(await bodies.read(Readable.from([Buffer.alloc(90_000)]), never)).toHaveProperty('bytes');
+  expect(
+    await reading(
+      bodies,
+      Array.from({ length: 1000 }, () => 1),
+    ),
+  ).toBe('dropped');
+  const long = await reading(bodies, [90_000]);
+  if (long === 'dropped') throw new Error(long);
+  expect(await reading(bodies, [90_000])).toBe('dropped');
+  long.body![Symbol.dispose]();
+  expect(await reading(bodies, [90_000])).toHaveProperty('body.bytes');
 });
+
+test('complete bodies that fill the room give way to a smaller one, the largest first', async () => {
+  const bodies = new Bodies(100_000);
+  const [large, larger] = [await reading(bodies, [40_000]), await reading(bodies, [50_000])];
+  const small = await reading(bodies, [20_000]);
+  expect([large, larger, small].map((one) => one === 'dropped' || one.isDropped)).toEqual([
+    false,
+    true,
+    false,
+  ]);
+});
+
+test('a stranger who knows a path and fills the room while reviews are held keeps no review of the usual size out', async () => {
+  await using bench = await setUp();
+  bench.gateway.hold();
+  const greedy = Array.from({ length: 4 }, () =>
+    bench.ask('/convert?timeout=30s', { body: Buffer.alloc(15.5 * 2 ** 20), agent: false }).catch(String),
+  );
+  await until(() => bench.gateway.held === 4, 20_000);
+  const usual = bench.ask('/validate?timeout=30s', { body: Buffer.alloc(2 * 2 ** 20) });
+  const answers = await Promise.race(greedy);
+  expect(answers).toMatchObject({ status: 503 });
+  bench.gateway.release();
+  expect((await usual).status).toBe(200);
+  expect(bench.controller.seen.length).toBe(4);
+});
+
+type Outcome = 'dropped' | { body: Body | undefined; readonly isDropped: boolean };
+
+/** Reads a body of chunks of these lengths. */
+async function reading(bodies: Bodies, lengths: number[]): Promise<Outcome> {
+  const end = new AbortController();
+  const stream = Readable.from(lengths.map((length) => Buffer.alloc(length)));
+  const onDropped = () => end.abort('dropped');
+  const body = await bodies
+    .read(stream, { signal: end.signal, onDropped })
+    .catch((error) => error as 'dropped');
+  if (body === 'dropped') return body;
+  return {
+    body,
+    get isDropped() {
+      return end.signal.aborted;
+    },
+  };
+}
 
 test('silent connections do not keep reviews out, however many there are', async () => {
   await using bench = await setUp();
