@@ -1,3 +1,4 @@
+import { counted } from '../phrases.ts';
 import type { Emit } from '../report/events.ts';
 
 /** What strangers can do at a gateway. */
@@ -73,8 +74,4 @@ function textOf({ connection, request, keptOut }: Counts, addresses: string[]): 
     ...(keptOut > 0 ? [outside] : []),
   ];
   return `The gateway refused ${refused.join(', and ')}.`;
-}
-
-function counted(count: number, what: string): string {
-  return count === 1 ? `1 ${what}` : `${count} ${what}s`;
 }

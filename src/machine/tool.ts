@@ -31,17 +31,16 @@ export async function runTool(command: string[], options: ToolOptions = {}): Pro
   signal?.throwIfAborted();
   const child = spawn(command[0]!, command.slice(1), {
     detached: true,
-    stdio: ['pipe', 'pipe', 'pipe'],
+    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     ...(cwd === undefined ? {} : { cwd }),
     ...(env === undefined ? {} : { env }),
   });
   // It may end without reading all of it.
-  child.stdin.on('error', () => {});
-  child.stdin.end(input ?? '');
+  child.stdin?.on('error', () => {}).end(input);
   const result: ToolResult = { code: null, stdout: '', stderr: '', output: '', missing: false };
-  collect(child.stdout, result, 'stdout');
-  collect(child.stderr, result, 'stderr');
-  if (onErrors) child.stderr.on('data', onErrors);
+  collect(child.stdout!, result, 'stdout');
+  collect(child.stderr!, result, 'stderr');
+  if (onErrors) child.stderr!.on('data', onErrors);
   const ended = new AbortController();
   const interrupt = () => {
     if (child.pid !== undefined) void endGroup(child.pid, 'SIGINT', INTERRUPT_MS, ended.signal);

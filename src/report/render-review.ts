@@ -1,5 +1,6 @@
+import { counted } from '../phrases.ts';
 import type { ReviewSection, ReviewSummary, ReviewVerdict } from './events.ts';
-import { type Colour, counted, duration, indented, oneLine, type Paint, paintedRow } from './text.ts';
+import { type Colour, duration, indented, oneLine, type Paint, paintedRow } from './text.ts';
 
 const COLOURS: Record<ReviewVerdict, Colour> = {
   allowed: 'green',

@@ -1,16 +1,7 @@
-import type { ChangeAction, DevloopEvent, ObjectName, SessionStatus, Verdict, Writer } from './events.ts';
+import { counted, writerText } from '../phrases.ts';
+import type { ChangeAction, DevloopEvent, ObjectName, SessionStatus, Verdict } from './events.ts';
 import { listedReview, reviewLine, shownReview } from './render-review.ts';
-import {
-  type Colour,
-  counted,
-  duration,
-  indented,
-  objectText,
-  oneLine,
-  type Paint,
-  paintedRow,
-  row,
-} from './text.ts';
+import { type Colour, duration, indented, objectText, oneLine, type Paint, paintedRow, row } from './text.ts';
 
 export type PrintedEvent = Exclude<DevloopEvent, { type: 'waiting' }>;
 type Of<T extends DevloopEvent['type']> = Extract<DevloopEvent, { type: T }>;
@@ -113,10 +104,6 @@ function renderProgress(event: ProgressEvent, paint: Paint): string {
     default:
       return renderController(event, paint);
   }
-}
-
-function writerText({ manager, operation, time }: Writer): string {
-  return `${manager} (${[operation, time].filter(Boolean).join(', ')})`;
 }
 
 type ControllerEvent = Extract<ProgressEvent, { type: `build.${string}` | `controller.${string}` }>;

@@ -3,7 +3,7 @@ import type { ObjectRef } from '../cluster/api/kinds.ts';
 import type { Lease } from '../cluster/api/objects.ts';
 import { type Found, findMarked, type Marked } from '../cluster/takeover/find-marked.ts';
 import { holderOf, LEASE_SECONDS } from '../cluster/takeover/lease.ts';
-import { isRenewed } from '../cluster/takeover/lease-holder.ts';
+import { isAlive, isRenewed } from '../cluster/takeover/lease-holder.ts';
 import type { DevloopEvent, SessionStatus } from '../report/events.ts';
 import { type CommandContext, openContext } from './context/context.ts';
 import { unlessInterrupted } from './context/interrupt.ts';
@@ -74,23 +74,22 @@ async function sessionStatus(sessionId: string, marked: Marked[], look: Look): P
 }
 
 /**
- * On this machine the process decides. Elsewhere, a renewal of the last seconds is enough. An older one may only mean that the clocks
- * of the two machines differ, so that Lease is watched for as long as it is valid.
+ * A renewal of the last seconds is enough. An older one may only mean that the clocks of the two machines differ, so that Lease is
+ * watched for as long as it is valid.
  */
 export async function isLive(
   lease: Lease,
   ref: ObjectRef,
   { context, machine, io, dead }: Look,
 ): Promise<boolean> {
-  const holder = holderOf(lease);
-  const running = holder && machine.isHere(holder) ? await machine.isRunning(holder) : undefined;
-  if (running !== undefined) return running;
-  const { renewTime = '', leaseDurationSeconds = LEASE_SECONDS } = lease.spec;
-  const ageMs = Date.now() - Date.parse(renewTime);
-  if (ageMs >= 0 && ageMs < leaseDurationSeconds * 1000) return true;
-  const uid = lease.metadata.uid ?? ref.name;
-  if (dead.get(uid) === renewTime) return false;
-  const renewed = await isRenewed({ api: context.api, emit: io.emit, signal: io.signal }, ref, lease);
-  if (!renewed) dead.set(uid, renewTime);
-  return renewed;
+  return await isAlive(lease, machine, async () => {
+    const { renewTime = '', leaseDurationSeconds = LEASE_SECONDS } = lease.spec;
+    const ageMs = Date.now() - Date.parse(renewTime);
+    if (ageMs >= 0 && ageMs < leaseDurationSeconds * 1000) return true;
+    const uid = lease.metadata.uid ?? ref.name;
+    if (dead.get(uid) === renewTime) return false;
+    const renewed = await isRenewed({ api: context.api, emit: io.emit, signal: io.signal }, ref, lease);
+    if (!renewed) dead.set(uid, renewTime);
+    return renewed;
+  });
 }

@@ -28,7 +28,14 @@ export interface Here {
   isRunning(holder: Holder): Promise<boolean | undefined>;
 }
 
-/** Reads the Lease's holder. A session is alive if its process runs here; where that cannot be seen, if its Lease is renewed. */
+/** A session is alive if its process runs here; where that cannot be seen, if its Lease is renewed. */
+export async function isAlive(lease: Lease, here: Here, renewed: () => Promise<boolean>): Promise<boolean> {
+  const holder = holderOf(lease);
+  const running = holder && here.isHere(holder) ? await here.isRunning(holder) : undefined;
+  return running ?? (await renewed());
+}
+
+/** Reads the Lease's holder. */
 export async function readHolder(
   observer: Observer,
   ref: ObjectRef,
@@ -38,14 +45,13 @@ export async function readHolder(
   const sessionId = lease && sessionOf(lease);
   if (lease === undefined || sessionId === undefined) return undefined;
   const holder = holderOf(lease);
-  const result = {
+  return {
     sessionId,
     holder,
     identity: lease.spec.holderIdentity ?? 'unknown',
     local: holder !== undefined && here.isHere(holder),
+    alive: await isAlive(lease, here, () => isRenewed(observer, ref, lease)),
   };
-  const running = holder && result.local ? await here.isRunning(holder) : undefined;
-  return { ...result, alive: running ?? (await isRenewed(observer, ref, lease)) };
 }
 
 /**

@@ -5,7 +5,7 @@ import type { KubeObject } from '../../cluster/api/objects.ts';
 import { DevloopError } from '../../errors.ts';
 import { judgeOwner, readPolicy } from '../../operator/owner-policy.ts';
 import { type Owner, ownerKindOf, ownersOf } from '../../operator/owners.ts';
-import type { Writer } from '../../report/events.ts';
+import { writerText } from '../../phrases.ts';
 import type { Overwritten } from './judge.ts';
 
 export const DEPLOY_AGAIN = 'Deploy the operator again, then run devloop up.';
@@ -49,16 +49,10 @@ export async function fought(
   const { path, ours, now, by } = overwritten;
   const field = path.join('.');
   const values = `from ${JSON.stringify(ours ?? null)} to ${JSON.stringify(now ?? null)}`;
-  const message = `${writerText(by)} keeps changing ${field} of ${describe(ref)} ${values}, whenever devloop writes it.`;
+  const message = `${by === undefined ? 'Somebody' : writerText(by)} keeps changing ${field} of ${describe(ref)} ${values}, whenever devloop writes it.`;
   return new DevloopError('session.overwritten', message, {
     hint: await peaceHint(api, ref, object, overwritten),
   });
-}
-
-function writerText(writer: Writer | undefined): string {
-  if (writer === undefined) return 'Somebody';
-  const { manager, operation, time } = writer;
-  return `${manager} (${[operation, time].filter(Boolean).join(', ')})`;
 }
 
 async function peaceHint(

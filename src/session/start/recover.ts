@@ -1,3 +1,4 @@
+import type { LeaseHolder } from '../../cluster/takeover/lease-holder.ts';
 import { type InTheWay, namespacesOf, takenObjects } from '../context/holders.ts';
 import { answerMeans } from '../end/answer-instead.ts';
 import { reportKept } from '../end/restore.ts';
@@ -16,7 +17,9 @@ export async function recoverSessions(
   const { target } = found;
   if (inTheWay.sessions.length === 0) return found;
   // A session of this machine can restore everything itself, and its controller uses the ports that this one needs.
-  for (const holder of inTheWay.living) if (holder.local) await stopLocalSession(holder, io);
+  for (const holder of inTheWay.living)
+    if (holder.local && !(await stopLocalSession(holder, io)))
+      emit({ type: 'warning', ...notStopped(holder) });
   const dead = { namespaces: namespacesOf(target), taken: takenObjects(target), target: async () => target };
   for (const sessionId of inTheWay.sessions) {
     const message = `Session ${sessionId} is dead or taken over; restoring what it changed.`;
@@ -27,4 +30,11 @@ export async function recoverSessions(
     reportKept(restored, emit);
   }
   return await discoverAgain(command, found);
+}
+
+function notStopped({ sessionId, identity, holder }: LeaseHolder): { message: string; hint: string } {
+  return {
+    message: `Session ${sessionId} of ${identity} runs on this machine, but you are not allowed to stop it, so devloop takes over while it runs. It ends when it notices that.`,
+    hint: `If its controller keeps a port that this one needs: sudo kill ${holder?.pid}`,
+  };
 }
