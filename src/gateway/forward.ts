@@ -3,6 +3,7 @@ import { Agent, request as httpsRequest } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
 import { messageOf } from '../errors.ts';
+import { isOfAnotherUser } from '../machine/port.ts';
 import type { Waiting } from './gate.ts';
 import { type Answer, forwardable, statusAnswer } from './http.ts';
 
@@ -155,10 +156,18 @@ function startRequest(
   });
 }
 
+/** A new connection carries no byte of the review before it is known whose program has accepted it. */
 function onConnected(outgoing: ClientRequest, connected: () => void): void {
   outgoing.on('socket', (socket) => {
-    if (outgoing.reusedSocket) connected();
-    else (socket as TLSSocket).once('secureConnect', connected);
+    if (outgoing.reusedSocket) return connected();
+    socket.cork();
+    (socket as TLSSocket).once('secureConnect', () =>
+      isOfAnotherUser(socket).then((isForeign) => {
+        if (isForeign) return outgoing.destroy(new Error('another user of this machine listens there'));
+        connected();
+        return socket.uncork();
+      }),
+    );
   });
 }
 

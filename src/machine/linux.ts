@@ -55,13 +55,43 @@ const LISTENING = '0A';
 
 /** The inodes of the sockets that listen on a port, from the text of /proc/net/tcp or tcp6. */
 export function listeningInodes(table: string, port: number): string[] {
-  const suffix = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  const suffix = suffixOf(port);
   return table
     .split('\n')
     .slice(1)
     .map((line) => line.trim().split(/\s+/))
     .filter((fields) => fields[1]?.endsWith(suffix) && fields[3] === LISTENING)
     .map((fields) => fields[9]!);
+}
+
+export async function peerUser(ports: {
+  localPort: number;
+  remotePort: number;
+}): Promise<number | undefined> {
+  const tables = await Promise.all(['/proc/net/tcp', '/proc/net/tcp6'].map(textOf));
+  return tables.flatMap((table) => peerUsers(table, ports))[0];
+}
+
+/** 127.0.0.1 in the byte order of the machine, as it is or mapped to IPv6. */
+const LOOPBACK = /^(0{16}(FFFF0000|0000FFFF))?(0100007F|7F000001):/;
+
+/** The users of the sockets at the other end of a connection, from the text of /proc/net/tcp or tcp6; its local end is this one's remote end. */
+export function peerUsers(
+  table: string,
+  { localPort, remotePort }: { localPort: number; remotePort: number },
+): number[] {
+  const isAt = (address: string | undefined, port: number): boolean =>
+    address !== undefined && LOOPBACK.test(address) && address.endsWith(suffixOf(port));
+  return table
+    .split('\n')
+    .slice(1)
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, local, remote]) => isAt(local, remotePort) && isAt(remote, localPort))
+    .map((fields) => Number(fields[7]));
+}
+
+function suffixOf(port: number): string {
+  return `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
 }
 
 interface Stat {

@@ -1,7 +1,7 @@
-import { createServer } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { pollUntil } from '../async.ts';
 import { DevloopError } from '../errors.ts';
-import { groupListensOn, type PortOwner, portOwner } from './system.ts';
+import { groupListensOn, type PortOwner, peerUser, portOwner } from './system.ts';
 
 const POLL_MS = 50;
 
@@ -30,6 +30,16 @@ export async function requireFreePort(port: number, limitMs = 0, ending: number[
 
 export function describeOwner(owner: PortOwner | undefined): string {
   return owner ? `process ${owner.pid} (${owner.name})` : 'a process that devloop cannot see';
+}
+
+/**
+ * Whether another user, root aside, has the other end of a connection to 127.0.0.1. False if that cannot be seen (macOS), and where the
+ * other end is not on this machine: only root can redirect a port.
+ */
+export async function isOfAnotherUser({ localPort, remotePort }: Socket): Promise<boolean> {
+  if (localPort === undefined || remotePort === undefined) return false;
+  const user = await peerUser({ localPort, remotePort });
+  return user !== undefined && user !== 0 && user !== process.getuid?.();
 }
 
 function isBusyOn(host: string, port: number): Promise<boolean> {

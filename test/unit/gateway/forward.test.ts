@@ -1,9 +1,10 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { startGateway } from '../../../src/gateway/gateway.ts';
-import { ask, Controller, NAME, pair, setUp, until } from './support.ts';
+import { ask, Controller, freePort, NAME, pair, setUp, until } from './support.ts';
 
 test('a review and its answer pass through unchanged', async () => {
   const controller = new Controller((request, response) => {
@@ -126,6 +127,41 @@ test.each([
   });
   server.close();
 });
+
+test.runIf(process.platform === 'linux' && process.getuid?.() === 0)(
+  'no review is sent to a program of another user that listens on the port',
+  async () => {
+    const port = await freePort();
+    const server = spawn(process.execPath, ['-e', STRANGER, String(port)], {
+      uid: 65_534,
+      env: { CERTIFICATE: pair.certificate, KEY: pair.key },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    await once(server.stdout, 'data');
+    const said: string[] = [];
+    server.stdout.on('data', (text) => said.push(String(text)));
+    const controller = { host: '127.0.0.1', port };
+    await using gateway = await startGateway({
+      host: '127.0.0.1',
+      sessionId: 's',
+      controller,
+      emit: () => {},
+    });
+    gateway.accept(['/']);
+    gateway.present(NAME, pair);
+    const reply = await ask(gateway.port, '/', { agent: false });
+    expect(reply.status).toBe(502);
+    expect(reply.text).toContain('another user');
+    expect(said).toEqual([]);
+    server.kill();
+    await once(server, 'close');
+  },
+);
+
+/** Prints when it listens, and whatever it is sent after the handshake. */
+const STRANGER = `const { CERTIFICATE: cert, KEY: key } = process.env;
+require('node:tls').createServer({ cert, key }, (socket) => socket.on('data', (data) => console.log(String(data))).on('error', () => {}))
+  .listen(Number(process.argv[1]), '127.0.0.1', () => console.log('listening'));`;
 
 test('when the client disconnects, the request to the controller ends too', async () => {
   let ended = 0;

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { listeningInodes } from '../../../src/machine/linux.ts';
+import { listeningInodes, peerUsers } from '../../../src/machine/linux.ts';
 import { isPortBusy, requireFreePort } from '../../../src/machine/port.ts';
 import { portOwner } from '../../../src/machine/system.ts';
 import { freePort } from '../controller/support/places.ts';
@@ -68,4 +68,20 @@ test('only listeners count in the socket table of Linux', () => {
   expect(listeningInodes(table, 9443)).toEqual(['4242']);
   expect(listeningInodes(table, 80)).toEqual(['4244']);
   expect(listeningInodes('', 80)).toEqual([]);
+});
+
+test('finds the user at the other end of a connection in the tables of Linux', () => {
+  const of = (local: string, remote: string, user: number): string =>
+    `   1: ${local} ${remote} 01 00000000:00000000 00:00000000 00000000  ${user}        0 4242 1`;
+  const mapped = '0000000000000000FFFF00000100007F';
+  const ports = { localPort: 0xc350, remotePort: 9443 };
+  const table = (...lines: string[]): string => ['  sl  local_address rem_address', ...lines].join('\n');
+  expect(peerUsers(table(of('0100007F:24E3', '0100007F:C350', 1001)), ports)).toEqual([1001]);
+  expect(peerUsers(table(of(`${mapped}:24E3`, `${mapped}:C350`, 1001)), ports)).toEqual([1001]);
+  const others = [
+    of('0100007F:C350', '0100007F:24E3', 1000),
+    of('0200007F:24E3', '0200007F:C350', 1002),
+    of('0100007F:24E3', '0100007F:C351', 1003),
+  ];
+  expect(peerUsers(table(...others), ports)).toEqual([]);
 });
