@@ -32,6 +32,8 @@ export interface Connections {
 
 interface Connection {
   raw: Duplex;
+  /** Of the client. */
+  address: string;
   tls?: TLSSocket;
   answering: Set<ServerResponse>;
   /** A review or a probe came over it. */
@@ -106,28 +108,28 @@ function admit(raw: Socket, connections: Map<string, Connection>, admission: Adm
     return;
   }
   if (connections.size >= most) {
-    const oldest = leastMissed(connections);
+    const oldest = leastMissed([...connections.values()], remoteAddress);
     (oldest ?? raw).destroy();
     strangers.count('connection');
     if (oldest === undefined) return;
   }
   const peer = peerOf(raw);
-  connections.set(peer, { raw, answering: new Set(), used: false });
+  connections.set(peer, { raw, address: remoteAddress, answering: new Set(), used: false });
   raw.once('close', () => connections.delete(peer));
 }
 
 /**
  * The oldest one that carried no review, which kube-apiserver sends at once; else the oldest without a complete request. An incomplete
- * one does not count, because a stranger can leave it incomplete until its budget is used.
+ * one does not count, because a stranger can leave it incomplete until its budget is used. If all have one, the oldest of the address
+ * that has the most connections, unless the new one is from there, too.
  */
-function leastMissed(connections: Map<string, Connection>): Duplex | undefined {
-  let idle: Duplex | undefined;
-  for (const { raw, used, answering } of connections.values()) {
-    if (raw.destroyed) continue;
-    if (!used) return raw;
-    if (![...answering].some(({ req }) => req.complete)) idle ??= raw;
-  }
-  return idle;
+function leastMissed(all: Connection[], newcomer: string): Duplex | undefined {
+  const open = all.filter(({ raw }) => !raw.destroyed);
+  const isIdle = ({ answering }: Connection): boolean => ![...answering].some(({ req }) => req.complete);
+  const addresses = [...Map.groupBy(open, ({ address }) => address).values()];
+  const [most] = addresses.sort((one, other) => other.length - one.length);
+  const greedy = most?.find(({ address }) => address !== newcomer);
+  return (open.find(({ used }) => !used) ?? open.find(isIdle) ?? greedy)?.raw;
 }
 
 /** The only public property that a TLS socket shares with the plain socket inside it. */

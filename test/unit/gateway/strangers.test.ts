@@ -203,6 +203,47 @@ test('an incomplete request protects its connection no more than silence, and a 
   server.close();
 });
 
+test.runIf(process.platform === 'linux')(
+  'an address that fills all connections with reviews that wait keeps no other address out',
+  async () => {
+    const server = createServer();
+    using strangers = createStrangers({ emit: () => {} });
+    const connections = trackConnections(server as unknown as Server, {
+      allows: () => true,
+      strangers,
+      most: 3,
+    });
+    let held = 0;
+    server.on('request', (request, response) => {
+      connections.track(request, response);
+      connections.recognize(request);
+      if (request.url === '/held') held += 1;
+      else response.end('ok');
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const ask = async (path: string, localAddress: string): Promise<Socket> => {
+      const { port } = server.address() as AddressInfo;
+      const socket = connect({ port, host: '127.0.0.1', localAddress }).on('error', () => {});
+      socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n`);
+      return socket;
+    };
+    const greedy: Socket[] = [];
+    for (const count of [1, 2, 3]) {
+      greedy.push(await ask('/held', '127.0.0.2'));
+      await until(() => held === count);
+    }
+    const refused = await ask('/', '127.0.0.2');
+    await once(refused, 'close');
+    expect(greedy.map((socket) => socket.destroyed)).toEqual([false, false, false]);
+    const [answer] = await once(await ask('/', '127.0.0.3'), 'data');
+    expect(String(answer)).toMatch(/^HTTP\/1\.1 200/);
+    await until(() => greedy[0]!.destroyed);
+    connections.destroyAll();
+    server.close();
+  },
+);
+
 test('a client that does not wait for its answer is disconnected', async () => {
   await using bench = await setUp(new Controller(() => {}));
   const socket = await tls(bench.gateway.port);
