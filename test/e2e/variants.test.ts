@@ -82,7 +82,7 @@ describe('an operator in another language, with several Services, ports and a co
       const answers: string[] = [];
       let isOver = false;
       const asking = (async () => {
-        while (!isOver) answers.push(await ask('first').catch(String));
+        while (!isOver) answers.push(String(await ask('first').catch(String)));
       })();
       up.signal('SIGINT');
       const code = await up.exited;
