@@ -17,7 +17,7 @@ const POLL_MS = 200;
 export interface ServedCheck {
   work: Pick<Work, 'emit' | 'signal'>;
   target: Pick<Target, 'services'>;
-  gateways: Pick<Gateways, 'refuse' | 'hold' | 'release' | 'failFast'>;
+  gateways: Pick<Gateways, 'refuse' | 'hold' | 'release' | 'controllerDown' | 'failFast'>;
   /** Other main packages that could be the manager. */
   rivals: string[];
 }
@@ -72,7 +72,8 @@ export function createServedGate(check: ServedCheck): ServedGate {
       // A program that is replaced in the meantime has no say.
       void asked.finally(() => current === holds && gateways.release());
     },
-    failFast: (why, ms) => gateways.failFast(why, ms),
+    controllerDown: (why, ms) => gateways.controllerDown(why, ms),
+    failFast: (why) => gateways.failFast(why),
   };
 }
 

@@ -31,6 +31,7 @@ async function subject(...paths: string[]) {
       refuse: (called) => told.push(`refuse ${called.map(({ path }) => path).join()}`),
       hold: () => told.push('hold'),
       release: () => told.push('release'),
+      controllerDown: (why) => told.push(why),
       failFast: (why) => told.push(why),
     },
     rivals: ['./cmd/other'],
