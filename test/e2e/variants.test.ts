@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connect } from 'node:tls';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { selfSignedPair } from '../../src/certificates/self-signed.ts';
 import type { WebhookConfiguration, Workload } from '../../src/cluster/api/objects.ts';
 import { isPortBusy } from '../../src/machine/port.ts';
 import { objectText } from '../../src/report/text.ts';
@@ -75,7 +76,11 @@ describe('an operator in another language, with several Services, ports and a co
     process.kill(pid, 'SIGKILL');
     // It has been restarted in vain.
     await up.waitFor('controller.exited', (event) => event.pid !== pid);
-    const stranger = spawn(process.execPath, [HOOK_SERVER, 'stranger', '9444', '9445'], { stdio: 'pipe' });
+    const temporary = await temporaryWithPair(directory);
+    const stranger = spawn(process.execPath, [HOOK_SERVER, 'stranger', '9444', '9445'], {
+      env: { ...process.env, TMPDIR: temporary },
+      stdio: 'ignore',
+    });
     try {
       await eventually(async () => expect(await isPortBusy(9444)).toBe(true));
       expect(await ask('first').catch(String)).toContain('devloop: the controller');
@@ -330,4 +335,14 @@ function presented(address: string, servername: string): Promise<string> {
       socket.end();
     });
   });
+}
+
+/** A TMPDIR in which the hook server finds a key pair. */
+async function temporaryWithPair(directory: string): Promise<string> {
+  const pairDirectory = join(directory, 'k8s-webhook-server/serving-certs');
+  const { certificate, key } = await selfSignedPair(['localhost'], { days: 1 });
+  await mkdir(pairDirectory, { recursive: true });
+  await writeFile(join(pairDirectory, 'tls.crt'), certificate);
+  await writeFile(join(pairDirectory, 'tls.key'), key);
+  return directory;
 }

@@ -278,7 +278,7 @@ test('a controller that is killed is restarted', async () => {
   process.kill(first, 'SIGKILL');
   await recorder.waitFor('warning', ({ message }) => message.includes('SIGKILL'));
   await recorder.waitFor('controller.ready', ({ pid }) => pid !== first);
-  await expect.poll(() => gate).toEqual(['hold', 'release']);
+  await expect.poll(() => gate).toEqual(['down', 'hold', 'release']);
 });
 
 test('an abort during the first start ends the process', async () => {
