@@ -6,7 +6,7 @@ import { type Builder, createBuilder } from './builder.ts';
 import { commandOf, type Supervised } from './plan.ts';
 import { step } from './restart.ts';
 import { type Effect, isSettled, type Problem, type RestartEvent, servingState } from './restart-state.ts';
-import { observe, problemOf, run } from './runner.ts';
+import { observe, observeEnd, problemOf, run } from './runner.ts';
 import { type Watcher, watchSources } from './watch/watch.ts';
 
 type Report = (event: RestartEvent) => void;
@@ -71,7 +71,7 @@ function createPerformer(
   return (effect) => {
     switch (effect.do) {
       case 'hold':
-        return supervised.gate?.hold();
+        return supervised.gate?.hold(() => report({ is: 'half-waited', at: performance.now() }));
       case 'release':
         return supervised.gate?.release();
       case 'down':
@@ -85,7 +85,9 @@ function createPerformer(
         return builder.abort();
       case 'stop':
         starting.abort();
-        return void supervised.running?.stop();
+        return stop(supervised, effect.run, report);
+      case 'kill':
+        return supervised.running?.kill();
       case 'start':
         starting = new AbortController();
         return void startAgain(supervised, effect.run, report, starting.signal);
@@ -103,6 +105,12 @@ function createPerformer(
         effect satisfies never;
     }
   };
+}
+
+function stop({ running, plan }: Supervised, run: number, report: Report): void {
+  if (running === undefined) return;
+  void running.stop();
+  void observeEnd(running, plan.webhook, run, report);
 }
 
 /** An effect can cause an event at once; that event waits until the effects before it are done. */

@@ -6,7 +6,8 @@ import type { WatchTarget } from './watch/scope.ts';
 
 /** Holds requests while no controller can answer them: the gateway, or nothing for an operator without webhooks. */
 export interface Gate {
-  hold(): void;
+  /** `onHalfWaited` is called for each request that waits when half of its time is over. */
+  hold(onHalfWaited: () => void): void;
   release(): void;
   /** No controller runs for `ms`: requests wait, or fail at once if they cannot wait that long. Ends with the next `hold`. */
   controllerDown(why: string, ms: number): void;

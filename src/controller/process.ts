@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { sleep } from '../async.ts';
 import { DevloopError, messageOf } from '../errors.ts';
 import { forwardLines } from '../machine/lines.ts';
-import { endGroup, killGroup } from '../machine/process.ts';
+import { endGroup, killGroup, signalGroup } from '../machine/process.ts';
 import type { Emit } from '../report/events.ts';
 import { type ControllerCommand, spawnWaiting } from './spawn-waiting.ts';
 
@@ -26,6 +26,8 @@ export interface ControllerProcess {
    * controller-runtime exits with code 1 at once when it receives a second one.
    */
   stop(options: { graceMs: number }): Promise<Exit>;
+  /** SIGKILL to the group, in addition to what `stop` does. */
+  kill(): void;
 }
 
 const KEPT_LINES = 40;
@@ -70,6 +72,9 @@ export function startController(
         void endGroup(child.pid!, 'SIGTERM', graceMs, ended.signal);
       }
       return exited;
+    },
+    kill() {
+      if (isRunning(child)) signalGroup(child.pid!, 'SIGKILL');
     },
   };
 }

@@ -3,7 +3,7 @@ import type { Echo } from './echo.ts';
 
 /**
  * The life of a controller that is rebuilt while it runs: at most one build and at most one process, side by side. Requests are
- * held exactly while a process is being replaced or starts, so a held gate is always released.
+ * held exactly while no process answers because one is being replaced or starts, so a held gate is always released.
  */
 export interface State {
   build: Build;
@@ -33,7 +33,13 @@ export type Run =
   /** `since`: when the change was made that it was started for; undefined when it only replaces a process that exited. */
   | { is: 'starting'; since: number | undefined; failures: number }
   | { is: 'serving'; readyAt: number; failures: number }
-  | { is: 'stopping'; since: number };
+  | { is: 'stopping'; since: number; old: Old };
+
+/**
+ * What is known of a process that was told to end. One that has not ended soon may go on answering, because it finishes its work or
+ * delays its shutdown on purpose; then requests go to it. Or it is silent: it has given up its port, but not ended.
+ */
+export type Old = 'ending' | 'answering' | 'silent';
 
 /** `at` is the time of the event, in milliseconds of any monotonic clock. */
 export type RestartEvent = { at: number } & (
@@ -44,6 +50,10 @@ export type RestartEvent = { at: number } & (
   | { is: 'not-ready'; run: number; problem: Problem }
   /** `isWrong`: it is not the manager, so it is not started again before a change. */
   | { is: 'exited'; run: number; code: number | null; isWrong?: boolean; problem: Problem }
+  /** A process that was told to end has not ended; whether it still answers. */
+  | { is: 'lingers'; run: number; answers: boolean }
+  /** Half of the time of a request that is held is over. */
+  | { is: 'half-waited' }
   | { is: 'back-off-over' }
   | { is: 'delay-over' }
   | { is: 'leave' }
@@ -61,7 +71,9 @@ export type Effect =
   | { do: 'down'; why: string; ms: number }
   | { do: 'build'; build: number }
   | { do: 'abort-build' }
-  | { do: 'stop' }
+  | { do: 'stop'; run: number }
+  /** Ends a process that was told to end before. */
+  | { do: 'kill' }
   | { do: 'start'; run: number }
   | { do: 'back-off'; ms: number }
   | { do: 'end-back-off' }

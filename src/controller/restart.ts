@@ -26,7 +26,10 @@ function transition(state: State, event: RestartEvent): Step {
     case 'ready':
     case 'not-ready':
     case 'exited':
+    case 'lingers':
       return event.run === state.lastRun ? onRunEvent(state, event) : unchanged(state);
+    case 'half-waited':
+      return onHalfWaited(state);
     case 'back-off-over':
       return state.run.is === 'backing-off'
         ? start(state, undefined, state.run.failures, [])
@@ -103,8 +106,8 @@ function adopt(state: State, since: number, identical: boolean, done: Effect): S
     case 'serving':
       if (identical) return { state, effects: [done, emit(IDENTICAL_BUILD)] };
       return {
-        state: { ...state, run: { is: 'stopping', since: sinceOf(run) ?? since } },
-        effects: [done, { do: 'stop' }],
+        state: { ...state, run: { is: 'stopping', since: sinceOf(run) ?? since, old: 'ending' } },
+        effects: [done, { do: 'stop', run: state.lastRun }],
       };
     case 'stopping':
       // The newest build is started next in any case.
@@ -122,6 +125,7 @@ const IDENTICAL_BUILD: DevloopEvent = {
 function onRunEvent(state: State, event: Extract<RestartEvent, { run: number }>): Step {
   const { run } = state;
   if (event.is === 'exited') return onExited(state, event);
+  if (event.is === 'lingers') return onLingers(state, event);
   if (run.is !== 'starting') return unchanged(state);
   const serving: State = { ...state, run: { is: 'serving', readyAt: event.at, failures: run.failures } };
   // It may still become ready. Holding requests for longer would only add to their wait.
@@ -131,6 +135,34 @@ function onRunEvent(state: State, event: Extract<RestartEvent, { run: number }>)
   const heldMs = Math.round(event.at - (state.heldAt ?? event.at));
   return { state: serving, effects: [emit({ type: 'controller.replaced', pid: event.pid, ms, heldMs })] };
 }
+
+/** As long as it answers, nobody has to wait for the new program. */
+function onLingers(state: State, { answers }: Extract<RestartEvent, { is: 'lingers' }>): Step {
+  const { run } = state;
+  if (run.is !== 'stopping') return unchanged(state);
+  return {
+    state: { ...state, run: { ...run, old: answers ? 'answering' : 'silent' } },
+    effects: answers ? [emit(STILL_ANSWERING)] : [],
+  };
+}
+
+const STILL_ANSWERING: DevloopEvent = {
+  type: 'note',
+  message: 'the old controller has not ended yet and goes on answering; the new one starts when it has ended',
+};
+
+/** The other half is for the start of the new program. Never are there two processes, which would work on the same objects. */
+function onHalfWaited(state: State): Step {
+  const { run } = state;
+  if (run.is !== 'stopping' || run.old !== 'silent') return unchanged(state);
+  return { state: { ...state, run: { ...run, old: 'ending' } }, effects: [emit(KILLED), { do: 'kill' }] };
+}
+
+const KILLED: DevloopEvent = {
+  type: 'note',
+  message:
+    'the old controller answers no more but has not ended, and a review waits for the new one, so devloop ends it with SIGKILL',
+};
 
 function onExited(state: State, event: Extract<RestartEvent, { is: 'exited' }>): Step {
   const { run } = state;
@@ -185,10 +217,14 @@ function goDown(state: State, problem: Problem): Step {
   };
 }
 
-/** The reason becomes the answer to a review, which has one line. */
-function downEffect({ message }: Problem, next: string, ms: number): Effect {
-  const what = message.split('\n', 1)[0]!.replace(/^The/, 'the');
-  return { do: 'down', why: `${what}; ${next}`, ms };
+function downEffect(problem: Problem, next: string, ms: number): Effect {
+  return { do: 'down', why: reasonOf(problem, next), ms };
+}
+
+/** The answer to a review that no controller answers: one line, with what happens next. */
+export function reasonOf({ message }: Pick<Problem, 'message'>, next: string): string {
+  const what = message.split('\n', 1)[0]!.replace(/^The/, 'the').replace(/\.$/, '');
+  return `${what}; ${next}`;
 }
 
 function withAdvice(problem: Problem, advice: string): Problem {
@@ -239,7 +275,8 @@ function withStartTime({ state, effects }: Step, at: number): Step {
 
 /** Where a transition begins a replacement, holds requests before all other effects; where it ends one, releases them after. */
 function withGate(before: State, { state, effects }: Step, at: number): Step {
-  const held = state.run.is === 'stopping' || state.run.is === 'starting';
+  const { run } = state;
+  const held = run.is === 'starting' || (run.is === 'stopping' && run.old !== 'answering');
   if (held === (before.heldAt !== undefined)) return { state, effects };
   if (held) return { state: { ...state, heldAt: at }, effects: [{ do: 'hold' }, ...effects] };
   return { state: { ...state, heldAt: undefined }, effects: [...effects, { do: 'release' }] };

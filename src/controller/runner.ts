@@ -1,12 +1,12 @@
 import { rm } from 'node:fs/promises';
-import { reportWhileWaiting } from '../async.ts';
+import { pollUntil, reportWhileWaiting, sleep } from '../async.ts';
 import { DevloopError } from '../errors.ts';
-import { startTimeOf } from '../machine/system.ts';
+import { groupListensOn, startTimeOf } from '../machine/system.ts';
 import type { Emit } from '../report/events.ts';
 import { endedByItself, exitProblem } from './exit-cause.ts';
 import { recordController } from './orphan.ts';
 import { type ControllerProcess, type Exit, startController } from './process.ts';
-import { type Endpoint, waitUntilReady } from './readiness.ts';
+import { answersTls, type Endpoint, waitUntilReady } from './readiness.ts';
 import type { Problem, RestartEvent } from './restart-state.ts';
 
 export interface RunPlan {
@@ -37,6 +37,8 @@ export interface Running {
   /** The end of its output. */
   lastLines(): string[];
   stop(): Promise<Exit>;
+  /** Ends it at once. */
+  kill(): void;
 }
 
 /** A manager without webhooks gives no sign that it is ready; one that fails to start mostly exits within this time. */
@@ -78,6 +80,7 @@ export function run(plan: RunPlan, command: string[], emit: Emit, signal: AbortS
       void controller.stop({ graceMs: plan.graceMs });
       return exited;
     },
+    kill: () => controller.kill(),
   };
 }
 
@@ -110,6 +113,29 @@ export async function observe(
     ? problemOf(endedByItself(plan.rivals))
     : (problem ?? exitProblem(exit, running.lastLines()));
   report({ is: 'exited', run: number, code: exit.code, isWrong, problem, at: performance.now() });
+}
+
+/** Most controllers have ended by then. */
+const LINGER_MS = 300;
+const LINGER_POLL_MS = 100;
+
+/** Reports of a run that was told to end and has not ended soon whether it still answers, and then when it no longer does. */
+export async function observeEnd(
+  { pid, exited }: Running,
+  webhook: Endpoint | undefined,
+  number: number,
+  report: (event: RestartEvent) => void,
+): Promise<void> {
+  const ended = new AbortController();
+  void exited.then(() => ended.abort());
+  if (pid === undefined || webhook === undefined || !(await sleep(LINGER_MS, ended.signal))) return;
+  const hasPort = (): Promise<boolean> => groupListensOn(pid, webhook.port);
+  const tell = (answers: boolean): void =>
+    report({ is: 'lingers', run: number, answers, at: performance.now() });
+  const answers = (await hasPort()) && (await answersTls(webhook));
+  tell(answers);
+  const timing = { everyMs: LINGER_POLL_MS, limitMs: Number.POSITIVE_INFINITY, signal: ended.signal };
+  if (answers && (await pollUntil(async () => !(await hasPort()), timing))) tell(false);
 }
 
 export function problemOf({ message, hint }: DevloopError): Problem {

@@ -1,3 +1,4 @@
+import { sleep } from '../async.ts';
 import { DevloopError } from '../errors.ts';
 import { requireFreePort } from '../machine/port.ts';
 import { buildOnce } from './builder.ts';
@@ -5,14 +6,15 @@ import { endedByItself } from './exit-cause.ts';
 import { follow } from './follow.ts';
 import { goAdvice } from './go/toolchain.ts';
 import { type ControllerPlan, commandOf, type Gate, type Supervised, type SupervisorPorts } from './plan.ts';
-import { run } from './runner.ts';
+import { reasonOf } from './restart.ts';
+import { type Running, run } from './runner.ts';
 
 export type { ControllerPlan, Gate } from './plan.ts';
 
 export interface Supervisor extends AsyncDisposable {
   /** The first build; throws 'controller.build-failed' with the compiler's output. */
   build(): Promise<void>;
-  /** The first start: resolves when the controller is ready, and leaves no process behind when it throws. */
+  /** The first start: resolves when the controller is ready. When it throws, the process was told to end; the disposal waits for it. */
   start(): Promise<void>;
   /** From its next start on, the controller gets these arguments and variables; so the next change starts it again even where the program is the same. */
   runWith(next: Pick<ControllerPlan, 'run' | 'env' | 'hidden'>): void;
@@ -41,9 +43,14 @@ export function createSupervisor(plan: ControllerPlan, ports: SupervisorPorts): 
     buildSpan: { fromMs: Date.now(), toMs: Date.now() },
   };
   let following: Promise<void> | undefined;
+  let failedStart: { why: string } | undefined;
   return {
     build: () => firstBuild(supervised),
-    start: () => firstStart(supervised),
+    start: () =>
+      firstStart(supervised).catch((error) => {
+        failedStart = { why: whyEnding(error) };
+        throw error;
+      }),
     runWith({ run: command, env, hidden }) {
       supervised.plan = { ...supervised.plan, run: command, env, hidden };
       supervised.runningContent = undefined;
@@ -54,25 +61,33 @@ export function createSupervisor(plan: ControllerPlan, ports: SupervisorPorts): 
       return following;
     },
     async leave(gate) {
-      gate.failFast(NO_CONTROLLER);
+      const why = failedStart?.why ?? NO_CONTROLLER;
+      gate.failFast(why);
       await following?.catch(() => {});
       const { running } = supervised;
-      const isGone = (): void => gate.controllerDown(NO_CONTROLLER, Number.POSITIVE_INFINITY);
-      if (running === undefined || running.hasExited) isGone();
+      const isGone = (): void => gate.controllerDown(why, Number.POSITIVE_INFINITY);
+      // One that did not start was told to end: nothing that it does then is an answer.
+      if (running === undefined || running.hasExited || failedStart !== undefined) isGone();
       else void running.exited.then(isGone);
       gate.release();
     },
     async [Symbol.asyncDispose]() {
       disposal.abort();
-      await supervised.running?.stop();
+      await end(supervised.running);
       await following?.catch(() => {});
       // A process that was started at the very moment of the disposal.
-      await supervised.running?.stop();
+      await end(supervised.running);
     },
   };
 }
 
 export const NO_CONTROLLER = 'the session is ending, and no controller is running';
+
+/** Reviews are refused with the cause of a failed start. An interruption is none. */
+function whyEnding(error: unknown): string {
+  const isCause = error instanceof DevloopError && error.code.startsWith('controller.');
+  return isCause ? reasonOf(error, 'the session is ending') : NO_CONTROLLER;
+}
 
 async function firstBuild(supervised: Supervised): Promise<void> {
   const { plan, ports, disposed } = supervised;
@@ -97,18 +112,37 @@ async function firstStart(supervised: Supervised): Promise<void> {
     const running = run(plan, commandOf(supervised), ports.emit, signal);
     supervised.running = running;
     supervised.runningContent = program.content;
-    try {
-      return await running.ready;
-    } catch (error) {
-      const { code } = await running.stop();
-      supervised.running = undefined;
-      if (!isEnd(error, code)) throw error;
-      if (!plan.asksForRestart) throw endedByItself(plan.rivals);
-      if (attempt === START_ATTEMPTS) throw error;
-    }
+    const code = await settled(running);
+    if (code === undefined) return;
+    supervised.running = undefined;
+    if (!plan.asksForRestart) throw endedByItself(plan.rivals);
+    if (attempt === START_ATTEMPTS) return await running.ready;
   }
 }
 
-function isEnd(error: unknown, code: number | null): boolean {
-  return error instanceof DevloopError && error.code === 'controller.exited' && code === 0;
+/** Undefined when it is ready, or the exit code 0 of one that has ended before; any other failure is thrown. */
+async function settled(running: Running): Promise<0 | undefined> {
+  try {
+    await running.ready;
+    return undefined;
+  } catch (error) {
+    // The cluster is restored next, and that does not wait for the end of a process that nobody needs.
+    const exited = running.stop();
+    if (hasExited(error) && (await exited).code === 0) return 0;
+    throw error;
+  }
+}
+
+function hasExited(error: unknown): boolean {
+  return error instanceof DevloopError && error.code === 'controller.exited';
+}
+
+/** Much shorter than before a new start: the manager in the cluster is back, and two managers must not work side by side for long. */
+const LAST_GRACE_MS = 2_000;
+
+async function end(running: Running | undefined): Promise<void> {
+  const ended = new AbortController();
+  const ending = running?.stop().finally(() => ended.abort());
+  if (ending && (await sleep(LAST_GRACE_MS, ended.signal))) running?.kill();
+  await ending;
 }

@@ -55,7 +55,8 @@ export interface Waiting {
 
 /** Lets reviews through, or makes them wait in the order in which they arrived. */
 export interface Gate {
-  hold(): void;
+  /** `onHalfWaited` is called for each review when half of the time is over that it had when it began to wait. */
+  hold(onHalfWaited?: () => void): void;
   release(): void;
   /**
    * No controller runs, so no review is sent: any other program can listen on its port now. Reviews wait for the next one, which is
@@ -81,6 +82,7 @@ export function createGate(): Gate {
   let isHeld = false;
   let down: { why: string; until: number } | undefined;
   let lastTry: string | undefined;
+  let halfWaited: (() => void) | undefined;
   /** `wait`, or what `pass` resolves to. */
   const decide = (deadline: number): 'wait' | { refusal: string | undefined } => {
     if (isHeld) return 'wait';
@@ -96,12 +98,14 @@ export function createGate(): Gate {
     }
   };
   return {
-    hold() {
+    hold(onHalfWaited) {
       isHeld = true;
       down = undefined;
+      halfWaited = onHalfWaited;
     },
     release() {
       isHeld = false;
+      halfWaited = undefined;
       decideAll();
     },
     controllerDown(why, ms) {
@@ -120,7 +124,9 @@ export function createGate(): Gate {
     async pass(deadline, signal) {
       signal.throwIfAborted();
       const decision = decide(deadline);
-      return decision === 'wait' ? await wait(waiting, deadline, signal) : decision.refusal;
+      if (decision !== 'wait') return decision.refusal;
+      const timer = setTimeout(() => halfWaited?.(), (deadline - performance.now()) / 2);
+      return await wait(waiting, deadline, signal).finally(() => clearTimeout(timer));
     },
   };
 }

@@ -41,8 +41,11 @@ export interface Gateway extends AsyncDisposable {
   presentOnly(serverName: string, pair: KeyPair): Disposable;
   /** Some of the addresses that were not allowed to connect. */
   readonly keptOut: readonly string[];
-  /** From now on reviews wait, within their budget. One `release` ends any number of calls. */
-  hold(): void;
+  /**
+   * From now on reviews wait, within their budget. One `release` ends any number of calls. `onHalfWaited` is called for each review when
+   * half of its time is over.
+   */
+  hold(onHalfWaited?: () => void): void;
   /** Forwards the waiting reviews, in order. */
   release(): void;
   /**

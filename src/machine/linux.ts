@@ -25,6 +25,7 @@ export async function hasRunningMember(group: number): Promise<boolean> {
 
 export async function groupListensOn(group: number, port: number): Promise<boolean> {
   const sockets = await listeningSockets(port);
+  if (sockets.size === 0) return false;
   // Mostly it is the leader, and to look at all processes takes several milliseconds.
   if (await hasOpen(String(group), sockets)) return true;
   // A program with capabilities of its own shows its files to nobody but root.

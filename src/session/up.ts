@@ -163,8 +163,8 @@ async function replaceManager(
   await allDone(pausing.map(({ idle }) => idle));
   const started = start();
   if (answersUntilIdle) await allOrNone([started, point()], ending);
-  // Starting the controller takes longer than it takes until the in-cluster Pods start to terminate.
-  await allDone([...pausing.map(({ terminating }) => terminating), started]);
+  // Starting the controller takes longer than it takes until the in-cluster Pods start to terminate. If it fails, the cluster is restored at once.
+  await allOrNone([...pausing.map(({ terminating }) => terminating), started], ending);
   return pausing;
 }
 

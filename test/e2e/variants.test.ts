@@ -6,9 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connect } from 'node:tls';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { selfSignedPair } from '../../src/certificates/self-signed.ts';
 import type { WebhookConfiguration, Workload } from '../../src/cluster/api/objects.ts';
+import { CATALOGUE } from '../../src/errors.ts';
 import { isPortBusy } from '../../src/machine/port.ts';
 import { objectText } from '../../src/report/text.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
@@ -24,6 +25,7 @@ import {
   putSecret,
 } from '../support/hook-operator.ts';
 import { HOOK_SERVER, hookServer } from '../support/hook-server.ts';
+import { load } from '../support/reviews.ts';
 import { snapshot } from '../support/snapshot.ts';
 
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
@@ -42,6 +44,13 @@ describe('an operator in another language, with several Services, ports and a co
   const configuration = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/hooks';
   /** A JSON patch of the operator's webhook configuration. */
   const patchHooks = (patch: object[]): Promise<unknown> => cluster.call('PATCH', configuration, patch);
+
+  /** Sets the timeout of the first webhook, which is 10 s otherwise. */
+  const timeOutAfter = async (seconds: number): Promise<void> => {
+    const replace = (value: number): object => ({ op: 'replace', path: '/webhooks/0/timeoutSeconds', value });
+    await patchHooks([replace(seconds)]);
+    onTestFinished(async () => void (await patchHooks([replace(10)])));
+  };
 
   /** An object of version v2, which is stored as v1 and read as v2 again. */
   async function expectConverted(group: string, plural: string, kind: string): Promise<void> {
@@ -122,6 +131,72 @@ describe('an operator in another language, with several Services, ports and a co
     const down = await runDevloop(['down'], { ...options(), cwd: tmpdir() });
     expect(down.code, down.log).toBe(0);
     expect(await up.exited).toBe(130);
+    await hooksAtRest(cluster);
+    expect(await snapshot(cluster, HOOK_NAMESPACE)).toEqual(before);
+  });
+
+  it('loses no review when a controller is replaced that takes long to end, whether it goes on answering or not', async () => {
+    const copy = join(directory, 'server.mjs');
+    const original = await readFile(HOOK_SERVER, 'utf8');
+    const save = (says: string, afterSigterm: string): Promise<void> =>
+      writeFile(copy, original.replace('says no', `says ${says}`).replace("= 'exit'", `= '${afterSigterm}'`));
+    await save('one', 'answer');
+    const run = `[${process.execPath}, ${copy}, late, "9444", "9445"]`;
+    const services = `service: [${HOOK_NAMESPACE}/first, ${HOOK_NAMESPACE}/second]`;
+    await writeFile(
+      join(directory, 'devloop.yaml'),
+      `${services}\ncontroller:\n  run: ${run}\n  watch: ["."]\n`,
+    );
+    // Half of it is over before the grace period is.
+    await timeOutAfter(16);
+    await using up = startDevloop(['up'], options());
+    await up.waitFor('session.ready');
+    const reviewer = {
+      ask: () =>
+        ask('first').then(
+          () => 'accepted',
+          (error: Error) => error.message,
+        ),
+    };
+    const saving = (async () => {
+      await save('two', 'silent');
+      await up.waitFor('note', (event) => event.message.includes('goes on answering'));
+      expect(await reviewer.ask()).toContain('says one');
+      expect(await up.waitFor('controller.exited')).toMatchObject({ code: 0, expected: true });
+      await up.waitFor('controller.replaced');
+      await save('three', 'exit');
+      await up.waitFor('note', (event) => event.message.includes('ends it with SIGKILL'));
+      expect(await up.waitFor('controller.exited')).toMatchObject({ signal: 'SIGKILL', expected: true });
+      await up.waitFor('controller.replaced');
+    })();
+    const { failures } = await load(reviewer, 5, saving, (answer) => /says (one|two|three)/.test(answer));
+    await saving;
+    expect(failures).toEqual([]);
+    up.signal('SIGINT');
+    expect(await up.exited).toBe(130);
+  });
+
+  it('a controller that does not start: the restore does not wait for its end, and reviews are refused with the cause', async () => {
+    await writeFile(join(directory, 'devloop.yaml'), 'controller: {readySeconds: 5}\n');
+    const stubborn = ['--', '/bin/sh', '-c', 'trap "" TERM; sleep 600'];
+    await timeOutAfter(30);
+    const reviewer = {
+      ask: () =>
+        ask('first').then(
+          () => 'accepted',
+          (error: Error) => error.message,
+        ),
+    };
+    await using up = startDevloop(['up', ...SERVICES, ...stubborn], options());
+    await up.waitFor('controller.started');
+    expect(await reviewer.ask()).toMatch(/did not answer TLS .*the session is ending/);
+    await up.waitFor('change', ({ action, object }) => action === 'restore' && object.kind === 'Deployment');
+    expect(up.events.filter(({ type }) => type === 'controller.exited')).toEqual([]);
+    expect(await up.exited, up.log()).toBe(CATALOGUE['controller.not-ready'].exit);
+    expect(up.events).toContainEqual(
+      expect.objectContaining({ type: 'controller.exited', signal: 'SIGKILL', expected: true }),
+    );
+    await timeOutAfter(10);
     await hooksAtRest(cluster);
     expect(await snapshot(cluster, HOOK_NAMESPACE)).toEqual(before);
   });

@@ -35,7 +35,7 @@ interface Together {
   present(serverName: string, pair: KeyPair): void;
   /** Presents a key pair to those who ask for its server name, until disposed. */
   presentOnly(serverName: string, pair: KeyPair): Disposable;
-  hold(): void;
+  hold(onHalfWaited?: () => void): void;
   release(): void;
   controllerDown(why: string, ms: number): void;
   failFast(why: string): void;
@@ -117,7 +117,7 @@ function alike(all: Gateway[]): Together {
     present: (serverName, pair) => all.forEach((gateway) => void gateway.present(serverName, pair)),
     presentOnly: (serverName, pair) => disposeAll(all.map((one) => one.presentOnly(serverName, pair))),
     answerOwn: (own) => disposeAll(all.map((one) => one.answerOwn(own))),
-    hold: () => all.forEach((gateway) => void gateway.hold()),
+    hold: (onHalfWaited) => all.forEach((gateway) => void gateway.hold(onHalfWaited)),
     release: () => all.forEach((gateway) => void gateway.release()),
     controllerDown: (why, ms) => all.forEach((gateway) => void gateway.controllerDown(why, ms)),
     failFast: (why) => all.forEach((gateway) => void gateway.failFast(why)),

@@ -62,9 +62,9 @@ export function createServedGate(check: ServedCheck): ServedGate {
         throw wrongProgram(unserved, check.rivals);
       if (unserved.length > 0) warn(check, unserved);
     },
-    hold() {
+    hold(onHalfWaited) {
       holds += 1;
-      gateways.hold();
+      gateways.hold(onHalfWaited);
     },
     release() {
       const current = holds;

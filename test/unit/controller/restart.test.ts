@@ -16,7 +16,9 @@ const RUNS: Run[] = [
   { is: 'starting', since: 5, failures: 0 },
   { is: 'starting', since: undefined, failures: 1 },
   { is: 'serving', readyAt: 0, failures: 0 },
-  { is: 'stopping', since: 5 },
+  { is: 'stopping', since: 5, old: 'ending' },
+  { is: 'stopping', since: 5, old: 'answering' },
+  { is: 'stopping', since: 5, old: 'silent' },
 ];
 const EVENTS: RestartEvent[] = [
   { is: 'changed', files: ['a.go'], at: 10 },
@@ -32,10 +34,13 @@ const EVENTS: RestartEvent[] = [
   { is: 'back-off-over', at: 10 },
   { is: 'leave', at: 10 },
   { is: 'delay-over', at: 10 },
+  { is: 'lingers', run: 3, answers: true, at: 10 },
+  { is: 'lingers', run: 3, answers: false, at: 10 },
+  { is: 'half-waited', at: 10 },
 ];
 
 function stateWith(run: Run, build: State['build']): State {
-  const held = run.is === 'starting' || run.is === 'stopping';
+  const held = isHeld(run);
   return {
     build,
     run,
@@ -45,6 +50,14 @@ function stateWith(run: Run, build: State['build']): State {
     startedAt: 0,
     echo: undefined,
   };
+}
+
+function nameOf(run: Run): string {
+  return run.is === 'stopping' && run.old !== 'ending' ? `stopping (${run.old})` : run.is;
+}
+
+function isHeld(run: Run): boolean {
+  return run.is === 'starting' || (run.is === 'stopping' && run.old !== 'answering');
 }
 
 function names(effects: Effect[]): string {
@@ -64,7 +77,7 @@ function describeStep(before: State, event: RestartEvent): string {
   const { at: _, is, ...detail } = event;
   const { run, build } = before;
   const why = run.is === 'starting' && run.since === undefined ? ' again' : '';
-  return `${build.is}, ${run.is}${why} + ${is} ${JSON.stringify(detail)} -> ${state.build.is}, ${state.run.is}: ${names(effects)}`;
+  return `${build.is}, ${nameOf(run)}${why} + ${is} ${JSON.stringify(detail)} -> ${state.build.is}, ${nameOf(state.run)}: ${names(effects)}`;
 }
 
 test.each<[string, Run, RestartEvent, string, string]>([
@@ -121,9 +134,32 @@ test.each<[string, Run, RestartEvent, string, string]>([
     'starting',
     'hold, emit build.done, end-back-off, start',
   ],
+  [
+    'an old process that goes on answering gets the requests',
+    RUNS[5]!,
+    EVENTS[13]!,
+    'stopping (answering)',
+    'emit note, release',
+  ],
+  ['requests wait as soon as it no longer answers', RUNS[6]!, EVENTS[14]!, 'stopping (silent)', 'hold'],
+  [
+    'one that answers no more is killed when half of the time of a request is over',
+    RUNS[7]!,
+    EVENTS[15]!,
+    'stopping',
+    'emit note, kill',
+  ],
+  ['one that was told to end a moment ago is not', RUNS[5]!, EVENTS[15]!, 'stopping', ''],
+  [
+    'the new build starts when the one that answered has ended',
+    RUNS[6]!,
+    EVENTS[7]!,
+    'starting',
+    'hold, start',
+  ],
 ])('%s', (_, run, event, after, effects) => {
   const next = step(stateWith(run, { is: 'running', since: 5 }), event);
-  expect(next.state.run.is).toBe(after);
+  expect(nameOf(next.state.run)).toBe(after);
   expect(names(next.effects)).toBe(effects);
 });
 
@@ -248,8 +284,11 @@ function liveThrough(seed: number): void {
       Object.assign(world, { process: effect.run, stopping: false });
     } else if (effect.do === 'stop') {
       expect(world.process).toBeDefined();
+      expect(effect.run).toBe(world.process);
       expect(world.stopping).toBe(false);
       world.stopping = true;
+    } else if (effect.do === 'kill') {
+      expect(world.stopping).toBe(true);
     } else if (effect.do === 'build') {
       expect(world.build).toBeUndefined();
       world.build = effect.build;
@@ -271,10 +310,21 @@ function liveThrough(seed: number): void {
     const result = step(state, event);
     state = result.state;
     result.effects.forEach(perform);
-    expect(world.held).toBe(state.run.is === 'stopping' || state.run.is === 'starting');
+    expect(world.held).toBe(isHeld(state.run));
     expect(world.timer).toBe(state.run.is === 'backing-off');
     expect(world.delay).toBe(state.build.is === 'delayed');
     expect(world.process === undefined).toBe(state.run.is === 'down' || state.run.is === 'backing-off');
+  };
+  const ofProcess = (run: number): Happening[] => {
+    const list: Happening[] = [
+      { ends: 'process', event: { is: 'exited', run, code: next(2), problem: PROBLEM, at } },
+    ];
+    if (state.run.is === 'starting') {
+      list.push({ event: { is: 'ready', run, pid: 1, at } });
+      list.push({ event: { is: 'not-ready', run, problem: PROBLEM, at } });
+    }
+    if (world.stopping) list.push({ event: { is: 'lingers', run, answers: next(2) === 0, at } });
+    return list;
   };
   const possible = (leaving: boolean): Happening[] => {
     const list: Happening[] = leaving ? [] : [{ event: { is: 'changed', files: [`${next(2)}`], at } }];
@@ -283,13 +333,8 @@ function liveThrough(seed: number): void {
       list.push({ ends: 'build', event: { is: 'built', build, ms: 1, identical: next(2) === 0, at } });
       list.push({ ends: 'build', event: { is: 'build-failed', build, ms: 1, output: '', at } });
     }
-    if (run !== undefined) {
-      list.push({ ends: 'process', event: { is: 'exited', run, code: next(2), problem: PROBLEM, at } });
-    }
-    if (run !== undefined && state.run.is === 'starting') {
-      list.push({ event: { is: 'ready', run, pid: 1, at } });
-      list.push({ event: { is: 'not-ready', run, problem: PROBLEM, at } });
-    }
+    if (run !== undefined) list.push(...ofProcess(run));
+    if (world.held) list.push({ event: { is: 'half-waited', at } });
     if (world.timer) list.push({ ends: 'timer', event: { is: 'back-off-over', at } });
     if (world.delay) list.push({ ends: 'delay', event: { is: 'delay-over', at } });
     return list;

@@ -7,6 +7,7 @@ import { answersTls } from '../../../src/controller/readiness.ts';
 import {
   type ControllerPlan,
   createSupervisor,
+  type Gate,
   type Supervisor,
 } from '../../../src/controller/supervisor.ts';
 import { isRunning } from '../../support/is-running.ts';
@@ -17,6 +18,10 @@ interface Subject {
   recorder: Recorder;
   supervisor: Omit<Supervisor, 'leave'> & { leave(): Promise<void> };
   gate: string[];
+  /** Why reviews are refused. */
+  reasons: string[];
+  /** Half of the time of a review is over. */
+  waitHalf(): void;
   plan: ControllerPlan;
   end: AbortController;
 }
@@ -49,18 +54,29 @@ function supervise(plan: ControllerPlan): Subject {
   const end = new AbortController();
   const started = createSupervisor(plan, { emit: recorder.emit, signal: end.signal });
   onTestFinished(() => started[Symbol.asyncDispose]());
-  const recording = {
-    hold: () => gate.push('hold'),
-    release: () => gate.push('release'),
-    controllerDown: () => gate.push('down'),
-    failFast: () => gate.push('fail-fast'),
+  const reasons: string[] = [];
+  let halfWaited = (): void => {};
+  const recording: Gate = {
+    hold(onHalfWaited) {
+      gate.push('hold');
+      halfWaited = onHalfWaited;
+    },
+    release: () => void gate.push('release'),
+    controllerDown(why) {
+      gate.push('down');
+      reasons.push(why);
+    },
+    failFast(why) {
+      gate.push('fail-fast');
+      reasons.push(why);
+    },
   };
   const supervisor = {
     ...started,
     follow: () => started.follow(recording),
     leave: () => started.leave(recording),
   };
-  return { recorder, supervisor, gate, plan, end };
+  return { recorder, supervisor, gate, reasons, waitHalf: () => halfWaited(), plan, end };
 }
 
 async function nodePlan(run: string[], more: Partial<ControllerPlan> = {}): Promise<ControllerPlan> {
@@ -247,15 +263,27 @@ test('a port in use fails the first start, and the error names the process that 
   expect(recorder.all('controller.started')).toEqual([]);
 });
 
-test('a controller that never listens is killed at the deadline of the first start', async () => {
-  const plan = await nodePlan(program('ignores-sigterm.mjs'), {
+test('a controller that never listens is told to end at the deadline of the first start, which does not wait for that', async () => {
+  const plan = await nodePlan(['/bin/sh', '-c', 'trap "" TERM; sleep 600'], {
     webhook: { host: '127.0.0.1', port: await freePort() },
     readyMs: 300,
-    graceMs: 200,
+    graceMs: 60_000,
   });
-  const { supervisor, recorder } = supervise(plan);
+  const { supervisor, recorder, gate } = supervise(plan);
   await expect(supervisor.start()).rejects.toMatchObject({ code: 'controller.not-ready' });
-  expect(await isRunning(recorder.all('controller.started')[0]!.pid)).toBe(false);
+  expect(recorder.all('controller.exited')).toEqual([]);
+  await supervisor.leave();
+  expect(gate).toEqual(['fail-fast', 'down', 'release']);
+  // The cluster is restored by then, so the last grace is short.
+  await supervisor[Symbol.asyncDispose]();
+  expect(recorder.all('controller.exited')).toMatchObject([{ signal: 'SIGKILL', expected: true }]);
+});
+
+test('at the end, reviews are refused with the cause of a failed start', async () => {
+  const { supervisor, reasons } = supervise(await nodePlan(program('exits-at-once.mjs', 3, 'no settings')));
+  await expect(supervisor.start()).rejects.toMatchObject({ code: 'controller.exited' });
+  await supervisor.leave();
+  expect(new Set(reasons)).toEqual(new Set(['the controller exited with code 3; the session is ending']));
 });
 
 test('waiting for the controller is reported each second', async () => {
@@ -291,6 +319,7 @@ test('an abort during the first start ends the process', async () => {
   await recorder.waitFor('controller.output', ({ line }) => line === 'running');
   end.abort(new Error('leaving'));
   await expect(starting).rejects.toThrow('leaving');
+  await supervisor[Symbol.asyncDispose]();
   expect(await isRunning(recorder.all('controller.started')[0]!.pid)).toBe(false);
 });
 
@@ -377,6 +406,39 @@ test('at the end, reviews wait for a replacement that has begun', async () => {
   await left;
   expect(gate).toEqual(['hold', 'fail-fast', 'release', 'release']);
   expect(recorder.all('controller.started')).toHaveLength(2);
+});
+
+async function lingering(how: 'answers' | 'silent'): Promise<Subject> {
+  const cwd = await directoryWith({ 'src/a': '1' });
+  const port = await freePort();
+  const webhook = { host: '127.0.0.1', port };
+  const plan = await nodePlan(program('lingers-tls.mjs', port, how), {
+    ...{ cwd, webhook, build: ['true'], watch: { paths: ['src'] }, graceMs: 60_000 },
+  });
+  const subject = supervise(plan);
+  await subject.supervisor.start();
+  void subject.supervisor.follow();
+  await put(cwd, 'src/a', '2');
+  return subject;
+}
+
+test('reviews go to a controller that goes on answering after SIGTERM, until it ends', async () => {
+  const { recorder, gate } = await lingering('answers');
+  await recorder.waitFor('note', ({ message }) => message.includes('goes on answering'));
+  expect(recorder.all('controller.exited')).toEqual([]);
+  await recorder.waitFor('controller.replaced');
+  expect(gate).toEqual(['hold', 'release', 'hold', 'release']);
+  expect(recorder.all('controller.exited')).toMatchObject([{ code: 0, expected: true }]);
+});
+
+test('a controller that has given up its port, but does not end, is killed when half of the time of a review is over', async () => {
+  const { recorder, gate, waitHalf, supervisor } = await lingering('silent');
+  const waiting = setInterval(waitHalf, 50);
+  onTestFinished(() => clearInterval(waiting));
+  await recorder.waitFor('controller.replaced');
+  expect(gate).toEqual(['hold', 'release']);
+  expect(recorder.all('controller.exited')).toMatchObject([{ signal: 'SIGKILL', expected: true }]);
+  await supervisor[Symbol.asyncDispose]();
 });
 
 test('dispose in the middle of a replacement leaves no process and releases the gate', async () => {

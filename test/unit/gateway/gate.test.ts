@@ -11,7 +11,9 @@ test('the gate releases reviews in the order in which they arrived', async () =>
   gate.hold();
   const passed: number[] = [];
   const passes = [0, 1, 2, 3].map((number) =>
-    gate.pass(Number.POSITIVE_INFINITY, number === 1 ? leaver.signal : never).then(() => passed.push(number)),
+    gate
+      .pass(performance.now() + 60_000, number === 1 ? leaver.signal : never)
+      .then(() => passed.push(number)),
   );
   expect(gate.held).toBe(4);
   leaver.abort('gone');
@@ -48,6 +50,25 @@ test('a review that is held beyond its budget gets a 503, and others keep waitin
   bench.gateway.release();
   expect((await patient).status).toBe(200);
   expect(bench.controller.seen).toEqual(['/convert']);
+});
+
+test('half of the time of each review that waits is reported, and not that of one that has left', async () => {
+  const gate = createGate();
+  const half = Promise.withResolvers<void>();
+  let count = 0;
+  gate.hold(() => {
+    count += 1;
+    half.resolve();
+  });
+  const leaver = new AbortController();
+  const leaving = gate.pass(performance.now() + 20, leaver.signal);
+  leaver.abort('gone');
+  await expect(leaving).rejects.toBe('gone');
+  const waiting = gate.pass(performance.now() + 100, new AbortController().signal);
+  await half.promise;
+  expect(count).toBe(1);
+  gate.release();
+  expect(await waiting).toBeUndefined();
 });
 
 test('a client that disconnects no longer counts as held', async () => {

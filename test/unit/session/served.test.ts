@@ -60,12 +60,12 @@ test('where some paths are not served, their reviews are refused, and a warning 
     },
   ]);
   // Nothing new.
-  gate.hold();
+  gate.hold(() => {});
   gate.release();
   await eventually(async () => expect(told).toEqual(['refuse /b', 'hold', 'refuse /b', 'release']));
   expect(warnings()).toHaveLength(1);
   served.add('/b');
-  gate.hold();
+  gate.hold(() => {});
   gate.release();
   await eventually(async () => expect(told.slice(4)).toEqual(['hold', 'refuse ', 'release']));
 });
@@ -81,9 +81,9 @@ test('handlers that are registered after the server listens are waited for', asy
 test('a program that is replaced while it is asked opens no gate', async () => {
   const { gate, served, told } = await subject('/a');
   served.add('/a');
-  gate.hold();
+  gate.hold(() => {});
   gate.release();
-  gate.hold();
+  gate.hold(() => {});
   gate.release();
   await eventually(async () => expect(told.filter((one) => one.startsWith('refuse'))).toHaveLength(2));
   await eventually(async () => expect(told).toContain('release'));
