@@ -22,6 +22,7 @@ interface UpFlags extends CommonFlags, RouteFlags, PauseFlags, ProgramFlags {
   controller: boolean;
   takeOver?: true;
   dryRun?: true;
+  stamp?: true;
 }
 
 /** `own` is the controller's command, from after `--`. */
@@ -34,7 +35,8 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
     .usage('[options] [-- command...]')
     .option('--no-controller', 'do not build or run anything; send reviews to a process that you start')
     .option('--take-over', 'take over even if a live session holds the operator')
-    .option('--dry-run', 'print what would change, and stop');
+    .option('--dry-run', 'print what would change, and stop')
+    .option('--stamp', 'add a warning to each answer that says which build gave it');
   addCommonFlags(addRouteFlags(addPauseFlag(addPackageFlag(command)))).action(async (flags: UpFlags) => {
     const options = upOptions(flags, own, shell.name);
     await shell.run(outputOptions(flags, !options.dryRun), async (io) => {
@@ -52,7 +54,7 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
 }
 
 function upOptions(flags: UpFlags, own: string[] | undefined, name: string): UpOptions {
-  const { controller, takeOver = false, dryRun = false } = flags;
+  const { controller, takeOver = false, dryRun = false, stamp = false } = flags;
   if (own !== undefined && !controller) {
     throw invalid(
       '--no-controller and a command after `--` cannot be combined.',
@@ -72,5 +74,6 @@ function upOptions(flags: UpFlags, own: string[] | undefined, name: string): UpO
     controller,
     takeOver,
     dryRun,
+    stamp,
   };
 }

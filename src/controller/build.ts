@@ -5,7 +5,7 @@ import { verbose, withoutProgress } from './build-progress.ts';
 import { keepProgram, type Program, removeOldPrograms, restoreKept } from './programs.ts';
 
 export type BuildOutcome =
-  | { ok: true; ms: number; program: Program }
+  | { ok: true; ms: number; program: Omit<Program, 'build'> }
   | { ok: false; ms: number; output: string };
 
 export interface BuildPlan {
@@ -50,7 +50,7 @@ export async function buildProgram(plan: BuildPlan, build: number, io: BuildIo):
 async function runBuild(
   command: string[],
   cwd: string,
-  program: Omit<Program, 'content'>,
+  program: Omit<Program, 'content' | 'build'>,
   { signal, onErrors }: BuildIo,
 ): Promise<BuildOutcome> {
   const start = performance.now();

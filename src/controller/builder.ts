@@ -1,9 +1,10 @@
 import { reportWhileWaiting, sleep } from '../async.ts';
 import { messageOf } from '../errors.ts';
 import { type BuildOutcome, buildProgram } from './build.ts';
+import { askGit, buildId } from './build-id.ts';
 import { type BuildProgress, createBuildProgress, packagesToCompile } from './build-progress.ts';
 import type { ControllerPlan, Supervised } from './plan.ts';
-import { removeProgram } from './programs.ts';
+import { type Program, removeProgram } from './programs.ts';
 import type { RestartEvent } from './restart-state.ts';
 
 export interface Builder {
@@ -14,21 +15,34 @@ export interface Builder {
   end(): Promise<void>;
 }
 
+/** A build of which people can tell whether it answered. */
+export type NamedBuild = Exclude<BuildOutcome, { ok: true }> | { ok: true; ms: number; program: Program };
+
 /** Builds once, and notes when: what was saved after the start may not be in the program. */
 export async function buildOnce(
   supervised: Supervised,
   number: number,
   signal: AbortSignal,
-): Promise<BuildOutcome> {
+): Promise<NamedBuild> {
   const span = { fromMs: Date.now(), toMs: Number.POSITIVE_INFINITY };
   supervised.buildSpan = span;
   const { plan, ports } = supervised;
   const progress = createBuildProgress();
   const ended = new AbortController();
-  void countLater(plan, progress, AbortSignal.any([signal, ended.signal]));
+  const untilEnded = AbortSignal.any([signal, ended.signal]);
+  void countLater(plan, progress, untilEnded);
+  const git = askGit(plan.cwd, untilEnded);
   try {
     const building = buildProgram(plan, number, { signal, onErrors: progress.read });
-    return await reportWhileWaiting(building, { for: 'the build', progress: progress.now }, ports.emit);
+    const built = await reportWhileWaiting(
+      building,
+      { for: 'the build', progress: progress.now },
+      ports.emit,
+    );
+    if (!built.ok) return built;
+    const { content } = built.program;
+    const build = buildId({ content, at: span.fromMs, isDirty: await git.answer() });
+    return { ...built, program: { ...built.program, build } };
   } finally {
     ended.abort();
     span.toMs = Date.now();

@@ -3,7 +3,7 @@ import { sleep } from '../async.ts';
 import type { DevloopError } from '../errors.ts';
 import { requireFreePort } from '../machine/port.ts';
 import { type Builder, createBuilder } from './builder.ts';
-import { commandOf, type Supervised } from './plan.ts';
+import { type Supervised, startable } from './plan.ts';
 import { step } from './restart.ts';
 import { type Effect, isSettled, type Problem, type RestartEvent, servingState } from './restart-state.ts';
 import { observe, observeEnd, problemOf, run } from './runner.ts';
@@ -146,7 +146,7 @@ async function startAgain(
   if (disposed.aborted) return;
   const problem = taken ?? (stopped.aborted ? { message: 'The controller was not started.' } : undefined);
   if (problem) return report({ is: 'exited', run: number, code: null, problem, at: performance.now() });
-  supervised.running = run(supervised.plan, commandOf(supervised), ports.emit, disposed);
+  supervised.running = run(supervised.plan, startable(supervised), ports.emit, disposed);
   supervised.runningContent = supervised.program.content;
   void observe(supervised.running, { number, plan: supervised.plan }, report);
 }

@@ -1,7 +1,7 @@
 import type { Emit } from '../report/events.ts';
 import type { BuildPlan } from './build.ts';
 import type { Program } from './programs.ts';
-import type { Running, RunPlan } from './runner.ts';
+import type { Running, RunPlan, Startable } from './runner.ts';
 import type { WatchTarget } from './watch/scope.ts';
 
 /** Holds requests while no controller can answer them: the gateway, or nothing for an operator without webhooks. */
@@ -43,6 +43,6 @@ export interface Supervised {
 }
 
 /** The newest program, with the arguments of the plan as it is now. */
-export function commandOf({ plan, program }: Supervised): string[] {
-  return [program.run[0]!, ...plan.run.slice(1)];
+export function startable({ plan, program }: Supervised): Startable {
+  return { command: [program.run[0]!, ...plan.run.slice(1)], build: program.build };
 }

@@ -11,6 +11,8 @@ export interface Program {
   run: string[];
   /** Equal for programs that differ only in what they were built from; undefined when unknown. */
   content: string | undefined;
+  /** What people know it by: `3f2a91c 10:14:58 +dirty`. */
+  build: string;
   /** To be removed when another program has replaced it; undefined for a file that is not devloop's. */
   file: string | undefined;
 }

@@ -27,6 +27,12 @@ export interface RunPlan {
   stateFile: string;
 }
 
+export interface Startable {
+  command: string[];
+  /** As people know the program. */
+  build: string;
+}
+
 /** One run of the controller. */
 export interface Running {
   readonly pid: number | undefined;
@@ -45,7 +51,7 @@ export interface Running {
 const OBSERVE_MS = 1500;
 
 /** Starts the controller, records it for a later session in case this one is killed, and emits what happens to it. */
-export function run(plan: RunPlan, command: string[], emit: Emit, signal: AbortSignal): Running {
+export function run(plan: RunPlan, { command, build }: Startable, emit: Emit, signal: AbortSignal): Running {
   const start = performance.now();
   const { cwd, env } = plan;
   const shown = shownCommand(command, plan);
@@ -53,7 +59,7 @@ export function run(plan: RunPlan, command: string[], emit: Emit, signal: AbortS
     record(plan.stateFile, { pid: started, command: shown }),
   );
   const { pid } = controller;
-  if (pid !== undefined) emit({ type: 'controller.started', pid, command: shown });
+  if (pid !== undefined) emit({ type: 'controller.started', pid, command: shown, build });
   let stopping = false;
   let hasExited = false;
   const exited = forget(plan.stateFile, controller);

@@ -1,11 +1,12 @@
 import { sleep } from '../async.ts';
 import { DevloopError } from '../errors.ts';
 import { requireFreePort } from '../machine/port.ts';
+import { buildId } from './build-id.ts';
 import { buildOnce } from './builder.ts';
 import { endedByItself } from './exit-cause.ts';
 import { follow } from './follow.ts';
 import { goAdvice } from './go/toolchain.ts';
-import { type ControllerPlan, commandOf, type Gate, type Supervised, type SupervisorPorts } from './plan.ts';
+import { type ControllerPlan, type Gate, type Supervised, type SupervisorPorts, startable } from './plan.ts';
 import { reasonOf } from './restart.ts';
 import { type Running, run } from './runner.ts';
 
@@ -37,7 +38,7 @@ export function createSupervisor(plan: ControllerPlan, ports: SupervisorPorts): 
     ports,
     gate: undefined,
     disposed: disposal.signal,
-    program: { run: plan.run, content: undefined, file: undefined },
+    program: { run: plan.run, content: undefined, build: startedNow(), file: undefined },
     running: undefined,
     runningContent: undefined,
     buildSpan: { fromMs: Date.now(), toMs: Date.now() },
@@ -89,6 +90,11 @@ function whyEnding(error: unknown): string {
   return isCause ? reasonOf(error, 'the session is ending') : NO_CONTROLLER;
 }
 
+/** The id of a program that devloop does not build: its time is that of the start. */
+function startedNow(): string {
+  return buildId({ content: undefined, at: Date.now(), isDirty: undefined });
+}
+
 async function firstBuild(supervised: Supervised): Promise<void> {
   const { plan, ports, disposed } = supervised;
   if (plan.build === undefined) return;
@@ -109,7 +115,7 @@ async function firstStart(supervised: Supervised): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     signal.throwIfAborted();
     if (plan.webhook) await requireFreePort(plan.webhook.port);
-    const running = run(plan, commandOf(supervised), ports.emit, signal);
+    const running = run(plan, startable(supervised), ports.emit, signal);
     supervised.running = running;
     supervised.runningContent = program.content;
     const code = await settled(running);

@@ -24,6 +24,8 @@ export interface GatewayOptions {
   hint?: string | undefined;
   /** Gets each review, when its answer is out. It must be quick. */
   served?: ((review: ServedReview) => void) | undefined;
+  /** A warning that the controller's answers to admission reviews get. */
+  stamp?: (() => string | undefined) | undefined;
   emit: Emit;
 }
 
@@ -72,7 +74,7 @@ export interface Gateway extends AsyncDisposable {
 const CLOSE_MS = 2000;
 
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const { host, sessionId, controller, emit, hint, served, allows = () => true } = options;
+  const { host, sessionId, controller, emit, hint, served, stamp, allows = () => true } = options;
   const warn = createWarner(emit);
   const strangers = createStrangers({ emit, hint });
   const { server, present, presentOnly } = createTlsServer({
@@ -89,7 +91,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     get own() {
       return [...owns].at(-1);
     },
-    ...{ sessionId, controller, gate, forwarder, paths, served, warn },
+    ...{ sessionId, controller, gate, forwarder, paths, served, stamp, warn },
     bodies: new Bodies(),
     recognize: connections.recognize,
     refuse: () => strangers.count('request'),

@@ -9,6 +9,7 @@ import { type Answer, forwardable, lastAnswer, statusAnswer } from './http.ts';
 import { answerOwn, type OwnAnswers } from './own.ts';
 import { type Paths, pathOf } from './paths.ts';
 import { answerProbe, probeNonce } from './probe.ts';
+import { stamped } from './stamp.ts';
 
 /** What all reviews of one gateway share. */
 export interface ReviewContext {
@@ -28,6 +29,8 @@ export interface ReviewContext {
   readonly own: OwnAnswers | undefined;
   /** Gets each review that devloop does not answer itself, when its answer is out. */
   served?: ((review: ServedReview) => void) | undefined;
+  /** The warning that the controller's answers get; absent: they pass unchanged. */
+  stamp?: (() => string | undefined) | undefined;
   warn: (message: string) => void;
 }
 
@@ -91,7 +94,10 @@ export async function serveReview(
       if (why !== undefined) return answerAtEnd(why, waiting.for, budgetMs, context.controller);
       return statusAnswer(500, `unexpected error, which is a bug in devloop: ${messageOf(error)}`);
     });
-    if (answer !== undefined) send(context, request, response, answer);
+    if (answer !== undefined) {
+      const { stamp } = context;
+      send(context, request, response, stamp ? stamped(answer, stamp()) : answer);
+    }
     if (trace.body) context.served?.(servedReview({ ...trace, body: trace.body }, url, answer));
   } catch (error) {
     // Node refuses to send the controller's answer, for example because of a header that HTTP does not allow.

@@ -43,7 +43,8 @@ export type DevloopEvent =
   | { type: 'build.done'; ms: number }
   /** `output` is what the compiler printed. */
   | { type: 'build.failed'; ms: number; output: string }
-  | { type: 'controller.started'; pid: number; command: string[] }
+  /** `build` names the program: `3f2a91c 10:14:58 +dirty` is a hash of it (absent where that is not known), when its build began, and whether git saw changes then. */
+  | { type: 'controller.started'; pid: number; command: string[]; build: string }
   /** The controller answers on its webhook port, or runs if it has no webhooks. */
   | { type: 'controller.ready'; pid: number; ms: number }
   /** `expected`: devloop stopped it. */
@@ -65,7 +66,8 @@ export type DevloopEvent =
   /**
    * A review, after its answer is out. `at`: when it arrived. `webhook`: its name in the webhook configuration, or of the CRD; the path
    * where nothing names it. `code` and `message` are those of the answer. `patch`: what it changes, as `+spec.replicas=1`,
-   * `~spec.image`, `-spec.old`. `from` and `to` are API versions, `objects` their number: those of a conversion. Values that look secret are replaced.
+   * `~spec.image`, `-spec.old`. `from` and `to` are API versions, `objects` their number: those of a conversion. `build`: the program that
+   * ran when the answer was out; `isOldBuild`: newer sources did not build. Values that look secret are replaced.
    */
   | {
       type: 'review';
@@ -88,6 +90,8 @@ export type DevloopEvent =
       to?: string;
       objects?: number;
       ms: ReviewTimes;
+      build?: string;
+      isOldBuild?: boolean;
     }
   /** The answer of `devloop reviews list`: each event is one review, oldest first. The answer of `show` is one, with its parts. */
   | { type: 'reviews.listed'; review: ReviewSummary }

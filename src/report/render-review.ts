@@ -21,7 +21,8 @@ export function reviewLine(review: ReviewSummary, paint: Paint): string {
     verdict === 'allowed' || message === undefined ? '' : message,
     [...patch.slice(0, MOST_CHANGES), ...more].join(' '),
     warnings.length === 0 ? '' : paint('yellow', `warns: ${warnings.join('; ')}`),
-    paint('dim', `(${times(review)})`),
+    paint('dim', `(${[times(review), review.build].filter(Boolean).join(', ')})`),
+    review.isOldBuild ? paint('yellow', 'the old build answered') : '',
   ];
   return paintedRow(paint, COLOURS[verdict], verdict, text.filter(Boolean).map(oneLine).join('  '));
 }
@@ -42,10 +43,13 @@ export function listedReview(review: ReviewSummary, paint: Paint): string {
 
 export function shownReview(review: ReviewSummary, sections: ReviewSection[], paint: Paint): string {
   const { ms, user, path } = review;
+  const { build, isOldBuild } = review;
+  const old = isOldBuild ? ', the old one: newer sources did not build' : '';
   const facts = [
     ...(user === undefined ? [] : [`by ${user}`]),
     `on ${path}`,
     `held ${duration(ms.held)}, answered after ${duration(ms.controller)} of ${duration(ms.budget)}`,
+    ...(build === undefined ? [] : [`by build ${build}${old}`]),
   ];
   return [
     listedReview(review, paint),

@@ -20,8 +20,8 @@ export function createReviewCounts(print: (review: ReviewSummary, count: number)
   };
   return {
     isFirst(event) {
-      const { verdict, webhook, operation, resource, message } = event;
-      const key = JSON.stringify([verdict, webhook, operation, resource, message]);
+      const { verdict, webhook, operation, resource, message, build, isOldBuild } = event;
+      const key = JSON.stringify([verdict, webhook, operation, resource, message, build, isOldBuild]);
       const counted = counting.get(key);
       if (counted) {
         counted.count += 1;

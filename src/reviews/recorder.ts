@@ -2,6 +2,7 @@ import { createWarner } from '../async.ts';
 import { messageOf } from '../errors.ts';
 import type { ServedReview } from '../gateway/review.ts';
 import type { Emit } from '../report/events.ts';
+import type { Answering, AnsweringBuild } from './answering.ts';
 import type { NamedCall } from './names.ts';
 import { summaryOf } from './record.ts';
 import type { Recording } from './recording.ts';
@@ -19,7 +20,8 @@ export class Recorder implements AsyncDisposable {
   #recording: Recording;
   #emit: Emit;
   #warn: (message: string) => void;
-  #waiting: ServedReview[] = [];
+  #answering: Answering;
+  #waiting: { review: ServedReview; by: AnsweringBuild }[] = [];
   #bytes = 0;
   #missed = 0;
   #last = 0;
@@ -28,8 +30,9 @@ export class Recorder implements AsyncDisposable {
   #restsUntil = 0;
   #written = Promise.resolve();
 
-  constructor(recording: Recording, emit: Emit) {
+  constructor(recording: Recording, answering: Answering, emit: Emit) {
     this.#recording = recording;
+    this.#answering = answering;
     this.#emit = emit;
     this.#warn = createWarner(emit);
   }
@@ -42,7 +45,7 @@ export class Recorder implements AsyncDisposable {
       return;
     }
     this.#bytes += size;
-    this.#waiting.push(review);
+    this.#waiting.push({ review, by: this.#answering.now() });
     this.#timer ??= this.#begin();
   };
 
@@ -73,10 +76,10 @@ export class Recorder implements AsyncDisposable {
     const until = performance.now() + limitMs;
     let done = 0;
     while (done < this.#waiting.length && performance.now() < until) {
-      const review = this.#waiting[done]!;
+      const { review, by } = this.#waiting[done]!;
       done += 1;
       this.#bytes -= sizeOf(review);
-      this.#record(review);
+      this.#record(review, by);
     }
     this.#waiting.splice(0, done);
     if (this.#missed > 0)
@@ -87,10 +90,12 @@ export class Recorder implements AsyncDisposable {
       .catch((error) => this.#warn(`Reviews are listed, but not recorded any more: ${messageOf(error)}`));
   }
 
-  #record(review: ServedReview): void {
+  #record(review: ServedReview, by: AnsweringBuild): void {
     this.#last += 1;
     const id = `r-${String(this.#last).padStart(6, '0')}`;
-    const record = recordOf(review, id, this.#calls);
+    const recorded = recordOf(review, id, this.#calls);
+    // An answer of devloop's own is of no build.
+    const record = recorded.verdict === 'unanswered' ? recorded : { ...recorded, ...by };
     this.#emit({ type: 'review', ...summaryOf(record) });
     this.#recording.add(record);
   }

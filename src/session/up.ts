@@ -9,6 +9,7 @@ import { removeLocalFiles } from '../local/key-pair-files.ts';
 import type { KeyPairs } from '../local/key-pairs.ts';
 import type { WebhookCall } from '../operator/webhooks.ts';
 import type { Emit } from '../report/events.ts';
+import { type Answering, createAnswering, stampOf } from '../reviews/answering.ts';
 import { Recorder } from '../reviews/recorder.ts';
 import { createRecording } from '../reviews/recording.ts';
 import { openContext } from './context/context.ts';
@@ -65,6 +66,7 @@ interface Running {
   work: Work;
   leases: SessionLeases;
   recorder: Recorder;
+  answering: Answering;
   /** What `endUp` takes down again; filled step by step. */
   standing: Standing;
   /** What reacts to the cluster and the route until the end. */
@@ -82,17 +84,29 @@ async function run(session: Session): Promise<void> {
   const ending = new AbortController();
   const leases = followers.use(createSessionLeases(target));
   const errors = followers.use(noticeRepeatedErrors(io.emit));
+  const answering = createAnswering();
   // All events pass through here: they are printed, and the Leases show what they say about the session's health.
   const emit: Emit = (event) => {
     io.emit(event);
     leases.observe(event);
     errors.observe(event);
+    answering.observe(event);
   };
   const signal = AbortSignal.any([io.signal, ending.signal]);
   const work: Work = { api: context.api, sessionId, emit, signal };
-  const recorder = new Recorder(createRecording(session.files.directory), emit);
+  const recorder = new Recorder(createRecording(session.files.directory), answering, emit);
   const standing: Standing = { mayHaveChanged: false, recorder };
-  const running: Running = { session, work, leases, recorder, standing, followers, writers, ending };
+  const running: Running = {
+    session,
+    work,
+    leases,
+    recorder,
+    answering,
+    standing,
+    followers,
+    writers,
+    ending,
+  };
   const failure = await takeOver(running).then(
     () => undefined,
     // What ended the session, not what a wait says about being interrupted.
@@ -219,8 +233,9 @@ async function pointServices(running: Running, pairs: KeyPairs): Promise<void> {
   await cuttingOver;
 }
 
-function routingOf({ session, work, recorder }: Running): Routing {
+function routingOf({ session, work, recorder, answering }: Running): Routing {
   const { context, target, options, io } = session;
   const settings = routeSettings(options, context);
-  return { ...work, target, settings, env: io.env, ask: io.ask, served: recorder.served };
+  const stamp = options.stamp ? () => stampOf(answering.now()) : undefined;
+  return { ...work, target, settings, env: io.env, ask: io.ask, served: recorder.served, stamp };
 }

@@ -114,6 +114,7 @@ describe.each(CONTROL_PLANES)(
         verdict: 'allowed',
         patch: expect.arrayContaining([expect.stringMatching(/^\+spec\.replicas=\d+$/)]),
         ms: { budget: 10_000 },
+        build: expect.stringMatching(/^[0-9a-f]{7} \d\d:\d\d:\d\d$/),
       });
       const listed = await eventually(async () => {
         const events = await reviews('--name', 'unseen', '--verdict', 'denied');
@@ -171,6 +172,7 @@ describe.each(CONTROL_PLANES)(
       const failed = await up!.waitFor('build.failed', undefined, 120_000);
       expect(failed.output).toMatch(/too many return values|internal\/webhook/);
       await expect(apply('bad', '')).rejects.toThrow(LOCAL);
+      await up!.waitFor('review', ({ object, isOldBuild }) => object?.name === 'bad' && isOldBuild === true);
       await edit('\n\nfunc broken() { return 1 }', '');
     });
 
@@ -195,10 +197,14 @@ describe.each(CONTROL_PLANES)(
     });
 
     it('gives way to a session of this machine that takes over, which then serves', async () => {
-      const second = await start('--take-over');
+      const second = await start('--take-over', '--stamp');
       expect(await up!.exited, up!.log()).toBe(130);
       up = second;
-      await expect(apply('bad', '')).rejects.toThrow(LOCAL);
+      const refused = await cluster
+        .kubectl(['apply', '-f', '-'], { input: application('bad', '') })
+        .catch(String);
+      expect(refused).toContain(LOCAL);
+      expect(refused).toMatch(/Warning: devloop: build [0-9a-f]{7} [\d:]{8} answered/);
     });
 
     it('puts everything back on Ctrl-C, and loses no review', async () => {

@@ -38,6 +38,8 @@ export interface UpOptions extends CommonOptions, RouteOptions, PauseOptions {
   /** Take over even if a live session holds the operator. */
   takeOver: boolean;
   dryRun: boolean;
+  /** Each answer carries a warning that says which build gave it. */
+  stamp: boolean;
   /** The controller's command: what follows `--`. */
   command?: string[];
   /** The controller's main package. */

@@ -51,12 +51,14 @@ export interface GatewayPlan {
   settings: Pick<RouteSettings, 'port' | 'allowFrom'>;
   /** Gets each review, when its answer is out. */
   served?: GatewayOptions['served'];
+  /** A warning that the controller's answers get. */
+  stamp?: GatewayOptions['stamp'];
   emit: Emit;
 }
 
 /** Listens on the address that the cluster calls, or on all if that is not an address of this machine (NAT). Reviews are held at first. */
 export async function startGateways(plan: GatewayPlan, address: string): Promise<Gateways> {
-  const { target, sessionId, settings, served, emit } = plan;
+  const { target, sessionId, settings, served, stamp, emit } = plan;
   const targetPorts = targetPortsOf(target);
   const host = isOwn(address) ? address : address.includes(':') ? '::' : '0.0.0.0';
   // Behind a tunnel or a relay the gateway's own port is not visible, so any port will do.
@@ -75,6 +77,7 @@ export async function startGateways(plan: GatewayPlan, address: string): Promise
         sessionId,
         controller,
         served,
+        stamp,
         emit,
         ...(isHidden ? {} : whoConnects(settings)),
       }),

@@ -46,6 +46,8 @@ export interface Routing extends Work {
   ask?: Ask | undefined;
   /** Gets each review, when its answer is out. */
   served?: GatewayOptions['served'];
+  /** A warning that the controller's answers get. */
+  stamp?: GatewayOptions['stamp'];
   /** How many probes in a row verify a route; 1 by default. */
   inARow?: number;
   /** Verifies a route in another way than through temporary Services. */

@@ -19,7 +19,7 @@ async function buildIn(cache: string): Promise<void> {
     onErrors: () => {},
   });
   if (!built.ok) throw new Error(built.output);
-  await removeProgram(built.program);
+  await removeProgram({ ...built.program, build: '' });
 }
 
 test('all sessions together keep one program, also when it was up to date', async () => {

@@ -58,11 +58,11 @@ test('the same error again and again is one warning with its count; others are n
       stream: 'stderr',
       line: `level=error msg=m error="${cause}"`,
     });
-  errors.observe({ type: 'controller.started', pid: 1, command: [] });
+  errors.observe({ type: 'controller.started', pid: 1, command: [], build: '' });
   for (const cause of ['one', 'two', 'same', 'same', 'same', 'same']) log(cause);
   await eventually(async () => expect(events).toHaveLength(1));
   expect(events).toMatchObject([{ type: 'warning', message: expect.stringMatching(/ 4 times .* m: same/) }]);
-  errors.observe({ type: 'controller.started', pid: 2, command: [] });
+  errors.observe({ type: 'controller.started', pid: 2, command: [], build: '' });
   for (const cause of ['same', 'same', 'same', 'other', 'other', 'other']) log(cause);
   await eventually(async () => expect(events).toHaveLength(2));
   expect(events[1]).toMatchObject({ message: expect.stringMatching(/ 3 times .* m: other/) });

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { DevloopEvent } from '../../../src/report/events.ts';
+import { createAnswering } from '../../../src/reviews/answering.ts';
 import { parseRecords, readRecording, selects } from '../../../src/reviews/read.ts';
 import type { ReviewRecord } from '../../../src/reviews/record.ts';
 import { Recorder } from '../../../src/reviews/recorder.ts';
@@ -85,13 +86,17 @@ it.each([
   expect(selects(filter, record(7))).toBe(expected);
 });
 
+function newRecorder(events: DevloopEvent[], answering = createAnswering()): Recorder {
+  return new Recorder(createRecording(directory), answering, (event) => void events.push(event));
+}
+
 it('records in the order of the answers, all at the end, and reports each', async () => {
   const events: DevloopEvent[] = [];
   const body = Buffer.from(JSON.stringify({ kind: 'AdmissionReview', request: { uid: 'u' } }));
   const answer = { status: 200, headers: [], body: Buffer.from('{"response":{"allowed":true}}') };
   const ms = { held: 0, controller: 1, total: 1, budget: 10_000 };
   {
-    await using recorder = new Recorder(createRecording(directory), (event) => void events.push(event));
+    await using recorder = newRecorder(events);
     recorder.name([{ path: '/v', name: 'v.kb.io' }]);
     for (let at = 0; at < 500; at++) recorder.served({ url: '/v?timeout=10s', at, body, answer, ms });
   }
@@ -105,9 +110,35 @@ it('does not hold more than its share of memory', async () => {
   const body = Buffer.alloc(2 ** 20, ' ');
   const ms = { held: 0, controller: 1, total: 1, budget: 10_000 };
   {
-    await using recorder = new Recorder(createRecording(directory), (event) => void events.push(event));
+    await using recorder = newRecorder(events);
     for (let at = 0; at < 40; at++) recorder.served({ url: '/v', at, body, answer: undefined, ms });
   }
   expect(events.filter(({ type }) => type === 'review')).toHaveLength(32);
   expect(events.filter(({ type }) => type === 'warning')).toHaveLength(1);
+});
+
+it('names the build that had answered when the answer was out, and none for what devloop answered', async () => {
+  const events: DevloopEvent[] = [];
+  const answering = createAnswering();
+  const body = Buffer.from(JSON.stringify({ kind: 'AdmissionReview', request: { uid: 'u' } }));
+  const answer = { status: 200, headers: [], body: Buffer.from('{"response":{"allowed":true}}') };
+  const review = { url: '/v', at: 0, body, answer, ms: { held: 0, controller: 1, total: 1, budget: 10_000 } };
+  {
+    await using recorder = newRecorder(events, answering);
+    answering.observe({ type: 'controller.started', pid: 1, command: [], build: 'one' });
+    recorder.served(review);
+    recorder.served({ ...review, answer: { ...answer, body: '{}' } });
+    answering.observe({ type: 'build.failed', ms: 1, output: '' });
+    recorder.served(review);
+    answering.observe({ type: 'build.done', ms: 1 });
+    answering.observe({ type: 'controller.started', pid: 2, command: [], build: 'two' });
+    recorder.served(review);
+  }
+  const { records } = await readRecording(directory);
+  expect(records.map(({ build, isOldBuild }) => [build, isOldBuild])).toEqual([
+    ['one', undefined],
+    [undefined, undefined],
+    ['one', true],
+    ['two', undefined],
+  ]);
 });

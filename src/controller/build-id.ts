@@ -1,0 +1,41 @@
+import { createHash } from 'node:crypto';
+import { sleep } from '../async.ts';
+import { runGitWithoutFilters } from '../machine/git.ts';
+
+/** What a build is made from: the program's content where that is known, when the build began, and whether git sees changes. */
+export interface BuildFacts {
+  content: string | undefined;
+  /** In ms since 1970: what was saved later may not be in the program. */
+  at: number;
+  /** `unknown`: git takes too long. Undefined without git. */
+  isDirty: boolean | 'unknown' | undefined;
+}
+
+const HASH_DIGITS = 7;
+
+/** `3f2a91c 10:14:58 +dirty`: equal hashes are equal programs, whatever they were built from. Without the hash where that is not known. */
+export function buildId({ content, at, isDirty }: BuildFacts): string {
+  const hash =
+    content === undefined ? '' : createHash('sha256').update(content).digest('hex').slice(0, HASH_DIGITS);
+  const time = new Date(at).toTimeString().slice(0, 'hh:mm:ss'.length);
+  const dirty = isDirty === 'unknown' ? '+dirty?' : isDirty ? '+dirty' : '';
+  return [hash, time, dirty].filter(Boolean).join(' ');
+}
+
+/** So long git may go on when the build is done: a person waits for the program. */
+const AFTER_BUILD_MS = 200;
+
+/** Asks git while the build runs. `answer` waits for it a moment only. */
+export function askGit(cwd: string, signal: AbortSignal): { answer(): Promise<BuildFacts['isDirty']> } {
+  const asked = isDirty(cwd, signal).catch(() => undefined);
+  return {
+    answer: () => Promise.race([asked, sleep(AFTER_BUILD_MS, signal).then(() => 'unknown' as const)]),
+  };
+}
+
+/** Whether the checkout has changes that are not committed, new files included. What a submodule names is not run. */
+async function isDirty(cwd: string, signal: AbortSignal): Promise<boolean | undefined> {
+  const command = ['status', '--porcelain', '--untracked-files=normal', '--ignore-submodules=dirty'];
+  const { code, stdout } = await runGitWithoutFilters(command, { cwd, signal });
+  return code === 0 ? stdout !== '' : undefined;
+}

@@ -1,0 +1,39 @@
+import type { Answer } from './http.ts';
+
+/**
+ * The controller's answer with one more warning for the caller. Whatever is not a well-formed answer to an admission review stays as it
+ * is, byte for byte: kube-apiserver is to see what the controller sent.
+ */
+export function stamped(answer: Answer, warning: string | undefined): Answer {
+  if (warning === undefined || typeof answer.body === 'string' || answer.status !== 200) return answer;
+  const review = parsed(answer.body);
+  if (!isAdmissionAnswer(review)) return answer;
+  const { response } = review;
+  const warnings = [...(response.warnings ?? []), warning];
+  return { ...answer, body: Buffer.from(JSON.stringify({ ...review, response: { ...response, warnings } })) };
+}
+
+interface AdmissionAnswer {
+  kind: 'AdmissionReview';
+  response: { uid: string; allowed: boolean; warnings?: string[] };
+}
+
+function isAdmissionAnswer(value: unknown): value is AdmissionAnswer {
+  const { kind, response } = (value ?? {}) as Partial<AdmissionAnswer>;
+  if (kind !== 'AdmissionReview' || typeof response !== 'object' || response === null) return false;
+  const { uid, allowed, warnings = [] } = response;
+  return (
+    typeof uid === 'string' &&
+    typeof allowed === 'boolean' &&
+    Array.isArray(warnings) &&
+    warnings.every((one) => typeof one === 'string')
+  );
+}
+
+function parsed(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,35 @@
+import type { DevloopEvent, ReviewSummary } from '../report/events.ts';
+
+export type AnsweringBuild = Pick<ReviewSummary, 'build' | 'isOldBuild'>;
+
+/** Which build answers now, as the events say. */
+export interface Answering {
+  observe(event: DevloopEvent): void;
+  /** Empty while devloop has started no program. */
+  now(): AnsweringBuild;
+}
+
+export function createAnswering(): Answering {
+  let build: string | undefined;
+  let isOldBuild = false;
+  return {
+    observe(event) {
+      if (event.type === 'controller.started') build = event.build;
+      if (event.type === 'build.failed') isOldBuild = true;
+      if (event.type === 'build.done') isOldBuild = false;
+    },
+    now: () => (build === undefined ? {} : { build, ...(isOldBuild ? { isOldBuild } : {}) }),
+  };
+}
+
+/** kube-apiserver cuts longer warnings. */
+const LONGEST_WARNING = 120;
+
+/** The warning that says which build answered. */
+export function stampOf({ build, isOldBuild }: AnsweringBuild): string | undefined {
+  if (build === undefined) return undefined;
+  const text = isOldBuild
+    ? `devloop: the old build ${build} answered; the newest source does not build`
+    : `devloop: build ${build} answered`;
+  return text.slice(0, LONGEST_WARNING);
+}
