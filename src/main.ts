@@ -79,7 +79,10 @@ async function openPrinter(): Promise<Printer> {
     const { breakSilence } = await import('./report/silence.ts');
     const created = await createPrinter();
     const { print, close } = output.isPatient ? created : breakSilence(created);
-    printer = { print: (event) => print(withNextCommands(event, typed, cluster)), close };
+    printer = {
+      print: (event, deployment) => print(withNextCommands(event, typed, cluster), deployment),
+      close,
+    };
   }
   return printer;
 }

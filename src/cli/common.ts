@@ -3,13 +3,13 @@ import { PAUSE_CHOICES, type PauseChoice } from '../config/pause-choice.ts';
 import type { RouteChoice } from '../config/route-choice.ts';
 import type { CommonOptions, RouteOptions } from '../session/context/options.ts';
 import type { OutputOptions } from './shell.ts';
+import { invalid } from './usage.ts';
 import {
   collectNames,
   collectNetworks,
   parseAddress,
   parseImage,
   parseNamespace,
-  parseOneName,
   parsePackage,
   parsePort,
   parseRoute,
@@ -20,7 +20,7 @@ export interface CommonFlags {
   context?: string;
   namespace?: string;
   service?: string[];
-  deployment?: string;
+  deployment?: string[];
   json?: true;
   quiet?: true;
   verbose?: true;
@@ -87,7 +87,11 @@ export function addCommonFlags(command: Command): Command {
     .option('-n, --namespace <name>', 'namespace of the operator', parseNamespace)
     .option('--kubeconfig <file>', 'kubeconfig to use')
     .option('--service <[ns/]name>', 'webhook Service (repeatable)', collectNames)
-    .option('--deployment <[ns/]name>', 'Deployment, StatefulSet or DaemonSet of the operator', parseOneName)
+    .option(
+      '--deployment <[ns/]name>',
+      'Deployment, StatefulSet or DaemonSet of the operator (repeatable for up)',
+      collectNames,
+    )
     .optionsGroup('Output:')
     .option('--json', 'print one JSON event per line')
     .addOption(new Option('-q, --quiet', 'print warnings and errors only').conflicts('verbose'))
@@ -95,9 +99,15 @@ export function addCommonFlags(command: Command): Command {
     .helpOption('-h, --help', 'show this help');
 }
 
+/** For a command that works on one Deployment: `up` alone takes several. Throws `usage.invalid`. */
 export function commonOptions(flags: CommonFlags): CommonOptions {
-  const { kubeconfig, context, namespace, service = [], deployment } = flags;
-  return { services: service, ...present({ kubeconfig, context, namespace, deployment }) };
+  const { kubeconfig, context, namespace, service = [], deployment = [] } = flags;
+  if (deployment.length > 1)
+    throw invalid(
+      'This command takes one --deployment.',
+      'Run it once for each. Without --deployment, `devloop down` and `devloop status` are about all sessions.',
+    );
+  return { services: service, ...present({ kubeconfig, context, namespace, deployment: deployment[0] }) };
 }
 
 export function outputOptions({ json, quiet, verbose }: CommonFlags, restores = false): OutputOptions {

@@ -38,10 +38,15 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
     .option('--dry-run', 'print what would change, and stop')
     .option('--stamp', 'add a warning to each answer that says which build gave it');
   addCommonFlags(addRouteFlags(addPauseFlag(addPackageFlag(command)))).action(async (flags: UpFlags) => {
-    const options = upOptions(flags, own, shell.name);
+    const deployments = [...new Set(flags.deployment)];
+    const options = upOptions({ ...flags, deployment: deployments.slice(0, 1) }, own, shell.name);
+    if (deployments.length > 1) requireSeparable(flags, own, shell.name);
     await shell.run(outputOptions(flags, !options.dryRun), async (io) => {
       const { up } = await import('../session/up.ts');
-      await up(options, io);
+      if (deployments.length <= 1) return await up(options, io);
+      const { assertForSeveral, upEach } = await import('../session/up-each.ts');
+      await assertForSeveral(io.cwd);
+      await upEach(deployments, io, (deployment, own) => up({ ...options, deployment, deployments }, own));
     });
   });
   return addExamples(command, `${shell.name} up`, [
@@ -51,6 +56,22 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
     ['--route ssh:dev@bastion.example.com', 'Receive reviews through an SSH host that the cluster can reach'],
     ['--no-controller', 'Run the controller in the debugger of your editor'],
   ]);
+}
+
+/** What names one controller, Service or port cannot be meant for several Deployments. */
+function requireSeparable(flags: UpFlags, own: string[] | undefined, name: string): void {
+  const used = [
+    ...(own === undefined ? [] : ['a command after `--`']),
+    ...(flags.package === undefined ? [] : ['--package']),
+    ...(flags.service === undefined ? [] : ['--service']),
+    ...(flags.port === undefined ? [] : ['--port']),
+    ...(flags.controller ? [] : ['--no-controller']),
+  ];
+  if (used.length === 0) return;
+  throw invalid(
+    `Several --deployment and ${used.join(', ')} cannot be combined.`,
+    `For each of them, in a terminal of its own: ${name} up --deployment …`,
+  );
 }
 
 function upOptions(flags: UpFlags, own: string[] | undefined, name: string): UpOptions {

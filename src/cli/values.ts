@@ -41,13 +41,6 @@ export function parsePackage(value: string): string {
   return value;
 }
 
-/** Without this, the last one would count, and nobody would be told. */
-export function parseOneName(value: string, earlier?: string): string {
-  if (earlier !== undefined)
-    throw new InvalidArgumentError('One command works on one Deployment.\n(Name one of them.)');
-  return parseName(value);
-}
-
 export function collectNames(value: string, earlier: string[] = []): string[] {
   return [...earlier, parseName(value)];
 }

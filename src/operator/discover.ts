@@ -49,7 +49,9 @@ export async function discover({ api, names, facts, emit, onUnusablePort }: Disc
   if (chosen.length === 0 && manager === undefined && checkout.declaresWebhooks && !isNamed)
     throw noWebhook(listed, checkout, names);
   const own =
-    names.services.length > 0 ? chosen : chosen.filter((one) => belongsTo(manager, one.service, emit));
+    names.services.length > 0
+      ? chosen
+      : chosen.filter((one) => belongsTo(manager, one.service, names.deployments ? ignore : emit));
   const namespace = chosen[0]?.service.metadata.namespace ?? names.namespace ?? api.namespace;
   const target: Target = {
     services: own.map((one) => targetService(one, manager, onUnusablePort ?? throwError)),
@@ -61,10 +63,13 @@ export async function discover({ api, names, facts, emit, onUnusablePort }: Disc
   if (manager)
     await Promise.all([
       reportServedApis(api, manager, await apiServices, emit),
-      reportSiblings(api, manager, checkout, emit),
+      reportSiblings({ api, manager, names }, checkout, emit),
     ]);
   return target;
 }
+
+/** A Service of another manager is taken over by the session of that one. */
+function ignore(): void {}
 
 function throwError(error: DevloopError): never {
   throw error;

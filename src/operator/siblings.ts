@@ -1,16 +1,15 @@
 import type { ClusterApi } from '../cluster/api/client.ts';
 import { noneIfForbidden } from '../cluster/api/errors.ts';
-import { describe, refOf } from '../cluster/api/kinds.ts';
+import { describe, type ObjectRef, refOf } from '../cluster/api/kinds.ts';
 import type { Container, Metadata, Workload } from '../cluster/api/objects.ts';
 import type { Emit } from '../report/events.ts';
 import type { CheckoutFacts } from './sources.ts';
-import type { TargetManager } from './target.ts';
+import type { TargetManager, TargetNames } from './target.ts';
 import type { FoundWorkload } from './workload.ts';
 
 /** Notes which other Deployments of the operator go on in the cluster: a webhook server beside the manager, for example. */
 export async function reportSiblings(
-  api: ClusterApi,
-  manager: TargetManager,
+  { api, manager, names }: { api: ClusterApi; manager: TargetManager; names: TargetNames },
   facts: CheckoutFacts,
   emit: Emit,
 ): Promise<void> {
@@ -19,9 +18,13 @@ export async function reportSiblings(
   const others = listed
     .map((object) => ({ ref: refOf('Deployment', object.metadata), object }))
     .filter((one) => describe(one.ref) !== describe(ref));
-  const names = siblingsOf(manager, others, facts).map((one) => describe(one.ref));
-  if (names.length === 0) return;
-  const message = `Of the same operator, ${names.join(', ')} ${names.length === 1 ? 'keeps' : 'keep'} running in the cluster.`;
+  const isTaken = ({ namespace, name }: ObjectRef): boolean =>
+    (names.deployments ?? []).some((one) => one === name || one === `${namespace}/${name}`);
+  const rest = siblingsOf(manager, others, facts).filter((one) => !isTaken(one.ref));
+  if (rest.length === 0) return;
+  const all = [ref, rest[0]!.ref].map((one) => `--deployment ${one.namespace}/${one.name}`).join(' ');
+  const list = rest.map((one) => describe(one.ref)).join(', ');
+  const message = `Of the same operator, ${list} ${rest.length === 1 ? 'keeps' : 'keep'} running in the cluster. To run more than one here: devloop up ${all}`;
   emit({ type: 'note', message });
 }
 

@@ -11,6 +11,8 @@ export interface TargetNames {
   services: string[];
   /** `[namespace/]name` of a Deployment, StatefulSet or DaemonSet. */
   deployment?: string | undefined;
+  /** All that are taken over, each in a session of its own; absent where there is only one. */
+  deployments?: string[] | undefined;
   namespace?: string | undefined;
 }
 

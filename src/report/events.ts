@@ -226,4 +226,5 @@ export interface ReviewSection {
   text: string;
 }
 
-export type Emit = (event: DevloopEvent) => void;
+/** `deployment`: the one whose session it is about, as the user named it; absent where there is only one session. */
+export type Emit = (event: DevloopEvent, deployment?: string) => void;

@@ -1,4 +1,4 @@
-import type { DevloopEvent } from './events.ts';
+import type { Emit } from './events.ts';
 import { type PrintedEvent, render } from './render.ts';
 import { reviewCount } from './render-review.ts';
 import { createReviewCounts } from './review-counts.ts';
@@ -9,7 +9,7 @@ import { wrapEvent } from './wrap.ts';
 
 /** One of the two ways to print events: for people here, for programs in json.ts. */
 export interface Printer {
-  print(event: DevloopEvent): void;
+  print: Emit;
   /** Leaves the terminal as it should be; nothing is printed afterwards. */
   close(): void;
 }
@@ -27,20 +27,20 @@ export function createHumanPrinter({ stderr, stdout, env, verbosity }: HumanPrin
   const paint = createPaint(colours);
   const answerPaint = createPaint(wantsColours(env, stdout.isTTY ?? false));
   const waiting = createWaitingLine(stderr, paint);
-  const print = (terminal: Terminal, event: PrintedEvent, colour: Paint): void => {
-    const text = render(event, colour);
+  const print = (terminal: Terminal, event: PrintedEvent, colour: Paint, deployment?: string): void => {
+    const text = ofDeployment(deployment) + render(event, colour);
     const { isTTY, columns } = terminal;
     terminal.write(`${isTTY && columns ? wrapEvent(text, event, columns) : text}\n`);
   };
-  const counts = createReviewCounts((review, count) => {
+  const counts = createReviewCounts((review, count, deployment) => {
     waiting.clear();
-    stderr.write(`${reviewCount(review, count, paint)}\n`);
+    stderr.write(`${ofDeployment(deployment)}${reviewCount(review, count, paint)}\n`);
   });
   return {
-    print(unsafe) {
+    print(unsafe, deployment) {
       if (!isShown(unsafe, verbosity)) return;
       const event = safeEvent(unsafe, colours);
-      if (event.type === 'review' && verbosity !== 'verbose' && !counts.isFirst(event)) return;
+      if (event.type === 'review' && verbosity !== 'verbose' && !counts.isFirst(event, deployment)) return;
       if (event.type === 'waiting') {
         waiting.show(event);
         return;
@@ -48,12 +48,17 @@ export function createHumanPrinter({ stderr, stdout, env, verbosity }: HumanPrin
       waiting.clear();
       // The session's own result comes last.
       if (event.type.startsWith('session.') || event.type === 'error') counts.close();
-      if (isAnswer(event)) print(stdout, event, answerPaint);
-      else print(stderr, event, paint);
+      if (isAnswer(event)) print(stdout, event, answerPaint, deployment);
+      else print(stderr, event, paint, deployment);
     },
     close() {
       counts.close();
       waiting.clear();
     },
   };
+}
+
+/** Where several sessions print, each event begins with the Deployment's name, without the namespace. */
+function ofDeployment(deployment: string | undefined): string {
+  return deployment === undefined ? '' : `[${deployment.slice(deployment.indexOf('/') + 1)}] `;
 }

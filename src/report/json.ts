@@ -6,8 +6,8 @@ const VERSION = 1;
 /** One JSON object per line. Characters that JSON leaves raw, but a terminal or line reader would act on, are escaped. */
 export function createJsonPrinter(write: (text: string) => void, now: () => Date): Printer {
   return {
-    print(event) {
-      const line = JSON.stringify({ v: VERSION, at: now().toISOString(), ...event });
+    print(event, deployment) {
+      const line = JSON.stringify({ v: VERSION, at: now().toISOString(), deployment, ...event });
       write(`${line.replaceAll(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, escaped)}\n`);
     },
     close() {},

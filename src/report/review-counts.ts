@@ -2,32 +2,43 @@ import type { DevloopEvent, ReviewSummary } from './events.ts';
 
 const WINDOW_MS = 1_000;
 
+/** `deployment`: as in `Emit`. */
+type Print = (review: ReviewSummary, count: number, deployment: string | undefined) => void;
+
+interface Counted {
+  review: ReviewSummary;
+  deployment: string | undefined;
+  count: number;
+  timer: NodeJS.Timeout;
+}
+
 /** Reviews that say the same as one just before are counted, so that a flood of them is two lines. */
 export interface ReviewCounts {
   /** Whether this one is printed; otherwise it is counted. */
-  isFirst(event: Extract<DevloopEvent, { type: 'review' }>): boolean;
+  isFirst(event: Extract<DevloopEvent, { type: 'review' }>, deployment?: string): boolean;
   /** Prints what was counted. */
   close(): void;
 }
 
-export function createReviewCounts(print: (review: ReviewSummary, count: number) => void): ReviewCounts {
-  const counting = new Map<string, { review: ReviewSummary; count: number; timer: NodeJS.Timeout }>();
+export function createReviewCounts(print: Print): ReviewCounts {
+  const counting = new Map<string, Counted>();
   const end = (key: string): void => {
-    const { review, count, timer } = counting.get(key)!;
+    const { review, deployment, count, timer } = counting.get(key)!;
     clearTimeout(timer);
     counting.delete(key);
-    if (count > 0) print(review, count);
+    if (count > 0) print(review, count, deployment);
   };
   return {
-    isFirst(event) {
+    isFirst(event, deployment) {
       const { verdict, webhook, operation, resource, message, build, isOldBuild } = event;
-      const key = JSON.stringify([verdict, webhook, operation, resource, message, build, isOldBuild]);
+      const said = [deployment, verdict, webhook, operation, resource, message, build, isOldBuild];
+      const key = JSON.stringify(said);
       const counted = counting.get(key);
       if (counted) {
         counted.count += 1;
         return false;
       }
-      counting.set(key, { review: event, count: 0, timer: setTimeout(end, WINDOW_MS, key) });
+      counting.set(key, { review: event, deployment, count: 0, timer: setTimeout(end, WINDOW_MS, key) });
       return true;
     },
     close() {

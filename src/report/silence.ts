@@ -18,12 +18,12 @@ export function breakSilence(printer: Printer): Printer {
   };
   const timer = setInterval(look, LOOK_EVERY_MS).unref();
   return {
-    print(event) {
+    print(event, deployment) {
       printedAt = performance.now();
       isReady ||= event.type === 'session.ready';
       const next = nextAfter(event, isReady);
       if (next !== 'as before') [doing, since] = [next, printedAt];
-      printer.print(event);
+      printer.print(event, deployment);
     },
     close() {
       clearInterval(timer);

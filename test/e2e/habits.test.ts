@@ -3,6 +3,7 @@ import { access, appendFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeF
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { PAUSE_IMAGE } from '../cluster/build.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { account } from '../support/account.ts';
 import { BIN, runDevloop, startDevloop } from '../support/devloop.ts';
@@ -101,10 +102,42 @@ const MOUNTED = `- op: add
 /** Beside the manager, and of controller-runtime too. */
 const AGENT = `package main
 
-import ctrl "sigs.k8s.io/controller-runtime"
+import (
+	"os"
 
-func main() { <-ctrl.SetupSignalHandler().Done() }
+	ctrl "sigs.k8s.io/controller-runtime"
+)
+
+func main() {
+	println(os.Getenv("GREETING"))
+	<-ctrl.SetupSignalHandler().Done()
+}
 `;
+
+/** In the cluster it need not do anything. */
+const AGENT_DEPLOYMENT = 'application-operator-agent';
+const agentDeployment = {
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: {
+    name: AGENT_DEPLOYMENT,
+    namespace: NAMESPACE,
+    labels: { 'app.kubernetes.io/name': 'application-operator' },
+  },
+  spec: {
+    replicas: 1,
+    selector: { matchLabels: { app: 'agent' } },
+    template: {
+      metadata: { labels: { app: 'agent' } },
+      spec: {
+        serviceAccountName: 'application-operator-controller-manager',
+        containers: [
+          { name: 'agent', image: PAUSE_IMAGE, env: [{ name: 'GREETING', value: 'from the agent' }] },
+        ],
+      },
+    },
+  },
+};
 
 /** The program of the image, as its Dockerfile builds it. */
 const TAGGED = `//go:build everything
@@ -208,6 +241,44 @@ it('a manager that looks where its sources say, in a mounted file, and in a file
   expect(await reviewer.ask()).toContain(MESSAGE);
   await expect(access(dirname(FIXED))).rejects.toThrow('ENOENT');
   await expectUnprinted(up.log());
+});
+
+it('two Deployments of the operator run here, each as a process of its own, and one down restores both', async () => {
+  await cluster.kubectl(['apply', '-f', '-'], { input: JSON.stringify(agentDeployment) });
+  await cluster.kubectl([
+    '-n',
+    NAMESPACE,
+    'rollout',
+    'status',
+    `deployment/${AGENT_DEPLOYMENT}`,
+    '--timeout=60s',
+  ]);
+  const before = await snapshot(cluster, NAMESPACE);
+  const both = [DEPLOYMENT, AGENT_DEPLOYMENT].flatMap((name) => ['--deployment', `${NAMESPACE}/${name}`]);
+  await using up = startDevloop(['up', ...both], { cwd: checkout.directory, env: env() });
+  await up.waitFor('session.ready', undefined, 300_000);
+  await up.waitFor('session.ready', undefined, 300_000);
+  const of = (deployment: string, type: string): object[] =>
+    up.events.filter(
+      (event) =>
+        event.type === type && 'deployment' in event && event.deployment === `${NAMESPACE}/${deployment}`,
+    );
+  expect(of(DEPLOYMENT, 'discovered')).toContainEqual(expect.objectContaining({ value: './cmd' }));
+  expect(of(AGENT_DEPLOYMENT, 'discovered')).toContainEqual(
+    expect.objectContaining({ value: './cmd/agent' }),
+  );
+  expect(of(AGENT_DEPLOYMENT, 'controller.output')).toContainEqual(
+    expect.objectContaining({ line: 'from the agent' }),
+  );
+  expect(await reviewer.ask()).toContain('answered here');
+  const status = await runDevloop(['status'], { cwd: tmpdir(), env: env() });
+  const shown = status.events.flatMap((event) => (event.type === 'status' ? event.sessions : []));
+  expect(shown.map(({ state }) => state)).toEqual(['live', 'live']);
+  const { code, log } = await runDevloop(['down'], { cwd: tmpdir(), env: env() });
+  expect(code, log).toBe(0);
+  expect(await up.exited, up.log()).toBe(130);
+  expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
+  await cluster.kubectl(['-n', NAMESPACE, 'delete', 'deployment', AGENT_DEPLOYMENT]);
 });
 
 it('a session that is killed leaves its key pair there and prints no Secret, and down removes it with all else', async () => {

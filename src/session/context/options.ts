@@ -40,6 +40,8 @@ export interface UpOptions extends CommonOptions, RouteOptions, PauseOptions {
   dryRun: boolean;
   /** Each answer carries a warning that says which build gave it. */
   stamp: boolean;
+  /** All that are taken over, each by a session of its own; absent where there is only one. */
+  deployments?: string[];
   /** The controller's command: what follows `--`. */
   command?: string[];
   /** The controller's main package. */

@@ -61,14 +61,15 @@ export async function discoverAgain(command: UpCommand, before: Discovered): Pro
 
 /** If discovery is forbidden, the error lists all missing permissions and not only the first. */
 async function lookUp(
-  { context }: UpCommand,
+  { context, options }: UpCommand,
   settings: RouteSettings,
   facts: CheckoutFacts | Promise<CheckoutFacts>,
   emit: Emit,
 ): Promise<Target> {
   const { api, wanted } = context;
   try {
-    return await discover({ api, names: wanted, facts, emit });
+    const names = { ...wanted, deployments: options.deployments };
+    return await discover({ api, names, facts, emit });
   } catch (error) {
     if (!(error instanceof ApiError && error.isForbidden)) throw error;
     const plan = planAnyTakeOver(wanted.namespace ?? api.namespace, settings);

@@ -30,6 +30,18 @@ describe('wrong usage ends with 2 and says what to do', () => {
       /cannot be combined/,
       /up --no-controller/,
     ],
+    [
+      'several Deployments and a command for one',
+      ['up', '--deployment', 'a', '--deployment', 'b', '--', 'make'],
+      /cannot be combined/,
+      /terminal of its own/,
+    ],
+    [
+      'several Deployments for down',
+      ['down', '--deployment', 'a', '--deployment', 'b'],
+      /one --deployment/,
+      /devloop down/,
+    ],
     ['flags alone', ['-n', 'shop', '--watch'], /needs a command/, /devloop --help/],
     ['help for what is no command', ['help', 'donw'], /unknown command 'donw'/i, /down/],
     ['an unknown shell', ['completion', 'tcsh'], /bash, zsh, fish/, /completion --help/],

@@ -10,12 +10,14 @@ interface Options {
   verbosity?: HumanPrinterOptions['verbosity'];
   env?: Record<string, string>;
   terminal?: { columns: number };
+  /** The one that the events are about. */
+  deployment?: string;
 }
 
 /** What a person sees of the events. */
 export function printed(
   events: DevloopEvent[],
-  { verbosity = 'normal', env = {}, terminal }: Options = {},
+  { verbosity = 'normal', env = {}, terminal, deployment }: Options = {},
 ): Captured {
   const captured: Captured = { stderr: '', stdout: '' };
   const printer = createHumanPrinter({
@@ -32,7 +34,7 @@ export function printed(
     env,
     verbosity,
   });
-  for (const event of events) printer.print(event);
+  for (const event of events) printer.print(event, deployment);
   printer.close();
   return captured;
 }

@@ -36,6 +36,10 @@ describe('lines', () => {
     );
   });
 
+  it('begin with the name of the Deployment where there are several', () => {
+    expect(printed([NOTE], { deployment: 'shop/hook' }).stderr).toBe('[hook] note          so it is\n');
+  });
+
   it('of a dry run are the answer, and go to stdout, also when it is quiet', () => {
     const plan: DevloopEvent[] = [
       {

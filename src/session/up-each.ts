@@ -1,0 +1,64 @@
+import { loadConfig } from '../config/load.ts';
+import { DevloopError, messageOf, originOf } from '../errors.ts';
+import type { Emit } from '../report/events.ts';
+import type { Io } from './context/options.ts';
+
+/** Takes one Deployment over, and restores it when the signal of `io` aborts. */
+export type UpOne = (deployment: string, io: Io) => Promise<void>;
+
+/**
+ * Takes over several Deployments of one operator, each in a session of its own. One after the other, so that each finds the ports that the
+ * others use here. When one session ends, all do; the error is that of the first.
+ */
+export async function upEach(deployments: string[], io: Io, upOne: UpOne): Promise<void> {
+  const ending = new AbortController();
+  const signal = AbortSignal.any([io.signal, ending.signal]);
+  let failure: { error: unknown } | undefined;
+  const end = (deployment: string, error: unknown): void => {
+    if (failure !== undefined) warnOf(error, (event) => io.emit(event, deployment));
+    failure ??= { error };
+    ending.abort(`the session of ${deployment} has ended`);
+  };
+  const sessions: Promise<void>[] = [];
+  for (const deployment of deployments) {
+    if (signal.aborted) break;
+    const begun = Promise.withResolvers<void>();
+    const emit: Emit = (event) => {
+      io.emit(event, deployment);
+      if (event.type === 'session.ready') begun.resolve();
+    };
+    const session = upOne(deployment, { ...io, emit, signal }).catch((error) => end(deployment, error));
+    sessions.push(session.finally(() => begun.resolve()));
+    await begun.promise;
+  }
+  await Promise.all(sessions);
+  if (failure !== undefined) throw failure.error;
+}
+
+/** What another session was ended for is no news to it. */
+function warnOf(thrown: unknown, emit: Emit): void {
+  const error = originOf(thrown);
+  if (error instanceof DevloopError && error.code === 'interrupted') return;
+  const hint = error instanceof DevloopError ? error.hint : undefined;
+  emit({ type: 'warning', message: messageOf(error), ...(hint === undefined ? {} : { hint }) });
+}
+
+/** These settings of devloop.yaml are about one controller. Throws `usage.invalid`. */
+export async function assertForSeveral(cwd: string): Promise<void> {
+  const loaded = await loadConfig(cwd);
+  const { service, port, controller = {} } = loaded?.config ?? {};
+  const own = {
+    service,
+    port,
+    'controller.package': controller.package,
+    'controller.build': controller.build,
+    'controller.run': controller.run,
+  };
+  const set = Object.entries(own).flatMap(([name, value]) => (value === undefined ? [] : [name]));
+  if (loaded === undefined || set.length === 0) return;
+  throw new DevloopError(
+    'usage.invalid',
+    `${loaded.file} sets ${set.join(', ')}, which is for one controller, but several Deployments are named.`,
+    { hint: 'Remove it from devloop.yaml, or run devloop up for each Deployment in a terminal of its own.' },
+  );
+}
