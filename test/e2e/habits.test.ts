@@ -114,6 +114,12 @@ func main() {
 }
 `;
 
+const AGENT_DOCKERFILE = `FROM golang
+COPY . .
+RUN go build -o agent ./cmd/agent
+ENTRYPOINT ["/agent"]
+`;
+
 /** In the cluster it need not do anything. */
 const AGENT_DEPLOYMENT = 'application-operator-agent';
 const agentDeployment = {
@@ -131,8 +137,14 @@ const agentDeployment = {
       metadata: { labels: { app: 'agent' } },
       spec: {
         serviceAccountName: 'application-operator-controller-manager',
+        securityContext: { runAsUser: 65535, runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
         containers: [
-          { name: 'agent', image: PAUSE_IMAGE, env: [{ name: 'GREETING', value: 'from the agent' }] },
+          {
+            name: 'agent',
+            image: PAUSE_IMAGE,
+            env: [{ name: 'GREETING', value: 'from the agent' }],
+            securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+          },
         ],
       },
     },
@@ -178,6 +190,7 @@ async function takeUpHabits(): Promise<void> {
   await appendFile(at('cmd/main.go'), HABITS);
   await mkdir(dirname(at('cmd/agent/main.go')));
   await writeFile(at('cmd/agent/main.go'), AGENT);
+  await writeFile(at('Dockerfile.agent'), AGENT_DOCKERFILE);
   await writeFile(at('cmd/tagged.go'), TAGGED);
   await writeFile(at('cmd/own_pod.go'), OWN_POD);
   await appendFile(at('config/rbac/role.yaml'), MAY_READ_PODS);

@@ -13,12 +13,6 @@ describe('wrong usage ends with 2 and says what to do', () => {
     ['an address that is no IP', ['up', '--address', 'laptop.local'], /IP address/, /up --help/],
     ['a Service with two slashes', ['status', '--service', 'a/b/c'], /namespace\/name/, /status --help/],
     ['a Deployment in capitals', ['down', '--deployment', 'Shop'], /namespace\/name/, /down --help/],
-    [
-      'two Deployments',
-      ['up', '--deployment', 'a', '--deployment', 'b'],
-      /one Deployment/,
-      /Name one of them/,
-    ],
     ['a namespace with a dot', ['certs', '-n', 'shop.system'], /namespace/, /certs --help/],
     ['quiet and verbose at once', ['status', '-q', '-v'], /cannot be used with/, /status --help/],
     ['a command without --', ['up', 'make', 'run'], /too many arguments/i, /up --help/],
