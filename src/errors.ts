@@ -56,7 +56,7 @@ export const CATALOGUE = {
   },
   'review.not-found': {
     exit: 2,
-    about: 'No session or recording of reviews is here, or it has no such review.',
+    about: 'No such set of reviews is here, or it has no such review.',
   },
   'service.unsupported': {
     exit: 2,
@@ -66,6 +66,14 @@ export const CATALOGUE = {
   'pause.unsupported': {
     exit: 2,
     about: 'devloop cannot pause the in-cluster manager: its Pods belong to a Job, for example.',
+  },
+  'session.not-found': {
+    exit: 2,
+    about: 'No session runs on this machine, or several do and none was chosen.',
+  },
+  'session.not-ready': {
+    exit: 4,
+    about: 'The session is starting or ending, or it has no part that could do what was asked.',
   },
   'session.held': { exit: 4, about: 'A live session holds the operator, on this machine or on another one.' },
   'session.overwritten': {

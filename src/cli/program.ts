@@ -5,6 +5,7 @@ import { commandFirst, lonelyFlag } from './command-first.ts';
 import { completionCommand } from './completion.ts';
 import { doctorCommand } from './doctor.ts';
 import { downCommand } from './down.ts';
+import { holdCommand, releaseCommand } from './hold.ts';
 import { type Typed, typedFlags } from './next-commands.ts';
 import { reviewsCommand } from './reviews.ts';
 import type { Shell } from './shell.ts';
@@ -65,6 +66,8 @@ export function createProgram(shell: Shell, own?: string[]): Command {
     .commandsGroup('Take over and restore:')
     .addCommand(upCommand(shell, own))
     .addCommand(downCommand(shell))
+    .addCommand(holdCommand(shell))
+    .addCommand(releaseCommand(shell))
     .commandsGroup('Inspect:')
     .addCommand(statusCommand(shell))
     .addCommand(reviewsCommand(shell))

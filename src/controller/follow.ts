@@ -31,7 +31,17 @@ export async function follow(supervised: Supervised): Promise<void> {
   const fail = (error: unknown) => {
     if (!watchSignal.aborted) settled.reject(error);
   };
-  const watching = watch(supervised, report, watchSignal);
+  const changes = createChanges((files, at) => report({ is: 'changed', files, at }));
+  supervised.following = {
+    restart() {
+      // The build may well be identical.
+      supervised.runningContent = undefined;
+      changes.forget();
+      report({ is: 'changed', files: [], at: performance.now() });
+    },
+    followFiles: (on) => (on ? changes.resume() : changes.pause()),
+  };
+  const watching = watch(supervised, changes.add, watchSignal);
   watching.catch(fail);
   const builder = createBuilder(supervised, report, () => {
     watching.then((watcher) => watcher?.refresh(supervised.buildSpan.fromMs)).catch(fail);
@@ -47,6 +57,7 @@ export async function follow(supervised: Supervised): Promise<void> {
     if (ports.signal.aborted) leave();
     await settled.promise;
   } finally {
+    supervised.following = undefined;
     ended.abort();
     if (state.heldAt !== undefined) supervised.gate?.release();
     const watcher = await watching.catch(() => undefined);
@@ -163,10 +174,38 @@ async function portProblem(port: number): Promise<Problem | undefined> {
   }
 }
 
+type OnChange = (files: string[], at: number) => void;
+
+/** Passes changes on; while it is paused, it collects them. */
+function createChanges(report: OnChange): {
+  add: OnChange;
+  pause(): void;
+  resume(): void;
+  forget(): void;
+} {
+  const waiting = new Set<string>();
+  let isPaused = false;
+  return {
+    add(files, at) {
+      if (isPaused) for (const file of files) waiting.add(file);
+      else report(files, at);
+    },
+    pause() {
+      isPaused = true;
+    },
+    resume() {
+      isPaused = false;
+      if (waiting.size > 0) report([...waiting], performance.now());
+      waiting.clear();
+    },
+    forget: () => waiting.clear(),
+  };
+}
+
 /** Reports changes of the sources; undefined when there is nothing to watch. */
 async function watch(
   supervised: Supervised,
-  report: Report,
+  onChange: OnChange,
   signal: AbortSignal,
 ): Promise<Watcher | undefined> {
   const { plan, ports } = supervised;
@@ -177,7 +216,11 @@ async function watch(
     sinceMs: supervised.buildSpan.fromMs,
     isOfBuild: (modifiedMs) => isOfBuild(supervised, modifiedMs),
     signal,
-    onChange: (files, at) => report({ is: 'changed', files: files.map((file) => named(file, plan.cwd)), at }),
+    onChange: (files, at) =>
+      onChange(
+        files.map((file) => named(file, plan.cwd)),
+        at,
+      ),
     onError: (message) => ports.emit({ type: 'warning', message: `cannot watch the sources: ${message}` }),
   });
 }

@@ -26,6 +26,14 @@ export interface SupervisorPorts {
   signal: AbortSignal;
 }
 
+/** What a person can ask of a controller that is followed. */
+export interface Following {
+  /** Builds and restarts it, also if nothing has changed. */
+  restart(): void;
+  /** false: changed files are noted, and built as soon as they are followed again. */
+  followFiles(on: boolean): void;
+}
+
 /** What the parts of a supervisor share: the newest program and the one process. */
 export interface Supervised {
   plan: ControllerPlan;
@@ -38,6 +46,8 @@ export interface Supervised {
   running: Running | undefined;
   /** Identifies the program of the running process. */
   runningContent: string | undefined;
+  /** Present while sources and controller are followed. */
+  following: Following | undefined;
   /** The last build, on the clock of `Date.now()`: what was saved after its start may not be in the program. */
   buildSpan: { fromMs: number; toMs: number };
 }

@@ -52,7 +52,7 @@ function onChanged(before: State, { files, at }: Extract<RestartEvent, { is: 'ch
   const delayMs = at - before.startedAt;
   const echo = echoAfter(before.echo, { files, delayMs, run: before.lastRun });
   const state: State = { ...before, echo };
-  const isOwn = (known: string[]): boolean => files.every((file) => known.includes(file));
+  const isOwn = (known: string[]): boolean => files.length > 0 && files.every((file) => known.includes(file));
   if (build.is === 'delayed') {
     if (isOwn(build.files)) return unchanged(state);
     return startBuild(state, build.since, files, [{ do: 'end-delay' }]);

@@ -6,13 +6,21 @@ import { buildOnce } from './builder.ts';
 import { endedByItself } from './exit-cause.ts';
 import { follow } from './follow.ts';
 import { goAdvice } from './go/toolchain.ts';
-import { type ControllerPlan, type Gate, type Supervised, type SupervisorPorts, startable } from './plan.ts';
+import {
+  type ControllerPlan,
+  type Following,
+  type Gate,
+  type Supervised,
+  type SupervisorPorts,
+  startable,
+} from './plan.ts';
 import { reasonOf } from './restart.ts';
 import { type Running, run } from './runner.ts';
 
 export type { ControllerPlan, Gate } from './plan.ts';
 
-export interface Supervisor extends AsyncDisposable {
+/** `restart` and `followFiles` have no effect unless it follows. */
+export interface Supervisor extends AsyncDisposable, Following {
   /** The first build; throws 'controller.build-failed' with the compiler's output. */
   build(): Promise<void>;
   /** The first start: resolves when the controller is ready. When it throws, the process was told to end; the disposal waits for it. */
@@ -41,6 +49,7 @@ export function createSupervisor(plan: ControllerPlan, ports: SupervisorPorts): 
     program: { run: plan.run, content: undefined, build: startedNow(), file: undefined },
     running: undefined,
     runningContent: undefined,
+    following: undefined,
     buildSpan: { fromMs: Date.now(), toMs: Date.now() },
   };
   let following: Promise<void> | undefined;
@@ -72,6 +81,8 @@ export function createSupervisor(plan: ControllerPlan, ports: SupervisorPorts): 
       else void running.exited.then(isGone);
       gate.release();
     },
+    restart: () => supervised.following?.restart(),
+    followFiles: (on) => supervised.following?.followFiles(on),
     async [Symbol.asyncDispose]() {
       disposal.abort();
       await end(supervised.running);

@@ -66,6 +66,9 @@ export interface Gate {
   /** No controller is started again. One may still answer, so a review is sent, and refused at once if nothing accepts it. Final. */
   failFast(why: string): void;
   readonly lastTry: string | undefined;
+  /** Reviews wait because the user wants it, whatever else holds or releases them, and whether or not a controller runs. */
+  holdForUser(): void;
+  releaseForUser(): void;
   /** Number of reviews that are waiting. */
   readonly held: number;
   /** As `Waiting.pass`; `deadline` is the end of the review's budget on the clock of `performance.now()`. */
@@ -80,12 +83,13 @@ interface Waiter {
 export function createGate(): Gate {
   const waiting = new Set<Waiter>();
   let isHeld = false;
+  let isHeldForUser = false;
   let down: { why: string; until: number } | undefined;
   let lastTry: string | undefined;
   let halfWaited: (() => void) | undefined;
   /** `wait`, or what `pass` resolves to. */
   const decide = (deadline: number): 'wait' | { refusal: string | undefined } => {
-    if (isHeld) return 'wait';
+    if (isHeld || isHeldForUser) return 'wait';
     if (down === undefined) return { refusal: undefined };
     return down.until > deadline ? { refusal: down.why } : 'wait';
   };
@@ -106,6 +110,13 @@ export function createGate(): Gate {
     release() {
       isHeld = false;
       halfWaited = undefined;
+      decideAll();
+    },
+    holdForUser() {
+      isHeldForUser = true;
+    },
+    releaseForUser() {
+      isHeldForUser = false;
       decideAll();
     },
     controllerDown(why, ms) {

@@ -50,6 +50,9 @@ export interface Gateway extends AsyncDisposable {
   hold(onHalfWaited?: () => void): void;
   /** Forwards the waiting reviews, in order. */
   release(): void;
+  /** The same for a hold of the user's. Reviews go on when neither holds them. */
+  holdForUser(): void;
+  releaseForUser(): void;
   /**
    * No controller runs, so no review is sent to its port. Those whose budget ends within `ms`, when the next one is started, get an
    * error with this reason at once, and the others wait. Lasts until the next `hold`.
@@ -112,8 +115,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     get keptOut() {
       return strangers.addresses;
     },
-    hold: gate.hold,
-    release: gate.release,
+    ...{ hold: gate.hold, release: gate.release },
+    ...{ holdForUser: gate.holdForUser, releaseForUser: gate.releaseForUser },
     controllerDown: gate.controllerDown,
     failFast: gate.failFast,
     answerOwn(own) {

@@ -38,7 +38,7 @@ export type DevloopEvent =
   | { type: 'route.reconnected'; route: string; via: string; ms: number }
   /** The webhook's key pair is in the directory where the controller looks for it. */
   | { type: 'certificate.written'; directory: string; names: string[]; notAfter: string; source: string }
-  /** The controller is being built because these files changed (paths in the checkout, absolute outside it); empty for the first build. */
+  /** The controller is being built because these files changed (paths in the checkout, absolute outside it); empty for the first build, and for a restart that somebody asked for. */
   | { type: 'build.started'; reason: string[] }
   | { type: 'build.done'; ms: number }
   /** `output` is what the compiler printed. */
@@ -93,6 +93,13 @@ export type DevloopEvent =
       build?: string;
       isOldBuild?: boolean;
     }
+  /** From now on reviews wait within their budget, because somebody asked for it: with the key h, on the page, or with `devloop hold`. */
+  | { type: 'reviews.held'; session: string }
+  /** Reviews are forwarded again. `waiting`: how many had been waiting. */
+  | { type: 'reviews.released'; session: string; waiting: number }
+  /** Somebody asked devloop to leave changed files alone: they are built when it follows them again. */
+  | { type: 'files.ignored' }
+  | { type: 'files.followed' }
   /** The answer of `devloop reviews list`: each event is one review, oldest first. The answer of `show` is one, with its parts. */
   | { type: 'reviews.listed'; review: ReviewSummary }
   | { type: 'reviews.shown'; review: ReviewSummary; sections: ReviewSection[] }
@@ -219,6 +226,32 @@ export interface ReviewTimes {
 
 /** A review without its objects: the fields of the `review` event. */
 export type ReviewSummary = Omit<Extract<DevloopEvent, Record<'type', 'review'>>, 'type'>;
+
+/**
+ * What a session is at. starting: it takes over. building: a new build is made, and the old one answers. restarting: the controller is
+ * replaced, and reviews wait. held: somebody asked that reviews wait. failed: the controller has exited. ending: everything is restored.
+ */
+export type SessionPhase = 'starting' | 'building' | 'restarting' | 'serving' | 'held' | 'failed' | 'ending';
+
+/** A running session, as it is shown to whoever controls it. */
+export interface SessionState {
+  session: string;
+  phase: SessionPhase;
+  /** current: the newest source answers. broken: it does not build, and the last one that did answers. `id`: the program that answers. */
+  build: { is: 'current' | 'building' | 'broken'; id?: string };
+  /** Absent until it is verified. */
+  route?: { name: string; address: string; isOpen: boolean };
+  isHeld: boolean;
+  /** Whether changed files are built. */
+  isFollowing: boolean;
+  /** How many reviews wait at this moment, for whatever reason. */
+  held: number;
+  /** In the last 60 seconds. */
+  reviewsPerMinute: number;
+  last?: ReviewSummary;
+  /** false: the user starts the process that answers. */
+  hasController: boolean;
+}
 
 /** A part of a review as text: YAML, or a unified diff. */
 export interface ReviewSection {

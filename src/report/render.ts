@@ -26,6 +26,14 @@ export function render(event: PrintedEvent, paint: Paint): string {
       return renderFinding(event, paint);
     case 'review':
       return reviewLine(event, paint);
+    case 'reviews.held':
+      return paintedRow(paint, 'yellow', 'held', HELD);
+    case 'reviews.released':
+      return row('released', `${counted(event.waiting, 'review')} had been waiting`);
+    case 'files.ignored':
+      return row('ignoring', 'changed files, until you follow them again');
+    case 'files.followed':
+      return row('following', 'changed files again');
     case 'reviews.listed':
       return listedReview(event.review, paint);
     case 'reviews.shown':
@@ -38,6 +46,8 @@ export function render(event: PrintedEvent, paint: Paint): string {
       return renderProgress(event, paint);
   }
 }
+
+const HELD = 'reviews wait, each within its timeout; `devloop release` forwards them';
 
 type ProgressEvent = Extract<
   PrintedEvent,

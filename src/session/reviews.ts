@@ -4,10 +4,11 @@ import { type ReadRecording, readRecording, readRecords, selects } from '../revi
 import { type ReviewRecord, summaryOf } from '../reviews/record.ts';
 import { setFile, setNames, writeSet } from '../reviews/sets.ts';
 import { sectionsOf } from '../reviews/show.ts';
+import { chooseSession } from './context/choose-session.ts';
 import { checkoutRoot } from './context/context.ts';
 import { thisMachine } from './context/local-machine.ts';
 import type { Io, ReviewsOptions } from './context/options.ts';
-import { type LocalSession, localSessions } from './context/session-directories.ts';
+import { localSessions } from './context/session-directories.ts';
 
 const LOOK_EVERY_MS = 300;
 
@@ -50,7 +51,8 @@ interface Source {
 async function sourceOf({ set, session }: ReviewsOptions, checkout: string, io: Io): Promise<Source> {
   if (set !== undefined) return await setSource(checkout, set);
   const all = await localSessions(await thisMachine(io.env));
-  const { id, directory } = sessionOf(all, checkout, session);
+  const otherwise = 'For a saved set: devloop reviews --set NAME';
+  const { id, directory } = chooseSession(all, checkout, { wanted: session, otherwise });
   return { name: `session ${id}`, read: () => readRecording(directory) };
 }
 
@@ -63,30 +65,6 @@ async function setSource(checkout: string, name: string): Promise<Source> {
     throw new DevloopError('review.not-found', `${file} does not exist. ${known}`, { hint });
   }
   return { name: file, read: () => readRecords(file) };
-}
-
-/** The one that was named, the one of this checkout, or the only one. */
-function sessionOf(all: LocalSession[], checkout: string, wanted: string | undefined): LocalSession {
-  const here = all.filter((one) => one.checkout === checkout);
-  const candidates =
-    wanted !== undefined ? all.filter(({ id }) => id === wanted) : here.length > 0 ? here : all;
-  if (candidates.length === 1) return candidates[0]!;
-  const list = all.map(({ id, checkout: root }) => `\n  ${id}  ${root}`).join('');
-  if (candidates.length === 0) {
-    const which =
-      wanted === undefined
-        ? 'No session runs on this machine.'
-        : `No session ${wanted} runs on this machine.`;
-    const hint =
-      all.length > 0
-        ? `One of these with --session:${list}`
-        : 'Start one with devloop up. For a saved set: devloop reviews --set NAME';
-    throw new DevloopError('review.not-found', `${which} Reviews are kept as long as their session runs.`, {
-      hint,
-    });
-  }
-  const hint = `One of these with --session:${list}`;
-  throw new DevloopError('usage.invalid', 'Several sessions run on this machine.', { hint });
 }
 
 async function list(

@@ -18,6 +18,9 @@ import { unlessInterrupted } from './context/interrupt.ts';
 import { thisMachine } from './context/local-machine.ts';
 import type { Io, UpOptions } from './context/options.ts';
 import { claimDirectory, endOrphans, newSessionId } from './context/session-directories.ts';
+import { createControl } from './control/control.ts';
+import { handlersOf } from './control/requests.ts';
+import { openSocket } from './control/socket.ts';
 import { endUp, type Standing } from './end/end-up.ts';
 import { outcomeOf } from './end/outcome.ts';
 import { noticeUninstall } from './guard/callers.ts';
@@ -91,11 +94,16 @@ async function run(session: Session): Promise<void> {
     leases.observe(event);
     errors.observe(event);
     answering.observe(event);
+    control.observe(event);
   };
   const signal = AbortSignal.any([io.signal, ending.signal]);
   const work: Work = { api: context.api, sessionId, emit, signal };
   const recorder = new Recorder(createRecording(session.files.directory), answering, emit);
   const standing: Standing = { mayHaveChanged: false, recorder };
+  const gateways = () => standing.route?.gateways;
+  const controlled = { gateways, supervisor: () => standing.supervisor };
+  const control = createControl({ session: sessionId, controlled, emit, signal });
+  followers.use(await openSocket(session.files.directory, handlersOf(control), emit));
   const running: Running = {
     session,
     work,

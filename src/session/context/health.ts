@@ -7,6 +7,8 @@ export interface Health {
   route: { problem: string; unverified: string[] } | undefined;
   controller: string | undefined;
   source: string | undefined;
+  /** Somebody asked that reviews wait. */
+  isHeld: boolean;
 }
 
 export const STARTING: Health = {
@@ -14,16 +16,19 @@ export const STARTING: Health = {
   route: undefined,
   controller: undefined,
   source: undefined,
+  isHeld: false,
 };
 
 /** The health of a session that is already stopping and must not be asked again. */
 export const ENDING = 'restoring';
 
+const HELD = 'reviews are held; devloop release forwards them';
+
 /** As `status` shows it. */
-export function wordsFor({ phase, route, controller, source }: Health): string {
+export function wordsFor({ phase, route, controller, source, isHeld }: Health): string {
   if (phase === 'starting') return 'starting';
   if (phase === 'ending') return ENDING;
-  return route?.problem ?? controller ?? source ?? 'serving';
+  return route?.problem ?? controller ?? (isHeld ? HELD : source) ?? 'serving';
 }
 
 /** `services`: those that use the route. After a loss, the route counts as verified once each of them is. */
@@ -33,6 +38,10 @@ export function healthAfter(health: Health, event: DevloopEvent, services: strin
       return { ...health, phase: 'ready' };
     case 'session.stopping':
       return { ...health, phase: 'ending' };
+    case 'reviews.held':
+      return { ...health, isHeld: true };
+    case 'reviews.released':
+      return { ...health, isHeld: false };
     case 'build.done':
       return { ...health, source: undefined };
     case 'build.failed':

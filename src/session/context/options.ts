@@ -82,6 +82,13 @@ export interface ReviewsOptions {
   set?: string;
 }
 
+export interface HoldOptions {
+  /** false: release. */
+  on: boolean;
+  /** A session of this machine, by its id; by default the one of this checkout. */
+  session?: string;
+}
+
 /** Asks the user at the terminal. A `hidden` answer is not echoed. Rejects when the user presses Ctrl-C. */
 export type Ask = (question: string, options: { hidden: boolean }) => Promise<string>;
 

@@ -78,6 +78,7 @@ async function restoreAll(
   // Whatever has become of the controller, its manager can come back.
   route?.gateways.answerOwn(ownAnswers(target, sessionId));
   // Where no controller answers, a review that waits would only delay the manager's own Pods.
+  route?.gateways.releaseForUser();
   if (route) refuseUnanswered(route.gateways, supervisor);
   // A review that meets the closing of an idle connection is lost, so each connection in use is closed with an answer.
   route?.gateways.closeAfterNextAnswer();

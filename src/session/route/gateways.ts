@@ -26,6 +26,8 @@ export interface Gateways extends Together, AsyncDisposable {
   refuse(called: CalledPath[]): void;
   /** Some of the addresses that were not allowed to connect. */
   readonly keptOut: string[];
+  /** Number of reviews that are waiting. */
+  readonly held: number;
 }
 
 /** What all of them do alike; see `Gateway`. */
@@ -37,6 +39,8 @@ interface Together {
   presentOnly(serverName: string, pair: KeyPair): Disposable;
   hold(onHalfWaited?: () => void): void;
   release(): void;
+  holdForUser(): void;
+  releaseForUser(): void;
   controllerDown(why: string, ms: number): void;
   failFast(why: string): void;
   answerOwn(own: OwnAnswers): Disposable;
@@ -106,6 +110,9 @@ function together(
       for (const [targetPort, gateway] of gateways)
         gateway.refuse(called.filter(({ port }) => port === targetPort).map(({ path }) => path));
     },
+    get held() {
+      return all.reduce((sum, { held }) => sum + held, 0);
+    },
     get keptOut() {
       return all.flatMap(({ keptOut }) => keptOut);
     },
@@ -122,6 +129,8 @@ function alike(all: Gateway[]): Together {
     answerOwn: (own) => disposeAll(all.map((one) => one.answerOwn(own))),
     hold: (onHalfWaited) => all.forEach((gateway) => void gateway.hold(onHalfWaited)),
     release: () => all.forEach((gateway) => void gateway.release()),
+    holdForUser: () => all.forEach((gateway) => void gateway.holdForUser()),
+    releaseForUser: () => all.forEach((gateway) => void gateway.releaseForUser()),
     controllerDown: (why, ms) => all.forEach((gateway) => void gateway.controllerDown(why, ms)),
     failFast: (why) => all.forEach((gateway) => void gateway.failFast(why)),
     closeAfterNextAnswer: () => all.forEach((gateway) => void gateway.closeAfterNextAnswer()),

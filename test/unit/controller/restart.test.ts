@@ -37,6 +37,7 @@ const EVENTS: RestartEvent[] = [
   { is: 'lingers', run: 3, answers: true, at: 10 },
   { is: 'lingers', run: 3, answers: false, at: 10 },
   { is: 'half-waited', at: 10 },
+  { is: 'changed', files: [], at: 10 },
 ];
 
 function stateWith(run: Run, build: State['build']): State {

@@ -127,6 +127,22 @@ test('builds, serves, replaces at each change, keeps the old one when a build fa
   await recorder.waitFor('note', ({ message }) => message.includes('identical'), from);
   expect(await isRunning(replaced.pid)).toBe(true);
 
+  // Asked for, though nothing has changed.
+  from = recorder.events.length;
+  supervisor.restart();
+  expect((await recorder.waitFor('controller.replaced', undefined, from)).pid).not.toBe(replaced.pid);
+
+  // A file that is ignored causes no build of its own, and is in the next one.
+  from = recorder.events.length;
+  supervisor.followFiles(false);
+  await writeFile(source, greeting('third'));
+  supervisor.restart();
+  await recorder.waitFor('controller.output', ({ line }) => line === 'third', from);
+  await recorder.waitFor('controller.replaced', undefined, from);
+  const builds = recorder.events.slice(from).filter(({ type }) => type === 'build.started');
+  expect(builds).toEqual([{ type: 'build.started', reason: [] }]);
+  supervisor.followFiles(true);
+
   from = recorder.events.length;
   await put(cwd, 'internal/fresh/fresh.go', 'package fresh\n\nconst Text = "fresh"\n');
   await writeFile(

@@ -23,6 +23,24 @@ test('the gate releases reviews in the order in which they arrived', async () =>
   expect(passed).toEqual([0, 2, 3]);
 });
 
+test('reviews go on when neither the controller nor the user holds them', async () => {
+  const gate = createGate();
+  const { signal } = new AbortController();
+  const pass = () => gate.pass(Number.POSITIVE_INFINITY, signal);
+  gate.holdForUser();
+  gate.hold();
+  let passed = 0;
+  const passing = Promise.all([1, 2].map(() => pass().then(() => (passed += 1))));
+  gate.release();
+  expect([passed, gate.held]).toEqual([0, 2]);
+  gate.hold();
+  gate.releaseForUser();
+  expect([passed, gate.held]).toEqual([0, 2]);
+  gate.release();
+  await passing;
+  await pass();
+});
+
 test('held reviews wait however often hold is called, and one release forwards them all', async () => {
   await using bench = await setUp();
   bench.gateway.hold();

@@ -1,0 +1,66 @@
+import { connect } from 'node:net';
+import { createInterface } from 'node:readline';
+import { CATALOGUE, DevloopError, type ErrorCode } from '../../errors.ts';
+import type { Emit } from '../../report/events.ts';
+import { PROTOCOL_VERSION, type Reply, type RequestName, type Requests, socketPath } from './requests.ts';
+
+export interface Asking {
+  /** Gets the events that come before the answer. */
+  emit: Emit;
+  signal: AbortSignal;
+  /** For the answer; absent: as long as it takes. */
+  limitMs?: number;
+}
+
+/** Asks a session of this machine. Rejects with what it answers, or with 'session.not-ready' if it cannot be asked. */
+export async function askSession<Name extends RequestName>(
+  { id, directory }: { id: string; directory: string },
+  name: Name,
+  asked: Requests[Name]['asked'],
+  { emit, signal, limitMs }: Asking,
+): Promise<Requests[Name]['answer']> {
+  const limits = limitMs === undefined ? [signal] : [signal, AbortSignal.timeout(limitMs)];
+  const ended = AbortSignal.any(limits);
+  const socket = connect({ path: socketPath(directory) });
+  const stop = (): void => void socket.destroy(new Error('it does not answer'));
+  ended.addEventListener('abort', stop, { once: true });
+  try {
+    socket.write(`${JSON.stringify({ ...asked, v: PROTOCOL_VERSION, do: name })}\n`);
+    const lines = createInterface({ input: socket });
+    // An error of the socket is one of the lines too.
+    const failed = new Promise<never>((_, reject) => socket.once('error', reject));
+    return (await Promise.race([lastReply(lines, emit), failed])) as Requests[Name]['answer'];
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof DevloopError) throw error;
+    throw notReached(id, error);
+  } finally {
+    ended.removeEventListener('abort', stop);
+    socket.destroy();
+  }
+}
+
+async function lastReply(lines: AsyncIterable<string>, emit: Emit): Promise<unknown> {
+  for await (const line of lines) {
+    const reply = JSON.parse(line) as Reply;
+    if ('event' in reply) emit(reply.event);
+    else if ('error' in reply) throw errorOf(reply.error);
+    else return reply.answer;
+  }
+  throw new Error('it ended before it had answered');
+}
+
+function errorOf({ code, message, hint }: { code: string; message: string; hint?: string }): Error {
+  const known = Object.hasOwn(CATALOGUE, code) ? (code as ErrorCode) : 'session.not-ready';
+  return new DevloopError(known, message, hint === undefined ? {} : { hint });
+}
+
+function notReached(id: string, cause: unknown): DevloopError {
+  const { code, message } = cause as NodeJS.ErrnoException;
+  const why = code === 'ENOENT' ? 'it has no control socket, or is ending' : message;
+  const hint = 'Look at the output of `devloop up` in its terminal.';
+  return new DevloopError('session.not-ready', `Session ${id} cannot be controlled from here: ${why}.`, {
+    hint,
+    cause,
+  });
+}

@@ -1,0 +1,122 @@
+import type { Supervisor } from '../../controller/supervisor.ts';
+import { DevloopError } from '../../errors.ts';
+import type { DevloopEvent, Emit, SessionState } from '../../report/events.ts';
+import type { Gateways } from '../route/gateways.ts';
+import { NOTHING_YET, observedAfter, phaseOf } from './state.ts';
+
+/** What a person can do with a running session, by keys, by commands from another terminal, and on the page. */
+export interface Control {
+  state(): SessionState;
+  /** Calls the listener after each change, except of the counts `held` and `reviewsPerMinute`. It must be quick. */
+  onState(listener: () => void): Disposable;
+  /** From now on reviews wait, within their budget. Throws 'session.not-ready'. */
+  hold(): void;
+  /** Ends `hold`. Returns how many reviews were waiting. Throws 'session.not-ready'. */
+  release(): number;
+  /** Builds and restarts the controller, also if nothing has changed. Throws 'session.not-ready'. */
+  restart(): void;
+  /** false: changed files are noted, and built as soon as they are followed again. Throws 'session.not-ready'. */
+  followFiles(on: boolean): void;
+}
+
+/** The parts of a session that are controlled; absent until they exist, or where the operator has none. */
+export interface Controlled {
+  gateways(): Pick<Gateways, 'holdForUser' | 'releaseForUser' | 'held'> | undefined;
+  supervisor(): Pick<Supervisor, 'restart' | 'followFiles'> | undefined;
+}
+
+export interface ControlOptions {
+  session: string;
+  controlled: Controlled;
+  emit: Emit;
+  /** Aborted when the session ends: nothing can be controlled from then on. */
+  signal: AbortSignal;
+}
+
+export interface ObservingControl extends Control {
+  /** Gets each event of the session. */
+  observe(event: DevloopEvent): void;
+}
+
+export function createControl({ session, controlled, emit, signal }: ControlOptions): ObservingControl {
+  const listeners = new Set<() => void>();
+  const reviews = createRate();
+  let observed = NOTHING_YET;
+  const changed = (): void => listeners.forEach((listener) => void listener());
+  signal.addEventListener('abort', changed, { once: true });
+  const phase = () => phaseOf(observed, signal.aborted);
+  const gateways = () => ready(session, phase(), controlled.gateways(), NO_WEBHOOKS);
+  const supervisor = () => ready(session, phase(), controlled.supervisor(), NO_CONTROLLER);
+  return {
+    state() {
+      const { isHeld, isFollowing, build, route, last } = observed;
+      return {
+        ...{ session, phase: phase(), build, isHeld, isFollowing },
+        ...(route ? { route } : {}),
+        ...(last ? { last } : {}),
+        held: controlled.gateways()?.held ?? 0,
+        reviewsPerMinute: reviews.perMinute(),
+        hasController: controlled.supervisor() !== undefined,
+      };
+    },
+    onState(listener) {
+      listeners.add(listener);
+      return { [Symbol.dispose]: () => void listeners.delete(listener) };
+    },
+    hold() {
+      gateways().holdForUser();
+      if (!observed.isHeld) emit({ type: 'reviews.held', session });
+    },
+    release() {
+      const open = gateways();
+      const waiting = observed.isHeld ? open.held : 0;
+      open.releaseForUser();
+      if (observed.isHeld) emit({ type: 'reviews.released', session, waiting });
+      return waiting;
+    },
+    restart: () => supervisor().restart(),
+    followFiles(on) {
+      supervisor().followFiles(on);
+      if (on !== observed.isFollowing) emit({ type: on ? 'files.followed' : 'files.ignored' });
+    },
+    observe(event) {
+      const before = observed;
+      observed = observedAfter(before, event);
+      if (event.type === 'review') reviews.count();
+      if (observed !== before) changed();
+    },
+  };
+}
+
+function ready<T>(session: string, phase: SessionState['phase'], part: T | undefined, none: string): T {
+  const refused = (why: string, hint?: string): DevloopError =>
+    new DevloopError('session.not-ready', `Session ${session} ${why}.`, hint === undefined ? {} : { hint });
+  if (phase === 'starting') throw refused('is still starting', 'Try again when `devloop up` prints `ready`.');
+  if (phase === 'ending') throw refused('is ending, and restores everything');
+  if (part === undefined) throw refused(none);
+  return part;
+}
+
+const NO_WEBHOOKS = 'has no webhooks, so there are no reviews to hold';
+const NO_CONTROLLER = 'starts no controller: `devloop up` runs with --no-controller';
+
+const SECONDS = 60;
+
+/** Counts by the second, so that it takes as little for a thousand in a second as for one. */
+function createRate(): { count(): void; perMinute(): number } {
+  const counts = new Map<number, number>();
+  const now = (): number => Math.floor(performance.now() / 1000);
+  const forget = (): void => {
+    for (const second of counts.keys()) if (second <= now() - SECONDS) counts.delete(second);
+  };
+  return {
+    count() {
+      forget();
+      counts.set(now(), (counts.get(now()) ?? 0) + 1);
+    },
+    perMinute() {
+      forget();
+      return [...counts.values()].reduce((sum, count) => sum + count, 0);
+    },
+  };
+}

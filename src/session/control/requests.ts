@@ -1,0 +1,59 @@
+import { join } from 'node:path';
+import type { DevloopEvent, SessionState } from '../../report/events.ts';
+import type { Control } from './control.ts';
+
+/**
+ * What another process of this user can ask of a running session, and what it gets. Over the socket, a request is one line of JSON
+ * (`{"v":1,"do":"hold"}`, with the fields of `asked`), and the last line that comes back is its answer or its error.
+ */
+export interface Requests {
+  state: { asked: object; answer: SessionState };
+  hold: { asked: object; answer: SessionState };
+  release: { asked: object; answer: { waiting: number } };
+  restart: { asked: object; answer: SessionState };
+}
+
+export type RequestName = keyof Requests;
+
+export interface Caller {
+  /** Sends an event before the answer. */
+  emit(event: DevloopEvent): void;
+  /** Aborted when the other process is gone. */
+  signal: AbortSignal;
+}
+
+export type Handlers = {
+  [Name in RequestName]: (
+    asked: Requests[Name]['asked'],
+    caller: Caller,
+  ) => Requests[Name]['answer'] | Promise<Requests[Name]['answer']>;
+};
+
+export function handlersOf(control: Control): Handlers {
+  return {
+    state: () => control.state(),
+    hold() {
+      control.hold();
+      return control.state();
+    },
+    release: () => ({ waiting: control.release() }),
+    restart() {
+      control.restart();
+      return control.state();
+    },
+  };
+}
+
+/** Raised when a field is removed or changes its meaning. */
+export const PROTOCOL_VERSION = 1;
+
+/** One line that comes back. */
+export type Reply = { v: number } & (
+  | { event: DevloopEvent }
+  | { answer: unknown }
+  | { error: { code: string; message: string; hint?: string } }
+);
+
+export function socketPath(directory: string): string {
+  return join(directory, 'control.sock');
+}

@@ -1,0 +1,106 @@
+import { chmod } from 'node:fs/promises';
+import { createServer, type Socket } from 'node:net';
+import { DevloopError, messageOf } from '../../errors.ts';
+import type { Emit } from '../../report/events.ts';
+import { type Handlers, PROTOCOL_VERSION, type Reply, type RequestName, socketPath } from './requests.ts';
+
+/** In the address of a unix socket there is room for 108 bytes on Linux and for 104 on macOS, with a zero at the end. */
+const LONGEST_PATH = 103;
+const LONGEST_REQUEST = 2 ** 20;
+/** Between the connection and its request. */
+const REQUEST_MS = 5_000;
+
+/**
+ * Lets other processes of this user control the session, through a socket in its directory. Without one the session runs all the same,
+ * so a failure is only reported.
+ */
+export async function openSocket(
+  directory: string,
+  handlers: Handlers,
+  emit: Emit,
+): Promise<AsyncDisposable> {
+  const path = socketPath(directory);
+  const connections = new Set<Socket>();
+  const server = createServer((connection) => {
+    connections.add(connection);
+    connection.once('close', () => connections.delete(connection));
+    connection.on('error', () => connection.destroy());
+    void serve(connection, handlers);
+  });
+  try {
+    if (Buffer.byteLength(path) > LONGEST_PATH)
+      throw new Error(
+        `its path has ${Buffer.byteLength(path)} bytes, and ${LONGEST_PATH} are possible (${path})`,
+      );
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen({ path }, resolve);
+    });
+    // The directory keeps other users out already.
+    await chmod(path, 0o600);
+  } catch (error) {
+    const message = `Other terminals cannot control this session, because its socket cannot be created: ${messageOf(error)}`;
+    emit({ type: 'note', message });
+  }
+  return {
+    async [Symbol.asyncDispose]() {
+      for (const connection of connections) connection.destroy();
+      if (server.listening) await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** One request, and what comes of it. Never rejects. */
+async function serve(connection: Socket, handlers: Handlers): Promise<void> {
+  const gone = new AbortController();
+  connection.once('close', () => gone.abort());
+  const send = (reply: Omit<Reply, 'v'>): void => {
+    if (connection.writable) connection.write(`${JSON.stringify({ v: PROTOCOL_VERSION, ...reply })}\n`);
+  };
+  try {
+    const asked = parsed(await firstLine(connection));
+    const handler = handlers[asked.do as RequestName];
+    if (!Object.hasOwn(handlers, asked.do)) throw unknown(`\`${asked.do}\` is not a request`);
+    const caller = { emit: (event: Parameters<Emit>[0]) => send({ event }), signal: gone.signal };
+    send({ answer: (await handler(asked, caller)) ?? null });
+  } catch (error) {
+    const { code, hint } = error instanceof DevloopError ? error : { code: 'bug', hint: undefined };
+    send({ error: { code, message: messageOf(error), ...(hint === undefined ? {} : { hint }) } });
+  }
+  connection.end();
+}
+
+function firstLine(connection: Socket): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(unknown('no request came')), REQUEST_MS);
+    let text = '';
+    connection.setEncoding('utf8');
+    connection.on('data', (chunk: string) => {
+      text += chunk;
+      const end = text.indexOf('\n');
+      if (end < 0 && text.length <= LONGEST_REQUEST) return;
+      clearTimeout(timer);
+      if (end < 0) reject(unknown('the request is too long'));
+      else resolve(text.slice(0, end));
+    });
+    connection.once('close', () => {
+      clearTimeout(timer);
+      reject(unknown('the connection was closed'));
+    });
+  });
+}
+
+function parsed(line: string): { do: string } {
+  try {
+    const asked: unknown = JSON.parse(line);
+    if (typeof asked === 'object' && asked !== null && 'do' in asked && typeof asked.do === 'string')
+      return { ...asked, do: asked.do };
+  } catch {}
+  throw unknown('this is not a request');
+}
+
+function unknown(what: string): DevloopError {
+  return new DevloopError('usage.invalid', `The session does not understand: ${what}.`, {
+    hint: 'Use the same version of devloop in both terminals.',
+  });
+}

@@ -1,0 +1,83 @@
+import type { DevloopEvent, ReviewSummary, SessionPhase, SessionState } from '../../report/events.ts';
+
+/** What the events of a session say about it. */
+export interface Observed {
+  isReady: boolean;
+  isHeld: boolean;
+  isFollowing: boolean;
+  /** replaced: a new process is being started. */
+  controller: 'running' | 'replaced' | 'exited';
+  build: SessionState['build'];
+  route: SessionState['route'];
+  last: ReviewSummary | undefined;
+}
+
+export const NOTHING_YET: Observed = {
+  isReady: false,
+  isHeld: false,
+  isFollowing: true,
+  controller: 'running',
+  build: { is: 'current' },
+  route: undefined,
+  last: undefined,
+};
+
+/** The same value where the event says nothing about the session. */
+export function observedAfter(before: Observed, event: DevloopEvent): Observed {
+  switch (event.type) {
+    case 'session.ready':
+      return { ...before, isReady: true };
+    case 'review': {
+      const { type: _, ...last } = event;
+      return { ...before, last };
+    }
+    case 'reviews.held':
+      return { ...before, isHeld: true };
+    case 'reviews.released':
+      return { ...before, isHeld: false };
+    case 'files.ignored':
+      return { ...before, isFollowing: false };
+    case 'files.followed':
+      return { ...before, isFollowing: true };
+    case 'route.verified':
+      return { ...before, route: { name: event.route, address: event.address, isOpen: true } };
+    case 'route.lost':
+      return { ...before, route: before.route && { ...before.route, isOpen: false } };
+    default:
+      return programAfter(before, event);
+  }
+}
+
+/** The process and the build that it runs. */
+function programAfter(before: Observed, event: DevloopEvent): Observed {
+  switch (event.type) {
+    case 'build.started':
+      return { ...before, build: { ...before.build, is: 'building' } };
+    case 'build.failed':
+      return { ...before, build: { ...before.build, is: 'broken' } };
+    case 'build.done':
+      return { ...before, build: { ...before.build, is: 'current' } };
+    case 'controller.started':
+      return { ...before, controller: 'replaced', build: { ...before.build, id: event.build } };
+    case 'controller.ready':
+    case 'controller.replaced':
+      return { ...before, controller: 'running' };
+    case 'controller.exited':
+      return { ...before, controller: event.expected ? 'replaced' : 'exited' };
+    default:
+      return before;
+  }
+}
+
+/** The one word for all of it: what keeps reviews from the controller comes first. */
+export function phaseOf(
+  { isReady, isHeld, controller, build }: Omit<Observed, 'last' | 'route'>,
+  isEnding: boolean,
+): SessionPhase {
+  if (isEnding) return 'ending';
+  if (!isReady) return 'starting';
+  if (controller === 'exited') return 'failed';
+  if (isHeld) return 'held';
+  if (controller === 'replaced') return 'restarting';
+  return build.is === 'building' ? 'building' : 'serving';
+}

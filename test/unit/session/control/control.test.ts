@@ -1,0 +1,147 @@
+import { expect, it } from 'vitest';
+import type { DevloopEvent } from '../../../../src/report/events.ts';
+import { createControl, type ObservingControl } from '../../../../src/session/control/control.ts';
+
+interface Setup {
+  control: ObservingControl;
+  events: DevloopEvent[];
+  calls: string[];
+  ending: AbortController;
+}
+
+function setUp(parts: { webhooks?: boolean; controller?: boolean } = {}): Setup {
+  const { webhooks = true, controller = true } = parts;
+  const events: DevloopEvent[] = [];
+  const calls: string[] = [];
+  const ending = new AbortController();
+  const gateways = {
+    holdForUser: () => void calls.push('hold'),
+    releaseForUser: () => void calls.push('release'),
+    held: 2,
+  };
+  const supervisor = {
+    restart: () => void calls.push('restart'),
+    followFiles: (on: boolean) => void calls.push(`follow ${on}`),
+  };
+  const control = createControl({
+    session: 's',
+    controlled: {
+      gateways: () => (webhooks ? gateways : undefined),
+      supervisor: () => (controller ? supervisor : undefined),
+    },
+    emit(event) {
+      events.push(event);
+      control.observe(event);
+    },
+    signal: ending.signal,
+  });
+  return { control, events, calls, ending };
+}
+
+const READY: DevloopEvent = { type: 'session.ready', session: 's', ms: 1 };
+const pid = 1;
+const STARTED: DevloopEvent = { type: 'controller.started', pid, command: [], build: '3f2a91c' };
+
+it.each<[string, DevloopEvent[], string]>([
+  ['before the take-over is complete', [], 'starting'],
+  ['after it', [READY], 'serving'],
+  ['during a build', [READY, { type: 'build.started', reason: ['a.go'] }], 'building'],
+  [
+    'after one that failed',
+    [READY, { type: 'build.started', reason: [] }, { type: 'build.failed', ms: 1, output: '' }],
+    'serving',
+  ],
+  [
+    'while the old process ends',
+    [READY, { type: 'controller.exited', pid, code: 0, signal: null, expected: true }],
+    'restarting',
+  ],
+  ['while the new one starts', [READY, STARTED], 'restarting'],
+  ['when it answers', [READY, STARTED, { type: 'controller.ready', pid, ms: 1 }], 'serving'],
+  [
+    'after an exit that devloop did not bring about',
+    [READY, { type: 'controller.exited', pid, code: 2, signal: null, expected: false }],
+    'failed',
+  ],
+  ['while reviews are held', [READY, { type: 'reviews.held', session: 's' }], 'held'],
+])('%s a session is %s', (_, events, phase) => {
+  const { control } = setUp();
+  for (const event of events) control.observe(event);
+  expect(control.state().phase).toBe(phase);
+});
+
+it('knows the route, whether the newest source serves, and the last review', () => {
+  const { control } = setUp();
+  const route = { route: 'direct', service: 'shop/hook', address: '10.0.0.1:1', latencyMs: 1 };
+  const ms = { held: 0, controller: 1, total: 1, budget: 10 };
+  const review = {
+    id: 'r-1',
+    at: '',
+    kind: 'admission',
+    webhook: 'v',
+    path: '/v',
+    verdict: 'denied',
+    ms,
+  } as const;
+  control.observe({ type: 'route.verified', ...route });
+  control.observe({ type: 'build.done', ms: 1 });
+  control.observe(STARTED);
+  control.observe({ type: 'build.failed', ms: 1, output: '' });
+  control.observe({ type: 'review', ...review });
+  control.observe({ type: 'route.lost', route: 'direct', cause: '' });
+  expect(control.state()).toMatchObject({
+    route: { name: 'direct', address: '10.0.0.1:1', isOpen: false },
+    build: { is: 'broken', id: '3f2a91c' },
+    last: review,
+    held: 2,
+    reviewsPerMinute: 1,
+  });
+});
+
+it('holds and releases once, however often it is asked, and says so once', () => {
+  const { control, events, calls } = setUp();
+  control.observe(READY);
+  control.hold();
+  control.hold();
+  expect(control.release()).toBe(2);
+  expect(control.release()).toBe(0);
+  expect(events).toEqual([
+    { type: 'reviews.held', session: 's' },
+    { type: 'reviews.released', session: 's', waiting: 2 },
+  ]);
+  expect(new Set(calls)).toEqual(new Set(['hold', 'release']));
+});
+
+it('tells its listeners of each change until they are disposed', () => {
+  const { control, ending } = setUp();
+  const phases: string[] = [];
+  const listening = control.onState(() => phases.push(control.state().phase));
+  control.observe(READY);
+  control.observe({ type: 'note', message: 'nothing about the session' });
+  ending.abort();
+  listening[Symbol.dispose]();
+  control.observe(READY);
+  expect(phases).toEqual(['serving', 'ending']);
+});
+
+it.each<[string, Parameters<typeof setUp>[0], (control: ObservingControl) => void]>([
+  ['hold', { webhooks: false }, (control) => control.hold()],
+  ['restart', { controller: false }, (control) => control.restart()],
+  ['followFiles', { controller: false }, (control) => control.followFiles(false)],
+])(
+  'refuses to %s where there is nothing to, before the session is ready, and when it ends',
+  (_, parts, act) => {
+    const refused = expect.objectContaining({ code: 'session.not-ready' });
+    const none = setUp(parts);
+    none.control.observe(READY);
+    expect(() => act(none.control)).toThrow(refused);
+    const { control, calls, ending } = setUp();
+    expect(() => act(control)).toThrow(refused);
+    control.observe(READY);
+    act(control);
+    expect(calls).toHaveLength(1);
+    ending.abort();
+    expect(() => act(control)).toThrow(refused);
+    expect(calls).toHaveLength(1);
+  },
+);
