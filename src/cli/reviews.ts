@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import type { ReviewVerdict } from '../report/events.ts';
-import type { ReviewsOptions } from '../session/context/options.ts';
+import type { ExportFormat, ReviewsOptions } from '../session/context/options.ts';
 import { addExamples, outputOptions, present } from './common.ts';
 import type { Shell } from './shell.ts';
 import { invalid } from './usage.ts';
@@ -11,11 +11,13 @@ interface ReviewsFlags extends Omit<ReviewsOptions['filter'], 'slowMs'> {
   session?: string;
   set?: string;
   follow?: true;
+  output?: ExportFormat;
   slow?: number;
   json?: true;
 }
 
 const ACTIONS = ['list', 'show', 'export', 'save'] as const;
+const FORMATS: ExportFormat[] = ['review', 'curl', 'go'];
 const VERDICTS: ReviewVerdict[] = ['allowed', 'denied', 'converted', 'failed', 'unanswered'];
 
 export function reviewsCommand(shell: Shell): Command {
@@ -24,10 +26,16 @@ export function reviewsCommand(shell: Shell): Command {
     .description(
       'Lists the reviews of a running session on this machine, shows one with its objects as diffs, exports its request, or saves reviews as a set in testdata/reviews of the checkout. Values that look secret are replaced before they are stored.',
     )
-    .argument('[what...]', 'list (default), show ID, export ID, or save NAME [ID...]')
+    .argument('[what...]', 'list (default), show ID..., export ID..., or save NAME [ID...]')
     .option('-f, --follow', 'keep running, and list each new review')
     .option('--session <id>', 'session of this machine (default: the one of this checkout)')
     .option('--set <name>', 'saved set instead of a session', parseSetName)
+    .addOption(
+      new Option(
+        '-o, --output <format>',
+        'what `export` prints: the review as JSON, a curl command, or a Go test (default: review)',
+      ).choices(FORMATS),
+    )
     .optionsGroup('Which reviews:')
     .option('--kind <kind>', 'of objects of this kind')
     .option('--name <text>', 'of objects with this in their name')
@@ -54,6 +62,8 @@ export function reviewsCommand(shell: Shell): Command {
       'Show the object of review r-000041, what the client and the webhook changed, and the answer',
     ],
     ['export 41 > review.json', 'Write its AdmissionReview to a file'],
+    ['export 41 -o curl | sh', 'Send it to the controller again, as a dry run'],
+    ['export 41 42 -o go', "Print a test for the operator's own suite that expects the same answers"],
     ['save create-web 41 42', 'Save two reviews in testdata/reviews/create-web.ndjson'],
   ]);
 }
@@ -71,9 +81,11 @@ function optionsOf([action = 'list', ...ids]: string[], flags: ReviewsFlags, nam
       '`export` prints the review itself, so it takes no --json.',
       `${name} reviews export ${ids[0]}`,
     );
+  if (known !== 'export' && flags.output !== undefined)
+    throw invalid('-o goes with `export`.', `${name} reviews export 41 -o ${flags.output}`);
   if (known === 'save') parseSetName(ids[0]!);
-  const { session, set, follow = false } = flags;
-  return { action: known, ids, follow, filter: filterOf(flags), ...present({ session, set }) };
+  const { session, set, follow = false, output: format = 'review' } = flags;
+  return { action: known, ids, format, follow, filter: filterOf(flags), ...present({ session, set }) };
 }
 
 function filterOf({ kind, name, namespace, verdict, user, webhook, since, slow }: ReviewsFlags) {

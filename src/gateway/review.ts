@@ -37,6 +37,8 @@ export interface ReviewContext {
 /** A review and its answer. */
 export interface ServedReview {
   url: string;
+  /** Where the controller listens for it, on the loopback interface. */
+  port: number;
   /** When it arrived, in ms since 1970. */
   at: number;
   body: Buffer;
@@ -98,7 +100,10 @@ export async function serveReview(
       const { stamp } = context;
       send(context, request, response, stamp ? stamped(answer, stamp()) : answer);
     }
-    if (trace.body) context.served?.(servedReview({ ...trace, body: trace.body }, url, answer));
+    if (trace.body)
+      context.served?.(
+        servedReview({ ...trace, body: trace.body }, { url, port: context.controller.port }, answer),
+      );
   } catch (error) {
     // Node refuses to send the controller's answer, for example because of a header that HTTP does not allow.
     context.warn(`POST ${pathOf(url)} failed: ${messageOf(error)}`);
@@ -112,13 +117,13 @@ export async function serveReview(
 
 function servedReview(
   { arrived, released, body }: Trace & { body: Buffer },
-  url: string,
+  { url, port }: { url: string; port: number },
   answer: Answer | undefined,
 ): ServedReview {
   const now = performance.now();
   const held = (released ?? now) - arrived;
   const ms = { held, controller: now - arrived - held, total: now - arrived, budget: budgetOf(url) };
-  return { url, at: performance.timeOrigin + arrived, body, answer, ms };
+  return { url, port, at: performance.timeOrigin + arrived, body, answer, ms };
 }
 
 async function answerOf(

@@ -72,6 +72,12 @@ export async function readCheckout(root: string): Promise<CheckoutFacts> {
   return facts;
 }
 
+/** The Go files below `root`, as far as the checkout is read at all. */
+export async function goSources(root: string): Promise<{ file: string; text: string }[]> {
+  const files = (await sourceFiles(root)).filter((file) => file.endsWith('.go'));
+  return await Promise.all(files.map(async (file) => ({ file, text: await readSmall(file) })));
+}
+
 async function sourceFiles(root: string): Promise<string[]> {
   const found: string[] = [];
   const queue = [root];
@@ -105,7 +111,7 @@ async function readSmall(file: string): Promise<string> {
 /** Only the marker in a package that defines types counts: an operator's sources also name the groups of many others. */
 const GROUP_MARKER = /\+groupName=([\w.-]+)/g;
 const SOURCE_PATH = /"(\/[A-Za-z0-9][A-Za-z0-9._/-]{2,150})"/g;
-const MARKER_PATH = /\+kubebuilder:webhook:[^\n]*\bpath="?([^",\s]+)/g;
+export const MARKER_PATH = /\+kubebuilder:webhook:[^\n]*\bpath="?([^",\s]+)/g;
 /** `StringVar(&file, "kubeconfig", …)` of Go's flag package and of pflag. */
 const KUBECONFIG_FLAG =
   /\.String(?:Var)?P?\(\s*(?:&?[\w.]+\s*,\s*)?(?:"kubeconfig"|clientcmd\.RecommendedConfigPathFlag)/;

@@ -66,7 +66,7 @@ export type DevloopEvent =
   /**
    * A review, after its answer is out. `at`: when it arrived. `webhook`: its name in the webhook configuration, or of the CRD; the path
    * where nothing names it. `code` and `message` are those of the answer. `patch`: what it changes, as `+spec.replicas=1`,
-   * `~spec.image`, `-spec.old`. `from` and `to` are API versions, `objects` their number: those of a conversion. `build`: the program that
+   * `~spec.image`, `-spec.old`. `from` and `to` are API versions, `objects` their number: those of a conversion. `port`: where the controller listens, on the loopback interface. `build`: the program that
    * ran when the answer was out; `isOldBuild`: newer sources did not build. Values that look secret are replaced.
    */
   | {
@@ -76,6 +76,7 @@ export type DevloopEvent =
       kind: ReviewKind;
       webhook: string;
       path: string;
+      port?: number;
       operation?: string;
       resource?: ReviewedKind;
       object?: ReviewedObject;

@@ -12,7 +12,7 @@ const MOST_WARNINGS = 20;
 
 /** What is recorded of a review. Never throws: whatever was sent or answered, there is a line for it. */
 export function recordOf(served: ServedReview, id: string, calls: NamedCall[]): ReviewRecord {
-  const { url, at, body, answer, ms } = served;
+  const { url, port, at, body, answer, ms } = served;
   const request = parsed(body);
   const response = answer && parsed(answer.body);
   const path = url.split('?', 1)[0]!;
@@ -21,6 +21,7 @@ export function recordOf(served: ServedReview, id: string, calls: NamedCall[]): 
     id,
     at: new Date(at).toISOString(),
     path,
+    port,
     ...asked,
     ...verdictOf(asked, served, response),
     ms,

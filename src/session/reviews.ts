@@ -1,5 +1,9 @@
 import { sleep } from '../async.ts';
 import { DevloopError, messageOf } from '../errors.ts';
+import { findWebhookSetups } from '../operator/webhook-setup.ts';
+import type { Emit } from '../report/events.ts';
+import { curlCommand, plainJson, requireKept } from '../reviews/export.ts';
+import { goTest } from '../reviews/export-go.ts';
 import { type ReadRecording, readRecording, readRecords, selects } from '../reviews/read.ts';
 import { type ReviewRecord, summaryOf } from '../reviews/record.ts';
 import { setFile, setNames, writeSet } from '../reviews/sets.ts';
@@ -31,9 +35,7 @@ export async function reviews(options: ReviewsOptions, io: Io): Promise<string> 
         io.emit({ type: 'reviews.shown', review: summaryOf(record), sections: sectionsOf(record) });
       return '';
     case 'export':
-      return chosen(options, records, source)
-        .map((record) => exported(record, io))
-        .join('');
+      return await exported(options, chosen(options, records, source), { checkout, emit: io.emit });
     case 'save':
       await save(options, checkout, records, io);
       return '';
@@ -105,13 +107,35 @@ function fullId(id: string): string {
   return /^\d{1,6}$/.test(id) ? `r-${id.padStart(6, '0')}` : id;
 }
 
-function exported({ id, request, redacted }: ReviewRecord, io: Io): string {
-  if (request === undefined)
-    throw new DevloopError('review.not-found', `Review ${id} was too large to be kept, or was not JSON.`);
-  if (redacted !== undefined)
-    io.emit({ type: 'warning', message: `Values that look secret are replaced in review ${id}.` });
-  return `${JSON.stringify(request, null, 2)}\n`;
+async function exported(
+  { format, ids }: ReviewsOptions,
+  records: ReviewRecord[],
+  { checkout, emit }: { checkout: string; emit: Emit },
+): Promise<string> {
+  const kept = records.map(requireKept);
+  for (const { id, redacted } of kept) {
+    const message = `Values that look secret are replaced in review ${id}.`;
+    if (redacted !== undefined) emit({ type: 'warning', message });
+  }
+  if (format === 'curl') return kept.map(curlCommand).join('');
+  if (format === 'review') return kept.map(({ request }) => `${plainJson(request)}\n`).join('');
+  const setups = await findWebhookSetups(
+    checkout,
+    kept.map(({ path }) => path),
+  );
+  const [setup, other] = setups;
+  if (other !== undefined)
+    throw new DevloopError(
+      'usage.invalid',
+      `The webhooks of these reviews are in several packages: ${setups.map(({ directory }) => directory).join(', ')}.`,
+      { hint: `Export the reviews of one of them at a time: devloop reviews export ${ids[0]} -o go` },
+    );
+  if (setup!.calls.length === 0) emit({ type: 'warning', message: FILL_IN });
+  return goTest(kept, setup!);
 }
+
+const FILL_IN =
+  'No function that registers these webhooks was found beside a kubebuilder marker with their path: fill in the line with TODO.';
 
 async function save(
   { ids, filter }: ReviewsOptions,

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -5,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { KubeObject, Workload } from '../../src/cluster/api/objects.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { CONTROL_PLANES } from '../support/control-planes.ts';
-import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
+import { BIN, type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
 import { createReviewer, failuresWhile, lostWhileEnding } from '../support/reviews.ts';
 import {
@@ -131,6 +132,13 @@ describe.each(CONTROL_PLANES)(
         },
       ]);
       expect(JSON.stringify(shown)).toContain('+  replicas:');
+      const exported = spawnSync(
+        process.execPath,
+        [BIN, 'reviews', 'export', mutated.id, '--output', 'curl'],
+        { cwd: checkout.directory, env: { ...process.env, ...env() } },
+      );
+      const { stdout } = spawnSync('sh', { input: exported.stdout });
+      expect(JSON.parse(stdout.toString())).toMatchObject({ response: { allowed: true } });
       const saved = await reviews('save', 'seen', mutated.id);
       expect(saved.at(-1)).toMatchObject({ type: 'note' });
       const file = join(checkout.directory, 'testdata/reviews/seen.ndjson');

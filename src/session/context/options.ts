@@ -69,9 +69,14 @@ export interface CertsOptions extends CommonOptions {
   output?: string;
 }
 
+/** The AdmissionReview as JSON, a command for a shell, or a test for the operator's own suite. */
+export type ExportFormat = 'review' | 'curl' | 'go';
+
 /** Which reviews are meant, and from where. */
 export interface ReviewsOptions {
   action: 'list' | 'show' | 'export' | 'save';
+  /** What `export` prints. */
+  format: ExportFormat;
   /** Of reviews; `save` takes the name of the set before them. */
   ids: string[];
   filter: ReviewFilter;

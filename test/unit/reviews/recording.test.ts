@@ -98,7 +98,8 @@ it('records in the order of the answers, all at the end, and reports each', asyn
   {
     await using recorder = newRecorder(events);
     recorder.name([{ path: '/v', name: 'v.kb.io' }]);
-    for (let at = 0; at < 500; at++) recorder.served({ url: '/v?timeout=10s', at, body, answer, ms });
+    for (let at = 0; at < 500; at++)
+      recorder.served({ url: '/v?timeout=10s', port: 9443, at, body, answer, ms });
   }
   const { records } = await readRecording(directory);
   expect(records.map(({ at }) => Date.parse(at))).toEqual(Array.from({ length: 500 }, (_, at) => at));
@@ -111,7 +112,8 @@ it('does not hold more than its share of memory', async () => {
   const ms = { held: 0, controller: 1, total: 1, budget: 10_000 };
   {
     await using recorder = newRecorder(events);
-    for (let at = 0; at < 40; at++) recorder.served({ url: '/v', at, body, answer: undefined, ms });
+    for (let at = 0; at < 40; at++)
+      recorder.served({ url: '/v', port: 9443, at, body, answer: undefined, ms });
   }
   expect(events.filter(({ type }) => type === 'review')).toHaveLength(32);
   expect(events.filter(({ type }) => type === 'warning')).toHaveLength(1);
@@ -122,7 +124,14 @@ it('names the build that had answered when the answer was out, and none for what
   const answering = createAnswering();
   const body = Buffer.from(JSON.stringify({ kind: 'AdmissionReview', request: { uid: 'u' } }));
   const answer = { status: 200, headers: [], body: Buffer.from('{"response":{"allowed":true}}') };
-  const review = { url: '/v', at: 0, body, answer, ms: { held: 0, controller: 1, total: 1, budget: 10_000 } };
+  const review = {
+    url: '/v',
+    port: 9443,
+    at: 0,
+    body,
+    answer,
+    ms: { held: 0, controller: 1, total: 1, budget: 10_000 },
+  };
   {
     await using recorder = newRecorder(events, answering);
     answering.observe({ type: 'controller.started', pid: 1, command: [], build: 'one' });

@@ -26,7 +26,7 @@ const request = {
 function served(body: unknown, answer: unknown, status = 200): ServedReview {
   const bytes = (value: unknown) => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value));
   const answered = answer === undefined ? undefined : { status, headers: [], body: bytes(answer) };
-  return { url: '/validate?timeout=10s', at: 0, body: bytes(body), answer: answered, ms };
+  return { url: '/validate?timeout=10s', port: 9443, at: 0, body: bytes(body), answer: answered, ms };
 }
 
 function admission(response: object, of: object = request) {

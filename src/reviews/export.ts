@@ -1,0 +1,54 @@
+import { DevloopError } from '../errors.ts';
+import type { ReviewRecord } from './record.ts';
+
+/** A record whose request was kept. */
+export type KeptRecord = ReviewRecord & { request: unknown };
+
+/** Where controller-runtime serves webhooks; older recordings do not say it. */
+const USUAL_PORT = 9443;
+
+/** Throws 'review.not-found' where the request was not kept. */
+export function requireKept(record: ReviewRecord): KeptRecord {
+  if (record.request !== undefined) return { ...record, request: record.request };
+  throw new DevloopError(
+    'review.not-found',
+    `Review ${record.id} was too large to be kept, or was not JSON.`,
+  );
+}
+
+/**
+ * JSON that stays what it is in a terminal, in a shell's here-document and in a Go string between backquotes: what these would interpret
+ * is escaped.
+ */
+export function plainJson(value: unknown, indent: string | number = 2): string {
+  return JSON.stringify(value, null, indent).replaceAll(/[`\u007f-\u009f\u2028\u2029\ufeff]/g, escaped);
+}
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
+/** A command for a shell that sends the review to the controller on this machine, as a dry run. */
+export function curlCommand(record: KeptRecord): string {
+  const { path, port = USUAL_PORT } = record;
+  const url = `https://127.0.0.1:${port}${path}`;
+  // A line of JSON that JSON.stringify has laid out begins with a bracket, a quote or a space, so none of them ends the here-document.
+  return [
+    `curl --silent --show-error --insecure --globoff --header 'Content-Type: application/json' \\`,
+    `  --data-binary @- ${shellQuoted(url)} <<'REVIEW'`,
+    plainJson(asDryRun(record.request)),
+    'REVIEW',
+    '',
+  ].join('\n');
+}
+
+/** The same AdmissionReview as a dry run: webhooks with side effects hold back. */
+export function asDryRun(review: unknown): unknown {
+  const { kind, request } = (review ?? {}) as { kind?: unknown; request?: unknown };
+  if (kind !== 'AdmissionReview' || typeof request !== 'object' || request === null) return review;
+  return { ...(review as object), request: { ...request, dryRun: true } };
+}
+
+function shellQuoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
