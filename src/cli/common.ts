@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { PAUSE_CHOICES, type PauseChoice } from '../config/pause-choice.ts';
+import { PAUSE_CHOICES, type PauseChoice } from '../config/choices.ts';
 import type { RouteChoice } from '../config/route-choice.ts';
 import type { CommonOptions, RouteOptions } from '../session/context/options.ts';
 import type { OutputOptions } from './shell.ts';

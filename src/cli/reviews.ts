@@ -18,7 +18,14 @@ interface ReviewsFlags extends Omit<ReviewsOptions['filter'], 'slowMs'> {
 
 const ACTIONS = ['list', 'show', 'export', 'save'] as const;
 const FORMATS: ExportFormat[] = ['review', 'curl', 'go'];
-const VERDICTS: ReviewVerdict[] = ['allowed', 'denied', 'converted', 'failed', 'unanswered'];
+const VERDICTS: ReviewVerdict[] = [
+  'allowed',
+  'denied',
+  'converted',
+  'failed',
+  'answered-by-devloop',
+  'unanswered',
+];
 
 export function reviewsCommand(shell: Shell): Command {
   const command = new Command('reviews')

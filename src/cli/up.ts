@@ -1,4 +1,5 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
+import { ON_TIMEOUT_CHOICES, type OnTimeoutChoice } from '../config/choices.ts';
 import type { UpOptions } from '../session/context/options.ts';
 import {
   addCommonFlags,
@@ -23,6 +24,7 @@ interface UpFlags extends CommonFlags, RouteFlags, PauseFlags, ProgramFlags {
   takeOver?: true;
   dryRun?: true;
   stamp?: true;
+  onTimeout?: OnTimeoutChoice;
 }
 
 /** `own` is the controller's command, from after `--`. */
@@ -36,7 +38,13 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
     .option('--no-controller', 'do not build or run anything; send reviews to a process that you start')
     .option('--take-over', 'take over even if a live session holds the operator')
     .option('--dry-run', 'print what would change, and stop')
-    .option('--stamp', 'add a warning to each answer that says which build gave it');
+    .option('--stamp', 'add a warning to each answer that says which build gave it')
+    .addOption(
+      new Option(
+        '--on-timeout <answer>',
+        'what a review gets that the controller does not answer in time: an error (fail, the default), or this verdict of devloop',
+      ).choices(ON_TIMEOUT_CHOICES),
+    );
   addCommonFlags(addRouteFlags(addPauseFlag(addPackageFlag(command)))).action(async (flags: UpFlags) => {
     const deployments = [...new Set(flags.deployment)];
     const options = upOptions({ ...flags, deployment: deployments.slice(0, 1) }, own, shell.name);
@@ -91,7 +99,7 @@ function upOptions(flags: UpFlags, own: string[] | undefined, name: string): UpO
   return {
     ...commonOptions(flags),
     ...routeOptions(flags),
-    ...present({ command: own, pause: flags.pause, package: flags.package }),
+    ...present({ command: own, pause: flags.pause, package: flags.package, onTimeout: flags.onTimeout }),
     controller,
     takeOver,
     dryRun,

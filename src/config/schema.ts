@@ -1,4 +1,4 @@
-import type { PauseChoice } from './pause-choice.ts';
+import type { OnTimeoutChoice, PauseChoice } from './choices.ts';
 import type { RouteChoice } from './route-choice.ts';
 
 /** The settings of devloop.yaml. All are optional: what is absent is discovered. */
@@ -13,6 +13,7 @@ export interface Config {
   port?: number;
   allowFrom?: string[];
   relayImage?: string;
+  onTimeout?: OnTimeoutChoice;
   certificates?: { secret?: string; directory?: string };
   controller?: {
     package?: string;
@@ -34,6 +35,7 @@ export type FieldKind =
   | 'image'
   | 'route'
   | 'pause'
+  | 'on timeout'
   | 'seconds'
   | 'command'
   | 'variables';
@@ -85,6 +87,10 @@ export const SCHEMA = {
     about: 'Networks that may connect to that port (CIDR). Default: all.',
   },
   relayImage: { kind: 'image', about: 'Image for the relay Pod; it must contain Node.' },
+  onTimeout: {
+    kind: 'on timeout',
+    about: 'What a review gets that is not answered in time: fail, allow or deny. Default: fail.',
+  },
   certificates: {
     kind: 'section',
     about: "The webhook's key pair.",

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { isMap, isScalar, isSeq } from 'yaml';
+import { ON_TIMEOUT_CHOICES, PAUSE_CHOICES } from './choices.ts';
 import { type Complain, kindOf, namedPairs } from './nodes.ts';
-import { PAUSE_CHOICES, type PauseChoice, pauseChoiceOf } from './pause-choice.ts';
 import {
   EXPECTED_NETWORK,
   EXPECTED_ROUTE,
@@ -24,7 +24,8 @@ export const READERS: Record<FieldKind, Read> = {
       ? readTexts(node, path, complain)
       : readText(node, path, complain, 'text, or a list of strings'),
   route: readRoute,
-  pause: readPause,
+  pause: (node, path, complain) => readChoice(node, path, complain, PAUSE_CHOICES),
+  'on timeout': (node, path, complain) => readChoice(node, path, complain, ON_TIMEOUT_CHOICES),
   address: (node, path, complain) =>
     readForm(node, path, complain, { expected: 'an IP address', fits: (text) => isIP(text) > 0 }),
   networks: readNetworks,
@@ -101,11 +102,16 @@ function readRoute(node: unknown, path: string, complain: Complain): RouteChoice
   return choice;
 }
 
-function readPause(node: unknown, path: string, complain: Complain): PauseChoice | undefined {
+function readChoice(
+  node: unknown,
+  path: string,
+  complain: Complain,
+  choices: readonly string[],
+): string | undefined {
   const value = isScalar(node) ? node.value : undefined;
-  const choice = typeof value === 'string' ? pauseChoiceOf(value) : undefined;
+  const choice = choices.find((one) => one === value);
   if (choice === undefined)
-    complain(node, `\`${path}\`: expected one of ${PAUSE_CHOICES.join(', ')}, got ${kindOf(node)}`);
+    complain(node, `\`${path}\`: expected one of ${choices.join(', ')}, got ${kindOf(node)}`);
   return choice;
 }
 

@@ -5,7 +5,7 @@ import type { TLSSocket } from 'node:tls';
 import { messageOf } from '../errors.ts';
 import { isOfAnotherUser } from '../machine/port.ts';
 import type { Waiting } from './gate.ts';
-import { type Answer, forwardable, statusAnswer } from './http.ts';
+import { type Answer, forwardable, lateAnswer, statusAnswer } from './http.ts';
 
 /** Where the controller listens for reviews. */
 export interface ControllerAddress {
@@ -61,7 +61,7 @@ async function forward(
   for (;;) {
     waiting.for = 'release';
     const refusal = await waiting.pass();
-    if (refusal !== undefined) return statusAnswer(503, refusal);
+    if (refusal !== undefined) return lateAnswer(refusal);
     const result = await attempt(over, controller, review, waiting);
     if ('status' in result) return result;
     const next = afterFailure(result, resends);

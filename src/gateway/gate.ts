@@ -69,6 +69,7 @@ export interface Gate {
   /** Reviews wait because the user wants it, whatever else holds or releases them, and whether or not a controller runs. */
   holdForUser(): void;
   releaseForUser(): void;
+  readonly isHeldForUser: boolean;
   /** Number of reviews that are waiting. */
   readonly held: number;
   /** As `Waiting.pass`; `deadline` is the end of the review's budget on the clock of `performance.now()`. */
@@ -118,6 +119,9 @@ export function createGate(): Gate {
     releaseForUser() {
       isHeldForUser = false;
       decideAll();
+    },
+    get isHeldForUser() {
+      return isHeldForUser;
     },
     controllerDown(why, ms) {
       down = { why, until: performance.now() + ms };

@@ -10,6 +10,7 @@ import { createPaths } from './paths.ts';
 import { type ReviewContext, type ServedReview, serveReview } from './review.ts';
 import { createStrangers } from './strangers.ts';
 import { createTlsServer, type KeyPair, listen } from './tls.ts';
+import type { OnTimeout } from './unanswered.ts';
 
 export interface GatewayOptions {
   host: string;
@@ -26,6 +27,8 @@ export interface GatewayOptions {
   served?: ((review: ServedReview) => void) | undefined;
   /** A warning that the controller's answers to admission reviews get. */
   stamp?: (() => string | undefined) | undefined;
+  /** What reviews get that the controller does not answer in time; by default an error. */
+  onTimeout?: OnTimeout | undefined;
   emit: Emit;
 }
 
@@ -77,7 +80,8 @@ export interface Gateway extends AsyncDisposable {
 const CLOSE_MS = 2000;
 
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const { host, sessionId, controller, emit, hint, served, stamp, allows = () => true } = options;
+  const { host, sessionId, controller, emit, hint, allows = () => true } = options;
+  const { served, stamp, onTimeout = 'fail' } = options;
   const warn = createWarner(emit);
   const strangers = createStrangers({ emit, hint });
   const { server, present, presentOnly } = createTlsServer({
@@ -94,7 +98,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     get own() {
       return [...owns].at(-1);
     },
-    ...{ sessionId, controller, gate, forwarder, paths, served, stamp, warn },
+    ...{ sessionId, controller, gate, forwarder, paths, served, stamp, onTimeout, warn },
     bodies: new Bodies(),
     recognize: connections.recognize,
     refuse: () => strangers.count('request'),

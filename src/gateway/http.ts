@@ -4,6 +4,8 @@ export interface Answer {
   headers: string[];
   /** Bytes come from the controller; text is devloop's own answer. */
   body: Buffer | string;
+  /** Why the controller had no time to answer; devloop may give its own verdict in place of such an answer. */
+  late?: string;
 }
 
 const REASONS = {
@@ -26,6 +28,11 @@ export function statusAnswer(code: keyof typeof REASONS, message: string): Answe
     reason: REASONS[code],
     code,
   });
+}
+
+/** For a review that the controller does not answer within its budget. */
+export function lateAnswer(cause: string, advice = ''): Answer {
+  return { ...statusAnswer(503, `${cause}${advice}`), late: cause };
 }
 
 /** The client opens another connection for its next request. */

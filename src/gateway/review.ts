@@ -4,12 +4,13 @@ import { messageOf } from '../errors.ts';
 import type { ReviewTimes } from '../report/events.ts';
 import { type Bodies, LARGEST_BODY } from './bodies.ts';
 import type { ControllerAddress, Forwarder } from './forward.ts';
-import { budgetOf, type Gate, LONGEST_BUDGET_MS, patienceFor, type Waiting } from './gate.ts';
+import { budgetOf, type Gate, patienceFor, type Waiting } from './gate.ts';
 import { type Answer, forwardable, lastAnswer, statusAnswer } from './http.ts';
 import { answerOwn, type OwnAnswers } from './own.ts';
 import { type Paths, pathOf } from './paths.ts';
 import { answerProbe, probeNonce } from './probe.ts';
 import { stamped } from './stamp.ts';
+import { answerAtEnd, type End, inPlaceOf, type OnTimeout } from './unanswered.ts';
 
 /** What all reviews of one gateway share. */
 export interface ReviewContext {
@@ -31,6 +32,7 @@ export interface ReviewContext {
   served?: ((review: ServedReview) => void) | undefined;
   /** The warning that the controller's answers get; absent: they pass unchanged. */
   stamp?: (() => string | undefined) | undefined;
+  onTimeout: OnTimeout;
   warn: (message: string) => void;
 }
 
@@ -53,9 +55,6 @@ interface Trace {
   released?: number;
   body?: Buffer;
 }
-
-/** Why the wait of a review ended before it had an answer. */
-type End = 'budget-used' | 'client-gone' | 'gateway-closed' | 'no-room';
 
 /** Answers one request in any case; never rejects. */
 export async function serveReview(
@@ -91,11 +90,15 @@ export async function serveReview(
   if (context.closing.aborted) onClosing();
   try {
     const onDropped = () => finish('no-room');
-    const answer = await answerOf(context, { request, trace, onDropped }, waiting).catch((error: unknown) => {
+    const given = await answerOf(context, { request, trace, onDropped }, waiting).catch((error: unknown) => {
       const why = endOf(end.signal, request);
-      if (why !== undefined) return answerAtEnd(why, waiting.for, budgetMs, context.controller);
+      const { controller, gate } = context;
+      const { isHeldForUser } = gate;
+      if (why !== undefined)
+        return answerAtEnd(why, { waitedFor: waiting.for, budgetMs, controller, isHeldForUser });
       return statusAnswer(500, `unexpected error, which is a bug in devloop: ${messageOf(error)}`);
     });
+    const answer = given && inPlaceOf(given, trace.body, context.onTimeout);
     if (answer !== undefined) {
       const { stamp } = context;
       send(context, request, response, stamp ? stamped(answer, stamp()) : answer);
@@ -169,52 +172,6 @@ function endOf(signal: AbortSignal, request: IncomingMessage): End | undefined {
   if (signal.aborted) return signal.reason as End;
   // When a client disconnects in the middle of a body, the request closes before the response does.
   return request.destroyed && !request.complete ? 'client-gone' : undefined;
-}
-
-/** The answer to a review whose wait has ended; undefined where the client is gone. */
-function answerAtEnd(
-  end: End,
-  waitedFor: Waiting['for'],
-  budgetMs: number,
-  { host, port }: ControllerAddress,
-): Answer | undefined {
-  if (end === 'client-gone') return undefined;
-  if (end === 'no-room') {
-    return statusAnswer(503, 'too many large reviews are waiting for the controller. Try again.');
-  }
-  if (end === 'gateway-closed') {
-    return statusAnswer(503, 'the session ended before the controller got this review. Try again.');
-  }
-  const waited = `${seconds(patienceFor(budgetMs))} (the timeout of this webhook is ${seconds(budgetMs)})`;
-  const tryAgain = 'Check the output of `devloop up`, then try again.';
-  switch (waitedFor) {
-    case 'body':
-      return statusAnswer(
-        503,
-        `the request was still incomplete after ${waited}. Check the network between the cluster and this machine.`,
-      );
-    case 'release':
-      return statusAnswer(503, `the controller was still starting after ${waited}. ${tryAgain}`);
-    case 'connection':
-      return statusAnswer(
-        503,
-        `nothing accepted a connection on ${host}:${port} within ${waited}. ${tryAgain}`,
-      );
-    case 'answer':
-      return statusAnswer(503, `the controller did not answer within ${waited}. ${moreTime(budgetMs)}`);
-    default:
-      return waitedFor satisfies never;
-  }
-}
-
-function moreTime(budgetMs: number): string {
-  const stuck = 'It may be blocked, or stopped in a debugger.';
-  if (budgetMs >= LONGEST_BUDGET_MS) return stuck;
-  return `${stuck} For more time, raise timeoutSeconds in the webhook configuration (at most ${LONGEST_BUDGET_MS / 1000}).`;
-}
-
-function seconds(ms: number): string {
-  return `${Number((ms / 1000).toFixed(1))} s`;
 }
 
 function send(

@@ -198,10 +198,17 @@ export interface Searched {
 export type ReviewKind = 'admission' | 'conversion' | 'unreadable';
 
 /**
- * failed: the controller answered something else than a verdict. unanswered: devloop answered, because the controller did not within the
- * budget, or nobody was left to answer to. kube-apiserver applies the failurePolicy to both.
+ * failed: the controller answered something else than a verdict. answered-by-devloop: devloop answered, because the controller did not
+ * within the budget, as --on-timeout says: with an error, or with a verdict. unanswered: the caller was gone. Where there is no verdict,
+ * kube-apiserver applies the failurePolicy.
  */
-export type ReviewVerdict = 'allowed' | 'denied' | 'converted' | 'failed' | 'unanswered';
+export type ReviewVerdict =
+  | 'allowed'
+  | 'denied'
+  | 'converted'
+  | 'failed'
+  | 'answered-by-devloop'
+  | 'unanswered';
 
 export interface ReviewedKind {
   group: string;

@@ -7,6 +7,7 @@ const COLOURS: Record<ReviewVerdict, Colour> = {
   converted: 'green',
   denied: 'red',
   failed: 'red',
+  'answered-by-devloop': 'yellow',
   unanswered: 'yellow',
 };
 const MOST_CHANGES = 4;
@@ -24,7 +25,7 @@ export function reviewLine(review: ReviewSummary, paint: Paint): string {
     paint('dim', `(${[times(review), review.build].filter(Boolean).join(', ')})`),
     review.isOldBuild ? paint('yellow', 'the old build answered') : '',
   ];
-  return paintedRow(paint, COLOURS[verdict], verdict, text.filter(Boolean).map(oneLine).join('  '));
+  return paintedRow(paint, COLOURS[verdict], labelOf(verdict), text.filter(Boolean).map(oneLine).join('  '));
 }
 
 /** Several of the same kind, within a second. */
@@ -32,7 +33,7 @@ export function reviewCount(review: ReviewSummary, count: number, paint: Paint):
   const { verdict, operation = '', resource } = review;
   const what = [operation, resource?.kind].filter(Boolean).join(' ');
   const text = `+${count}  ${what}  ${paint('dim', shortName(review.webhook))}`;
-  return paintedRow(paint, COLOURS[verdict], verdict, oneLine(text));
+  return paintedRow(paint, COLOURS[verdict], labelOf(verdict), oneLine(text));
 }
 
 /** With its id and time of day, for a list. */
@@ -56,6 +57,10 @@ export function shownReview(review: ReviewSummary, sections: ReviewSection[], pa
     ...facts.map((fact) => paint('dim', `  ${oneLine(fact)}`)),
     ...sections.map(({ title, text }) => `\n${paint('bold', title)}\n  ${indented(painted(text, paint), 2)}`),
   ].join('\n');
+}
+
+function labelOf(verdict: ReviewVerdict): string {
+  return verdict === 'answered-by-devloop' ? 'by devloop' : verdict;
 }
 
 /** Lines of a diff in its colours. */

@@ -50,7 +50,8 @@ export function isShown(event: DevloopEvent, verbosity: Verbosity): boolean {
 function shownFrom(event: DevloopEvent): Verbosity {
   // An exit that devloop brought about matters only to somebody who wants to see every step.
   if (event.type === 'controller.exited' && event.expected) return 'verbose';
-  if (event.type === 'review' && ['failed', 'unanswered'].includes(event.verdict)) return 'quiet';
+  if (event.type === 'review' && ['failed', 'answered-by-devloop', 'unanswered'].includes(event.verdict))
+    return 'quiet';
   // The line that answered the signal has said so.
   if (event.type === 'session.stopping' && event.reason.startsWith('SIG')) return 'verbose';
   if (event.type === 'finding') return needsAction(event) ? 'quiet' : 'normal';

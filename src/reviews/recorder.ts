@@ -95,7 +95,8 @@ export class Recorder implements AsyncDisposable {
     const id = `r-${String(this.#last).padStart(6, '0')}`;
     const recorded = recordOf(review, id, this.#calls);
     // An answer of devloop's own is of no build.
-    const record = recorded.verdict === 'unanswered' ? recorded : { ...recorded, ...by };
+    const isControllers = !['answered-by-devloop', 'unanswered'].includes(recorded.verdict);
+    const record = isControllers ? { ...recorded, ...by } : recorded;
     this.#emit({ type: 'review', ...summaryOf(record) });
     this.#recording.add(record);
   }

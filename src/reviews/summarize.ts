@@ -105,16 +105,19 @@ type Outcome = Pick<ReviewSummary, 'verdict' | 'code' | 'message' | 'warnings' |
 function verdictOf({ kind, resource }: Facts, { answer }: ServedReview, response: unknown): Outcome {
   if (answer === undefined)
     return { verdict: 'unanswered', message: 'the client was gone before there was an answer' };
+  const given = fieldOf(response, 'response');
   // Text is devloop's own answer, bytes are the controller's.
-  if (typeof answer.body === 'string')
-    return { verdict: 'unanswered', code: answer.status, message: cut(textOf(response, 'message')) };
+  if (typeof answer.body === 'string') {
+    const own = isObject(given) ? admissionOutcome(given, false) : undefined;
+    const message = cut(textOf(response, 'message'));
+    return { code: answer.status, ...(own ?? { message }), verdict: 'answered-by-devloop' };
+  }
   if (answer.status !== 200)
     return {
       verdict: 'failed',
       code: answer.status,
       message: cut(Buffer.from(answer.body).toString('utf8')),
     };
-  const given = fieldOf(response, 'response');
   if (!isObject(given)) return { verdict: 'failed', code: 200, message: 'the answer is not a review' };
   return kind === 'conversion'
     ? conversionOutcome(given)

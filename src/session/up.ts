@@ -245,5 +245,6 @@ function routingOf({ session, work, recorder, answering }: Running): Routing {
   const { context, target, options, io } = session;
   const settings = routeSettings(options, context);
   const stamp = options.stamp ? () => stampOf(answering.now()) : undefined;
-  return { ...work, target, settings, env: io.env, ask: io.ask, served: recorder.served, stamp };
+  const onTimeout = options.onTimeout ?? context.config.onTimeout;
+  return { ...work, target, settings, env: io.env, ask: io.ask, served: recorder.served, stamp, onTimeout };
 }

@@ -1,4 +1,4 @@
-import type { PauseChoice } from '../../config/pause-choice.ts';
+import type { OnTimeoutChoice, PauseChoice } from '../../config/choices.ts';
 import type { RouteChoice } from '../../config/route-choice.ts';
 import type { Emit } from '../../report/events.ts';
 import type { ReviewFilter } from '../../reviews/read.ts';
@@ -42,6 +42,8 @@ export interface UpOptions extends CommonOptions, RouteOptions, PauseOptions {
   stamp: boolean;
   /** All that are taken over, each by a session of its own; absent where there is only one. */
   deployments?: string[];
+  /** What a review gets that is not answered in time; an error by default. */
+  onTimeout?: OnTimeoutChoice;
   /** The controller's command: what follows `--`. */
   command?: string[];
   /** The controller's main package. */

@@ -57,12 +57,13 @@ export interface GatewayPlan {
   served?: GatewayOptions['served'];
   /** A warning that the controller's answers get. */
   stamp?: GatewayOptions['stamp'];
+  onTimeout?: GatewayOptions['onTimeout'];
   emit: Emit;
 }
 
 /** Listens on the address that the cluster calls, or on all if that is not an address of this machine (NAT). Reviews are held at first. */
 export async function startGateways(plan: GatewayPlan, address: string): Promise<Gateways> {
-  const { target, sessionId, settings, served, stamp, emit } = plan;
+  const { target, sessionId, settings, served, stamp, onTimeout, emit } = plan;
   const targetPorts = targetPortsOf(target);
   const host = isOwn(address) ? address : address.includes(':') ? '::' : '0.0.0.0';
   // Behind a tunnel or a relay the gateway's own port is not visible, so any port will do.
@@ -82,6 +83,7 @@ export async function startGateways(plan: GatewayPlan, address: string): Promise
         controller,
         served,
         stamp,
+        onTimeout,
         emit,
         ...(isHidden ? {} : whoConnects(settings)),
       }),

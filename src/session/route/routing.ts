@@ -48,6 +48,7 @@ export interface Routing extends Work {
   served?: GatewayOptions['served'];
   /** A warning that the controller's answers get. */
   stamp?: GatewayOptions['stamp'];
+  onTimeout?: GatewayOptions['onTimeout'];
   /** How many probes in a row verify a route; 1 by default. */
   inARow?: number;
   /** Verifies a route in another way than through temporary Services. */

@@ -10,7 +10,7 @@ import type { PauseStep } from '../../cluster/takeover/pause/pause.ts';
 import { pauseFor } from '../../cluster/takeover/pause/strategies.ts';
 import { waitFor } from '../../cluster/takeover/pause/waits.ts';
 import type { Observer } from '../../cluster/work.ts';
-import type { PauseChoice } from '../../config/pause-choice.ts';
+import type { PauseChoice } from '../../config/choices.ts';
 import { DevloopError } from '../../errors.ts';
 import type { Target, TargetManager } from '../../operator/target.ts';
 import type { CommandContext } from '../context/context.ts';

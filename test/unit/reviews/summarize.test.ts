@@ -145,17 +145,16 @@ describe('what is not as it should be', () => {
     expect(recordOf(review, 'r-000001', calls)).toMatchObject(expected);
   });
 
-  it("devloop's own answer", () => {
-    const answer = {
-      status: 503,
-      headers: [],
-      body: JSON.stringify({ kind: 'Status', message: 'devloop: too late' }),
-    };
-    const review = { ...served(asked, {}), answer };
-    expect(recordOf(review, 'r-000001', calls)).toMatchObject({
-      verdict: 'unanswered',
-      code: 503,
-      message: 'devloop: too late',
+  const status = { code: 503, message: 'devloop: too late' };
+  it.each([
+    ['an error', 503, { kind: 'Status', ...status }, status],
+    ['that it is denied', 200, { response: { allowed: false, status } }, status],
+    ['that it is allowed', 200, { response: { allowed: true, warnings: ['late'] } }, { warnings: ['late'] }],
+  ])("devloop's own answer, %s", (_, code, body, expected) => {
+    const answer = { status: code, headers: [], body: JSON.stringify(body) };
+    expect(recordOf({ ...served(asked, {}), answer }, 'r-000001', calls)).toMatchObject({
+      verdict: 'answered-by-devloop',
+      ...expected,
     });
   });
 

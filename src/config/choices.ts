@@ -1,0 +1,7 @@
+/** How the in-cluster manager is paused: by what owns its Pods, by its leader election Lease, or not at all. */
+export const PAUSE_CHOICES = ['auto', 'lease', 'none'] as const;
+export type PauseChoice = (typeof PAUSE_CHOICES)[number];
+
+/** What a review gets that the controller does not answer within its timeout: an error, or devloop's own verdict. */
+export const ON_TIMEOUT_CHOICES = ['fail', 'allow', 'deny'] as const;
+export type OnTimeoutChoice = (typeof ON_TIMEOUT_CHOICES)[number];

@@ -1,0 +1,105 @@
+import type { ControllerAddress } from './forward.ts';
+import { LONGEST_BUDGET_MS, patienceFor, type Waiting } from './gate.ts';
+import { type Answer, jsonAnswer, lateAnswer, statusAnswer } from './http.ts';
+
+/** What a review gets that the controller does not answer in time. `fail`: an error, so kube-apiserver applies the failurePolicy. */
+export type OnTimeout = 'fail' | 'allow' | 'deny';
+
+/** Why the wait of a review ended before it had an answer. */
+export type End = 'budget-used' | 'client-gone' | 'gateway-closed' | 'no-room';
+
+export interface Unanswered {
+  waitedFor: Waiting['for'];
+  budgetMs: number;
+  controller: ControllerAddress;
+  isHeldForUser: boolean;
+}
+
+/** The answer to a review whose wait has ended; undefined where the client is gone. */
+export function answerAtEnd(end: End, review: Unanswered): Answer | undefined {
+  switch (end) {
+    case 'client-gone':
+      return undefined;
+    case 'no-room':
+      return statusAnswer(503, 'too many large reviews are waiting for the controller. Try again.');
+    case 'gateway-closed':
+      return statusAnswer(503, 'the session ended before the controller got this review. Try again.');
+    case 'budget-used':
+      return answerInTime(review);
+    default:
+      return end satisfies never;
+  }
+}
+
+function answerInTime({ waitedFor, budgetMs, controller, isHeldForUser }: Unanswered): Answer {
+  const waited = seconds(patienceFor(budgetMs));
+  const timeout = ` (the timeout of this webhook is ${seconds(budgetMs)}).`;
+  const tryAgain = `${timeout} Check the output of \`devloop up\`, then try again.`;
+  switch (waitedFor) {
+    case 'body': {
+      const cause = `the request was still incomplete after ${waited}`;
+      return statusAnswer(503, `${cause}${timeout} Check the network between the cluster and this machine.`);
+    }
+    case 'release':
+      if (isHeldForUser)
+        return lateAnswer(`it was held for ${waited}`, `${timeout} \`devloop release\` ends that.`);
+      return lateAnswer(`the controller was still starting after ${waited}`, tryAgain);
+    case 'connection': {
+      const address = `${controller.host}:${controller.port}`;
+      return lateAnswer(`nothing accepted a connection on ${address} within ${waited}`, tryAgain);
+    }
+    case 'answer': {
+      const advice = `${timeout} ${moreTime(budgetMs)}`;
+      return lateAnswer(`the controller did not answer within ${waited}`, advice);
+    }
+    default:
+      return waitedFor satisfies never;
+  }
+}
+
+function moreTime(budgetMs: number): string {
+  const stuck = 'It may be blocked, or stopped in a debugger.';
+  if (budgetMs >= LONGEST_BUDGET_MS) return stuck;
+  return `${stuck} For more time, raise timeoutSeconds in the webhook configuration (at most ${LONGEST_BUDGET_MS / 1000}).`;
+}
+
+function seconds(ms: number): string {
+  return `${Number((ms / 1000).toFixed(1))} s`;
+}
+
+/**
+ * The same answer, or, where it only says that the controller had no time to give one, devloop's own verdict. There is none for a
+ * conversion, which nobody else can do, nor for a request that cannot be read.
+ */
+export function inPlaceOf(answer: Answer, body: Buffer | undefined, onTimeout: OnTimeout): Answer {
+  if (answer.late === undefined || body === undefined || onTimeout === 'fail') return answer;
+  const review = parsed(body);
+  const uid = review?.request?.uid;
+  if (review?.kind !== 'AdmissionReview' || typeof uid !== 'string') return answer;
+  const { kind, apiVersion } = review;
+  return jsonAnswer(200, { kind, apiVersion, response: { uid, ...verdictOf(onTimeout, answer.late) } });
+}
+
+/** kube-apiserver cuts longer warnings. */
+const LONGEST_WARNING = 120;
+
+function verdictOf(onTimeout: Exclude<OnTimeout, 'fail'>, late: string): object {
+  if (onTimeout === 'allow')
+    return { allowed: true, warnings: [`devloop allowed this: ${late}`.slice(0, LONGEST_WARNING)] };
+  const message = `devloop denied this (--on-timeout deny): ${late}`;
+  return { allowed: false, status: { code: 503, reason: 'ServiceUnavailable', message } };
+}
+
+interface Review {
+  kind?: unknown;
+  apiVersion?: unknown;
+  request?: { uid?: unknown } | null;
+}
+
+function parsed(body: Buffer): Review | null {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,67 @@
+import { expect, it } from 'vitest';
+import type { ServedReview } from '../../../src/gateway/review.ts';
+import { Controller, setUp } from './support.ts';
+
+const review = (kind: string) => JSON.stringify({ kind, apiVersion: 'v1', request: { uid: '1' } });
+const failed = {
+  status: 503,
+  body: { kind: 'Status', code: 503, message: expect.stringContaining('devloop') },
+};
+const allowed = { uid: '1', allowed: true, warnings: [expect.stringContaining('devloop')] };
+const denied = {
+  uid: '1',
+  allowed: false,
+  status: { code: 503, reason: 'ServiceUnavailable', message: expect.stringContaining('devloop') },
+};
+const verdict = (response: object) => ({
+  status: 200,
+  body: { kind: 'AdmissionReview', apiVersion: 'v1', response },
+});
+
+it.each([
+  ['fail', 'an admission', review('AdmissionReview'), failed],
+  ['allow', 'an admission', review('AdmissionReview'), verdict(allowed)],
+  ['deny', 'an admission', review('AdmissionReview'), verdict(denied)],
+  ['allow', 'a conversion', review('ConversionReview'), failed],
+  ['deny', 'a conversion', review('ConversionReview'), failed],
+  ['allow', 'a request that is no review', '{"request":{"uid":"1"}}', failed],
+  ['allow', 'a request that is no JSON', '{', failed],
+] as const)(
+  '--on-timeout %s answers %s whose time is over, held or not, and it is recorded',
+  async (onTimeout, _, body, expected) => {
+    const served: ServedReview[] = [];
+    const slow = new Controller(() => {});
+    await using bench = await setUp(slow, { onTimeout, served: (one) => void served.push(one) });
+    const ask = async (): Promise<object> => {
+      const { status, text } = await bench.ask('/validate?timeout=300ms', { body });
+      return { status, body: JSON.parse(text) };
+    };
+    bench.gateway.holdForUser();
+    expect(await ask()).toMatchObject(expected);
+    expect(slow.seen).toEqual([]);
+    bench.gateway.releaseForUser();
+    expect(await ask()).toMatchObject(expected);
+    expect(served.map(({ answer }) => answer?.status)).toEqual([expected.status, expected.status]);
+  },
+);
+
+it('a review that no controller will answer in time is answered the same way at once', async () => {
+  await using bench = await setUp(new Controller(), { onTimeout: 'deny', start: false });
+  bench.gateway.controllerDown('the controller exited', 60_000);
+  const { text } = await bench.ask('/validate?timeout=30s', { body: review('AdmissionReview') });
+  expect(JSON.parse(text)).toMatchObject({ response: denied });
+});
+
+it('says in the error that reviews are held, and how that ends', async () => {
+  await using bench = await setUp();
+  bench.gateway.holdForUser();
+  const { text } = await bench.ask('/validate?timeout=300ms');
+  expect(JSON.parse(text).message).toContain('devloop release');
+});
+
+it("a controller's own error stays what it is", async () => {
+  const failing = new Controller((_request, response) => response.writeHead(503).end('mine'));
+  await using bench = await setUp(failing, { onTimeout: 'allow' });
+  const reply = await bench.ask('/validate', { body: review('AdmissionReview') });
+  expect(reply).toMatchObject({ status: 503, text: 'mine' });
+});
