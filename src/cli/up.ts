@@ -18,6 +18,7 @@ import {
 } from './common.ts';
 import type { Shell } from './shell.ts';
 import { invalid } from './usage.ts';
+import { collectPaths } from './values.ts';
 
 interface UpFlags extends CommonFlags, RouteFlags, PauseFlags, ProgramFlags {
   controller: boolean;
@@ -25,6 +26,7 @@ interface UpFlags extends CommonFlags, RouteFlags, PauseFlags, ProgramFlags {
   dryRun?: true;
   stamp?: true;
   onTimeout?: OnTimeoutChoice;
+  redact?: string[];
 }
 
 /** `own` is the controller's command, from after `--`. */
@@ -44,6 +46,11 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
         '--on-timeout <answer>',
         'what a review gets that the controller does not answer in time: an error (fail, the default), or this verdict of devloop',
       ).choices(ON_TIMEOUT_CHOICES),
+    )
+    .option(
+      '--redact <jsonpath>',
+      'replace these values, too, before a review is recorded: .spec.card.number (repeatable)',
+      collectPaths,
     );
   addCommonFlags(addRouteFlags(addPauseFlag(addPackageFlag(command)))).action(async (flags: UpFlags) => {
     const deployments = [...new Set(flags.deployment)];
@@ -83,7 +90,7 @@ function requireSeparable(flags: UpFlags, own: string[] | undefined, name: strin
 }
 
 function upOptions(flags: UpFlags, own: string[] | undefined, name: string): UpOptions {
-  const { controller, takeOver = false, dryRun = false, stamp = false } = flags;
+  const { controller, takeOver = false, dryRun = false, stamp = false, redact = [] } = flags;
   if (own !== undefined && !controller) {
     throw invalid(
       '--no-controller and a command after `--` cannot be combined.',
@@ -104,5 +111,6 @@ function upOptions(flags: UpFlags, own: string[] | undefined, name: string): UpO
     takeOver,
     dryRun,
     stamp,
+    redact,
   };
 }

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { InvalidArgumentError } from 'commander';
+import { EXPECTED_PATH, jsonPath } from '../config/json-path.ts';
 import {
   EXPECTED_NETWORK,
   EXPECTED_ROUTE,
@@ -60,6 +61,11 @@ export function parseImage(value: string): string {
   if (!isImage(value))
     throw new InvalidArgumentError('Expected an image, such as registry.example.com/node:24-alpine.');
   return value;
+}
+
+export function collectPaths(value: string, earlier: string[] = []): string[] {
+  if (jsonPath(value) === undefined) throw new InvalidArgumentError(`Expected ${EXPECTED_PATH}.`);
+  return [...earlier, value];
 }
 
 /** `90s`, `10m`, `2h` in milliseconds. */

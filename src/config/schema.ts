@@ -14,6 +14,7 @@ export interface Config {
   allowFrom?: string[];
   relayImage?: string;
   onTimeout?: OnTimeoutChoice;
+  redact?: string[];
   certificates?: { secret?: string; directory?: string };
   controller?: {
     package?: string;
@@ -33,6 +34,7 @@ export type FieldKind =
   | 'address'
   | 'networks'
   | 'image'
+  | 'paths'
   | 'route'
   | 'pause'
   | 'on timeout'
@@ -90,6 +92,10 @@ export const SCHEMA = {
   onTimeout: {
     kind: 'on timeout',
     about: 'What a review gets that is not answered in time: fail, allow or deny. Default: fail.',
+  },
+  redact: {
+    kind: 'paths',
+    about: 'JSONPaths of more values to replace before a review is recorded, such as .spec.card.number.',
   },
   certificates: {
     kind: 'section',

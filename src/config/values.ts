@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { isMap, isScalar, isSeq } from 'yaml';
 import { ON_TIMEOUT_CHOICES, PAUSE_CHOICES } from './choices.ts';
+import { EXPECTED_PATH, jsonPath } from './json-path.ts';
 import { type Complain, kindOf, namedPairs } from './nodes.ts';
 import {
   EXPECTED_NETWORK,
@@ -28,7 +29,13 @@ export const READERS: Record<FieldKind, Read> = {
   'on timeout': (node, path, complain) => readChoice(node, path, complain, ON_TIMEOUT_CHOICES),
   address: (node, path, complain) =>
     readForm(node, path, complain, { expected: 'an IP address', fits: (text) => isIP(text) > 0 }),
-  networks: readNetworks,
+  networks: (node, path, complain) =>
+    readForms(node, path, complain, { expected: EXPECTED_NETWORK, fits: isNetwork }),
+  paths: (node, path, complain) =>
+    readForms(node, path, complain, {
+      expected: EXPECTED_PATH,
+      fits: (text) => jsonPath(text) !== undefined,
+    }),
   image: (node, path, complain) => readForm(node, path, complain, { expected: 'an image', fits: isImage }),
   port: (node, path, complain) => readNumber(node, path, complain, 65_535),
   seconds: (node, path, complain) => readNumber(node, path, complain, 3600),
@@ -71,12 +78,13 @@ function readNumber(node: unknown, path: string, complain: Complain, most: numbe
   return undefined;
 }
 
-function readForm(
-  node: unknown,
-  path: string,
-  complain: Complain,
-  { expected, fits }: { expected: string; fits: (text: string) => boolean },
-): string | undefined {
+interface Form {
+  expected: string;
+  fits(text: string): boolean;
+}
+
+function readForm(node: unknown, path: string, complain: Complain, form: Form): string | undefined {
+  const { expected, fits } = form;
   const text = readText(node, path, complain, expected);
   if (text === undefined || fits(text)) return text;
   complain(node, `\`${path}\`: expected ${expected}, got ${kindOf(node)}`);
@@ -84,13 +92,12 @@ function readForm(
 }
 
 /** One, or a list. */
-function readNetworks(node: unknown, path: string, complain: Complain): string[] | undefined {
-  const form = { expected: EXPECTED_NETWORK, fits: isNetwork };
+function readForms(node: unknown, path: string, complain: Complain, form: Form): string[] | undefined {
   if (!isSeq(node)) {
-    const network = readForm(node, path, complain, form);
-    return network === undefined ? undefined : [network];
+    const one = readForm(node, path, complain, form);
+    return one === undefined ? undefined : [one];
   }
-  if (node.items.length === 0) complain(node, `\`${path}\`: expected ${EXPECTED_NETWORK}, got an empty list`);
+  if (node.items.length === 0) complain(node, `\`${path}\`: expected ${form.expected}, got an empty list`);
   const read = node.items.map((item, index) => readForm(item, `${path}[${index}]`, complain, form));
   return read.length > 0 && read.every((one) => one !== undefined) ? read : undefined;
 }

@@ -1,4 +1,5 @@
 import { createWarner } from '../async.ts';
+import type { PathStep } from '../config/json-path.ts';
 import { messageOf } from '../errors.ts';
 import type { ServedReview } from '../gateway/review.ts';
 import type { Emit } from '../report/events.ts';
@@ -15,12 +16,19 @@ const SLICE_MS = 4;
 /** So many times as long as it worked. */
 const REST = 9;
 
+export interface RecorderOptions {
+  answering: Answering;
+  /** What the user wants to be replaced. */
+  paths?: PathStep[][];
+}
+
 /** Records reviews after they were answered, in a tenth of the time: each becomes an event and a line of the recording. */
 export class Recorder implements AsyncDisposable {
   #recording: Recording;
   #emit: Emit;
   #warn: (message: string) => void;
   #answering: Answering;
+  #paths: PathStep[][];
   #waiting: { review: ServedReview; by: AnsweringBuild }[] = [];
   #bytes = 0;
   #missed = 0;
@@ -30,9 +38,10 @@ export class Recorder implements AsyncDisposable {
   #restsUntil = 0;
   #written = Promise.resolve();
 
-  constructor(recording: Recording, answering: Answering, emit: Emit) {
+  constructor(recording: Recording, { answering, paths = [] }: RecorderOptions, emit: Emit) {
     this.#recording = recording;
     this.#answering = answering;
+    this.#paths = paths;
     this.#emit = emit;
     this.#warn = createWarner(emit);
   }
@@ -93,7 +102,7 @@ export class Recorder implements AsyncDisposable {
   #record(review: ServedReview, by: AnsweringBuild): void {
     this.#last += 1;
     const id = `r-${String(this.#last).padStart(6, '0')}`;
-    const recorded = recordOf(review, id, this.#calls);
+    const recorded = recordOf(review, { id, calls: this.#calls, paths: this.#paths });
     // An answer of devloop's own is of no build.
     const isControllers = !['answered-by-devloop', 'unanswered'].includes(recorded.verdict);
     const record = isControllers ? { ...recorded, ...by } : recorded;

@@ -1,3 +1,5 @@
+import type { PathStep } from '../config/json-path.ts';
+
 /** What replaces secrets before anything of a review is stored or shown. */
 
 export interface Redacted<T> {
@@ -41,52 +43,113 @@ const REFERENCES = new Set([
   'secretName',
 ]);
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
-/**
- * A copy without the data of Secrets, values whose keys name a secret, and PEM blocks. `isSecret`: it is about a Secret without saying so,
- * as the answer to a review is.
- */
-export function redact<T>(value: T, isSecret = false): Redacted<T> {
+export interface RedactOptions {
+  /** It is about a Secret without saying so, as the answer to a review is. */
+  isSecret?: boolean;
+  /** What the user names, from the root of each Kubernetes object. */
+  paths?: PathStep[][];
+}
+
+/** A copy without the data of Secrets, values whose keys name a secret, PEM blocks, and what the user names. */
+export function redact<T>(value: T, { isSecret = false, paths = [] }: RedactOptions = {}): Redacted<T> {
   const counter = { count: 0 };
-  return { value: walk(value, { counter, isSecret, hides: 'nothing' }) as T, count: counter.count };
+  const place: Place = { counter, isSecret, hides: 'nothing', paths, following: [] };
+  return { value: walk(value, place) as T, count: counter.count };
 }
 
 interface Place {
   counter: { count: number };
   /** In an object of kind Secret, or in a review of one. */
   isSecret: boolean;
-  /** `all`: this value is a secret. `texts`: its texts are, wherever they are in it. */
-  hides: 'nothing' | 'texts' | 'all';
+  /** `all`: this value is a secret. `texts`: its texts are, wherever they are in it. `everything`: the user says so. */
+  hides: 'nothing' | 'texts' | 'all' | 'everything';
+  /** What the user names, and how it goes on from here. */
+  paths: PathStep[][];
+  following: PathStep[][];
 }
 
 function walk(value: unknown, place: Place): unknown {
-  if (Array.isArray(value)) return value.map((item) => walk(item, place));
+  if (Array.isArray(value))
+    return value.map((item, index) => walk(item, below(place, String(index), place.hides)));
   if (typeof value === 'object' && value !== null) return walkObject(value as Record<string, unknown>, place);
   if (typeof value === 'string') return textAt(value, place);
-  return typeof value === 'number' && place.hides === 'all' ? hiddenNumber(place) : value;
+  if (typeof value === 'boolean' && place.hides === 'everything') return hiddenBoolean(place);
+  return typeof value === 'number' && place.hides !== 'nothing' && place.hides !== 'texts'
+    ? hiddenNumber(place)
+    : value;
+}
+
+/** The place of a value in the one at `outer`. */
+function below(outer: Place, key: string, hides: Place['hides']): Place {
+  if (outer.following.length === 0) return hides === outer.hides ? outer : { ...outer, hides };
+  const { following, isNamed } = stepInto(outer.following, key);
+  return { ...outer, following, hides: isNamed ? 'everything' : hides };
+}
+
+function stepInto(paths: PathStep[][], key: string): { following: PathStep[][]; isNamed: boolean } {
+  const taken = paths.filter(([step]) => step!.key === undefined || step!.key === key);
+  const rest = taken.map((path) => path.slice(1));
+  const still = paths.filter(([step]) => step!.isDeep);
+  return {
+    following: [...still, ...rest.filter(({ length }) => length > 0)],
+    isNamed: rest.some(({ length }) => length === 0),
+  };
 }
 
 function walkObject(object: Record<string, unknown>, outer: Place): Record<string, unknown> {
   const isSecret = outer.isSecret || isSecretKind(object);
+  const following = isKubernetesObject(object) ? [...outer.following, ...outer.paths] : outer.following;
+  const place = { ...outer, isSecret, following };
   const entries = Object.entries(object).map(([key, value]) => {
-    if (key === LAST_APPLIED && typeof value === 'string')
-      return [key, lastApplied(value, { ...outer, isSecret })];
-    return [key, walk(value, { ...outer, isSecret, hides: hidesAt(key, object, { ...outer, isSecret }) })];
+    if (key === LAST_APPLIED && typeof value === 'string') return [key, lastApplied(value, place)];
+    if (key === 'value' && isOperation(object)) return [key, walk(value, atPointer(object, place))];
+    return [key, walk(value, below(place, key, hidesAt(key, object, place)))];
   });
   return Object.fromEntries(entries);
 }
 
-function hidesAt(key: string, object: Record<string, unknown>, { isSecret, hides }: Place): Place['hides'] {
+function isKubernetesObject({ apiVersion, kind }: Record<string, unknown>): boolean {
+  return typeof apiVersion === 'string' && typeof kind === 'string' && !REVIEWS.has(kind);
+}
+
+const REVIEWS = new Set(['AdmissionReview', 'ConversionReview']);
+
+/** Of a JSON patch. */
+function isOperation(
+  object: Record<string, unknown>,
+): object is Record<string, unknown> & { path: string; op: string } {
+  return typeof object.path === 'string' && typeof object.op === 'string';
+}
+
+/** Where in the object the value of an operation is. */
+function atPointer(operation: { path: string; op: string }, place: Place): Place {
+  const tokens = operation.path.split('/').slice(1);
+  let following = place.paths;
+  let isNamed = false;
+  for (const token of tokens) {
+    const next = stepInto(following, token.replaceAll('~1', '/').replaceAll('~0', '~'));
+    following = next.following;
+    isNamed ||= next.isNamed;
+  }
+  const hides = isNamed ? 'everything' : hidesAt('value', operation, place);
+  return { ...place, following, hides };
+}
+
+function hidesAt(key: string, object: object, { isSecret, hides }: Place): Place['hides'] {
+  if (hides === 'everything') return hides;
   if (isSecret && (key === 'data' || key === 'stringData')) return 'all';
   if (isSecret && hides !== 'nothing') return 'all';
-  if (key === 'value') {
-    const { name, path, op } = object;
-    // The entry of a list of variables; an operation of a JSON patch.
-    if (typeof name === 'string' && namesSecret(name)) return 'all';
-    if (typeof path === 'string' && typeof op === 'string' && isSecretPath(path, isSecret)) return 'all';
-  }
+  if (key === 'value' && isSecretValue(object, isSecret)) return 'all';
   if (namesSecret(key)) return 'all';
   if (hides === 'nothing' || REFERENCES.has(key)) return 'nothing';
   return 'texts';
+}
+
+/** Of the entry of a list of variables, or of an operation of a JSON patch. */
+function isSecretValue(object: object, isSecret: boolean): boolean {
+  const { name, path, op } = object as Record<string, unknown>;
+  if (typeof name === 'string' && namesSecret(name)) return true;
+  return typeof path === 'string' && typeof op === 'string' && isSecretPath(path, isSecret);
 }
 
 /** The `request` of an AdmissionReview says of which kind its objects are; the items of a list do not. */
@@ -103,7 +166,8 @@ function isSecretPath(path: string, isSecret: boolean): boolean {
 /** The object that `kubectl apply` sent last, as JSON in an annotation. */
 function lastApplied(text: string, place: Place): string {
   try {
-    return JSON.stringify(walk(JSON.parse(text), { ...place, hides: 'nothing' }));
+    const hides = place.hides === 'everything' ? place.hides : 'nothing';
+    return JSON.stringify(walk(JSON.parse(text), { ...place, hides, following: [] }));
   } catch {
     return hidden(text, place);
   }
@@ -157,4 +221,9 @@ function hidden(text: string, { counter }: Place): string {
 function hiddenNumber({ counter }: Place): number {
   counter.count += 1;
   return 0;
+}
+
+function hiddenBoolean({ counter }: Place): boolean {
+  counter.count += 1;
+  return false;
 }

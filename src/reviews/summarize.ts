@@ -1,17 +1,26 @@
+import type { PathStep } from '../config/json-path.ts';
 import type { ServedReview } from '../gateway/review.ts';
 import type { ReviewSummary, ReviewVerdict } from '../report/events.ts';
 import { type NamedCall, nameOf } from './names.ts';
 import { decodePatch, patchWords } from './patch.ts';
 import { RECORD_VERSION, type ReviewRecord } from './record.ts';
-import { redact } from './redact.ts';
+import { type RedactOptions, redact } from './redact.ts';
 
 /** Larger requests and responses are kept as a summary. */
 const LARGEST_KEPT = 256 * 1024;
 const LONGEST_MESSAGE = 2_000;
 const MOST_WARNINGS = 20;
 
+export interface RecordOptions {
+  id: string;
+  /** The webhooks that call the Services. */
+  calls: NamedCall[];
+  /** What the user wants to be replaced. */
+  paths?: PathStep[][];
+}
+
 /** What is recorded of a review. Never throws: whatever was sent or answered, there is a line for it. */
-export function recordOf(served: ServedReview, id: string, calls: NamedCall[]): ReviewRecord {
+export function recordOf(served: ServedReview, { id, calls, paths = [] }: RecordOptions): ReviewRecord {
   const { url, port, at, body, answer, ms } = served;
   const request = parsed(body);
   const response = answer && parsed(answer.body);
@@ -23,13 +32,16 @@ export function recordOf(served: ServedReview, id: string, calls: NamedCall[]): 
     path,
     port,
     ...asked,
-    ...verdictOf(asked, served, response),
+    ...verdictOf(asked, served, { response, paths }),
     ms,
   };
   const size = { request: body.length, response: answer ? Buffer.byteLength(answer.body) : 0 };
   const isLarge = size.request > LARGEST_KEPT || size.response > LARGEST_KEPT;
   const isSecret = summary.resource?.kind === 'Secret';
-  const safe = redact(isLarge ? { summary } : { summary, request, response: withPatch(response) }, isSecret);
+  const safe = redact(isLarge ? { summary } : { summary, request, response: withPatch(response) }, {
+    isSecret,
+    paths,
+  });
   const { summary: safeSummary, ...review } = safe.value;
   return {
     v: RECORD_VERSION,
@@ -102,13 +114,17 @@ function conversionFacts(request: object, path: string, calls: NamedCall[]): Fac
 
 type Outcome = Pick<ReviewSummary, 'verdict' | 'code' | 'message' | 'warnings' | 'patch'>;
 
-function verdictOf({ kind, resource }: Facts, { answer }: ServedReview, response: unknown): Outcome {
+function verdictOf(
+  { kind, resource }: Facts,
+  { answer }: ServedReview,
+  { response, paths }: { response: unknown; paths: PathStep[][] },
+): Outcome {
   if (answer === undefined)
     return { verdict: 'unanswered', message: 'the client was gone before there was an answer' };
   const given = fieldOf(response, 'response');
   // Text is devloop's own answer, bytes are the controller's.
   if (typeof answer.body === 'string') {
-    const own = isObject(given) ? admissionOutcome(given, false) : undefined;
+    const own = isObject(given) ? admissionOutcome(given, {}) : undefined;
     const message = cut(textOf(response, 'message'));
     return { code: answer.status, ...(own ?? { message }), verdict: 'answered-by-devloop' };
   }
@@ -121,7 +137,7 @@ function verdictOf({ kind, resource }: Facts, { answer }: ServedReview, response
   if (!isObject(given)) return { verdict: 'failed', code: 200, message: 'the answer is not a review' };
   return kind === 'conversion'
     ? conversionOutcome(given)
-    : admissionOutcome(given, resource?.kind === 'Secret');
+    : admissionOutcome(given, { isSecret: resource?.kind === 'Secret', paths });
 }
 
 function conversionOutcome(response: object): Outcome {
@@ -130,7 +146,7 @@ function conversionOutcome(response: object): Outcome {
   return { verdict: 'failed', message: cut(textOf(result, 'message')) };
 }
 
-function admissionOutcome(response: object, isSecret: boolean): Outcome {
+function admissionOutcome(response: object, options: RedactOptions): Outcome {
   const allowed = fieldOf(response, 'allowed');
   if (typeof allowed !== 'boolean')
     return { verdict: 'failed', message: 'the answer says neither allowed nor denied' };
@@ -139,7 +155,7 @@ function admissionOutcome(response: object, isSecret: boolean): Outcome {
   const warnings = fieldOf(response, 'warnings');
   const verdict: ReviewVerdict = allowed ? 'allowed' : 'denied';
   const operations = decodePatch(fieldOf(response, 'patch'));
-  const safe = operations && redact({ operations }, isSecret);
+  const safe = operations && redact({ operations }, options);
   const message = textOf(status, 'message') || textOf(status, 'reason');
   return {
     verdict,

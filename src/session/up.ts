@@ -3,6 +3,7 @@ import type { ObjectRef } from '../cluster/api/kinds.ts';
 import type { KubeObject } from '../cluster/api/objects.ts';
 import type { Pausing } from '../cluster/takeover/pause/pause.ts';
 import type { Work } from '../cluster/work.ts';
+import { jsonPath } from '../config/json-path.ts';
 import { noticeRepeatedErrors } from '../controller/repeated-errors.ts';
 import { createSupervisor } from '../controller/supervisor.ts';
 import { removeLocalFiles } from '../local/key-pair-files.ts';
@@ -98,7 +99,7 @@ async function run(session: Session): Promise<void> {
   };
   const signal = AbortSignal.any([io.signal, ending.signal]);
   const work: Work = { api: context.api, sessionId, emit, signal };
-  const recorder = new Recorder(createRecording(session.files.directory), answering, emit);
+  const recorder = recorderOf(session, answering, emit);
   const standing: Standing = { mayHaveChanged: false, recorder };
   const gateways = () => standing.route?.gateways;
   const controlled = { gateways, supervisor: () => standing.supervisor };
@@ -239,6 +240,12 @@ async function pointServices(running: Running, pairs: KeyPairs): Promise<void> {
   const cuttingOver = cutOver(routing, route, pairs);
   followers.use(followReconnects(routing, route, cuttingOver));
   await cuttingOver;
+}
+
+/** Replaces what the flag and devloop.yaml name. */
+function recorderOf({ options, context, files }: Session, answering: Answering, emit: Emit): Recorder {
+  const paths = [...options.redact, ...(context.config.redact ?? [])].map((path) => jsonPath(path)!);
+  return new Recorder(createRecording(files.directory), { answering, paths }, emit);
 }
 
 function routingOf({ session, work, recorder, answering }: Running): Routing {

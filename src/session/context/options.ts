@@ -40,6 +40,8 @@ export interface UpOptions extends CommonOptions, RouteOptions, PauseOptions {
   dryRun: boolean;
   /** Each answer carries a warning that says which build gave it. */
   stamp: boolean;
+  /** JSONPaths of values that are replaced before a review is recorded, besides those of devloop.yaml. */
+  redact: string[];
   /** All that are taken over, each by a session of its own; absent where there is only one. */
   deployments?: string[];
   /** What a review gets that is not answered in time; an error by default. */

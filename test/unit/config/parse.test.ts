@@ -116,6 +116,10 @@ controller:
       'allowFrom: []',
       '1:12 `allowFrom`: expected a network or an address, such as 10.0.0.0/8, got an empty list',
     ],
+    [
+      'redact: [.a, .b.]',
+      '1:14 `redact[1]`: expected a JSONPath of fields, such as .spec.card.number, .spec.users[*].pin or ..pin, got the text `.b.`',
+    ],
     ['relayImage: "a b"', '1:13 `relayImage`: expected an image, got the text `a b`'],
     [
       'route: foo',

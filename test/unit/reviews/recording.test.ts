@@ -87,7 +87,7 @@ it.each([
 });
 
 function newRecorder(events: DevloopEvent[], answering = createAnswering()): Recorder {
-  return new Recorder(createRecording(directory), answering, (event) => void events.push(event));
+  return new Recorder(createRecording(directory), { answering }, (event) => void events.push(event));
 }
 
 it('records in the order of the answers, all at the end, and reports each', async () => {

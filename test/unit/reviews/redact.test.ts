@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { jsonPath } from '../../../src/config/json-path.ts';
 import { namesSecret, redact } from '../../../src/reviews/redact.ts';
 
 const HIDDEN = /^<redacted \d+ bytes>$/;
@@ -44,9 +45,9 @@ describe('the data of Secrets', () => {
     [{ op: 'replace', path: '/stringData', value: { user: 'YWRtaW4=' } }],
     [{ op: 'add', path: '', value: secret }],
   ])('is replaced in the patch of a Secret %#', (operation) => {
-    expect(JSON.stringify(redact({ response: { patch: [operation] } }, true).value)).not.toContain(
-      'YWRtaW4=',
-    );
+    expect(
+      JSON.stringify(redact({ response: { patch: [operation] } }, { isSecret: true }).value),
+    ).not.toContain('YWRtaW4=');
   });
 });
 
@@ -135,5 +136,65 @@ describe('PEM blocks', () => {
 
   it('may begin very often', () => {
     expect(redact({ text: '-----BEGIN A'.repeat(50_000) }).count).toBe(1);
+  });
+});
+
+describe('what the user names', () => {
+  const paths = (...texts: string[]) => ({ paths: texts.map((text) => jsonPath(text)!) });
+  const object = {
+    apiVersion: 'shop/v1',
+    kind: 'Order',
+    spec: {
+      card: { number: '4111', cvc: 123, name: 'Ann', isGold: true },
+      lines: [{ pin: 'a' }, { pin: 'b' }],
+    },
+  };
+  const hidden = { number: '<redacted 4 bytes>', cvc: 0, name: '<redacted 3 bytes>', isGold: false };
+
+  it.each([
+    ['.spec.card', { ...object.spec, card: hidden }],
+    ['{.spec.card}', { ...object.spec, card: hidden }],
+    ["$['spec'].card.cvc", { ...object.spec, card: { ...object.spec.card, cvc: 0 } }],
+    ['.spec.lines[1].pin', { ...object.spec, lines: [{ pin: 'a' }, { pin: '<redacted 1 bytes>' }] }],
+    ['..pin', { ...object.spec, lines: [{ pin: '<redacted 1 bytes>' }, { pin: '<redacted 1 bytes>' }] }],
+    [
+      '.spec.lines[*].pin',
+      { ...object.spec, lines: [{ pin: '<redacted 1 bytes>' }, { pin: '<redacted 1 bytes>' }] },
+    ],
+    ['.card', object.spec],
+  ])('is replaced wherever the object is: %s', (path, spec) => {
+    const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': JSON.stringify(object) };
+    const applied = { ...object, metadata: { annotations } };
+    const review = {
+      kind: 'AdmissionReview',
+      apiVersion: 'v1',
+      request: { object: applied, oldObject: object },
+    };
+    const { request } = redact(review, paths(path)).value;
+    expect(request.object.spec).toEqual(spec);
+    expect(request.oldObject.spec).toEqual(spec);
+    const [copy] = Object.values(request.object.metadata.annotations);
+    expect(JSON.parse(copy!).spec).toEqual(spec);
+  });
+
+  it.each([
+    [{ op: 'replace', path: '/spec/card/number', value: 'x' }],
+    [{ op: 'add', path: '/spec', value: { card: { number: 'x' } } }],
+    [{ op: 'add', path: '/spec/card/number/deeper', value: { a: ['x'] } }],
+  ])('is replaced in a patch: %j', (operation) => {
+    const { value, count } = redact({ patch: [operation] }, paths('.spec.card.number'));
+    expect(count).toBe(1);
+    expect(JSON.stringify(value)).not.toContain('"x"');
+    expect(redact({ patch: [operation] }, paths('.spec.other')).value).toEqual({ patch: [operation] });
+  });
+
+  it('is a JSONPath of fields; filters and the like are not understood', () => {
+    for (const text of ['', '$', '.a[?(@.b)]', '.a[0:2]', '.a b', '{.a', '.a..', "['a"])
+      expect(jsonPath(text), text).toBe(undefined);
+    expect(jsonPath('.metadata.annotations.example\\.com/pin')).toMatchObject([
+      { key: 'metadata' },
+      { key: 'annotations' },
+      { key: 'example.com/pin' },
+    ]);
   });
 });

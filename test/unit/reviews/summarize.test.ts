@@ -30,11 +30,10 @@ function served(body: unknown, answer: unknown, status = 200): ServedReview {
 }
 
 function admission(response: object, of: object = request) {
-  return recordOf(
-    served({ kind: 'AdmissionReview', request: of }, { kind: 'AdmissionReview', response }),
-    'r-000001',
+  return recordOf(served({ kind: 'AdmissionReview', request: of }, { kind: 'AdmissionReview', response }), {
+    id: 'r-000001',
     calls,
-  );
+  });
 }
 
 describe('an admission review', () => {
@@ -110,7 +109,7 @@ it('records a conversion', () => {
     response: { uid: 'u', result: { status: 'Success' }, convertedObjects: objects },
   };
   const review = { ...served(body, answer), url: '/convert?timeout=30s' };
-  expect(recordOf(review, 'r-000001', calls)).toMatchObject({
+  expect(recordOf(review, { id: 'r-000001', calls })).toMatchObject({
     kind: 'conversion',
     webhook: 'applications.shop',
     from: ['shop/v1'],
@@ -142,7 +141,7 @@ describe('what is not as it should be', () => {
       { verdict: 'allowed' },
     ],
   ])('%s', (_, review, expected) => {
-    expect(recordOf(review, 'r-000001', calls)).toMatchObject(expected);
+    expect(recordOf(review, { id: 'r-000001', calls })).toMatchObject(expected);
   });
 
   const status = { code: 503, message: 'devloop: too late' };
@@ -152,7 +151,7 @@ describe('what is not as it should be', () => {
     ['that it is allowed', 200, { response: { allowed: true, warnings: ['late'] } }, { warnings: ['late'] }],
   ])("devloop's own answer, %s", (_, code, body, expected) => {
     const answer = { status: code, headers: [], body: JSON.stringify(body) };
-    expect(recordOf({ ...served(asked, {}), answer }, 'r-000001', calls)).toMatchObject({
+    expect(recordOf({ ...served(asked, {}), answer }, { id: 'r-000001', calls })).toMatchObject({
       verdict: 'answered-by-devloop',
       ...expected,
     });
@@ -163,7 +162,7 @@ describe('what is not as it should be', () => {
       { kind: 'AdmissionReview', request: { ...request, padding: 'x'.repeat(300_000) } },
       { response: { allowed: true } },
     );
-    const record = recordOf(large, 'r-000001', calls);
+    const record = recordOf(large, { id: 'r-000001', calls });
     expect(record.request).toBeUndefined();
     expect(record).toMatchObject({ verdict: 'allowed', size: { response: expect.any(Number) } });
   });
@@ -172,11 +171,10 @@ describe('what is not as it should be', () => {
     fc.assert(
       fc.property(fc.json(), fc.json(), (body, answer) => {
         for (const kind of ['AdmissionReview', 'ConversionReview'])
-          recordOf(
-            served(`{"kind":"${kind}","request":${body}}`, `{"response":${answer}}`),
-            'r-000001',
+          recordOf(served(`{"kind":"${kind}","request":${body}}`, `{"response":${answer}}`), {
+            id: 'r-000001',
             calls,
-          );
+          });
       }),
     );
   });

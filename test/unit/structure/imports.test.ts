@@ -49,7 +49,7 @@ const ALLOWED: Record<string, string[]> = {
   'controller/watch': ['controller/go', 'machine'],
   'controller/go': ['machine'],
   gateway: ['machine'],
-  reviews: ['gateway'],
+  reviews: ['gateway', 'config'],
   'route/ssh': ['route', 'machine'],
   'route/relay': ['route', 'route/relay/wire'],
   'route/relay/pod': ['route/relay/wire'],

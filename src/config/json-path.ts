@@ -1,0 +1,27 @@
+/** One step into an object or a list. */
+export interface PathStep {
+  /** A key, or a position in a list; undefined: each. */
+  key: string | undefined;
+  /** At any depth below. */
+  isDeep: boolean;
+}
+
+export const EXPECTED_PATH = 'a JSONPath of fields, such as .spec.card.number, .spec.users[*].pin or ..pin';
+
+const STEP =
+  /(?<deep>\.\.)?(?:\.?(?<star>\*)|\.?(?<name>(?:[^\s.[\]{}*'"\\]|\\.)+)|\.?\[(?:(?<each>\*)|(?<index>\d+)|'(?<single>[^']+)'|"(?<double>[^"]+)")\])/y;
+
+/** Reads the JSONPaths that name fields, as kubectl and others write them (`{.a.b}`, `$.a['b.c'][0]`, `.a\.b`, `..b`); undefined for filters and all else. */
+export function jsonPath(text: string): PathStep[] | undefined {
+  const inner = /^\{(.*)\}$/.exec(text)?.[1] ?? text;
+  const path = inner.startsWith('$') ? inner.slice(1) : inner;
+  const steps: PathStep[] = [];
+  STEP.lastIndex = 0;
+  for (let at = 0; at < path.length; at = STEP.lastIndex) {
+    const { deep, name, index, single, double } = STEP.exec(path)?.groups ?? { name: '' };
+    if (STEP.lastIndex <= at) return undefined;
+    const key = name?.replaceAll(/\\(.)/g, '$1') ?? index ?? single ?? double;
+    steps.push({ key, isDeep: deep !== undefined });
+  }
+  return steps.length > 0 ? steps : undefined;
+}
