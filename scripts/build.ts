@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { build } from 'esbuild';
+import { buildPage } from './build-page.ts';
 import { assertSlim, plainBuiltins, slimCommander, slimKubernetesClient } from './build-plugin.ts';
 import { relayProgram } from './build-relay.ts';
 
@@ -32,6 +33,7 @@ const { metafile } = await build({
 });
 assertSlim(metafile);
 await build(relayProgram(join(DIST, 'relay.cjs')));
+await buildPage(join(DIST, 'page'));
 // Chunk names contain a hash of the content, so chunks of earlier builds would pile up and be published.
 const current = new Set(Object.keys(metafile.outputs).map((file) => basename(file)));
 for (const file of readdirSync(DIST)) {

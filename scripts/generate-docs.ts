@@ -25,6 +25,10 @@ if (import.meta.main) {
     const { recordDemo } = await import('./record-demo.ts');
     await recordDemo();
   }
+  if (process.argv.includes('--screenshots')) {
+    const { takeScreenshots } = await import('./page-screenshots.ts');
+    await takeScreenshots();
+  }
 }
 
 /** The help texts, wrapped at 100 columns. */

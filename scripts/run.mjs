@@ -13,6 +13,7 @@ const NODE = join(MODULES, '.bin', 'node');
 const BUILT_FROM = [
   'src',
   'scripts/build.ts',
+  'scripts/build-page.ts',
   'scripts/build-plugin.ts',
   'scripts/build-relay.ts',
   'package.json',
@@ -94,6 +95,9 @@ async function build() {
 async function test() {
   if (args.length > 0) return await vitest('tests');
   const codes = [await node('types', 'node_modules/typescript/bin/tsc', '--noEmit')];
+  codes.push(
+    await node('types of the page', 'node_modules/typescript/bin/tsc', '--noEmit', '-p', 'src/page/client'),
+  );
   codes.push(
     await node('lint', 'node_modules/@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.'),
   );

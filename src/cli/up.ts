@@ -27,6 +27,7 @@ interface UpFlags extends CommonFlags, RouteFlags, PauseFlags, ProgramFlags {
   stamp?: true;
   onTimeout?: OnTimeoutChoice;
   redact?: string[];
+  open?: true;
 }
 
 /** `own` is the controller's command, from after `--`. */
@@ -39,6 +40,7 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
     .usage('[options] [-- command...]')
     .option('--no-controller', 'do not build or run anything; send reviews to a process that you start')
     .option('--take-over', 'take over even if a live session holds the operator')
+    .option('--open', 'open a page in the browser that shows each review and the session')
     .option('--dry-run', 'print what would change, and stop')
     .option('--stamp', 'add a warning to each answer that says which build gave it')
     .addOption(
@@ -90,7 +92,7 @@ function requireSeparable(flags: UpFlags, own: string[] | undefined, name: strin
 }
 
 function upOptions(flags: UpFlags, own: string[] | undefined, name: string): UpOptions {
-  const { controller, takeOver = false, dryRun = false, stamp = false, redact = [] } = flags;
+  const { controller, takeOver = false, dryRun = false, open = false, stamp = false, redact = [] } = flags;
   if (own !== undefined && !controller) {
     throw invalid(
       '--no-controller and a command after `--` cannot be combined.',
@@ -112,5 +114,6 @@ function upOptions(flags: UpFlags, own: string[] | undefined, name: string): UpO
     dryRun,
     stamp,
     redact,
+    open,
   };
 }

@@ -101,6 +101,11 @@ export type DevloopEvent =
   /** Somebody asked devloop to leave changed files alone: they are built when it follows them again. */
   | { type: 'files.ignored' }
   | { type: 'files.followed' }
+  /**
+   * The session's page is open at `url`, on this machine alone. Whoever has the URL can use the page until the session ends. `opened`: in the
+   * user's browser. `tunnel`: the command with which somebody who is connected by SSH reaches it.
+   */
+  | { type: 'page.served'; url: string; opened: boolean; tunnel?: string }
   /** The answer of `devloop reviews list`: each event is one review, oldest first. The answer of `show` is one, with its parts. */
   | { type: 'reviews.listed'; review: ReviewSummary }
   | { type: 'reviews.shown'; review: ReviewSummary; sections: ReviewSection[] }

@@ -1,8 +1,9 @@
 import type { Emit } from './events.ts';
+import { createPaint, wantsColours } from './paint.ts';
 import { type PrintedEvent, render } from './render.ts';
 import { reviewCount } from './render-review.ts';
 import { createReviewCounts } from './review-counts.ts';
-import { createPaint, type Paint, safeEvent, wantsColours } from './text.ts';
+import { type Paint, safeEvent } from './text.ts';
 import { isAnswer, isShown, type Verbosity } from './visibility.ts';
 import { createWaitingLine, type Terminal } from './waiting-line.ts';
 import { wrapEvent } from './wrap.ts';

@@ -1,5 +1,5 @@
-import { counted } from '../phrases.ts';
 import type { ReviewSection, ReviewSummary, ReviewVerdict } from './events.ts';
+import { shortName, subject } from './review-words.ts';
 import { type Colour, duration, indented, oneLine, type Paint, paintedRow } from './text.ts';
 
 const COLOURS: Record<ReviewVerdict, Colour> = {
@@ -70,29 +70,6 @@ function painted(text: string, paint: Paint): string {
     return line.startsWith('-') ? paint('red', line) : line;
   };
   return text.split('\n').map(colour).join('\n');
-}
-
-function subject({
-  kind,
-  operation,
-  resource,
-  object,
-  dryRun,
-  from = [],
-  to,
-  objects = 0,
-  path,
-}: ReviewSummary): string {
-  if (kind === 'unreadable') return `a request on ${path} that is not a review`;
-  if (kind === 'conversion')
-    return `${resource?.kind} ${from.join(', ')} -> ${to}, ${counted(objects, 'object')}`;
-  const name = [object?.namespace, object?.name].filter(Boolean).join('/');
-  return [operation, resource?.kind, name, dryRun ? '(dry run)' : ''].filter(Boolean).join(' ');
-}
-
-/** `vapplication` for `vapplication.kb.io`. */
-function shortName(webhook: string): string {
-  return webhook.startsWith('/') ? webhook : webhook.split('.', 1)[0]!;
 }
 
 /** How long it took; where that is much of the budget, also the budget. */

@@ -34,6 +34,8 @@ export function render(event: PrintedEvent, paint: Paint): string {
       return row('ignoring', 'changed files, until you follow them again');
     case 'files.followed':
       return row('following', 'changed files again');
+    case 'page.served':
+      return row('page', pageText(event));
     case 'reviews.listed':
       return listedReview(event.review, paint);
     case 'reviews.shown':
@@ -48,6 +50,11 @@ export function render(event: PrintedEvent, paint: Paint): string {
 }
 
 const HELD = 'reviews wait, each within its timeout; `devloop release` forwards them';
+/** The address stays in one piece, so that it can be copied. */
+function pageText({ url, opened, tunnel }: Of<'page.served'>): string {
+  if (opened) return `${url} (opened in your browser)`;
+  return tunnel === undefined ? url : `${url}\non your own machine first: ${tunnel}`;
+}
 
 type ProgressEvent = Extract<
   PrintedEvent,

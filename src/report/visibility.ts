@@ -34,6 +34,7 @@ const SHOWN_FROM: Record<DevloopEvent['type'], Verbosity> = {
   'reviews.released': 'quiet',
   'files.ignored': 'normal',
   'files.followed': 'normal',
+  'page.served': 'quiet',
   'reviews.listed': 'quiet',
   'reviews.shown': 'quiet',
   status: 'quiet',

@@ -16,6 +16,7 @@ const UNTOUCHED: DevloopEvent['type'][] = [
   'controller.started',
   'controller.planned',
   'build.failed',
+  'page.served',
   'reviews.shown',
 ];
 const NEXT = '→ next:';

@@ -1,5 +1,4 @@
 import { open } from 'node:fs/promises';
-import type { ReviewVerdict } from '../report/events.ts';
 import { RECORD_VERSION, type ReviewRecord } from './record.ts';
 import { recordingFiles } from './recording.ts';
 
@@ -49,33 +48,4 @@ function parseRecord(line: string): ReviewRecord | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** What `devloop reviews list` can select by. All that are given have to hold. */
-export interface ReviewFilter {
-  kind?: string;
-  /** Of the object, or a part of it. */
-  name?: string;
-  namespace?: string;
-  verdict?: ReviewVerdict;
-  user?: string;
-  webhook?: string;
-  /** In ms since 1970. */
-  since?: number;
-  /** At least so many ms from arrival to answer. */
-  slowMs?: number;
-}
-
-export function selects(filter: ReviewFilter, record: ReviewRecord): boolean {
-  const { kind, name, namespace, verdict, user, webhook, since, slowMs } = filter;
-  return (
-    (kind === undefined || record.resource?.kind.toLowerCase() === kind.toLowerCase()) &&
-    (name === undefined || (record.object?.name.includes(name) ?? false)) &&
-    (namespace === undefined || record.object?.namespace === namespace) &&
-    (verdict === undefined || record.verdict === verdict) &&
-    (user === undefined || (record.user?.includes(user) ?? false)) &&
-    (webhook === undefined || record.webhook.includes(webhook)) &&
-    (since === undefined || Date.parse(record.at) >= since) &&
-    (slowMs === undefined || record.ms.total >= slowMs)
-  );
 }

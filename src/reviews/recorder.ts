@@ -63,6 +63,11 @@ export class Recorder implements AsyncDisposable {
     this.#calls = calls;
   }
 
+  /** Resolves when each review that was listed can be read from the recording. */
+  async written(): Promise<void> {
+    await this.#written;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     clearTimeout(this.#timer);
     this.#work(Number.POSITIVE_INFINITY);

@@ -19,7 +19,7 @@ import { unlessInterrupted } from './context/interrupt.ts';
 import { thisMachine } from './context/local-machine.ts';
 import type { Io, UpOptions } from './context/options.ts';
 import { claimDirectory, endOrphans, newSessionId } from './context/session-directories.ts';
-import { createControl } from './control/control.ts';
+import { type Controlled, createControl } from './control/control.ts';
 import { handlersOf } from './control/requests.ts';
 import { openSocket } from './control/socket.ts';
 import { endUp, type Standing } from './end/end-up.ts';
@@ -27,6 +27,7 @@ import { outcomeOf } from './end/outcome.ts';
 import { noticeUninstall } from './guard/callers.ts';
 import { startGuard } from './guard/guard.ts';
 import type { Guarded } from './guard/react.ts';
+import { createPage } from './page.ts';
 import { cutOver, followReconnects } from './route/cut-over.ts';
 import { ownAnswers } from './route/gateways.ts';
 import { openRoute } from './route/open-route.ts';
@@ -89,21 +90,22 @@ async function run(session: Session): Promise<void> {
   const leases = followers.use(createSessionLeases(target));
   const errors = followers.use(noticeRepeatedErrors(io.emit));
   const answering = createAnswering();
-  // All events pass through here: they are printed, and the Leases show what they say about the session's health.
+  // All events pass through here: they are printed, and the Leases and the page show what they say about the session.
   const emit: Emit = (event) => {
     io.emit(event);
     leases.observe(event);
     errors.observe(event);
     answering.observe(event);
     control.observe(event);
+    page.observe(event);
   };
   const signal = AbortSignal.any([io.signal, ending.signal]);
   const work: Work = { api: context.api, sessionId, emit, signal };
   const recorder = recorderOf(session, answering, emit);
   const standing: Standing = { mayHaveChanged: false, recorder };
-  const gateways = () => standing.route?.gateways;
-  const controlled = { gateways, supervisor: () => standing.supervisor };
-  const control = createControl({ session: sessionId, controlled, emit, signal });
+  const control = createControl({ session: sessionId, controlled: controlledOf(standing), emit, signal });
+  const page = followers.use(createPage(session, work, { control, recorder }));
+  if (session.options.open) void page.open();
   followers.use(await openSocket(session.files.directory, handlersOf(control), emit));
   const running: Running = {
     session,
@@ -133,6 +135,10 @@ async function run(session: Session): Promise<void> {
   const outcome = outcomeOf({ failure, restoring, mayHaveChanged: standing.mayHaveChanged, isInterrupted });
   if (outcome.warning) emit(outcome.warning);
   if (outcome.failure) throw outcome.failure.error;
+}
+
+function controlledOf(standing: Standing): Controlled {
+  return { gateways: () => standing.route?.gateways, supervisor: () => standing.supervisor };
 }
 
 /** docs/architecture.md explains the order. Each step labels what it changes, and `endUp` restores that. */

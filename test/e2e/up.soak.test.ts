@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { KubeObject, Workload } from '../../src/cluster/api/objects.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
+import { startBrowser } from '../support/browser.ts';
 import { CONTROL_PLANES } from '../support/control-planes.ts';
 import { BIN, type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
@@ -48,7 +49,11 @@ describe.each(CONTROL_PLANES)(
       return text;
     };
     const start = async (...args: string[]): Promise<DevloopRun> => {
-      const started = startDevloop(['up', ...args], { cwd: checkout.directory, env: env() });
+      const desktop = { DISPLAY: '', WAYLAND_DISPLAY: '' };
+      const started = startDevloop(['up', ...args], {
+        cwd: checkout.directory,
+        env: { ...env(), ...desktop },
+      });
       await started.waitFor('session.ready', undefined, 120_000);
       return started;
     };
@@ -63,7 +68,7 @@ describe.each(CONTROL_PLANES)(
 
     // One session for all, as for a person who works; a test that ends it leaves none.
     beforeEach(async () => {
-      up ??= await start('--redact', '.metadata.annotations.example\\.com/pin');
+      up ??= await start('--open', '--redact', '.metadata.annotations.example\\.com/pin');
     });
 
     afterAll(async () => {
@@ -148,6 +153,49 @@ describe.each(CONTROL_PLANES)(
       for (const text of [kept, JSON.stringify([listed, shown, up!.events])])
         expect(text).not.toMatch(/hunter2|swordfish/);
       await cluster.kubectl(['delete', 'application', 'seen', '--timeout=30s']);
+    });
+
+    it('has a page that shows why an apply was denied, what the webhook changed, and how all is restored', async () => {
+      const { url, opened } = await up!.waitFor('page.served');
+      expect(opened).toBe(false);
+      await expect(apply('no-image', '')).rejects.toThrow(LOCAL);
+      await apply('defaulted', 'devloop.test/pause:1');
+      await using browser = await startBrowser();
+      const tab = await browser.open();
+      await tab.goto(url);
+      const open = async (query: string): Promise<void> => {
+        await tab.evaluate(`document.querySelector('#query').select()`);
+        await tab.type(query);
+        await tab.until(`document.querySelectorAll('[role=option]').length === 1`);
+        await tab.click('[role=option]');
+      };
+      const press = async (label: string): Promise<void> => {
+        const button = `[...document.querySelectorAll('button')].find((one) => one.textContent === '${label}')`;
+        await tab.until(`${button} !== undefined`);
+        await tab.evaluate(`${button}.click()`);
+      };
+      await open('verdict:denied name:no-image');
+      await tab.until(`document.querySelector('#detail .answer').innerText.includes('${LOCAL}')`);
+      await open('create name:defaulted webhook:mapplication');
+      await tab.until(`document.querySelector('#part').innerText.includes('replicas: 1')`);
+      expect(await tab.evaluate(`document.querySelector('.diff .added').innerText`)).toMatch(/^added:\s\+ /);
+      await tab.click('summary');
+      await tab.until(
+        `document.querySelector('.changes').innerText.includes('Service ${NAMESPACE}/${SERVICE}')`,
+      );
+      expect(await tab.evaluate(`document.querySelector('.changes').innerText`)).toMatch(
+        /spec\.selector: .* becomes \{/,
+      );
+      await press('Hold reviews');
+      await up!.waitFor('reviews.held');
+      await press('Release reviews');
+      await up!.waitFor('reviews.released');
+      await edit('package v1', 'package v1\n\nfunc broken() { return 1 }');
+      await tab.until(`document.querySelector('.build').innerText.includes('application_webhook.go')`);
+      await edit('\n\nfunc broken() { return 1 }', '');
+      await tab.until(`document.querySelector('.build') === null`);
+      expect(tab.complaints).toEqual([]);
+      await cluster.kubectl(['delete', 'application', 'defaulted', '--timeout=30s']);
     });
 
     it('reconciles with the local code: create, update, delete through the finalizer', async () => {

@@ -1,5 +1,6 @@
 import { ensureClusterBinaries } from '../cluster/build.ts';
 import { ensurePrerequisites, SSH_PACKAGES } from '../cluster/prerequisites.ts';
+import { BROWSER_PACKAGES } from '../support/browser.ts';
 import { relayImage } from '../support/relay-image.ts';
 import { sampleImage } from '../support/sample-operator.ts';
 import { removeAbandoned } from './remove.ts';
@@ -8,7 +9,7 @@ import { removeAbandoned } from './remove.ts';
 export async function setup(): Promise<void> {
   const log = (line: string): void => console.error(line);
   await removeAbandoned();
-  await ensurePrerequisites(log, SSH_PACKAGES);
+  await ensurePrerequisites(log, { ...SSH_PACKAGES, ...BROWSER_PACKAGES });
   await ensureClusterBinaries({ log });
   await sampleImage();
   await relayImage();

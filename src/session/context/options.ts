@@ -1,7 +1,7 @@
 import type { OnTimeoutChoice, PauseChoice } from '../../config/choices.ts';
 import type { RouteChoice } from '../../config/route-choice.ts';
 import type { Emit } from '../../report/events.ts';
-import type { ReviewFilter } from '../../reviews/read.ts';
+import type { ReviewFilter } from '../../reviews/select.ts';
 
 /** What the user can say about the cluster and the operator. What is absent is discovered. */
 export interface CommonOptions {
@@ -46,6 +46,8 @@ export interface UpOptions extends CommonOptions, RouteOptions, PauseOptions {
   deployments?: string[];
   /** What a review gets that is not answered in time; an error by default. */
   onTimeout?: OnTimeoutChoice;
+  /** Open the session's page. */
+  open: boolean;
   /** The controller's command: what follows `--`. */
   command?: string[];
   /** The controller's main package. */

@@ -2,7 +2,7 @@ import { planUndo } from '../../cluster/marks/undo.ts';
 import type { Marked } from '../../cluster/takeover/find-marked.ts';
 import type { LeaseHolder } from '../../cluster/takeover/lease-holder.ts';
 import { isChanged, ownChangeOf } from '../../cluster/takeover/restore.ts';
-import type { Emit } from '../../report/events.ts';
+import type { Emit, FieldValues } from '../../report/events.ts';
 import type { Traces } from '../context/holders.ts';
 import { reportKept } from './restore.ts';
 
@@ -17,28 +17,39 @@ export function printRestore(
     const message = `Session ${sessionId} is running on this machine (pid ${holder.holder?.pid}); devloop down would ask it to restore everything.`;
     emit({ type: 'note', message });
   }
-  for (const { ref, object } of objects) {
-    const own = isChanged(ref, sessionId) ? ownChangeOf(ref.kind) : undefined;
-    const plan = own && planUndo(object, own);
-    if (plan && 'fault' in plan) {
-      reportKept({ context, left: [{ ref, kept: [plan] }] }, emit);
+  for (const one of objects) {
+    const { action, fields, fault } = plannedRestore(one, sessionId);
+    if (fault !== undefined) {
+      reportKept({ context, left: [{ ref: one.ref, kept: [{ fault }] }] }, emit);
       continue;
     }
-    const action = plannedAction(ref, sessionId);
-    const fields = plan?.fields.map(({ path, now, to }) => ({
-      path: path.join('.'),
-      now: now ?? null,
-      after: to ?? null,
-    }));
-    const change = {
-      type: 'change',
-      action,
-      object: ref,
-      detail: `session ${sessionId}`,
-      dryRun: true,
-    } as const;
+    const detail = `session ${sessionId}`;
+    const change = { type: 'change', action, object: one.ref, detail, dryRun: true } as const;
     emit(fields ? { ...change, fields } : change);
   }
+}
+
+/** What the end of a session does with one object. */
+export interface PlannedRestore {
+  action: 'restore' | 'delete';
+  /** Of the user's objects that the session changed. */
+  fields?: FieldValues[];
+  /** Why nothing is restored. */
+  fault?: string;
+}
+
+export function plannedRestore({ ref, object }: Marked, sessionId: string): PlannedRestore {
+  const action = plannedAction(ref, sessionId);
+  const own = isChanged(ref, sessionId) ? ownChangeOf(ref.kind) : undefined;
+  const plan = own && planUndo(object, own);
+  if (plan === undefined) return { action };
+  if ('fault' in plan) return { action, fault: plan.fault };
+  const fields = plan.fields.map(({ path, now, to }) => ({
+    path: path.join('.'),
+    now: now ?? null,
+    after: to ?? null,
+  }));
+  return { action, fields };
 }
 
 /** The user's objects are restored, devloop's own are deleted. Kubernetes itself restores Endpoints. */

@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { createAnswering } from '../../../src/reviews/answering.ts';
-import { parseRecords, readRecording, selects } from '../../../src/reviews/read.ts';
+import { parseRecords, readRecording } from '../../../src/reviews/read.ts';
 import type { ReviewRecord } from '../../../src/reviews/record.ts';
 import { Recorder } from '../../../src/reviews/recorder.ts';
 import { createRecording, recordingFiles } from '../../../src/reviews/recording.ts';
+import { selects } from '../../../src/reviews/select.ts';
 
 let directory: string;
 

@@ -11,7 +11,7 @@ const MIDDLE = [
   ...['cluster/takeover', 'cluster/takeover/pause', 'cluster/relay'],
   ...['operator', 'local', 'certificates', 'config', 'machine'],
   ...['controller', 'controller/go', 'controller/watch'],
-  ...['gateway', 'reviews', 'route', 'route/ssh', 'route/relay', 'route/relay/wire'],
+  ...['gateway', 'reviews', 'page', 'route', 'route/ssh', 'route/relay', 'route/relay/wire'],
 ];
 
 /** What each room may import, besides itself and the ground that all stand on. A room is a folder, or a file directly in src. */
@@ -50,6 +50,8 @@ const ALLOWED: Record<string, string[]> = {
   'controller/go': ['machine'],
   gateway: ['machine'],
   reviews: ['gateway', 'config'],
+  page: ['reviews', 'report'],
+  'page/client': ['page', 'report'],
   'route/ssh': ['route', 'machine'],
   'route/relay': ['route', 'route/relay/wire'],
   'route/relay/pod': ['route/relay/wire'],
@@ -64,7 +66,7 @@ const ALLOWED: Record<string, string[]> = {
 /** What needs nothing else of ours: errors, the vocabulary of events, and the few functions about promises and about similar names. */
 const GROUND = ['errors', 'report/events', 'phrases', 'async', 'similar'];
 
-const sources = globSync('src/**/*.ts', { cwd: ROOT }).map((file) => {
+const sources = globSync('src/**/*.{ts,tsx}', { cwd: ROOT }).map((file) => {
   const path = file.replaceAll('\\', '/').slice('src/'.length);
   return { path, room: roomOf(path), text: readFileSync(join(ROOT, file), 'utf8') };
 });
@@ -111,7 +113,7 @@ it('sees the imports and calls that it forbids', () => {
 });
 
 function roomOf(path: string): string {
-  const name = path.replace(/\.ts$/, '');
+  const name = path.replace(/\.tsx?$/, '');
   return GROUND.includes(name) || !name.includes('/') ? name : dirname(name);
 }
 

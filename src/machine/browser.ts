@@ -1,0 +1,39 @@
+import { spawn } from 'node:child_process';
+
+type Environment = Record<string, string | undefined>;
+
+/** A browser that starts may keep the program that started it. One that does not start says so within this time. */
+const FAILS_WITHIN_MS = 3_000;
+
+/** Whether a browser here would be seen by the user, who may sit at another machine. */
+export function hasDesktop({ SSH_CONNECTION, DISPLAY, WAYLAND_DISPLAY }: Environment): boolean {
+  if (process.platform === 'darwin') return SSH_CONNECTION === undefined;
+  return Boolean(DISPLAY || WAYLAND_DISPLAY);
+}
+
+/** Opens the address in the user's browser, without a shell. Resolves to whether that worked. */
+export function openBrowser(url: string, env: Environment): Promise<boolean> {
+  const program = process.platform === 'darwin' ? 'open' : 'xdg-open';
+  const child = spawn(program, [url], { env, detached: true, stdio: 'ignore' });
+  child.unref();
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, FAILS_WITHIN_MS, true);
+    const end = (worked: boolean): void => {
+      clearTimeout(timer);
+      resolve(worked);
+    };
+    child.once('error', () => end(false));
+    child.once('exit', (code) => end(code === 0));
+  });
+}
+
+/** The command that makes a port of this machine one of the user's, who is connected by SSH; undefined where nobody is. */
+export function tunnelTo(
+  port: string,
+  { SSH_CONNECTION = '', USER, LOGNAME }: Environment,
+): string | undefined {
+  const [, , address] = SSH_CONNECTION.split(' ');
+  const user = USER ?? LOGNAME;
+  if (!address || !user) return undefined;
+  return `ssh -L ${port}:127.0.0.1:${port} ${user}@${address}`;
+}

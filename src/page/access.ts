@@ -1,0 +1,124 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { KEY_HEADER } from './protocol.ts';
+
+/** A link that a browser gets as an argument, which other users can read, works once and not for long. */
+const TICKET_MS = 60_000;
+const COOKIE = 'devloop';
+
+/** Why a request is refused; `message` is for the person who made it. */
+export interface Refusal {
+  status: 401 | 403 | 405;
+  message: string;
+}
+
+/** What is asked for. page: the program in the browser, which holds no secrets. login: a token for a cookie. */
+export type Wanted = 'page' | 'login' | 'read' | 'change';
+
+/**
+ * Who may use the page. The link's token becomes a cookie, with which the page reads, and a key, with which it changes things: a
+ * program on another port of this machine gets neither from the browser, because the cookie belongs to a path that it does not
+ * know, and the key to the page's origin.
+ */
+export interface Access {
+  /** The path that all requests begin with: `/…/`. */
+  readonly base: string;
+  /** The fragment of a link that works until the session ends. */
+  readonly token: string;
+  /** The fragment of a link that works once, within a minute. */
+  ticket(): string;
+  /** What the page gets for a token or ticket. */
+  login(token: string): { cookie: string; key: string } | undefined;
+  refusal(wanted: Wanted, request: Asked, port: number): Refusal | undefined;
+}
+
+export interface Asked {
+  method?: string | undefined;
+  headers: IncomingHttpHeaders;
+}
+
+export function createAccess(): Access {
+  const [base, token] = [`/${random()}/`, random()];
+  const secrets: Secrets = { cookie: random(), key: random() };
+  const tickets = new Map<string, number>();
+  return {
+    base,
+    token,
+    ticket() {
+      const ticket = random();
+      tickets.set(ticket, performance.now() + TICKET_MS);
+      return ticket;
+    },
+    login(given) {
+      const until = tickets.get(given);
+      tickets.delete(given);
+      const isCurrent = until !== undefined && performance.now() < until;
+      if (!isCurrent && !isSame(given, token)) return undefined;
+      const { cookie, key } = secrets;
+      return { cookie: `${COOKIE}=${cookie}; Path=${base}; HttpOnly; SameSite=Strict`, key };
+    },
+    refusal(wanted, asked, port) {
+      if (!hostsOf(port).includes(asked.headers.host ?? '')) return wrongHost(port);
+      if (!METHODS[wanted].includes(asked.method ?? ''))
+        return { status: 405, message: `Only ${METHODS[wanted].join(' and ')} are possible here.` };
+      if (wanted === 'page') return undefined;
+      if (!isOwnOrigin(asked.headers, METHODS[wanted] === CHANGING))
+        return { status: 403, message: 'The request comes from another page.' };
+      return wanted === 'login' ? undefined : refusalWithout(secrets, wanted, asked.headers);
+    },
+  };
+}
+
+interface Secrets {
+  cookie: string;
+  key: string;
+}
+
+function refusalWithout(
+  { cookie, key }: Secrets,
+  wanted: 'read' | 'change',
+  headers: IncomingHttpHeaders,
+): Refusal | undefined {
+  if (!isSame(cookieOf(headers), cookie)) return { status: 401, message: 'The page has no valid cookie.' };
+  if (wanted === 'change' && !isSame(String(headers[KEY_HEADER] ?? ''), key))
+    return { status: 401, message: 'The page has no valid key.' };
+  return undefined;
+}
+
+function wrongHost(port: number): Refusal {
+  return {
+    status: 403,
+    message: `This page answers at http://127.0.0.1:${port} only. Use that port on both ends of a tunnel.`,
+  };
+}
+
+const READING = ['GET', 'HEAD'];
+const CHANGING = ['POST'];
+const METHODS: Record<Wanted, string[]> = { page: READING, login: CHANGING, read: READING, change: CHANGING };
+
+/** 192 bits, in characters that need no quotes in a URL, a cookie or a header. */
+function random(): string {
+  return randomBytes(24).toString('base64url');
+}
+
+/** A name that another address answers to could be pointed here by its owner. */
+function hostsOf(port: number): string[] {
+  return [`127.0.0.1:${port}`, `localhost:${port}`];
+}
+
+/** A browser sends the origin with each POST; with a GET of the same origin it need not. */
+function isOwnOrigin({ origin, host, ...headers }: IncomingHttpHeaders, isNeeded: boolean): boolean {
+  const site = headers['sec-fetch-site'];
+  const isFromHere = site === undefined || site === 'same-origin' || (site === 'none' && !isNeeded);
+  return isFromHere && (origin === undefined ? !isNeeded : origin === `http://${host}`);
+}
+
+function cookieOf({ cookie = '' }: IncomingHttpHeaders): string {
+  const own = cookie.split('; ').find((one) => one.startsWith(`${COOKIE}=`));
+  return own?.slice(COOKIE.length + 1) ?? '';
+}
+
+function isSame(given: string, wanted: string): boolean {
+  const [one, other] = [Buffer.from(given), Buffer.from(wanted)];
+  return one.length === other.length && timingSafeEqual(one, other);
+}

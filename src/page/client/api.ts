@@ -1,0 +1,69 @@
+import {
+  KEY_HEADER,
+  type PageAction,
+  type PageChange,
+  type PageMessages,
+  type ReviewDetail,
+} from '../protocol.ts';
+
+/** The key belongs to the origin, and the path keeps that of an earlier session on the same port apart. */
+const KEY = `devloop ${location.pathname}`;
+
+/** What the server refused, in its words. */
+export class Refused extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** The token in the link becomes a cookie and a key, and leaves the address bar. Without a token, an earlier cookie may still do. */
+export async function logIn(): Promise<void> {
+  const token = location.hash.slice(1);
+  if (token === '') return;
+  history.replaceState(null, '', location.pathname + location.search);
+  const { key } = await call<{ key: string }>('login', { method: 'POST', headers: { [KEY_HEADER]: token } });
+  localStorage.setItem(KEY, key);
+}
+
+export function hasKey(): boolean {
+  return localStorage.getItem(KEY) !== null;
+}
+
+export async function act(action: PageAction): Promise<void> {
+  await call(action, { method: 'POST', headers: { [KEY_HEADER]: localStorage.getItem(KEY) ?? '' } });
+}
+
+export function readReview(id: string): Promise<ReviewDetail> {
+  return call(`reviews/${id}`);
+}
+
+export function readChanges(): Promise<PageChange[]> {
+  return call('changes');
+}
+
+async function call<T>(path: string, options: RequestInit = {}): Promise<T> {
+  const response = await fetch(`api/${path}`, { ...options, credentials: 'same-origin' });
+  if (!response.ok) throw new Refused(response.status, (await response.text()).trim());
+  return (await response.json()) as T;
+}
+
+export interface Listeners {
+  onStatus(status: PageMessages['status']): void;
+  onReviews(reviews: PageMessages['reviews']): void;
+  /** lost: the browser keeps trying. refused: it was turned away. */
+  onConnection(state: 'open' | 'lost' | 'refused'): void;
+}
+
+/** Follows the session until the page is left; after a break the browser continues behind the last review that it got. */
+export function followSession({ onStatus, onReviews, onConnection }: Listeners): void {
+  const source = new EventSource('api/events');
+  source.addEventListener('open', () => onConnection('open'));
+  source.addEventListener('error', () =>
+    onConnection(source.readyState === EventSource.CLOSED ? 'refused' : 'lost'),
+  );
+  source.addEventListener('status', ({ data }) => onStatus(JSON.parse(data)));
+  source.addEventListener('reviews', ({ data }) => onReviews(JSON.parse(data)));
+}

@@ -1,0 +1,38 @@
+import { Bar } from './bar.tsx';
+import { Build, Changes } from './cluster.tsx';
+import { Detail } from './detail.tsx';
+import { Filter } from './filter.tsx';
+import { List } from './list.tsx';
+import { type Store, useStore } from './store.ts';
+
+export function App({ store }: { store: Store }) {
+  const { connection, selectedId, status } = useStore(store);
+  if (connection === 'refused') return <Refusal />;
+  return (
+    <>
+      <Bar store={store} />
+      <main>
+        <h1 class="hidden">Reviews of this session</h1>
+        <Filter store={store} />
+        <div class={selectedId === undefined ? 'columns' : 'columns split'}>
+          <List store={store} />
+          {selectedId !== undefined && <Detail key={selectedId} id={selectedId} store={store} />}
+        </div>
+        {status?.compiler === undefined ? null : <Build output={status.compiler} />}
+        <Changes />
+      </main>
+    </>
+  );
+}
+
+function Refusal() {
+  return (
+    <main class="refusal">
+      <h1>This link is not valid</h1>
+      <p>
+        It belongs to another session, or was used before. Press <kbd>o</kbd> in the terminal in which{' '}
+        <code>devloop up</code> runs for a link that works.
+      </p>
+    </main>
+  );
+}

@@ -1,0 +1,86 @@
+import type { PageAction, PageStatus } from '../protocol.ts';
+import { act, hasKey } from './api.ts';
+import type { Connection, Store } from './store.ts';
+
+/** The state of the session, and what can be done with it. */
+export function Bar({ store }: { store: Store }) {
+  const { status, connection, problem } = store;
+  return (
+    <header class="bar">
+      <strong class="name">devloop</strong>
+      {status && <Facts status={status} />}
+      {status && hasKey() && connection === 'open' && <Buttons status={status} store={store} />}
+      <p class="connection" role="status">
+        {problem ?? CONNECTIONS[connection]}
+      </p>
+    </header>
+  );
+}
+
+const CONNECTIONS: Record<Connection, string> = {
+  connecting: 'Connecting…',
+  open: '',
+  lost: 'The session has ended, or cannot be reached. What is shown is the last that was known.',
+  refused: '',
+};
+
+function Facts({ status: { state, health, targets, context } }: { status: PageStatus }) {
+  const { phase, build, route, held, reviewsPerMinute } = state;
+  const names = [...new Set(targets.map(({ name }) => name))];
+  return (
+    <dl class="facts">
+      <Fact name="Operator" value={names.join(', ')} />
+      <Fact name="Cluster" value={context} />
+      <Fact name="State" value={phase} kind={phase} />
+      {!health.startsWith('serving') && health !== phase && <Fact name="Health" value={health} kind="lost" />}
+      {build.id && <Fact name="Build" value={`${build.id}${NEWER[build.is]}`} kind={build.is} />}
+      {route && (
+        <Fact
+          name="Route"
+          value={`${route.name} ${route.address}${route.isOpen ? '' : ', lost'}`}
+          kind={route.isOpen ? '' : 'lost'}
+        />
+      )}
+      <Fact name="Waiting" value={String(held)} />
+      <Fact name="Per minute" value={String(reviewsPerMinute)} />
+    </dl>
+  );
+}
+
+/** What of the newest source, while an older build answers. */
+const NEWER: Record<PageStatus['state']['build']['is'], string> = {
+  current: '',
+  building: ' (a newer one is being built)',
+  broken: ' (the newest source does not build)',
+};
+
+function Fact({ name, value, kind = '' }: { name: string; value: string; kind?: string }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd class={kind}>{value}</dd>
+    </div>
+  );
+}
+
+const LABELS: Record<PageAction, string> = {
+  hold: 'Hold reviews',
+  release: 'Release reviews',
+  restart: 'Restart controller',
+};
+
+function Buttons({ status, store }: { status: PageStatus; store: Store }) {
+  const run = async (action: PageAction): Promise<void> => {
+    const failed = await act(action).catch((error: Error) => error);
+    store.set('problem', failed instanceof Error ? failed.message : undefined);
+  };
+  return (
+    <div class="buttons">
+      {status.actions.map((action) => (
+        <button key={action} type="button" onClick={() => void run(action)}>
+          {LABELS[action]}
+        </button>
+      ))}
+    </div>
+  );
+}

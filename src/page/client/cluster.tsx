@@ -1,0 +1,67 @@
+import { useState } from 'preact/hooks';
+import { objectText } from '../../report/text.ts';
+import type { PageChange } from '../protocol.ts';
+import { readChanges } from './api.ts';
+
+/** What the compiler said of the newest source. */
+export function Build({ output }: { output: string }) {
+  return (
+    <section class="build" aria-labelledby="build-title">
+      <h2 id="build-title">The newest source does not build; the last build answers</h2>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: long lines scroll, also by keys. */}
+      <pre tabIndex={0}>{output}</pre>
+    </section>
+  );
+}
+
+/** Read from the cluster whenever it is opened. */
+export function Changes() {
+  const [changes, setChanges] = useState<PageChange[] | string>('Reading the cluster…');
+  const read = (): void => void readChanges().then(setChanges, (error: Error) => setChanges(error.message));
+  return (
+    <details class="changes" onToggle={({ currentTarget }) => currentTarget.open && read()}>
+      <summary>Changes in the cluster, and how each is restored</summary>
+      {typeof changes === 'string' ? <p>{changes}</p> : <ChangeTable changes={changes} />}
+    </details>
+  );
+}
+
+function ChangeTable({ changes }: { changes: PageChange[] }) {
+  if (changes.length === 0) return <p>This session has changed nothing.</p>;
+  return (
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">Object</th>
+          <th scope="col">At the end of the session</th>
+        </tr>
+      </thead>
+      <tbody>
+        {changes.map((change) => (
+          <tr key={objectText(change.object)}>
+            <th scope="row">{objectText(change.object)}</th>
+            <td>
+              <How change={change} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function How({ change: { action, fields = [], fault } }: { change: PageChange }) {
+  if (fault !== undefined) return <>left as it is: {fault}</>;
+  if (action === 'delete') return <>deleted: devloop created it</>;
+  if (fields.length === 0) return <>restored by Kubernetes</>;
+  const text = (value: unknown): string => (value === null ? 'absent' : JSON.stringify(value));
+  return (
+    <ul>
+      {fields.map(({ path, now, after }) => (
+        <li key={path}>
+          <code>{path}</code>: {text(now)} becomes {text(after)}
+        </li>
+      ))}
+    </ul>
+  );
+}

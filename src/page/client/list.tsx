@@ -1,0 +1,161 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { ReviewSummary } from '../../report/events.ts';
+import { shortName, subject } from '../../report/review-words.ts';
+import { duration } from '../../report/text.ts';
+import type { Store } from './store.ts';
+import { clock } from './text.ts';
+
+/** Rows above and below those that can be seen, so that scrolling shows no gap. */
+const SPARE = 8;
+const ROW_REM = 1.75;
+const PAGE_ROWS = 10;
+
+/** Newest first. Only the rows that can be seen are in the document. New ones wait while somebody reads further down. */
+export function List({ store }: { store: Store }) {
+  const box = useRef<HTMLDivElement>(null);
+  const [top, setTop] = useState(0);
+  const height = useHeight(box);
+  const rowHeight = ROW_REM * Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+  const { matching, selectedId, shownCount: count } = store;
+  const reviewAt = (index: number): ReviewSummary => matching[count - 1 - index]!;
+  const first = Math.max(0, Math.floor(top / rowHeight) - SPARE);
+  const last = Math.min(count, Math.ceil((top + height) / rowHeight) + SPARE);
+  const rows = Array.from({ length: Math.max(0, last - first) }, (_, at) => first + at);
+  const move = (index: number): void => {
+    if (count === 0) return;
+    const to = Math.min(Math.max(index, 0), count - 1);
+    store.select(reviewAt(to).id);
+    reveal(box.current!, to * rowHeight, rowHeight);
+  };
+  /** Of now: keys may come faster than the page is drawn. */
+  const selected = (): number => {
+    const at = matching.findIndex(({ id }) => id === store.selectedId);
+    return at < 0 ? -1 : count - 1 - at;
+  };
+  const scrolled = (at: number): void => {
+    setTop(at);
+    if (at > 0) store.pause(true);
+    else if (selectedId === undefined) store.pause(false);
+  };
+  return (
+    <section class="list" aria-label="Reviews">
+      <Waiting store={store} count={matching.length - count} box={box} />
+      <div
+        ref={box}
+        class="scroll"
+        role="listbox"
+        aria-label="Reviews, newest first"
+        tabIndex={0}
+        aria-activedescendant={rows.some((row) => reviewAt(row).id === selectedId) ? selectedId : undefined}
+        onScroll={({ currentTarget }) => scrolled(currentTarget.scrollTop)}
+        onKeyDown={(event) => onKey(event, selected(), move, count)}
+      >
+        <div role="presentation" style={{ height: `${count * rowHeight}px` }}>
+          {rows.map((row) => (
+            <Row
+              key={reviewAt(row).id}
+              review={reviewAt(row)}
+              place={[row, count]}
+              top={row * rowHeight}
+              store={store}
+            />
+          ))}
+        </div>
+      </div>
+      {count === 0 && <p class="none">{noneText(store)}</p>}
+    </section>
+  );
+}
+
+function noneText({ isRead, reviews }: Store): string {
+  if (reviews.length > 0) return 'No review matches the filter.';
+  return isRead
+    ? 'No reviews yet. Apply an object that the operator’s webhooks review.'
+    : 'Reading the reviews…';
+}
+
+/** How many have arrived since somebody reads, and the way back to them. */
+function Waiting({
+  store,
+  count,
+  box,
+}: {
+  store: Store;
+  count: number;
+  box: { current: HTMLDivElement | null };
+}) {
+  const isPaused = store.pausedAt !== undefined;
+  const toggle = (): void => {
+    store.pause(!isPaused);
+    if (isPaused) box.current?.scrollTo({ top: 0 });
+  };
+  return (
+    <button type="button" class="waiting" aria-pressed={isPaused} onClick={toggle}>
+      {isPaused ? `Paused: show ${count} new` : 'Pause the list'}
+    </button>
+  );
+}
+
+interface RowProps {
+  review: ReviewSummary;
+  /** Its index, and of how many. */
+  place: [number, number];
+  top: number;
+  store: Store;
+}
+
+function Row({ review, place: [index, count], top, store }: RowProps) {
+  const { id, at, verdict, webhook, message, patch = [], ms, isOldBuild } = review;
+  const old = isOldBuild ? 'the old build answered' : '';
+  const said = [old, verdict === 'allowed' ? '' : message, patch.join(' ')].filter(Boolean).join('  ');
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the list box takes the keys.
+    // biome-ignore lint/a11y/useFocusableInteractive: the list box has the focus.
+    <div
+      id={id}
+      class={`row ${verdict}`}
+      role="option"
+      aria-selected={store.selectedId === id}
+      aria-posinset={index + 1}
+      aria-setsize={count}
+      style={{ transform: `translateY(${top}px)` }}
+      onClick={() => store.select(id)}
+    >
+      <time dateTime={at}>{clock(at)}</time> <b class="verdict">{verdict}</b>{' '}
+      <span class="subject">{subject(review)}</span> <span class="webhook">{shortName(webhook)}</span>{' '}
+      <span class="said">{said}</span> <span class="took">{duration(ms.total)}</span>
+    </div>
+  );
+}
+
+function onKey(event: KeyboardEvent, at: number, move: (index: number) => void, count: number): void {
+  const target: Record<string, number> = {
+    ArrowDown: at + 1,
+    ArrowUp: Math.max(at - 1, 0),
+    PageDown: at + PAGE_ROWS,
+    PageUp: at - PAGE_ROWS,
+    Home: 0,
+    End: count - 1,
+  };
+  const to = target[event.key];
+  if (event.key === 'Enter') document.getElementById('detail')?.focus();
+  if (to === undefined) return;
+  event.preventDefault();
+  move(to);
+}
+
+function reveal(box: HTMLElement, top: number, rowHeight: number): void {
+  if (top < box.scrollTop) box.scrollTop = top;
+  else if (top + rowHeight > box.scrollTop + box.clientHeight)
+    box.scrollTop = top + rowHeight - box.clientHeight;
+}
+
+function useHeight(box: { current: HTMLDivElement | null }): number {
+  const [height, setHeight] = useState(600);
+  useEffect(() => {
+    const observer = new ResizeObserver(() => setHeight(box.current?.clientHeight ?? 600));
+    observer.observe(box.current!);
+    return () => observer.disconnect();
+  }, [box]);
+  return height;
+}

@@ -1,0 +1,21 @@
+import { render } from 'preact';
+import { followSession, logIn, Refused } from './api.ts';
+import { App } from './app.tsx';
+import { Store } from './store.ts';
+
+const store = new Store();
+// A link that is put into the tab of another one changes the fragment alone.
+addEventListener('hashchange', () => location.hash !== '' && location.reload());
+render(<App store={store} />, document.body);
+await logIn().then(
+  () =>
+    followSession({
+      onStatus: (status) => store.set('status', status),
+      onReviews: (reviews) => store.add(reviews),
+      onConnection: (state) => store.set('connection', state),
+    }),
+  (error: unknown) => {
+    if (!(error instanceof Refused)) throw error;
+    store.set('connection', 'refused');
+  },
+);

@@ -1,0 +1,127 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { ReviewSummary } from '../../report/events.ts';
+import type { PageStatus } from '../protocol.ts';
+import { matches, parseQuery, type Query } from '../query.ts';
+
+/** As many as a session records. */
+const MOST_REVIEWS = 5_000;
+
+export type Connection = 'connecting' | 'open' | 'lost' | 'refused';
+
+/** What the page knows, and what of it is looked at. Views are drawn once a frame, however much changes. */
+export class Store {
+  status: PageStatus | undefined;
+  connection: Connection = 'connecting';
+  /** Whether all reviews of before have arrived. */
+  isRead = false;
+  /** Why the last thing that was asked for did not happen. */
+  problem: string | undefined;
+  /** All that arrived, oldest first. */
+  reviews: ReviewSummary[] = [];
+  /** Those that the query selects, oldest first. */
+  matching: ReviewSummary[] = [];
+  queryText = '';
+  query: Query = parseQuery('');
+  selectedId: string | undefined;
+  /** Reviews after this one wait, because somebody reads. */
+  pausedAt: string | undefined;
+  #views = new Set<() => void>();
+  #isDrawing = false;
+
+  constructor() {
+    this.readAddress();
+    addEventListener('popstate', () => this.readAddress());
+  }
+
+  /** The filter and the review that is open are in the page's address. */
+  readAddress(): void {
+    const parameters = new URLSearchParams(location.search);
+    this.selectedId = parameters.get('review') ?? undefined;
+    this.#find(parameters.get('q') ?? '');
+  }
+
+  set<K extends 'status' | 'connection' | 'problem'>(key: K, value: Store[K]): void {
+    Object.assign(this, { [key]: value });
+    this.#changed();
+  }
+
+  /** An empty list says that those of before are complete. */
+  add(reviews: ReviewSummary[]): void {
+    const last = this.reviews.at(-1)?.id ?? '';
+    const fresh = reviews.filter(({ id }) => id > last);
+    this.isRead ||= reviews.length === 0;
+    this.reviews.push(...fresh);
+    this.matching.push(...fresh.filter((one) => matches(this.query, one)));
+    const spare = this.reviews.length - MOST_REVIEWS;
+    if (spare > 0) {
+      this.reviews.splice(0, spare);
+      const first = this.reviews[0]!.id;
+      this.matching.splice(0, this.matching.findIndex(({ id }) => id >= first) >>> 0);
+    }
+    this.#changed();
+  }
+
+  find(text: string): void {
+    this.#find(text);
+    history.replaceState(null, '', this.#address());
+  }
+
+  select(id: string | undefined): void {
+    if (id === this.selectedId) return;
+    this.selectedId = id;
+    if (id !== undefined) this.pause(true);
+    history.pushState(null, '', this.#address());
+    this.#changed();
+  }
+
+  pause(isPaused: boolean): void {
+    if (isPaused === (this.pausedAt !== undefined)) return;
+    this.pausedAt = isPaused ? (this.reviews.at(-1)?.id ?? '') : undefined;
+    this.#changed();
+  }
+
+  /** How many of the matching reviews are shown; the others arrived since somebody reads. */
+  get shownCount(): number {
+    const { pausedAt, matching } = this;
+    if (pausedAt === undefined) return matching.length;
+    let count = matching.length;
+    while (count > 0 && matching[count - 1]!.id > pausedAt) count--;
+    return count;
+  }
+
+  subscribe(view: () => void): () => void {
+    this.#views.add(view);
+    return () => this.#views.delete(view);
+  }
+
+  #find(text: string): void {
+    this.queryText = text;
+    this.query = parseQuery(text);
+    this.matching = this.reviews.filter((one) => matches(this.query, one));
+    this.#changed();
+  }
+
+  #address(): string {
+    const parameters = new URLSearchParams();
+    if (this.queryText !== '') parameters.set('q', this.queryText);
+    if (this.selectedId !== undefined) parameters.set('review', this.selectedId);
+    const search = parameters.toString();
+    return location.pathname + (search === '' ? '' : `?${search}`);
+  }
+
+  #changed(): void {
+    if (this.#isDrawing) return;
+    this.#isDrawing = true;
+    requestAnimationFrame(() => {
+      this.#isDrawing = false;
+      for (const view of this.#views) view();
+    });
+  }
+}
+
+/** Draws the component again whenever the store changes. */
+export function useStore(store: Store): Store {
+  const [, draw] = useState(0);
+  useEffect(() => store.subscribe(() => draw((count) => count + 1)), [store]);
+  return store;
+}

@@ -1,0 +1,55 @@
+import { type ReviewRecord, summaryOf } from '../reviews/record.ts';
+import { answerIn, answerOf, askedBy, notKept, patchedObject, yaml } from '../reviews/show.ts';
+import type { ReviewDetail, ReviewPart } from './protocol.ts';
+
+/** Each part as a whole; what it differs in is for whoever shows it. */
+export function detailOf(record: ReviewRecord): ReviewDetail {
+  const { request, response, size, redacted = 0 } = record;
+  const detail = { review: summaryOf(record), redacted };
+  if (request === undefined || response === undefined)
+    return { ...detail, notKept: notKept(size), parts: [] };
+  const parts =
+    record.kind === 'conversion' ? convertedParts(request, response) : admissionParts(request, response);
+  return { ...detail, parts };
+}
+
+function admissionParts(request: unknown, response: unknown): ReviewPart[] {
+  const asked = askedBy(request);
+  const { object, oldObject, ...rest } = asked;
+  const answer = answerIn(response);
+  return [
+    { name: 'request', text: yaml(rest) },
+    ...objectPart(object, oldObject),
+    ...patchPart(object, answer.patch),
+    { name: 'response', text: yaml(answerOf(answer, response)) },
+  ];
+}
+
+type Objects = ReturnType<typeof askedBy>;
+
+function objectPart(object: Objects['object'], oldObject: Objects['oldObject']): ReviewPart[] {
+  if (object && oldObject) return [{ name: 'object', before: yaml(oldObject), text: yaml(object) }];
+  if (object) return [{ name: 'object', text: yaml(object) }];
+  return oldObject
+    ? [{ name: 'object', text: yaml(oldObject), note: 'The object that is to be deleted.' }]
+    : [];
+}
+
+function patchPart(object: Objects['object'], patch: Parameters<typeof patchedObject>[1]): ReviewPart[] {
+  const patched = patchedObject(object, patch);
+  if (patched === undefined) return [];
+  if ('fault' in patched) return [{ name: 'patch', text: yaml(patch), note: patched.fault }];
+  return [{ name: 'patch', before: yaml(object), text: yaml(patched.object) }];
+}
+
+/** All objects, one after the other, before and after. */
+function convertedParts(request: unknown, response: unknown): ReviewPart[] {
+  const { objects, ...asked } = askedBy(request) as { objects?: unknown };
+  const { convertedObjects, ...answer } = answerIn(response) as { convertedObjects?: unknown };
+  const documents = (list: unknown): string => (Array.isArray(list) ? list.map(yaml).join('\n---\n') : '');
+  return [
+    { name: 'request', text: yaml(asked) },
+    { name: 'object', before: documents(objects), text: documents(convertedObjects) },
+    { name: 'response', text: yaml(answer) },
+  ];
+}

@@ -1,0 +1,58 @@
+/** What the page and its server say to each other. */
+import type { FieldValues, ObjectName, ReviewSummary, SessionState } from '../report/events.ts';
+
+/** Sent when the page connects, and after each change. */
+export interface PageStatus {
+  state: Omit<SessionState, 'last'>;
+  /** In words: `serving`, or what keeps reviews from the controller. */
+  health: string;
+  /** Of the kubeconfig. */
+  context: string;
+  targets: ObjectName[];
+  /** What the compiler printed, where the newest source does not build. */
+  compiler?: string;
+  /** What its buttons can do now. */
+  actions: PageAction[];
+}
+
+export const PAGE_ACTIONS = ['hold', 'release', 'restart'] as const;
+export type PageAction = (typeof PAGE_ACTIONS)[number];
+
+/** A review with its objects. */
+export interface ReviewDetail {
+  review: ReviewSummary;
+  /** How many values were replaced because they looked secret. */
+  redacted: number;
+  /** Why there are no parts. */
+  notKept?: string;
+  parts: ReviewPart[];
+}
+
+/** One part as YAML; with `before`, what it was changed from. */
+export interface ReviewPart {
+  name: 'request' | 'object' | 'patch' | 'response';
+  before?: string;
+  text: string;
+  /** What a reader has to know of it. */
+  note?: string;
+}
+
+/** A change of the cluster that the end of the session undoes. */
+export interface PageChange {
+  action: 'restore' | 'delete';
+  object: ObjectName;
+  /** Of the user's objects that the session changed. */
+  fields?: FieldValues[];
+  /** Why nothing is restored. */
+  fault?: string;
+}
+
+/** The header that carries the key of a page, without which nothing is changed. */
+export const KEY_HEADER = 'x-devloop-key';
+
+/** The events of the stream. */
+export interface PageMessages {
+  status: PageStatus;
+  /** Oldest first. */
+  reviews: ReviewSummary[];
+}

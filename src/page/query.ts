@@ -1,0 +1,74 @@
+import type { ReviewSummary, ReviewVerdict } from '../report/events.ts';
+import { subject } from '../report/review-words.ts';
+import { type ReviewFilter, selects } from '../reviews/select.ts';
+
+/** What somebody typed to find reviews: `kind:Application verdict:denied slow:500 nginx`. */
+export interface Query {
+  filter: ReviewFilter;
+  /** Each has to be somewhere in the line of a review; in lower case. */
+  words: string[];
+  /** Terms that mean nothing, each with why. */
+  faults: string[];
+}
+
+const EACH_VERDICT: Record<ReviewVerdict, true> = {
+  allowed: true,
+  denied: true,
+  converted: true,
+  failed: true,
+  'answered-by-devloop': true,
+  unanswered: true,
+};
+const VERDICTS = Object.keys(EACH_VERDICT) as ReviewVerdict[];
+/** What `slow` alone means, in ms. */
+const SLOW_MS = 1000;
+
+/** As `devloop reviews list` selects, with `key:value` in place of flags. A value with spaces stands in quotes. */
+export function parseQuery(text: string): Query {
+  const query: Query = { filter: {}, words: [], faults: [] };
+  for (const [term] of text.matchAll(/(?:[^\s"]|"[^"]*"?)+/g)) takeTerm(query, term.replaceAll('"', ''));
+  return query;
+}
+
+function takeTerm(query: Query, term: string): void {
+  const [key = '', ...rest] = term.split(':');
+  const value = rest.join(':');
+  const take = Object.hasOwn(TERMS, key) ? TERMS[key] : undefined;
+  if (take && rest.length > 0) {
+    // Somebody is still typing.
+    if (value !== '') take(query, value, key);
+  } else if (key === 'slow') query.filter.slowMs = SLOW_MS;
+  else query.words.push(term.toLowerCase());
+}
+
+type Take = (query: Query, value: string, key: string) => void;
+
+const takeText: Take = ({ filter }, value, key) => Object.assign(filter, { [key]: value });
+
+const TERMS: Record<string, Take> = {
+  kind: takeText,
+  name: takeText,
+  namespace: takeText,
+  user: takeText,
+  webhook: takeText,
+  verdict({ filter, faults }, value) {
+    const verdict = VERDICTS.find((one) => one.startsWith(value.toLowerCase()));
+    if (verdict) filter.verdict = verdict;
+    else faults.push(`verdict:${value} is none of ${VERDICTS.join(', ')}`);
+  },
+  slow({ filter, faults }, value) {
+    const slowMs = Number(value.replace(/ms$/, ''));
+    if (Number.isFinite(slowMs)) filter.slowMs = slowMs;
+    else faults.push(`slow:${value} is not a number of milliseconds`);
+  },
+};
+
+export function matches({ filter, words }: Query, review: ReviewSummary): boolean {
+  if (!selects(filter, review)) return false;
+  if (words.length === 0) return true;
+  const { verdict, webhook, user = '', message = '', patch = [], warnings = [] } = review;
+  const text = [subject(review), verdict, webhook, user, message, ...patch, ...warnings]
+    .join(' ')
+    .toLowerCase();
+  return words.every((word) => text.includes(word));
+}

@@ -1,0 +1,175 @@
+import { readFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { DevloopError, messageOf } from '../errors.ts';
+import type { ReviewSummary } from '../report/events.ts';
+import { type Access, createAccess, type Wanted } from './access.ts';
+import { type Followers, follow } from './follow.ts';
+import {
+  KEY_HEADER,
+  PAGE_ACTIONS,
+  type PageAction,
+  type PageChange,
+  type PageStatus,
+  type ReviewDetail,
+} from './protocol.ts';
+
+/** The session, as the page shows and controls it. */
+export interface PageSession {
+  status(): PageStatus;
+  /** What was recorded after this id, oldest first, in parts. */
+  reviews(after: string): AsyncIterable<ReviewSummary[]>;
+  /** Undefined for one that is not recorded. */
+  review(id: string): Promise<ReviewDetail | undefined>;
+  /** What the end of the session will restore, as the cluster is now. */
+  changes(): Promise<PageChange[]>;
+  act(action: PageAction): Promise<void>;
+}
+
+export interface PageServer extends AsyncDisposable {
+  /** A link that works until the session ends. */
+  readonly url: string;
+  /** A link that works once, within a minute. */
+  urlOnce(): string;
+  /** Sends the review to every page that is open. */
+  reviewed(review: ReviewSummary): void;
+}
+
+const LOOPBACK = '127.0.0.1';
+
+/** Serves the page on a free port of the loopback interface. `assets`: the directory of the program that runs in the browser. */
+export async function startPageServer(session: PageSession, assets: string): Promise<PageServer> {
+  const access = createAccess();
+  const files = await readAssets(assets);
+  const followers: Followers = new Set();
+  const page: Page = { session, access, files, followers, port: 0 };
+  const server = createServer({ requestTimeout: 10_000, maxHeaderSize: 16_384 }, (request, response) => {
+    answer(page, request, response).catch((error: unknown) => refuse(response, 500, messageOf(error)));
+  });
+  server.maxConnections = 64;
+  page.port = await listening(server);
+  const origin = `http://${LOOPBACK}:${page.port}${access.base}`;
+  return {
+    url: `${origin}#${access.token}`,
+    urlOnce: () => `${origin}#${access.ticket()}`,
+    reviewed: (review) => followers.forEach((one) => void one.reviewed(review)),
+    async [Symbol.asyncDispose]() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+interface Page {
+  session: PageSession;
+  access: Access;
+  files: Map<string, Asset>;
+  followers: Followers;
+  port: number;
+}
+
+interface Asset {
+  type: string;
+  content: Buffer;
+}
+
+const ASSETS: Record<string, [file: string, type: string]> = {
+  '': ['index.html', 'text/html; charset=utf-8'],
+  'page.js': ['page.js', 'text/javascript; charset=utf-8'],
+  'page.css': ['page.css', 'text/css; charset=utf-8'],
+  'icon.svg': ['icon.svg', 'image/svg+xml'],
+};
+
+async function readAssets(directory: string): Promise<Map<string, Asset>> {
+  const all = Object.entries(ASSETS).map(async ([path, [file, type]]) => {
+    return [path, { type, content: await readFile(join(directory, file)) }] as const;
+  });
+  return new Map(await Promise.all(all));
+}
+
+function listening(server: Server): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, LOOPBACK, () => resolve((server.address() as AddressInfo).port));
+  });
+}
+
+/** Every answer has these: nothing of it may be framed, kept, or run from anywhere else, and no text can become markup. */
+const HEADERS: Record<string, string> = {
+  'Content-Security-Policy':
+    "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+  'Cache-Control': 'no-store',
+};
+
+async function answer(page: Page, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { access, files, port } = page;
+  for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
+  const url = (request.url ?? '').split('?', 1)[0]!;
+  const path = url.startsWith(access.base) ? url.slice(access.base.length) : undefined;
+  const refusal = access.refusal(path === undefined ? 'page' : wantedAt(path), request, port);
+  if (refusal) return refuse(response, refusal.status, refusal.message);
+  if (path?.startsWith(API)) return await answerApi(page, path.slice(API.length), request, response);
+  const asset = path === undefined ? undefined : files.get(path);
+  if (asset === undefined) return refuse(response, 404, NOT_FOUND);
+  response.setHeader('Content-Type', asset.type).end(asset.content);
+}
+
+const API = 'api/';
+
+async function answerApi(
+  { session, access, followers }: Page,
+  path: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const action = PAGE_ACTIONS.find((one) => one === path);
+  if (action) return await act(session, action, response);
+  if (path === 'login') return login(access, request, response);
+  if (path === 'events') return await follow(session, followers, request, response);
+  if (path === 'changes') return send(response, await session.changes());
+  const [, id = ''] = /^reviews\/([\w-]+)$/.exec(path) ?? [];
+  const review = id === '' ? undefined : await session.review(id);
+  if (review === undefined) return refuse(response, 404, id === '' ? NOT_FOUND : `There is no review ${id}.`);
+  send(response, review);
+}
+
+const NOT_FOUND = 'There is no such page. Press o in the terminal of devloop up for a link that works.';
+
+function wantedAt(path: string): Wanted {
+  if (!path.startsWith(API)) return 'page';
+  const name = path.slice(API.length);
+  if (name === 'login') return 'login';
+  return PAGE_ACTIONS.some((one) => one === name) ? 'change' : 'read';
+}
+
+function login(access: Access, { headers }: IncomingMessage, response: ServerResponse): void {
+  const given = access.login(String(headers[KEY_HEADER] ?? ''));
+  if (given === undefined) refuse(response, 401, 'The link is not valid, or was used before.');
+  else send(response.setHeader('Set-Cookie', given.cookie), { key: given.key });
+}
+
+async function act(session: PageSession, action: PageAction, response: ServerResponse): Promise<void> {
+  try {
+    await session.act(action);
+    send(response, {});
+  } catch (error) {
+    if (!(error instanceof DevloopError)) throw error;
+    refuse(response, 409, error.message);
+  }
+}
+
+function send(response: ServerResponse, value: unknown): void {
+  response.setHeader('Content-Type', 'application/json; charset=utf-8').end(JSON.stringify(value));
+}
+
+function refuse(response: ServerResponse, status: number, message: string): void {
+  if (response.headersSent) return void response.destroy();
+  response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8' }).end(`${message}\n`);
+}

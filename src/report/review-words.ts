@@ -1,0 +1,26 @@
+import { counted } from '../phrases.ts';
+import type { ReviewSummary } from './events.ts';
+
+/** What a review is about: `CREATE Application default/web`. */
+export function subject({
+  kind,
+  operation,
+  resource,
+  object,
+  dryRun,
+  from = [],
+  to,
+  objects = 0,
+  path,
+}: ReviewSummary): string {
+  if (kind === 'unreadable') return `a request on ${path} that is not a review`;
+  if (kind === 'conversion')
+    return `${resource?.kind} ${from.join(', ')} -> ${to}, ${counted(objects, 'object')}`;
+  const name = [object?.namespace, object?.name].filter(Boolean).join('/');
+  return [operation, resource?.kind, name, dryRun ? '(dry run)' : ''].filter(Boolean).join(' ');
+}
+
+/** `vapplication` for `vapplication.kb.io`. */
+export function shortName(webhook: string): string {
+  return webhook.startsWith('/') ? webhook : webhook.split('.', 1)[0]!;
+}

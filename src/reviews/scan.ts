@@ -1,0 +1,62 @@
+import { type FileHandle, open } from 'node:fs/promises';
+import type { ReviewSummary } from '../report/events.ts';
+import { parseRecords } from './read.ts';
+import { RECORD_VERSION, type ReviewRecord, summaryOf } from './record.ts';
+import { recordingFiles } from './recording.ts';
+
+const PART_BYTES = 256 * 1024;
+
+/**
+ * The summaries of a recording after the given id, oldest first, in parts: so a session that reads its own recording does not keep
+ * reviews waiting meanwhile.
+ */
+export async function* scanSummaries(directory: string, after: string): AsyncGenerator<ReviewSummary[]> {
+  let last = after;
+  for await (const lines of linesOf(directory)) {
+    const { records } = parseRecords(lines);
+    const fresh = records.filter(({ id }) => id > last).map(summaryOf);
+    last = fresh.at(-1)?.id ?? last;
+    if (fresh.length > 0) yield fresh;
+  }
+}
+
+/** One review of a recording; undefined where it is not there, or not any more. Parses no other. */
+export async function findRecord(directory: string, id: string): Promise<ReviewRecord | undefined> {
+  const start = `{"v":${RECORD_VERSION},"id":${JSON.stringify(id)},`;
+  for await (const lines of linesOf(directory)) {
+    const at = lines.startsWith(start) ? 0 : lines.indexOf(`\n${start}`) + 1;
+    if (!lines.startsWith(start, at)) continue;
+    return parseRecords(lines.slice(at, lines.indexOf('\n', at) + 1)).records[0];
+  }
+  return undefined;
+}
+
+/** Whole lines, from the older file and then the newer one. */
+async function* linesOf(directory: string): AsyncGenerator<string> {
+  const { older, newer } = recordingFiles(directory);
+  // Opened in this order, nothing is missed when the newer one becomes the older one meanwhile.
+  await using second = await openIfThere(newer);
+  await using first = await openIfThere(older);
+  if (first) yield* partsOf(first);
+  if (second) yield* partsOf(second);
+}
+
+async function* partsOf(handle: FileHandle): AsyncGenerator<string> {
+  let rest: Buffer[] = [];
+  for (let at = 0; ; ) {
+    const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(PART_BYTES), 0, PART_BYTES, at);
+    if (bytesRead === 0) return;
+    at += bytesRead;
+    const part = buffer.subarray(0, bytesRead);
+    const end = part.lastIndexOf(0x0a) + 1;
+    if (end > 0) yield Buffer.concat([...rest, part.subarray(0, end)]).toString('utf8');
+    rest = end > 0 ? [part.subarray(end)] : [...rest, part];
+  }
+}
+
+function openIfThere(file: string): Promise<FileHandle | undefined> {
+  return open(file, 'r').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+}

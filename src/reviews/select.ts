@@ -1,0 +1,30 @@
+import type { ReviewSummary, ReviewVerdict } from '../report/events.ts';
+
+/** What `devloop reviews list` can select by. All that are given have to hold. */
+export interface ReviewFilter {
+  kind?: string;
+  /** Of the object, or a part of it. */
+  name?: string;
+  namespace?: string;
+  verdict?: ReviewVerdict;
+  user?: string;
+  webhook?: string;
+  /** In ms since 1970. */
+  since?: number;
+  /** At least so many ms from arrival to answer. */
+  slowMs?: number;
+}
+
+export function selects(filter: ReviewFilter, review: ReviewSummary): boolean {
+  const { kind, name, namespace, verdict, user, webhook, since, slowMs } = filter;
+  return (
+    (kind === undefined || review.resource?.kind.toLowerCase() === kind.toLowerCase()) &&
+    (name === undefined || (review.object?.name.includes(name) ?? false)) &&
+    (namespace === undefined || review.object?.namespace === namespace) &&
+    (verdict === undefined || review.verdict === verdict) &&
+    (user === undefined || (review.user?.includes(user) ?? false)) &&
+    (webhook === undefined || review.webhook.includes(webhook)) &&
+    (since === undefined || Date.parse(review.at) >= since) &&
+    (slowMs === undefined || review.ms.total >= slowMs)
+  );
+}

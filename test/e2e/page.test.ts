@@ -1,0 +1,268 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { detailOf } from '../../src/page/detail.ts';
+import { type PageServer, startPageServer } from '../../src/page/server.ts';
+import type { ReviewRecord } from '../../src/reviews/record.ts';
+import { type Browser, startBrowser, type Tab } from '../support/browser.ts';
+import { type FakeSession, fakeSession, review } from '../unit/page/fake-session.ts';
+
+const ASSETS = join(import.meta.dirname, '../../dist/page');
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+const MARKUP = '<img src=x onerror="document.title=`taken`"><script>document.title="taken"</script>';
+
+let browser: Browser;
+let session: FakeSession;
+let server: PageServer;
+let tab: Tab;
+
+beforeAll(async () => {
+  browser = await startBrowser();
+});
+afterAll(() => browser?.[Symbol.asyncDispose]());
+
+beforeEach(async () => {
+  session = fakeSession({
+    review: async (id) => {
+      const found = session.recorded.find((one) => one.id === id);
+      return found && detailOf(recordOf(found));
+    },
+    changes: async () => [
+      {
+        action: 'restore',
+        object: { kind: 'Service', namespace: 'shop', name: 'webhook' },
+        fields: [{ path: 'spec.selector', now: null, after: { app: 'shop' } }],
+      },
+      { action: 'delete', object: { kind: 'Lease', namespace: 'shop', name: 'devloop.service.webhook' } },
+    ],
+  });
+  for (let number = 1; number <= 300; number++) {
+    session.recorded.push(
+      number % 3 === 0
+        ? review(number, {
+            verdict: 'denied',
+            code: 422,
+            message: 'spec.image: Required value',
+            ms: { held: 0, controller: 700, total: 701, budget: 10_000 },
+          })
+        : review(number, { patch: ['+spec.replicas=1'], webhook: 'mapplication.kb.io' }),
+    );
+  }
+  server = await startPageServer(session, ASSETS);
+  tab = await browser.open();
+});
+
+afterEach(async () => {
+  await tab.close();
+  await server[Symbol.asyncDispose]();
+});
+
+function recordOf(summary: FakeSession['recorded'][number]): ReviewRecord {
+  const metadata = {
+    name: summary.object?.name,
+    namespace: 'default',
+    labels: { one: '1', two: '2', three: '3', four: '4' },
+  };
+  const object = {
+    apiVersion: 'shop/v1',
+    kind: 'Application',
+    metadata,
+    spec: { image: 'nginx', ports: [80, 443] },
+  };
+  const oldObject = { ...object, spec: { image: MARKUP, ports: [80] } };
+  const patch = summary.patch && [{ op: 'add', path: '/spec/replicas', value: 1 }];
+  return {
+    v: 1,
+    ...summary,
+    request: { kind: 'AdmissionReview', request: { uid: 'u', operation: 'UPDATE', object, oldObject } },
+    response: { response: { uid: 'u', allowed: summary.verdict === 'allowed', patch } },
+  };
+}
+
+const text = (selector: string) =>
+  tab.evaluate<string>(`document.querySelector(${JSON.stringify(selector)}).innerText`);
+const shown = (): Promise<string[]> =>
+  tab.evaluate(`[...document.querySelectorAll('[role=option]')].map(({ id }) => id)`);
+const selected = `document.querySelector('[aria-selected=true][role=option]')`;
+
+async function openPage(): Promise<void> {
+  await tab.use({});
+  await tab.goto(server.url);
+  await tab.until(`document.querySelectorAll('[role=option]').length > 10`);
+}
+
+async function filter(query: string): Promise<void> {
+  await tab.evaluate(`document.querySelector('#query').select()`);
+  await tab.type(query);
+  await tab.until(`new URLSearchParams(location.search).get('q') === ${JSON.stringify(query)}`);
+}
+
+it('lists the newest first, and only the rows that can be seen are in the document', async () => {
+  await openPage();
+  const rows = await shown();
+  expect(rows[0]).toBe('r-000300');
+  expect(rows.length).toBeLessThan(60);
+  expect(await text('#r-000300')).toMatch(
+    /denied\s+CREATE Application default\/web-300\s+vapplication\s+spec\.image: Required value\s+701 ms/,
+  );
+  server.reviewed(review(301));
+  await tab.until(`document.querySelector('[role=option]').id === 'r-000301'`);
+  expect(await tab.evaluate('location.hash')).toBe('');
+  expect(tab.complaints).toEqual([]);
+});
+
+it('lets somebody read: what arrives meanwhile waits', async () => {
+  await openPage();
+  await tab.evaluate(`document.querySelector('[role=listbox]').scrollTop = 2000`);
+  await tab.until(`document.querySelector('.waiting').getAttribute('aria-pressed') === 'true'`);
+  const before = await shown();
+  session.recorded.push(review(301));
+  server.reviewed(review(301));
+  await tab.until(`document.querySelector('.waiting').innerText.includes('1 new')`);
+  expect(await shown()).toEqual(before);
+  await tab.click('.waiting');
+  await tab.until(`document.querySelector('[role=option]')?.id === 'r-000301'`);
+});
+
+it('filters as devloop reviews list does, and keeps filter and review in its address', async () => {
+  await openPage();
+  await filter('verdict:denied slow:500 name:web-30');
+  await tab.until(`document.querySelectorAll('[role=option]').length === 2`);
+  expect(await shown()).toEqual(['r-000300', 'r-000030']);
+  expect(await text('#query-result')).toBe('2 of 300 reviews');
+  await tab.click('#r-000030');
+  await tab.until(
+    `document.querySelector('#detail .answer')?.innerText.includes('spec.image: Required value')`,
+  );
+  const address = await tab.evaluate<string>('location.href');
+  await tab.goto(address);
+  await tab.until(`document.querySelector('#detail h2')?.innerText.includes('web-30')`);
+  expect(await shown()).toEqual(['r-000300', 'r-000030']);
+  await filter('verdict:perhaps');
+  await tab.until(
+    `document.querySelector('#query-result').innerText.includes('verdict:perhaps is none of allowed')`,
+  );
+});
+
+it('shows what the client and the webhook changed, side by side', async () => {
+  await openPage();
+  await tab.click('#r-000299');
+  await tab.until(`document.querySelectorAll('.diff .added').length === 1`);
+  expect(await text('.diff .added')).toMatch(/added:\s+\+\s+replicas: 1/);
+  expect(await text('.diff .fold')).toMatch(/Show \d+ unchanged lines/);
+  const rows = await tab.evaluate<number>(`document.querySelectorAll('.diff tr').length`);
+  await tab.click('.diff .fold');
+  await tab.until(`document.querySelectorAll('.diff tr').length > ${rows}`);
+  await tab.click('#tab-object');
+  await tab.until(`document.querySelectorAll('.diff .removed').length === 1`);
+  expect(await text('.diff .removed')).toContain('image: <img');
+  for (const [part, says] of [
+    ['request', 'operation: UPDATE'],
+    ['response', 'allowed: true'],
+    ['timing', 'Answered by the controller'],
+  ]) {
+    await tab.click(`#tab-${part}`);
+    await tab.until(`document.querySelector('#part').innerText.includes('${says}')`);
+  }
+});
+
+it('takes the text of the cluster for text', async () => {
+  session.recorded.push(
+    review(301, {
+      verdict: 'denied',
+      message: MARKUP,
+      user: MARKUP,
+      webhook: MARKUP,
+      object: { name: MARKUP },
+      warnings: [MARKUP],
+    }),
+  );
+  session.now.compiler = MARKUP;
+  session.now.targets = [{ kind: 'Deployment', namespace: 'shop', name: MARKUP }];
+  await openPage();
+  await tab.click('#r-000301');
+  await tab.until(`document.querySelector('.diff .removed, #part pre') !== null`);
+  await tab.click('#tab-object');
+  await tab.until(`document.querySelector('.diff .removed') !== null`);
+  expect(await tab.evaluate(`document.querySelectorAll('img, body script').length`)).toBe(0);
+  expect(await tab.evaluate('document.title')).toBe('devloop');
+  expect(await text('#detail .answer')).toContain(MARKUP);
+  // What a mistake of the page would do, the browser refuses.
+  await expect(tab.evaluate(`document.body.innerHTML = '<p>'`)).rejects.toThrow('TrustedHTML');
+});
+
+it('works by keys alone', async () => {
+  await openPage();
+  await tab.evaluate(`document.querySelector('#query').focus()`);
+  await tab.press('Tab');
+  await tab.press('Tab');
+  expect(await tab.evaluate('document.activeElement.getAttribute("role")')).toBe('listbox');
+  for (const key of ['ArrowDown', 'ArrowDown', 'ArrowDown', 'ArrowUp']) await tab.press(key);
+  await tab.until(`${selected}?.id === 'r-000299'`);
+  expect(
+    await tab.evaluate(`document.querySelector('[role=listbox]').getAttribute('aria-activedescendant')`),
+  ).toBe('r-000299');
+  await tab.press('End');
+  await tab.until(`${selected}?.id === 'r-000001'`);
+  await tab.press('Home');
+  await tab.press('ArrowDown');
+  await tab.until(`${selected}?.id === 'r-000299'`);
+  await tab.press('Enter');
+  expect(await tab.evaluate('document.activeElement.id')).toBe('detail');
+  await tab.until(`document.querySelector('[role=tab][aria-selected=true]')?.id === 'tab-patch'`);
+  await tab.evaluate(`document.querySelector('[role=tab][aria-selected=true]').focus()`);
+  await tab.press('ArrowRight');
+  await tab.until(`document.querySelector('[role=tab][aria-selected=true]').id === 'tab-response'`);
+  await tab.press('Escape');
+  await tab.until(`document.querySelector('#detail') === null`);
+  expect(await tab.evaluate('document.activeElement.getAttribute("role")')).toBe('listbox');
+});
+
+it('holds, releases and restarts where the session can, and says why it did not', async () => {
+  await openPage();
+  await tab.until(`document.querySelector('.buttons button')?.innerText === 'Hold reviews'`);
+  await tab.click('.buttons button');
+  await tab.until(`document.querySelector('.connection').innerText === ''`);
+  expect(session.acted).toEqual(['hold']);
+  session.now = { ...session.now, state: { ...session.now.state, phase: 'ending' }, actions: [] };
+  await tab.until(`document.querySelector('.facts').innerText.includes('ending')`);
+  expect(await tab.evaluate(`document.querySelectorAll('.buttons button').length`)).toBe(0);
+});
+
+it('says that its link is not valid, and that a session has ended', async () => {
+  await tab.goto(server.url.replace(/#.*/, '#wrong'));
+  await tab.until(`document.querySelector('h1')?.innerText === 'This link is not valid'`);
+  await openPage();
+  await server[Symbol.asyncDispose]();
+  await tab.until(`document.querySelector('.connection').innerText.includes('ended')`);
+  expect((await shown()).length).toBeGreaterThan(10);
+});
+
+it('has nothing that an accessibility checker objects to, light and dark, wide and narrow', async () => {
+  session.now.compiler = './main.go:3:2: undefined: x';
+  const axe = await readFile(AXE, 'utf8');
+  // The checker is no part of the page, and its policy would keep it out.
+  await tab.send('Page.setBypassCSP', { enabled: true });
+  await openPage();
+  await tab.evaluate(axe);
+  const look = async (): Promise<unknown> =>
+    await tab.evaluate(
+      `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]))`,
+    );
+  expect(await look()).toEqual([]);
+  await tab.click('summary');
+  await tab.click('#r-000299');
+  await tab.until(
+    `document.querySelector('.diff') !== null && document.querySelector('.changes table') !== null`,
+  );
+  for (const scheme of ['light', 'dark'] as const) {
+    for (const width of [1280, 500]) {
+      await tab.use({ scheme, width });
+      expect(await look(), `${scheme} ${width}`).toEqual([]);
+    }
+  }
+  await tab.evaluate(`document.querySelector('#tab-timing').click()`);
+  await tab.until(`document.querySelector('.timing') !== null`);
+  expect(await look()).toEqual([]);
+});

@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest';
+import { matches, parseQuery } from '../../../src/page/query.ts';
+import { review } from './fake-session.ts';
+
+const denied = review(1, {
+  verdict: 'denied',
+  message: 'spec.image: Required value',
+  warnings: ['spec.port is deprecated'],
+  ms: { held: 0, controller: 700, total: 701, budget: 10_000 },
+});
+
+it.each([
+  ['', true],
+  ['kind:application', true],
+  ['kind:App', false],
+  ['verdict:denied', true],
+  ['verdict:den', true],
+  ['verdict:allowed', false],
+  ['name:web', true],
+  ['namespace:default', true],
+  ['namespace:def', false],
+  ['user:ann webhook:vapp', true],
+  ['user:ann webhook:mapp', false],
+  ['slow:701', true],
+  ['slow:702ms', false],
+  ['slow', false],
+  ['required', true],
+  ['create web-1', true],
+  ['"spec.image: Required"', true],
+  ['"image: spec"', false],
+  ['deprecated', true],
+  ['kind:', true],
+  ['constructor:x', false],
+])('%j selects a denied review: %s', (text, expected) => {
+  expect(matches(parseQuery(text), denied)).toBe(expected);
+});
+
+describe('a term that means nothing', () => {
+  it.each(['verdict:perhaps', 'slow:soon'])('%s is named, and selects everything', (text) => {
+    const query = parseQuery(text);
+    expect(query.faults).toEqual([expect.stringContaining(text)]);
+    expect(matches(query, denied)).toBe(true);
+  });
+});

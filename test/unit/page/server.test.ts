@@ -1,0 +1,260 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { type IncomingHttpHeaders, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { DevloopError } from '../../../src/errors.ts';
+import { type PageServer, startPageServer } from '../../../src/page/server.ts';
+import { type FakeSession, fakeSession, review } from './fake-session.ts';
+
+let assets: string;
+let session: FakeSession;
+let server: PageServer;
+
+beforeAll(async () => {
+  assets = await mkdtemp(join(tmpdir(), 'page-'));
+  for (const file of ['index.html', 'page.js', 'page.css', 'icon.svg'])
+    await writeFile(join(assets, file), file);
+});
+afterAll(() => rm(assets, { recursive: true }));
+beforeEach(async () => {
+  session = fakeSession();
+  server = await startPageServer(session, assets);
+});
+afterEach(() => server[Symbol.asyncDispose]());
+
+interface Reply {
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
+/** fetch would not let a test choose its own Host, Origin and Cookie. */
+function ask(path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Reply> {
+  const { port, pathname } = new URL(server.url);
+  return new Promise((resolve, reject) => {
+    const sent = request(
+      { host: '127.0.0.1', port, path: pathname + path, method, headers },
+      async (response) =>
+        resolve({ status: response.statusCode!, headers: response.headers, body: await text(response) }),
+    );
+    sent.once('error', reject);
+    sent.end();
+  });
+}
+
+const origin = () => new URL(server.url).origin;
+const tokenOf = (url: string) => new URL(url).hash.slice(1);
+
+async function logIn(url = server.url): Promise<Record<string, string>> {
+  const { headers, body } = await ask(
+    'api/login',
+    { origin: origin(), 'x-devloop-key': tokenOf(url) },
+    'POST',
+  );
+  const [cookie = ''] = headers['set-cookie'] ?? [];
+  return { cookie: cookie.split(';')[0]!, 'x-devloop-key': JSON.parse(body).key, origin: origin() };
+}
+
+describe('who may use it', () => {
+  it('listens on the loopback interface alone', () => {
+    expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{32}\/#[\w-]{32}$/);
+  });
+
+  it.each([
+    ['another name that leads here', 'devloop.example.com'],
+    ['another port', '127.0.0.1:1'],
+    ['no port', '127.0.0.1'],
+  ])('refuses a Host with %s', async (_, host) => {
+    for (const path of ['', 'page.js', 'api/events', 'api/hold'])
+      expect((await ask(path, { host })).status).toBe(403);
+  });
+
+  it('answers to localhost, too', async () => {
+    expect((await ask('', { host: `localhost:${new URL(server.url).port}` })).status).toBe(200);
+  });
+
+  it('gives a cookie that no script and no other path or site gets', async () => {
+    const { headers, status } = await ask(
+      'api/login',
+      { origin: origin(), 'x-devloop-key': tokenOf(server.url) },
+      'POST',
+    );
+    expect(status).toBe(200);
+    const { pathname } = new URL(server.url);
+    expect(headers['set-cookie']).toEqual([
+      expect.stringMatching(new RegExp(`^devloop=[\\w-]{32}; Path=${pathname}; HttpOnly; SameSite=Strict$`)),
+    ]);
+  });
+
+  it.each([
+    ['a wrong token', { 'x-devloop-key': 'x'.repeat(32) }, 401],
+    ['no token', {}, 401],
+    ['another origin', { origin: 'http://127.0.0.1:1' }, 403],
+    ['an origin that is none', { origin: 'null' }, 403],
+  ])('gives none for %s', async (_, headers, status) => {
+    const valid = { origin: origin(), 'x-devloop-key': tokenOf(server.url) };
+    const without = 'x-devloop-key' in headers || 'origin' in headers ? valid : { origin: origin() };
+    const reply = await ask('api/login', { ...without, ...headers }, 'POST');
+    expect(reply).toMatchObject({ status });
+    expect(reply.headers['set-cookie']).toBeUndefined();
+  });
+
+  it('takes the link that a browser was started with once', async () => {
+    const url = server.urlOnce();
+    expect((await logIn(url)).cookie).toMatch(/^devloop=/);
+    expect((await ask('api/login', { origin: origin(), 'x-devloop-key': tokenOf(url) }, 'POST')).status).toBe(
+      401,
+    );
+    expect((await logIn()).cookie).toMatch(/^devloop=/);
+  });
+
+  it('reads with the cookie alone', async () => {
+    session.recorded.push(review(1));
+    const { cookie = '' } = await logIn();
+    const other = cookie.replace(/.$/, (last) => (last === 'x' ? 'y' : 'x'));
+    expect((await ask('api/reviews/r-000001', { cookie })).status).toBe(200);
+    for (const path of ['api/reviews/r-000001', 'api/changes', 'api/events']) {
+      expect((await ask(path)).status).toBe(401);
+      expect((await ask(path, { cookie: other })).status).toBe(401);
+      expect((await ask(path, { cookie, origin: 'https://example.com' })).status).toBe(403);
+      expect((await ask(path, { cookie, 'sec-fetch-site': 'cross-site' })).status).toBe(403);
+      expect((await ask(path, { cookie, 'sec-fetch-site': 'same-site' })).status).toBe(403);
+    }
+  });
+
+  it('changes something by POST with the key alone, from its own origin', async () => {
+    const valid = await logIn();
+    const { cookie = '', 'x-devloop-key': key = '', origin: own = '' } = valid;
+    const status = async (headers: Record<string, string>, method = 'POST') =>
+      (await ask('api/hold', headers, method)).status;
+    expect(await status(valid, 'GET')).toBe(405);
+    expect(await status(valid, 'PUT')).toBe(405);
+    expect(await status({ cookie, origin: own })).toBe(401);
+    expect(await status({ cookie, origin: own, 'x-devloop-key': tokenOf(server.url) })).toBe(401);
+    expect(await status({ 'x-devloop-key': key, origin: own })).toBe(401);
+    expect(await status({ cookie, 'x-devloop-key': key })).toBe(403);
+    expect(await status({ ...valid, origin: 'http://localhost' })).toBe(403);
+    expect(session.acted).toEqual([]);
+    expect(await status(valid)).toBe(200);
+    expect(session.acted).toEqual(['hold']);
+  });
+});
+
+describe('what it answers', () => {
+  it('lets nothing run, frame or keep it but itself', async () => {
+    const { cookie = '' } = await logIn();
+    for (const path of ['', 'page.js', 'api/changes', 'nowhere']) {
+      const { headers } = await ask(path, { cookie });
+      const policy = String(headers['content-security-policy']);
+      expect(policy).toMatch(/default-src 'self';/);
+      expect(policy).toMatch(/frame-ancestors 'none'/);
+      expect(policy).toMatch(/require-trusted-types-for 'script'/);
+      expect(policy).not.toMatch(/unsafe|\*|https?:/);
+      expect(headers).toMatchObject({ 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' });
+    }
+  });
+
+  it('has nothing outside its path, and says where a link comes from', async () => {
+    const { pathname } = new URL(server.url);
+    for (const path of [
+      '..',
+      'nowhere',
+      'api',
+      'api/nothing',
+      'api/reviews/r-000009',
+      '%2e%2e/page.js',
+      'page.js/..',
+    ]) {
+      const { cookie = '' } = await logIn();
+      const reply = await ask(path, { cookie });
+      expect(reply.status, path).toBe(404);
+      expect(reply.body).not.toContain(pathname);
+    }
+  });
+
+  it('says why the session does not do what was asked', async () => {
+    session.act = async () => {
+      throw new DevloopError('usage.invalid', 'Session abcd1234 is ending.');
+    };
+    expect(await ask('api/hold', await logIn(), 'POST')).toMatchObject({
+      status: 409,
+      body: 'Session abcd1234 is ending.\n',
+    });
+  });
+});
+
+describe('the stream of events', () => {
+  it('has the status, what was recorded, and what happens then, each review once', async () => {
+    session.recorded.push(review(1), review(2));
+    await using events = await follow();
+    expect(await events.next('status')).toMatchObject({ state: { session: 'abcd1234' } });
+    expect(await events.next('reviews')).toMatchObject([{ id: 'r-000001' }, { id: 'r-000002' }]);
+    expect(await events.next('reviews')).toEqual([]);
+    server.reviewed(review(2));
+    server.reviewed(review(3));
+    expect(await events.next('reviews')).toMatchObject([{ id: 'r-000003' }]);
+    session.now = { ...session.now, health: 'held' };
+    expect(await events.next('status')).toMatchObject({ health: 'held' });
+  });
+
+  it('continues behind the last review that the page has', async () => {
+    session.recorded.push(review(1), review(2));
+    await using events = await follow({ 'last-event-id': 'r-000001' });
+    expect(await events.next('reviews')).toMatchObject([{ id: 'r-000002' }]);
+  });
+
+  it('misses none that arrives while the recording is read', async () => {
+    session.reviews = async function* () {
+      server.reviewed(review(1));
+      server.reviewed(review(2));
+      yield [review(1)];
+    };
+    await using events = await follow();
+    expect(await events.next('reviews')).toMatchObject([{ id: 'r-000001' }]);
+    expect(await events.next('reviews')).toEqual([]);
+    expect(await events.next('reviews')).toMatchObject([{ id: 'r-000002' }]);
+  });
+
+  it('keeps text of the cluster in one line of the stream', async () => {
+    session.recorded.push(review(1, { message: 'no\n\nevent: status\ndata: {}\n\n' }));
+    await using events = await follow();
+    expect(await events.next('reviews')).toMatchObject([{ message: 'no\n\nevent: status\ndata: {}\n\n' }]);
+    expect(await events.next('reviews')).toEqual([]);
+  });
+});
+
+/** The messages of the stream, by type. */
+async function follow(more: Record<string, string> = {}) {
+  const leaving = new AbortController();
+  const { cookie = '' } = await logIn();
+  const [url] = server.url.split('#');
+  const response = await fetch(`${url}api/events`, { headers: { cookie, ...more }, signal: leaving.signal });
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = '';
+  const messages: { type: string; data: unknown }[] = [];
+  const read = async (): Promise<void> => {
+    const { value = '', done } = await reader.read();
+    if (done) throw new Error('the stream ended');
+    const blocks = (rest + value).split('\n\n');
+    rest = blocks.pop()!;
+    for (const block of blocks) {
+      const fields = Object.fromEntries(block.split('\n').map((line) => line.split(/: (.*)/s)));
+      messages.push({ type: fields.event, data: JSON.parse(fields.data) });
+    }
+  };
+  return {
+    async next(type: string): Promise<unknown> {
+      for (;;) {
+        const at = messages.findIndex((one) => one.type === type);
+        if (at >= 0) return messages.splice(at, 1)[0]!.data;
+        await read();
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      leaving.abort();
+      await reader.closed.catch(() => {});
+    },
+  };
+}
