@@ -99,11 +99,11 @@ it('runs beside another box, and leaves nothing behind', async () => {
 });
 
 it('says which process died, and with which words', async () => {
-  await using broken = await startCluster({ log, certManager: false });
-  const victim = traces(broken.dir).processes.find(({ command }) => command.includes('kube-scheduler'));
+  await using broken = await startCluster({ log, certManager: false, pods: false });
+  const victim = traces(broken.dir).processes.find(({ command }) => command.includes('kube-controller'));
   process.kill(victim!.pid, 'SIGKILL');
   await expect.poll(() => traces(broken.dir).processes, { timeout: 10_000 }).toEqual([]);
-  expect(readFileSync(`${broken.dir}/failed`, 'utf8')).toMatch('kube-scheduler ended with code 137');
+  expect(readFileSync(`${broken.dir}/failed`, 'utf8')).toMatch('kube-controller-manager ended with code 137');
 });
 
 it('dies with the process that started it, and its remains are cleared by the next start', async () => {
@@ -115,7 +115,7 @@ it('dies with the process that started it, and its remains are cleared by the ne
 });
 
 it('outlives the process that started it where asked, until it is stopped', async () => {
-  const dir = await startElsewhere({ detached: true });
+  const dir = await startElsewhere({ detached: true, pods: false });
   expect(traces(dir).processes).not.toEqual([]);
   await stopCluster(dir);
   expect(traces(dir)).toEqual(NO_TRACES);

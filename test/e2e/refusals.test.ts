@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseAllDocuments, stringify } from 'yaml';
+import { parseAllDocuments } from 'yaml';
 import { selfSignedPair } from '../../src/certificates/self-signed.ts';
 import { CATALOGUE, type ErrorCode } from '../../src/errors.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
@@ -19,10 +19,10 @@ import {
   deploySample,
   NAMESPACE,
   rolledOut,
-  SAMPLE,
   SERVICE,
+  sampleManifests,
 } from '../support/sample-operator.ts';
-import { snapshot } from '../support/snapshot.ts';
+import { snapshots } from '../support/snapshot.ts';
 
 /** The operator once more: nothing runs there, and no cert-manager keeps its certificate. */
 const SECOND = 'second-operator-system';
@@ -65,8 +65,7 @@ describe('devloop refuses', () => {
   let scratch: string;
   const own: AsyncDisposable[] = [];
   const env = (): Record<string, string> => ({ KUBECONFIG: cluster.kubeconfig, CGO_ENABLED: '0' });
-  const snapshots = async (): Promise<unknown[]> =>
-    await Promise.all([NAMESPACE, SECOND, 'default'].map((one) => snapshot(cluster, one)));
+  const all = (): Promise<unknown[]> => snapshots(cluster, [NAMESPACE, SECOND, 'default']);
 
   beforeAll(async () => {
     cluster = await startCluster({ log: (line) => console.error(line) });
@@ -110,7 +109,7 @@ describe('devloop refuses', () => {
     { code, message, hint }: Refusal,
     options: { cwd?: string; env?: Record<string, string> } = {},
   ): Promise<string> {
-    const before = await snapshots();
+    const before = await all();
     const where = { cwd: options.cwd ?? checkout, env: { ...env(), ...options.env } };
     const run = await runDevloop(args, where);
     const errors = run.events.filter((event) => event.type === 'error');
@@ -131,7 +130,7 @@ describe('devloop refuses', () => {
     expect(ends, run.log).toHaveLength(length === 0 ? 0 : 2);
     expect(run.log).not.toMatch(/^\s+at .+:\d+:\d+\)?$|This is a bug/m);
     if (args[0] === 'up') await dryRunAgrees(args, where, errors[0]!);
-    expect(await snapshots()).toEqual(before);
+    expect(await all()).toEqual(before);
     return errors[0]!.message;
   }
 
@@ -436,7 +435,7 @@ describe('devloop refuses', () => {
   describe('what somebody else changed after a crash', () => {
     let before: unknown;
     beforeAll(async () => {
-      before = await snapshots();
+      before = await all();
     });
 
     /** Types what a hint says. */
@@ -447,17 +446,11 @@ describe('devloop refuses', () => {
     }
 
     const meddle = async (): Promise<void> => {
-      await cluster.kubectl(['-n', NAMESPACE, 'scale', `deployment/${DEPLOYMENT}`, '--replicas=2']);
-      const selector = [{ op: 'add', path: '/spec/selector', value: { app: 'theirs' } }];
-      await cluster.kubectl([
-        '-n',
-        NAMESPACE,
-        'patch',
-        'service',
-        SERVICE,
-        '--type=json',
-        '-p',
-        JSON.stringify(selector),
+      await cluster.call('PATCH', `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/${DEPLOYMENT}`, {
+        spec: { replicas: 2 },
+      });
+      await cluster.call('PATCH', `/api/v1/namespaces/${NAMESPACE}/services/${SERVICE}`, [
+        { op: 'add', path: '/spec/selector', value: { app: 'theirs' } },
       ]);
     };
 
@@ -482,7 +475,7 @@ describe('devloop refuses', () => {
       });
       for (const event of kept) await follow(event.type === 'warning' ? event.hint : undefined);
       await rolledOut(cluster);
-      await eventually(async () => expect(await snapshots()).toEqual(before));
+      await eventually(async () => expect(await all()).toEqual(before));
     }
 
     it('to overwrite it on down', async () => {
@@ -503,7 +496,7 @@ describe('devloop refuses', () => {
 
   describe('a second operator', () => {
     beforeAll(async () => {
-      const text = (await cluster.kubectl(['kustomize', join(SAMPLE, 'config/default')]))
+      const text = (await sampleManifests(cluster))
         .replaceAll('application-operator', 'second-operator')
         .replace('replicas: 1', 'replicas: 0');
       const documents = parseAllDocuments(text).map((one) => one.toJS());
@@ -512,11 +505,8 @@ describe('devloop refuses', () => {
           kind !== 'CustomResourceDefinition' && !apiVersion.startsWith('cert-manager.io'),
       );
       for (const one of wanted) delete one.metadata.annotations?.['cert-manager.io/inject-ca-from'];
-      const input = wanted.map((one) => stringify(one, { aliasDuplicateObjects: false })).join('---\n');
-      await cluster.kubectl(['apply', '--server-side', '-f', '-'], { input });
+      await cluster.apply(wanted);
     });
-
-    const inSecond = (...args: string[]): Promise<string> => cluster.kubectl(['-n', SECOND, ...args]);
 
     it('that also matches the checkout, unless --namespace or --service chooses one', async () => {
       const hint = `devloop up --service ${NAMESPACE}/${SERVICE}\ndevloop up --service ${SECOND}/${SECOND_SERVICE}`;
@@ -549,21 +539,15 @@ describe('devloop refuses', () => {
           metadata: { name: SECRET, namespace: SECOND },
           data,
         };
-        await cluster.kubectl(['apply', '-f', '-'], { input: JSON.stringify(manifest) });
+        await cluster.apply([manifest]);
       };
       const pair = (certificate: string, key: string): Promise<void> =>
         secret({ 'tls.crt': base64(certificate), 'tls.key': base64(key) });
       const trust = async (ca: string): Promise<void> => {
         for (const kind of ['validating', 'mutating']) {
-          const patch = [{ op: 'add', path: '/webhooks/0/clientConfig/caBundle', value: base64(ca) }];
-          const name = `second-operator-${kind}-webhook-configuration`;
-          await cluster.kubectl([
-            'patch',
-            `${kind}webhookconfiguration`,
-            name,
-            '--type=json',
-            '-p',
-            JSON.stringify(patch),
+          const name = `${kind}webhookconfigurations/second-operator-${kind}-webhook-configuration`;
+          await cluster.call('PATCH', `/apis/admissionregistration.k8s.io/v1/${name}`, [
+            { op: 'add', path: '/webhooks/0/clientConfig/caBundle', value: base64(ca) },
           ]);
         }
       };
@@ -638,15 +622,11 @@ describe('devloop refuses', () => {
     });
 
     describe('whose Service', () => {
+      const services = `/api/v1/namespaces/${SECOND}/services`;
+
       async function service(spec: object): Promise<void> {
-        await inSecond('delete', 'service', SECOND_SERVICE);
-        const manifest = {
-          apiVersion: 'v1',
-          kind: 'Service',
-          metadata: { name: SECOND_SERVICE, namespace: SECOND },
-          spec,
-        };
-        await cluster.kubectl(['apply', '-f', '-'], { input: JSON.stringify(manifest) });
+        await cluster.call('DELETE', `${services}/${SECOND_SERVICE}`);
+        await cluster.call('POST', services, { metadata: { name: SECOND_SERVICE }, spec });
       }
       const ports = [{ port: 443, targetPort: 9443 }];
       const selector = { 'control-plane': 'controller-manager', 'app.kubernetes.io/name': 'second-operator' };
@@ -668,7 +648,7 @@ describe('devloop refuses', () => {
       });
 
       it('does not exist, but a webhook configuration calls it', async () => {
-        await inSecond('delete', 'service', SECOND_SERVICE);
+        await cluster.call('DELETE', `${services}/${SECOND_SERVICE}`);
         const message = /ValidatingWebhookConfiguration second-operator-/;
         await refuses(['up', '-n', SECOND], { code: 'target.not-found', message, hint: 'get services' });
       });

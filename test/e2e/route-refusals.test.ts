@@ -9,8 +9,9 @@ import { BIN, type DevloopRun, runDevloop, startDevloop } from '../support/devlo
 import { eventually } from '../support/eventually.ts';
 import { freezer } from '../support/freezer.ts';
 import { hookServer } from '../support/hook-server.ts';
+import { createReviewer } from '../support/reviews.ts';
 import { type RoutedSample, startRoutedSample } from '../support/routed-sample.ts';
-import { application, type Checkout, NAMESPACE } from '../support/sample-operator.ts';
+import { type Checkout, NAMESPACE } from '../support/sample-operator.ts';
 import { snapshot } from '../support/snapshot.ts';
 import { makeKey, type TestSshd } from '../support/sshd/sshd.ts';
 import { CTRL_C, openTerminal, type Terminal } from '../support/terminal.ts';
@@ -182,10 +183,8 @@ describe('a route that cannot be taken is one clear error, and leaves the cluste
       await up.waitFor('session.ready', undefined, 120_000);
       await sshd.stop();
       await up.waitFor('route.lost');
-      const asked = cluster.kubectl(['apply', '--dry-run=server', '-f', '-'], {
-        input: application('fail', ''),
-      });
-      await expect(asked).rejects.toThrow(/failed calling webhook/);
+      await using reviewer = await createReviewer(cluster.kubeconfig);
+      expect(await reviewer.ask()).toMatch(/failed calling webhook/);
       await sshd.restart(['GatewayPorts no']);
       await up.waitFor('route.reconnected');
       const warning = await up.waitFor('warning', (event) =>
@@ -217,14 +216,14 @@ describe('a route that cannot be taken is one clear error, and leaves the cluste
     });
 
     it('where a quota has no room for its Pod', async () => {
-      const quota = (verb: string): string[] => [verb, 'quota', 'full', '-n', NAMESPACE];
-      await cluster.kubectl([...quota('create'), '--hard=pods=0']);
+      const quotas = `/api/v1/namespaces/${NAMESPACE}/resourcequotas`;
+      await cluster.call('POST', quotas, { metadata: { name: 'full' }, spec: { hard: { pods: '0' } } });
       await refuses(['--route', 'relay'], {
         code: 'relay.failed',
         message: /exceeded quota/,
         hint: /resourcequota/,
       });
-      await cluster.kubectl(quota('delete'));
+      await cluster.call('DELETE', `${quotas}/full`);
     });
 
     it('for an account that may not forward ports', async () => {

@@ -2,15 +2,19 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import type { WebhookConfiguration } from '../../src/cluster/api/objects.ts';
 import type { TestCluster } from '../cluster/cluster.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
+import { inSoak } from '../support/repeat.ts';
 import { type RoutedSample, startRoutedSample } from '../support/routed-sample.ts';
-import { DEPLOYMENT, NAMESPACE, SERVICE } from '../support/sample-operator.ts';
+import { NAMESPACE, rolledOut, SERVICE } from '../support/sample-operator.ts';
 import { snapshot } from '../support/snapshot.ts';
 
 const SERVER = ['--', process.execPath, join(import.meta.dirname, '../fixtures/e2e/allows-all.mjs'), '9443'];
+const CONFIGURATIONS = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations';
 const CONFIGURATION = 'application-operator-validating-webhook-configuration';
+const AT_ONCE = '&gracePeriodSeconds=0';
 
 let sample: RoutedSample;
 let cluster: TestCluster;
@@ -22,20 +26,15 @@ beforeAll(async () => {
 
 afterAll(() => sample?.[Symbol.asyncDispose]());
 
-afterEach(async () => {
-  await cluster.kubectl(['delete', 'validatingwebhookconfiguration', 'pods', '--ignore-not-found']);
-});
+const removeGuard = (): Promise<unknown> =>
+  cluster.call('DELETE', `${CONFIGURATIONS}?fieldSelector=metadata.name%3Dpods`);
+
+afterEach(removeGuard);
 
 /** As operators do it, their own Pods are left out. */
 async function guardPods(): Promise<void> {
-  const path = 'jsonpath={.webhooks[0].clientConfig.caBundle}';
-  const caBundle = await cluster.kubectl([
-    'get',
-    'validatingwebhookconfiguration',
-    CONFIGURATION,
-    '-o',
-    path,
-  ]);
+  const { webhooks } = (await cluster.read(`${CONFIGURATIONS}/${CONFIGURATION}`)) as WebhookConfiguration;
+  const { caBundle } = webhooks![0]!.clientConfig;
   const webhook = {
     name: 'pods.apps.example.com',
     admissionReviewVersions: ['v1'],
@@ -47,13 +46,7 @@ async function guardPods(): Promise<void> {
     namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': NAMESPACE } },
     objectSelector: { matchExpressions: [{ key: 'control-plane', operator: 'DoesNotExist' }] },
   };
-  const configuration = {
-    apiVersion: 'admissionregistration.k8s.io/v1',
-    kind: 'ValidatingWebhookConfiguration',
-    metadata: { name: 'pods' },
-    webhooks: [webhook],
-  };
-  await cluster.kubectl(['create', '-f', '-'], { input: JSON.stringify(configuration) });
+  await cluster.call('POST', CONFIGURATIONS, { metadata: { name: 'pods' }, webhooks: [webhook] });
 }
 
 async function takenOver(): Promise<DevloopRun> {
@@ -66,23 +59,25 @@ async function takenOver(): Promise<DevloopRun> {
   return up;
 }
 
-const removeRelay = (...how: string[]): Promise<string> =>
-  cluster.kubectl(['-n', NAMESPACE, 'delete', 'pod', '-l', 'devloop.dev/relay', ...how]);
+const removeRelay = (how: string): Promise<unknown> =>
+  cluster.call('DELETE', `/api/v1/namespaces/${NAMESPACE}/pods?labelSelector=devloop.dev/relay${how}`);
 
 async function expectEqual(): Promise<void> {
-  await cluster.kubectl(['delete', 'validatingwebhookconfiguration', 'pods']);
+  await removeGuard();
   await eventually(async () => expect(await snapshot(cluster, NAMESPACE)).toEqual(sample.before));
-  await cluster.kubectl(['-n', NAMESPACE, 'rollout', 'status', `deployment/${DEPLOYMENT}`, '--timeout=60s']);
+  await rolledOut(cluster);
 }
 
-it.each([
-  ['is terminating', ['--wait=false']],
-  ['is gone at once', ['--force', '--grace-period=0']],
-])(
+const WAYS: [string, string][] = [
+  ['is terminating', ''],
+  ['is gone at once', AT_ONCE],
+];
+
+it.each(inSoak(WAYS, 'is terminating'))(
   'a relay Pod that %s cannot be replaced: a warning with a hint; Ctrl-C restores everything',
   async (_, how) => {
     await using up = await takenOver();
-    await removeRelay(...how);
+    await removeRelay(how);
     const warning = await up.waitFor('warning', (event) => event.message.includes('is lost'));
     expect(warning.message).toContain('failed calling webhook "pods.apps.example.com"');
     expect(warning.hint).toContain('label devloop.dev/relay');
@@ -92,9 +87,9 @@ it.each([
   },
 );
 
-it('down restores everything in that state, too', async () => {
+it('down restores everything where the relay Pod is gone at once, too', async () => {
   await using up = await takenOver();
-  await removeRelay('--force', '--grace-period=0');
+  await removeRelay(AT_ONCE);
   await up.waitFor('warning', (event) => event.message.includes('is lost'));
   up.signal('SIGKILL');
   await up.exited;
