@@ -7,6 +7,7 @@ import type { TakenObject } from '../operator/closed-webhooks.ts';
 import { discover } from '../operator/discover.ts';
 import { noCheckoutFacts } from '../operator/sources.ts';
 import { splitName, type Target, type TargetNames } from '../operator/target.ts';
+import { listWebhookServices } from '../operator/webhooks.ts';
 import { type CommandContext, openContext } from './context/context.ts';
 import { heldBy, liveHolder, type Traces } from './context/holders.ts';
 import { unlessInterrupted } from './context/interrupt.ts';
@@ -27,7 +28,10 @@ export async function down(options: DownOptions, io: Io): Promise<void> {
   await using context = await openContext(options, io, 'optional');
   const machine = await thisMachine(io.env);
   const namespaces = namespacesToSearch(context);
-  const finding = inNamedNamespaces(context, findMarked(context.api, namespaces));
+  const finding = inNamedNamespaces(
+    context,
+    findMarked(context.api, namespaces, { secrets: options.dryRun }),
+  );
   const found = await unlessInterrupted(finding, io.signal);
   for (const warning of unsearched(found, options.namespace)) io.emit(warning);
   const sessions = selectSessions(found.marked, (one) => isWanted(one, options, context.wanted));
@@ -100,10 +104,12 @@ async function endSession(command: DownCommand, session: Traces): Promise<Outcom
   const work: Work = { api, sessionId, emit, signal };
   const taken = takenBy(session);
   const services = servicesOf(taken);
-  const dead = { namespaces: places, taken, target: () => targetOf(work, taken) };
+  const mayAnswer = options.takeOver;
+  const dead = { namespaces: places, taken, mayAnswer, target: () => targetOf(work, taken) };
+  const webhooks = listWebhookServices(api, noCheckoutFacts()).catch(() => []);
   const result = await restoreDead(work, dead, answerMeans(context, io, {}), {
     readySeconds: MANAGER_READY_SECONDS,
-    afterServices: () => waitUntilAnswering(work, services),
+    afterServices: async () => waitUntilAnswering(work, services, await webhooks),
   });
   reportKept(result, emit);
   restored(result.changes);

@@ -6,6 +6,7 @@ import { type HollowOperator, startHollowOperator } from '../support/hollow-oper
 import { askHook } from '../support/hook-operator.ts';
 import { repeat } from '../support/repeat.ts';
 import { revocableLogin } from '../support/revocable-login.ts';
+import { roundTrips } from '../support/round-trips.ts';
 
 /** Of calls with one key, such as those of a poll, the first ones stand for all. */
 const OCCURRENCES = 4;
@@ -97,6 +98,34 @@ function pairs<T>(points: T[]): (index: number) => { point: T; fault: Fault } {
     return { point: points[(index * 7 + turn * 3) % points.length]!, fault };
   };
 }
+
+it('down makes at most ten round trips in a row, and a dead session costs up six', async () => {
+  const measured = async (run: () => Promise<DevloopRun>): Promise<string[]> => {
+    proxy.reset(() => 'late');
+    await using ended = await run();
+    expect([0, 130], ended.log()).toContain(await ended.exited);
+    return roundTrips(proxy.calls);
+  };
+  const up = async (): Promise<DevloopRun> => {
+    const run = start(operator.up);
+    // Until it takes over.
+    await run.waitForAny(({ type }) => type === 'session.started');
+    const before = [...proxy.calls];
+    run.signal('SIGINT');
+    await run.exited;
+    proxy.calls.splice(0, Number.POSITIVE_INFINITY, ...before);
+    return run;
+  };
+  const first = await measured(up);
+  await leaveDead();
+  const after = await measured(up);
+  await leaveDead();
+  const ofDown = await measured(down);
+  console.log(`up ${first.length}, after a dead session ${after.length}, down ${ofDown.length}`);
+  expect(after.length - first.length, after.join('\n')).toBeLessThanOrEqual(6);
+  expect(ofDown.length, ofDown.join('\n')).toBeLessThanOrEqual(10);
+  await repair();
+});
 
 it('up survives a fault of the API server, or says which, and leaves nothing behind', async () => {
   const pair = pairs(await callsOf(upAndLeave));

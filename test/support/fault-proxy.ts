@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Agent, createServer, request as httpsRequest } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { selfSignedPair } from '../../src/certificates/self-signed.ts';
 
 /** A call as the proxy sees it, before it reaches the API server. */
@@ -12,13 +13,19 @@ export interface Call {
   /** Method and path; what is random in it, is `#`. */
   key: string;
   isWrite: boolean;
+  /** By `performance.now()`. */
+  startedAt: number;
+  endedAt: number;
 }
 
 export const FAULTS = [
   ...['401', '403', '404', '409', '410', '422', '429', '500', '503'],
   ...['reset before', 'reset after', 'hang', 'cut JSON', 'wrong type'],
 ] as const;
-export type Fault = (typeof FAULTS)[number] | 'kill before' | 'kill after';
+/** `late`: answered, but so late that calls which do not wait for each other overlap, however busy the machine is. */
+export type Fault = (typeof FAULTS)[number] | 'late' | 'kill before' | 'kill after';
+
+const LATE_MS = 400;
 
 /** What answers devloop in front of a real API server. It calls that as its administrator, whoever asks. */
 export interface FaultProxy extends AsyncDisposable {
@@ -52,8 +59,11 @@ export async function faultProxy(kubeconfig: string): Promise<FaultProxy> {
   const server = createServer({ key: pair.key, cert: pair.certificate }, (request, response) => {
     const key = keyOf(request);
     const occurrence = calls.filter((one) => one.key === key).length;
-    const call = { key, occurrence, isWrite: request.method !== 'GET' && !/reviews$/.test(key) };
+    const isWrite = request.method !== 'GET' && !/reviews$/.test(key);
+    const endedAt = Number.POSITIVE_INFINITY;
+    const call: Call = { key, occurrence, isWrite, startedAt: performance.now(), endedAt };
     calls.push(call);
+    response.once('finish', () => (call.endedAt = performance.now()));
     void answer(decide(call), { request, response, upstream, kill }).catch(() => response.destroy());
   });
   server.listen(0, 'localhost');
@@ -128,10 +138,11 @@ async function answer(fault: Fault | undefined, exchange: Exchange): Promise<voi
     return void request.socket.destroy();
   }
   if (fault !== undefined && fault in REASONS) return refuse(response, Number(fault));
+  if (fault === 'late') await pause(LATE_MS);
   const answered = await passOn(exchange, body);
   const { statusCode = 502, headers } = answered;
   const type = { 'content-type': headers['content-type'] ?? 'application/json' };
-  if (fault === undefined) return void answered.pipe(response.writeHead(statusCode, headers));
+  if (fault === undefined || fault === 'late') return void answered.pipe(response.writeHead(statusCode, headers));
   const text = Buffer.concat(await answered.toArray());
   if (fault === 'cut JSON') response.writeHead(statusCode, type).end(text.subarray(0, text.length / 2));
   else if (fault === 'wrong type') response.writeHead(statusCode, type).end('{"kind":"Other","items":7}');

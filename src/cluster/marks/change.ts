@@ -47,14 +47,22 @@ export async function applyChange(work: Work, wanted: WantedChange): Promise<voi
 /**
  * Restores an object that this session changed. Idempotent. What somebody else changed in the meantime is kept and returned. An
  * object that another session has marked since it was listed is left alone; so is one whose undo is not devloop's, and its label
- * stays, so that it is found again.
+ * stays, so that it is found again. `seen`: the object as it was read a moment ago. If it has changed since, it is read again.
  */
-export async function restoreChange(work: Work, ref: ObjectRef, own: OwnChange): Promise<Kept[]> {
+export async function restoreChange(
+  work: Work,
+  ref: ObjectRef,
+  own: OwnChange,
+  seen?: KubeObject,
+): Promise<Kept[]> {
   const { api, sessionId, emit } = work;
+  // Only a patch that names its version notices a change.
+  let first = seen?.metadata.resourceVersion === undefined ? undefined : seen;
   // Outside the tries: where the answer to a patch was lost, the next try finds nothing to report.
   let kept: Kept[] = [];
   await inRounds(work, ref, async () => {
-    const object = await api.get<KubeObject>(ref);
+    const object = first ?? (await api.get<KubeObject>(ref));
+    first = undefined;
     if (object === undefined || sessionOf(object) !== sessionId) return;
     const plan = planUndo(object, own);
     if ('fault' in plan) {

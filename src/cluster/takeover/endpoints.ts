@@ -176,7 +176,10 @@ function recreated(service: Service, slices: EndpointSlice[]): DevloopError {
   return new DevloopError('change.conflict', message, { hint: `To see what creates them: ${shown}` });
 }
 
-export async function slicesOf(api: ClusterApi, service: KubeObject): Promise<EndpointSlice[]> {
+export async function slicesOf(
+  api: ClusterApi,
+  service: { metadata: { namespace?: string; name: string } },
+): Promise<EndpointSlice[]> {
   return await api.list<EndpointSlice>('EndpointSlice', service.metadata.namespace, {
     query: { labelSelector: `${SERVICE_NAME}=${service.metadata.name}` },
   });

@@ -61,7 +61,16 @@ export async function findMarked(
   { sessionId, secrets = true }: { sessionId?: string; secrets?: boolean } = {},
 ): Promise<Found> {
   const list = lister(api, sessionId);
-  const all = await Promise.all(MARKED_KINDS.map((kind) => everywhere(list, kind, namespaces)));
+  const secretsIn = async (places: Iterable<string>, sessions: Iterable<string>): Promise<Marked[]> => {
+    const found = [...places].map((namespace) => relaySecrets(api, list, namespace, sessions));
+    return (await Promise.all(found)).flat();
+  };
+  // Where the session is known, so are the names of its Secrets: they are looked for at the same time.
+  const atOnce = new Set(secrets && sessionId !== undefined ? namespaces : []);
+  const [all, first] = await Promise.all([
+    Promise.all(MARKED_KINDS.map((kind) => everywhere(list, kind, namespaces))),
+    secretsIn(atOnce, [sessionId ?? '']),
+  ]);
   const unseen = all.flatMap((one) => one.unseen);
   const marked = all.flatMap((one) => one.marked);
   const limits = all.some(({ only }) => only !== undefined) ? { only: namespaces } : {};
@@ -69,8 +78,11 @@ export async function findMarked(
   const sessions = new Set(marked.map((one) => one.sessionId));
   if (sessionId !== undefined) sessions.add(sessionId);
   const places = new Set([...namespaces, ...marked.flatMap(({ ref }) => ref.namespace ?? [])]);
-  const found = [...places].map((namespace) => relaySecrets(api, list, namespace, sessions));
-  return { marked: [...marked, ...(await Promise.all(found)).flat()], unseen, ...limits };
+  const others = await secretsIn(
+    [...places].filter((place) => !atOnce.has(place)),
+    sessions,
+  );
+  return { marked: [...marked, ...first, ...others], unseen, ...limits };
 }
 
 /** Resolves to undefined where that is forbidden. */

@@ -35,13 +35,14 @@ export async function isAlive(lease: Lease, here: Here, renewed: () => Promise<b
   return running ?? (await renewed());
 }
 
-/** Reads the Lease's holder. */
+/** Reads the Lease's holder, from the Lease as it was `seen` a moment ago if it is given. */
 export async function readHolder(
   observer: Observer,
   ref: ObjectRef,
   here: Here,
+  seen?: Lease,
 ): Promise<LeaseHolder | undefined> {
-  const lease = await observer.api.get<Lease>(ref);
+  const lease = seen ?? (await observer.api.get<Lease>(ref));
   const sessionId = lease && sessionOf(lease);
   if (lease === undefined || sessionId === undefined) return undefined;
   const holder = holderOf(lease);

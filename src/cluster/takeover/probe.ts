@@ -70,6 +70,7 @@ export function createProber(target: ProbeTarget): Step<Probing> {
     permissions: probePermissions(target.namespace),
     async apply(work, language) {
       let nonce = newNonce();
+      let isUsed = false;
       const ref = { ...object, name: probeConfigurationName(work.sessionId, nonce.slice(0, 6)) };
       const wanted = { nonce, path: language.path(nonce) };
       const created = configuration(ref.name, work.sessionId, target, wanted);
@@ -77,12 +78,14 @@ export function createProber(target: ProbeTarget): Step<Probing> {
       work.emit({ type: 'change', ...change, object: ref });
       return {
         async once() {
+          if (isUsed) nonce = await renewNonce(work, ref, language);
+          isUsed = false;
           const started = performance.now();
           const answer = await dryRun(work.api, target.namespace, nonce);
           const latencyMs = performance.now() - started;
           const read = answerOf(answer, nonce, work.sessionId, language);
           if (read === 'reached') return { reached: true, latencyMs };
-          if (!read.pending) nonce = await renewNonce(work, ref, language);
+          isUsed = !read.pending;
           return { reached: false, ...read };
         },
         async [Symbol.asyncDispose]() {

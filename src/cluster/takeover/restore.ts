@@ -2,7 +2,7 @@ import { allDone, pollUntil } from '../../async.ts';
 import { DevloopError } from '../../errors.ts';
 import { ApiError, isUnanswered, LET_IT_PASS } from '../api/errors.ts';
 import { describe, type Kind, type ObjectRef } from '../api/kinds.ts';
-import type { EndpointSlice, Endpoints, Service, Workload } from '../api/objects.ts';
+import type { EndpointSlice, Endpoints, KubeObject, Service, Workload } from '../api/objects.ts';
 import { answered } from '../api/repeat.ts';
 import { restoreChange } from '../marks/change.ts';
 import { type OwnChange, sessionOf } from '../marks/marks.ts';
@@ -56,8 +56,10 @@ export async function resumeManagers(
   work: Work,
   managers: ObjectRef[],
   readySeconds: number,
+  marked: Marked[] = [],
 ): Promise<Left[]> {
-  return await allDone(managers.map((ref) => resume(work, pauseOf(ref.kind)!, ref, readySeconds)));
+  const seen = new Map(marked.map(({ ref, object }) => [describe(ref), object]));
+  return await allDone(managers.map((ref) => resume(work, ref, readySeconds, seen.get(describe(ref)))));
 }
 
 /** Once the webhooks answer again. */
@@ -69,8 +71,9 @@ export async function removeMarks(work: Work, left: Left[]): Promise<Left[]> {
   );
 }
 
-async function resume(work: Work, pause: Pause, ref: ObjectRef, readySeconds: number): Promise<Left> {
-  const left = await restoreOrResume(work, pause, ref);
+async function resume(work: Work, ref: ObjectRef, readySeconds: number, seen?: KubeObject): Promise<Left> {
+  const pause = pauseOf(ref.kind)!;
+  const left = await restoreOrResume(work, pause, ref, seen);
   if (readySeconds === 0) return left;
   const { ready, blocked } = await pause.waitUntilResumed(work, ref, readySeconds);
   if (blocked !== undefined) {
@@ -108,9 +111,9 @@ export async function waitUntilUnblocked({ api, signal }: Work, left: Left[]): P
   );
 }
 
-async function restoreOrResume(work: Work, pause: Pause, ref: ObjectRef): Promise<Left> {
+async function restoreOrResume(work: Work, pause: Pause, ref: ObjectRef, seen?: KubeObject): Promise<Left> {
   try {
-    return { ref, kept: await pause.restore(work, ref) };
+    return { ref, kept: await pause.restore(work, ref, seen) };
   } catch (error) {
     if (!isUnanswered(error) || pause.resumeMarked === undefined) throw error;
     await pause.resumeMarked(work, ref);
@@ -123,7 +126,7 @@ export async function restoreServices(work: Work, marked: Marked[]): Promise<Lef
   return await allDone(
     of(marked, 'Service').map(async (one) => {
       if (!isOwnService(one.ref, work.sessionId))
-        return { ref: one.ref, kept: await restoreChange(work, one.ref, SELECTOR) };
+        return { ref: one.ref, kept: await restoreChange(work, one.ref, SELECTOR, one.object) };
       await remove(work, one);
       return { ref: one.ref, kept: [] };
     }),
@@ -144,9 +147,9 @@ export async function waitForControllerSlices(
   const pointsToRelay = ({ endpoints, metadata }: EndpointSlice): boolean =>
     (endpoints ?? []).some(({ targetRef }) => relays.has(`${metadata.namespace}/${targetRef?.name}`));
   const isBack = async (ref: ObjectRef): Promise<boolean> => {
-    const service = await api.get<Service>(ref);
+    const [service, all] = await Promise.all([api.get<Service>(ref), slicesOf(api, { metadata: ref })]);
     if (service === undefined) return true;
-    const slices = (await slicesOf(api, service)).filter(isControllerSlice);
+    const slices = all.filter(isControllerSlice);
     return slices.some(isReadySlice) && !slices.some(pointsToRelay);
   };
   const options = { everyMs: POLL_MS, limitMs, signal };
@@ -167,8 +170,10 @@ export async function waitForControllerSlices(
 /** Then everything that the session created for its endpoints and probes is deleted. */
 export async function removeCreated(work: Work, marked: Marked[]): Promise<void> {
   const created = [...of(marked, 'EndpointSlice'), ...of(marked, 'ValidatingWebhookConfiguration')];
-  await allDone(created.map((one) => remove(work, one)));
-  await allDone(of(marked, 'Endpoints').map((one) => restoreEndpoints(work, one)));
+  await allDone([
+    ...created.map((one) => remove(work, one)),
+    ...of(marked, 'Endpoints').map((one) => restoreEndpoints(work, one)),
+  ]);
 }
 
 /** The endpoints controller overwrites our Endpoints, label included, once the Service has its selector again. */

@@ -1,6 +1,6 @@
 import { ApiError } from '../../cluster/api/errors.ts';
 import { describe, type ObjectRef, refOf } from '../../cluster/api/kinds.ts';
-import type { KubeObject } from '../../cluster/api/objects.ts';
+import type { KubeObject, Lease } from '../../cluster/api/objects.ts';
 import { sessionOf } from '../../cluster/marks/marks.ts';
 import { leaseRef } from '../../cluster/names.ts';
 import type { Found, Marked } from '../../cluster/takeover/find-marked.ts';
@@ -39,9 +39,10 @@ export async function readHolderOf(
   observer: Observer,
   ref: ObjectRef,
   machine: LocalMachine,
+  seen?: Lease,
 ): Promise<LeaseHolder | undefined> {
   try {
-    return await readHolder(observer, ref, machine);
+    return await readHolder(observer, ref, machine, seen);
   } catch (error) {
     if (error instanceof ApiError && error.isForbidden) return undefined;
     throw error;
@@ -64,11 +65,17 @@ export async function liveHolder(
   { sessionId, objects }: Traces,
   lookCloser: () => Promise<Found>,
 ): Promise<LeaseHolder | undefined> {
-  const holdersIn = async (marked: Marked[]): Promise<LeaseHolder[]> => {
+  const holdersIn = async (marked: Marked[], seen?: 'as listed'): Promise<LeaseHolder[]> => {
     const leases = marked.filter(({ ref }) => ref.kind === 'Lease');
-    const holders = await Promise.all(leases.map(({ ref }) => readHolderOf(observer, ref, machine)));
+    const holders = await Promise.all(
+      leases.map(({ ref, object }) => readHolderOf(observer, ref, machine, seen && (object as Lease))),
+    );
     return holders.filter((one) => one !== undefined).filter((one) => one.sessionId === sessionId);
   };
+  const listed = await holdersIn(objects, 'as listed');
+  const alive = listed.find((one) => one.alive);
+  // A process that is gone stays gone, and a Lease elsewhere was seen to be renewed. The Lease of a process here may be gone by now.
+  if (listed.length > 0 && !alive?.local) return alive;
   const holders = await holdersIn(objects);
   if (holders.length > 0) return holders.find((one) => one.alive);
   if (await isKnownDead(machine, sessionId)) return undefined;

@@ -1,14 +1,12 @@
 import type { ClusterApi } from '../../cluster/api/client.ts';
 import { ApiError } from '../../cluster/api/errors.ts';
 import type { ObjectRef } from '../../cluster/api/kinds.ts';
-import type { Service } from '../../cluster/api/objects.ts';
 import { isReadySlice, slicesOf } from '../../cluster/takeover/endpoints.ts';
 import { createProber } from '../../cluster/takeover/probe.ts';
 import type { Work } from '../../cluster/work.ts';
 import { messageOf } from '../../errors.ts';
-import { noCheckoutFacts } from '../../operator/sources.ts';
 import type { Target, TargetService } from '../../operator/target.ts';
-import { listWebhookServices } from '../../operator/webhooks.ts';
+import type { WebhookService } from '../../operator/webhooks.ts';
 import { IN_A_ROW, PROBE_LANGUAGE, probeUntil, serviceProber } from '../route/verify.ts';
 
 const LIMIT_MS = 10_000;
@@ -32,26 +30,31 @@ export async function waitUntilLetGo(work: Work, { services }: Target): Promise<
  * webhooks next, so it is bounded, and an account that is not allowed to probe does without it. One answer may be chance: while
  * kube-proxy catches up, calls still go to the endpoint that is gone, too.
  */
-export async function waitUntilAnswering(work: Work, services: ObjectRef[], inARow = 1): Promise<void> {
+export async function waitUntilAnswering(
+  work: Work,
+  services: ObjectRef[],
+  webhooks: WebhookService[],
+  inARow = 1,
+): Promise<void> {
   const { api, signal } = work;
-  const webhooks = await listWebhookServices(api, noCheckoutFacts()).catch(() => []);
   await Promise.allSettled(
     services.map(async (ref) => {
       const called = webhooks.find(({ namespace, name }) => namespace === ref.namespace && name === ref.name);
       const call = called?.calls[0];
-      const service = await api.get<Service>(ref);
-      if (call === undefined || service === undefined) return;
-      if (!(await hasReadyPods(api, service))) return;
+      if (call === undefined) return;
       const { port, caBundle } = call;
       const target = { namespace: ref.namespace!, service: ref.name, port, caBundle };
+      // Both at once; a failure counts below.
+      const ready = hasReadyPods(api, { metadata: ref });
+      ready.catch(() => {});
       await using prober = await createProber(target).apply(work, PROBE_LANGUAGE);
-      await probeUntil(prober, { wanted: 'other', inARow, limitMs: LIMIT_MS }, signal);
+      if (await ready) await probeUntil(prober, { wanted: 'other', inARow, limitMs: LIMIT_MS }, signal);
     }),
   );
 }
 
 /** Whether anything could answer. The relay needs no permission on slices: an account without it waits. */
-async function hasReadyPods(api: ClusterApi, service: Service): Promise<boolean> {
+async function hasReadyPods(api: ClusterApi, service: Parameters<typeof slicesOf>[1]): Promise<boolean> {
   try {
     return (await slicesOf(api, service)).some(isReadySlice);
   } catch (error) {

@@ -15,12 +15,14 @@ import {
   policyCommand,
   type TakenObject,
 } from '../../operator/closed-webhooks.ts';
+import { noCheckoutFacts } from '../../operator/sources.ts';
 import type { Target } from '../../operator/target.ts';
+import { listWebhookServices } from '../../operator/webhooks.ts';
 import type { OpenRoute } from '../route/routing.ts';
 import { IN_A_ROW } from '../route/verify.ts';
 import { type AnswerMeans, answerInstead } from './answer-instead.ts';
 import { waitUntilAnswering } from './answering.ts';
-import { MANAGER_READY_SECONDS, type Restored, type RestoreOptions } from './restore.ts';
+import { isAway, MANAGER_READY_SECONDS, type Restored, type RestoreOptions } from './restore.ts';
 import { restore } from './until-restored.ts';
 
 /** A relay exits a minute after it has lost its client. */
@@ -31,6 +33,8 @@ export interface DeadSession {
   /** Where its objects are. */
   namespaces: string[];
   taken: TakenObject[];
+  /** It is to be restored whether its process is gone or not. */
+  mayAnswer: boolean;
   /** The operator that it took over. */
   target(): Promise<Target>;
 }
@@ -47,23 +51,33 @@ export async function restoreDead(
 ): Promise<Restored> {
   const { namespaces, taken } = session;
   const { api, sessionId } = work;
-  const closed = await closedWebhooks(api, taken);
-  if (closed.length === 0) return await restore(work, namespaces, options);
-  const found = await findMarked(api, namespaces, { sessionId });
+  const [closed, found] = await Promise.all([
+    closedWebhooks(api, taken),
+    findMarked(api, namespaces, { sessionId }).catch(whileAway),
+  ]);
+  const alone = { ...options, found, isUnanswered: !session.mayAnswer };
+  if (closed.length === 0) return await restore(work, namespaces, alone);
   const services = servicesOf(taken);
-  if (await isUntouched(work, found, services)) return await restore(work, namespaces, options);
+  const now = found ?? (await findMarked(api, namespaces, { sessionId }));
+  if (await isUntouched(work, now, services)) return await restore(work, namespaces, alone);
   await using answering = closed.every(({ isScalable }) => isScalable)
     ? undefined
-    : await answerOrRefuse(work, session, { closed, marked: found.marked, means });
+    : await answerOrRefuse(work, session, { closed, marked: now.marked, means });
   if (answering !== undefined) await pauseBlocked(work, await session.target());
   return await restore(work, namespaces, {
     ...options,
     readySeconds: MANAGER_READY_SECONDS,
     async afterServices() {
-      await waitUntilAnswering(work, services, IN_A_ROW);
+      const webhooks = await listWebhookServices(api, noCheckoutFacts()).catch(() => []);
+      await waitUntilAnswering(work, services, webhooks, IN_A_ROW);
       await answering?.gateways.drain();
     },
   });
+}
+
+/** The restoration looks again, as often as it takes. */
+function whileAway(error: unknown): undefined {
+  if (!isAway(error)) throw error;
 }
 
 export function servicesOf(taken: TakenObject[]): ObjectRef[] {

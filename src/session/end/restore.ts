@@ -2,7 +2,13 @@ import { isTransient } from '../../cluster/api/errors.ts';
 import { describe, type ObjectRef } from '../../cluster/api/kinds.ts';
 import type { Fault, Kept } from '../../cluster/marks/undo.ts';
 import { isLeaseOf, SESSION_LABEL } from '../../cluster/names.ts';
-import { findMarked, type Marked, type Unseen, unseenText } from '../../cluster/takeover/find-marked.ts';
+import {
+  type Found,
+  findMarked,
+  type Marked,
+  type Unseen,
+  unseenText,
+} from '../../cluster/takeover/find-marked.ts';
 import {
   type Left,
   pausedManagers,
@@ -30,6 +36,13 @@ export interface RestoreOptions {
   managers?: ObjectRef[] | undefined;
   /** Called with the number of changes to restore, before the first one is restored. */
   onFound?: ((changes: number) => void) | undefined;
+  /** What a look of a moment ago has found; absent: it is looked for. */
+  found?: Found | undefined;
+  /**
+   * Nothing answers the reviews of the session, so nothing has to come first: the Services are restored while the manager is being resumed,
+   * and probed while devloop's own objects are deleted.
+   */
+  isUnanswered?: boolean | undefined;
   /** Runs when the Services select the in-cluster Pods again and devloop's slices are gone: the time to verify that those answer. */
   afterServices?: (() => Promise<void>) | undefined;
 }
@@ -55,7 +68,7 @@ interface Pass extends Restored {
  */
 export async function restoreOnce(work: Work, namespaces: string[], options: RestoreOptions): Promise<Pass> {
   const { api, sessionId } = work;
-  const { marked, unseen } = await findMarked(api, namespaces, { sessionId });
+  const { marked, unseen } = options.found ?? (await findMarked(api, namespaces, { sessionId }));
   options.onFound?.(changesOf(marked));
   const services = marked.filter((one) => one.ref.kind === 'Service').map((one) => one.ref);
   const managers = pausedManagers(marked, options.managers ?? []);
@@ -66,11 +79,19 @@ export async function restoreOnce(work: Work, namespaces: string[], options: Res
   const attempt = async (step: () => Promise<unknown>): Promise<void> => {
     if (!failures.some(isAway)) await step().catch((error) => failures.push(error));
   };
-  await attempt(async () => left.push(...(await resumeManagers(work, managers, options.readySeconds))));
+  const resumed: Left[] = [];
+  const resuming = attempt(async () => {
+    resumed.push(...(await resumeManagers(work, managers, options.readySeconds, marked)));
+  });
+  if (!options.isUnanswered) await resuming;
   await attempt(async () => left.push(...(await restoreServices(work, marked))));
+  await resuming;
+  left.unshift(...resumed);
   if (options.readySeconds > 0) await attempt(() => waitForControllerSlices(work, services, marked, 3_000));
-  await attempt(() => removeCreated(work, marked));
+  const cleaning = attempt(() => removeCreated(work, marked));
+  if (!options.isUnanswered) await cleaning;
   await attempt(async () => options.afterServices?.());
+  await cleaning;
   await attempt(async () => left.push(...(await removeMarks(work, left))));
   await attempt(() => waitUntilUnblocked(work, left));
   await attempt(() => removeStandIns(work, marked));

@@ -21,7 +21,7 @@ export interface UntilRestored extends RestoreOptions {
  * passes, whatever answers the reviews goes on answering them.
  */
 export async function restore(work: Work, namespaces: string[], options: UntilRestored): Promise<Restored> {
-  const { awayLimitMs = AWAY_LIMIT_MS, onAway, onFound, ...rest } = options;
+  const { awayLimitMs = AWAY_LIMIT_MS, onAway, onFound, found: seen, ...rest } = options;
   const left = new Map<string, Left>();
   let managers = options.managers ?? [];
   let most = 0;
@@ -36,7 +36,8 @@ export async function restore(work: Work, namespaces: string[], options: UntilRe
     isAway(error) || (error instanceof StillMarked && passes < PASSES_WITH_REST);
   const pass = async (): Promise<void> => {
     passes++;
-    const done = await restoreOnce(work, namespaces, { ...rest, managers, onFound: found });
+    const look = passes === 1 ? { found: seen } : {};
+    const done = await restoreOnce(work, namespaces, { ...rest, ...look, managers, onFound: found });
     managers = done.managers;
     for (const one of done.left) left.set(describe(one.ref), one);
     if (done.failures.length > 0) throw done.failures.find(mayPass) ?? done.failures[0];

@@ -20,7 +20,12 @@ export async function recoverSessions(
   for (const holder of inTheWay.living)
     if (holder.local && !(await stopLocalSession(holder, io)))
       emit({ type: 'warning', ...notStopped(holder) });
-  const dead = { namespaces: namespacesOf(target), taken: takenObjects(target), target: async () => target };
+  const dead = {
+    namespaces: namespacesOf(target),
+    taken: takenObjects(target),
+    mayAnswer: options.takeOver,
+    target: async () => target,
+  };
   for (const sessionId of inTheWay.sessions) {
     const message = `Session ${sessionId} is dead or taken over; restoring what it changed.`;
     emit({ type: 'note', message });

@@ -1,4 +1,7 @@
+import type { ClusterApi } from '../../cluster/api/client.ts';
 import { ApiError } from '../../cluster/api/errors.ts';
+import { refOf } from '../../cluster/api/kinds.ts';
+import type { Service, Workload } from '../../cluster/api/objects.ts';
 import { pauseNotices } from '../../cluster/takeover/pause/notices.ts';
 import { assertTakeable } from '../../cluster/takeover/service.ts';
 import { discover } from '../../operator/discover.ts';
@@ -49,7 +52,9 @@ export async function discoverTarget(command: UpCommand): Promise<Discovered & {
 export async function discoverAgain(command: UpCommand, before: Discovered): Promise<Discovered> {
   const { context, options, io } = command;
   const settings = routeSettings(options, context);
-  const target = await lookUp(command, settings, before.facts, () => {});
+  const target =
+    (await readAgain(context.api, before.target)) ??
+    (await lookUp(command, settings, before.facts, () => {}));
   const permitted = before.plan.routes.map(({ name }) => name);
   const observer = { api: context.api, emit: io.emit, signal: io.signal };
   const pause = await planPause(observer, target, pauseChoice(options, context), true);
@@ -57,6 +62,31 @@ export async function discoverAgain(command: UpCommand, before: Discovered): Pro
   plan.routes = plan.routes.filter(({ name }) => permitted.includes(name));
   if (before.plan.standIn.length === 0) plan.standIn = [];
   return { ...before, target, plan };
+}
+
+/** The same objects as they are now; undefined if one of them is gone. */
+async function readAgain(
+  api: ClusterApi,
+  { services, manager, ...rest }: Target,
+): Promise<Target | undefined> {
+  const [object, ...found] = await Promise.all([
+    manager && api.get<Workload>(manager.ref),
+    ...services.map(({ service }) => api.get<Service>(refOf('Service', service.metadata))),
+  ]);
+  const again = services.flatMap((one, index) => {
+    const service = found[index];
+    return service ? [{ ...one, service }] : [];
+  });
+  if (again.length < services.length || (manager && !object)) return undefined;
+  const container = object?.spec.template.spec.containers.find(
+    ({ name }) => name === manager?.container.name,
+  );
+  if (manager && !container) return undefined;
+  return {
+    ...rest,
+    services: again,
+    ...(manager && object && container ? { manager: { ...manager, object, container } } : {}),
+  };
 }
 
 /** If discovery is forbidden, the error lists all missing permissions and not only the first. */

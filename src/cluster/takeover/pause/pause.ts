@@ -1,6 +1,6 @@
 import type { DevloopError } from '../../../errors.ts';
 import type { Kind, ObjectRef } from '../../api/kinds.ts';
-import type { Workload } from '../../api/objects.ts';
+import type { KubeObject, Workload } from '../../api/objects.ts';
 import type { Permission } from '../../api/permissions.ts';
 import type { OwnChange } from '../../marks/marks.ts';
 import type { Kept } from '../../marks/undo.ts';
@@ -19,8 +19,8 @@ export interface Pause {
   /** What it changes in those objects; nothing else is ever restored in them. */
   own: OwnChange;
   pause(manager: Manager): PauseStep;
-  /** Resumes the manager; returns what somebody else changed in the meantime. */
-  restore(work: Work, ref: ObjectRef): Promise<Kept[]>;
+  /** Resumes the manager, which a moment ago was as `seen`; returns what somebody else changed in the meantime. */
+  restore(work: Work, ref: ObjectRef, seen?: KubeObject): Promise<Kept[]>;
   /** Resumes the manager where a webhook that does not answer blocks `restore`; the mark stays. */
   resumeMarked?(work: Work, ref: ObjectRef): Promise<void>;
   /** What kube-apiserver says when it refuses the manager's Pods because a webhook does not answer. */

@@ -37,7 +37,7 @@ export function byScaling(
     permissions: (namespace) => scalePermissions(kind, namespace),
     pause: (manager) => scaleDown(manager, follow),
     own: OWN,
-    restore: (work, ref) => restoreChange(work, ref, OWN),
+    restore: (work, ref, seen) => restoreChange(work, ref, OWN, seen),
     resumeMarked: scaleBack,
     async pauseAgain(work, manager) {
       if (sessionOf(manager.object) === undefined) await scaleDown(manager, follow).apply(work);

@@ -1,0 +1,28 @@
+import type { Call } from './fault-proxy.ts';
+
+/**
+ * The longest chain of calls of which each began after the answer to the one before. What is asked again and again until it is so, and
+ * nothing is written meanwhile, counts once.
+ */
+export function roundTrips(calls: Call[]): string[] {
+  const steps: Call[] = [];
+  for (const call of calls) {
+    const before = steps.findLast(({ key }) => key === call.key);
+    const isPoll =
+      before !== undefined && !isChange(call) && !steps.slice(steps.indexOf(before)).some(isChange);
+    if (isPoll) before.endedAt = call.endedAt;
+    else steps.push({ ...call });
+  }
+  const chains = new Map<Call, string[]>();
+  for (const step of steps.toSorted((a, b) => a.startedAt - b.startedAt)) {
+    const before = steps.filter((one) => chains.has(one) && one.endedAt <= step.startedAt);
+    const longest = before.map((one) => chains.get(one)!).sort((a, b) => b.length - a.length)[0] ?? [];
+    chains.set(step, [...longest, step.key]);
+  }
+  return [...chains.values()].sort((a, b) => b.length - a.length)[0] ?? [];
+}
+
+/** A probe is a dry run, and each has another nonce. */
+function isChange({ key, isWrite }: Call): boolean {
+  return isWrite && !key.includes('dryRun=All') && !/^PATCH .*devloop-probe-/.test(key);
+}
