@@ -28,6 +28,7 @@ beforeEach(() => {
   write('package.json', '{ "type": "module" }');
   write('package-lock.json', '{}');
   write('src/main.ts', '');
+  write('scripts/build-page.ts', '');
   write('scripts/build-plugin.ts', '');
   write('scripts/build-relay.ts', '');
   write(
