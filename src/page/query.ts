@@ -65,10 +65,18 @@ const TERMS: Record<string, Take> = {
 
 export function matches({ filter, words }: Query, review: ReviewSummary): boolean {
   if (!selects(filter, review)) return false;
-  if (words.length === 0) return true;
-  const { verdict, webhook, user = '', message = '', patch = [], warnings = [] } = review;
-  const text = [subject(review), verdict, webhook, user, message, ...patch, ...warnings]
-    .join(' ')
-    .toLowerCase();
-  return words.every((word) => text.includes(word));
+  return words.length === 0 || words.every((word) => textOf(review).includes(word));
+}
+
+/** Made once for each review: it takes most of the time of a search. */
+const texts = new WeakMap<ReviewSummary, string>();
+
+function textOf(review: ReviewSummary): string {
+  const known = texts.get(review);
+  if (known !== undefined) return known;
+  const { verdict, webhook, user, message, patch = [], warnings = [] } = review;
+  const parts = [subject(review), verdict, webhook, user, message, ...patch, ...warnings];
+  const text = parts.join(' ').toLowerCase();
+  texts.set(review, text);
+  return text;
 }

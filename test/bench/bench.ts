@@ -1,11 +1,12 @@
 /**
- * `npm run bench [-- start loop layouts tunnel relay]`: each figure is a ratio to an anchor that is measured in the same run.
+ * `npm run bench [-- start page loop layouts tunnel relay]`: each figure is a ratio to an anchor that is measured in the same run.
  * Exit codes: 0 all goals reached, 1 a goal missed or a measurement failed, 2 not started (README.md).
  */
 
 import { printTable } from './figures.ts';
 import { layoutFigures } from './layouts.ts';
 import { clusterFigures } from './loop.ts';
+import { pageFigures } from './page.ts';
 import { ensurePrerequisites, type Needs } from './prerequisites.ts';
 import { relayFigures } from './relay.ts';
 import { startFigures } from './start.ts';
@@ -18,6 +19,7 @@ interface Part {
 
 const PARTS: Record<string, Part> = {
   start: { needs: [], measure: startFigures },
+  page: { needs: ['browser'], measure: pageFigures },
   loop: { needs: ['cluster', 'controller ports'], measure: clusterFigures },
   layouts: { needs: ['cluster', 'controller ports'], measure: layoutFigures },
   tunnel: { needs: ['network', 'autossh'], measure: tunnelFigures },

@@ -3,7 +3,7 @@
 export interface Figure {
   name: string;
   ours: number;
-  unit: 'ms' | 's' | '/s' | 'MB' | 'MB/s' | '';
+  unit: 'ms' | 's' | '/s' | 'kB' | 'MB' | 'MB/s' | '';
   /** Measured in the same run. With an anchor the goal bounds ours / anchor, without one ours itself. */
   anchor?: { name: string; value: number };
   goal: { most: number } | { least: number };

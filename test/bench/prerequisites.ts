@@ -2,9 +2,10 @@ import { access, readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { ensureClusterBinaries } from '../cluster/build.ts';
 import { ensurePrerequisites as ensureClusterPrerequisites } from '../cluster/prerequisites.ts';
+import { BROWSER_PACKAGES } from '../support/browser.ts';
 
 /** What a part of the bench uses beside Node and Go. */
-export type Needs = 'cluster' | 'controller ports' | 'network' | 'autossh';
+export type Needs = 'cluster' | 'controller ports' | 'network' | 'autossh' | 'browser';
 
 const log = (line: string): void => console.error(line);
 
@@ -15,7 +16,10 @@ const CONTROLLER_PORTS = [9443, 8443, 8081];
 export async function ensurePrerequisites(needs: Set<Needs>): Promise<void> {
   if (needs.has('controller ports')) await requireFree(CONTROLLER_PORTS);
   if (needs.has('network')) await requireTun();
-  const more: Record<string, string> = needs.has('autossh') ? { autossh: 'autossh' } : {};
+  const more: Record<string, string> = {
+    ...(needs.has('autossh') ? { autossh: 'autossh' } : {}),
+    ...(needs.has('browser') ? BROWSER_PACKAGES : {}),
+  };
   if (needs.size > 0) await ensureClusterPrerequisites(log, more);
   if (needs.has('cluster')) await ensureClusterBinaries({ log });
 }

@@ -44,6 +44,8 @@ export interface Tab {
 
 export interface Browser extends AsyncDisposable {
   open(): Promise<Tab>;
+  /** Of the processes that show pages. */
+  rendererPids(): Promise<number[]>;
 }
 
 export async function startBrowser(): Promise<Browser> {
@@ -70,6 +72,10 @@ export async function startBrowser(): Promise<Browser> {
       await tab.use({});
       return tab;
     },
+    async rendererPids() {
+      const { processInfo } = await protocol.send<ProcessInfo>('SystemInfo.getProcessInfo');
+      return processInfo.filter(({ type }) => type === 'renderer').map(({ id }) => id);
+    },
     async [Symbol.asyncDispose]() {
       socket.close();
       child.kill('SIGKILL');
@@ -77,6 +83,10 @@ export async function startBrowser(): Promise<Browser> {
       await rm(profile, { recursive: true, force: true, maxRetries: 5 });
     },
   };
+}
+
+interface ProcessInfo {
+  processInfo: { type: string; id: number }[];
 }
 
 async function debuggerAddress(stderr: NodeJS.ReadableStream): Promise<string> {

@@ -142,7 +142,8 @@ async function answer(fault: Fault | undefined, exchange: Exchange): Promise<voi
   const answered = await passOn(exchange, body);
   const { statusCode = 502, headers } = answered;
   const type = { 'content-type': headers['content-type'] ?? 'application/json' };
-  if (fault === undefined || fault === 'late') return void answered.pipe(response.writeHead(statusCode, headers));
+  if (fault === undefined || fault === 'late')
+    return void answered.pipe(response.writeHead(statusCode, headers));
   const text = Buffer.concat(await answered.toArray());
   if (fault === 'cut JSON') response.writeHead(statusCode, type).end(text.subarray(0, text.length / 2));
   else if (fault === 'wrong type') response.writeHead(statusCode, type).end('{"kind":"Other","items":7}');

@@ -1,0 +1,121 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { startPageServer } from '../../src/page/server.ts';
+import { type Browser, startBrowser, type Tab } from '../support/browser.ts';
+import { fakeSession, review } from '../unit/page/fake-session.ts';
+import { note, report } from './figures.ts';
+import { ROUNDS, Rounds } from './measure.ts';
+
+const ASSETS = join(import.meta.dirname, '../../dist/page');
+/** As many as a session records. */
+const REVIEWS = 5_000;
+const QUERIES = [
+  'verdict:denied',
+  'name:web-49',
+  'user:ann slow:500',
+  'replicas',
+  'kind:Application image required',
+  'nothing-has-this',
+  '',
+];
+
+/** The page with as many reviews as a session records: how long a filter takes until its result is drawn, and the memory of the tab. */
+export async function pageFigures(): Promise<void> {
+  report({
+    name: 'page: bundle, gzipped',
+    ours: (await bundleBytes()) / 1000,
+    unit: 'kB',
+    goal: { most: 60 },
+  });
+  const session = fakeSession();
+  for (let number = 1; number <= REVIEWS; number++) session.recorded.push(typical(number));
+  await using server = await startPageServer(session, ASSETS);
+  await using browser = await startBrowser();
+  const tab = await browser.open();
+  const before = await memoryOf(browser, tab);
+  await tab.goto(server.url);
+  await tab.until(`document.querySelector('#query-result').innerText === '${REVIEWS} of ${REVIEWS} reviews'`);
+  note(
+    `${REVIEWS} reviews are listed ${Math.round(await tab.evaluate('performance.now()'))} ms after the page was opened`,
+  );
+  const rounds = new Rounds();
+  for (let round = 0; round <= ROUNDS; round++) {
+    const taken: Record<string, number> = {};
+    for (const query of QUERIES) taken[query] = await tab.evaluate<number>(timeOf(query));
+    if (round > 0) rounds.add(taken);
+  }
+  const slowest = QUERIES.toSorted((one, other) => rounds.median(other) - rounds.median(one))[0]!;
+  report({
+    name: `page: slowest of ${QUERIES.length} filters of ${REVIEWS} reviews`,
+    ours: rounds.median(slowest),
+    unit: 'ms',
+    goal: { most: 100 },
+  });
+  note(
+    `that is ${JSON.stringify(slowest)}; the slowest of all rounds took ${Math.max(...QUERIES.flatMap((one) => rounds.all(one))).toFixed(0)} ms`,
+  );
+  await tab.evaluate(`document.querySelector('[role=listbox]').scrollTop = 50000`);
+  await tab.click('[role=option]:nth-child(12)');
+  const { heap, process } = await memoryOf(browser, tab);
+  note(
+    `of it, ${heap.toFixed(1)} MB are the heap of its JavaScript; a tab without a page has ${before.process.toFixed(1)} MB in all`,
+  );
+  report({
+    name: `page: memory of its tab with ${REVIEWS} reviews`,
+    ours: process,
+    unit: 'MB',
+    goal: { most: 100 },
+  });
+}
+
+function typical(number: number): ReturnType<typeof review> {
+  const user = number % 7 === 0 ? 'system:serviceaccount:argocd:argocd-application-controller' : 'ann';
+  const build = '3f2a91c 10:14:58 +dirty';
+  if (number % 3 !== 0)
+    return review(number, { user, build, patch: ['+spec.enabled=true', '+spec.replicas=1', '~spec.image'] });
+  const message = `Application.apps.example.com "web-${number}" is invalid: spec.image: Required value: an Application needs an image`;
+  const ms = { held: 0, controller: 600, total: 601, budget: 10_000 };
+  return review(number, {
+    user,
+    build,
+    verdict: 'denied',
+    code: 422,
+    message,
+    ms,
+    warnings: ['spec.port is deprecated'],
+  });
+}
+
+/** From the input until the frame with the result is drawn. */
+function timeOf(query: string): string {
+  return `new Promise((done) => {
+    const input = document.querySelector('#query');
+    const started = performance.now();
+    input.value = ${JSON.stringify(query)};
+    input.dispatchEvent(new Event('input', { bubbles: true }));
+    requestAnimationFrame(() => setTimeout(() => done(performance.now() - started)));
+  })`;
+}
+
+/** In MB: what the tab's process has for itself alone, and of it the heap of the page's JavaScript. */
+async function memoryOf(browser: Browser, tab: Tab): Promise<{ process: number; heap: number }> {
+  await tab.send('HeapProfiler.collectGarbage');
+  const { usedSize } = await tab.send<{ usedSize: number }>('Runtime.getHeapUsage');
+  const pids = await browser.rendererPids();
+  const sizes = await Promise.all(
+    pids.map(async (pid) => privateBytes(await readFile(`/proc/${pid}/smaps_rollup`, 'utf8'))),
+  );
+  return { process: Math.max(...sizes) / 1e6, heap: usedSize / 1e6 };
+}
+
+function privateBytes(rollup: string): number {
+  const sizes = [...rollup.matchAll(/^Private_\w+:\s+(\d+) kB$/gm)];
+  return 1024 * sizes.reduce((sum, [, size]) => sum + Number(size), 0);
+}
+
+async function bundleBytes(): Promise<number> {
+  const files = await readdir(ASSETS);
+  const sizes = files.map(async (file) => gzipSync(await readFile(join(ASSETS, file)), { level: 9 }).length);
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+}
