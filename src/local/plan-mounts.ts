@@ -72,9 +72,7 @@ async function namedVolumes(
   words: string[],
 ): Promise<NamedVolumes> {
   const pod = { manager, namespace: manager.object.metadata.namespace ?? target.namespace, podName };
-  const isKeyPair = ({ path, subPath }: MountPoint): boolean =>
-    keyPairMounts.includes(subPath === undefined ? path : dirname(path));
-  let others = mountPointsIn(manager).filter((one) => !isKeyPair(one) && !IS_HERE.has(one.path));
+  let others = otherMounts(manager, keyPairMounts);
   const volumes: MountedVolume[] = [];
   let named = words;
   for (let fresh = named; fresh.length > 0; ) {
@@ -86,6 +84,13 @@ async function namedVolumes(
     named = [...named, ...fresh];
   }
   return { volumes, others, named };
+}
+
+/** The mounts of the manager's container that are not its key pairs. */
+export function otherMounts(manager: TargetManager, keyPairMounts: string[]): MountPoint[] {
+  const isKeyPair = ({ path, subPath }: MountPoint): boolean =>
+    keyPairMounts.includes(subPath === undefined ? path : dirname(path));
+  return mountPointsIn(manager).filter((one) => !isKeyPair(one) && !IS_HERE.has(one.path));
 }
 
 /** Every machine has it. */

@@ -3,18 +3,19 @@ import type { ClusterApi } from '../cluster/api/client.ts';
 import type { Work } from '../cluster/work.ts';
 import type { Config } from '../config/schema.ts';
 import type { ControllerPlan } from '../controller/supervisor.ts';
-import { expandArguments } from '../operator/environment.ts';
+import { type ExpandedArgument, expandArguments } from '../operator/environment.ts';
 import type { CheckoutFacts } from '../operator/sources.ts';
 import type { Target } from '../operator/target.ts';
 import type { Emit } from '../report/events.ts';
 import { controllerEnvironment, NAMESPACE_FILE } from './environment.ts';
 import { hardCodedDirectories, type LocalFiles } from './key-pair-files.ts';
 import { planKeyPairFlags } from './key-pair-flags.ts';
+import { planMountFlags } from './mount-flags.ts';
 import type { MountedPath, NeededFiles } from './mounts.ts';
 import { containerArguments, inWorkingDirectory, planArguments, requirePassable } from './plan-arguments.ts';
-import { planMounts } from './plan-mounts.ts';
-import { ARGUMENTS, planProgram } from './program.ts';
-import { managerVariables } from './variables.ts';
+import { otherMounts, planMounts } from './plan-mounts.ts';
+import { ARGUMENTS, type PlannedProgram, planProgram } from './program.ts';
+import { type ManagerVariables, managerVariables } from './variables.ts';
 
 const GRACE_MS = 10_000;
 const CONTROLLER_READY_SECONDS = 120;
@@ -67,9 +68,9 @@ export async function planController(
   const variables = environment.passable;
   const takesArguments = program.run.includes(ARGUMENTS);
   // A command of the user's has its own, unless it asks for the manager's.
-  const given = takesArguments ? containerArguments(target, emit) : [];
-  const own = inWorkingDirectory(expandArguments(given, environment), target);
-  requirePassable(given, own);
+  const own = takesArguments
+    ? await managerArguments(inputs, { program, environment }, { emit, signal })
+    : [];
   const passed = [...own.map(({ value }) => value), ...Object.values(variables)];
   const { paths, needed, words } = await planMounts(inputs, passed, emit);
   const { args, hidden } = await planArguments(
@@ -106,6 +107,23 @@ export async function planController(
     hardCoded: keyPairs.hardCoded,
     needed: [...needed, ...(kubeconfig?.needed ?? [])],
   };
+}
+
+/** The container's arguments, and the defaults of its flags that only the Pod has. */
+async function managerArguments(
+  { target, checkout, keyPairMounts }: ControllerInputs,
+  { program, environment }: { program: PlannedProgram; environment: ManagerVariables },
+  io: Pick<Work, 'emit' | 'signal'>,
+): Promise<ExpandedArgument[]> {
+  const given = containerArguments(target, io.emit);
+  const own = inWorkingDirectory(expandArguments(given, environment), target);
+  requirePassable(given, own);
+  const { manager } = target;
+  if (manager === undefined) return own;
+  const words = [...own.map(({ value }) => value), ...Object.values(environment.passable)];
+  const mounts = otherMounts(manager, keyPairMounts);
+  const defaults = await planMountFlags({ ...checkout.facts, ...program, mounts, words }, io);
+  return [...own, ...defaults];
 }
 
 function planEnvironment(

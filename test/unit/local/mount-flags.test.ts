@@ -1,0 +1,58 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { planMountFlags } from '../../../src/local/mount-flags.ts';
+import { collectPathFlags, type PathFlags } from '../../../src/operator/path-flags.ts';
+import type { MountPoint } from '../../../src/operator/volumes.ts';
+import type { DevloopEvent } from '../../../src/report/events.ts';
+import { directoryWith } from '../controller/support/places.ts';
+
+const MAIN = `package main
+
+import "flag"
+
+func main() {
+	flag.String("grpc-cert-dir", "/grpc-cert", "")
+	flag.String("settings", "/etc/shop/settings.yaml", "")
+	flag.String("a", "/twice", "")
+	flag.String("b", "/twice", "")
+	flag.Parse()
+}
+`;
+
+/** Of a program of one package, whose container has these mounts. */
+async function plan(paths: string[], words: string[] = [], { definedElsewhere = false } = {}) {
+  const directory = await directoryWith({
+    'go.mod': 'module example.com/shop\n\ngo 1.24\n',
+    'main.go': MAIN,
+  });
+  const pathFlags: PathFlags = { defaults: [], constants: new Map() };
+  collectPathFlags(MAIN, definedElsewhere ? join(directory, 'other') : directory, pathFlags);
+  const mounts = paths.map((path, index): MountPoint => {
+    return { path, subPath: undefined, volume: { name: `v${index}`, secret: { secretName: 'grpc' } } };
+  });
+  const built = { directory, goPackage: '.', flags: [] };
+  const events: DevloopEvent[] = [];
+  const planned = await planMountFlags(
+    { mounts, pathFlags, built, words },
+    { emit: (event) => void events.push(event), signal: new AbortController().signal },
+  );
+  return { args: planned.map(({ value }) => value), events };
+}
+
+test('a mount that is the default of a flag, or has it below, is named by the flag', async () => {
+  const { args, events } = await plan(['/grpc-cert', '/etc/shop', '/data']);
+  expect(args).toEqual(['--grpc-cert-dir=/grpc-cert', '--settings=/etc/shop/settings.yaml']);
+  expect(events).toMatchObject([
+    { type: 'note', message: expect.stringContaining('--grpc-cert-dir=/grpc-cert\nis added') },
+    { type: 'note' },
+  ]);
+});
+
+test.each([
+  ['the flag is given', ['/grpc-cert'], ['-grpc-cert-dir', '/elsewhere'], {}],
+  ['an argument names the mount', ['/grpc-cert'], ['--other=/grpc-cert/tls.crt'], {}],
+  ['two flags have the same default, maybe of two subcommands', ['/twice'], [], {}],
+  ['the program does not define the flag', ['/grpc-cert'], [], { definedElsewhere: true }],
+])('nothing is added where %s', async (_, paths, words, options) => {
+  expect(await plan(paths, words, options)).toEqual({ args: [], events: [] });
+});
