@@ -37,6 +37,16 @@ export interface ReviewPart {
   note?: string;
 }
 
+export const EXPORT_FORMATS = ['curl', 'go'] as const;
+export type ExportFormat = (typeof EXPORT_FORMATS)[number];
+
+/** A review as a curl command, or as a Go test. */
+export interface ExportedReview {
+  text: string;
+  /** What a person has to know before they use it. */
+  warnings: string[];
+}
+
 /** A change of the cluster that the end of the session undoes. */
 export interface PageChange {
   action: 'restore' | 'delete';

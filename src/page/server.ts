@@ -7,6 +7,9 @@ import type { ReviewSummary } from '../report/events.ts';
 import { type Access, createAccess, type Wanted } from './access.ts';
 import { type Followers, follow } from './follow.ts';
 import {
+  EXPORT_FORMATS,
+  type ExportedReview,
+  type ExportFormat,
   KEY_HEADER,
   PAGE_ACTIONS,
   type PageAction,
@@ -22,6 +25,8 @@ export interface PageSession {
   reviews(after: string): AsyncIterable<ReviewSummary[]>;
   /** Undefined for one that is not recorded. */
   review(id: string): Promise<ReviewDetail | undefined>;
+  /** As `devloop reviews export` prints it. Throws a DevloopError where that is not possible. */
+  exported(id: string, format: ExportFormat): Promise<ExportedReview | undefined>;
   /** What the end of the session will restore, as the cluster is now. */
   changes(): Promise<PageChange[]>;
   act(action: PageAction): Promise<void>;
@@ -45,7 +50,9 @@ export async function startPageServer(session: PageSession, assets: string): Pro
   const followers: Followers = new Set();
   const page: Page = { session, access, files, followers, port: 0 };
   const server = createServer({ requestTimeout: 10_000, maxHeaderSize: 16_384 }, (request, response) => {
-    answer(page, request, response).catch((error: unknown) => refuse(response, 500, messageOf(error)));
+    answer(page, request, response).catch((error: unknown) =>
+      refuse(response, error instanceof DevloopError ? 409 : 500, messageOf(error)),
+    );
   });
   server.maxConnections = 64;
   page.port = await listening(server);
@@ -130,13 +137,18 @@ async function answerApi(
   response: ServerResponse,
 ): Promise<void> {
   const action = PAGE_ACTIONS.find((one) => one === path);
-  if (action) return await act(session, action, response);
+  if (action) {
+    await session.act(action);
+    return send(response, {});
+  }
   if (path === 'login') return login(access, request, response);
   if (path === 'events') return await follow(session, followers, request, response);
   if (path === 'changes') return send(response, await session.changes());
-  const [, id = ''] = /^reviews\/([\w-]+)$/.exec(path) ?? [];
-  const review = id === '' ? undefined : await session.review(id);
-  if (review === undefined) return refuse(response, 404, id === '' ? NOT_FOUND : `There is no review ${id}.`);
+  const [, id = '', as] = /^reviews\/([\w-]+)(?:\/(\w+))?$/.exec(path) ?? [];
+  const format = EXPORT_FORMATS.find((one) => one === as);
+  if (id === '' || format !== as) return refuse(response, 404, NOT_FOUND);
+  const review = format ? await session.exported(id, format) : await session.review(id);
+  if (review === undefined) return refuse(response, 404, `There is no review ${id}.`);
   send(response, review);
 }
 
@@ -153,16 +165,6 @@ function login(access: Access, { headers }: IncomingMessage, response: ServerRes
   const given = access.login(String(headers[KEY_HEADER] ?? ''));
   if (given === undefined) refuse(response, 401, 'The link is not valid, or was used before.');
   else send(response.setHeader('Set-Cookie', given.cookie), { key: given.key });
-}
-
-async function act(session: PageSession, action: PageAction, response: ServerResponse): Promise<void> {
-  try {
-    await session.act(action);
-    send(response, {});
-  } catch (error) {
-    if (!(error instanceof DevloopError)) throw error;
-    refuse(response, 409, error.message);
-  }
 }
 
 function send(response: ServerResponse, value: unknown): void {

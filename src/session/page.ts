@@ -5,7 +5,7 @@ import { messageOf } from '../errors.ts';
 import { hasDesktop, openBrowser, tunnelTo } from '../machine/browser.ts';
 import type { PageAction, PageStatus } from '../page/protocol.ts';
 import type { PageServer, PageSession } from '../page/server.ts';
-import type { DevloopEvent } from '../report/events.ts';
+import type { DevloopEvent, Emit } from '../report/events.ts';
 import type { Recorder } from '../reviews/recorder.ts';
 import { healthAfter, STARTING, wordsFor } from './context/health.ts';
 import { namespacesOf, targetsOf } from './context/holders.ts';
@@ -86,6 +86,17 @@ function shown(session: Session, work: Work, { control, recorder }: PageParts, s
       await recorder.written();
       const record = await findRecord(directory, id);
       return record && detailOf(record);
+    },
+    async exported(id, format) {
+      const { findRecord } = await import('../reviews/scan.ts');
+      const { exported } = await import('./reviews.ts');
+      await recorder.written();
+      const record = await findRecord(directory, id);
+      if (record === undefined) return undefined;
+      const warnings: string[] = [];
+      const emit: Emit = (event) => void (event.type === 'warning' && warnings.push(event.message));
+      const checkout = session.context.root;
+      return { text: await exported({ format, ids: [id] }, [record], { checkout, emit }), warnings };
     },
     async changes() {
       const { api, sessionId } = work;

@@ -108,8 +108,9 @@ function fullId(id: string): string {
   return /^\d{1,6}$/.test(id) ? `r-${id.padStart(6, '0')}` : id;
 }
 
-async function exported(
-  { format, ids }: ReviewsOptions,
+/** The requests, a curl command each, or a Go test with all of them. Warns of what a person has to know. */
+export async function exported(
+  { format, ids }: Pick<ReviewsOptions, 'format' | 'ids'>,
   records: ReviewRecord[],
   { checkout, emit }: { checkout: string; emit: Emit },
 ): Promise<string> {

@@ -167,6 +167,25 @@ it('shows what the client and the webhook changed, side by side', async () => {
   }
 });
 
+it('copies a review as a curl command and as a Go test', async () => {
+  await openPage();
+  await tab.send('Browser.grantPermissions', {
+    permissions: ['clipboardReadWrite', 'clipboardSanitizedWrite'],
+  });
+  await tab.click('#r-000299');
+  for (const [label, format] of [
+    ['Copy as curl', 'curl'],
+    ['Copy as Go test', 'go'],
+  ]) {
+    await tab.until(
+      `[...document.querySelectorAll('.exports button')].some((one) => one.innerText === '${label}')`,
+    );
+    await tab.click(`.exports button:nth-child(${format === 'curl' ? 1 : 2})`);
+    await tab.until(`await navigator.clipboard.readText() === '${format} r-000299'`);
+    expect(await text('.exports [role=status]')).toBe('Copied. Values are replaced.');
+  }
+});
+
 it('takes the text of the cluster for text', async () => {
   session.recorded.push(
     review(301, {

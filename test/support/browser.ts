@@ -173,9 +173,9 @@ async function createTab(
   const until = (expression: string): Promise<void> =>
     evaluate(`new Promise((done, fail) => {
       const deadline = Date.now() + ${LIMIT_MS};
-      const holds = () => { try { return ${expression}; } catch { return false; } };
-      const look = () => {
-        if (holds()) done();
+      const holds = async () => { try { return ${expression}; } catch { return false; } };
+      const look = async () => {
+        if (await holds()) done();
         else if (Date.now() > deadline) fail(new Error(${JSON.stringify(`never true: ${expression}`)} + '\\n' + document.body.innerText.slice(0, 2000)));
         else setTimeout(look, 20);
       };

@@ -1,4 +1,6 @@
 import {
+  type ExportedReview,
+  type ExportFormat,
   KEY_HEADER,
   type PageAction,
   type PageChange,
@@ -38,6 +40,10 @@ export async function act(action: PageAction): Promise<void> {
 
 export function readReview(id: string): Promise<ReviewDetail> {
   return call(`reviews/${id}`);
+}
+
+export function exportReview(id: string, format: ExportFormat): Promise<ExportedReview> {
+  return call(`reviews/${id}/${format}`);
 }
 
 export function readChanges(): Promise<PageChange[]> {

@@ -5,6 +5,7 @@ import { subject } from '../../report/review-words.ts';
 import { duration } from '../../report/text.ts';
 import type { ReviewDetail, ReviewPart } from '../protocol.ts';
 import { readReview } from './api.ts';
+import { Exports } from './exports.tsx';
 import { SideBySide } from './side-by-side.tsx';
 import type { Store } from './store.ts';
 import { clock } from './text.ts';
@@ -18,8 +19,10 @@ export function Detail({ id, store }: { id: string; store: Store }) {
   }, [id]);
   const review = detail?.review ?? store.reviews.find((one) => one.id === id);
   const close = (): void => {
+    const list = document.querySelector<HTMLElement>('[role=listbox]');
     store.select(undefined);
-    document.querySelector<HTMLElement>('[role=listbox]')?.focus();
+    if (list?.scrollTop === 0) store.pause(false);
+    list?.focus();
   };
   return (
     <section
@@ -39,6 +42,7 @@ export function Detail({ id, store }: { id: string; store: Store }) {
       {detail !== undefined && detail.redacted > 0 && (
         <p class="note">Replaced, because it looks secret: {counted(detail.redacted, 'value')}.</p>
       )}
+      {detail && detail.notKept === undefined && <Exports id={id} />}
       {detail && <Parts detail={detail} />}
     </section>
   );

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ReviewSummary } from '../../report/events.ts';
 import { shortName, subject } from '../../report/review-words.ts';
 import { duration } from '../../report/text.ts';
+import { Arrivals } from './arrivals.tsx';
 import type { Store } from './store.ts';
 import { clock } from './text.ts';
 
@@ -39,6 +40,7 @@ export function List({ store }: { store: Store }) {
   };
   return (
     <section class="list" aria-label="Reviews">
+      <Arrivals store={store} />
       <Waiting store={store} count={matching.length - count} box={box} />
       <div
         ref={box}
@@ -91,7 +93,7 @@ function Waiting({
   };
   return (
     <button type="button" class="waiting" aria-pressed={isPaused} onClick={toggle}>
-      {isPaused ? `Paused: show ${count} new` : 'Pause the list'}
+      {isPaused ? `Paused, ${count} new: continue` : 'Pause the list'}
     </button>
   );
 }

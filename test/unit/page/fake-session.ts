@@ -55,6 +55,7 @@ export function fakeSession(more: Partial<PageSession> = {}): FakeSession {
       const found = session.recorded.find((one) => one.id === id);
       return found && { review: found, redacted: 0, parts: [] };
     },
+    exported: async (id, format) => ({ text: `${format} ${id}`, warnings: ['Values are replaced.'] }),
     changes: async () => [],
     async act(action) {
       session.acted.push(action);

@@ -58,8 +58,10 @@ async function logIn(url = server.url): Promise<Record<string, string>> {
 }
 
 describe('who may use it', () => {
-  it('listens on the loopback interface alone', () => {
+  it('listens on the loopback address alone', async () => {
     expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{32}\/#[\w-]{32}$/);
+    // Whoever listens on all addresses listens on this one, too.
+    await expect(fetch(server.url.replace('127.0.0.1', '127.0.0.2'))).rejects.toThrow('fetch failed');
   });
 
   it.each([
