@@ -5,6 +5,7 @@ import { runProgram } from './cli/program.ts';
 import type { OutputOptions, Task } from './cli/shell.ts';
 import { CATALOGUE, DevloopError, messageOf, originOf } from './errors.ts';
 import type { Printer } from './report/human.ts';
+import type { AttendedSession, Keyboard } from './report/keyboard.ts';
 
 declare const DEVLOOP_VERSION: string;
 
@@ -16,6 +17,7 @@ const args = process.argv.slice(2);
 const leaving = new AbortController();
 let output: OutputOptions = { json: asksForJson(args), restores: false, verbosity: 'normal' };
 let printer: Printer | undefined;
+let keyboard: Keyboard | undefined;
 let typed: Typed = { name: 'devloop', command: '', flags: [], own: [] };
 let cluster: ChosenCluster = {};
 let crashed = false;
@@ -51,7 +53,26 @@ async function run(chosen: OutputOptions, task: Task): Promise<void> {
   };
   const io = { emit: print, signal: leaving.signal, env, cwd: currentDirectory(), onCluster };
   // Reading process.stdin.isTTY would construct the stream.
-  await task(isatty(0) && isatty(2) ? { ...io, ask } : io);
+  const asks = isatty(0) && isatty(2) ? { ask } : {};
+  const hasKeys = isatty(0) && isatty(1) && isatty(2) && !output.json && env.TERM !== 'dumb';
+  await task({ ...io, ...asks, ...(hasKeys ? { attend } : {}) });
+}
+
+async function attend(session: AttendedSession): Promise<Disposable> {
+  const [{ Keyboard }, { isInForeground }] = await Promise.all([
+    import('./report/keyboard.ts'),
+    import('./machine/system.ts'),
+  ]);
+  const { print, ...printer } = await openPrinter();
+  // All processes of the foreground, as the terminal does it: the one that started this one waits for the same.
+  const signal = (name: NodeJS.Signals): void =>
+    name === 'SIGINT' ? interrupt(name) : void process.kill(0, name);
+  if (keyboard === undefined) {
+    const opened = new Keyboard({ stdin: process.stdin, printer, emit: print, isInForeground, signal });
+    process.on('SIGCONT', () => opened.update());
+    keyboard = opened;
+  }
+  return keyboard.attend(session);
 }
 
 function currentDirectory(): string {
@@ -66,22 +87,24 @@ function currentDirectory(): string {
 async function ask(question: string, options: { hidden: boolean }): Promise<string> {
   const { askAtTerminal } = await import('./report/ask.ts');
   const { stdin, stderr } = process;
-  return await askAtTerminal(question, options, {
-    stdin,
-    stderr,
-    signal: leaving.signal,
-    interrupt: () => interrupt('SIGINT'),
-  });
+  const asked = (): Promise<string> =>
+    askAtTerminal(question, options, {
+      stdin,
+      stderr,
+      signal: leaving.signal,
+      interrupt: () => interrupt('SIGINT'),
+    });
+  return await (keyboard?.whileAway(asked) ?? asked());
 }
 
 async function openPrinter(): Promise<Printer> {
   if (printer === undefined) {
     const { breakSilence } = await import('./report/silence.ts');
     const created = await createPrinter();
-    const { print, close } = output.isPatient ? created : breakSilence(created);
+    const { print, ...others } = output.isPatient ? created : breakSilence(created);
     printer = {
+      ...others,
       print: (event, deployment) => print(withNextCommands(event, typed, cluster), deployment),
-      close,
     };
   }
   return printer;
@@ -126,6 +149,7 @@ async function reportBug(error: unknown): Promise<void> {
   const [{ inspect }, { safeText }] = await Promise.all([import('node:util'), import('./report/text.ts')]);
   if (output.json)
     (await openPrinter()).print({ type: 'error', code: 'bug', message: messageOf(error), exitCode: 1 });
+  printer?.showStates?.([]);
   // The error may quote the cluster.
   process.stderr.write(
     `${safeText(inspect(error))}\nThis is a bug in devloop ${DEVLOOP_VERSION}. Please report it with the lines above.\n`,

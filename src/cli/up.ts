@@ -1,5 +1,10 @@
 import { Command, Option } from 'commander';
-import { ON_TIMEOUT_CHOICES, type OnTimeoutChoice } from '../config/choices.ts';
+import {
+  CONTROLLER_LOG_CHOICES,
+  type ControllerLogChoice,
+  ON_TIMEOUT_CHOICES,
+  type OnTimeoutChoice,
+} from '../config/choices.ts';
 import type { UpOptions } from '../session/context/options.ts';
 import {
   addCommonFlags,
@@ -28,6 +33,7 @@ interface UpFlags extends CommonFlags, RouteFlags, PauseFlags, ProgramFlags {
   onTimeout?: OnTimeoutChoice;
   redact?: string[];
   open?: true;
+  controllerLog?: ControllerLogChoice;
 }
 
 /** `own` is the controller's command, from after `--`. */
@@ -53,6 +59,12 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
       '--redact <jsonpath>',
       'replace these values, too, before a review is recorded: .spec.card.number (repeatable)',
       collectPaths,
+    )
+    .addOption(
+      new Option(
+        '--controller-log <lines>',
+        "which lines of the controller's log to show: all (the default), warnings and errors, or none",
+      ).choices(CONTROLLER_LOG_CHOICES),
     );
   addCommonFlags(addRouteFlags(addPauseFlag(addPackageFlag(command)))).action(async (flags: UpFlags) => {
     const deployments = [...new Set(flags.deployment)];
@@ -108,7 +120,8 @@ function upOptions(flags: UpFlags, own: string[] | undefined, name: string): UpO
   return {
     ...commonOptions(flags),
     ...routeOptions(flags),
-    ...present({ command: own, pause: flags.pause, package: flags.package, onTimeout: flags.onTimeout }),
+    ...present({ command: own, pause: flags.pause, package: flags.package }),
+    ...present({ onTimeout: flags.onTimeout, controllerLog: flags.controllerLog }),
     controller,
     takeOver,
     dryRun,

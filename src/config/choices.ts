@@ -2,6 +2,10 @@
 export const PAUSE_CHOICES = ['auto', 'lease', 'none'] as const;
 export type PauseChoice = (typeof PAUSE_CHOICES)[number];
 
+/** Which lines of the controller's log are shown: `warnings` are warnings and worse. */
+export const CONTROLLER_LOG_CHOICES = ['all', 'warnings', 'off'] as const;
+export type ControllerLogChoice = (typeof CONTROLLER_LOG_CHOICES)[number];
+
 /** What a review gets that the controller does not answer within its timeout: an error, or devloop's own verdict. */
 export const ON_TIMEOUT_CHOICES = ['fail', 'allow', 'deny'] as const;
 export type OnTimeoutChoice = (typeof ON_TIMEOUT_CHOICES)[number];

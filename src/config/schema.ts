@@ -1,4 +1,4 @@
-import type { OnTimeoutChoice, PauseChoice } from './choices.ts';
+import type { ControllerLogChoice, OnTimeoutChoice, PauseChoice } from './choices.ts';
 import type { RouteChoice } from './route-choice.ts';
 
 /** The settings of devloop.yaml. All are optional: what is absent is discovered. */
@@ -23,6 +23,7 @@ export interface Config {
     watch?: string[];
     env?: Record<string, string>;
     readySeconds?: number;
+    log?: ControllerLogChoice;
   };
 }
 
@@ -38,6 +39,7 @@ export type FieldKind =
   | 'route'
   | 'pause'
   | 'on timeout'
+  | 'controller log'
   | 'seconds'
   | 'command'
   | 'variables';
@@ -120,6 +122,10 @@ export const SCHEMA = {
       },
       watch: { kind: 'texts', about: 'Files and directories to watch, relative to devloop.yaml.' },
       env: { kind: 'variables', about: "Environment variables, added to the manager's." },
+      log: {
+        kind: 'controller log',
+        about: 'Which lines of its log are shown: all, warnings or off. Default: all.',
+      },
       readySeconds: {
         kind: 'seconds',
         about: 'How long it may take to answer on its webhook port. Default: 120.',

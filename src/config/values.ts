@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { isMap, isScalar, isSeq } from 'yaml';
-import { ON_TIMEOUT_CHOICES, PAUSE_CHOICES } from './choices.ts';
+import { CONTROLLER_LOG_CHOICES, ON_TIMEOUT_CHOICES, PAUSE_CHOICES } from './choices.ts';
 import { EXPECTED_PATH, jsonPath } from './json-path.ts';
 import { type Complain, kindOf, namedPairs } from './nodes.ts';
 import {
@@ -26,6 +26,7 @@ export const READERS: Record<FieldKind, Read> = {
       : readText(node, path, complain, 'text, or a list of strings'),
   route: readRoute,
   pause: (node, path, complain) => readChoice(node, path, complain, PAUSE_CHOICES),
+  'controller log': (node, path, complain) => readChoice(node, path, complain, CONTROLLER_LOG_CHOICES),
   'on timeout': (node, path, complain) => readChoice(node, path, complain, ON_TIMEOUT_CHOICES),
   address: (node, path, complain) =>
     readForm(node, path, complain, { expected: 'an IP address', fits: (text) => isIP(text) > 0 }),

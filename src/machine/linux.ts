@@ -18,6 +18,12 @@ function pidNamespace(): string {
   }
 }
 
+/** Without a terminal of its own, whatever it uses as one does not stop it. */
+export function isInForeground(): boolean {
+  const stat = parseStat(textNow('/proc/self/stat'));
+  return stat !== undefined && (stat.terminal === 0 || stat.foreground === stat.group);
+}
+
 export async function hasRunningMember(group: number): Promise<boolean> {
   const stats = await Promise.all((await pids()).map(statOf));
   return stats.some((stat) => stat?.group === group && stat.state !== 'Z' && stat.state !== 'X');
@@ -98,6 +104,10 @@ function suffixOf(port: number): string {
 interface Stat {
   state: string;
   group: number;
+  /** The number of its terminal; 0 without one. */
+  terminal: number;
+  /** The group that has the terminal. */
+  foreground: number;
   startTick: string;
 }
 
@@ -109,7 +119,14 @@ function parseStat(text: string): Stat | undefined {
   if (text === '') return undefined;
   // The second field is the program's name in parentheses, which can contain spaces and parentheses itself.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  return { state: fields[0]!, group: Number(fields[2]), startTick: fields[19]! };
+  const [, , group, , terminal, foreground] = fields.map(Number);
+  return {
+    state: fields[0]!,
+    group: group!,
+    terminal: terminal!,
+    foreground: foreground!,
+    startTick: fields[19]!,
+  };
 }
 
 async function hasOpen(pid: string, sockets: Set<string>): Promise<boolean> {

@@ -17,6 +17,14 @@ export function startOfPs(output: string): string | undefined {
   return state?.startsWith('Z') ? undefined : time?.replaceAll(/\s+/g, ' ');
 }
 
+export function isInForeground(): boolean {
+  const { stdout } = spawnSync('ps', ['-o', 'pgid=', '-o', 'tpgid=', '-p', String(process.pid)], {
+    encoding: 'utf8',
+  });
+  const [group, foreground] = (stdout ?? '').trim().split(/\s+/);
+  return group !== '' && group === foreground;
+}
+
 /** Called only for a group that could be signalled, and macOS refuses to signal a group that has only zombies. */
 export async function hasRunningMember(): Promise<boolean> {
   return true;

@@ -18,6 +18,8 @@ interface OperatingSystem {
   groupListensOn(group: number, port: number): Promise<boolean>;
   /** The process that listens on a TCP port; undefined when there is none, or when it belongs to another user. */
   portOwner(port: number): Promise<PortOwner | undefined>;
+  /** Whether this process has the terminal that it was started from. Who reads or changes a terminal from the background is stopped. */
+  isInForeground(): boolean;
   /** The user of the process at the other end of a connection over loopback; undefined if that cannot be found out. */
   peerUser(ports: { localPort: number; remotePort: number }): Promise<number | undefined>;
 }
@@ -30,4 +32,4 @@ export interface PortOwner {
 
 const system: OperatingSystem = process.platform === 'linux' ? linux : macos;
 
-export const { startTimeOf, hasRunningMember, groupListensOn, portOwner, peerUser } = system;
+export const { startTimeOf, hasRunningMember, groupListensOn, portOwner, peerUser, isInForeground } = system;

@@ -1,16 +1,19 @@
-import type { Emit } from './events.ts';
+import { createBottomLine } from './bottom-line.ts';
+import type { Emit, SessionState } from './events.ts';
 import { createPaint, wantsColours } from './paint.ts';
 import { type PrintedEvent, render } from './render.ts';
 import { reviewCount } from './render-review.ts';
 import { createReviewCounts } from './review-counts.ts';
 import { type Paint, safeEvent } from './text.ts';
 import { isAnswer, isShown, type Verbosity } from './visibility.ts';
-import { createWaitingLine, type Terminal } from './waiting-line.ts';
+import type { Terminal } from './waiting.ts';
 import { wrapEvent } from './wrap.ts';
 
 /** One of the two ways to print events: for people here, for programs in json.ts. */
 export interface Printer {
   print: Emit;
+  /** Shows how the sessions are doing below everything else, until it is called with none. Only for people. */
+  showStates?(states: SessionState[]): void;
   /** Leaves the terminal as it should be; nothing is printed afterwards. */
   close(): void;
 }
@@ -27,15 +30,14 @@ export function createHumanPrinter({ stderr, stdout, env, verbosity }: HumanPrin
   const colours = wantsColours(env, stderr.isTTY ?? false);
   const paint = createPaint(colours);
   const answerPaint = createPaint(wantsColours(env, stdout.isTTY ?? false));
-  const waiting = createWaitingLine(stderr, paint);
+  const bottom = createBottomLine(stderr, paint);
   const print = (terminal: Terminal, event: PrintedEvent, colour: Paint, deployment?: string): void => {
     const text = ofDeployment(deployment) + render(event, colour);
     const { isTTY, columns } = terminal;
-    terminal.write(`${isTTY && columns ? wrapEvent(text, event, columns) : text}\n`);
+    bottom.print(isTTY && columns ? wrapEvent(text, event, columns) : text, terminal);
   };
   const counts = createReviewCounts((review, count, deployment) => {
-    waiting.clear();
-    stderr.write(`${ofDeployment(deployment)}${reviewCount(review, count, paint)}\n`);
+    bottom.print(`${ofDeployment(deployment)}${reviewCount(review, count, paint)}`);
   });
   return {
     print(unsafe, deployment) {
@@ -43,18 +45,18 @@ export function createHumanPrinter({ stderr, stdout, env, verbosity }: HumanPrin
       const event = safeEvent(unsafe, colours);
       if (event.type === 'review' && verbosity !== 'verbose' && !counts.isFirst(event, deployment)) return;
       if (event.type === 'waiting') {
-        waiting.show(event);
+        bottom.wait(event);
         return;
       }
-      waiting.clear();
       // The session's own result comes last.
       if (event.type.startsWith('session.') || event.type === 'error') counts.close();
       if (isAnswer(event)) print(stdout, event, answerPaint, deployment);
       else print(stderr, event, paint, deployment);
     },
+    showStates: bottom.showStates,
     close() {
       counts.close();
-      waiting.clear();
+      bottom.clear();
     },
   };
 }

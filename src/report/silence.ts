@@ -18,6 +18,7 @@ export function breakSilence(printer: Printer): Printer {
   };
   const timer = setInterval(look, LOOK_EVERY_MS).unref();
   return {
+    ...printer,
     print(event, deployment) {
       printedAt = performance.now();
       isReady ||= event.type === 'session.ready';

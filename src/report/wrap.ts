@@ -1,5 +1,6 @@
 import type { DevloopEvent } from './events.ts';
 import type { PrintedEvent } from './render.ts';
+import { widthOf } from './width.ts';
 
 /** Below the first column; 14 where there is none of its own. */
 const HANG: Partial<Record<DevloopEvent['type'], number>> = {
@@ -51,10 +52,4 @@ function wrapLine(line: string, hang: number, columns: number): string {
     current = `${indent}${word}`;
   }
   return [...lines, current].join('\n');
-}
-
-/** Colours take no place. */
-function widthOf(text: string): number {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: an escape sequence begins with one.
-  return [...text.replaceAll(/\x1b\[[\d;:]*m/g, '')].length;
 }

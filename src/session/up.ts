@@ -20,8 +20,8 @@ import { thisMachine } from './context/local-machine.ts';
 import type { Io, UpOptions } from './context/options.ts';
 import { claimDirectory, endOrphans, newSessionId } from './context/session-directories.ts';
 import { type Controlled, createControl } from './control/control.ts';
-import { handlersOf } from './control/requests.ts';
-import { openSocket } from './control/socket.ts';
+import { createControllerLog } from './control/controller-log.ts';
+import { offerControl } from './control/offer.ts';
 import { endUp, type Standing } from './end/end-up.ts';
 import { outcomeOf } from './end/outcome.ts';
 import { noticeUninstall } from './guard/callers.ts';
@@ -83,16 +83,17 @@ interface Running {
 }
 
 async function run(session: Session): Promise<void> {
-  const { context, sessionId, target, io } = session;
+  const { context, options, sessionId, target, io } = session;
   await using followers = new AsyncDisposableStack();
   const writers = new AsyncDisposableStack();
   const ending = new AbortController();
   const leases = followers.use(createSessionLeases(target));
   const errors = followers.use(noticeRepeatedErrors(io.emit));
   const answering = createAnswering();
+  const log = createControllerLog(options.controllerLog ?? context.config.controller?.log ?? 'all');
   // All events pass through here: they are printed, and the Leases and the page show what they say about the session.
   const emit: Emit = (event) => {
-    io.emit(event);
+    if (log.shows(event)) io.emit(event);
     leases.observe(event);
     errors.observe(event);
     answering.observe(event);
@@ -105,19 +106,11 @@ async function run(session: Session): Promise<void> {
   const standing: Standing = { mayHaveChanged: false, recorder };
   const control = createControl({ session: sessionId, controlled: controlledOf(standing), emit, signal });
   const page = followers.use(createPage(session, work, { control, recorder }));
-  if (session.options.open) void page.open();
-  followers.use(await openSocket(session.files.directory, handlersOf(control), emit));
-  const running: Running = {
-    session,
-    work,
-    leases,
-    recorder,
-    answering,
-    standing,
-    followers,
-    writers,
-    ending,
-  };
+  if (options.open) void page.open();
+  const { directory } = session.files;
+  followers.use(await offerControl({ control, log, emit, openPage: page.open }, { directory, io }));
+  const parts = { leases, recorder, answering, standing };
+  const running: Running = { session, work, ...parts, followers, writers, ending };
   const failure = await takeOver(running).then(
     () => undefined,
     // What ended the session, not what a wait says about being interrupted.

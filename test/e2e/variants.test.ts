@@ -14,7 +14,7 @@ import { isPortBusy } from '../../src/machine/port.ts';
 import { objectText } from '../../src/report/text.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { established } from '../support/cluster-waits.ts';
-import { runDevloop, startDevloop } from '../support/devloop.ts';
+import { BIN, runDevloop, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
 import {
   askHook,
@@ -27,6 +27,7 @@ import {
 import { HOOK_SERVER, hookServer } from '../support/hook-server.ts';
 import { load } from '../support/reviews.ts';
 import { snapshot } from '../support/snapshot.ts';
+import { openTerminal } from '../support/terminal.ts';
 
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const SERVICES = ['--service', `${HOOK_NAMESPACE}/first`, '--service', `${HOOK_NAMESPACE}/second`];
@@ -45,11 +46,19 @@ describe('an operator in another language, with several Services, ports and a co
   /** A JSON patch of the operator's webhook configuration. */
   const patchHooks = (patch: object[]): Promise<unknown> => cluster.call('PATCH', configuration, patch);
 
+  const setTimeoutSeconds = async (value: number): Promise<void> =>
+    void (await patchHooks([{ op: 'replace', path: '/webhooks/0/timeoutSeconds', value }]));
+
   /** Sets the timeout of the first webhook, which is 10 s otherwise. */
   const timeOutAfter = async (seconds: number): Promise<void> => {
-    const replace = (value: number): object => ({ op: 'replace', path: '/webhooks/0/timeoutSeconds', value });
-    await patchHooks([replace(seconds)]);
-    onTestFinished(async () => void (await patchHooks([replace(10)])));
+    await setTimeoutSeconds(seconds);
+    onTestFinished(() => setTimeoutSeconds(10));
+  };
+
+  /** The same only while something is done. */
+  const withTimeout = async <T>(seconds: number, act: () => Promise<T>): Promise<T> => {
+    await setTimeoutSeconds(seconds);
+    return await act().finally(() => setTimeoutSeconds(10));
   };
 
   /** An object of version v2, which is stored as v1 and read as v2 again. */
@@ -125,6 +134,12 @@ describe('an operator in another language, with several Services, ports and a co
     await expect(ask('second')).rejects.toThrow('yaml on 9445 says no');
     await expect(ask('third')).rejects.toThrow('yaml on 9445 says no');
     await expectConverted('/apis/hooks.example.com', 'widgets', 'Widget');
+    // Held too long, with the default --on-timeout: the failurePolicy is Fail.
+    expect((await runDevloop(['hold'], options())).code).toBe(0);
+    const late = await withTimeout(3, () => ask('first').catch(String));
+    expect(late).toContain('failed calling webhook');
+    expect(late).toContain('devloop release');
+    expect((await runDevloop(['release'], options())).code).toBe(0);
     await writeFile(copy, (await readFile(HOOK_SERVER, 'utf8')).replace('says no', 'says never'));
     await up.waitFor('controller.replaced');
     await expect(ask('first')).rejects.toThrow('yaml on 9444 says never');
@@ -205,11 +220,14 @@ describe('an operator in another language, with several Services, ports and a co
     const temporary = join(directory, 'tmp');
     await mkdir(temporary);
     const { cwd, env } = options();
-    await using up = startDevloop(['up', '--no-controller', ...SERVICES], {
+    await using up = startDevloop(['up', '--no-controller', '--on-timeout', 'allow', ...SERVICES], {
       cwd,
       env: { ...env, TMPDIR: temporary },
     });
     await up.waitFor('session.ready');
+    await withTimeout(3, () => ask('first'));
+    const allowed = await up.waitFor('review', ({ verdict }) => verdict === 'answered-by-devloop');
+    expect(allowed.warnings).toEqual([expect.stringContaining('devloop')]);
     const asked = ask('first').then(String, (error: Error) => error.message);
     const server = spawn(process.execPath, [HOOK_SERVER, 'debugged', '9444', '9445'], {
       env: { ...process.env, TMPDIR: temporary },
@@ -226,6 +244,46 @@ describe('an operator in another language, with several Services, ports and a co
     up.signal('SIGINT');
     expect(await waiting).toContain('the session is ending');
     expect(await up.exited).toBe(130);
+  });
+
+  it('at a terminal: h and devloop release elsewhere, a review held too long, r, a hidden log, and q restores everything', async () => {
+    const up = ['up', '--on-timeout', 'deny', ...SERVICES, ...hookServer('typed', '9444', '9445')];
+    const { cwd, env } = options();
+    const line = [process.execPath, BIN, ...up].join(' ');
+    await using terminal = openTerminal(line, { cwd, env: { ...env, NO_COLOR: '1' } });
+    const shows = (text: string): Promise<void> =>
+      eventually(async () => expect(terminal.shown()).toContain(text), 90_000);
+    const press = async (key: string, effect: string): Promise<void> => {
+      terminal.type(key);
+      await shows(effect);
+    };
+    await shows('● serving');
+    expect(terminal.shown()).toContain('│ typed listens on 9444');
+    await press('h', '● held');
+    const manifest = {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'x', labels: { ask: 'first' } },
+    };
+    const applied = cluster.kubectl(['apply', '-f', '-'], { input: JSON.stringify(manifest) }).catch(String);
+    await shows('1 review waiting');
+    const released = await runDevloop(['release'], options());
+    expect(released.events).toMatchObject([{ type: 'reviews.released', waiting: 1 }]);
+    expect(await applied).toContain('typed on 9444 says no');
+
+    await runDevloop(['hold'], options());
+    expect(await withTimeout(3, () => ask('first').catch(String))).toMatch(/denied the request: .*devloop/);
+    const listed = await runDevloop(['reviews', '--verdict', 'answered-by-devloop'], options());
+    expect(listed.events).toMatchObject([{ review: { code: 503, object: { name: 'x' } } }]);
+    terminal.type('h');
+    await press('l', "the controller's log is hidden");
+    await press('r', 'replaced ');
+    await expect(ask('first')).rejects.toThrow('typed on 9444 says no');
+    expect(terminal.shown().match(/│ typed listens on 9444/g)).toHaveLength(1);
+    await press('q', 'restored ');
+    await terminal.closed;
+    await hooksAtRest(cluster);
+    expect(await snapshot(cluster, HOOK_NAMESPACE)).toEqual(before);
   });
 
   it('follows a renewed certificate: the files, and what the gateway presents', async () => {

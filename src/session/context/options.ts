@@ -1,6 +1,6 @@
-import type { OnTimeoutChoice, PauseChoice } from '../../config/choices.ts';
+import type { ControllerLogChoice, OnTimeoutChoice, PauseChoice } from '../../config/choices.ts';
 import type { RouteChoice } from '../../config/route-choice.ts';
-import type { Emit } from '../../report/events.ts';
+import type { Emit, SessionState } from '../../report/events.ts';
 import type { ReviewFilter } from '../../reviews/select.ts';
 
 /** What the user can say about the cluster and the operator. What is absent is discovered. */
@@ -48,6 +48,8 @@ export interface UpOptions extends CommonOptions, RouteOptions, PauseOptions {
   onTimeout?: OnTimeoutChoice;
   /** Open the session's page. */
   open: boolean;
+  /** Which lines of the controller's log are shown; all by default. */
+  controllerLog?: ControllerLogChoice;
   /** The controller's command: what follows `--`. */
   command?: string[];
   /** The controller's main package. */
@@ -103,11 +105,22 @@ export interface HoldOptions {
 /** Asks the user at the terminal. A `hidden` answer is not echoed. Rejects when the user presses Ctrl-C. */
 export type Ask = (question: string, options: { hidden: boolean }) => Promise<string>;
 
+/** A running session that a person at the terminal watches, and controls by keys. */
+export interface AttendedSession {
+  state(): SessionState;
+  /** Calls the listener after each change. */
+  onState(listener: () => void): Disposable;
+  /** Gets each key that the terminal does not take itself. */
+  onKey(key: string): void;
+}
+
 /** What a command gets from the process that runs it. */
 export interface Io {
   emit: Emit;
   /** Absent without a terminal. */
   ask?: Ask;
+  /** Shows the session at the bottom of the terminal, and hands over keys, until disposed. Absent without a terminal. */
+  attend?: (session: AttendedSession) => Promise<Disposable>;
   /** Called when it is known which cluster the command uses, where that is not simply the current context. */
   onCluster?: (chosen: { context?: string | undefined; kubeconfig?: string | undefined }) => void;
   /** Aborted by Ctrl-C or SIGTERM. */

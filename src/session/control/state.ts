@@ -40,12 +40,20 @@ export function observedAfter(before: Observed, event: DevloopEvent): Observed {
     case 'files.followed':
       return { ...before, isFollowing: true };
     case 'route.verified':
-      return { ...before, route: { name: event.route, address: event.address, isOpen: true } };
+      return { ...before, route: routeAfter(before.route, event) };
     case 'route.lost':
       return { ...before, route: before.route && { ...before.route, isOpen: false } };
     default:
       return programAfter(before, event);
   }
+}
+
+/** Several ports are verified one by one: the first one stands for them. */
+function routeAfter(
+  before: Observed['route'],
+  { route: name, address }: Extract<DevloopEvent, { type: 'route.verified' }>,
+): Observed['route'] {
+  return before?.isOpen && before.name === name ? before : { name, address, isOpen: true };
 }
 
 /** The process and the build that it runs. */

@@ -62,6 +62,10 @@ export function everyEvent(text: string): DevloopEvent[] {
     { type: 'session.started', session: text, context: text, targets: [{ kind: text, name: text }] },
     { type: 'session.ready', session: text, ms: 5 },
     { type: 'session.stopping', reason: text },
+    { type: 'reviews.held', session: text },
+    { type: 'reviews.released', session: text, waiting: 2 },
+    { type: 'files.ignored' },
+    { type: 'files.followed' },
     { type: 'session.restored', session: text, changes: 2, ms: 5 },
     {
       type: 'guard.overwritten',

@@ -160,6 +160,8 @@ describe('verbosity', () => {
       'warning:',
       '→',
       'ready',
+      'held',
+      'released',
       'restored',
       'overwritten',
       'error:',
@@ -180,14 +182,14 @@ describe('waiting', () => {
       terminal: TERMINAL,
       env: { NO_COLOR: '1' },
     });
-    const [first, second, after] = stderr.split('\r\x1b[K').slice(1);
+    const [first, second, after] = stderr.split('\r\x1b[J');
     expect(first).toBe('waiting for the Pod (1 s, at most 60 s)');
     expect(second).toHaveLength(39);
     expect(after).toBe('note          so it is\n');
   });
 
   it('leaves no line behind on close', () => {
-    expect(printed([wait(1)], { terminal: TERMINAL }).stderr.endsWith('\r\x1b[K')).toBe(true);
+    expect(printed([wait(1)], { terminal: TERMINAL }).stderr.endsWith('\r\x1b[J')).toBe(true);
   });
 
   it('is a line every five seconds elsewhere, and one at once for another wait', () => {
@@ -241,7 +243,7 @@ describe('on a terminal, a long line', () => {
   const words = Array.from({ length: 12 }, (_, at) => `word${at}`).join(' ');
   const lines = (event: DevloopEvent, columns = 60): string[] => {
     const { stdout, stderr } = printed([event], { terminal: { columns }, env: { NO_COLOR: '1' } });
-    return `${stdout}${stderr}`.replaceAll('\r\x1b[K', '').trimEnd().split('\n');
+    return `${stdout}${stderr}`.replaceAll('\r\x1b[J', '').trimEnd().split('\n');
   };
 
   it('continues below its text', () => {

@@ -16,7 +16,7 @@ const MIDDLE = [
 
 /** What each room may import, besides itself and the ground that all stand on. A room is a folder, or a file directly in src. */
 const ALLOWED: Record<string, string[]> = {
-  main: ['cli', 'report'],
+  main: ['cli', 'report', 'machine'],
   cli: ['session', 'session/context', 'config'],
   session: [
     ...[

@@ -1,0 +1,77 @@
+import type { DevloopEvent, SessionState } from './events.ts';
+import { statusText } from './status-line.ts';
+import type { Paint } from './text.ts';
+import { createWaitingTexts, type Terminal, waitingText } from './waiting.ts';
+import { cutToWidth } from './width.ts';
+
+/** The line below everything else: how the sessions are doing, and what is being waited for. */
+export interface BottomLine {
+  /** Writes lines above it, to this terminal or to another one. They end a wait. */
+  print(text: string, to?: Terminal): void;
+  wait(event: Extract<DevloopEvent, { type: 'waiting' }>): void;
+  /** None: only what is being waited for. */
+  showStates(states: SessionState[]): void;
+  /** Removes it. */
+  clear(): void;
+}
+
+export function createBottomLine(terminal: Terminal, paint: Paint): BottomLine {
+  return terminal.isTTY ? inPlace(terminal, paint) : without(terminal);
+}
+
+const ERASE = '\r\x1b[J';
+
+/**
+ * With states, the cursor waits at the beginning of the line. If the window becomes narrower and the terminal breaks the line, everything
+ * from the cursor on is still that line, and can be erased.
+ */
+function inPlace(terminal: Terminal, paint: Paint): BottomLine {
+  let states: SessionState[] = [];
+  let waiting: string | undefined;
+  let drawn = '';
+  const lineNow = (): string => {
+    // One column stays free because some terminals break the line there already.
+    const columns = (terminal.columns || 80) - 1;
+    if (states.length > 0) return `${statusText(states, { waiting, columns, paint })}\r`;
+    return waiting === undefined ? '' : paint('dim', cutToWidth(waiting, columns));
+  };
+  const change = (above: string): void => {
+    const before = drawn;
+    drawn = lineNow();
+    if (above !== '' || drawn !== before) terminal.write(`${before === '' ? '' : ERASE}${above}${drawn}`);
+  };
+  terminal.on?.('resize', () => change(''));
+  return {
+    print(text, to = terminal) {
+      waiting = undefined;
+      if (to === terminal) return change(`${text}\n`);
+      if (drawn !== '') terminal.write(ERASE);
+      drawn = '';
+      to.write(`${text}\n`);
+      change('');
+    },
+    wait(event) {
+      waiting = waitingText(event);
+      change('');
+    },
+    showStates(next) {
+      states = next;
+      change('');
+    },
+    clear() {
+      states = [];
+      waiting = undefined;
+      change('');
+    },
+  };
+}
+
+function without(terminal: Terminal): BottomLine {
+  const isNews = createWaitingTexts();
+  return {
+    print: (text, to = terminal) => void to.write(`${text}\n`),
+    wait: (event) => isNews(event) && terminal.write(`${waitingText(event)}\n`),
+    showStates() {},
+    clear() {},
+  };
+}

@@ -1,0 +1,160 @@
+import type { Emit, SessionState } from './events.ts';
+import type { Printer } from './human.ts';
+
+/** A running session that a person at the terminal watches and controls. */
+export interface AttendedSession {
+  state(): SessionState;
+  /** Calls the listener after each change. */
+  onState(listener: () => void): Disposable;
+  /** A key was pressed that the keyboard does not take itself. */
+  onKey(key: string): void;
+}
+
+export interface KeyboardPorts {
+  stdin: Pick<NodeJS.ReadStream, 'setRawMode' | 'resume' | 'pause' | 'on' | 'off'>;
+  printer: Pick<Printer, 'showStates'>;
+  emit: Emit;
+  /** Whether this process has the terminal. Who touches it from the background is stopped by the system. */
+  isInForeground(): boolean;
+  /** What the terminal itself would send for Ctrl-C, Ctrl-Z and Ctrl-\, to all processes of its foreground. */
+  signal(name: 'SIGINT' | 'SIGTSTP' | 'SIGQUIT'): void;
+}
+
+/** As often as the line is looked at for what no event announces, such as reviews that wait. */
+const LOOK_EVERY_MS = 1_000;
+/** After a change; a flood of reviews must not become a flood of lines. */
+const SHOW_AFTER_MS = 100;
+/** Nobody presses more keys at once; this is text that was pasted. */
+const MOST_KEYS = 4;
+
+const HELP = `r  build and restart the controller
+h  hold reviews, or release them
+o  open the page
+p  ignore changed files, or follow them again
+l  hide the controller's log, or show it again
+q  restore everything and leave, as Ctrl-C does`;
+
+const CTRL_C = '\x03';
+const CTRL_Z = '\x1a';
+const CTRL_BACKSLASH = '\x1c';
+const ESCAPE = '\x1b';
+
+/** The keys of a terminal, and the line at its bottom, as long as a session is attended. */
+export class Keyboard {
+  #ports: KeyboardPorts;
+  #sessions = new Set<AttendedSession>();
+  #isTaken = false;
+  /** The terminal is somebody else's. */
+  #isAway = false;
+  #looking: NodeJS.Timeout | undefined;
+  #soon: NodeJS.Timeout | undefined;
+
+  constructor(ports: KeyboardPorts) {
+    this.#ports = ports;
+    // A terminal that is gone is noticed by a signal, too.
+    ports.stdin.on('error', () => this.#giveBack());
+  }
+
+  attend(session: AttendedSession): Disposable {
+    this.#sessions.add(session);
+    const listening = session.onState(() => this.#showSoon());
+    this.update();
+    return {
+      [Symbol.dispose]: () => {
+        listening[Symbol.dispose]();
+        this.#sessions.delete(session);
+        this.update();
+      },
+    };
+  }
+
+  /** Leaves the terminal to a question. */
+  async whileAway<T>(ask: () => Promise<T>): Promise<T> {
+    this.#isAway = true;
+    this.update();
+    try {
+      return await ask();
+    } finally {
+      this.#isAway = false;
+      this.update();
+    }
+  }
+
+  /** Takes the terminal or gives it back, as it has to be now: also to be called when this process goes on after it was stopped. */
+  update(): void {
+    const isWanted = this.#sessions.size > 0 && !this.#isAway && this.#ports.isInForeground();
+    if (isWanted && !this.#isTaken) this.#take();
+    if (!isWanted && this.#isTaken) this.#giveBack();
+    this.#show();
+  }
+
+  #take(): void {
+    const { stdin } = this.#ports;
+    try {
+      stdin.setRawMode(true);
+    } catch {
+      return;
+    }
+    stdin.on('data', this.#onData);
+    stdin.resume();
+    this.#isTaken = true;
+    this.#looking = setInterval(() => this.#show(), LOOK_EVERY_MS);
+  }
+
+  #giveBack(): void {
+    if (!this.#isTaken) return;
+    const { stdin, printer } = this.#ports;
+    this.#isTaken = false;
+    clearInterval(this.#looking);
+    clearTimeout(this.#soon);
+    this.#soon = undefined;
+    printer.showStates?.([]);
+    stdin.off('data', this.#onData);
+    stdin.pause();
+    try {
+      stdin.setRawMode(false);
+    } catch {
+      // It is gone.
+    }
+  }
+
+  #show(): void {
+    if (this.#isTaken) this.#ports.printer.showStates?.([...this.#sessions].map((one) => one.state()));
+  }
+
+  #showSoon(): void {
+    if (!this.#isTaken) return;
+    this.#soon ??= setTimeout(() => {
+      this.#soon = undefined;
+      this.#show();
+    }, SHOW_AFTER_MS);
+  }
+
+  #onData = (data: Buffer | string): void => {
+    const text = data.toString();
+    if (text.includes(CTRL_C)) this.#ports.signal('SIGINT');
+    // Arrows and other keys with a name send several characters.
+    else if (!text.startsWith(ESCAPE) && text.length <= MOST_KEYS) for (const key of text) this.#press(key);
+  };
+
+  #press(key: string): void {
+    const { signal, emit } = this.#ports;
+    const sessions = [...this.#sessions];
+    switch (key) {
+      case CTRL_Z:
+      case CTRL_BACKSLASH:
+        this.#giveBack();
+        signal(key === CTRL_Z ? 'SIGTSTP' : 'SIGQUIT');
+        break;
+      case 'q':
+        // A second Ctrl-C exits at once; a second q does not.
+        if (!sessions.some((one) => one.state().phase === 'ending')) signal('SIGINT');
+        break;
+      case '?':
+        emit({ type: 'note', message: HELP });
+        break;
+      default:
+        for (const session of sessions) session.onKey(key);
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import { stripVTControlCharacters } from 'node:util';
+import type { ControllerLogChoice } from '../../config/choices.ts';
+import type { DevloopEvent } from '../../report/events.ts';
+
+/** Which lines of the controller's log are shown. */
+export interface ControllerLog {
+  /** Whether an event is shown; it has to get each one, in order. */
+  shows(event: DevloopEvent): boolean;
+  /** Hides all lines, or shows those again that were chosen. Returns whether any are shown from now on. */
+  toggle(): boolean;
+}
+
+export function createControllerLog(chosen: ControllerLogChoice): ControllerLog {
+  /** Of the last line with a level, by stream: a stack trace or a panic has many lines. */
+  const isWarning = { stdout: true, stderr: true };
+  let isHidden = chosen === 'off';
+  return {
+    shows(event) {
+      if (event.type !== 'controller.output') return true;
+      const { stream, line } = event;
+      isWarning[stream] = isWarningLine(line) ?? isWarning[stream];
+      return !isHidden && (chosen !== 'warnings' || isWarning[stream]);
+    },
+    toggle() {
+      isHidden = !isHidden;
+      // Who asks for a log that was switched off from the start wants all of it.
+      chosen = chosen === 'off' ? 'all' : chosen;
+      return !isHidden;
+    },
+  };
+}
+
+const WARNING =
+  /^(?:w|e|f|warn|warning|wrn|err|error|fail|ftl|fatal|dpanic|panic|crit|critical|severe|alert|emerg(?:ency)?)$/i;
+const LEVELS =
+  'trace|trc|trce|debug|dbg|dbug|info|inf|notice|warn|warning|wrn|error|err|fail|fatal|ftl|dpanic|panic|crit|critical|severe';
+/** `E1122 10:15:02.123456`, of klog. */
+const KLOG = /^([IWEF])\d{4} \d\d:\d\d:\d\d/;
+/** `level=warning`, `"level":"error"`, `lvl=eror`. */
+const FIELD = /(?:^|[\s{,"])(?:level|lvl|severity|log\.level)"?\s*[=:]\s*"?([a-z]+)/i;
+/** Upper case anywhere near the beginning, as `2026-11-22T10:15:02Z\tINFO\tsetup` and `[WARN ]`; lower case only between tabs or as `warn: …`. */
+const WORD = new RegExp(`(?:^|[\\s[(|])(${LEVELS.toUpperCase()})(?=[\\s\\])|:]|$)`);
+const LOWER_CASE_WORD = new RegExp(`(?:^|\\t)(${LEVELS})(?=\\t|:)`);
+const BEGINNING = 120;
+/** What a runtime prints when the program ends. */
+const CRASH = /^(?:panic: |fatal error: |SIGSEGV|Traceback |Exception in thread |thread '.*' panicked)/;
+
+/** Whether a line of a log is a warning or worse; undefined where it has no level of its own. */
+export function isWarningLine(coloured: string): boolean | undefined {
+  const line = stripVTControlCharacters(coloured);
+  if (CRASH.test(line)) return true;
+  if (line.startsWith('{')) return isWarningObject(line);
+  const beginning = line.slice(0, BEGINNING);
+  const level = [KLOG, FIELD, WORD, LOWER_CASE_WORD]
+    .map((form) => form.exec(beginning)?.[1])
+    .find((found) => found !== undefined);
+  return level === undefined ? undefined : WARNING.test(level);
+}
+
+/** Levels as numbers are those of bunyan and pino, where 40 is a warning. Without a level (klog), only errors have an error. */
+function isWarningObject(line: string): boolean | undefined {
+  const entry = parsed(line);
+  if (entry === undefined) return undefined;
+  const level = entry.level ?? entry.lvl ?? entry.severity ?? entry['log.level'];
+  if (typeof level === 'number') return level >= 40;
+  if (typeof level === 'string') return WARNING.test(level);
+  return entry.err !== undefined || entry.error !== undefined;
+}
+
+function parsed(line: string): Record<string, unknown> | undefined {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}

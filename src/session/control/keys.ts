@@ -1,0 +1,36 @@
+import { DevloopError } from '../../errors.ts';
+import type { Emit } from '../../report/events.ts';
+import type { AttendedSession } from '../context/options.ts';
+import type { Control } from './control.ts';
+import type { ControllerLog } from './controller-log.ts';
+
+export interface KeyActions {
+  control: Control;
+  log: ControllerLog;
+  emit: Emit;
+  openPage(): Promise<void>;
+}
+
+/** What the keys do with a running session. `?`, `q` and Ctrl-C are the terminal's. */
+export function sessionKeys({ control, log, emit, openPage }: KeyActions): AttendedSession {
+  const note = (message: string): void => emit({ type: 'note', message });
+  const keys: Record<string, () => void> = {
+    r: () => control.restart(),
+    h: () => void (control.state().isHeld ? control.release() : control.hold()),
+    o: () => void openPage(),
+    p: () => control.followFiles(!control.state().isFollowing),
+    l: () => note(`the controller's log is ${log.toggle() ? 'shown again' : 'hidden; l shows it again'}`),
+  };
+  return {
+    state: () => control.state(),
+    onState: (listener) => control.onState(listener),
+    onKey(key) {
+      try {
+        if (Object.hasOwn(keys, key)) keys[key]!();
+      } catch (error) {
+        if (!(error instanceof DevloopError)) throw error;
+        note(error.message);
+      }
+    },
+  };
+}

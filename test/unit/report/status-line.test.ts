@@ -1,0 +1,102 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import type { SessionState } from '../../../src/report/events.ts';
+import { statusText } from '../../../src/report/status-line.ts';
+import { cutToWidth, widthOf } from '../../../src/report/width.ts';
+
+const SERVING: SessionState = {
+  session: 's',
+  phase: 'serving',
+  build: { is: 'current', id: '3f2a91c 10:14:58 +dirty' },
+  route: { name: 'direct', address: '10.99.1.1:39939', isOpen: true },
+  isHeld: false,
+  isFollowing: true,
+  held: 0,
+  reviewsPerMinute: 12,
+  last: {
+    ...{
+      id: 'r-1',
+      at: '',
+      kind: 'admission',
+      webhook: 'v',
+      path: '/v',
+      operation: 'UPDATE',
+      verdict: 'denied',
+    },
+    ...{
+      resource: { group: 'shop', version: 'v1', kind: 'Application' },
+      ms: { held: 0, controller: 1, total: 1, budget: 1 },
+    },
+  },
+  hasController: true,
+};
+const text = (states: SessionState[], columns = 200, waiting?: string): string =>
+  statusText(states, { waiting, columns, paint: (_, plain) => plain });
+
+it('says everything where there is room, and the most important where there is not', () => {
+  const all =
+    '● serving  3f2a91c 10:14:58 +dirty  direct 10.99.1.1:39939  12/min  denied UPDATE Application  ? keys';
+  expect(text([SERVING])).toBe(all);
+  expect(text([SERVING], widthOf(all))).toBe(all);
+  expect(text([SERVING], 79)).toBe(
+    '● serving  3f2a91c 10:14:58 +dirty  12/min  denied UPDATE Application  ? keys',
+  );
+  expect(text([SERVING], 30)).toBe('● serving  12/min  ? keys');
+  expect(text([SERVING], 5)).toBe('● ser');
+});
+
+it.each<[string, Partial<SessionState>, string]>([
+  ['how many reviews wait', { phase: 'held', held: 2 }, '● held, 2 reviews waiting'],
+  ['that the old build answers', { build: { is: 'broken' } }, 'old build'],
+  ['that files are ignored', { isFollowing: false }, 'files ignored'],
+  ['that the route is lost', { route: { name: 'ssh', address: 'a', isOpen: false } }, 'ssh lost'],
+])('says %s', (_, change, expected) => {
+  expect(text([{ ...SERVING, ...change }], 60)).toContain(expected);
+});
+
+it('says what is being waited for', () => {
+  expect(text([{ ...SERVING, phase: 'building' }], 60, 'waiting for the build (7 s)')).toBe(
+    '● building  waiting for the build (7 s)  12/min  ? keys',
+  );
+});
+
+it('counts the phases of several sessions', () => {
+  const failed: SessionState = { ...SERVING, phase: 'failed' };
+  expect(text([SERVING, failed, SERVING])).toBe('● 1 failed  ● 2 serving  36/min  ? keys');
+});
+
+it('never breaks the line, and no text from outside reaches the terminal as a command', () => {
+  fc.assert(
+    fc.property(
+      fc.string({ unit: 'binary', maxLength: 40 }),
+      fc.integer({ min: 1, max: 120 }),
+      (outside, columns) => {
+        const state = {
+          ...SERVING,
+          build: { is: 'current', id: outside },
+          route: { name: outside, address: outside, isOpen: true },
+        } as const;
+        const line = text([state], columns, outside);
+        expect(widthOf(line)).toBeLessThanOrEqual(columns);
+        expect(line).not.toMatch(/\p{Cc}/u);
+      },
+    ),
+  );
+});
+
+it.each([
+  ['abc', 3],
+  ['\x1b[32mabc\x1b[39m', 3],
+  ['日本', 4],
+  ['가', 2],
+  ['é', 1],
+  ['🚀', 2],
+  ['', 0],
+])('%j is %i columns wide', (given, width) => {
+  expect(widthOf(given)).toBe(width);
+});
+
+it('cuts before a character that would not fit', () => {
+  expect(cutToWidth('a日本', 4)).toBe('a日');
+  expect(cutToWidth('abc', 2)).toBe('ab');
+});

@@ -1,0 +1,44 @@
+import { expect, it } from 'vitest';
+import { DevloopError } from '../../../../src/errors.ts';
+import type { DevloopEvent, SessionState } from '../../../../src/report/events.ts';
+import { createControllerLog } from '../../../../src/session/control/controller-log.ts';
+import { sessionKeys } from '../../../../src/session/control/keys.ts';
+
+function press(keys: string, state: Partial<SessionState> = {}): { calls: string[]; events: DevloopEvent[] } {
+  const calls: string[] = [];
+  const events: DevloopEvent[] = [];
+  const control = {
+    state: () => ({ isHeld: false, isFollowing: true, ...state }) as SessionState,
+    onState: () => ({ [Symbol.dispose]() {} }),
+    hold: () => void calls.push('hold'),
+    release: () => calls.push('release'),
+    restart() {
+      if (state.hasController === false) throw new DevloopError('session.not-ready', 'no controller');
+      calls.push('restart');
+    },
+    followFiles: (on: boolean) => void calls.push(`follow ${on}`),
+  };
+  const emit = (event: DevloopEvent) => void events.push(event);
+  const session = sessionKeys({
+    ...{ control, log: createControllerLog('all'), emit },
+    openPage: async () => void calls.push('page'),
+  });
+  for (const key of keys) session.onKey(key);
+  return { calls, events };
+}
+
+it('each key does one thing, and undoes it the next time', () => {
+  expect(press('rhpo').calls).toEqual(['restart', 'hold', 'follow false', 'page']);
+  expect(press('hp', { isHeld: true, isFollowing: false }).calls).toEqual(['release', 'follow true']);
+  expect(press('ll').events).toMatchObject([{ type: 'note' }, { type: 'note' }]);
+});
+
+it('other keys do nothing, whatever every object has', () => {
+  expect(press('xR \r', {})).toEqual({ calls: [], events: [] });
+  const { onKey } = sessionKeys({} as Parameters<typeof sessionKeys>[0]);
+  onKey('toString');
+});
+
+it('says why a key cannot do what it is for', () => {
+  expect(press('r', { hasController: false }).events).toEqual([{ type: 'note', message: 'no controller' }]);
+});
