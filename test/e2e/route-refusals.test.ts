@@ -249,6 +249,14 @@ describe('a route that cannot be taken is one clear error, and leaves the cluste
     });
   });
 
+  it('direct, where --allow-from keeps kube-apiserver out', async () => {
+    await refuses(['--route', 'direct', '--allow-from', '192.0.2.0/24'], {
+      code: 'route.none',
+      message: /--allow-from does not allow connections from 10\.99\./,
+      hint: /./,
+    });
+  });
+
   it('any way: what was tried is told, each with its cause', async () => {
     await refuses(['--address', '192.0.2.7', '--port', '17443', '--relay-image', 'registry.invalid/node:1'], {
       code: 'route.none',
