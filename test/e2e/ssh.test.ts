@@ -58,6 +58,18 @@ describe('what sshd permits', () => {
     expect(await ask(7444)).toBe('hello');
   });
 
+  it('listens on the address that --address names, and on no other', async () => {
+    const listening = async (): Promise<string[]> => {
+      const [enter = '', ...more] = sshd.network.enter;
+      const lines = (await run(enter, [...more, 'ss', '-ltnH', 'sport = :7443'])).trim().split('\n');
+      return lines.map((line) => line.trim().split(/\s+/)[3]!).toSorted();
+    };
+    await sshd.restart(['GatewayPorts clientspecified']);
+    await using opened = await open({ port: 7443, address: sshd.address });
+    expect(await listening()).toEqual([`${sshd.address}:7443`]);
+    expect(await ask(opened.route.portFor(target.port))).toBe('hello');
+  });
+
   it('says what to change where GatewayPorts is no', async () => {
     await sshd.restart(['GatewayPorts no']);
     await using opened = await open();
