@@ -112,3 +112,17 @@ export function assertSlim({ outputs }: Metafile): void {
   const found = inputs.filter((input) => input.includes('node_modules/undici/'));
   if (found.length > 0) throw new Error(`the bundle contains undici: ${found.slice(0, 3).join(', ')}`);
 }
+
+/** Throws if a module would be loaded together with another one, without being asked for: it has to be imported dynamically. */
+export function assertLate({ outputs }: Metafile, late: string, from: string): void {
+  const chunkOf = (input: string): string => {
+    const found = Object.keys(outputs).find((output) => input in outputs[output]!.inputs);
+    if (found === undefined) throw new Error(`the bundle does not contain ${input}`);
+    return found;
+  };
+  const loaded = new Set([chunkOf(from)]);
+  for (const chunk of loaded)
+    for (const { path, kind, external } of outputs[chunk]!.imports)
+      if (kind === 'import-statement' && !external) loaded.add(path);
+  if (loaded.has(chunkOf(late))) throw new Error(`${from} loads ${late} at once`);
+}

@@ -3,7 +3,13 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { build } from 'esbuild';
 import { buildPage } from './build-page.ts';
-import { assertSlim, plainBuiltins, slimCommander, slimKubernetesClient } from './build-plugin.ts';
+import {
+  assertLate,
+  assertSlim,
+  plainBuiltins,
+  slimCommander,
+  slimKubernetesClient,
+} from './build-plugin.ts';
 import { relayProgram } from './build-relay.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -32,6 +38,8 @@ const { metafile } = await build({
   logLevel: 'warning',
 });
 assertSlim(metafile);
+for (const late of ['src/page/server.ts', 'src/page/detail.ts', 'src/reviews/scan.ts'])
+  assertLate(metafile, late, 'src/session/up.ts');
 await build(relayProgram(join(DIST, 'relay.cjs')));
 await buildPage(join(DIST, 'page'));
 // Chunk names contain a hash of the content, so chunks of earlier builds would pile up and be published.

@@ -26,10 +26,10 @@ export async function tell(stage: Stage): Promise<void> {
   narrator.chapter('2. devloop takes over');
   narrator.say('(A change first: the image in the cluster does not have it.)');
   await editText(stage, OLD_TEXT, HERE_TEXT);
-  narrator.command('devloop up');
+  narrator.command('devloop up --open');
   narrator.say("(The demo leaves out the controller's own log, which devloop also prints.)");
   {
-    await using up = startDevloop(['up'], stage);
+    await using up = startDevloop(['up', '--open'], stage);
     await up.next('session.ready', BUILD_SECONDS);
     await workOnIt(stage, up);
     narrator.chapter('7. Ctrl-C restores everything');
