@@ -144,7 +144,8 @@ export const CATALOGUE = {
   'controller.exited': { exit: 6, about: 'The controller exited right after it started.' },
   'controller.wrong-program': {
     exit: 6,
-    about: 'The controller serves none of the webhooks, or ends by itself: it is probably not the manager.',
+    about:
+      'The controller serves none of the webhooks, or exits with code 0: it is probably not the manager.',
   },
   'controller.not-ready': {
     exit: 6,

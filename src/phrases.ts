@@ -1,11 +1,17 @@
 /** What messages and the printer say alike. */
-import type { Writer } from './report/events.ts';
 
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
+/** Who wrote an object's field, as `managedFields` of its metadata names them. */
+interface WriterNames {
+  manager: string;
+  operation?: string;
+  time?: string;
+}
+
 /** `kubectl (Update, 2026-01-01T00:00:00Z)` */
-export function writerText({ manager, operation, time }: Writer): string {
+export function writerText({ manager, operation, time }: WriterNames): string {
   return `${manager} (${[operation, time].filter(Boolean).join(', ')})`;
 }

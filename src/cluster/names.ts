@@ -34,7 +34,7 @@ export const NO_SIDECAR = {
   labels: { 'sidecar.istio.io/inject': 'false' },
   annotations: { 'sidecar.istio.io/inject': 'false', 'linkerd.io/inject': 'disabled' },
 };
-/** Holds a stand-in Pod for ever: a scheduling gate that nobody removes, and a node label that no node has. */
+/** Keeps a stand-in Pod from running: a scheduling gate that nobody removes, and a node label that no node has. */
 export const STAND_IN = 'devloop.dev/stand-in';
 
 /** Stands for the session's id in the names of a plan. */

@@ -123,7 +123,8 @@ export async function exitedError(exit: Exit, lines: string[]): Promise<DevloopE
 
 /** For a program that is probably not the manager, with those that could be. */
 export function endedByItself(rivals: string[]): DevloopError {
-  const message = 'The controller ended by itself with code 0, so it is probably not the manager.';
+  const message =
+    'The controller exited with code 0 without being stopped, so it is probably not the manager.';
   return new DevloopError('controller.wrong-program', message, { hint: nameAnother(rivals) });
 }
 

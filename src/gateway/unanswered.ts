@@ -69,7 +69,7 @@ function seconds(ms: number): string {
 
 /**
  * The same answer, or, where it only says that the controller had no time to give one, devloop's own verdict. There is none for a
- * conversion, which nobody else can do, nor for a request that cannot be read.
+ * conversion, which only the controller can do, nor for a request that cannot be read.
  */
 export function inPlaceOf(answer: Answer, body: Buffer | undefined, onTimeout: OnTimeout): Answer {
   if (answer.late === undefined || body === undefined || onTimeout === 'fail') return answer;

@@ -43,7 +43,7 @@ export function rowsOf(before: string, after: string): Row[] {
   return rows;
 }
 
-/** A run of rows that are all the same, or all not. */
+/** Neighbouring rows that are equal, or that differ. */
 export interface Run {
   rows: Row[];
   /** Unchanged, and far from any change: not shown at first. */

@@ -101,7 +101,7 @@ export class Recorder implements AsyncDisposable {
     this.#missed = 0;
     this.#written = this.#recording
       .flush()
-      .catch((error) => this.#warn(`Reviews are listed, but not recorded any more: ${messageOf(error)}`));
+      .catch((error) => this.#warn(`Reviews are listed, but no longer recorded: ${messageOf(error)}`));
   }
 
   #record(review: ServedReview, by: AnsweringBuild): void {

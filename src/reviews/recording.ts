@@ -14,7 +14,7 @@ export function recordingFiles(directory: string): { older: string; newer: strin
 /** Keeps the newest reviews of a session on disk, limited in number and bytes. */
 export interface Recording {
   add(record: ReviewRecord): void;
-  /** Writes what was added. Rejects once, when the disk refuses; after that nothing is kept any more. */
+  /** Writes what was added. Rejects once, when the disk refuses; nothing is kept from then on. */
   flush(): Promise<void>;
 }
 

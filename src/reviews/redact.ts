@@ -152,7 +152,7 @@ function isSecretValue(object: object, isSecret: boolean): boolean {
   return typeof path === 'string' && typeof op === 'string' && isSecretPath(path, isSecret);
 }
 
-/** The `request` of an AdmissionReview says of which kind its objects are; the items of a list do not. */
+/** The `request` of an AdmissionReview names the kind of its objects; the items of a list do not. */
 function isSecretKind({ kind }: Record<string, unknown>): boolean {
   if (kind === 'Secret' || kind === 'SecretList') return true;
   return typeof kind === 'object' && kind !== null && Reflect.get(kind, 'kind') === 'Secret';

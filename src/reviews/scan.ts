@@ -20,7 +20,7 @@ export async function* scanSummaries(directory: string, after: string): AsyncGen
   }
 }
 
-/** One review of a recording; undefined where it is not there, or not any more. Parses no other. */
+/** One review of a recording; undefined where it does not exist, or no longer does. Parses no other. */
 export async function findRecord(directory: string, id: string): Promise<ReviewRecord | undefined> {
   const start = `{"v":${RECORD_VERSION},"id":${JSON.stringify(id)},`;
   for await (const lines of linesOf(directory)) {

@@ -139,7 +139,7 @@ function isEmpty(text: string): boolean {
   return text.split('\n').every((line) => /^\s*(?:#.*|---|null|~)?\s*$/.test(line));
 }
 
-/** The library refuses plain HTTP, as of `kubectl proxy`, unless it is told that no certificate is to be verified. */
+/** The library refuses plain HTTP, as of `kubectl proxy`, unless its settings say that no certificate is verified. */
 function passable(cluster: Cluster): Cluster {
   return cluster.server.startsWith('http:') ? { ...cluster, skipTLSVerify: true } : cluster;
 }

@@ -68,7 +68,7 @@ export function leasePermissions(namespace: string): Permission[] {
   return permissionsOn('Lease', 'get list create patch delete', {
     namespace,
     why: 'tell others who is using the operator',
-    without: 'nobody else who takes over the operator gets a warning',
+    without: 'others who take over the operator get no warning',
   });
 }
 
@@ -108,7 +108,7 @@ async function createOrFind(
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     if (error.isForbidden) {
-      const message = `You are not allowed to create Leases here, so nobody else who takes over this operator gets a warning (${error.message}).`;
+      const message = `You are not allowed to create Leases here, so others who take over this operator get no warning (${error.message}).`;
       emit({ type: 'warning', message });
       return undefined;
     }

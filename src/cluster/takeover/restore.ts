@@ -49,7 +49,7 @@ export function pausedManagers(marked: Marked[], known: ObjectRef[]): ObjectRef[
 }
 
 /**
- * First the in-cluster manager is resumed, while the reviews are still answered here. One that is not marked any more may have been
+ * First the in-cluster manager is resumed, while the reviews are still answered here. One that is no longer marked may have been
  * resumed a moment ago, so it is waited for, too.
  */
 export async function resumeManagers(

@@ -11,7 +11,7 @@ const LONGEST_REQUEST = 2 ** 20;
 const REQUEST_MS = 5_000;
 
 /**
- * Lets other processes of this user control the session, through a socket in its directory. Without one the session runs all the same,
+ * Lets other processes of this user control the session, through a socket in its directory. The session runs without one, too,
  * so a failure is only reported.
  */
 export async function openSocket(

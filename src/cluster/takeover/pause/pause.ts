@@ -44,7 +44,7 @@ export interface Manager {
 
 /** A manager that is being paused. No promise has to be awaited. */
 export interface Pausing {
-  /** The manager works on no object any more: the controller can start. */
+  /** The manager no longer works on any object: the controller can start. */
   idle: Promise<void>;
   /** All Pods that have to end are terminating. */
   terminating: Promise<void>;
@@ -52,7 +52,7 @@ export interface Pausing {
   ended: Promise<boolean>;
   /** Resumes a manager that no mark resumes. */
   release?: (ending: Work) => Promise<void>;
-  /** Resolves when the manager is not paused any more, and nothing can be done about that. */
+  /** Resolves when the manager is no longer paused, and devloop cannot change that. */
   lost?: Promise<DevloopError>;
 }
 
