@@ -8,6 +8,8 @@ import type { PageSession } from './server.ts';
 const COLLECT_MS = 50;
 /** The state has counts that nothing announces. */
 const LOOK_EVERY_MS = 250;
+/** After a break, the browser connects again. */
+const RETRY_MS = 1_000;
 /** A page that does not read, in a browser that is asleep: it reads what it missed when it connects again. */
 const MOST_UNREAD = 8 * 2 ** 20;
 
@@ -27,6 +29,7 @@ export async function follow(
 ): Promise<void> {
   const gone = new Promise<void>((resolve) => response.once('close', resolve));
   response.writeHead(200, { 'Content-Type': 'text/event-stream; charset=utf-8' });
+  response.write(`retry: ${RETRY_MS}\n\n`);
   let last = lastEventId(request);
   let collected: ReviewSummary[] = [];
   let timer: NodeJS.Timeout | undefined;

@@ -1,8 +1,11 @@
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { type IncomingHttpHeaders, request } from 'node:http';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { DevloopError } from '../../../src/errors.ts';
 import { type PageServer, startPageServer } from '../../../src/page/server.ts';
@@ -219,6 +222,24 @@ describe('the stream of events', () => {
     expect(await events.next('reviews')).toMatchObject([{ id: 'r-000002' }]);
   });
 
+  it('leaves a page that does not read, before it takes much memory', async () => {
+    const { port, pathname } = new URL(server.url);
+    const { cookie = '' } = await logIn();
+    const page = connect(Number(port), '127.0.0.1');
+    page.write(`GET ${pathname}api/events HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nCookie: ${cookie}\r\n\r\n`);
+    await once(page, 'readable');
+    const message = 'x'.repeat(1_000_000);
+    for (let number = 1; number <= 40; number++) {
+      server.reviewed(review(number, { message }));
+      // As long as the stream collects.
+      if (number % 4 === 0) await sleep(60);
+    }
+    let bytes = 0;
+    page.on('data', (chunk) => (bytes += chunk.length)).on('error', () => {});
+    await once(page, 'close');
+    expect(bytes).toBeLessThan(30_000_000);
+  });
+
   it('keeps text of the cluster in one line of the stream', async () => {
     session.recorded.push(review(1, { message: 'no\n\nevent: status\ndata: {}\n\n' }));
     await using events = await follow();
@@ -241,7 +262,7 @@ async function follow(more: Record<string, string> = {}) {
     if (done) throw new Error('the stream ended');
     const blocks = (rest + value).split('\n\n');
     rest = blocks.pop()!;
-    for (const block of blocks) {
+    for (const block of blocks.filter((one) => !one.startsWith('retry: '))) {
       const fields = Object.fromEntries(block.split('\n').map((line) => line.split(/: (.*)/s)));
       messages.push({ type: fields.event, data: JSON.parse(fields.data) });
     }
