@@ -30,7 +30,7 @@ export function releaseCommand(shell: Shell): Command {
 
 function withSession(command: Command, shell: Shell, on: boolean): Command {
   return command
-    .option('--session <id>', 'session of this machine (default: the one of this checkout)')
+    .option('--session <id>', 'session of this machine (default: those of this checkout)')
     .optionsGroup('Output:')
     .option('--json', 'print one JSON event per line')
     .helpOption('-h, --help', 'show this help')

@@ -98,7 +98,9 @@ export async function serveReview(
         return answerAtEnd(why, { waitedFor: waiting.for, budgetMs, controller, isHeldForUser });
       return statusAnswer(500, `unexpected error, which is a bug in devloop: ${messageOf(error)}`);
     });
-    const answer = given && inPlaceOf(given, trace.body, context.onTimeout);
+    // When the session ends, it is the failurePolicy that counts again.
+    const onTimeout = context.gate.lastTry === undefined ? context.onTimeout : 'fail';
+    const answer = given && inPlaceOf(given, trace.body, onTimeout);
     if (answer !== undefined) {
       const { stamp } = context;
       send(context, request, response, stamp ? stamped(answer, stamp()) : answer);

@@ -86,7 +86,7 @@ const LONGEST_WARNING = 120;
 function verdictOf(onTimeout: Exclude<OnTimeout, 'fail'>, late: string): object {
   if (onTimeout === 'allow')
     return { allowed: true, warnings: [`devloop allowed this: ${late}`.slice(0, LONGEST_WARNING)] };
-  const message = `devloop denied this (--on-timeout deny): ${late}`;
+  const message = `devloop: ${late} (--on-timeout deny)`;
   return { allowed: false, status: { code: 503, reason: 'ServiceUnavailable', message } };
 }
 

@@ -39,7 +39,10 @@ const CTRL_Z = '\x1a';
 const CTRL_BACKSLASH = '\x1c';
 const ESCAPE = '\x1b';
 
-/** The keys of a terminal, and the line at its bottom, as long as a session is attended. */
+/**
+ * The keys of a terminal, and the line at its bottom, from when an attended session is ready. Until then others may use the terminal: a
+ * program that connects to an SSH host asks there for a password, for example.
+ */
 export class Keyboard {
   #ports: KeyboardPorts;
   #sessions = new Set<AttendedSession>();
@@ -57,7 +60,7 @@ export class Keyboard {
 
   attend(session: AttendedSession): Disposable {
     this.#sessions.add(session);
-    const listening = session.onState(() => this.#showSoon());
+    const listening = session.onState(() => (this.#isTaken ? this.#showSoon() : this.update()));
     this.update();
     return {
       [Symbol.dispose]: () => {
@@ -82,7 +85,8 @@ export class Keyboard {
 
   /** Takes the terminal or gives it back, as it has to be now: also to be called when this process goes on after it was stopped. */
   update(): void {
-    const isWanted = this.#sessions.size > 0 && !this.#isAway && this.#ports.isInForeground();
+    const isReady = [...this.#sessions].some((one) => one.state().phase !== 'starting');
+    const isWanted = isReady && !this.#isAway && this.#ports.isInForeground();
     if (isWanted && !this.#isTaken) this.#take();
     if (!isWanted && this.#isTaken) this.#giveBack();
     this.#show();
@@ -123,7 +127,6 @@ export class Keyboard {
   }
 
   #showSoon(): void {
-    if (!this.#isTaken) return;
     this.#soon ??= setTimeout(() => {
       this.#soon = undefined;
       this.#show();

@@ -1,15 +1,36 @@
 import { DevloopError } from '../../errors.ts';
 import type { LocalSession } from './session-directories.ts';
 
+export interface Choice {
+  /** The id of a session; by default the one of this checkout. */
+  wanted: string | undefined;
+  /** What else to do where no session runs. */
+  otherwise?: string;
+}
+
 /** The one that was named, the one of this checkout, or the only one on this machine. Throws 'session.not-found'. */
-export function chooseSession(
-  all: LocalSession[],
-  checkout: string,
-  { wanted, otherwise }: { wanted: string | undefined; otherwise?: string },
-): LocalSession {
+export function chooseSession(all: LocalSession[], checkout: string, choice: Choice): LocalSession {
+  return onlyOne(candidatesOf(all, checkout, choice), all, choice);
+}
+
+/** The same, but all of this checkout: one `up` can run several. */
+export function chooseSessions(all: LocalSession[], checkout: string, choice: Choice): LocalSession[] {
+  const here = candidatesOf(all, checkout, choice);
+  const areOfCheckout = here.length > 0 && here.every((one) => one.checkout === checkout);
+  return areOfCheckout ? here : [onlyOne(here, all, choice)];
+}
+
+function candidatesOf(all: LocalSession[], checkout: string, { wanted }: Choice): LocalSession[] {
+  if (wanted !== undefined) return all.filter(({ id }) => id === wanted);
   const here = all.filter((one) => one.checkout === checkout);
-  const candidates =
-    wanted !== undefined ? all.filter(({ id }) => id === wanted) : here.length > 0 ? here : all;
+  return here.length > 0 ? here : all;
+}
+
+function onlyOne(
+  candidates: LocalSession[],
+  all: LocalSession[],
+  { wanted, otherwise }: Choice,
+): LocalSession {
   if (candidates.length === 1) return candidates[0]!;
   const list = `One of these with --session:${all.map(({ id, checkout: root }) => `\n  ${id}  ${root}`).join('')}`;
   if (candidates.length > 1)

@@ -18,8 +18,9 @@ export function createControllerLog(chosen: ControllerLogChoice): ControllerLog 
     shows(event) {
       if (event.type !== 'controller.output') return true;
       const { stream, line } = event;
+      if (chosen !== 'warnings') return !isHidden;
       isWarning[stream] = isWarningLine(line) ?? isWarning[stream];
-      return !isHidden && (chosen !== 'warnings' || isWarning[stream]);
+      return !isHidden && isWarning[stream];
     },
     toggle() {
       isHidden = !isHidden;

@@ -45,11 +45,14 @@ it.each([
   },
 );
 
-it('a review that no controller will answer in time is answered the same way at once', async () => {
+it('a review that no controller will answer in time is answered the same way at once, until the session ends', async () => {
   await using bench = await setUp(new Controller(), { onTimeout: 'deny', start: false });
   bench.gateway.controllerDown('the controller exited', 60_000);
-  const { text } = await bench.ask('/validate?timeout=30s', { body: review('AdmissionReview') });
-  expect(JSON.parse(text)).toMatchObject({ response: denied });
+  const ask = () => bench.ask('/validate?timeout=30s', { body: review('AdmissionReview') });
+  expect(JSON.parse((await ask()).text)).toMatchObject({ response: denied });
+  // The session ends: devloop decides nothing any more.
+  bench.gateway.failFast('the session is ending');
+  expect((await ask()).status).toBe(503);
 });
 
 it('says in the error that reviews are held, and how that ends', async () => {

@@ -65,10 +65,13 @@ it('counts the phases of several sessions', () => {
   expect(text([SERVING, failed, SERVING])).toBe('● 1 failed  ● 2 serving  36/min  ? keys');
 });
 
+/** What moves the cursor, or takes more or less than one column. */
+const SPECIAL = ['a', ' ', '\n', '\r', '\t', '\x1b', '[', '2', 'J', '\x9b', '\u202e', '\u0301', '日', '🚀'];
+
 it('never breaks the line, and no text from outside reaches the terminal as a command', () => {
   fc.assert(
     fc.property(
-      fc.string({ unit: 'binary', maxLength: 40 }),
+      fc.string({ unit: fc.constantFrom(...SPECIAL), maxLength: 40 }),
       fc.integer({ min: 1, max: 120 }),
       (outside, columns) => {
         const state = {

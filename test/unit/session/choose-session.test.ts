@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { chooseSession } from '../../../src/session/context/choose-session.ts';
+import { chooseSession, chooseSessions } from '../../../src/session/context/choose-session.ts';
 
 const session = (id: string, checkout: string) => ({ id, checkout, directory: `/state/${id}` });
 const a = session('a', '/src/a');
@@ -11,6 +11,16 @@ it.each([
   ['the one that was named', [a, b], '/src/b', 'a', a],
 ])('takes %s', (_, all, checkout, wanted, chosen) => {
   expect(chooseSession(all, checkout, { wanted })).toBe(chosen);
+});
+
+it('takes all of this checkout where several can be meant', () => {
+  const again = session('c', '/src/b');
+  const choose = (wanted?: string) => chooseSessions([a, b, again], '/src/b', { wanted });
+  expect(choose()).toEqual([b, again]);
+  expect(choose('a')).toEqual([a]);
+  expect(() => chooseSessions([b, again], '/src/c', { wanted: undefined })).toThrow(
+    expect.objectContaining({ code: 'session.not-found' }),
+  );
 });
 
 it.each([

@@ -54,6 +54,20 @@ it.each([
     'serving the last build; the current source does not build',
     [READY, UNBUILT, LOST, RECONNECTED, FIRST, SECOND],
   ],
+  [
+    'reviews are held',
+    'reviews are held; devloop release forwards them',
+    [READY, { type: 'reviews.held', session: 's1' } as const, UNBUILT],
+  ],
+  [
+    'reviews were held',
+    'serving',
+    [
+      READY,
+      { type: 'reviews.held', session: 's1' } as const,
+      { type: 'reviews.released', session: 's1', waiting: 0 } as const,
+    ],
+  ],
   ['stopping', 'restoring', [READY, { type: 'session.stopping', reason: 'SIGINT' } as const, BUILT, UP]],
 ])('%s: %s', (_when, words, events) => {
   expect(after(...events)).toBe(words);
