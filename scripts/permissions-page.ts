@@ -3,6 +3,8 @@ import { type Permission, resourceOf } from '../src/cluster/api/permissions.ts';
 import { daemonSetPause } from '../src/cluster/takeover/pause/daemon-set.ts';
 import { leasePausePermissions } from '../src/cluster/takeover/pause/leader-lease.ts';
 import { statefulSetPause } from '../src/cluster/takeover/pause/stateful-set.ts';
+import { WEBHOOK_KINDS, webhookTimePermissions } from '../src/cluster/takeover/webhook-time.ts';
+import { guardPermissions } from '../src/session/guard/guard.ts';
 import { permissionsOf } from '../src/session/route/routing.ts';
 import { commonPermissions, routePermissions } from '../src/session/start/permissions.ts';
 import { planAnyTakeOver } from '../src/session/start/plan.ts';
@@ -18,6 +20,14 @@ const ROUTES = {
   'direct and ssh': onlyFor('direct'),
   relay: onlyFor('relay'),
 };
+
+/** For the timeout of the webhooks. */
+const DEBUG = besidesCommon(
+  WEBHOOK_KINDS.flatMap((kind) => [
+    ...webhookTimePermissions(kind),
+    ...guardPermissions([{ kind, name: '' }]),
+  ]),
+);
 
 /** Besides what pauses a Deployment. */
 const MANAGERS = {
@@ -67,11 +77,8 @@ function role(): string {
 
 function clusterRole(): string {
   const all = [...COMMON, ...Object.values(ROUTES).flat()];
-  return head(
-    'ClusterRole',
-    '{name: devloop}',
-    rulesOf(all.filter(({ namespace }) => namespace === undefined)),
-  );
+  const rules = rulesOf(all.filter(({ namespace }) => namespace === undefined));
+  return head('ClusterRole', '{name: devloop}', [...rules, '# Only for `--debug`:', ...rulesOf(DEBUG)]);
 }
 
 function head(kind: string, metadata: string, rules: string[]): string {

@@ -127,7 +127,10 @@ export const CATALOGUE = {
     exit: 5,
     about: 'The relay Pod cannot be created, does not start, or cannot be reached.',
   },
-  'port.in-use': { exit: 6, about: 'Another process is using a port that the controller needs.' },
+  'port.in-use': {
+    exit: 6,
+    about: 'Another process is using a port that the controller or the debugger needs.',
+  },
   'controller.no-toolchain': {
     exit: 6,
     about: 'The program that builds the controller (Go) is not installed.',
@@ -150,6 +153,10 @@ export const CATALOGUE = {
   'controller.not-ready': {
     exit: 6,
     about: 'The controller is running, but does not answer on its webhook port.',
+  },
+  'debug.no-delve': {
+    exit: 6,
+    about: 'The debugger for Go (dlv) is not installed, or is older than Go.',
   },
   'files.not-written': {
     exit: 6,

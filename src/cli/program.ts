@@ -6,6 +6,7 @@ import { completionCommand } from './completion.ts';
 import { doctorCommand } from './doctor.ts';
 import { downCommand } from './down.ts';
 import { holdCommand, releaseCommand } from './hold.ts';
+import { initCommand } from './init.ts';
 import { type Typed, typedFlags } from './next-commands.ts';
 import { reviewsCommand } from './reviews.ts';
 import type { Shell } from './shell.ts';
@@ -72,7 +73,8 @@ export function createProgram(shell: Shell, own?: string[]): Command {
     .addCommand(statusCommand(shell))
     .addCommand(reviewsCommand(shell))
     .addCommand(doctorCommand(shell))
-    .commandsGroup('Certificates and shell:')
+    .commandsGroup('Set up:')
+    .addCommand(initCommand(shell))
     .addCommand(certsCommand(shell));
   program.addCommand(completionCommand(shell, program)).addHelpText('after', exitCodesHelp());
   for (const command of [program, ...program.commands]) {

@@ -5,7 +5,8 @@ import {
   ON_TIMEOUT_CHOICES,
   type OnTimeoutChoice,
 } from '../config/choices.ts';
-import type { UpOptions } from '../session/context/options.ts';
+import { documentPath } from '../errors.ts';
+import { DEBUG_PORT, type UpOptions } from '../session/context/options.ts';
 import {
   addCommonFlags,
   addExamples,
@@ -23,7 +24,7 @@ import {
 } from './common.ts';
 import type { Shell } from './shell.ts';
 import { invalid } from './usage.ts';
-import { collectPaths } from './values.ts';
+import { collectPaths, parsePort } from './values.ts';
 
 interface UpFlags extends CommonFlags, RouteFlags, PauseFlags, ProgramFlags {
   controller: boolean;
@@ -34,6 +35,8 @@ interface UpFlags extends CommonFlags, RouteFlags, PauseFlags, ProgramFlags {
   redact?: string[];
   open?: true;
   controllerLog?: ControllerLogChoice;
+  debug?: number | true;
+  debugIgnore?: true;
 }
 
 /** `own` is the controller's command, from after `--`. */
@@ -66,18 +69,20 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
         "which lines of the controller's log to show: all (the default), warnings and errors, or none",
       ).choices(CONTROLLER_LOG_CHOICES),
     );
-  addCommonFlags(addRouteFlags(addPauseFlag(addPackageFlag(command)))).action(async (flags: UpFlags) => {
-    const deployments = [...new Set(flags.deployment)];
-    const options = upOptions({ ...flags, deployment: deployments.slice(0, 1) }, own, shell.name);
-    if (deployments.length > 1) requireSeparable(flags, own, shell.name);
-    await shell.run(outputOptions(flags, !options.dryRun), async (io) => {
-      const { up } = await import('../session/up.ts');
-      if (deployments.length <= 1) return await up(options, io);
-      const { assertForSeveral, upEach } = await import('../session/up-each.ts');
-      await assertForSeveral(io.cwd);
-      await upEach(deployments, io, (deployment, own) => up({ ...options, deployment, deployments }, own));
-    });
-  });
+  addCommonFlags(addRouteFlags(addPauseFlag(addPackageFlag(addDebugFlags(command))))).action(
+    async (flags: UpFlags) => {
+      const deployments = [...new Set(flags.deployment)];
+      const options = upOptions({ ...flags, deployment: deployments.slice(0, 1) }, own, shell.name);
+      if (deployments.length > 1) requireSeparable(flags, own, shell.name);
+      await shell.run(outputOptions(flags, !options.dryRun), async (io) => {
+        const { up } = await import('../session/up.ts');
+        if (deployments.length <= 1) return await up(options, io);
+        const { assertForSeveral, upEach } = await import('../session/up-each.ts');
+        await assertForSeveral(io.cwd);
+        await upEach(deployments, io, (deployment, own) => up({ ...options, deployment, deployments }, own));
+      });
+    },
+  );
   return addExamples(command, `${shell.name} up`, [
     ['', 'Discover everything from this checkout and the current context'],
     ['--dry-run', 'Show what would change in the cluster'],
@@ -85,6 +90,19 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
     ['--route ssh:dev@bastion.example.com', 'Receive reviews through an SSH host that the cluster can reach'],
     ['--no-controller', 'Run the controller in the debugger of your editor'],
   ]);
+}
+
+function addDebugFlags(command: Command): Command {
+  return command
+    .option(
+      '--debug [port]',
+      `run the controller under delve, for editors on this port (default ${DEBUG_PORT})`,
+      parsePort,
+    )
+    .option(
+      '--debug-ignore',
+      'with --debug: admit what the webhooks do not answer in time (failurePolicy Ignore)',
+    );
 }
 
 /** What names one controller, Service or port cannot be meant for several Deployments. */
@@ -95,6 +113,7 @@ function requireSeparable(flags: UpFlags, own: string[] | undefined, name: strin
     ...(flags.service === undefined ? [] : ['--service']),
     ...(flags.port === undefined ? [] : ['--port']),
     ...(flags.controller ? [] : ['--no-controller']),
+    ...(flags.debug === undefined ? [] : ['--debug']),
   ];
   if (used.length === 0) return;
   throw invalid(
@@ -121,6 +140,7 @@ function upOptions(flags: UpFlags, own: string[] | undefined, name: string): UpO
     ...commonOptions(flags),
     ...routeOptions(flags),
     ...present({ command: own, pause: flags.pause, package: flags.package }),
+    ...present({ debug: debugOptions(flags, own, name) }),
     ...present({ onTimeout: flags.onTimeout, controllerLog: flags.controllerLog }),
     controller,
     takeOver,
@@ -129,4 +149,23 @@ function upOptions(flags: UpFlags, own: string[] | undefined, name: string): UpO
     redact,
     open,
   };
+}
+
+function debugOptions(
+  { debug, debugIgnore, controller }: UpFlags,
+  own: string[] | undefined,
+  name: string,
+): UpOptions['debug'] {
+  if (debug === undefined) {
+    if (debugIgnore) throw invalid('--debug-ignore needs --debug.', `${name} up --debug --debug-ignore`);
+    return undefined;
+  }
+  if (own !== undefined || !controller) {
+    const other = controller ? 'a command after `--`' : '--no-controller';
+    throw invalid(
+      `--debug and ${other} cannot be combined: devloop debugs the Go program that it builds.`,
+      `Start your own debugger instead: ${documentPath('guide.md')}, "Breakpoints"`,
+    );
+  }
+  return { port: debug === true ? DEBUG_PORT : debug, ignore: debugIgnore === true };
 }

@@ -141,8 +141,6 @@ export function isOurs(ref: ObjectRef, object: KubeObject, sessionId: string): b
       return isOurSlice(object);
     case 'Endpoints':
       return isOurEndpoints(object);
-    case 'ValidatingWebhookConfiguration':
-      return ref.name.startsWith(probeConfigurationName(sessionId, ''));
     case 'Lease':
       return ref.name.startsWith(LEASE_STEM);
     case 'Pod':
@@ -152,6 +150,11 @@ export function isOurs(ref: ObjectRef, object: KubeObject, sessionId: string): b
     default:
       return true;
   }
+}
+
+/** Created by devloop to probe a route; any other webhook configuration with a label is the user's. */
+export function isProbeConfiguration({ name }: Pick<ObjectRef, 'name'>, sessionId: string): boolean {
+  return name.startsWith(probeConfigurationName(sessionId, ''));
 }
 
 /** Created by devloop. By its name alone: a Service of the user's that lost its annotation must never be deleted. */

@@ -62,6 +62,28 @@ const KNOWN_CAUSES: KnownCause[] = [
     }),
   },
   {
+    pattern: /could not launch process: (?:fork\/exec \S+: operation not permitted|.*ptrace.*)/,
+    explain: () => ({
+      message: 'delve is not allowed to trace a process on this machine',
+      hint: 'in a container, give it that right: --cap-add=SYS_PTRACE --security-opt seccomp=unconfined\nelsewhere, it must not be 3: sysctl kernel.yama.ptrace_scope',
+    }),
+  },
+  {
+    pattern: /could not launch process: could not open debug info/,
+    explain: () => ({
+      message: 'it was built without debug information',
+      hint: 'remove -s and -w from the -ldflags in GOFLAGS: go env GOFLAGS',
+    }),
+  },
+  {
+    pattern:
+      /(?:Version of Delve is too old for Go version|Go version \S+ is too old for this version of Delve)/,
+    explain: ([what]) => ({
+      message: `delve and Go do not fit together (${what})`,
+      hint: 'install the delve that has the version of your Go: go install github.com/go-delve/delve/cmd/dlv@v1.<minor version of Go>',
+    }),
+  },
+  {
     pattern: /unable to find leader election namespace/,
     explain: () => ({
       message: 'leader election is on, which works only in a Pod',

@@ -3,7 +3,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pollUntil } from '../async.ts';
 import { notWritten } from '../machine/own-files.ts';
-import { killGroup, signalGroup } from '../machine/process.ts';
+import { killSession, signalGroup } from '../machine/process.ts';
 import { startTimeOf } from '../machine/system.ts';
 
 /** Identifies one process: its pid alone may belong to another process by the time the record is read. */
@@ -30,7 +30,7 @@ export function recordController(file: string, record: ControllerRecord): void {
   }
 }
 
-/** Ends the controller that a killed session left behind, with its whole group. Returns it, or undefined when there is none. */
+/** Ends the controller that a killed session left behind, with its whole session: a debugger is the leader, and ends what it debugs on SIGTERM. Returns it, or undefined when there is none. */
 export async function endOrphan(
   file: string,
   options: { graceMs: number } = { graceMs: 5000 },
@@ -41,7 +41,7 @@ export async function endOrphan(
     signalGroup(record.pid, 'SIGTERM');
     const isGone = async () => !isRunning(record);
     await pollUntil(isGone, { everyMs: POLL_MS, limitMs: options.graceMs });
-    await killGroup(record.pid, DESCENDANTS_MS);
+    await killSession(record.pid, DESCENDANTS_MS);
   }
   await rm(file, { force: true });
   return found ? { pid: record.pid, command: record.command } : undefined;

@@ -1,8 +1,9 @@
 import type { ChildProcess } from 'node:child_process';
+import { constants } from 'node:os';
 import { sleep } from '../async.ts';
 import { DevloopError, messageOf } from '../errors.ts';
 import { forwardLines } from '../machine/lines.ts';
-import { endGroup, killGroup, signalGroup } from '../machine/process.ts';
+import { endFollowers, endGroup, killGroup, killSession, signalGroup } from '../machine/process.ts';
 import type { Emit } from '../report/events.ts';
 import { type ControllerCommand, spawnWaiting } from './spawn-waiting.ts';
 
@@ -12,6 +13,18 @@ export interface Exit {
   /** Why the program could not be started at all, and what to do. */
   failure?: string;
   hint?: string | undefined;
+}
+
+/** A controller that runs under a debugger. The debugger is the process that devloop starts. */
+export interface Debugged {
+  /** Gets each line that either prints; true for one of the debugger's own. */
+  reads(line: string): boolean;
+  /** Resolves with the exit code of the controller, or with the negative number of the signal that ended it. The debugger goes on then. */
+  readonly exited: Promise<number>;
+  /** At a breakpoint, for example. */
+  readonly isStopped: boolean;
+  /** Lets it run without breakpoints, so that it can end. Never rejects. */
+  leave(): Promise<void>;
 }
 
 export interface ControllerProcess {
@@ -43,14 +56,16 @@ const OUTPUT_MS = 250;
  * The program begins when `record` has returned; if that throws, or devloop is killed before, it never does.
  */
 export function startController(
-  run: ControllerCommand,
+  run: ControllerCommand & { debugged?: Debugged | undefined },
   emit: Emit,
   record: (pid: number) => void = () => {},
 ): ControllerProcess {
+  const { debugged } = run;
   const { child, begin } = spawnWaiting(run);
   const lines: string[] = [];
   const forward = (stream: 'stdout' | 'stderr') =>
     forwardLines(child[stream], (line) => {
+      if (debugged?.reads(line)) return;
       lines.push(line);
       if (lines.length > KEPT_LINES) lines.shift();
       emit({ type: 'controller.output', stream, line });
@@ -58,8 +73,14 @@ export function startController(
   const ended = new AbortController();
   const outputs = [forward('stdout'), forward('stderr')];
   const failure = recordAndBegin(child, begin, record);
-  const exited = waitForEnd(child, outputs)
-    .then((exit) => (failure === undefined ? exit : { code: null, signal: null, ...failure }))
+  let own: Exit | undefined;
+  void debugged?.exited.then((code) => {
+    own = exitOf(code);
+    if (isRunning(child)) signalGroup(child.pid!, 'SIGKILL');
+  });
+  const kill = debugged ? killSession : killGroup;
+  const exited = waitForEnd(child, outputs, kill)
+    .then((exit) => (failure === undefined ? (own ?? exit) : { code: null, signal: null, ...failure }))
     .finally(() => ended.abort());
   let stopping = false;
   return {
@@ -69,7 +90,8 @@ export function startController(
     stop({ graceMs }) {
       if (!stopping && isRunning(child)) {
         stopping = true;
-        void endGroup(child.pid!, 'SIGTERM', graceMs, ended.signal);
+        if (debugged) void endDebugged(child.pid!, debugged, graceMs, ended.signal);
+        else void endGroup(child.pid!, 'SIGTERM', graceMs, ended.signal);
       }
       return exited;
     },
@@ -100,13 +122,36 @@ function isRunning(child: ChildProcess): boolean {
   return child.pid !== undefined && child.exitCode === null && child.signalCode === null;
 }
 
-async function waitForEnd(child: ChildProcess, outputs: Promise<void>[]): Promise<Exit> {
+/** SIGTERM would make the debugger kill the controller. A controller that stands at a breakpoint would not notice one of its own. */
+async function endDebugged(
+  leader: number,
+  debugged: Debugged,
+  graceMs: number,
+  ended: AbortSignal,
+): Promise<void> {
+  await debugged.leave();
+  if (ended.aborted) return;
+  await endFollowers(leader);
+  if (await sleep(graceMs, ended)) signalGroup(leader, 'SIGKILL');
+}
+
+function exitOf(code: number): Exit {
+  if (code >= 0) return { code, signal: null };
+  const signal = Object.entries(constants.signals).find(([, number]) => number === -code)?.[0];
+  return { code: null, signal: (signal ?? 'SIGKILL') as NodeJS.Signals };
+}
+
+async function waitForEnd(
+  child: ChildProcess,
+  outputs: Promise<void>[],
+  kill: (leader: number, limitMs: number) => Promise<void>,
+): Promise<Exit> {
   const exit = await new Promise<Exit>((resolve) => {
     child.once('exit', (code, signal) => resolve({ code, signal }));
     child.once('error', (error) => resolve({ code: null, signal: null, failure: error.message }));
   });
   if (child.pid === undefined) return exit;
-  await killGroup(child.pid, DESCENDANTS_MS);
+  await kill(child.pid, DESCENDANTS_MS);
   const drained = new AbortController();
   void Promise.all(outputs).then(() => drained.abort());
   await sleep(OUTPUT_MS, drained.signal);

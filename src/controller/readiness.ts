@@ -16,6 +16,8 @@ export interface ReadinessOptions {
   webhook: Endpoint | undefined;
   observeMs: number;
   deadlineMs: number;
+  /** Whether it may take as long again, asked at the deadline. */
+  mayWait?: () => boolean;
   signal: AbortSignal;
   /** Called when a process outside the controller's group serves the port; `who` names it. */
   onStranger(who: string): void;
@@ -54,15 +56,11 @@ export async function waitUntilReady(
   controller: Pick<ControllerProcess, 'pid' | 'exited' | 'lastLines'>,
   options: ReadinessOptions,
 ): Promise<void> {
-  const { webhook, observeMs, deadlineMs } = options;
+  const { webhook, observeMs } = options;
   const decided = new AbortController();
   const signal = AbortSignal.any([options.signal, decided.signal]);
   const ready = webhook
-    ? pollUntil(servesFrom(webhook, controller.pid, options), {
-        everyMs: POLL_MS,
-        limitMs: deadlineMs,
-        signal,
-      })
+    ? untilServed(servesFrom(webhook, controller.pid, options), { ...options, signal })
     : sleep(observeMs, signal);
   try {
     const outcome = await Promise.race([ready, controller.exited]);
@@ -71,6 +69,16 @@ export async function waitUntilReady(
     if (outcome !== true) throw await exitedError(outcome, controller.lastLines());
   } finally {
     decided.abort();
+  }
+}
+
+async function untilServed(
+  isServed: () => Promise<boolean>,
+  { deadlineMs, signal, mayWait }: ReadinessOptions,
+): Promise<boolean> {
+  for (;;) {
+    if (await pollUntil(isServed, { everyMs: POLL_MS, limitMs: deadlineMs, signal })) return true;
+    if (signal.aborted || !mayWait?.()) return false;
   }
 }
 

@@ -5,7 +5,7 @@ import { groupListensOn, startTimeOf } from '../machine/system.ts';
 import type { Emit } from '../report/events.ts';
 import { endedByItself, exitProblem } from './exit-cause.ts';
 import { recordController } from './orphan.ts';
-import { type ControllerProcess, type Exit, startController } from './process.ts';
+import { type ControllerProcess, type Debugged, type Exit, startController } from './process.ts';
 import { answersTls, type Endpoint, waitUntilReady } from './readiness.ts';
 import type { Problem, RestartEvent } from './restart-state.ts';
 
@@ -25,6 +25,16 @@ export interface RunPlan {
   asksForRestart: boolean;
   /** Identifies the running controller. */
   stateFile: string;
+  /** Absent: it runs without a debugger. */
+  debugging?: Debugging | undefined;
+}
+
+/** Runs controllers under a debugger. */
+export interface Debugging {
+  /** The command that runs this one under it. */
+  wrap(command: string[]): string[];
+  /** Follows the next one. */
+  attend(): Debugged;
 }
 
 export interface Startable {
@@ -53,10 +63,12 @@ const OBSERVE_MS = 1500;
 /** Starts the controller, records it for a later session in case this one is killed, and emits what happens to it. */
 export function run(plan: RunPlan, { command, build }: Startable, emit: Emit, signal: AbortSignal): Running {
   const start = performance.now();
-  const { cwd, env } = plan;
-  const shown = shownCommand(command, plan);
-  const controller = startController({ command, cwd, env }, emit, (started) =>
-    record(plan.stateFile, { pid: started, command: shown }),
+  const { cwd, env, debugging } = plan;
+  const debugged = debugging?.attend();
+  const started = debugging ? debugging.wrap(command) : command;
+  const shown = shownCommand(started, plan);
+  const controller = startController({ command: started, cwd, env, debugged }, emit, (leader) =>
+    record(plan.stateFile, { pid: leader, command: shown }),
   );
   const { pid } = controller;
   if (pid !== undefined) emit({ type: 'controller.started', pid, command: shown, build });
@@ -67,7 +79,7 @@ export function run(plan: RunPlan, { command, build }: Startable, emit: Emit, si
     hasExited = true;
     if (pid !== undefined) emit({ type: 'controller.exited', pid, code, signal, expected: stopping });
   });
-  const ready = untilReady(plan, controller, emit, signal).then(() =>
+  const ready = untilReady(plan, { ...controller, debugged }, emit, signal).then(() =>
     emit({ type: 'controller.ready', pid: pid!, ms: Math.round(performance.now() - start) }),
   );
   ready.catch(() => {});
@@ -150,14 +162,16 @@ export function problemOf({ message, hint }: DevloopError): Problem {
 
 async function untilReady(
   plan: RunPlan,
-  controller: ControllerProcess,
+  controller: ControllerProcess & { debugged: Debugged | undefined },
   emit: Emit,
   signal: AbortSignal,
 ): Promise<void> {
   const { webhook, readyMs } = plan;
   const onStranger = (who: string): void =>
     emit({ type: 'warning', message: servedByStranger(webhook?.port, who), hint: OWN_PROCESS });
-  const timing = { observeMs: OBSERVE_MS, deadlineMs: readyMs };
+  // The time at a breakpoint does not count.
+  const mayWait = (): boolean => controller.debugged?.isStopped ?? false;
+  const timing = { observeMs: OBSERVE_MS, deadlineMs: readyMs, mayWait };
   const ready = waitUntilReady(controller, { webhook, ...timing, signal, onStranger });
   const waiting = { for: 'the controller to be ready', limitSeconds: readyMs / 1000 };
   await (webhook ? reportWhileWaiting(ready, waiting, emit) : ready);

@@ -30,6 +30,8 @@ export interface ControllerInputs {
   running?: string[] | undefined;
   /** The command that the user gave after `--`. */
   command?: string[] | undefined;
+  /** It runs under a debugger. */
+  forDebugger?: boolean | undefined;
   /** The main package that the user gave with `--package`. */
   goPackage?: string | undefined;
   /** The context and the kubeconfig that the user chose; absent where they are kubectl's own. */

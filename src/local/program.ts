@@ -6,7 +6,7 @@ import { hasOnlyKubeconfigFlag } from '../controller/go/kubeconfig-flag.ts';
 import { type GoProgram, linkedFlags } from '../controller/go/linked-packages.ts';
 import { findMainPackage, type MainPackageHints } from '../controller/go/main-package.ts';
 import type { ControllerPlan } from '../controller/supervisor.ts';
-import { DevloopError } from '../errors.ts';
+import { DevloopError, documentPath } from '../errors.ts';
 import type { Target } from '../operator/target.ts';
 
 /** What the user says about the program, and what the cluster knows of it. */
@@ -16,6 +16,8 @@ export interface ProgramInputs {
   settings: NonNullable<Config['controller']>;
   /** The command that the user gave after `--`. */
   command?: string[] | undefined;
+  /** It runs under a debugger. */
+  forDebugger?: boolean | undefined;
   /** The main package that the user gave with `--package`. */
   goPackage?: string | undefined;
   /** Where to build it. */
@@ -60,6 +62,7 @@ export async function planProgram(
   const named = namedPackage(inputs);
   const run = command ?? (inputs.goPackage === undefined ? settings.run : undefined);
   if (run !== undefined) {
+    assertNotDebugged(inputs, run);
     const source = command ? 'named by you' : 'devloop.yaml';
     emit({ type: 'discovered', what: 'command', value: run.join(' '), source });
     const watch = watched ? { paths: watched } : { checkout: root };
@@ -75,7 +78,7 @@ export async function planProgram(
     };
   }
   if (settings.build !== undefined && named === undefined) throw buildWithoutRun();
-  const hints = { ...mainPackageHints(inputs.target, signal), named, emit };
+  const hints = { ...mainPackageHints(inputs.target, signal), named, emit, forDebugger: inputs.forDebugger };
   const main = await findMainPackage(root, hints);
   emit({ type: 'discovered', what: 'main package', value: main.package, source: main.source });
   for (const { what, value, source } of main.flags) emit({ type: 'discovered', what, value, source });
@@ -116,6 +119,15 @@ export function mainPackageHints(target: Target | undefined, signal: AbortSignal
     paths: target?.services.flatMap(({ calls }) => calls.map(({ path }) => path)) ?? [],
     signal,
   };
+}
+
+function assertNotDebugged({ forDebugger }: ProgramInputs, run: string[]): void {
+  if (!forDebugger) return;
+  throw new DevloopError(
+    'usage.invalid',
+    `--debug builds and debugs a Go program, and devloop does not build \`${run.join(' ')}\`.`,
+    { hint: `Start your debugger as the command: ${documentPath('guide.md')}, "Breakpoints"` },
+  );
 }
 
 function packageAndCommand(): DevloopError {

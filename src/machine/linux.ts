@@ -26,7 +26,17 @@ export function isInForeground(): boolean {
 
 export async function hasRunningMember(group: number): Promise<boolean> {
   const stats = await Promise.all((await pids()).map(statOf));
-  return stats.some((stat) => stat?.group === group && stat.state !== 'Z' && stat.state !== 'X');
+  return stats.some((stat) => stat && isIn(group, stat) && stat.state !== 'Z' && stat.state !== 'X');
+}
+
+/** The leader of a group that devloop started leads a session, too, and a debugger gives the process that it debugs a group of its own in it. */
+function isIn(leader: number, { group, session }: Stat): boolean {
+  return group === leader || session === leader;
+}
+
+export async function groupsOf(leader: number): Promise<number[]> {
+  const stats = await Promise.all((await pids()).map(statOf));
+  return [...new Set(stats.flatMap((stat) => (stat && isIn(leader, stat) ? stat.group : [])))];
 }
 
 export async function groupListensOn(group: number, port: number): Promise<boolean> {
@@ -37,7 +47,8 @@ export async function groupListensOn(group: number, port: number): Promise<boole
   // A program with capabilities of its own shows its files to nobody but root.
   if (!(await canRead(`/proc/${group}/fd`))) return true;
   for (const pid of await pids()) {
-    if ((await statOf(pid))?.group === group && (await hasOpen(pid, sockets))) return true;
+    const stat = await statOf(pid);
+    if (stat && isIn(group, stat) && (await hasOpen(pid, sockets))) return true;
   }
   return false;
 }
@@ -108,6 +119,7 @@ interface Stat {
   terminal: number;
   /** The group that has the terminal. */
   foreground: number;
+  session: number;
   startTick: string;
 }
 
@@ -119,10 +131,11 @@ function parseStat(text: string): Stat | undefined {
   if (text === '') return undefined;
   // The second field is the program's name in parentheses, which can contain spaces and parentheses itself.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  const [, , group, , terminal, foreground] = fields.map(Number);
+  const [, , group, session, terminal, foreground] = fields.map(Number);
   return {
     state: fields[0]!,
     group: group!,
+    session: session!,
     terminal: terminal!,
     foreground: foreground!,
     startTick: fields[19]!,

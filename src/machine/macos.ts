@@ -30,6 +30,29 @@ export async function hasRunningMember(): Promise<boolean> {
   return true;
 }
 
+/** A session has no number that `ps` shows. The debugger of macOS ends the process that it debugs when it ends itself. */
+export async function groupsOf(leader: number): Promise<number[]> {
+  const groups = groupsOfPs(await outputOf('ps', '-A', '-o', 'pid=,ppid=,pgid='), leader);
+  return groups.length > 0 ? groups : [leader];
+}
+
+/** The groups of a process and of what descends from it, from the output of `ps -o pid=,ppid=,pgid=`. */
+export function groupsOfPs(output: string, leader: number): number[] {
+  const all = output
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number))
+    .filter((fields) => fields.length === 3) as [number, number, number][];
+  const found = new Set<number>();
+  const add = (wanted: number): void => {
+    for (const [pid, parent, group] of all) {
+      if (pid === wanted) found.add(group);
+      if (parent === wanted) add(pid);
+    }
+  };
+  add(leader);
+  return [...found];
+}
+
 export async function groupListensOn(group: number, port: number): Promise<boolean> {
   const found = await outputOf(
     'lsof',

@@ -1,5 +1,5 @@
 import { pollUntil, sleep } from '../async.ts';
-import { hasRunningMember } from './system.ts';
+import { groupsOf, hasRunningMember } from './system.ts';
 
 const POLL_MS = 10;
 
@@ -29,4 +29,18 @@ export async function endGroup(
 export async function killGroup(group: number, limitMs: number): Promise<void> {
   const isGone = async () => !signalGroup(group, 'SIGKILL') || !(await hasRunningMember(group));
   await pollUntil(isGone, { everyMs: POLL_MS, limitMs });
+}
+
+/** The same for a whole session, which a debugger and the process that it debugs share. */
+export async function killSession(leader: number, limitMs: number): Promise<void> {
+  const isGone = async (): Promise<boolean> => {
+    for (const group of await groupsOf(leader)) signalGroup(group, 'SIGKILL');
+    return !(await hasRunningMember(leader));
+  };
+  await pollUntil(isGone, { everyMs: POLL_MS, limitMs });
+}
+
+/** Asks the processes of a session to end, apart from its leader's group: the process that a debugger debugs, and not the debugger. */
+export async function endFollowers(leader: number): Promise<void> {
+  for (const group of await groupsOf(leader)) if (group !== leader) signalGroup(group, 'SIGTERM');
 }

@@ -4,7 +4,7 @@ import { noneIfForbidden } from '../cluster/api/errors.ts';
 import { describe, isWorkload, kindInfo, type ObjectRef, refOf } from '../cluster/api/kinds.ts';
 import { type Labels, selects } from '../cluster/api/labels.ts';
 import type { KubeObject, LabelSelector, WebhookConfiguration, Workload } from '../cluster/api/objects.ts';
-import { sessionOf } from '../cluster/marks/marks.ts';
+import { isProbe } from './webhooks.ts';
 
 /** A webhook with failurePolicy Fail that reviews what a restore writes. */
 export interface ClosedWebhook {
@@ -77,7 +77,7 @@ async function listed(
   kind: 'ValidatingWebhookConfiguration' | 'MutatingWebhookConfiguration',
 ): Promise<{ kind: typeof kind; object: WebhookConfiguration }[]> {
   const objects = await api.list<WebhookConfiguration>(kind, undefined).catch(noneIfForbidden);
-  return objects.filter((object) => sessionOf(object) === undefined).map((object) => ({ kind, object }));
+  return objects.filter((object) => !isProbe(object)).map((object) => ({ kind, object }));
 }
 
 function calls({ clientConfig: { service } }: Webhook, taken: TakenObject[]): boolean {

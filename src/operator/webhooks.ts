@@ -9,6 +9,7 @@ import type {
 } from '../cluster/api/objects.ts';
 import { watchObjects } from '../cluster/api/watch.ts';
 import { sessionOf } from '../cluster/marks/marks.ts';
+import { isProbeConfiguration } from '../cluster/names.ts';
 import type { CheckoutFacts } from './sources.ts';
 
 /** One webhook of a configuration, or the conversion of one CRD, that makes kube-apiserver call a Service. */
@@ -19,12 +20,25 @@ export interface WebhookCall {
   name: string;
   /** Which reviews the webhook gets; a conversion has none. */
   rules?: NonNullable<WebhookConfiguration['webhooks']>[number]['rules'];
+  /** Absent for a conversion, which has none of them. */
+  settings?: WebhookSettings;
   path: string;
   port: number;
   /** PEM in base64, as in the configuration; empty where there is none. */
   caBundle: string;
   /** API groups of the objects that it reviews or converts. */
   groups: string[];
+}
+
+/** The API server sets what a manifest leaves out. */
+export interface WebhookSettings {
+  timeoutSeconds: number;
+  failurePolicy: string;
+}
+
+export function isProbe(object: WebhookConfiguration): boolean {
+  const session = sessionOf(object);
+  return session !== undefined && isProbeConfiguration(object.metadata, session);
 }
 
 /** A Service that kube-apiserver calls, with all its calls. */
@@ -95,15 +109,19 @@ interface AddressedCall {
   call: WebhookCall;
 }
 
-/** Configurations with a label of devloop are probes, not the operator's. */
+/** devloop's probes are not the operator's. */
 function admissionCalls(
   kind: 'ValidatingWebhookConfiguration' | 'MutatingWebhookConfiguration',
   object: WebhookConfiguration,
 ): AddressedCall[] {
-  if (sessionOf(object) !== undefined) return [];
+  if (isProbe(object)) return [];
   const from = refOf(kind, object.metadata);
-  return (object.webhooks ?? []).flatMap(({ name, clientConfig, rules = [] }) =>
-    callTo(clientConfig, { from, name, rules, groups: rules.flatMap((rule) => rule.apiGroups ?? []) }),
+  return (object.webhooks ?? []).flatMap(
+    ({ name, clientConfig, rules = [], timeoutSeconds = 10, failurePolicy = 'Fail' }) =>
+      callTo(clientConfig, {
+        ...{ from, name, rules, settings: { timeoutSeconds, failurePolicy } },
+        groups: rules.flatMap((rule) => rule.apiGroups ?? []),
+      }),
   );
 }
 
@@ -116,7 +134,7 @@ function conversionCalls({ metadata, spec }: CustomResourceDefinition): Addresse
 /** None for a webhook that is configured by URL. */
 function callTo(
   client: WebhookClient | undefined,
-  caller: Pick<WebhookCall, 'from' | 'name' | 'rules' | 'groups'>,
+  caller: Pick<WebhookCall, 'from' | 'name' | 'rules' | 'settings' | 'groups'>,
 ): AddressedCall[] {
   if (!client?.service) return [];
   const { namespace, name, path = '/', port = 443 } = client.service;

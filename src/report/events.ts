@@ -53,6 +53,16 @@ export type DevloopEvent =
   | { type: 'controller.replaced'; pid: number; ms: number; heldMs: number }
   /** A line that the controller printed. */
   | { type: 'controller.output'; stream: 'stdout' | 'stderr'; line: string }
+  /** Editors can connect to the debugger on this port of 127.0.0.1. */
+  | { type: 'debug.listening'; port: number }
+  /** An editor has connected and set its breakpoints. */
+  | { type: 'debug.attached'; editor: string }
+  /** The last editor has gone: devloop removed its breakpoints, and the controller runs. */
+  | { type: 'debug.left'; editor: string }
+  /** The controller stands at a breakpoint, or between two steps, and answers nothing. `file` is a path. */
+  | { type: 'debug.stopped'; file?: string; line?: number; function?: string }
+  /** It runs on. */
+  | { type: 'debug.running' }
   | { type: 'session.started'; session: string; context: string; targets: ObjectName[] }
   /** The take-over is complete. */
   | { type: 'session.ready'; session: string; ms: number }
@@ -169,6 +179,7 @@ export type Discovered =
   | 'secret'
   | 'main package'
   | 'build tags'
+  | 'compiler flags'
   | 'linker flags'
   | 'address'
   | 'command'

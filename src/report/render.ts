@@ -1,5 +1,6 @@
 import { counted, writerText } from '../phrases.ts';
 import type { ChangeAction, DevloopEvent, ObjectName, SessionStatus, Verdict } from './events.ts';
+import { debugLine } from './render-debug.ts';
 import { listedReview, reviewLine, shownReview } from './render-review.ts';
 import { type Colour, duration, indented, objectText, oneLine, type Paint, paintedRow, row } from './text.ts';
 
@@ -64,6 +65,7 @@ type ProgressEvent = Extract<
       | `controller.${string}`
       | `route.${string}`
       | `session.${string}`
+      | `debug.${string}`
       | `guard.${string}`;
   }
 >;
@@ -123,7 +125,10 @@ function renderProgress(event: ProgressEvent, paint: Paint): string {
   }
 }
 
-type ControllerEvent = Extract<ProgressEvent, { type: `build.${string}` | `controller.${string}` }>;
+type ControllerEvent = Extract<
+  ProgressEvent,
+  { type: `build.${string}` | `controller.${string}` | `debug.${string}` }
+>;
 
 function renderController(event: ControllerEvent, paint: Paint): string {
   switch (event.type) {
@@ -154,7 +159,7 @@ function renderController(event: ControllerEvent, paint: Paint): string {
     case 'controller.output':
       return outputLines(event.line, paint);
     default:
-      return event satisfies never;
+      return debugLine(event, paint);
   }
 }
 

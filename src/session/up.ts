@@ -5,7 +5,7 @@ import type { Pausing } from '../cluster/takeover/pause/pause.ts';
 import type { Work } from '../cluster/work.ts';
 import { jsonPath } from '../config/json-path.ts';
 import { noticeRepeatedErrors } from '../controller/repeated-errors.ts';
-import { createSupervisor } from '../controller/supervisor.ts';
+import { type ControllerPlan, createSupervisor } from '../controller/supervisor.ts';
 import { removeLocalFiles } from '../local/key-pair-files.ts';
 import type { KeyPairs } from '../local/key-pairs.ts';
 import type { WebhookCall } from '../operator/webhooks.ts';
@@ -36,6 +36,7 @@ import { type Routing, routeSettings } from './route/routing.ts';
 import { createServedGate } from './route/served.ts';
 import { serve } from './serve.ts';
 import { localFilesOf, prepareLocally } from './start/controller.ts';
+import type { SessionDebugger } from './start/debugger.ts';
 import { printPlan } from './start/dry-run.ts';
 import { followManager } from './start/follow-manager.ts';
 import { createSessionLeases, type SessionLeases } from './start/leases.ts';
@@ -139,7 +140,10 @@ async function takeOver(running: Running): Promise<void> {
   const { session, work, leases, standing, ending } = running;
   const { emit, signal } = work;
   const { target } = session;
-  const { pairs, keyPairDirectories, controller } = await prepareLocally(session);
+  const { pairs, keyPairDirectories, controller: planned } = await prepareLocally(session);
+  const debug = planned && (await debuggerFor(session, planned, work));
+  standing.debug = debug;
+  const controller = planned && { ...planned, debugging: debug?.debugging };
   const supervisor = controller && createSupervisor(controller, { emit, signal });
   standing.supervisor = supervisor;
   standing.mayHaveChanged = true;
@@ -151,18 +155,32 @@ async function takeOver(running: Running): Promise<void> {
   await leases.renew();
   signal.throwIfAborted();
   const { route } = standing;
-  const gate = route && controller && createServedGate({ work, target, ...controller, ...route });
+  const gate = route && controller && createServedGate({ work, target, ...controller, ...route, ...debug });
   const start = async (): Promise<void> => {
     await supervisor?.start();
     await gate?.requireServed();
+    await debug?.settled();
   };
+  for (const { apply } of session.plan.webhookTime) await apply(work);
   const pausing = await replaceManager(running, { point: () => pointServices(running, pairs), start });
   route?.gateways.release();
   const ended = await Promise.all(pausing.map((one) => one.ended));
   if (ended.includes(false)) emit({ type: 'warning', message: STILL_TERMINATING });
   if (route) await leases.announce(route.route);
-  await serve(session, { work, pairs, keyPairDirectories, route, supervisor, gate });
+  await serve(session, { work, pairs, keyPairDirectories, route, supervisor, gate: gate ?? debug?.gate });
   ending.signal.throwIfAborted();
+}
+
+/** Loaded where it is asked for only. */
+async function debuggerFor(
+  { options }: Session,
+  controller: ControllerPlan,
+  work: Work,
+): Promise<SessionDebugger | undefined> {
+  if (options.debug === undefined) return undefined;
+  const { openDebugger } = await import('./start/debugger.ts');
+  const { findDelve } = await import('../debugger/find-delve.ts');
+  return await openDebugger(options.debug.port, await findDelve(controller.cwd, work.signal), work);
 }
 
 /**
@@ -199,6 +217,7 @@ function guardedObjects(
   const answerOwn = (): Disposable | undefined =>
     standing.route?.gateways.answerOwn(ownAnswers(session.target, session.sessionId));
   return session.plan.guarded.map((guarded) => {
+    if (guarded.isOptional) return guarded;
     if (guarded.ref.kind !== 'Service') return { ...guarded, answerOwn, onObject: onManager };
     const again = async (): Promise<void> => {
       const { route } = standing;

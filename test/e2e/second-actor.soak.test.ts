@@ -12,9 +12,9 @@ import {
   type OwnChange,
   same,
   sessionOf,
-  valueAt,
 } from '../../src/cluster/marks/marks.ts';
 import { changesAfter, observe } from '../../src/cluster/marks/observe.ts';
+import { valueAt } from '../../src/cluster/marks/paths.ts';
 import { SELECTOR } from '../../src/cluster/marks/selector.ts';
 import { undoOf } from '../../src/cluster/marks/undo.ts';
 import { relayLabels } from '../../src/cluster/names.ts';

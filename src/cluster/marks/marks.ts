@@ -5,10 +5,11 @@
  */
 import type { Json, KubeObject } from '../api/objects.ts';
 import { SESSION_LABEL, UNDO_ANNOTATION } from '../names.ts';
+import { escapeToken, hasPlace, pointerTo, valueAt } from './paths.ts';
 
 /** One field that a change owns. `undefined` stands for absent. */
 export interface FieldChange {
-  /** Path from the object's root: ['spec', 'selector']. */
+  /** Path from the object's root: ['spec', 'selector'], or ['webhooks', 'a.example.com', 'timeoutSeconds']. */
   path: string[];
   before?: Json;
   after?: Json;
@@ -40,6 +41,7 @@ export interface OwnChange {
 }
 
 export interface OwnField {
+  /** May contain ANY_ENTRY. */
   path: string[];
   /** Whether a session can have found this `before` and have written this `after`. */
   isOwn(change: Pick<FieldChange, 'before' | 'after'>, sessionId: string): boolean;
@@ -85,7 +87,8 @@ export function changePatch(
   wanted: { path: string[]; value?: Json }[],
   store = IN_ANNOTATION,
 ): PatchOperation[] {
-  const fields = wanted.map(({ path, value }): FieldChange => {
+  const possible = wanted.filter(({ path }) => hasPlace(object, path));
+  const fields = possible.map(({ path, value }): FieldChange => {
     const before = valueAt(object, path);
     return {
       path,
@@ -107,22 +110,12 @@ export function markedPatch(
   marks[store.map][store.key] = store.write({ v: 1, fields });
   return [
     ...guard(object),
-    ...fields.flatMap(({ path, after }) => [
-      ...missingParents(object, path),
-      ...write(path, valueAt(object, path), after),
-    ]),
+    ...fields
+      .filter(({ path }) => hasPlace(object, path))
+      .flatMap(({ path, after }) => [...missingParents(object, path), ...write(object, path, after)]),
     ...setEntries(object, 'labels', marks.labels),
     ...setEntries(object, 'annotations', marks.annotations),
   ];
-}
-
-export function valueAt(object: unknown, path: string[]): Json | undefined {
-  let value = object as Json | undefined;
-  for (const key of path) {
-    if (value === null || typeof value !== 'object' || Array.isArray(value)) return undefined;
-    value = Object.hasOwn(value, key) ? value[key] : undefined;
-  }
-  return value;
 }
 
 /** Deep equality of JSON; an empty map equals an absent one, since the API server drops empty maps. */
@@ -151,17 +144,14 @@ function missingParents(object: KubeObject, path: string[]): PatchOperation[] {
   const parents = path.slice(0, -1).map((_, index) => path.slice(0, index + 1));
   return parents
     .filter((parent) => valueAt(object, parent) === undefined)
-    .map((parent) => ({ op: 'add', path: pointerTo(parent), value: {} }));
+    .map((parent) => ({ op: 'add', path: pointerTo(object, parent), value: {} }));
 }
 
-export function write(path: string[], now: Json | undefined, value: Json | undefined): PatchOperation[] {
-  const pointer = pointerTo(path);
+export function write(object: KubeObject, path: string[], value: Json | undefined): PatchOperation[] {
+  const now = valueAt(object, path);
+  const pointer = pointerTo(object, path);
   if (value !== undefined) return [{ op: now === undefined ? 'add' : 'replace', path: pointer, value }];
   return now === undefined ? [] : [{ op: 'remove', path: pointer }];
-}
-
-function pointerTo(path: string[]): string {
-  return `/${path.map(escapeToken).join('/')}`;
 }
 
 type Entries = Record<string, string>;
@@ -177,8 +167,4 @@ function setEntries({ metadata }: KubeObject, map: UndoStore['map'], entries: En
 export function removeEntry({ metadata }: KubeObject, map: UndoStore['map'], key: string): PatchOperation[] {
   if (metadata[map]?.[key] === undefined) return [];
   return [{ op: 'remove', path: `/metadata/${map}/${escapeToken(key)}` }];
-}
-
-function escapeToken(token: string): string {
-  return token.replaceAll('~', '~0').replaceAll('/', '~1');
 }

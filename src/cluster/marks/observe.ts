@@ -1,6 +1,7 @@
 /** What a session finds in an object that it changed: pure, for whoever watches such objects while the session runs. */
 import type { Json, KubeObject, ManagedFields } from '../api/objects.ts';
-import { type FieldChange, same, sessionOf, valueAt } from './marks.ts';
+import { type FieldChange, same, sessionOf } from './marks.ts';
+import { hasPlace, valueAt } from './paths.ts';
 import { withoutOwn } from './undo.ts';
 
 /** Who wrote, as the object's managedFields say. */
@@ -30,7 +31,7 @@ export interface Difference {
 export function observe(object: KubeObject, changes: FieldChange[]): Observed {
   const differing = changes.flatMap((change): Difference[] => {
     const now = valueAt(object, change.path);
-    if (same(now, change.after)) return [];
+    if (same(now, change.after) || !hasPlace(object, change.path)) return [];
     return [{ change, now, theirs: withoutOwn(change, now), by: writerOf(object, change.path) }];
   });
   const writers = (object.metadata.managedFields ?? []).filter(({ subresource }) => subresource !== 'status');
@@ -56,8 +57,10 @@ export function writerOf(object: KubeObject, path: string[]): Writer | undefined
 /** Below an atomic map (a selector), the tree has no further entries. */
 function owns(tree: unknown, [key, ...rest]: string[]): boolean {
   if (key === undefined) return true;
-  if (typeof tree !== 'object' || tree === null || !Object.hasOwn(tree, `f:${key}`)) return false;
-  const below: unknown = Reflect.get(tree, `f:${key}`);
+  if (typeof tree !== 'object' || tree === null) return false;
+  const entry = [`f:${key}`, `k:${JSON.stringify({ name: key })}`].find((one) => Object.hasOwn(tree, one));
+  if (entry === undefined) return false;
+  const below: unknown = Reflect.get(tree, entry);
   return isLeaf(below) || owns(below, rest);
 }
 

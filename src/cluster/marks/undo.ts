@@ -9,9 +9,9 @@ import {
   removeEntry,
   same,
   sessionOf,
-  valueAt,
   write,
 } from './marks.ts';
+import { covers, hasPlace, valueAt } from './paths.ts';
 
 /** What a restore makes of one field. */
 export interface FieldUndo {
@@ -40,7 +40,7 @@ export function undoOf(object: KubeObject, { store, fields: own }: OwnChange): F
   const names = new Set(fields.map(({ path }) => JSON.stringify(path)));
   if (fields.length === 0 || names.size < fields.length) return { fault: `${store.key} cannot be read` };
   for (const field of fields) {
-    const declared = own.find(({ path }) => same(path, field.path));
+    const declared = own.find(({ path }) => covers(path, field.path));
     const where = field.path.join('.').slice(0, 80);
     if (declared === undefined) return { fault: `${store.key} names ${where}, which devloop never changes` };
     if (!declared.isOwn(field, sessionOf(object) ?? ''))
@@ -56,11 +56,14 @@ export function planUndo(
 ): { fields: FieldUndo[]; patch: PatchOperation[] } | Fault {
   const changed = undoOf(object, own);
   if ('fault' in changed) return changed;
-  const fields = changed.map((change) => undoField(change, valueAt(object, change.path)));
+  // Nothing is left to restore in an entry of a list that somebody has removed.
+  const fields = changed
+    .filter(({ path }) => hasPlace(object, path))
+    .map((change) => undoField(change, valueAt(object, change.path)));
   const { map, key } = own.store;
   const patch = [
     ...guard(object),
-    ...fields.flatMap(({ path, now, to }) => (same(now, to) ? [] : write(path, now, to))),
+    ...fields.flatMap(({ path, now, to }) => (same(now, to) ? [] : write(object, path, to))),
     ...removeEntry(object, 'labels', SESSION_LABEL),
     ...removeEntry(object, map, key),
   ];

@@ -14,6 +14,7 @@ const MARKED_KINDS: Kind[] = [
   'EndpointSlice',
   'Pod',
   'ValidatingWebhookConfiguration',
+  'MutatingWebhookConfiguration',
   'Lease',
 ];
 

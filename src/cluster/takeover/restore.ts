@@ -8,12 +8,13 @@ import { restoreChange } from '../marks/change.ts';
 import { type OwnChange, sessionOf } from '../marks/marks.ts';
 import { SELECTOR } from '../marks/selector.ts';
 import type { Kept } from '../marks/undo.ts';
-import { isOwnService, isRelayPod, relaySecretRef } from '../names.ts';
+import { isOwnService, isProbeConfiguration, isRelayPod, relaySecretRef } from '../names.ts';
 import type { Work } from '../work.ts';
 import { isControllerSlice, isReadySlice, slicesOf } from './endpoints.ts';
 import type { Marked } from './find-marked.ts';
 import type { Pause } from './pause/pause.ts';
 import { pauseOf } from './pause/strategies.ts';
+import { isWebhookKind, restoreWebhooks, WEBHOOKS } from './webhook-time.ts';
 
 const POLL_MS = 20;
 const ENDPOINTS_LIMIT_MS = 3_000;
@@ -31,12 +32,14 @@ export interface Left {
 
 /** What devloop itself changes in objects of a kind; undefined for those that it creates and deletes as a whole. */
 export function ownChangeOf(kind: Kind): OwnChange | undefined {
+  if (isWebhookKind(kind)) return WEBHOOKS;
   return kind === 'Service' ? SELECTOR : pauseOf(kind)?.own;
 }
 
 /** Whether the object is the user's, changed by the session, and not one of devloop's own. */
 export function isChanged(ref: ObjectRef, sessionId: string): boolean {
-  return ownChangeOf(ref.kind) !== undefined && !isOwnService(ref, sessionId);
+  const isOwn = isWebhookKind(ref.kind) ? isProbeConfiguration(ref, sessionId) : isOwnService(ref, sessionId);
+  return ownChangeOf(ref.kind) !== undefined && !isOwn;
 }
 
 const of = (marked: Marked[], kind: Kind): Marked[] => marked.filter((one) => one.ref.kind === kind);
@@ -169,11 +172,22 @@ export async function waitForControllerSlices(
 
 /** Then everything that the session created for its endpoints and probes is deleted. */
 export async function removeCreated(work: Work, marked: Marked[]): Promise<void> {
-  const created = [...of(marked, 'EndpointSlice'), ...of(marked, 'ValidatingWebhookConfiguration')];
+  const probes = webhooksIn(marked).filter((one) => isProbeConfiguration(one.ref, work.sessionId));
+  const created = [...of(marked, 'EndpointSlice'), ...probes];
   await allDone([
     ...created.map((one) => remove(work, one)),
     ...of(marked, 'Endpoints').map((one) => restoreEndpoints(work, one)),
   ]);
+}
+
+/** Once the webhooks answer in the cluster again, they have the time and the failurePolicy of before. */
+export async function restoreWebhookTimes(work: Work, marked: Marked[]): Promise<Left[]> {
+  const changed = webhooksIn(marked).filter((one) => !isProbeConfiguration(one.ref, work.sessionId));
+  return await allDone(changed.map(async ({ ref }) => ({ ref, kept: await restoreWebhooks(work, ref) })));
+}
+
+function webhooksIn(marked: Marked[]): Marked[] {
+  return marked.filter(({ ref }) => isWebhookKind(ref.kind));
 }
 
 /** The endpoints controller overwrites our Endpoints, label included, once the Service has its selector again. */

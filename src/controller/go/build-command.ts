@@ -1,9 +1,9 @@
-import { joinLinkerFlags, withoutDebugInformation } from './linker-flags.ts';
+import { joinLinkerFlags, withDebugInformation, withoutDebugInformation } from './linker-flags.ts';
 import type { BuildRecipe } from './recipes.ts';
 
 /** A flag that devloop gives to `go build`, and why. */
 export interface BuildFlag {
-  what: 'build tags' | 'linker flags';
+  what: 'build tags' | 'compiler flags' | 'linker flags';
   /** `-tags=a,b` */
   flag: string;
   value: string;
@@ -22,22 +22,36 @@ export function goBuildCommand(goPackage: string, binary: string, flags: string[
 export function buildFlags(
   found: { recipe: BuildRecipe; source: string } | undefined,
   userFlags: string,
+  forDebugger = false,
 ): BuildFlag[] {
   const flags: BuildFlag[] = [];
   const tags = found?.recipe.tags ?? '';
   if (found && tags !== '' && !sets(userFlags, 'tags'))
     flags.push({ what: 'build tags', flag: `-tags=${tags}`, value: tags, source: found.source });
-  if (!sets(userFlags, 'ldflags')) flags.push(linkerFlag(found));
+  if (!sets(userFlags, 'ldflags')) flags.push(linkerFlag(found, forDebugger));
+  if (forDebugger) flags.push(UNOPTIMIZED);
   return flags;
 }
 
-function linkerFlag(found: { recipe: BuildRecipe; source: string } | undefined): BuildFlag {
+/** Optimized code has no variables to look at, and lines that are never reached. */
+const UNOPTIMIZED: BuildFlag = {
+  what: 'compiler flags',
+  flag: '-gcflags=all=-N -l',
+  value: 'all=-N -l',
+  source: 'for the debugger',
+};
+
+function linkerFlag(
+  found: { recipe: BuildRecipe; source: string } | undefined,
+  forDebugger: boolean,
+): BuildFlag {
   const { flags, leftOut } = found?.recipe.linker ?? { flags: [], leftOut: [] };
-  const all = withoutDebugInformation(flags);
+  const all = forDebugger ? withDebugInformation(flags) : withoutDebugInformation(flags);
   const value = joinLinkerFlags(all);
   const sources: string[] = [];
   if (found && flags.length > 0) sources.push(found.source);
   if (all.length > flags.length) sources.push('-w links faster');
+  if (all.length < flags.length) sources.push('without -s and -w, for the debugger');
   if (found && leftOut.length > 0)
     sources.push(`without ${leftOut.join(' ')} of ${found.source}, which devloop does not evaluate`);
   return { what: 'linker flags', flag: `-ldflags=${value}`, value, source: sources.join('; ') };

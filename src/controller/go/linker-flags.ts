@@ -30,9 +30,16 @@ export function readLinkerFlags(written: string, variables: Map<string, string>)
   return read;
 }
 
+const STRIPS = /^--?[sw](=|$)/;
+
 /** Linking without debug information takes two thirds of the time. A recipe that sets -s or -w itself is left as it is. */
 export function withoutDebugInformation(flags: string[]): string[] {
-  return flags.some((flag) => /^--?[sw](=|$)/.test(flag)) ? flags : [...flags, '-w'];
+  return flags.some((flag) => STRIPS.test(flag)) ? flags : [...flags, '-w'];
+}
+
+/** A debugger cannot work without it, whatever the recipe says. */
+export function withDebugInformation(flags: string[]): string[] {
+  return flags.filter((flag) => !STRIPS.test(flag));
 }
 
 /** One value for `-ldflags=`, in which the go tool allows quotes around a word. */

@@ -32,6 +32,8 @@ export interface MainPackageHints {
   workload?: string | undefined;
   /** The HTTP paths of its webhooks. */
   paths?: string[];
+  /** It is built to be debugged. */
+  forDebugger?: boolean | undefined;
   emit?: Emit;
   signal?: AbortSignal | undefined;
 }
@@ -63,7 +65,7 @@ export async function findMainPackage(root: string, hints: MainPackageHints): Pr
       package: asPackage(module.directory, directory),
       directory: module.directory,
       source,
-      flags: buildFlags(recipeOf(goPackage, clues), userFlags),
+      flags: buildFlags(recipeOf(goPackage, clues), userFlags, hints.forDebugger),
     };
   };
   const { named } = hints;

@@ -42,6 +42,8 @@ export interface UpOptions extends CommonOptions, RouteOptions, PauseOptions {
   stamp: boolean;
   /** JSONPaths of values that are replaced before a review is recorded, besides those of devloop.yaml. */
   redact: string[];
+  /** The controller runs under a debugger; absent: it does not. */
+  debug?: DebugOptions;
   /** All that are taken over, each by a session of its own; absent where there is only one. */
   deployments?: string[];
   /** What a review gets that is not answered in time; an error by default. */
@@ -54,6 +56,25 @@ export interface UpOptions extends CommonOptions, RouteOptions, PauseOptions {
   command?: string[];
   /** The controller's main package. */
   package?: string;
+}
+
+/** The port in delve's own documentation, and in the templates of editors. */
+export const DEBUG_PORT = 2345;
+
+export interface DebugOptions {
+  /** Where editors connect. */
+  port: number;
+  /** While it is debugged, what the webhooks do not answer is admitted. */
+  ignore: boolean;
+}
+
+export const IDES = ['vscode', 'goland'] as const;
+export type Ide = (typeof IDES)[number];
+
+export interface InitOptions {
+  ide: Ide;
+  /** Of the debugger. */
+  port: number;
 }
 
 export interface DownOptions extends CommonOptions {

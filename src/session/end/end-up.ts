@@ -19,6 +19,8 @@ const AWAY_LIMIT_MS = 3_600_000;
 export interface Standing {
   route?: ChosenRoute | undefined;
   supervisor?: Supervisor | undefined;
+  /** Lets a controller at a breakpoint run. */
+  debug?: (AsyncDisposable & { end(): Promise<void> }) | undefined;
   pausing?: Pausing[];
   recorder?: AsyncDisposable;
   /** Something may have been written to the cluster. */
@@ -60,6 +62,7 @@ async function restoreAndStop(
   await using local = new AsyncDisposableStack();
   // The last one to end, so that it has all reviews.
   if (standing.recorder) local.use(standing.recorder);
+  if (standing.debug) local.use(standing.debug);
   if (standing.route) local.use(standing.route);
   if (standing.supervisor) local.use(standing.supervisor);
   return standing.mayHaveChanged ? await restoreAll(work, target, standing, ending) : undefined;
@@ -68,13 +71,15 @@ async function restoreAndStop(
 async function restoreAll(
   { api, sessionId, emit }: Work,
   target: Target,
-  { route, supervisor, pausing = [] }: Standing,
+  { route, supervisor, debug, pausing = [] }: Standing,
   ending: Ending,
 ): Promise<Result> {
   const { reason, isFailure } = ending;
   const startedAt = performance.now();
   const work: Work = { api, sessionId, emit, signal: new AbortController().signal };
   const isReported = (changes: number): boolean => changes > 0 || !isFailure;
+  // A controller at a breakpoint answers nothing.
+  await debug?.end();
   // Whatever has become of the controller, its manager can come back.
   route?.gateways.answerOwn(ownAnswers(target, sessionId));
   // Where no controller answers, a review that waits would only delay the manager's own Pods.

@@ -18,10 +18,12 @@ import {
   removeRelays,
   removeStandIns,
   restoreServices,
+  restoreWebhookTimes,
   resumeManagers,
   waitForControllerSlices,
   waitUntilUnblocked,
 } from '../../cluster/takeover/restore.ts';
+import { isWebhookKind } from '../../cluster/takeover/webhook-time.ts';
 import type { Work } from '../../cluster/work.ts';
 import { DevloopError } from '../../errors.ts';
 import type { Emit } from '../../report/events.ts';
@@ -92,6 +94,7 @@ export async function restoreOnce(work: Work, namespaces: string[], options: Res
   if (!options.isUnanswered) await cleaning;
   await attempt(async () => options.afterServices?.());
   await cleaning;
+  await attempt(async () => left.push(...(await restoreWebhookTimes(work, marked))));
   await attempt(async () => left.push(...(await removeMarks(work, left))));
   await attempt(() => waitUntilUnblocked(work, left));
   await attempt(() => removeStandIns(work, marked));
@@ -175,7 +178,7 @@ function keptText(
 ): { message: string; hint: string } {
   return {
     message: `${describe(ref)}: ${path.join('.')} was changed by somebody else to ${JSON.stringify(now ?? null)}, so devloop left it unchanged. Before the session it was ${JSON.stringify(before ?? null)}.`,
-    hint: `${kubectl(context, ref, 'patch')} --type json -p '${restoringPatch(path, before)}'`,
+    hint: `${kubectl(context, ref, 'patch')} ${restoringPatch(ref, path, before)}`,
   };
 }
 
@@ -191,11 +194,22 @@ function kubectl(context: string, { kind, namespace, name }: ObjectRef, verb: st
   return `kubectl --context ${context} ${namespace ? `-n ${namespace} ` : ''}${verb} ${kind.toLowerCase()} ${name}`;
 }
 
-/** A JSON patch, because a merge patch would merge values that are maps. Quotes are escaped for the shell. */
-function restoringPatch(path: string[], before: unknown): string {
+/** Quotes are escaped for the shell. */
+function restoringPatch({ kind }: ObjectRef, path: string[], before: unknown): string {
+  const [type, patch] = isWebhookKind(kind) ? webhookPatch(path, before) : jsonPatch(path, before);
+  return `--type ${type} -p '${JSON.stringify(patch).replaceAll("'", "'\\''")}'`;
+}
+
+/** It finds the webhook by its name; a JSON patch would need its index. */
+function webhookPatch([list = '', name = '', field = '']: string[], before: unknown): [string, object] {
+  return ['strategic', { [list]: [{ name, [field]: before ?? null }] }];
+}
+
+/** A merge patch would merge values that are maps. */
+function jsonPatch(path: string[], before: unknown): [string, object] {
   const pointer = path.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
   const patch = [
     before === undefined ? { op: 'remove', path: pointer } : { op: 'add', path: pointer, value: before },
   ];
-  return JSON.stringify(patch).replaceAll("'", "'\\''");
+  return ['json', patch];
 }

@@ -19,8 +19,8 @@ const OVERWRITES = {
 };
 
 export function guardPermissions(objects: ObjectRef[]): Permission[] {
-  return objects.flatMap(({ kind, namespace = '' }) =>
-    permissionsOn(kind, 'watch', { namespace, ...OVERWRITES }),
+  return objects.flatMap(({ kind, namespace }) =>
+    permissionsOn(kind, 'watch', { ...(namespace === undefined ? {} : { namespace }), ...OVERWRITES }),
   );
 }
 
@@ -41,7 +41,7 @@ export function startGuard(work: Work, objects: Guarded[], end: (error: unknown)
 }
 
 async function guardOne(work: Work, guarded: Guarded, end: (error: DevloopError) => void): Promise<void> {
-  const { ref, onObject } = guarded;
+  const { ref, onObject, isOptional } = guarded;
   const { api, emit, signal, sessionId } = work;
   const states = newest<KubeObject | undefined>();
   const memory: Memory = { changes: undefined, writes: [], tries: [], isHalfDone: false };
@@ -62,6 +62,10 @@ async function guardOne(work: Work, guarded: Guarded, end: (error: DevloopError)
     if (signal.aborted) break;
     try {
       const cause = await react(work, guarded, memory, state.value);
+      if (cause !== undefined && isOptional && cause.code === 'session.overwritten') {
+        emit({ type: 'warning', message: cause.message });
+        break;
+      }
       if (cause !== undefined) end(cause);
       failures = 0;
     } catch (error) {

@@ -1,7 +1,8 @@
 import { USER_AGENT } from '../../cluster/api/login.ts';
 import type { Json, KubeObject } from '../../cluster/api/objects.ts';
-import { type FieldChange, type OwnChange, same, valueAt } from '../../cluster/marks/marks.ts';
+import { type FieldChange, type OwnChange, same } from '../../cluster/marks/marks.ts';
 import { type Difference, type Observed, observe, writerOf } from '../../cluster/marks/observe.ts';
+import { valueAt } from '../../cluster/marks/paths.ts';
 import { undoOf } from '../../cluster/marks/undo.ts';
 import { SESSION_LABEL } from '../../cluster/names.ts';
 import type { Writer } from '../../report/events.ts';

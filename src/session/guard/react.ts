@@ -17,6 +17,8 @@ export interface Guarded {
   again?: () => Promise<void>;
   /** Has the gateways answer the reviews of what is written here, until it is disposed. */
   answerOwn?: () => Disposable | undefined;
+  /** The session goes on where the object is gone, and where somebody else does not give in. */
+  isOptional?: true;
   /** Sees every version of the object. */
   onObject?: (object: KubeObject) => void;
 }
@@ -55,7 +57,8 @@ export async function react(
     case 'intact':
       return await followUp(guarded, memory);
     case 'gone':
-      return await gone(work.api, ref);
+      // Some managers delete their webhook configurations when they stop, and create them again.
+      return guarded.isOptional ? undefined : await gone(work.api, ref);
     case 'restored':
       return restoredElsewhere(ref);
     case 'taken':

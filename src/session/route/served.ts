@@ -20,6 +20,8 @@ export interface ServedCheck {
   gateways: Pick<Gateways, 'refuse' | 'hold' | 'release' | 'controllerDown' | 'failFast'>;
   /** Other main packages that could be the manager. */
   rivals: string[];
+  /** Resolves when a new program may get reviews; absent: at once. */
+  settled?: (() => Promise<void>) | undefined;
 }
 
 /** The paths of the target's webhooks, each once for each port. */
@@ -48,6 +50,10 @@ export function createServedGate(check: ServedCheck): ServedGate {
   const called = calledPaths(check.target);
   let known: CalledPath[] = [];
   let holds = 0;
+  const afterwards = async (unserved: CalledPath[]): Promise<CalledPath[]> => {
+    await check.settled?.();
+    return unserved;
+  };
   const ask = async (): Promise<CalledPath[]> => {
     const unserved = await findUnserved(check, called, known);
     gateways.refuse(unserved);
@@ -68,7 +74,9 @@ export function createServedGate(check: ServedCheck): ServedGate {
     },
     release() {
       const current = holds;
-      const asked = ask().then((unserved) => unserved.length > 0 && warn(check, unserved));
+      const asked = ask()
+        .then(afterwards)
+        .then((unserved) => unserved.length > 0 && warn(check, unserved));
       // A program that is replaced in the meantime has no say.
       void asked.finally(() => current === holds && gateways.release());
     },

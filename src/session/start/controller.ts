@@ -96,6 +96,7 @@ export function controllerInputs(session: Session, pairs: KeyPairs): ControllerI
     settings: config.controller ?? {},
     command: options.command,
     goPackage: options.package,
+    forDebugger: options.debug !== undefined,
     chosen,
     podName: podNameFor(target, sessionId),
     env: io.env,

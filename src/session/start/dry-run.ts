@@ -14,7 +14,7 @@ export async function printPlan(
   command: UpCommand,
   found: Discovered & { inTheWay: InTheWay },
 ): Promise<void> {
-  const { context, io, machine } = command;
+  const { context, io, machine, options } = command;
   const { target, plan, inTheWay } = found;
   const files = localFilesOf(join(machine.stateDirectory, ANY_SESSION), command);
   const own = inTheWay.living.filter(({ local }) => local).map(({ sessionId }) => sessionId);
@@ -30,16 +30,24 @@ export async function printPlan(
     io.emit({ type: 'route.planned', route, position: index + 1, detail });
     print(changesOf([open, ...point]), { route });
   }
-  print(changesOf(plan.pause));
+  print(changesOf([...plan.webhookTime, ...plan.pause]));
   if (controller) {
     const { build, run, cwd } = controller.plan;
-    const command = shownCommand(run, controller.plan);
+    const shown = shownCommand(run, controller.plan);
+    const command = options.debug ? await debugged(shown, cwd, io.signal) : shown;
     io.emit({ type: 'controller.planned', ...(build === undefined ? {} : { build }), command, cwd });
   }
 
   function print(changes: PlannedChange[], of: { route?: string } = {}): void {
     for (const change of changes) io.emit({ type: 'change', dryRun: true, ...change, ...of });
   }
+}
+
+/** Throws 'debug.no-delve', as `up` would. */
+async function debugged(command: string[], cwd: string, signal: AbortSignal): Promise<string[]> {
+  const { debugCommand } = await import('./debugger.ts');
+  const { findDelve } = await import('../../debugger/find-delve.ts');
+  return debugCommand(await findDelve(cwd, signal), command);
 }
 
 const NO_LEASES =

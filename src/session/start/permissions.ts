@@ -11,6 +11,7 @@ export function commonPermissions({
   routes,
   pause,
   standIn,
+  webhookTime,
   guarded,
 }: TakeOverPlan): Permission[] {
   const [first = [], ...others] = routes.map(routePermissions);
@@ -20,7 +21,7 @@ export function commonPermissions({
     ...shared,
     ...permissionsOf(verify),
     ...discovery,
-    ...permissionsOf([...pause, ...standIn]),
+    ...permissionsOf([...pause, ...standIn, ...webhookTime]),
     ...watched,
   ]);
 }

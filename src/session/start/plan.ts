@@ -7,10 +7,13 @@ import { deploymentPause } from '../../cluster/takeover/pause/deployment.ts';
 import type { PauseStep } from '../../cluster/takeover/pause/pause.ts';
 import { ownChangeOf } from '../../cluster/takeover/restore.ts';
 import type { StandInStep } from '../../cluster/takeover/stand-in.ts';
+import { giveTime, isWebhookKind, WEBHOOKS } from '../../cluster/takeover/webhook-time.ts';
 import { OWN_NAME } from '../../operator/downward.ts';
 import { discoveryPermissions } from '../../operator/permissions.ts';
 import type { Target, TargetManager } from '../../operator/target.ts';
+import { callersOf } from '../../operator/webhooks.ts';
 import { namespacesOf, targetsOf } from '../context/holders.ts';
+import type { DebugOptions } from '../context/options.ts';
 import type { Guarded } from '../guard/react.ts';
 import { planRoutes } from '../route/kinds.ts';
 import type { RoutePlan, RouteSettings } from '../route/routing.ts';
@@ -32,12 +35,20 @@ export interface TakeOverPlan {
   pause: PauseStep[];
   /** For a manager that reads its own Pod. */
   standIn: StandInStep[];
+  /** While the controller is debugged. */
+  webhookTime: Step[];
   /** The user's objects that the session changes, and those that it depends on. */
   guarded: Guarded[];
 }
 
-export function planTakeOver(target: Target, settings: RouteSettings, pause: PauseStep[]): TakeOverPlan {
+export function planTakeOver(
+  target: Target,
+  settings: RouteSettings,
+  pause: PauseStep[],
+  debug?: Pick<DebugOptions, 'ignore'>,
+): TakeOverPlan {
   const hasWebhooks = target.services.length > 0;
+  const webhookTime = debug ? planWebhookTime(target, debug) : [];
   return {
     discovery: hasWebhooks ? namespacesOf(target).flatMap(discoveryPermissions) : [],
     leases: targetsOf(target).map((one) => holdLease(one)),
@@ -45,8 +56,26 @@ export function planTakeOver(target: Target, settings: RouteSettings, pause: Pau
     routes: planRoutes(target, settings),
     pause,
     standIn: planStandIn(target),
-    guarded: targetsOf(target).flatMap((ref) => guardedObject(ref) ?? []),
+    webhookTime,
+    guarded: [
+      ...targetsOf(target).flatMap((ref) => guardedObject(ref) ?? []),
+      ...webhookTime.flatMap(({ changes }) =>
+        changes.map(({ object }): Guarded => ({ ref: object, own: WEBHOOKS, isOptional: true })),
+      ),
+    ],
   };
+}
+
+/** One step for each webhook configuration that calls the Services. */
+function planWebhookTime({ services }: Target, debug: Pick<DebugOptions, 'ignore'>): Step[] {
+  const calls = services.flatMap((service) => service.calls);
+  return callersOf(calls).flatMap((ref) => {
+    const { kind, name } = ref;
+    if (!isWebhookKind(kind)) return [];
+    const own = calls.filter(({ from }) => from.kind === kind && from.name === name);
+    const webhooks = own.flatMap((call) => (call.settings ? [{ name: call.name, ...call.settings }] : []));
+    return giveTime({ kind, name }, webhooks, debug) ?? [];
+  });
 }
 
 /** Undefined for a manager that is paused without a change of its own. */

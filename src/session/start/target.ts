@@ -34,7 +34,7 @@ export async function discoverTarget(command: UpCommand): Promise<Discovered & {
   }
   const choice = pauseChoice(options, context);
   const observer = { api, emit: io.emit, signal: io.signal };
-  const plan = planTakeOver(target, settings, await planPause(observer, target, choice));
+  const plan = planTakeOver(target, settings, await planPause(observer, target, choice), options.debug);
   const { manager } = target;
   const noticing = manager && choice === 'auto' ? pauseNotices(api, manager) : [];
   const allowed = await askPermissions(api, plan);
@@ -58,7 +58,7 @@ export async function discoverAgain(command: UpCommand, before: Discovered): Pro
   const permitted = before.plan.routes.map(({ name }) => name);
   const observer = { api: context.api, emit: io.emit, signal: io.signal };
   const pause = await planPause(observer, target, pauseChoice(options, context), true);
-  const plan = planTakeOver(target, settings, pause);
+  const plan = planTakeOver(target, settings, pause, options.debug);
   plan.routes = plan.routes.filter(({ name }) => permitted.includes(name));
   if (before.plan.standIn.length === 0) plan.standIn = [];
   return { ...before, target, plan };

@@ -7,8 +7,8 @@ import {
   type OwnChange,
   same,
   sessionOf,
-  valueAt,
 } from '../../../src/cluster/marks/marks.ts';
+import { valueAt } from '../../../src/cluster/marks/paths.ts';
 import { planUndo, withoutOwn } from '../../../src/cluster/marks/undo.ts';
 import { applyJsonPatch } from '../../support/json-patch.ts';
 

@@ -283,6 +283,7 @@ describe('findMarked', () => {
     expect(unseen).toEqual([
       { kind: 'EndpointSlice', namespace: 'shop' },
       { kind: 'ValidatingWebhookConfiguration' },
+      { kind: 'MutatingWebhookConfiguration' },
     ]);
   });
 

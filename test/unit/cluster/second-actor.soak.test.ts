@@ -8,9 +8,9 @@ import {
   type OwnChange,
   same,
   sessionOf,
-  valueAt,
 } from '../../../src/cluster/marks/marks.ts';
 import { changesAfter, observe } from '../../../src/cluster/marks/observe.ts';
+import { valueAt } from '../../../src/cluster/marks/paths.ts';
 import { originalSelector, SELECTOR } from '../../../src/cluster/marks/selector.ts';
 import { planUndo, undoOf } from '../../../src/cluster/marks/undo.ts';
 import { relayLabels } from '../../../src/cluster/names.ts';

@@ -1,6 +1,11 @@
 import { expect, it } from 'vitest';
 import { kindInfo } from '../../../src/cluster/api/kinds.ts';
-import type { EndpointSlice, Service, Workload } from '../../../src/cluster/api/objects.ts';
+import type {
+  EndpointSlice,
+  Service,
+  WebhookConfiguration,
+  Workload,
+} from '../../../src/cluster/api/objects.ts';
 import type { Permission } from '../../../src/cluster/api/permissions.ts';
 import { ANY_SESSION } from '../../../src/cluster/names.ts';
 import type { PlannedChange, Step } from '../../../src/cluster/step.ts';
@@ -15,10 +20,12 @@ import {
   removeLeases,
   removeStandIns,
   restoreServices,
+  restoreWebhookTimes,
   resumeManagers,
 } from '../../../src/cluster/takeover/restore.ts';
 import { pointToAddress, pointToPods } from '../../../src/cluster/takeover/service.ts';
 import { createStandIn } from '../../../src/cluster/takeover/stand-in.ts';
+import { giveTime } from '../../../src/cluster/takeover/webhook-time.ts';
 import type { Work } from '../../../src/cluster/work.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { objectText } from '../../../src/report/text.ts';
@@ -29,6 +36,11 @@ const service: Service = { metadata, spec: { selector: { app: 'shop' }, ports: [
 const deployment: Workload = {
   metadata,
   spec: { replicas: 2, selector: {}, template: { spec: { containers: [] } } },
+};
+const webhook = { name: 'a.example.com', timeoutSeconds: 10, failurePolicy: 'Fail' };
+const configuration: WebhookConfiguration = {
+  metadata: { name: 'hooks' },
+  webhooks: [{ ...webhook, clientConfig: {} }],
 };
 const probed = { namespace: 'shop', service: 'hook', port: 443, caBundle: '' };
 const language = { path: (nonce: string) => `/${nonce}`, read: () => undefined };
@@ -56,6 +68,10 @@ const STEPS = {
   ),
   'pauses the manager': step(
     deploymentPause.pause({ ref: { kind: 'Deployment', ...metadata }, object: deployment }),
+    (apply, work) => apply(work),
+  ),
+  'gives webhooks time': step(
+    giveTime({ kind: 'ValidatingWebhookConfiguration', name: 'hooks' }, [webhook], { ignore: true })!,
     (apply, work) => apply(work),
   ),
   'holds a Lease': step(holdLease({ kind: 'Service', ...metadata }), async (apply, work) => {
@@ -86,6 +102,7 @@ async function callsOf(apply: (work: Work) => Promise<unknown>, events: DevloopE
   const cluster: FakeCluster = fakeCluster();
   cluster.put('Service', service);
   cluster.put('Deployment', deployment);
+  cluster.put<WebhookConfiguration>('ValidatingWebhookConfiguration', structuredClone(configuration));
   const labels = {
     'kubernetes.io/service-name': 'hook',
     'endpointslice.kubernetes.io/managed-by': 'endpointslice-controller.k8s.io',
@@ -104,6 +121,7 @@ async function callsOf(apply: (work: Work) => Promise<unknown>, events: DevloopE
   // As the endpoints controller does, once the selector is back.
   cluster.edit('Endpoints', 'hook', 'shop', (endpoints) => delete endpoints.metadata.labels);
   await removeCreated(work, marked);
+  await restoreWebhookTimes(work, marked);
   await removeStandIns(work, marked);
   await removeLeases(work, marked);
   return [...made, ...cluster.calls];
@@ -128,7 +146,12 @@ it.each(Object.entries(STEPS))(
   },
 );
 
-const PUBLIC = ['points to Pods', 'points to an address', 'pauses the manager'] as const;
+const PUBLIC = [
+  'points to Pods',
+  'points to an address',
+  'pauses the manager',
+  'gives webhooks time',
+] as const;
 
 it.each(PUBLIC)('a step that %s plans the changes that it then makes', async (name) => {
   const events: DevloopEvent[] = [];

@@ -557,7 +557,7 @@ it('warns of an API that the Pods of the manager serve, and of no others', async
 
 it('ignores the webhook configuration of a probe, and webhooks that are configured by URL', async () => {
   cluster.put<WebhookConfiguration>('ValidatingWebhookConfiguration', {
-    metadata: { name: 'devloop-probe-1', labels: { 'devloop.dev/session': 's1' } },
+    metadata: { name: 'devloop-probe-s1-1', labels: { 'devloop.dev/session': 's1' } },
     webhooks: [
       { name: 'p', clientConfig: { service: { namespace: 'a', name: 'b', path: [...shop.paths][0]! } } },
     ],

@@ -10,7 +10,7 @@ const MIDDLE = [
   ...CLUSTER,
   ...['cluster/takeover', 'cluster/takeover/pause', 'cluster/relay'],
   ...['operator', 'local', 'certificates', 'config', 'machine'],
-  ...['controller', 'controller/go', 'controller/watch'],
+  ...['controller', 'controller/go', 'controller/watch', 'debugger'],
   ...['gateway', 'reviews', 'page', 'route', 'route/ssh', 'route/relay', 'route/relay/wire'],
 ];
 
@@ -48,6 +48,7 @@ const ALLOWED: Record<string, string[]> = {
   controller: ['controller/go', 'controller/watch', 'machine'],
   'controller/watch': ['controller/go', 'machine'],
   'controller/go': ['machine'],
+  debugger: ['machine'],
   gateway: ['machine'],
   reviews: ['gateway', 'config'],
   page: ['reviews', 'report'],

@@ -1,0 +1,34 @@
+import { Command, Option } from 'commander';
+import { DEBUG_PORT, IDES, type Ide } from '../session/context/options.ts';
+import { addExamples, outputOptions } from './common.ts';
+import type { Shell } from './shell.ts';
+import { parsePort } from './values.ts';
+
+interface InitFlags {
+  ide: Ide;
+  port: number;
+  json?: true;
+}
+
+export function initCommand(shell: Shell): Command {
+  const command = new Command('init')
+    .summary('let an editor attach to `up --debug`')
+    .description(
+      "Writes a configuration with which an editor attaches to the debugger of `devloop up --debug` into the checkout: into VS Code's .vscode/launch.json or GoLand's .run directory. What is in these files already stays as it is.",
+    )
+    .addOption(new Option('--ide <name>', 'which editor').choices(IDES).makeOptionMandatory())
+    .option('--port <port>', 'the port of the debugger', parsePort, DEBUG_PORT)
+    .optionsGroup('Output:')
+    .option('--json', 'print one JSON event per line')
+    .helpOption('-h, --help', 'show this help')
+    .action(async (flags: InitFlags) => {
+      await shell.run(outputOptions(flags), async (io) => {
+        const { init } = await import('../session/init.ts');
+        await init({ ide: flags.ide, port: flags.port }, io);
+      });
+    });
+  return addExamples(command, `${shell.name} init`, [
+    ['--ide vscode', 'Add an attach configuration to .vscode/launch.json'],
+    ['--ide goland --port 2346', 'Write one for GoLand, for up --debug=2346'],
+  ]);
+}

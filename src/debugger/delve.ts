@@ -1,0 +1,90 @@
+import { sleep } from '../async.ts';
+import type { DelveClient } from './json-rpc.ts';
+
+/** Where the controller stopped. */
+export interface Place {
+  /** Absolute path and line. */
+  file: string;
+  line: number;
+  /** `main.(*Handler).Validate`, where it is known. */
+  function?: string;
+}
+
+interface State {
+  Running: boolean;
+  currentThread?: { file: string; line: number; function?: { name: string } };
+  /** delve answers an exited process with an error, too. */
+  exited: boolean;
+  exitStatus: number;
+}
+
+interface Breakpoint {
+  /** delve's own, which stop at a panic, have negative ones. */
+  id: number;
+}
+
+export interface Watcher {
+  /** Called when the controller has begun to run. */
+  onRunning(): void;
+  /** Called again and again while it is stopped: at a breakpoint, between two steps, or at a panic. Awaited. */
+  onStopped(at: Place | undefined): Promise<void>;
+}
+
+/** An editor stops the controller for a moment whenever it sets a breakpoint. */
+const STOPPED_MS = 250;
+/** delve continues a new program itself. To continue it, too, would have delve continue it once more at its first breakpoint. */
+const STARTING = 60;
+const EXITED = /has exited with status (-?\d+)/;
+
+/** Resolves with the controller's exit code when it has exited: delve itself goes on then. Rejects when delve has ended. */
+export async function watchController(delve: DelveClient, watcher: Watcher): Promise<number> {
+  let stops = -STARTING;
+  for (;;) {
+    const state = await stateOf(delve, { waits: false });
+    if (typeof state === 'number') return state;
+    if (state.Running) {
+      stops = 0;
+      watcher.onRunning();
+      const next = await stateOf(delve, { waits: true });
+      if (typeof next === 'number') return next;
+    } else {
+      stops += 1;
+      if (stops > 1) await watcher.onStopped(placeOf(state));
+    }
+    await sleep(STOPPED_MS);
+  }
+}
+
+/** The exit code of a controller that has exited. `waits`: until it is stopped. */
+async function stateOf(delve: DelveClient, { waits }: { waits: boolean }): Promise<State | number> {
+  try {
+    const answer = await delve.call<{ State: State }>('State', { NonBlocking: !waits });
+    return answer.State.exited ? answer.State.exitStatus : answer.State;
+  } catch (error) {
+    const code = EXITED.exec(String(error))?.[1];
+    if (code === undefined) throw error;
+    return Number(code);
+  }
+}
+
+function placeOf({ currentThread }: State): Place | undefined {
+  if (currentThread === undefined) return undefined;
+  const { file, line, function: of } = currentThread;
+  return { file, line, ...(of === undefined ? {} : { function: of.name }) };
+}
+
+/**
+ * Removes all breakpoints and lets the controller run: delve itself leaves it stopped when the last editor goes away. Does nothing to one
+ * that has exited.
+ */
+export async function letRun(delve: DelveClient): Promise<void> {
+  const state = await stateOf(delve, { waits: false });
+  if (typeof state === 'number') return;
+  if (state.Running) await delve.call('Command', { name: 'halt' });
+  // A step that is under way would stop it once more.
+  await delve.call('CancelNext', {}).catch(() => {});
+  const { Breakpoints } = await delve.call<{ Breakpoints: Breakpoint[] }>('ListBreakpoints', { All: false });
+  for (const { id } of Breakpoints) if (id > 0) await delve.call('ClearBreakpoint', { Id: id });
+  // Answered when it stops again.
+  delve.call('Command', { name: 'continue' }).catch(() => {});
+}

@@ -1,0 +1,57 @@
+/** Messages of the Debug Adapter Protocol on a byte stream: `Content-Length: 42`, an empty line, and 42 bytes of JSON. */
+
+/** Variables of a big program make messages of some megabytes. */
+export const LARGEST_MESSAGE = 32 * 2 ** 20;
+const LARGEST_HEADER = 4 * 2 ** 10;
+const END_OF_HEADER = '\r\n\r\n';
+const LENGTH = /^content-length: *(\d{1,10}) *$/im;
+
+/** Takes bytes as they arrive, and returns the messages that are complete. Throws what is wrong with the stream; it cannot be read any further then. */
+export class MessageReader {
+  #chunks: Buffer[] = [];
+  #length = 0;
+  /** Fewer bytes than these hold no message. */
+  #needed = 1;
+  #bytes = Buffer.alloc(0);
+
+  read(chunk: Buffer): string[] {
+    this.#chunks.push(chunk);
+    this.#length += chunk.length;
+    if (this.#length < this.#needed) return [];
+    this.#bytes = Buffer.concat(this.#chunks);
+    const messages: string[] = [];
+    for (let next = this.#next(); next !== undefined; next = this.#next()) messages.push(next);
+    this.#chunks = [this.#bytes];
+    this.#length = this.#bytes.length;
+    return messages;
+  }
+
+  #next(): string | undefined {
+    const header = this.#bytes.subarray(0, LARGEST_HEADER).indexOf(END_OF_HEADER);
+    if (header < 0) {
+      if (this.#bytes.length >= LARGEST_HEADER) throw new Error('a message has no header');
+      this.#needed = this.#bytes.length + 1;
+      return undefined;
+    }
+    const length = Number(LENGTH.exec(this.#bytes.toString('latin1', 0, header))?.[1] ?? Number.NaN);
+    if (Number.isNaN(length)) throw new Error('a message has no Content-Length');
+    if (length > LARGEST_MESSAGE) throw new Error(`a message has ${length} bytes`);
+    const begin = header + END_OF_HEADER.length;
+    this.#needed = begin + length;
+    if (this.#bytes.length < this.#needed) return undefined;
+    const message = this.#bytes.toString('utf8', begin, this.#needed);
+    this.#bytes = this.#bytes.subarray(this.#needed);
+    return message;
+  }
+}
+
+export function framed(message: string): Buffer {
+  const body = Buffer.from(message);
+  return Buffer.concat([Buffer.from(`Content-Length: ${body.length}${END_OF_HEADER}`), body]);
+}
+
+/** The protocol of a client by the first byte that it sends: DAP begins with a header, delve's JSON-RPC with an object. */
+export function protocolOf(first: Buffer): 'dap' | 'json-rpc' | undefined {
+  if (first[0] === 'C'.charCodeAt(0)) return 'dap';
+  return first[0] === '{'.charCodeAt(0) ? 'json-rpc' : undefined;
+}

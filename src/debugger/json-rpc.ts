@@ -1,0 +1,59 @@
+import { connect, type Socket } from 'node:net';
+
+/** A connection to delve's own protocol, JSON-RPC 1: one JSON object a line. */
+export interface DelveClient extends Disposable {
+  /** Rejects with delve's message, and when the connection ends. */
+  call<T>(method: string, params: object): Promise<T>;
+}
+
+/** delve listens here, on a port of its own choice, and refuses other users on Linux. */
+export const DELVE_HOST = '127.0.0.1';
+
+interface Reply {
+  id: number;
+  result?: unknown;
+  error?: string | null;
+}
+
+/** Resolves when delve has accepted. */
+export async function connectDelve(port: number): Promise<DelveClient> {
+  const socket = connect({ host: DELVE_HOST, port });
+  const waiting = new Map<number, PromiseWithResolvers<unknown>>();
+  const end = (error: Error): void => {
+    for (const { reject } of waiting.values()) reject(error);
+    waiting.clear();
+  };
+  await new Promise<void>((resolve, reject) => {
+    socket.once('connect', resolve);
+    socket.once('error', reject);
+  });
+  socket.on('error', end);
+  socket.on('close', () => end(new Error('delve has ended')));
+  onLines(socket, (line) => {
+    const { id, result, error } = JSON.parse(line) as Reply;
+    const call = waiting.get(id);
+    waiting.delete(id);
+    if (error) call?.reject(new Error(error));
+    else call?.resolve(result);
+  });
+  let last = 0;
+  return {
+    call<T>(method: string, params: object) {
+      last += 1;
+      const call = Promise.withResolvers<unknown>();
+      waiting.set(last, call);
+      socket.write(`${JSON.stringify({ method: `RPCServer.${method}`, params: [params], id: last })}\n`);
+      return call.promise as Promise<T>;
+    },
+    [Symbol.dispose]: () => void socket.destroy(),
+  };
+}
+
+function onLines(socket: Socket, handle: (line: string) => void): void {
+  let pending = '';
+  socket.setEncoding('utf8').on('data', (text: string) => {
+    const lines = (pending + text).split('\n');
+    pending = lines.pop()!;
+    lines.forEach(handle);
+  });
+}

@@ -1,0 +1,56 @@
+/** What devloop changes in the messages between an editor and delve. Everything else passes as it is. */
+
+/** A message of the Debug Adapter Protocol, as far as devloop reads it. */
+export interface Message {
+  seq: number;
+  type: 'request' | 'response' | 'event';
+  command?: string;
+  event?: string;
+  arguments?: { terminateDebuggee?: boolean; clientName?: string; clientID?: string };
+  request_seq?: number;
+  success?: boolean;
+  message?: string;
+  body?: { restart?: boolean; capabilities?: object };
+}
+
+/** Throws for what is no message. */
+export function parseMessage(text: string): Message {
+  const message: unknown = JSON.parse(text);
+  if (message === null || typeof message !== 'object' || !('type' in message))
+    throw new Error('a message has no type');
+  return message as Message;
+}
+
+/** What delve gets: the controller is devloop's, so an editor that leaves does not end it. */
+export function toDelve(message: Message): Message {
+  if (message.command !== 'disconnect' || !message.arguments?.terminateDebuggee) return message;
+  return { ...message, arguments: { ...message.arguments, terminateDebuggee: false } };
+}
+
+/** devloop restarts the controller, not the editor. With these capabilities, an editor would ask delve, or not begin a new session. */
+const OWN_CAPABILITIES = { supportsRestartRequest: false, supportTerminateDebuggee: false };
+
+/** What the editor gets. `isLeaving`: it has asked to be disconnected. Any other end means that devloop starts the controller again. */
+export function toEditor(message: Message, isLeaving: boolean): Message {
+  if (message.type === 'response' && message.command === 'initialize' && message.success)
+    return { ...message, body: { ...message.body, ...OWN_CAPABILITIES } };
+  if (message.event === 'capabilities') {
+    const capabilities = { ...message.body?.capabilities, ...OWN_CAPABILITIES };
+    return { ...message, body: { ...message.body, capabilities } };
+  }
+  if (message.event === 'terminated' && !isLeaving)
+    return { ...message, body: { ...message.body, restart: true } };
+  return message;
+}
+
+/** Ends an editor's session; `restart`: it begins a new one at once, against the same port and with its breakpoints. */
+export function terminated(seq: number, restart: boolean): Message {
+  return { seq, type: 'event', event: 'terminated', ...(restart ? { body: { restart } } : {}) };
+}
+
+/** The answer to a request that arrives when the session has ended: only to be disconnected is still possible. */
+export function answerAfterEnd({ seq: request_seq, command = '' }: Message, seq: number): Message {
+  const success = command === 'disconnect';
+  const why = success ? {} : { message: 'the controller is being replaced' };
+  return { seq, type: 'response', request_seq, command, success, ...why };
+}

@@ -1,0 +1,70 @@
+import { findNodeAtLocation, type ParseError, parse, parseTree, printParseErrorCode } from 'jsonc-parser';
+
+export const LAUNCH_NAME = 'devloop: attach';
+
+/** For the Go extension of VS Code, whose other debug adapter knows nothing of a session that begins anew. */
+function launchConfiguration(port: number): object {
+  return {
+    name: LAUNCH_NAME,
+    type: 'go',
+    debugAdapter: 'dlv-dap',
+    request: 'attach',
+    mode: 'remote',
+    host: '127.0.0.1',
+    port,
+  };
+}
+
+/** The text of a launch.json with the configuration, unless it has one of that name; or why that is not possible. Comments stay. */
+export function withLaunch(before: string | undefined, port: number): string | { problem: string } {
+  const added = launchConfiguration(port);
+  const text = before?.trim() ? before : '';
+  if (text === '') return `${JSON.stringify({ version: '0.2.0', configurations: [added] }, null, 2)}\n`;
+  const errors: ParseError[] = [];
+  const file: unknown = parse(text, errors, { allowTrailingComma: true });
+  if (errors[0] !== undefined)
+    return { problem: `${printParseErrorCode(errors[0].error)} in line ${lineAt(text, errors[0].offset)}` };
+  if (file === null || typeof file !== 'object' || Array.isArray(file))
+    return { problem: 'it is not an object' };
+  const { configurations = [] } = file as { configurations?: unknown };
+  if (!Array.isArray(configurations)) return { problem: 'configurations is not a list' };
+  if (configurations.some((one) => one?.name === LAUNCH_NAME)) return text;
+  return inserted(text, 'configurations' in file ? added : [added]);
+}
+
+/** Puts the value behind the last one in the list of configurations, or the list into the file, and touches nothing else: no library does. */
+function inserted(text: string, value: object): string {
+  const root = parseTree(text, [], { allowTrailingComma: true })!;
+  const list = findNodeAtLocation(root, ['configurations']);
+  const into = list ?? root;
+  const last = into.children?.at(-1);
+  const eol = text.includes('\r\n') ? '\r\n' : '\n';
+  const unit = indentation(text);
+  const indent = unit.repeat(list ? 2 : 1);
+  const name = list ? '' : '"configurations": ';
+  const lines = `${name}${JSON.stringify(value, null, unit)}`.split('\n').map((line) => indent + line);
+  const at = last ? last.offset + last.length : into.offset + 1;
+  const end = last ? '' : eol + unit.repeat(list ? 1 : 0);
+  return `${text.slice(0, at)}${last ? ',' : ''}${eol}${lines.join(eol)}${end}${text.slice(at)}`;
+}
+
+function lineAt(text: string, offset: number): number {
+  return text.slice(0, offset).split('\n').length;
+}
+
+/** As the first indented line has it. */
+function indentation(text: string): string {
+  return /\n([ \t]+)\S/.exec(text)?.[1] ?? '    ';
+}
+
+/** GoLand reads each `.run/*.run.xml`. It leaves the controller running when it disconnects. */
+export function goLandConfiguration(port: number): string {
+  return `<component name="ProjectRunConfigurationManager">
+  <configuration default="false" name="${LAUNCH_NAME}" type="GoRemoteDebugConfigurationType" factoryName="Go Remote" port="${port}">
+    <option name="disconnectOption" value="LEAVE" />
+    <disconnect value="LEAVE" />
+    <method v="2" />
+  </configuration>
+</component>
+`;
+}

@@ -1,0 +1,57 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
+import { DevloopError, messageOf } from '../errors.ts';
+import { notWritten } from '../machine/own-files.ts';
+import { checkoutRoot } from './context/context.ts';
+import { DEBUG_PORT, type InitOptions, type Io } from './context/options.ts';
+import { goLandConfiguration, LAUNCH_NAME, withLaunch } from './editor-files.ts';
+
+/** Writes into the checkout how an editor attaches to the debugger of `up --debug`. What is there already stays as it is. */
+export async function init({ ide, port }: InitOptions, io: Io): Promise<void> {
+  const root = checkoutRoot(io.cwd);
+  const file = join(root, ide === 'vscode' ? '.vscode/launch.json' : '.run/devloop.run.xml');
+  const before = await textOf(file);
+  const after = ide === 'vscode' ? launchFile(file, before, port) : (before ?? goLandConfiguration(port));
+  const shown = relative(io.cwd, file);
+  if (after === before) {
+    const what = ide === 'vscode' ? `has a configuration "${LAUNCH_NAME}" already` : 'is there already';
+    io.emit({ type: 'note', message: `${shown} ${what}; devloop left it unchanged.` });
+    return;
+  }
+  await write(file, after);
+  const what = before === undefined ? 'written' : `the configuration "${LAUNCH_NAME}" was added`;
+  io.emit({
+    type: 'note',
+    message: `${shown}: ${what}. Start the debugger: devloop up --debug${flagValue(port)}`,
+  });
+}
+
+function flagValue(port: number): string {
+  return port === DEBUG_PORT ? '' : `=${port}`;
+}
+
+function launchFile(file: string, before: string | undefined, port: number): string {
+  const added = withLaunch(before, port);
+  if (typeof added === 'string') return added;
+  throw new DevloopError('config.invalid', `${file} cannot be extended: ${added.problem}.`, {
+    hint: 'Correct the file, then run the command again.',
+  });
+}
+
+async function textOf(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new DevloopError('config.invalid', `${file} cannot be read: ${messageOf(error)}`);
+  }
+}
+
+async function write(file: string, text: string): Promise<void> {
+  try {
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, text);
+  } catch (error) {
+    throw notWritten(dirname(file), error);
+  }
+}

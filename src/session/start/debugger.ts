@@ -1,0 +1,123 @@
+import { sleep } from '../../async.ts';
+import type { Work } from '../../cluster/work.ts';
+import type { Debugging } from '../../controller/runner.ts';
+import type { Gate } from '../../controller/supervisor.ts';
+import { letRun, watchController } from '../../debugger/delve.ts';
+import { DebugEndpoint } from '../../debugger/endpoint.ts';
+import { connectDelve } from '../../debugger/json-rpc.ts';
+import { messageOf } from '../../errors.ts';
+import type { Emit } from '../../report/events.ts';
+
+/** The debugger of one session. Disposed of when the controller has ended. */
+export interface SessionDebugger extends AsyncDisposable {
+  debugging: Debugging;
+  /**
+   * Lets editors in, once the controller was asked for its paths: it would stop at their breakpoints. Resolves when those that are expected
+   * have set theirs, or do not come: then reviews can be let through.
+   */
+  settled(): Promise<void>;
+  /** For a controller without webhooks, which no other gate is for. */
+  gate: Gate;
+  /** The session is ending: the editors' sessions end, and the controller runs without breakpoints. */
+  end(): Promise<void>;
+}
+
+/** Listens for editors on this port; `dlv` is delve's program. Throws 'port.in-use'. */
+export async function openDebugger(
+  port: number,
+  dlv: string,
+  { emit, signal }: Pick<Work, 'emit' | 'signal'>,
+): Promise<SessionDebugger> {
+  const endpoint = await DebugEndpoint.listen(port, emit);
+  emit({ type: 'debug.listening', port });
+  let isEnding = false;
+  let running = Promise.resolve();
+  const settled = async (): Promise<void> => {
+    await Promise.race([running, sleep(RUNNING_MS, signal)]);
+    await endpoint.open(signal);
+  };
+  return {
+    debugging: {
+      wrap: (command) => debugCommand(dlv, command),
+      attend() {
+        const attended = attend(endpoint, emit, () => !isEnding);
+        running = attended.running;
+        return attended;
+      },
+    },
+    settled,
+    gate: { hold() {}, release: () => void settled(), controllerDown() {}, failFast() {} },
+    async end() {
+      isEnding = true;
+      await endpoint.leave({ restart: false });
+    },
+    [Symbol.asyncDispose]: () => endpoint[Symbol.asyncDispose](),
+  };
+}
+
+/** Headless and continued; it tells the port of its choice on its first line. */
+export function debugCommand(dlv: string, [program, ...args]: string[]): string[] {
+  const mode = ['--headless', '--accept-multiclient', '--continue', '--api-version=2'];
+  return [dlv, 'exec', ...mode, '--listen=127.0.0.1:0', program!, '--', ...args];
+}
+
+/** delve sees a little later than devloop that the controller runs. */
+const RUNNING_MS = 5_000;
+
+const LISTENING = /^API server listening at: 127\.0\.0\.1:(\d+)$/;
+
+function attend(
+  endpoint: DebugEndpoint,
+  emit: Emit,
+  restarts: () => boolean,
+): ReturnType<Debugging['attend']> & { running: Promise<void> } {
+  const exited = Promise.withResolvers<number>();
+  const running = Promise.withResolvers<void>();
+  let isStopped = false;
+  let isListening = false;
+  const watch = async (port: number): Promise<void> => {
+    using delve = await connectDelve(port);
+    let isServed = false;
+    const code = await watchController(delve, {
+      onRunning() {
+        // Earlier, it would run on while an editor sets its breakpoints.
+        if (!isServed) endpoint.serve(port, delve);
+        isServed = true;
+        running.resolve();
+        if (isStopped) emit({ type: 'debug.running' });
+        isStopped = false;
+      },
+      async onStopped(at) {
+        // At a panic, too, delve stops: without an editor nobody would ever continue.
+        if (!endpoint.isUsed) return await letRun(delve).catch(() => {});
+        if (!isStopped) emit({ type: 'debug.stopped', ...at });
+        isStopped = true;
+      },
+    });
+    exited.resolve(code);
+  };
+  return {
+    running: running.promise,
+    exited: exited.promise,
+    get isStopped() {
+      return isStopped;
+    },
+    reads(line) {
+      const port = isListening ? undefined : LISTENING.exec(line)?.[1];
+      if (port === undefined) return false;
+      isListening = true;
+      // Where delve itself ends, its process says so.
+      watch(Number(port)).catch((error) => {
+        if (!ENDED.test(messageOf(error))) emit({ type: 'warning', message: lost(error) });
+      });
+      return true;
+    },
+    leave: () => endpoint.leave({ restart: restarts() }),
+  };
+}
+
+const ENDED = /delve has ended|ECONNRE/;
+
+function lost(error: unknown): string {
+  return `devloop cannot see the state of the debugger: ${messageOf(error)}`;
+}

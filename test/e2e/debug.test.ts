@@ -1,0 +1,190 @@
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { WebhookConfiguration } from '../../src/cluster/api/objects.ts';
+import { groupsOf } from '../../src/machine/system.ts';
+import { startCluster, type TestCluster } from '../cluster/cluster.ts';
+import { DapClient, delve } from '../support/delve.ts';
+import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
+import {
+  application,
+  type Checkout,
+  checkoutSample,
+  deploySample,
+  NAMESPACE,
+} from '../support/sample-operator.ts';
+import { snapshot } from '../support/snapshot.ts';
+
+const PROGRAM = join(import.meta.dirname, '../fixtures/e2e/debugged-webhook.go.txt');
+/** Longer than these webhooks may take without a debugger. */
+const HOLD_MS = 11_000;
+
+let cluster: TestCluster;
+let checkout: Checkout;
+let before: Awaited<ReturnType<typeof snapshot>>;
+let env: Record<string, string>;
+let file: string;
+let line: number;
+let port: number;
+
+beforeAll(async () => {
+  const [started, dlv] = await Promise.all([startCluster({ log: (text) => console.error(text) }), delve()]);
+  cluster = started;
+  await deploySample(cluster);
+  checkout = await checkoutSample();
+  file = join(checkout.directory, 'cmd/main.go');
+  const text = await readFile(PROGRAM, 'utf8');
+  line = text.split('\n').findIndex((one) => one.includes('image := asked')) + 1;
+  await writeFile(file, text);
+  await writeFile(join(checkout.directory, 'go.mod'), 'module example.com/application-operator\n\ngo 1.24\n');
+  await rm(join(checkout.directory, 'go.sum'));
+  env = { KUBECONFIG: cluster.kubeconfig, CGO_ENABLED: '0', PATH: `${dirname(dlv)}:${process.env.PATH}` };
+  port = await freePort();
+  before = await snapshot(cluster, NAMESPACE);
+});
+
+afterAll(async () => {
+  await checkout?.[Symbol.asyncDispose]();
+  await cluster?.[Symbol.asyncDispose]();
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port: free } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return free;
+}
+
+const up = (...flags: string[]): DevloopRun =>
+  startDevloop(['up', '--package', './cmd', `--debug=${port}`, ...flags], { cwd: checkout.directory, env });
+
+/** What kubectl says about an Application without image. */
+const apply = (name: string): Promise<string> =>
+  cluster
+    .kubectl(['apply', '--server-side', '-f', '-'], { input: application(name, '') })
+    .catch((error: Error) => error.message);
+
+async function editor(): Promise<DapClient> {
+  const client = new DapClient(port);
+  await client.begin(file, [line]);
+  return client;
+}
+
+async function webhooks(): Promise<[number, string][]> {
+  const configurations = ['validating', 'mutating'].map(
+    (kind) =>
+      cluster.read(
+        `/apis/admissionregistration.k8s.io/v1/${kind}webhookconfigurations/application-operator-${kind}-webhook-configuration`,
+      ) as Promise<WebhookConfiguration>,
+  );
+  return (await Promise.all(configurations)).flatMap(({ webhooks: of = [] }) =>
+    of.map(({ timeoutSeconds, failurePolicy }): [number, string] => [timeoutSeconds!, failurePolicy!]),
+  );
+}
+
+it('a dry run says what changes, and how the controller is built and debugged', async () => {
+  const { events, code } = await runDevloop(
+    ['up', '--package', './cmd', '--debug', '--debug-ignore', '--dry-run'],
+    {
+      cwd: checkout.directory,
+      env,
+    },
+  );
+  expect(code).toBe(0);
+  const changed = events.flatMap((event) =>
+    event.type === 'change' && event.object.kind.endsWith('WebhookConfiguration') && !event.temporary
+      ? [`${event.object.kind} ${event.detail}`]
+      : [],
+  );
+  const detail = 'timeoutSeconds 10 -> 30, failurePolicy Fail -> Ignore';
+  expect(changed.sort()).toEqual([
+    `MutatingWebhookConfiguration ${detail}`,
+    `ValidatingWebhookConfiguration ${detail}`,
+  ]);
+  const planned = events.find((event) => event.type === 'controller.planned');
+  expect(planned?.build).toContain('-gcflags=all=-N -l');
+  expect(planned?.build?.filter((word) => word.startsWith('-ldflags'))).toEqual(['-ldflags=']);
+  expect(planned?.command.slice(1, 3)).toEqual(['exec', '--headless']);
+  expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
+});
+
+it('an apply stands at a breakpoint, is stepped and answered; a swap keeps the breakpoint', async () => {
+  await using run = up();
+  await run.waitFor('session.ready');
+  expect(await webhooks()).toEqual([
+    [30, 'Fail'],
+    [30, 'Fail'],
+  ]);
+  const first = await editor();
+  const applied = apply('held');
+  expect(await first.stoppedAt()).toBe(line);
+  expect(await run.waitFor('debug.stopped')).toMatchObject({ file, line, function: 'main.judge' });
+  await new Promise((resolve) => setTimeout(resolve, HOLD_MS));
+  await first.go('next');
+  expect(await first.stoppedAt()).toBe(line + 1);
+  await first.go('continue');
+  expect(await applied).toContain('first: no image');
+
+  const next = apply('next');
+  expect(await first.stoppedAt()).toBe(line);
+  await first.go('continue');
+  expect(await next).toContain('first: no image');
+
+  // While the editor is attached, a file is saved.
+  await writeFile(file, (await readFile(file, 'utf8')).replace('greeting = "first"', 'greeting = "second"'));
+  expect(await first.event('terminated')).toEqual({ restart: true });
+  await first.ask('disconnect', { restart: true });
+  const second = await editor();
+  await run.waitFor('controller.replaced');
+  const swapped = apply('swapped');
+  expect(await second.stoppedAt()).toBe(line);
+  await second.go('continue');
+  expect(await swapped).toContain('second: no image');
+
+  // It goes away at a breakpoint.
+  const left = apply('left');
+  await second.stoppedAt();
+  second[Symbol.dispose]();
+  expect(await left).toContain('second: no image');
+  await run.waitFor('debug.left');
+  expect(await apply('alone')).toContain('second: no image');
+  run.signal('SIGINT');
+  expect(await run.exited, run.log()).toBe(130);
+  expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
+});
+
+it('devloop is killed at a breakpoint: down restores everything, and ends the debugger', async () => {
+  await using run = up('--debug-ignore');
+  await run.waitFor('session.ready');
+  expect(await webhooks()).toEqual([
+    [30, 'Ignore'],
+    [30, 'Ignore'],
+  ]);
+  const client = await editor();
+  const applied = apply('killed');
+  await client.stoppedAt();
+  const { pid } = run.events.findLast((event) => event.type === 'controller.started')!;
+  expect((await groupsOf(pid)).length).toBe(2);
+  run.signal('SIGKILL');
+  await run.exited;
+  // Nothing answers, so it is admitted.
+  expect(await applied).toContain('applied');
+  await cluster.kubectl(['delete', 'application', 'killed', '--wait=false']);
+  const status = await runDevloop(['status'], { cwd: tmpdir(), env });
+  const shown = status.events.flatMap((event) => (event.type === 'status' ? event.sessions : []));
+  expect(shown.flatMap(({ objects }) => objects.map(({ kind }) => kind))).toContain(
+    'MutatingWebhookConfiguration',
+  );
+  const planned = await runDevloop(['down', '--dry-run'], { cwd: tmpdir(), env });
+  const fields = planned.events.flatMap((event) => (event.type === 'change' ? (event.fields ?? []) : []));
+  expect(fields.filter(({ path }) => path.endsWith('timeoutSeconds'))).toEqual([
+    { path: expect.stringMatching(/^webhooks\./), now: 30, after: 10 },
+    { path: expect.stringMatching(/^webhooks\./), now: 30, after: 10 },
+  ]);
+  expect((await runDevloop(['down'], { cwd: tmpdir(), env })).code).toBe(0);
+  expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
+  expect(await groupsOf(pid)).toEqual([]);
+});

@@ -1,0 +1,104 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parse } from 'jsonc-parser';
+import { expect, test } from 'vitest';
+import type { DevloopEvent } from '../../../src/report/events.ts';
+import type { InitOptions } from '../../../src/session/context/options.ts';
+import { withLaunch } from '../../../src/session/editor-files.ts';
+import { init } from '../../../src/session/init.ts';
+import { directoryWith } from '../controller/support/places.ts';
+
+const ATTACH = {
+  name: 'devloop: attach',
+  type: 'go',
+  debugAdapter: 'dlv-dap',
+  request: 'attach',
+  mode: 'remote',
+  host: '127.0.0.1',
+  port: 2345,
+};
+
+async function checkout(files: Record<string, string> = {}) {
+  const cwd = await directoryWith({ 'go.mod': 'module x\n', ...files });
+  const run = async (options: Partial<InitOptions> = {}): Promise<DevloopEvent[]> => {
+    const events: DevloopEvent[] = [];
+    const emit = (event: DevloopEvent): void => void events.push(event);
+    const io = { emit, signal: new AbortController().signal, env: {}, cwd };
+    await init({ ide: 'vscode', port: 2345, ...options }, io);
+    return events;
+  };
+  const read = (file: string): Promise<string> => readFile(join(cwd, file), 'utf8');
+  return { cwd, run, read };
+}
+
+test.each(['vscode', 'goland'] as const)(
+  'a file for %s is written once, and then left unchanged',
+  async (ide) => {
+    const { run, read } = await checkout();
+    const file = ide === 'vscode' ? '.vscode/launch.json' : '.run/devloop.run.xml';
+    expect(await run({ ide })).toMatchObject([{ type: 'note', message: expect.stringContaining(file) }]);
+    const text = await read(file);
+    expect(text).toContain('2345');
+    expect(await run({ ide, port: 9 })).toMatchObject([{ message: expect.stringContaining('unchanged') }]);
+    expect(await read(file)).toBe(text);
+  },
+);
+
+test('the file is in the root of the checkout, wherever the command runs', async () => {
+  const { cwd, read } = await checkout({ '.git/HEAD': '' });
+  await mkdir(join(cwd, 'cmd'));
+  await init(
+    { ide: 'vscode', port: 1 },
+    { emit: () => {}, signal: new AbortController().signal, env: {}, cwd: join(cwd, 'cmd') },
+  );
+  expect(JSON.parse(await read('.vscode/launch.json'))).toEqual({
+    version: '0.2.0',
+    configurations: [{ ...ATTACH, port: 1 }],
+  });
+});
+
+const COMMENTED = `{
+\t// Use IntelliSense.
+\t"version": "0.2.0",
+\t"configurations": [
+\t\t{ "name": "mine", "type": "go", /* as it was */ "request": "launch" },
+\t],
+\t"compounds": []
+}
+`;
+
+test('comments, order and other configurations stay', () => {
+  const text = withLaunch(COMMENTED, 2345) as string;
+  const lines = (of: string): string[] => of.split('\n').map((line) => line.trim().replace(/,$/, ''));
+  expect(lines(text)).toEqual(expect.arrayContaining(lines(COMMENTED)));
+  expect(text).toContain('\n\t\t\t"mode": "remote"');
+  expect(parse(text, [], { allowTrailingComma: true })).toEqual({
+    version: '0.2.0',
+    configurations: [{ name: 'mine', type: 'go', request: 'launch' }, ATTACH],
+    compounds: [],
+  });
+});
+
+test.each([
+  ['nothing', ''],
+  ['an empty object', '{}'],
+  ['no configuration', '{"version":"0.2.0","configurations":[]}'],
+  ['lines of Windows', '{\r\n  "configurations": []\r\n}\r\n'],
+])('%s gets the configuration', (_, before) => {
+  const text = withLaunch(before, 2345) as string;
+  expect(parse(text).configurations).toEqual([ATTACH]);
+  expect(text.split('\n').length > 5 || before === '').toBe(true);
+});
+
+test.each([
+  ['no JSON', '{"configurations": ['],
+  ['a list', '[]'],
+  ['a word', '"x"'],
+  ['configurations of another kind', '{"configurations": {}}'],
+])('%s is left as it is', async (_, text) => {
+  const { cwd, run, read } = await checkout();
+  await mkdir(join(cwd, '.vscode'));
+  await writeFile(join(cwd, '.vscode/launch.json'), text);
+  await expect(run()).rejects.toMatchObject({ code: 'config.invalid' });
+  expect(await read('.vscode/launch.json')).toBe(text);
+});
