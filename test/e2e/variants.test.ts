@@ -246,11 +246,12 @@ describe('an operator in another language, with several Services, ports and a co
     expect(await up.exited).toBe(130);
   });
 
-  it('at a terminal: h and devloop release elsewhere, a review held too long, r, a hidden log, and q restores everything', async () => {
+  it('at a terminal: h and devloop release elsewhere, a review held too long, o, r, a hidden log, and q restores everything', async () => {
     const up = ['up', '--on-timeout', 'deny', ...SERVICES, ...hookServer('typed', '9444', '9445')];
     const { cwd, env } = options();
     const line = [process.execPath, BIN, ...up].join(' ');
-    await using terminal = openTerminal(line, { cwd, env: { ...env, NO_COLOR: '1' } });
+    const shell = { ...env, NO_COLOR: '1', DISPLAY: '', WAYLAND_DISPLAY: '' };
+    await using terminal = openTerminal(line, { cwd, env: shell });
     const shows = (text: string): Promise<void> =>
       eventually(async () => expect(terminal.shown()).toContain(text), 90_000);
     const press = async (key: string, effect: string): Promise<void> => {
@@ -276,6 +277,9 @@ describe('an operator in another language, with several Services, ports and a co
     const listed = await runDevloop(['reviews', '--verdict', 'answered-by-devloop'], options());
     expect(listed.events).toMatchObject([{ review: { code: 503, object: { name: 'x' } } }]);
     terminal.type('h');
+    await press('o', 'page          http://127.0.0.1:');
+    const [page = ''] = /http:\/\/127\.0\.0\.1:\S+/.exec(terminal.shown()) ?? [];
+    expect(await (await fetch(page)).text()).toContain('<title>devloop</title>');
     await press('l', "the controller's log is hidden");
     await press('r', 'replaced ');
     await expect(ask('first')).rejects.toThrow('typed on 9444 says no');
