@@ -11,6 +11,8 @@ export interface PageStatus {
   targets: ObjectName[];
   /** What the compiler printed, where the newest source does not build. */
   compiler?: string;
+  /** Where the controller stands at a breakpoint: `webhook.go:42 in Default`. */
+  stoppedAt?: string;
   /** What its buttons can do now. */
   actions: PageAction[];
 }

@@ -238,12 +238,14 @@ it('works by keys alone', async () => {
   expect(await tab.evaluate('document.activeElement.getAttribute("role")')).toBe('listbox');
 });
 
-it('holds, releases and restarts where the session can, and says why it did not', async () => {
+it('shows how the session is doing, and offers what it can do', async () => {
   await openPage();
   await tab.until(`document.querySelector('.buttons button')?.innerText === 'Hold reviews'`);
   await tab.click('.buttons button');
   await tab.until(`document.querySelector('.connection').innerText === ''`);
   expect(session.acted).toEqual(['hold']);
+  session.now = { ...session.now, stoppedAt: 'webhook.go:42 in Default' };
+  await tab.until(`document.querySelector('.facts').innerText.includes('webhook.go:42 in Default')`);
   session.now = { ...session.now, state: { ...session.now.state, phase: 'ending' }, actions: [] };
   await tab.until(`document.querySelector('.facts').innerText.includes('ending')`);
   expect(await tab.evaluate(`document.querySelectorAll('.buttons button').length`)).toBe(0);
@@ -283,5 +285,12 @@ it('has nothing that an accessibility checker objects to, light and dark, wide a
   }
   await tab.evaluate(`document.querySelector('#tab-timing').click()`);
   await tab.until(`document.querySelector('.timing') !== null`);
+  expect(await look()).toEqual([]);
+  await filter('nothing has this');
+  await tab.until(`document.querySelector('.none') !== null`);
+  expect(await look()).toEqual([]);
+  await tab.goto(server.url.replace(/#.*/, '#wrong'));
+  await tab.until(`document.querySelector('.refusal') !== null`);
+  await tab.evaluate(axe);
   expect(await look()).toEqual([]);
 });

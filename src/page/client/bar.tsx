@@ -24,7 +24,7 @@ const CONNECTIONS: Record<Connection, string> = {
   refused: '',
 };
 
-function Facts({ status: { state, health, targets, context } }: { status: PageStatus }) {
+function Facts({ status: { state, health, stoppedAt, targets, context } }: { status: PageStatus }) {
   const { phase, build, route, held, reviewsPerMinute } = state;
   const names = [...new Set(targets.map(({ name }) => name))];
   return (
@@ -33,6 +33,7 @@ function Facts({ status: { state, health, targets, context } }: { status: PageSt
       <Fact name="Cluster" value={context} />
       <Fact name="State" value={phase} kind={phase} />
       {!health.startsWith('serving') && health !== phase && <Fact name="Health" value={health} kind="lost" />}
+      {stoppedAt !== undefined && <Fact name="Breakpoint" value={stoppedAt} kind="held" />}
       {build.id && <Fact name="Build" value={`${build.id}${NEWER[build.is]}`} kind={build.is} />}
       {route && (
         <Fact
