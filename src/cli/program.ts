@@ -67,6 +67,7 @@ export function createProgram(shell: Shell, own?: string[]): Command {
     .commandsGroup('Take over and restore:')
     .addCommand(upCommand(shell, own))
     .addCommand(downCommand(shell))
+    .commandsGroup('Control a session:')
     .addCommand(holdCommand(shell))
     .addCommand(releaseCommand(shell))
     .commandsGroup('Inspect:')

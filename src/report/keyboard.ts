@@ -47,6 +47,8 @@ export class Keyboard {
   #ports: KeyboardPorts;
   #sessions = new Set<AttendedSession>();
   #isTaken = false;
+  /** A session is ready. */
+  #isReady = false;
   /** The terminal is somebody else's. */
   #isAway = false;
   #looking: NodeJS.Timeout | undefined;
@@ -60,7 +62,7 @@ export class Keyboard {
 
   attend(session: AttendedSession): Disposable {
     this.#sessions.add(session);
-    const listening = session.onState(() => (this.#isTaken ? this.#showSoon() : this.update()));
+    const listening = session.onState(() => this.#onState());
     this.update();
     return {
       [Symbol.dispose]: () => {
@@ -85,11 +87,17 @@ export class Keyboard {
 
   /** Takes the terminal or gives it back, as it has to be now: also to be called when this process goes on after it was stopped. */
   update(): void {
-    const isReady = [...this.#sessions].some((one) => one.state().phase !== 'starting');
-    const isWanted = isReady && !this.#isAway && this.#ports.isInForeground();
+    this.#isReady = [...this.#sessions].some((one) => one.state().phase !== 'starting');
+    const isWanted = this.#isReady && !this.#isAway && this.#ports.isInForeground();
     if (isWanted && !this.#isTaken) this.#take();
     if (!isWanted && this.#isTaken) this.#giveBack();
     this.#show();
+  }
+
+  /** Whether this process is in the foreground is not asked again for each review. */
+  #onState(): void {
+    if (this.#isTaken) this.#showSoon();
+    else if (!this.#isReady) this.update();
   }
 
   #take(): void {

@@ -1,4 +1,4 @@
-import { allDone } from '../async.ts';
+import { messageOf } from '../errors.ts';
 import { chooseSessions } from './context/choose-session.ts';
 import { checkoutRoot } from './context/context.ts';
 import { thisMachine } from './context/local-machine.ts';
@@ -12,7 +12,11 @@ const LIMIT_MS = 10_000;
 export async function hold({ on, session: wanted }: HoldOptions, io: Io): Promise<void> {
   const all = await localSessions(await thisMachine(io.env));
   const chosen = chooseSessions(all, checkoutRoot(io.cwd), { wanted });
-  await allDone(chosen.map((one) => holdOne(one, on, io)));
+  const results = await Promise.allSettled(chosen.map((one) => holdOne(one, on, io)));
+  const failed = results.filter((result) => result.status === 'rejected').map(({ reason }) => reason);
+  // Of several Deployments, mostly only one has webhooks.
+  if (failed.length === results.length) throw failed[0];
+  for (const error of failed) io.emit({ type: 'note', message: messageOf(error) });
 }
 
 async function holdOne(chosen: LocalSession, on: boolean, { emit, signal }: Io): Promise<void> {

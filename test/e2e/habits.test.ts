@@ -287,6 +287,14 @@ it('two Deployments of the operator run here, each as a process of its own, and 
   const status = await runDevloop(['status'], { cwd: tmpdir(), env: env() });
   const shown = status.events.flatMap((event) => (event.type === 'status' ? event.sessions : []));
   expect(shown.map(({ state }) => state)).toEqual(['live', 'live']);
+  // Both are of this checkout, and one has webhooks.
+  for (const [command, type] of [
+    ['hold', 'reviews.held'],
+    ['release', 'reviews.released'],
+  ] as const) {
+    const both = await runDevloop([command], { cwd: checkout.directory, env: env() });
+    expect(both, both.log).toMatchObject({ code: 0, events: [{ type }, { type: 'note' }] });
+  }
   const { code, log } = await runDevloop(['down'], { cwd: tmpdir(), env: env() });
   expect(code, log).toBe(0);
   expect(await up.exited, up.log()).toBe(130);

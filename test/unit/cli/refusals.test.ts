@@ -116,7 +116,16 @@ it('a current directory that was deleted', () => {
   expect(status).toBe(CATALOGUE['usage.invalid'].exit);
 });
 
+it('a session to hold or release where none runs', () => {
+  const none = { code: 'session.not-found', message: 'No session', hint: 'devloop up' } as const;
+  refuses(['hold'], none);
+  refuses(['release', '--session', 'x'], none);
+});
+
 it.each([
+  [['hold', 'x'], /hold/, 'devloop hold --help'],
+  [['up', '--on-timeout', 'ignore'], /fail, allow, deny/, 'devloop up --help'],
+  [['up', '--controller-log', 'none'], /all, warnings, off/, 'devloop up --help'],
   [['up', '--port', '99999'], /99999.*1 to 65535/, 'devloop up --help'],
   [['up', '--adress', '1.2.3.4'], /--adress/, '--address'],
   [['up', '--address', 'localhost'], /IP address/, 'devloop up --help'],
