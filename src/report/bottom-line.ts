@@ -29,39 +29,42 @@ function inPlace(terminal: Terminal, paint: Paint): BottomLine {
   let states: SessionState[] = [];
   let waiting: string | undefined;
   let drawn = '';
-  const lineNow = (): string => {
+  const line = (): string => {
     // One column stays free because some terminals break the line there already.
     const columns = (terminal.columns || 80) - 1;
     if (states.length > 0) return `${statusText(states, { waiting, columns, paint })}\r`;
     return waiting === undefined ? '' : paint('dim', cutToWidth(waiting, columns));
   };
-  const change = (above: string): void => {
-    const before = drawn;
-    drawn = lineNow();
-    if (above !== '' || drawn !== before) terminal.write(`${before === '' ? '' : ERASE}${above}${drawn}`);
+  const write = (above: string, next: string): void => {
+    const isSame = above === '' && next === drawn;
+    if (!isSame) terminal.write(`${drawn === '' ? '' : ERASE}${above}${next}`);
+    drawn = next;
   };
-  terminal.on?.('resize', () => change(''));
+  const change = (): void => write('', line());
+  terminal.on?.('resize', change);
   return {
     print(text, to = terminal) {
+      // The line is not made again for each line of a chatty controller.
+      const wasWaiting = waiting !== undefined;
       waiting = undefined;
-      if (to === terminal) return change(`${text}\n`);
-      if (drawn !== '') terminal.write(ERASE);
-      drawn = '';
+      const next = wasWaiting ? line() : drawn;
+      if (to === terminal) return write(`${text}\n`, next);
+      write('', '');
       to.write(`${text}\n`);
-      change('');
+      write('', next);
     },
     wait(event) {
       waiting = waitingText(event);
-      change('');
+      change();
     },
     showStates(next) {
       states = next;
-      change('');
+      change();
     },
     clear() {
       states = [];
       waiting = undefined;
-      change('');
+      change();
     },
   };
 }

@@ -268,6 +268,8 @@ export interface SessionState {
   isHeld: boolean;
   /** Whether changed files are built. */
   isFollowing: boolean;
+  /** Where the controller stands in the debugger: `webhook.go:42 in Default`. Absent while it runs. */
+  stoppedAt?: string;
   /** How many reviews wait at this moment, for whatever reason. */
   held: number;
   /** In the last 60 seconds. */

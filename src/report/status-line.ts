@@ -52,10 +52,13 @@ function fitting(parts: Part[], columns: number): Part[] {
 }
 
 function partsOf(state: SessionState): Part[] {
-  const { phase, build, isFollowing, route, last, held, reviewsPerMinute } = state;
+  const { phase, build, isFollowing, stoppedAt, route, last, held, reviewsPerMinute } = state;
   const waits = held === 0 ? '' : `, ${counted(held, 'review')} waiting`;
   return [
     { text: `● ${phase}${waits}`, rank: 0, colour: COLOURS[phase] },
+    ...(stoppedAt === undefined
+      ? []
+      : [{ text: `stopped at ${stoppedAt}`, rank: 1, colour: 'yellow' } as const]),
     ...(build.is === 'broken' ? [{ text: 'old build', rank: 1, colour: 'red' } as const] : []),
     ...(isFollowing ? [] : [{ text: 'files ignored', rank: 1, colour: 'yellow' } as const]),
     ...(build.id === undefined ? [] : [{ text: build.id, rank: 5 }]),

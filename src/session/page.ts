@@ -1,4 +1,4 @@
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { findMarked } from '../cluster/takeover/find-marked.ts';
 import type { Work } from '../cluster/work.ts';
 import { messageOf } from '../errors.ts';
@@ -30,7 +30,7 @@ export interface PageParts {
 export function createPage(session: Session, work: Work, parts: PageParts): SessionPage {
   const { io } = session;
   const services = session.target.services.map(serviceName);
-  const seen: Seen = { health: STARTING, compiler: undefined, stoppedAt: undefined };
+  const seen: Seen = { health: STARTING, compiler: undefined };
   let serving: Promise<PageServer> | undefined;
   let server: PageServer | undefined;
   const serve = async (): Promise<PageServer> => {
@@ -43,8 +43,6 @@ export function createPage(session: Session, work: Work, parts: PageParts): Sess
       seen.health = healthAfter(seen.health, event, services);
       if (event.type === 'build.failed') seen.compiler = event.output;
       if (event.type === 'build.done') seen.compiler = undefined;
-      if (event.type === 'debug.stopped') seen.stoppedAt = placeOf(event);
-      if (RUNS_ON.has(event.type)) seen.stoppedAt = undefined;
       if (event.type === 'review') server?.reviewed(event);
     },
     async open() {
@@ -67,15 +65,6 @@ export function createPage(session: Session, work: Work, parts: PageParts): Sess
 interface Seen {
   health: typeof STARTING;
   compiler: string | undefined;
-  stoppedAt: string | undefined;
-}
-
-/** After these, the controller does not stand at a breakpoint any more. */
-const RUNS_ON = new Set<DevloopEvent['type']>(['debug.running', 'debug.left', 'controller.started']);
-
-function placeOf({ file, line, function: name }: Extract<DevloopEvent, { type: 'debug.stopped' }>): string {
-  const place = [file === undefined ? undefined : basename(file), line].filter(Boolean).join(':');
-  return [place, name].filter(Boolean).join(' in ') || 'an unknown place';
 }
 
 function warn({ emit }: Work, error: unknown): undefined {
@@ -121,12 +110,8 @@ function shown(session: Session, work: Work, { control, recorder }: PageParts, s
   };
 }
 
-function statusOf(
-  { context, target }: Session,
-  control: Control,
-  { health, compiler, stoppedAt }: Seen,
-): PageStatus {
-  const { last: _, ...state } = control.state();
+function statusOf({ context, target }: Session, control: Control, { health, compiler }: Seen): PageStatus {
+  const { last: _, stoppedAt, ...state } = control.state();
   return {
     state,
     health: wordsFor(health),

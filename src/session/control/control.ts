@@ -49,10 +49,11 @@ export function createControl({ session, controlled, emit, signal }: ControlOpti
   const supervisor = () => ready(session, phase(), controlled.supervisor(), NO_CONTROLLER);
   return {
     state() {
-      const { isHeld, isFollowing, build, route, last } = observed;
+      const { isHeld, isFollowing, build, route, stoppedAt, last } = observed;
       return {
         ...{ session, phase: phase(), build, isHeld, isFollowing },
         ...(route ? { route } : {}),
+        ...(stoppedAt === undefined ? {} : { stoppedAt }),
         ...(last ? { last } : {}),
         held: controlled.gateways()?.held ?? 0,
         reviewsPerMinute: reviews.perMinute(),

@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import type { DevloopEvent, ReviewSummary, SessionPhase, SessionState } from '../../report/events.ts';
 
 /** What the events of a session say about it. */
@@ -9,6 +10,8 @@ export interface Observed {
   controller: 'running' | 'replaced' | 'exited';
   build: SessionState['build'];
   route: SessionState['route'];
+  /** In the debugger. */
+  stoppedAt: string | undefined;
   last: ReviewSummary | undefined;
 }
 
@@ -19,6 +22,7 @@ export const NOTHING_YET: Observed = {
   controller: 'running',
   build: { is: 'current' },
   route: undefined,
+  stoppedAt: undefined,
   last: undefined,
 };
 
@@ -41,6 +45,11 @@ export function observedAfter(before: Observed, event: DevloopEvent): Observed {
       return { ...before, isFollowing: true };
     case 'route.verified':
       return { ...before, route: routeAfter(before.route, event) };
+    case 'debug.stopped':
+      return { ...before, stoppedAt: placeOf(event) };
+    case 'debug.running':
+    case 'debug.left':
+      return { ...before, stoppedAt: undefined };
     case 'route.lost':
       return { ...before, route: before.route && { ...before.route, isOpen: false } };
     default:
@@ -66,7 +75,10 @@ function programAfter(before: Observed, event: DevloopEvent): Observed {
     case 'build.done':
       return { ...before, build: { ...before.build, is: 'current' } };
     case 'controller.started':
-      return { ...before, controller: 'replaced', build: { ...before.build, id: event.build } };
+      return {
+        ...before,
+        ...{ controller: 'replaced', stoppedAt: undefined, build: { ...before.build, id: event.build } },
+      };
     case 'controller.ready':
     case 'controller.replaced':
       return { ...before, controller: 'running' };
@@ -77,9 +89,14 @@ function programAfter(before: Observed, event: DevloopEvent): Observed {
   }
 }
 
+function placeOf({ file, line, function: name }: Extract<DevloopEvent, { type: 'debug.stopped' }>): string {
+  const place = [file === undefined ? undefined : basename(file), line].filter(Boolean).join(':');
+  return [place, name].filter(Boolean).join(' in ') || 'an unknown place';
+}
+
 /** The one word for all of it: what keeps reviews from the controller comes first. */
 export function phaseOf(
-  { isReady, isHeld, controller, build }: Omit<Observed, 'last' | 'route'>,
+  { isReady, isHeld, controller, build }: Pick<Observed, 'isReady' | 'isHeld' | 'controller' | 'build'>,
   isEnding: boolean,
 ): SessionPhase {
   if (isEnding) return 'ending';

@@ -98,6 +98,18 @@ it('knows the route, whether the newest source serves, and the last review', () 
   });
 });
 
+it('knows where the controller stands in the debugger, until it runs on or is replaced', () => {
+  const { control } = setUp();
+  const stop = (): void =>
+    control.observe({ type: 'debug.stopped', file: '/src/hook.go', line: 42, function: 'Default' });
+  for (const next of [{ type: 'debug.running' } as const, STARTED]) {
+    stop();
+    expect(control.state().stoppedAt).toBe('hook.go:42 in Default');
+    control.observe(next);
+    expect(control.state().stoppedAt).toBeUndefined();
+  }
+});
+
 it('holds and releases once, however often it is asked, and says so once', () => {
   const { control, events, calls } = setUp();
   control.observe(READY);
