@@ -8,7 +8,7 @@ export const EXIT_CODES = {
   3: 'cluster unreachable, or access denied',
   4: 'held by somebody else, or a conflict',
   5: 'the cluster cannot reach this machine',
-  6: 'the controller does not build or start',
+  6: 'the controller fails to build or start, or its answers changed',
   7: 'the certificate is unusable',
   130: 'interrupted, and everything restored, unless a second Ctrl-C came first',
 } as const;
@@ -57,6 +57,10 @@ export const CATALOGUE = {
   'review.not-found': {
     exit: 2,
     about: 'No such set of reviews is here, or it has no such review.',
+  },
+  'review.changed': {
+    exit: 6,
+    about: 'The controller answers recorded reviews otherwise than when they were recorded.',
   },
   'service.unsupported': {
     exit: 2,

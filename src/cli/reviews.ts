@@ -11,12 +11,13 @@ interface ReviewsFlags extends Omit<ReviewsOptions['filter'], 'slowMs'> {
   session?: string;
   set?: string;
   follow?: true;
+  sideEffects?: true;
   output?: ExportFormat;
   slow?: number;
   json?: true;
 }
 
-const ACTIONS = ['list', 'show', 'export', 'save'] as const;
+const ACTIONS = ['list', 'show', 'export', 'save', 'replay', 'verify'] as const;
 const FORMATS: ExportFormat[] = ['review', 'curl', 'go'];
 const VERDICTS: ReviewVerdict[] = [
   'allowed',
@@ -33,7 +34,10 @@ export function reviewsCommand(shell: Shell): Command {
     .description(
       'Lists the reviews of a running session on this machine, shows one with its objects as diffs, exports its request, or saves reviews as a set in testdata/reviews of the checkout. Values that look secret are replaced before they are stored.',
     )
-    .argument('[what...]', 'list (default), show ID..., export ID..., or save NAME [ID...]')
+    .argument(
+      '[what...]',
+      'list (default), show ID..., export ID..., save NAME [ID...], replay [ID...], or verify NAME',
+    )
     .option('-f, --follow', 'keep running, and list each new review')
     .option('--session <id>', 'session of this machine (default: the one of this checkout)')
     .option('--set <name>', 'saved set instead of a session', parseSetName)
@@ -43,6 +47,38 @@ export function reviewsCommand(shell: Shell): Command {
         'what `export` prints: the review as JSON, a curl command, or a Go test (default: review)',
       ).choices(FORMATS),
     )
+    .option('--side-effects', '`replay` also reviews of webhooks that declare side effects');
+  addFilters(command).action(async (what: string[], flags: ReviewsFlags) => {
+    const options = optionsOf(what, flags, shell.name);
+    const patience = options.follow ? { isPatient: true as const } : {};
+    await shell.run({ ...outputOptions(flags), ...patience }, async (io) => {
+      const { reviews } = await import('../session/reviews.ts');
+      shell.write(await reviews(options, io));
+    });
+  });
+  return addExamples(command, `${shell.name} reviews`, [
+    ['--verdict denied --since 10m', 'List what was denied in the last ten minutes'],
+    [
+      'show 41',
+      'Show the object of review r-000041, what the client and the webhook changed, and the answer',
+    ],
+    ['export 41 > review.json', 'Write its AdmissionReview to a file'],
+    ['export 41 -o curl | sh', 'Send it to the controller again, as a dry run'],
+    ['export 41 42 -o go', "Print a test for the operator's own suite that expects the same answers"],
+    ['save create-web 41 42', 'Save two reviews in testdata/reviews/create-web.ndjson'],
+    [
+      'replay --set create-web',
+      'Send a saved set to the running controller, and show what it answers otherwise',
+    ],
+    [
+      'verify create-web',
+      'Build the manager, start it without a cluster, and check that it answers the set as before',
+    ],
+  ]);
+}
+
+function addFilters(command: Command): Command {
+  return command
     .optionsGroup('Which reviews:')
     .option('--kind <kind>', 'of objects of this kind')
     .option('--name <text>', 'of objects with this in their name')
@@ -54,25 +90,7 @@ export function reviewsCommand(shell: Shell): Command {
     .option('--slow <ms>', 'that took at least so many milliseconds', parseMilliseconds)
     .optionsGroup('Output:')
     .option('--json', 'print one JSON event per line')
-    .helpOption('-h, --help', 'show this help')
-    .action(async (what: string[], flags: ReviewsFlags) => {
-      const options = optionsOf(what, flags, shell.name);
-      await shell.run({ ...outputOptions(flags), isPatient: true }, async (io) => {
-        const { reviews } = await import('../session/reviews.ts');
-        shell.write(await reviews(options, io));
-      });
-    });
-  return addExamples(command, `${shell.name} reviews`, [
-    ['--verdict denied --since 10m', 'List what was denied in the last ten minutes'],
-    [
-      'show 41',
-      'Show the object of review r-000041, what the client and the webhook changed, and the answer',
-    ],
-    ['export 41 > review.json', 'Write its AdmissionReview to a file'],
-    ['export 41 -o curl | sh', 'Send it to the controller again, as a dry run'],
-    ['export 41 42 -o go', "Print a test for the operator's own suite that expects the same answers"],
-    ['save create-web 41 42', 'Save two reviews in testdata/reviews/create-web.ndjson'],
-  ]);
+    .helpOption('-h, --help', 'show this help');
 }
 
 function optionsOf([action = 'list', ...ids]: string[], flags: ReviewsFlags, name: string): ReviewsOptions {
@@ -81,8 +99,11 @@ function optionsOf([action = 'list', ...ids]: string[], flags: ReviewsFlags, nam
     throw invalid(`Unknown action \`${action}\`: expected ${ACTIONS.join(', ')}.`, `${name} reviews --help`);
   if (known === 'list' && ids.length > 0)
     throw invalid('`list` takes no ids.', `${name} reviews show ${ids[0]}`);
-  if (known !== 'list' && ids.length === 0)
-    throw invalid(`\`${known}\` needs ${known === 'save' ? 'a name' : 'an id'}.`, `${name} reviews --help`);
+  if (known !== 'list' && known !== 'replay' && ids.length === 0)
+    throw invalid(
+      `\`${known}\` needs ${known === 'save' || known === 'verify' ? 'a name' : 'an id'}.`,
+      `${name} reviews --help`,
+    );
   if (known === 'export' && flags.json)
     throw invalid(
       '`export` prints the review itself, so it takes no --json.',
@@ -90,9 +111,18 @@ function optionsOf([action = 'list', ...ids]: string[], flags: ReviewsFlags, nam
     );
   if (known !== 'export' && flags.output !== undefined)
     throw invalid('-o goes with `export`.', `${name} reviews export 41 -o ${flags.output}`);
-  if (known === 'save') parseSetName(ids[0]!);
-  const { session, set, follow = false, output: format = 'review' } = flags;
-  return { action: known, ids, format, follow, filter: filterOf(flags), ...present({ session, set }) };
+  if (known === 'save' || known === 'verify') parseSetName(ids[0]!);
+  const { session, follow = false, sideEffects = false, output: format = 'review' } = flags;
+  const set = known === 'verify' ? ids[0] : flags.set;
+  return {
+    action: known,
+    ids,
+    format,
+    follow,
+    sideEffects,
+    filter: filterOf(flags),
+    ...present({ session, set }),
+  };
 }
 
 function filterOf({ kind, name, namespace, verdict, user, webhook, since, slow }: ReviewsFlags) {

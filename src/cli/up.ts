@@ -37,6 +37,7 @@ interface UpFlags extends CommonFlags, RouteFlags, PauseFlags, ProgramFlags {
   controllerLog?: ControllerLogChoice;
   debug?: number | true;
   debugIgnore?: true;
+  replay?: true;
 }
 
 /** `own` is the controller's command, from after `--`. */
@@ -57,6 +58,10 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
         '--on-timeout <answer>',
         'what a review gets that the controller does not answer in time: an error (fail, the default), or this verdict of devloop',
       ).choices(ON_TIMEOUT_CHOICES),
+    )
+    .option(
+      '--replay',
+      'after each restart, send recorded reviews to the new build, and show what it answers otherwise',
     )
     .option(
       '--redact <jsonpath>',
@@ -123,7 +128,8 @@ function requireSeparable(flags: UpFlags, own: string[] | undefined, name: strin
 }
 
 function upOptions(flags: UpFlags, own: string[] | undefined, name: string): UpOptions {
-  const { controller, takeOver = false, dryRun = false, open = false, stamp = false, redact = [] } = flags;
+  const { controller, takeOver = false, dryRun = false, open = false, stamp = false } = flags;
+  const { redact = [], replay = false } = flags;
   if (own !== undefined && !controller) {
     throw invalid(
       '--no-controller and a command after `--` cannot be combined.',
@@ -148,6 +154,7 @@ function upOptions(flags: UpFlags, own: string[] | undefined, name: string): UpO
     stamp,
     redact,
     open,
+    replay,
   };
 }
 

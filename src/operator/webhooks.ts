@@ -22,6 +22,8 @@ export interface WebhookCall {
   rules?: NonNullable<WebhookConfiguration['webhooks']>[number]['rules'];
   /** Absent for a conversion, which has none of them. */
   settings?: WebhookSettings;
+  /** Of a webhook: None and NoneOnDryRun are all that today's API allows. */
+  sideEffects?: string | undefined;
   path: string;
   port: number;
   /** PEM in base64, as in the configuration; empty where there is none. */
@@ -117,9 +119,9 @@ function admissionCalls(
   if (isProbe(object)) return [];
   const from = refOf(kind, object.metadata);
   return (object.webhooks ?? []).flatMap(
-    ({ name, clientConfig, rules = [], timeoutSeconds = 10, failurePolicy = 'Fail' }) =>
+    ({ name, clientConfig, rules = [], sideEffects, timeoutSeconds = 10, failurePolicy = 'Fail' }) =>
       callTo(clientConfig, {
-        ...{ from, name, rules, settings: { timeoutSeconds, failurePolicy } },
+        ...{ from, name, rules, sideEffects, settings: { timeoutSeconds, failurePolicy } },
         groups: rules.flatMap((rule) => rule.apiGroups ?? []),
       }),
   );
@@ -134,7 +136,7 @@ function conversionCalls({ metadata, spec }: CustomResourceDefinition): Addresse
 /** None for a webhook that is configured by URL. */
 function callTo(
   client: WebhookClient | undefined,
-  caller: Pick<WebhookCall, 'from' | 'name' | 'rules' | 'settings' | 'groups'>,
+  caller: Pick<WebhookCall, 'from' | 'name' | 'rules' | 'sideEffects' | 'settings' | 'groups'>,
 ): AddressedCall[] {
   if (!client?.service) return [];
   const { namespace, name, path = '/', port = 443 } = client.service;

@@ -1,5 +1,6 @@
+import { yaml } from '../reviews/objects.ts';
 import { type ReviewRecord, summaryOf } from '../reviews/record.ts';
-import { answerIn, answerOf, askedBy, notKept, patchedObject, yaml } from '../reviews/show.ts';
+import { answerIn, answerOf, askedBy, notKept, patchedObject } from '../reviews/show.ts';
 import type { ReviewDetail, ReviewPart } from './protocol.ts';
 
 /** Each part as a whole; what it differs in is for whoever shows it. */

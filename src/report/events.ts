@@ -76,7 +76,8 @@ export type DevloopEvent =
   /**
    * A review, after its answer is out. `at`: when it arrived. `webhook`: its name in the webhook configuration, or of the CRD; the path
    * where nothing names it. `code` and `message` are those of the answer. `patch`: what it changes, as `+spec.replicas=1`,
-   * `~spec.image`, `-spec.old`. `from` and `to` are API versions, `objects` their number: those of a conversion. `port`: where the controller listens, on the loopback interface. `build`: the program that
+   * `~spec.image`, `-spec.old`. `from` and `to` are API versions, `objects` their number: those of a conversion. `sideEffects`: what the webhook declares, other than None and
+   * NoneOnDryRun. `port`: where the controller listens, on the loopback interface. `build`: the program that
    * ran when the answer was out; `isOldBuild`: newer sources did not build. Values that look secret are replaced.
    */
   | {
@@ -92,6 +93,7 @@ export type DevloopEvent =
       object?: ReviewedObject;
       user?: string;
       dryRun?: boolean;
+      sideEffects?: string;
       verdict: ReviewVerdict;
       code?: number;
       message?: string;
@@ -119,6 +121,28 @@ export type DevloopEvent =
   /** The answer of `devloop reviews list`: each event is one review, oldest first. The answer of `show` is one, with its parts. */
   | { type: 'reviews.listed'; review: ReviewSummary }
   | { type: 'reviews.shown'; review: ReviewSummary; sections: ReviewSection[] }
+  /**
+   * A recorded review that was sent to the controller again. `differences`: what its answer says otherwise now. `why`: it was left out.
+   * `isRedacted`: values in it had been replaced. `alike`: how many more differ like it, which `up --replay` does not list.
+   */
+  | {
+      type: 'reviews.replayed';
+      review: ReviewSummary;
+      result: 'same' | 'changed' | 'left-out';
+      differences?: ReviewSection[];
+      why?: string;
+      isRedacted?: boolean;
+      alike?: number;
+    }
+  /** All of them were: how many answers changed. `build`: what answered now. */
+  | {
+      type: 'reviews.compared';
+      replayed: number;
+      changed: number;
+      leftOut: number;
+      ms: number;
+      build?: string;
+    }
   /** The answer of `devloop status`. */
   | { type: 'status'; sessions: SessionStatus[]; searched: Searched }
   /** One result of `devloop doctor`: the `answer`, the `proof` behind it, and a `hint` about what to do next. */

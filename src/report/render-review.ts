@@ -1,4 +1,5 @@
-import type { ReviewSection, ReviewSummary, ReviewVerdict } from './events.ts';
+import { counted } from '../phrases.ts';
+import type { DevloopEvent, ReviewSection, ReviewSummary, ReviewVerdict } from './events.ts';
 import { shortName, subject } from './review-words.ts';
 import { type Colour, duration, indented, oneLine, type Paint, paintedRow } from './text.ts';
 
@@ -61,6 +62,50 @@ export function shownReview(review: ReviewSummary, sections: ReviewSection[], pa
 
 function labelOf(verdict: ReviewVerdict): string {
   return verdict === 'answered-by-devloop' ? 'by devloop' : verdict;
+}
+
+type Of<T extends DevloopEvent['type']> = Extract<DevloopEvent, { type: T }>;
+
+/** One line, and below it what the answer says otherwise now. */
+export function replayedReview(
+  { review, result, differences = [], why, isRedacted, alike }: Of<'reviews.replayed'>,
+  paint: Paint,
+): string {
+  const redacted = isRedacted ? paint('yellow', '(values in it were replaced when it was recorded)') : '';
+  const more = alike === undefined ? '' : `and ${alike} more like it`;
+  const facts = [
+    review.id,
+    subject(review),
+    paint('dim', shortName(review.webhook)),
+    why ?? '',
+    more,
+    redacted,
+  ];
+  const colour = result === 'changed' ? 'red' : result === 'same' ? 'green' : 'yellow';
+  const line = paintedRow(
+    paint,
+    colour,
+    result.replace('-', ' '),
+    facts.filter(Boolean).map(oneLine).join('  '),
+  );
+  const parts = differences.map(
+    ({ title, text }) => `\n  ${paint('bold', title)}\n    ${indented(painted(text, paint), 4)}`,
+  );
+  return `${line}${parts.join('')}`;
+}
+
+export function comparedReviews(
+  { replayed, changed, leftOut, ms, build }: Of<'reviews.compared'>,
+  paint: Paint,
+): string {
+  const facts = [...(leftOut > 0 ? [`${leftOut} left out`] : []), duration(ms), ...(build ? [build] : [])];
+  const text = `${changed} of ${counted(replayed, 'answer')} changed`;
+  return paintedRow(
+    paint,
+    changed > 0 ? 'red' : 'green',
+    'replayed',
+    `${text}  ${paint('dim', `(${facts.join(', ')})`)}`,
+  );
 }
 
 /** Lines of a diff in its colours. */

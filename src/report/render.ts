@@ -1,7 +1,7 @@
 import { counted, writerText } from '../phrases.ts';
 import type { ChangeAction, DevloopEvent, ObjectName, SessionStatus, Verdict } from './events.ts';
 import { debugLine } from './render-debug.ts';
-import { listedReview, reviewLine, shownReview } from './render-review.ts';
+import { comparedReviews, listedReview, replayedReview, reviewLine, shownReview } from './render-review.ts';
 import { type Colour, duration, indented, objectText, oneLine, type Paint, paintedRow, row } from './text.ts';
 
 export type PrintedEvent = Exclude<DevloopEvent, { type: 'waiting' }>;
@@ -39,6 +39,10 @@ export function render(event: PrintedEvent, paint: Paint): string {
       return row('page', pageText(event));
     case 'reviews.listed':
       return listedReview(event.review, paint);
+    case 'reviews.replayed':
+      return replayedReview(event, paint);
+    case 'reviews.compared':
+      return comparedReviews(event, paint);
     case 'reviews.shown':
       return shownReview(event.review, event.sections, paint);
     case 'status':

@@ -42,6 +42,8 @@ const SHOWN_FROM: Record<DevloopEvent['type'], Verbosity> = {
   'page.served': 'quiet',
   'reviews.listed': 'quiet',
   'reviews.shown': 'quiet',
+  'reviews.replayed': 'normal',
+  'reviews.compared': 'quiet',
   status: 'quiet',
   finding: 'quiet',
   error: 'quiet',
@@ -56,14 +58,19 @@ export function isShown(event: DevloopEvent, verbosity: Verbosity): boolean {
 function shownFrom(event: DevloopEvent): Verbosity {
   // An exit that devloop brought about matters only to somebody who wants to see every step.
   if (event.type === 'controller.exited' && event.expected) return 'verbose';
-  if (event.type === 'review' && ['failed', 'answered-by-devloop', 'unanswered'].includes(event.verdict))
-    return 'quiet';
+  if (isWrongAnswer(event)) return 'quiet';
   // The line that answered the signal has said so.
   if (event.type === 'session.stopping' && event.reason.startsWith('SIG')) return 'verbose';
   if (event.type === 'finding') return needsAction(event) ? 'quiet' : 'normal';
   if (event.type === 'error' && event.summary) return 'normal';
   if (event.type === 'change' && event.temporary && !event.dryRun) return 'verbose';
   return isAnswer(event) ? 'quiet' : SHOWN_FROM[event.type];
+}
+
+/** A review without a verdict of the controller's, or with another one than before. */
+function isWrongAnswer(event: DevloopEvent): boolean {
+  if (event.type === 'reviews.replayed') return event.result === 'changed';
+  return event.type === 'review' && ['failed', 'answered-by-devloop', 'unanswered'].includes(event.verdict);
 }
 
 /** What would fail, or has a next step. */

@@ -5,7 +5,7 @@ import type { ReviewRecord } from './record.ts';
 export type KeptRecord = ReviewRecord & { request: unknown };
 
 /** Where controller-runtime serves webhooks; older recordings do not say it. */
-const USUAL_PORT = 9443;
+export const USUAL_PORT = 9443;
 
 /** Throws 'review.not-found' where the request was not kept. */
 export function requireKept(record: ReviewRecord): KeptRecord {

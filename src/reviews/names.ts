@@ -5,6 +5,8 @@ export interface NamedCall {
   name: string;
   /** Of an admission webhook; a conversion has none. */
   rules?: Rule[] | undefined;
+  /** Of an admission webhook: what it does besides answering. */
+  sideEffects?: string | undefined;
 }
 
 /** As in a webhook configuration. */
@@ -28,12 +30,22 @@ export interface Asked {
  * not either, all of them are named.
  */
 export function nameOf(calls: NamedCall[], asked: Asked): string {
+  const names = new Set(callsFor(calls, asked).map(({ name }) => name));
+  return names.size === 0 ? asked.path : [...names].join(', ');
+}
+
+/** What it declares where a dry run does not keep it from acting; undefined where it may be asked again. */
+export function sideEffectsOf(calls: NamedCall[], asked: Asked): string | undefined {
+  const declared = callsFor(calls, asked).map(({ sideEffects }) => sideEffects);
+  return declared.find((one) => one !== undefined && one !== 'None' && one !== 'NoneOnDryRun');
+}
+
+function callsFor(calls: NamedCall[], asked: Asked): NamedCall[] {
   const there = calls.filter(({ path }) => path === asked.path);
   const matching = there.filter(
     ({ rules }) => rules === undefined || rules.some((rule) => matches(rule, asked)),
   );
-  const names = new Set((matching.length > 0 ? matching : there).map(({ name }) => name));
-  return names.size === 0 ? asked.path : [...names].join(', ');
+  return matching.length > 0 ? matching : there;
 }
 
 function matches({ apiGroups = [], resources = [], operations = [] }: Rule, asked: Asked): boolean {

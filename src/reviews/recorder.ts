@@ -5,7 +5,7 @@ import type { ServedReview } from '../gateway/review.ts';
 import type { Emit } from '../report/events.ts';
 import type { Answering, AnsweringBuild } from './answering.ts';
 import type { NamedCall } from './names.ts';
-import { summaryOf } from './record.ts';
+import { type ReviewRecord, summaryOf } from './record.ts';
 import type { Recording } from './recording.ts';
 import { recordOf } from './summarize.ts';
 
@@ -20,6 +20,8 @@ export interface RecorderOptions {
   answering: Answering;
   /** What the user wants to be replaced. */
   paths?: PathStep[][];
+  /** Gets each record, too. */
+  onRecord?: (record: ReviewRecord) => void;
 }
 
 /** Records reviews after they were answered, in a tenth of the time: each becomes an event and a line of the recording. */
@@ -29,6 +31,7 @@ export class Recorder implements AsyncDisposable {
   #warn: (message: string) => void;
   #answering: Answering;
   #paths: PathStep[][];
+  #onRecord: (record: ReviewRecord) => void;
   #waiting: { review: ServedReview; by: AnsweringBuild }[] = [];
   #bytes = 0;
   #missed = 0;
@@ -38,10 +41,15 @@ export class Recorder implements AsyncDisposable {
   #restsUntil = 0;
   #written = Promise.resolve();
 
-  constructor(recording: Recording, { answering, paths = [] }: RecorderOptions, emit: Emit) {
+  constructor(
+    recording: Recording,
+    { answering, paths = [], onRecord = () => {} }: RecorderOptions,
+    emit: Emit,
+  ) {
     this.#recording = recording;
     this.#answering = answering;
     this.#paths = paths;
+    this.#onRecord = onRecord;
     this.#emit = emit;
     this.#warn = createWarner(emit);
   }
@@ -113,6 +121,7 @@ export class Recorder implements AsyncDisposable {
     const record = isControllers ? { ...recorded, ...by } : recorded;
     this.#emit({ type: 'review', ...summaryOf(record) });
     this.#recording.add(record);
+    this.#onRecord(record);
   }
 }
 

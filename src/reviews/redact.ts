@@ -207,13 +207,15 @@ function endOfPem(text: string, begin: number): number {
   return dashes < 0 ? text.length : dashes + DASHES.length;
 }
 
+const HIDDEN = /^<redacted \d+ bytes>$/;
 const DASHES = '-----';
 const PEM_BEGIN = '-----BEGIN ';
 const PEM_END = '-----END ';
 
-/** Says how long it was. */
+/** Says how long it was. What is hidden already stays as it is, in a review that is sent again. */
 function hidden(text: string, { counter }: Place): string {
   counter.count += 1;
+  if (HIDDEN.test(text)) return text;
   return `<redacted ${Buffer.byteLength(text)} bytes>`;
 }
 

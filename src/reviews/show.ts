@@ -1,7 +1,5 @@
-import { createTwoFilesPatch } from 'diff';
-import { applyPatch } from 'rfc6902';
-import { stringify } from 'yaml';
 import type { ReviewSection } from '../report/events.ts';
+import { objectDiff, patched, yaml } from './objects.ts';
 import type { PatchOperation } from './patch.ts';
 import type { ReviewRecord } from './record.ts';
 
@@ -11,11 +9,11 @@ export function sectionsOf({ request, response, size }: ReviewRecord): ReviewSec
   const { object, oldObject } = askedBy(request);
   const answer = answerIn(response);
   const current = object ?? oldObject;
-  const patched = patchedText(object, answer.patch);
+  const change = patchedText(object, answer.patch);
   return [
     ...(current ? [{ title: object ? 'object' : 'old object', text: yaml(current) }] : []),
-    ...(object && oldObject ? [{ title: 'changed by the client', text: diff(oldObject, object) }] : []),
-    ...(patched === undefined ? [] : [{ title: 'changed by the webhook', text: patched }]),
+    ...(object && oldObject ? [{ title: 'changed by the client', text: objectDiff(oldObject, object) }] : []),
+    ...(change === undefined ? [] : [{ title: 'changed by the webhook', text: change }]),
     { title: 'answer', text: yaml(answerOf(answer, response)) },
   ];
 }
@@ -49,13 +47,10 @@ export function patchedObject(
   patch: PatchOperation[] | undefined,
 ): { object: object } | { fault: string } | undefined {
   if (!object || !Array.isArray(patch) || patch.length === 0) return undefined;
-  const copy = structuredClone(object);
-  // A redacted value is another than the one that the webhook saw, so a `test` of it could fail.
-  const changes = patch.filter(({ op }) => op !== 'test');
-  const [failed] = applyPatch(copy, changes as Parameters<typeof applyPatch>[1]).filter(
-    (error) => error !== null,
-  );
-  return failed ? { fault: `the patch does not apply: ${failed.message}` } : { object: copy };
+  const made = patched(object, patch);
+  return 'object' in made
+    ? { object: made.object as object }
+    : { fault: `the patch does not apply: ${made.failed}` };
 }
 
 /** The patch as what it does to the object; as the list of its operations where it does not apply. */
@@ -63,32 +58,13 @@ function patchedText(
   object: object | null | undefined,
   patch: PatchOperation[] | undefined,
 ): string | undefined {
-  const patched = patchedObject(object, patch);
-  if (patched === undefined) return undefined;
-  return 'fault' in patched ? `${patched.fault}\n${yaml(patch)}` : diff(object!, patched.object);
+  const made = patchedObject(object, patch);
+  if (made === undefined) return undefined;
+  return 'fault' in made ? `${made.fault}\n${yaml(patch)}` : objectDiff(object!, made.object);
 }
 
 /** Without the patch, which is shown applied, and without what says nothing. */
 export function answerOf({ patch: _, ...answer }: AdmissionResponse & object, response: unknown): unknown {
   const { uid: __, patchType: ___, ...rest } = answer as Record<string, unknown>;
   return Object.keys(rest).length > 0 ? rest : response;
-}
-
-/** Only the lines that differ, with three lines around each. */
-function diff(before: object, after: object): string {
-  const [, , , , ...lines] = createTwoFilesPatch('', '', yaml(before), yaml(after), '', '', {
-    context: 3,
-  }).split('\n');
-  const text = lines
-    .filter((line) => !line.startsWith('\\'))
-    .join('\n')
-    .trimEnd();
-  return text === '' ? 'nothing' : text;
-}
-
-/** Without managedFields, which nobody reads. */
-export function yaml(value: unknown): string {
-  return stringify(value, (key, item) => (key === 'managedFields' ? undefined : item), {
-    lineWidth: 0,
-  }).trimEnd();
 }

@@ -1,7 +1,7 @@
 import type { PathStep } from '../config/json-path.ts';
 import type { ServedReview } from '../gateway/review.ts';
 import type { ReviewSummary, ReviewVerdict } from '../report/events.ts';
-import { type NamedCall, nameOf } from './names.ts';
+import { type NamedCall, nameOf, sideEffectsOf } from './names.ts';
 import { decodePatch, patchWords } from './patch.ts';
 import { RECORD_VERSION, type ReviewRecord } from './record.ts';
 import { type RedactOptions, redact } from './redact.ts';
@@ -54,7 +54,17 @@ export function recordOf(served: ServedReview, { id, calls, paths = [] }: Record
 
 type Facts = Pick<
   ReviewSummary,
-  'kind' | 'webhook' | 'operation' | 'resource' | 'object' | 'user' | 'dryRun' | 'from' | 'to' | 'objects'
+  | 'kind'
+  | 'webhook'
+  | 'operation'
+  | 'resource'
+  | 'object'
+  | 'user'
+  | 'dryRun'
+  | 'sideEffects'
+  | 'from'
+  | 'to'
+  | 'objects'
 >;
 
 function factsOf(review: unknown, path: string, calls: NamedCall[]): Facts {
@@ -78,6 +88,7 @@ function admissionFacts(request: object, path: string, calls: NamedCall[]): Fact
     resource: [textOf(resource, 'resource'), subresource].filter(Boolean).join('/'),
   };
   const namespace = textOf(request, 'namespace');
+  const sideEffects = sideEffectsOf(calls, asked);
   return {
     kind: 'admission',
     webhook: nameOf(calls, asked),
@@ -86,6 +97,7 @@ function admissionFacts(request: object, path: string, calls: NamedCall[]): Fact
     object: { ...(namespace === '' ? {} : { namespace }), name: objectName(request) },
     user: textOf(fieldOf(request, 'userInfo'), 'username'),
     ...(fieldOf(request, 'dryRun') === true ? { dryRun: true } : {}),
+    ...(sideEffects === undefined ? {} : { sideEffects }),
   };
 }
 

@@ -37,12 +37,36 @@ export async function reviews(options: ReviewsOptions, io: Io): Promise<string> 
       return '';
     case 'export':
       return await exported(options, chosen(options, records, source), { checkout, emit: io.emit });
+    case 'replay':
+    case 'verify':
+      await sendAgain(options, { checkout, records }, io);
+      return '';
     case 'save':
       await save(options, checkout, records, io);
       return '';
     default:
       return options.action satisfies never;
   }
+}
+
+/** To the controller of a session, or for `verify` to a manager that is built and started for it. */
+async function sendAgain(
+  options: ReviewsOptions,
+  { checkout, records }: { checkout: string; records: ReviewRecord[] },
+  io: Io,
+): Promise<void> {
+  const { action, sideEffects: withSideEffects, session } = options;
+  const ids = action === 'verify' ? [] : options.ids;
+  const wanted = wantedOf({ ids, filter: options.filter }, records);
+  if (wanted.length === 0) throw noneOf('replayed');
+  if (action === 'verify') {
+    const { verifySet } = await import('./verify.ts');
+    return await verifySet({ records: wanted, checkout, withSideEffects }, io);
+  }
+  const { replayToSession } = await import('./replay.ts');
+  const all = await localSessions(await thisMachine(io.env));
+  const chosenSession = chooseSession(all, checkout, { wanted: session });
+  await replayToSession(chosenSession, wanted, { io, withSideEffects });
 }
 
 /** Where reviews are read from. */
@@ -139,6 +163,23 @@ export async function exported(
 const FILL_IN =
   'No function that registers these webhooks was found beside a kubebuilder marker with their path: fill in the line with TODO.';
 
+/** Those that the filter selects; with ids, of these. */
+function wantedOf(
+  { ids, filter }: Pick<ReviewsOptions, 'ids' | 'filter'>,
+  records: ReviewRecord[],
+): ReviewRecord[] {
+  const full = ids.map(fullId);
+  return records.filter(
+    (record) => selects(filter, record) && (full.length === 0 || full.includes(record.id)),
+  );
+}
+
+function noneOf(done: string): DevloopError {
+  return new DevloopError('review.not-found', `None of the reviews can be ${done}.`, {
+    hint: 'devloop reviews list',
+  });
+}
+
 async function save(
   { ids, filter }: ReviewsOptions,
   checkout: string,
@@ -146,17 +187,8 @@ async function save(
   io: Io,
 ): Promise<void> {
   const [name = '', ...wanted] = ids;
-  const full = wanted.map(fullId);
-  const kept = records.filter(
-    (record) =>
-      record.request !== undefined &&
-      selects(filter, record) &&
-      (full.length === 0 || full.includes(record.id)),
-  );
-  if (kept.length === 0)
-    throw new DevloopError('review.not-found', 'None of the reviews can be saved.', {
-      hint: 'devloop reviews list',
-    });
+  const kept = wantedOf({ ids: wanted, filter }, records).filter(({ request }) => request !== undefined);
+  if (kept.length === 0) throw noneOf('saved');
   const file = await writeSet(checkout, name, kept).catch((error) => {
     throw new DevloopError('files.not-written', `The reviews cannot be saved: ${messageOf(error)}`, {
       cause: error,

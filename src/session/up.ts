@@ -3,16 +3,14 @@ import type { ObjectRef } from '../cluster/api/kinds.ts';
 import type { KubeObject } from '../cluster/api/objects.ts';
 import type { Pausing } from '../cluster/takeover/pause/pause.ts';
 import type { Work } from '../cluster/work.ts';
-import { jsonPath } from '../config/json-path.ts';
 import { noticeRepeatedErrors } from '../controller/repeated-errors.ts';
 import { type ControllerPlan, createSupervisor } from '../controller/supervisor.ts';
 import { removeLocalFiles } from '../local/key-pair-files.ts';
 import type { KeyPairs } from '../local/key-pairs.ts';
 import type { WebhookCall } from '../operator/webhooks.ts';
 import type { Emit } from '../report/events.ts';
-import { type Answering, createAnswering, stampOf } from '../reviews/answering.ts';
-import { Recorder } from '../reviews/recorder.ts';
-import { createRecording } from '../reviews/recording.ts';
+import { stampOf } from '../reviews/answering.ts';
+import { type Answered, createAnswered } from './answered.ts';
 import { openContext } from './context/context.ts';
 import { targetsOf } from './context/holders.ts';
 import { unlessInterrupted } from './context/interrupt.ts';
@@ -71,8 +69,7 @@ interface Running {
   session: Session;
   work: Work;
   leases: SessionLeases;
-  recorder: Recorder;
-  answering: Answering;
+  answered: Answered;
   /** What `endUp` takes down again; filled step by step. */
   standing: Standing;
   /** What reacts to the cluster and the route until the end. */
@@ -90,28 +87,28 @@ async function run(session: Session): Promise<void> {
   const ending = new AbortController();
   const leases = followers.use(createSessionLeases(target));
   const errors = followers.use(noticeRepeatedErrors(io.emit));
-  const answering = createAnswering();
   const log = createControllerLog(options.controllerLog ?? context.config.controller?.log ?? 'all');
   // All events pass through here: they are printed, and the Leases and the page show what they say about the session.
   const emit: Emit = (event) => {
     if (log.shows(event)) io.emit(event);
     leases.observe(event);
     errors.observe(event);
-    answering.observe(event);
+    answered.observe(event);
     control.observe(event);
     page.observe(event);
   };
   const signal = AbortSignal.any([io.signal, ending.signal]);
   const work: Work = { api: context.api, sessionId, emit, signal };
-  const recorder = recorderOf(session, answering, emit);
+  const answered = followers.use(createAnswered(session, work));
+  const { recorder } = answered;
   const standing: Standing = { mayHaveChanged: false, recorder };
-  const control = createControl({ session: sessionId, controlled: controlledOf(standing), emit, signal });
+  const controlled = controlledOf(standing, answered);
+  const control = createControl({ session: sessionId, controlled, emit, signal });
   const page = followers.use(createPage(session, work, { control, recorder }));
   if (options.open) void page.open();
   const { directory } = session.files;
   followers.use(await offerControl({ control, log, emit, openPage: page.open }, { directory, io }));
-  const parts = { leases, recorder, answering, standing };
-  const running: Running = { session, work, ...parts, followers, writers, ending };
+  const running: Running = { session, work, leases, answered, standing, followers, writers, ending };
   const failure = await takeOver(running).then(
     () => undefined,
     // What ended the session, not what a wait says about being interrupted.
@@ -131,8 +128,12 @@ async function run(session: Session): Promise<void> {
   if (outcome.failure) throw outcome.failure.error;
 }
 
-function controlledOf(standing: Standing): Controlled {
-  return { gateways: () => standing.route?.gateways, supervisor: () => standing.supervisor };
+function controlledOf(standing: Standing, { facts }: Answered): Controlled {
+  return {
+    gateways: () => standing.route?.gateways,
+    supervisor: () => standing.supervisor,
+    replaying: facts,
+  };
 }
 
 /** docs/architecture.md explains the order. Each step labels what it changes, and `endUp` restores that. */
@@ -245,13 +246,13 @@ async function holdAndOpen(running: Running): Promise<void> {
 }
 
 async function pointServices(running: Running, pairs: KeyPairs): Promise<void> {
-  const { session, work, recorder, standing, followers, ending } = running;
+  const { session, work, answered, standing, followers, ending } = running;
   const { route } = standing;
   if (route === undefined) return;
   const routing = routingOf(running);
   const noticed = noticeUninstall(work, (error) => ending.abort(error));
   const onCalls = (calls: WebhookCall[]): void => {
-    recorder.name(calls);
+    answered.recorder.name(calls);
     noticed(calls);
   };
   followers.use(followPaths(work, session.target, { gateways: route.gateways, onCalls }));
@@ -260,13 +261,8 @@ async function pointServices(running: Running, pairs: KeyPairs): Promise<void> {
   await cuttingOver;
 }
 
-/** Replaces what the flag and devloop.yaml name. */
-function recorderOf({ options, context, files }: Session, answering: Answering, emit: Emit): Recorder {
-  const paths = [...options.redact, ...(context.config.redact ?? [])].map((path) => jsonPath(path)!);
-  return new Recorder(createRecording(files.directory), { answering, paths }, emit);
-}
-
-function routingOf({ session, work, recorder, answering }: Running): Routing {
+function routingOf({ session, work, answered }: Running): Routing {
+  const { recorder, answering } = answered;
   const { context, target, options, io } = session;
   const settings = routeSettings(options, context);
   const stamp = options.stamp ? () => stampOf(answering.now()) : undefined;

@@ -68,7 +68,7 @@ describe.each(CONTROL_PLANES)(
 
     // One session for all, as for a person who works; a test that ends it leaves none.
     beforeEach(async () => {
-      up ??= await start('--open', '--redact', '.metadata.annotations.example\\.com/pin');
+      up ??= await start('--open', '--replay', '--redact', '.metadata.annotations.example\\.com/pin');
     });
 
     afterAll(async () => {
@@ -223,12 +223,49 @@ describe.each(CONTROL_PLANES)(
       expect(await failuresWhile(reviewer, saving, (one) => one.includes(LOCAL))).toEqual([]);
     });
 
+    it('compares recorded reviews with what the new build answers', async () => {
+      const { changed, replayed } = await up!.waitFor('reviews.compared');
+      expect(changed).toBeGreaterThan(0);
+      expect(changed).toBeLessThan(replayed);
+      const shown = up!.events.filter((event) => event.type === 'reviews.replayed');
+      expect(shown.reduce((sum, { alike = 0 }) => sum + 1 + alike, 0)).toBe(changed);
+      expect(shown.length).toBeLessThan(20);
+      expect(shown).toContainEqual(
+        expect.objectContaining({
+          differences: [{ title: 'message', text: expect.stringContaining(LOCAL) }],
+        }),
+      );
+      const again = (...args: string[]) =>
+        runDevloop(['reviews', 'replay', ...args], { cwd: checkout.directory, env: env() });
+      const denied = await again('--name', 'unseen');
+      expect(denied.events.at(-1)).toMatchObject({ type: 'error', code: 'review.changed' });
+      expect(denied.code).toBe(6);
+      const allowed = await again('--verdict', 'allowed', '--since', '10m');
+      expect(allowed.events.at(-1)).toMatchObject({ type: 'reviews.compared', changed: 0 });
+      expect(allowed.code).toBe(0);
+      // For the last test.
+      await expect(apply('regression', '')).rejects.toThrow(LOCAL);
+      await eventually(async () => {
+        const { code } = await runDevloop(['reviews', 'save', 'regression', '--name', 'regression'], {
+          cwd: checkout.directory,
+          env: env(),
+        });
+        expect(code).toBe(0);
+      });
+      // What is replayed is no review of the cluster's.
+      const ids = up!.events.flatMap((event) => (event.type === 'review' ? [event.id] : []));
+      expect(new Set(ids).size).toBe(ids.length);
+    });
+
     it('shows what the compiler says and goes on serving with the old program', async () => {
       await edit('package v1', 'package v1\n\nfunc broken() { return 1 }');
       const failed = await up!.waitFor('build.failed', undefined, 120_000);
       expect(failed.output).toMatch(/too many return values|internal\/webhook/);
-      await expect(apply('bad', '')).rejects.toThrow(LOCAL);
-      await up!.waitFor('review', ({ object, isOldBuild }) => object?.name === 'bad' && isOldBuild === true);
+      await eventually(async () => {
+        await expect(apply('bad', '')).rejects.toThrow(LOCAL);
+        const review = up!.events.findLast((one) => one.type === 'review');
+        expect(review).toMatchObject({ object: { name: 'bad' }, isOldBuild: true });
+      }, 120_000);
       await edit('\n\nfunc broken() { return 1 }', '');
     });
 
@@ -263,7 +300,7 @@ describe.each(CONTROL_PLANES)(
       expect(refused).toMatch(/Warning: devloop: build [0-9a-f]{7} [\d:]{8} answered/);
     });
 
-    it('puts everything back on Ctrl-C, and loses no review', async () => {
+    it('puts everything back on Ctrl-C, and loses no review; a saved set is verified without any session', async () => {
       const ending = up!;
       up = undefined;
       await using reviewer = await createReviewer(cluster.kubeconfig);
@@ -274,6 +311,22 @@ describe.each(CONTROL_PLANES)(
       expect(lost).toEqual([]);
       expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
       await expect(apply('bad', '')).rejects.toThrow(MESSAGE);
+
+      // No session runs now: a saved set is verified without a cluster.
+      const verify = () =>
+        runDevloop(['reviews', 'verify', 'regression'], {
+          cwd: checkout.directory,
+          env: { ...env(), KUBECONFIG: '/nonexistent' },
+        });
+      const same = await verify();
+      expect(same.code, same.log).toBe(0);
+      expect(same.events.at(-1)).toMatchObject({ type: 'reviews.compared', changed: 0 });
+      await say();
+      const other = await verify();
+      expect(other.code, other.log).toBe(6);
+      expect(other.events).toContainEqual(
+        expect.objectContaining({ type: 'reviews.compared', replayed: 2, changed: 1 }),
+      );
     });
   },
 );

@@ -243,6 +243,7 @@ export interface WebhookConfiguration extends KubeObject {
     name: string;
     clientConfig: WebhookClient;
     failurePolicy?: string;
+    sideEffects?: string;
     timeoutSeconds?: number;
     rules?: { apiGroups?: string[]; resources?: string[]; operations?: string[] }[];
     namespaceSelector?: LabelSelector;

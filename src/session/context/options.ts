@@ -40,6 +40,8 @@ export interface UpOptions extends CommonOptions, RouteOptions, PauseOptions {
   dryRun: boolean;
   /** Each answer carries a warning that says which build gave it. */
   stamp: boolean;
+  /** After each restart, recorded reviews are sent to the new build. */
+  replay: boolean;
   /** JSONPaths of values that are replaced before a review is recorded, besides those of devloop.yaml. */
   redact: string[];
   /** The controller runs under a debugger; absent: it does not. */
@@ -103,13 +105,15 @@ export type ExportFormat = 'review' | 'curl' | 'go';
 
 /** Which reviews are meant, and from where. */
 export interface ReviewsOptions {
-  action: 'list' | 'show' | 'export' | 'save';
+  action: 'list' | 'show' | 'export' | 'save' | 'replay' | 'verify';
   /** What `export` prints. */
   format: ExportFormat;
   /** Of reviews; `save` takes the name of the set before them. */
   ids: string[];
   filter: ReviewFilter;
   follow: boolean;
+  /** Whether `replay` sends reviews also to webhooks that declare side effects. */
+  sideEffects: boolean;
   /** A session of this machine, by its id; by default the one of this checkout. */
   session?: string;
   /** A saved set instead of a session. */

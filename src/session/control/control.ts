@@ -17,12 +17,22 @@ export interface Control {
   restart(): void;
   /** false: changed files are noted, and built as soon as they are followed again. Throws 'session.not-ready'. */
   followFiles(on: boolean): void;
+  /** What whoever sends recorded reviews again has to know. */
+  replaying(): ReplayFacts;
+}
+
+export interface ReplayFacts {
+  /** JSONPaths of values that are replaced in answers, too. */
+  paths: string[];
+  /** What answers now. */
+  build?: string | undefined;
 }
 
 /** The parts of a session that are controlled; absent until they exist, or where the operator has none. */
 export interface Controlled {
   gateways(): Pick<Gateways, 'holdForUser' | 'releaseForUser' | 'held'> | undefined;
   supervisor(): Pick<Supervisor, 'restart' | 'followFiles'> | undefined;
+  replaying(): ReplayFacts;
 }
 
 export interface ControlOptions {
@@ -80,6 +90,7 @@ export function createControl({ session, controlled, emit, signal }: ControlOpti
       supervisor().followFiles(on);
       if (on !== observed.isFollowing) emit({ type: on ? 'files.followed' : 'files.ignored' });
     },
+    replaying: controlled.replaying,
     observe(event) {
       const before = observed;
       observed = observedAfter(before, event);

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { DevloopEvent, SessionState } from '../../report/events.ts';
-import type { Control } from './control.ts';
+import type { Control, ReplayFacts } from './control.ts';
 
 /**
  * What another process of this user can ask of a running session, and what it gets. Over the socket, a request is one line of JSON
@@ -11,6 +11,7 @@ export interface Requests {
   hold: { asked: object; answer: SessionState };
   release: { asked: object; answer: { waiting: number } };
   restart: { asked: object; answer: SessionState };
+  replaying: { asked: object; answer: ReplayFacts };
 }
 
 export type RequestName = keyof Requests;
@@ -41,6 +42,7 @@ export function handlersOf(control: Control): Handlers {
       control.restart();
       return control.state();
     },
+    replaying: () => control.replaying(),
   };
 }
 

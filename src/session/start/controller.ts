@@ -108,7 +108,7 @@ export function controllerInputs(session: Session, pairs: KeyPairs): ControllerI
 }
 
 /** The newest program of a checkout is kept as a cache after its session. */
-function keptProgram(env: Record<string, string | undefined>, root: string): string {
+export function keptProgram(env: Record<string, string | undefined>, root: string): string {
   const base = env.XDG_CACHE_HOME || join(env.HOME ?? homedir(), '.cache');
   return join(base, 'devloop', 'programs', createHash('sha256').update(root).digest('hex').slice(0, 16));
 }

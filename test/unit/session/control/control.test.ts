@@ -28,6 +28,7 @@ function setUp(parts: { webhooks?: boolean; controller?: boolean } = {}): Setup 
     controlled: {
       gateways: () => (webhooks ? gateways : undefined),
       supervisor: () => (controller ? supervisor : undefined),
+      replaying: () => ({ paths: [] }),
     },
     emit(event) {
       events.push(event);

@@ -17,6 +17,7 @@ function press(keys: string, state: Partial<SessionState> = {}): { calls: string
       calls.push('restart');
     },
     followFiles: (on: boolean) => void calls.push(`follow ${on}`),
+    replaying: () => ({ paths: [] }),
   };
   const emit = (event: DevloopEvent) => void events.push(event);
   const session = sessionKeys({

@@ -26,7 +26,11 @@ const never = (): never => {
   throw new Error('not asked');
 };
 const open = (handlers: Partial<Handlers>, at = directory): Promise<AsyncDisposable> =>
-  openSocket(at, { state: never, hold: never, release: never, restart: never, ...handlers }, emit);
+  openSocket(
+    at,
+    { state: never, hold: never, release: never, restart: never, replaying: never, ...handlers },
+    emit,
+  );
 const ask = (limitMs = 5_000) => askSession({ id: 's', directory }, 'release', {}, { emit, signal, limitMs });
 const send = (bytes: string): Promise<string> => text(connect(socketPath(directory)).end(bytes));
 

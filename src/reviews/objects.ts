@@ -1,0 +1,40 @@
+import { createTwoFilesPatch } from 'diff';
+import { applyPatch } from 'rfc6902';
+import { stringify } from 'yaml';
+import type { PatchOperation } from './patch.ts';
+
+/** An object after a patch; or why the patch does not apply, with its operations. */
+export type Patched = { object: unknown } | { failed: string; operations: PatchOperation[] };
+
+/** Applies a patch as kube-apiserver does. The object stays as it is. */
+export function patched(object: object, operations: PatchOperation[]): Patched {
+  const copy = { root: structuredClone(object) };
+  // A redacted value is another than the one that the webhook saw, so a `test` of it could fail.
+  const changes = operations.filter(({ op }) => op !== 'test');
+  // An operation on the whole object has the empty path, which the library refuses.
+  const rooted = changes.map((one) => ({
+    ...one,
+    path: `/root${one.path}`,
+    ...(one.from === undefined ? {} : { from: `/root${one.from}` }),
+  }));
+  const [failed] = applyPatch(copy, rooted as Parameters<typeof applyPatch>[1]).filter((one) => one !== null);
+  return failed ? { failed: failed.message, operations } : { object: copy.root };
+}
+
+/** Only the lines that differ, with three lines around each. */
+export function objectDiff(before: unknown, after: unknown): string {
+  const texts = [yaml(before), yaml(after)] as const;
+  const [, , , , ...lines] = createTwoFilesPatch('', '', ...texts, '', '', { context: 3 }).split('\n');
+  const text = lines
+    .filter((line) => !line.startsWith('\\'))
+    .join('\n')
+    .trimEnd();
+  return text === '' ? 'nothing' : text;
+}
+
+/** Without managedFields, which nobody reads. */
+export function yaml(value: unknown): string {
+  return stringify(value, (key, item) => (key === 'managedFields' ? undefined : item), {
+    lineWidth: 0,
+  }).trimEnd();
+}

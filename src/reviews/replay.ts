@@ -1,0 +1,141 @@
+import { randomUUID } from 'node:crypto';
+import { Agent, request as httpsRequest } from 'node:https';
+import type { PathStep } from '../config/json-path.ts';
+import { messageOf } from '../errors.ts';
+import type { Answer } from '../gateway/http.ts';
+import type { DevloopEvent } from '../report/events.ts';
+import { differences } from './compare.ts';
+import { asDryRun, USUAL_PORT } from './export.ts';
+import { type ReviewRecord, summaryOf } from './record.ts';
+import { recordOf } from './summarize.ts';
+
+export interface ReplayOptions {
+  /** What the user wants to be replaced in answers, too. */
+  paths: PathStep[][];
+  /** Sends reviews also to webhooks that declare side effects. */
+  withSideEffects: boolean;
+  /** Where the controller listens on the loopback interface, if not where it was when the review was recorded. */
+  port?: number;
+  atOnce: number;
+  signal: AbortSignal;
+  onReplayed(replayed: Replayed): void;
+}
+
+/** One review that was sent again, or why it was not. */
+export type Replayed = { before: ReviewRecord } & (
+  | { result: 'same' | 'changed'; after: ReviewRecord; differences: ReturnType<typeof differences> }
+  | { result: 'left-out'; why: string }
+);
+
+export type ReplayCount = Record<'replayed' | 'changed' | 'leftOut', number>;
+
+/**
+ * Sends recorded reviews to the controller again, each with a new uid and as a dry run, and compares the answers. Reports them in the order of
+ * the records. Rejects if the signal aborts; whatever the controller does is an answer.
+ */
+export async function replay(records: ReviewRecord[], options: ReplayOptions): Promise<ReplayCount> {
+  const { atOnce, signal, onReplayed } = options;
+  const agent = new Agent({ keepAlive: true, maxSockets: atOnce });
+  const count: ReplayCount = { replayed: 0, changed: 0, leftOut: 0 };
+  const running: Promise<Replayed>[] = [];
+  const report = async (): Promise<void> => {
+    const one = await running.shift()!;
+    signal.throwIfAborted();
+    if (one.result === 'left-out') count.leftOut += 1;
+    else count.replayed += 1;
+    if (one.result === 'changed') count.changed += 1;
+    onReplayed(one);
+  };
+  try {
+    for (const record of records) {
+      running.push(replayOne(record, agent, options));
+      if (running.length >= 2 * atOnce) await report();
+    }
+    while (running.length > 0) await report();
+    return count;
+  } finally {
+    agent.destroy();
+    await Promise.allSettled(running);
+  }
+}
+
+async function replayOne(before: ReviewRecord, agent: Agent, options: ReplayOptions): Promise<Replayed> {
+  const why = whyLeftOut(before, options.withSideEffects);
+  if (why !== undefined) return { before, result: 'left-out', why };
+  const after = await askAgain(before, agent, options);
+  const found = differences(before, after);
+  return { before, result: found.length === 0 ? 'same' : 'changed', after, differences: found };
+}
+
+function whyLeftOut(record: ReviewRecord, withSideEffects: boolean): string | undefined {
+  const { verdict, kind, request, response, sideEffects } = record;
+  if (request === undefined || kind === 'unreadable') return 'its request was not kept';
+  if (verdict === 'unanswered' || verdict === 'answered-by-devloop') return 'no controller answered it';
+  if (response === undefined && verdict !== 'failed') return 'its answer was not kept';
+  if (sideEffects !== undefined && !withSideEffects)
+    return `its webhook declares side effects (${sideEffects}): --side-effects sends it all the same`;
+  return undefined;
+}
+
+/** In the form of a record, so that the answer is redacted as the recorded one is. */
+async function askAgain(
+  before: ReviewRecord,
+  agent: Agent,
+  { paths, port = before.port ?? USUAL_PORT, signal }: ReplayOptions,
+): Promise<ReviewRecord> {
+  const { id, path, ms } = before;
+  const review = withNewUid(asDryRun(before.request));
+  const body = Buffer.from(JSON.stringify(review));
+  const url = `${path}?timeout=${Math.ceil(ms.budget / 1000)}s`;
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(ms.budget)]);
+  const started = performance.now();
+  const answer = await post(agent, { port, url, body }, limit).catch((error: unknown) => error);
+  const total = performance.now() - started;
+  const served = { url, port, at: Date.now(), body, ms: { ...ms, held: 0, controller: total, total } };
+  if (!(answer instanceof Error))
+    return recordOf({ ...served, answer: answer as Answer }, { id, calls: [], paths });
+  const late = limit.aborted && !signal.aborted;
+  const message = late ? `no answer within ${ms.budget / 1000} s` : messageOf(answer);
+  return { ...recordOf({ ...served, answer: undefined }, { id, calls: [], paths }), message };
+}
+
+function withNewUid(review: unknown): unknown {
+  const { request } = review as { request?: unknown };
+  if (typeof request !== 'object' || request === null) return review;
+  return { ...(review as object), request: { ...request, uid: randomUUID() } };
+}
+
+function post(
+  agent: Agent,
+  { port, url, body }: { port: number; url: string; body: Buffer },
+  signal: AbortSignal,
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const outgoing = httpsRequest({
+      // The controller is a local process, and its certificate is for the name of a Service.
+      ...{ agent, signal, host: '127.0.0.1', port, path: url, method: 'POST', rejectUnauthorized: false },
+      headers: { 'Content-Type': 'application/json', 'Content-Length': body.length },
+    });
+    outgoing.on('error', reject);
+    outgoing.on('response', (incoming) => {
+      incoming.toArray().then((chunks) => {
+        const { statusCode: status = 502 } = incoming;
+        resolve({ status, headers: [], body: Buffer.concat(chunks as Buffer[]) });
+      }, reject);
+    });
+    outgoing.end(body);
+  });
+}
+
+/** What a person or a script sees of it. */
+export function replayedEvent(replayed: Replayed): Extract<DevloopEvent, { type: 'reviews.replayed' }> {
+  const { before, result } = replayed;
+  return {
+    type: 'reviews.replayed',
+    review: summaryOf(before),
+    result,
+    ...(result === 'left-out' ? { why: replayed.why } : {}),
+    ...(result === 'changed' ? { differences: replayed.differences } : {}),
+    ...(before.redacted === undefined ? {} : { isRedacted: true }),
+  };
+}

@@ -1,0 +1,68 @@
+import { pollUntil, reportWhileWaiting } from '../async.ts';
+import { jsonPath } from '../config/json-path.ts';
+import { answersTls } from '../controller/readiness.ts';
+import { DevloopError } from '../errors.ts';
+import type { Emit } from '../report/events.ts';
+import type { ReviewRecord } from '../reviews/record.ts';
+import { type ReplayCount, type ReplayOptions, replay, replayedEvent } from '../reviews/replay.ts';
+import type { Io } from './context/options.ts';
+import type { LocalSession } from './context/session-directories.ts';
+import { askSession } from './control/client.ts';
+
+/** A person waits for the result, and the controller has nothing else to do in most cases. */
+const AT_ONCE = 4;
+const READY_SECONDS = 30;
+const ASK_MS = 5_000;
+
+/** Sends the records to the controller of a running session. Throws 'review.changed' if an answer changed. */
+export async function replayToSession(
+  session: LocalSession,
+  records: ReviewRecord[],
+  { io, withSideEffects }: { io: Io; withSideEffects: boolean },
+): Promise<void> {
+  const { emit, signal } = io;
+  const { paths, build } = await askSession(session, 'replaying', {}, { emit, signal, limitMs: ASK_MS });
+  for (const port of new Set(records.flatMap((one) => one.port ?? []))) await untilAnswering(port, io);
+  const options = { paths: paths.map((path) => jsonPath(path)!), withSideEffects, signal };
+  await compareAll(records, { ...options, emit, ...(build === undefined ? {} : { build }) });
+}
+
+export interface Comparing extends Omit<ReplayOptions, 'onReplayed' | 'atOnce'> {
+  emit: Emit;
+  /** What answers now. */
+  build?: string;
+}
+
+/** Reports each review and then all of them. Throws 'review.changed' if an answer changed. */
+export async function compareAll(
+  records: ReviewRecord[],
+  { emit, build, ...options }: Comparing,
+): Promise<ReplayCount> {
+  const started = performance.now();
+  const onReplayed: ReplayOptions['onReplayed'] = (one) => emit(replayedEvent(one));
+  const count = await replay(records, { ...options, atOnce: AT_ONCE, onReplayed });
+  const ms = Math.round(performance.now() - started);
+  emit({ type: 'reviews.compared', ...count, ms, ...(build === undefined ? {} : { build }) });
+  if (count.changed > 0) throw changed(count);
+  return count;
+}
+
+function changed({ changed: number, replayed }: ReplayCount): DevloopError {
+  const message = `The controller answers ${number} of ${replayed} recorded reviews otherwise than when they were recorded.`;
+  return new DevloopError('review.changed', message, { isSummary: true });
+}
+
+async function untilAnswering(port: number, { emit, signal }: Io): Promise<void> {
+  const answering = pollUntil(() => answersTls({ host: '127.0.0.1', port }), {
+    ...{ everyMs: 100, limitMs: READY_SECONDS * 1000, signal },
+  });
+  const waiting = { for: `the controller to answer on port ${port}`, limitSeconds: READY_SECONDS };
+  const isAnswering = await reportWhileWaiting(answering, waiting, emit);
+  signal.throwIfAborted();
+  if (isAnswering) return;
+  throw new DevloopError(
+    'controller.not-ready',
+    `Nothing answers TLS on 127.0.0.1:${port}, where the controller got these reviews.`,
+    { hint: 'Look at the output of `devloop up` in its terminal.' },
+  );
+}

@@ -1,0 +1,129 @@
+import { sleep } from '../async.ts';
+import type { PathStep } from '../config/json-path.ts';
+import { messageOf } from '../errors.ts';
+import type { DevloopEvent, Emit } from '../report/events.ts';
+import type { ReviewRecord } from '../reviews/record.ts';
+
+/** Reviews that are sent again after each restart: the newest ones, in number and in bytes of JSON. */
+const MOST_RECORDS = 200;
+const MOST_BYTES = 16 * 2 ** 20;
+/** The controller's first time belongs to the reviews that have waited for it. */
+const AFTER_RESTART_MS = 300;
+const LONGEST_MS = 10_000;
+/** One after the other: the controller is there for others. */
+const AT_ONCE = 1;
+
+/** What `up --replay` does: after each restart, the newest reviews are sent to the new build, and what it answers otherwise is shown. */
+export interface Replaying extends AsyncDisposable {
+  keep(record: ReviewRecord): void;
+  observe(event: DevloopEvent): void;
+}
+
+interface Kept {
+  /** With the newest answer to it, so that the next build is compared with this one. */
+  record: ReviewRecord;
+  bytes: number;
+}
+
+export function createReplaying(
+  paths: PathStep[][],
+  { emit, signal: ended }: { emit: Emit; signal: AbortSignal },
+): Replaying {
+  const kept: Kept[] = [];
+  let bytes = 0;
+  let build: string | undefined;
+  let current = new AbortController();
+  let running = Promise.resolve();
+  const after = async (before: Promise<void>, signal: AbortSignal): Promise<void> => {
+    await before;
+    if (kept.length === 0 || !(await sleep(AFTER_RESTART_MS, signal))) return;
+    await replayKept([...kept], { paths, emit, build, signal }).catch((error) => {
+      // Another build has replaced this one, or the session ends.
+      if (!signal.aborted)
+        emit({ type: 'warning', message: `The reviews cannot be replayed: ${messageOf(error)}` });
+    });
+  };
+  return {
+    keep(record) {
+      if (record.request === undefined) return;
+      const size = JSON.stringify(record.request).length;
+      kept.push({ record, bytes: size });
+      bytes += size;
+      while (kept.length > MOST_RECORDS || bytes > MOST_BYTES) bytes -= kept.shift()!.bytes;
+    },
+    observe(event) {
+      if (event.type === 'controller.started') {
+        build = event.build;
+        current.abort();
+      }
+      if (event.type !== 'controller.replaced') return;
+      current = new AbortController();
+      running = after(running, AbortSignal.any([current.signal, ended]));
+    },
+    async [Symbol.asyncDispose]() {
+      current.abort();
+      await running;
+    },
+  };
+}
+
+async function replayKept(
+  kept: Kept[],
+  {
+    paths,
+    emit,
+    build,
+    signal,
+  }: { paths: PathStep[][]; emit: Emit; build: string | undefined; signal: AbortSignal },
+): Promise<void> {
+  // Not loaded before it is asked for.
+  const { replay, replayedEvent } = await import('../reviews/replay.ts');
+  const started = performance.now();
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(LONGEST_MS)]);
+  const count = { replayed: 0, changed: 0, leftOut: 0 };
+  const shown = new Map<string, ReplayedEvent>();
+  const byRecord = new Map(kept.map((one) => [one.record, one]));
+  const replaying = replay([...byRecord.keys()], {
+    ...{ paths, withSideEffects: false, atOnce: AT_ONCE, signal: limited },
+    onReplayed(replayed) {
+      if (replayed.result === 'left-out') count.leftOut += 1;
+      else count.replayed += 1;
+      if (replayed.result === 'changed') {
+        count.changed += 1;
+        const { verdict, code, message, response } = replayed.after;
+        const one = byRecord.get(replayed.before)!;
+        const { code: _, message: __, ...rest } = replayed.before;
+        one.record = {
+          ...rest,
+          verdict,
+          ...(code === undefined ? {} : { code }),
+          ...(message === undefined ? {} : { message }),
+          response,
+        };
+      }
+      // Those that are as before say nothing.
+      if (replayed.result === 'changed') addTo(shown, replayedEvent(replayed));
+    },
+  });
+  // What was compared in that time counts.
+  await replaying.catch((error) => {
+    if (signal.aborted || !limited.aborted) throw error;
+  });
+  const ms = Math.round(performance.now() - started);
+  const total = { ...count, leftOut: kept.length - count.replayed };
+  for (const event of shown.values()) emit(event);
+  emit({ type: 'reviews.compared', ...total, ms, ...(build === undefined ? {} : { build }) });
+}
+
+type ReplayedEvent = Extract<DevloopEvent, { type: 'reviews.replayed' }>;
+
+/** A change of one line can change a hundred answers: those that differ in the same way are counted. */
+function addTo(shown: Map<string, ReplayedEvent>, event: ReplayedEvent): void {
+  const { review, differences } = event;
+  const same = JSON.stringify([review.webhook, review.operation, review.resource, differences]);
+  // A message mostly names the object.
+  const name = review.object?.name;
+  const key = name ? same.replaceAll(name, '') : same;
+  const first = shown.get(key);
+  shown.set(key, first === undefined ? event : { ...first, alike: (first.alike ?? 0) + 1 });
+}

@@ -1,0 +1,131 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pollUntil } from '../../async.ts';
+import { isFree, writeKeyPair } from '../../certificates/files.ts';
+import { selfSignedPair } from '../../certificates/self-signed.ts';
+import { connect } from '../../cluster/api/client.ts';
+import { loadKubeconfig } from '../../cluster/api/kubeconfig.ts';
+import type { Config } from '../../config/schema.ts';
+import { createSupervisor } from '../../controller/supervisor.ts';
+import { unservedPaths } from '../../gateway/served.ts';
+import { type LocalFiles, localFiles, recordOutside, removeLocalFiles } from '../../local/key-pair-files.ts';
+import { writeNeededFiles } from '../../local/mounts.ts';
+import { type PlannedController, planController } from '../../local/plan.ts';
+import { readCheckout } from '../../operator/sources.ts';
+import type { Target } from '../../operator/target.ts';
+import type { Emit } from '../../report/events.ts';
+import type { Io } from '../context/options.ts';
+import { controllerRecord } from '../context/session-directories.ts';
+import { keptProgram } from '../start/controller.ts';
+import type { ApiServer } from './no-cluster.ts';
+
+/** What is started, and how it is known that it serves. */
+export interface ManagerWanted {
+  checkout: string;
+  config: Config;
+  /** Where its webhooks listen, and their paths. */
+  port: number;
+  paths: string[];
+  /** Shorter than in `up`: nothing is left to wait for. */
+  readySeconds: number;
+}
+
+/** A manager of the checkout that runs against an API server which is not the user's, with a key pair of its own. */
+export interface RunningManager extends AsyncDisposable {
+  /** As people know the build. */
+  build: string | undefined;
+}
+
+const DEFAULT_DIRECTORY = '/tmp/k8s-webhook-server/serving-certs';
+const NAME = 'webhook';
+const NAMESPACE = 'default';
+const REGISTERED_MS = 2_000;
+
+/** Builds it, starts it, and waits until its webhooks are served. Throws 'controller.build-failed', 'controller.exited' and others as `up` does. */
+export async function startManager(
+  wanted: ManagerWanted,
+  server: ApiServer,
+  io: Io,
+): Promise<RunningManager> {
+  await using started = new AsyncDisposableStack();
+  const directory = await mkdtemp(join(tmpdir(), 'devloop-verify-'));
+  started.defer(() => removeLocalFiles(directory));
+  const files = localFiles(directory, { startsController: true });
+  await mkdir(join(directory, 'tmp'), { mode: 0o700 });
+  const kubeconfig = join(directory, 'api-server.json');
+  await writeFile(kubeconfig, JSON.stringify(server.kubeconfig), { mode: 0o600 });
+  let build: string | undefined;
+  const emit: Emit = (event) => {
+    if (event.type === 'controller.started') build = event.build;
+    // A manager whose API server has nothing logs that again and again.
+    if (event.type !== 'controller.output' && event.type !== 'controller.exited') io.emit(event);
+  };
+  const planned = await plan(wanted, { files, kubeconfig }, { ...io, emit });
+  await writeNeededFiles(planned.needed);
+  await writeOwnPair(files, planned.hardCoded);
+  const controller = { ...planned.plan, readyMs: wanted.readySeconds * 1000 };
+  const supervisor = started.use(createSupervisor(controller, { emit, signal: io.signal }));
+  await supervisor.build();
+  await supervisor.start();
+  await untilRegistered(wanted, io.signal);
+  const owned = started.move();
+  return { build, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+async function plan(
+  { checkout, config, port, paths }: ManagerWanted,
+  { files, kubeconfig }: { files: LocalFiles; kubeconfig: string },
+  io: Io,
+): Promise<PlannedController> {
+  await using api = await connect(await loadKubeconfig({ kubeconfig }, {}, checkout));
+  return await planController(
+    {
+      ...{ api, files, target: targetOf(port, paths) },
+      checkout: { root: checkout, facts: await readCheckout(checkout) },
+      settings: config.controller ?? {},
+      chosen: { kubeconfig },
+      podName: `${NAME}-${randomUUID().slice(0, 8)}`,
+      env: io.env,
+      keyPairMounts: [DEFAULT_DIRECTORY],
+      stateFile: controllerRecord(files.directory),
+      keptProgram: keptProgram(io.env, checkout),
+    },
+    io,
+  );
+}
+
+/** As a cluster would describe it that has the webhooks and no manager. */
+function targetOf(port: number, paths: string[]): Target {
+  const from = { kind: 'ValidatingWebhookConfiguration' as const, name: NAME };
+  const calls = paths.map((path) => ({ from, name: NAME, path, port: 443, caBundle: '', groups: [] }));
+  const service = {
+    ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: NAME, namespace: NAMESPACE } },
+    spec: {},
+  };
+  const ports = [{ name: '', port: 443, targetPort: port }];
+  const serverName = `${NAME}.${NAMESPACE}.svc`;
+  return { services: [{ service, serverName, calls, ports, source: '' }], namespace: NAMESPACE };
+}
+
+/** Nobody verifies it. A key pair of the user's stays. */
+async function writeOwnPair({ directory, keyPairDirectory }: LocalFiles, hardCoded: string[]): Promise<void> {
+  const pair = await selfSignedPair([`${NAME}.${NAMESPACE}.svc`, 'localhost'], { days: 1 });
+  const names = { certificate: 'tls.crt', key: 'tls.key' };
+  await writeKeyPair(keyPairDirectory, pair, names);
+  const free: string[] = [];
+  for (const one of hardCoded) if (await isFree(one)) free.push(one);
+  await recordOutside(directory, free);
+  for (const one of free) await writeKeyPair(one, pair, names);
+}
+
+/** A server can answer before all its handlers are registered. One that never is answers 404, which is a changed answer. */
+async function untilRegistered({ port, paths }: ManagerWanted, signal: AbortSignal): Promise<void> {
+  const called = paths.map((path) => ({
+    ...{ path, port, serverName: `${NAME}.${NAMESPACE}.svc` },
+    reviews: 'admission' as const,
+  }));
+  const isRegistered = async () => (await unservedPaths(called, signal)).length === 0;
+  await pollUntil(isRegistered, { everyMs: 100, limitMs: REGISTERED_MS, signal });
+}

@@ -1,0 +1,58 @@
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** What a manager starts with: an API server on the loopback interface. */
+export interface ApiServer extends AsyncDisposable {
+  /** A kubeconfig, as JSON. */
+  kubeconfig: object;
+}
+
+/**
+ * Stands for the API server where there is none: it has no kinds, so a manager's caches never fill, and its webhooks are served
+ * meanwhile. Whatever else is asked for gets an error that says so.
+ */
+export async function startNoCluster(): Promise<ApiServer> {
+  const server = createServer((request, response) => {
+    const found = ANSWERS[request.url?.split('?', 1)[0] ?? ''];
+    if (request.method === 'GET' && found) return answer(response, 200, found);
+    answer(response, 503, NO_CLUSTER);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    kubeconfig: kubeconfigFor({ server: `http://127.0.0.1:${port}` }, {}),
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+const ANSWERS: Record<string, object> = {
+  '/version': { major: '1', minor: '36', gitVersion: 'v1.36.0' },
+  '/api': { kind: 'APIVersions', versions: ['v1'] },
+  '/api/v1': { kind: 'APIResourceList', groupVersion: 'v1', resources: [] },
+  '/apis': { kind: 'APIGroupList', apiVersion: 'v1', groups: [] },
+};
+
+const NO_CLUSTER = {
+  ...{ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', code: 503 },
+  ...{ reason: 'ServiceUnavailable', message: 'devloop: this manager runs without a cluster' },
+};
+
+function answer(response: ServerResponse, status: number, value: object): void {
+  response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(value));
+}
+
+export function kubeconfigFor(cluster: object, user: object): object {
+  const name = 'devloop-verify';
+  return {
+    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': name },
+    clusters: [{ name, cluster }],
+    users: [{ name, user }],
+    contexts: [{ name, context: { cluster: name, user: name } }],
+  };
+}
