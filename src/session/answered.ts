@@ -1,9 +1,12 @@
 import { jsonPath } from '../config/json-path.ts';
+import { DevloopError } from '../errors.ts';
 import type { DevloopEvent, Emit } from '../report/events.ts';
 import { type Answering, createAnswering } from '../reviews/answering.ts';
 import { Recorder } from '../reviews/recorder.ts';
 import { createRecording } from '../reviews/recording.ts';
-import type { ReplayFacts } from './control/control.ts';
+import type { Replayed } from '../reviews/replay.ts';
+import { findRecord } from '../reviews/scan.ts';
+import type { ReplayedEvent, ReplayFacts } from './control/control.ts';
 import { createReplaying } from './replaying.ts';
 import type { Session } from './start/session.ts';
 
@@ -13,6 +16,7 @@ export interface Answered extends AsyncDisposable {
   answering: Answering;
   observe(event: DevloopEvent): void;
   facts(): ReplayFacts;
+  replay(id: string): Promise<ReplayedEvent>;
 }
 
 /** Disposing ends the replay; the recorder is for whoever ends the gateways. */
@@ -34,6 +38,17 @@ export function createAnswered(
       replaying?.observe(event);
     },
     facts: () => ({ paths: named, build: answering.now().build }),
+    async replay(id) {
+      const record = await findRecord(files.directory, id);
+      if (record === undefined)
+        throw new DevloopError('review.not-found', `Review ${id} is not recorded any more.`);
+      // Not loaded before it is asked for.
+      const { replay, replayedEvent } = await import('../reviews/replay.ts');
+      const found: ReplayedEvent[] = [];
+      const onReplayed = (one: Replayed): void => void found.push(replayedEvent(one));
+      await replay([record], { paths, withSideEffects: false, atOnce: 1, signal, onReplayed });
+      return found[0]!;
+    },
     async [Symbol.asyncDispose]() {
       await replaying?.[Symbol.asyncDispose]();
     },

@@ -128,11 +128,12 @@ async function run(session: Session): Promise<void> {
   if (outcome.failure) throw outcome.failure.error;
 }
 
-function controlledOf(standing: Standing, { facts }: Answered): Controlled {
+function controlledOf(standing: Standing, { facts, replay }: Answered): Controlled {
   return {
     gateways: () => standing.route?.gateways,
     supervisor: () => standing.supervisor,
     replaying: facts,
+    replay,
   };
 }
 

@@ -19,7 +19,11 @@ export interface Control {
   followFiles(on: boolean): void;
   /** What whoever sends recorded reviews again has to know. */
   replaying(): ReplayFacts;
+  /** Sends a recorded review to the controller again. Throws 'review.not-found'. */
+  replay(id: string): Promise<ReplayedEvent>;
 }
+
+export type ReplayedEvent = Extract<DevloopEvent, { type: 'reviews.replayed' }>;
 
 export interface ReplayFacts {
   /** JSONPaths of values that are replaced in answers, too. */
@@ -33,6 +37,7 @@ export interface Controlled {
   gateways(): Pick<Gateways, 'holdForUser' | 'releaseForUser' | 'held'> | undefined;
   supervisor(): Pick<Supervisor, 'restart' | 'followFiles'> | undefined;
   replaying(): ReplayFacts;
+  replay(id: string): Promise<ReplayedEvent>;
 }
 
 export interface ControlOptions {
@@ -91,6 +96,7 @@ export function createControl({ session, controlled, emit, signal }: ControlOpti
       if (on !== observed.isFollowing) emit({ type: on ? 'files.followed' : 'files.ignored' });
     },
     replaying: controlled.replaying,
+    replay: controlled.replay,
     observe(event) {
       const before = observed;
       observed = observedAfter(before, event);

@@ -29,6 +29,7 @@ function setUp(parts: { webhooks?: boolean; controller?: boolean } = {}): Setup 
       gateways: () => (webhooks ? gateways : undefined),
       supervisor: () => (controller ? supervisor : undefined),
       replaying: () => ({ paths: [] }),
+      replay: () => Promise.reject(new Error('not asked')),
     },
     emit(event) {
       events.push(event);
