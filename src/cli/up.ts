@@ -52,21 +52,11 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
     .option('--take-over', 'take over even if a live session holds the operator')
     .option('--open', 'open a page in the browser that shows each review and the session')
     .option('--dry-run', 'print what would change, and stop')
-    .option('--stamp', 'add a warning to each answer that says which build gave it')
     .addOption(
       new Option(
         '--on-timeout <answer>',
         'what a review gets that the controller does not answer in time: an error (fail, the default), or this verdict of devloop',
       ).choices(ON_TIMEOUT_CHOICES),
-    )
-    .option(
-      '--replay',
-      'after each restart, send recorded reviews to the new build, and show what it answers otherwise',
-    )
-    .option(
-      '--redact <jsonpath>',
-      'replace these values, too, before a review is recorded: .spec.card.number (repeatable)',
-      collectPaths,
     )
     .addOption(
       new Option(
@@ -74,7 +64,7 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
         "which lines of the controller's log to show: all (the default), warnings and errors, or none",
       ).choices(CONTROLLER_LOG_CHOICES),
     );
-  addCommonFlags(addRouteFlags(addPauseFlag(addPackageFlag(addDebugFlags(command))))).action(
+  addCommonFlags(addRouteFlags(addPauseFlag(addPackageFlag(addDebugFlags(addReviewFlags(command)))))).action(
     async (flags: UpFlags) => {
       const deployments = [...new Set(flags.deployment)];
       const options = upOptions({ ...flags, deployment: deployments.slice(0, 1) }, own, shell.name);
@@ -95,6 +85,21 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
     ['--route ssh:dev@bastion.example.com', 'Receive reviews through an SSH host that the cluster can reach'],
     ['--no-controller', 'Run the controller in the debugger of your editor'],
   ]);
+}
+
+/** What is recorded of reviews, and what is done with it. */
+function addReviewFlags(command: Command): Command {
+  return command
+    .option('--stamp', 'add a warning to each answer that says which build gave it')
+    .option(
+      '--replay',
+      'after each restart, send recorded reviews to the new build, and show what it answers otherwise',
+    )
+    .option(
+      '--redact <jsonpath>',
+      'replace these values, too, before a review is recorded: .spec.card.number (repeatable)',
+      collectPaths,
+    );
 }
 
 function addDebugFlags(command: Command): Command {

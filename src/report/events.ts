@@ -1,3 +1,5 @@
+import type { Searched, SessionStatus } from './session-status.ts';
+
 /**
  * Everything that a person or a script can see of devloop. Code emits events; `human` and `json` print them.
  * Times are in milliseconds unless the name says seconds.
@@ -213,26 +215,6 @@ export type ChangeAction = 'create' | 'update' | 'delete' | 'restore';
 
 /** ok: as it should be; warn: works, but may cause trouble; fail: `up` would fail; info: `up` does not need it; unknown: could not be checked. */
 export type Verdict = 'ok' | 'warn' | 'fail' | 'info' | 'unknown';
-
-export interface SessionStatus {
-  session: string;
-  holder: string;
-  /** ISO time; empty where the Lease is missing. */
-  since: string;
-  route: string;
-  targets: ObjectName[];
-  /** live: the Lease was renewed within its duration; stale: it was not; unknown: there is no Lease. */
-  state: 'live' | 'stale' | 'unknown';
-  health: string;
-  /** What the session changed or created, Leases aside. */
-  objects: ObjectName[];
-}
-
-/** Where sessions were looked for: in these namespaces, or in the whole cluster. */
-export interface Searched {
-  context: string;
-  namespaces?: string[];
-}
 
 /** unreadable: the request was not a review. */
 export type ReviewKind = 'admission' | 'conversion' | 'unreadable';
