@@ -1,5 +1,11 @@
 /** What the page and its server say to each other. */
-import type { FieldValues, ObjectName, ReviewSummary, SessionState } from '../report/events.ts';
+import type {
+  FieldValues,
+  ObjectName,
+  ReviewSection,
+  ReviewSummary,
+  SessionState,
+} from '../report/events.ts';
 
 /** Sent when the page connects, and after each change. */
 export interface PageStatus {
@@ -11,10 +17,10 @@ export interface PageStatus {
   targets: ObjectName[];
   /** What the compiler printed, where the newest source does not build. */
   compiler?: string;
-  /** Where the controller stands at a breakpoint: `webhook.go:42 in Default`. */
-  stoppedAt?: string;
   /** What its buttons can do now. */
   actions: PageAction[];
+  /** Whether a review can be sent to the controller again. */
+  canReplay: boolean;
 }
 
 export const PAGE_ACTIONS = ['hold', 'release', 'restart'] as const;
@@ -39,8 +45,16 @@ export interface ReviewPart {
   note?: string;
 }
 
-export const EXPORT_FORMATS = ['curl', 'go'] as const;
-export type ExportFormat = (typeof EXPORT_FORMATS)[number];
+/** What the controller answers to a recorded review now. */
+export interface ReplayedReview {
+  result: 'same' | 'changed' | 'left-out';
+  /** Of what changed. */
+  differences?: ReviewSection[];
+  /** Why it was left out. */
+  why?: string;
+}
+
+export type ExportFormat = 'curl' | 'go';
 
 /** A review as a curl command, or as a Go test. */
 export interface ExportedReview {

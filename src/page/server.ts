@@ -7,7 +7,6 @@ import type { ReviewSummary } from '../report/events.ts';
 import { type Access, createAccess, type Wanted } from './access.ts';
 import { type Followers, follow } from './follow.ts';
 import {
-  EXPORT_FORMATS,
   type ExportedReview,
   type ExportFormat,
   KEY_HEADER,
@@ -15,6 +14,7 @@ import {
   type PageAction,
   type PageChange,
   type PageStatus,
+  type ReplayedReview,
   type ReviewDetail,
 } from './protocol.ts';
 
@@ -25,6 +25,8 @@ export interface PageSession {
   reviews(after: string): AsyncIterable<ReviewSummary[]>;
   /** Undefined for one that is not recorded. */
   review(id: string): Promise<ReviewDetail | undefined>;
+  /** Sends it to the controller again, and compares the answers. Throws a DevloopError where that is not possible. */
+  replay(id: string): Promise<ReplayedReview>;
   /** As `devloop reviews export` prints it. Throws a DevloopError where that is not possible. */
   exported(id: string, format: ExportFormat): Promise<ExportedReview | undefined>;
   /** What the end of the session will restore, as the cluster is now. */
@@ -129,6 +131,8 @@ async function answer(page: Page, request: IncomingMessage, response: ServerResp
 }
 
 const API = 'api/';
+/** Asks the controller, so it is no mere reading. */
+const REPLAY = 'replay';
 
 async function answerApi(
   { session, access, followers }: Page,
@@ -144,13 +148,20 @@ async function answerApi(
   if (path === 'login') return login(access, request, response);
   if (path === 'events') return await follow(session, followers, request, response);
   if (path === 'changes') return send(response, await session.changes());
-  const [, id = '', as] = /^reviews\/([\w-]+)(?:\/(\w+))?$/.exec(path) ?? [];
-  const format = EXPORT_FORMATS.find((one) => one === as);
-  if (id === '' || format !== as) return refuse(response, 404, NOT_FOUND);
-  const review = format ? await session.exported(id, format) : await session.review(id);
-  if (review === undefined) return refuse(response, 404, `There is no review ${id}.`);
-  send(response, review);
+  const [, id = '', as = ''] = /^reviews\/([\w-]+)(?:\/(\w+))?$/.exec(path) ?? [];
+  if (id === '' || !Object.hasOwn(PARTS, as)) return refuse(response, 404, NOT_FOUND);
+  const part = await PARTS[as as keyof typeof PARTS](session, id);
+  if (part === undefined) return refuse(response, 404, `There is no review ${id}.`);
+  send(response, part);
 }
+
+/** What of a review is asked for, by the end of its path. */
+const PARTS = {
+  '': (session: PageSession, id: string) => session.review(id),
+  curl: (session: PageSession, id: string) => session.exported(id, 'curl'),
+  go: (session: PageSession, id: string) => session.exported(id, 'go'),
+  [REPLAY]: (session: PageSession, id: string) => session.replay(id),
+};
 
 const NOT_FOUND = 'There is no such page. Press o in the terminal of devloop up for a link that works.';
 
@@ -158,7 +169,7 @@ function wantedAt(path: string): Wanted {
   if (!path.startsWith(API)) return 'page';
   const name = path.slice(API.length);
   if (name === 'login') return 'login';
-  return PAGE_ACTIONS.some((one) => one === name) ? 'change' : 'read';
+  return PAGE_ACTIONS.some((one) => one === name) || name.endsWith(`/${REPLAY}`) ? 'change' : 'read';
 }
 
 function login(access: Access, { headers }: IncomingMessage, response: ServerResponse): void {

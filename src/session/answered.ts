@@ -5,7 +5,6 @@ import { type Answering, createAnswering } from '../reviews/answering.ts';
 import { Recorder } from '../reviews/recorder.ts';
 import { createRecording } from '../reviews/recording.ts';
 import type { Replayed } from '../reviews/replay.ts';
-import { findRecord } from '../reviews/scan.ts';
 import type { ReplayedEvent, ReplayFacts } from './control/control.ts';
 import { createReplaying } from './replaying.ts';
 import type { Session } from './start/session.ts';
@@ -39,10 +38,12 @@ export function createAnswered(
     },
     facts: () => ({ paths: named, build: answering.now().build }),
     async replay(id) {
+      const { findRecord } = await import('../reviews/scan.ts');
+      await recorder.written();
       const record = await findRecord(files.directory, id);
       if (record === undefined)
         throw new DevloopError('review.not-found', `Review ${id} is not recorded any more.`);
-      // Not loaded before it is asked for.
+      // As the recording above, not loaded before it is asked for.
       const { replay, replayedEvent } = await import('../reviews/replay.ts');
       const found: ReplayedEvent[] = [];
       const onReplayed = (one: Replayed): void => void found.push(replayedEvent(one));

@@ -5,7 +5,7 @@ import { messageOf } from '../errors.ts';
 import { hasDesktop, openBrowser, tunnelTo } from '../machine/browser.ts';
 import type { PageAction, PageStatus } from '../page/protocol.ts';
 import type { PageServer, PageSession } from '../page/server.ts';
-import type { DevloopEvent, Emit } from '../report/events.ts';
+import type { DevloopEvent, Emit, SessionPhase } from '../report/events.ts';
 import type { Recorder } from '../reviews/recorder.ts';
 import { healthAfter, STARTING, wordsFor } from './context/health.ts';
 import { namespacesOf, targetsOf } from './context/holders.ts';
@@ -87,6 +87,7 @@ function shown(session: Session, work: Work, { control, recorder }: PageParts, s
       const record = await findRecord(directory, id);
       return record && detailOf(record);
     },
+    replay: (id) => control.replay(id),
     async exported(id, format) {
       const { findRecord } = await import('../reviews/scan.ts');
       const { exported } = await import('./reviews.ts');
@@ -111,17 +112,20 @@ function shown(session: Session, work: Work, { control, recorder }: PageParts, s
 }
 
 function statusOf({ context, target }: Session, control: Control, { health, compiler }: Seen): PageStatus {
-  const { last: _, stoppedAt, ...state } = control.state();
+  const { last: _, ...state } = control.state();
   return {
     state,
     health: wordsFor(health),
     context: context.api.context,
     targets: targetsOf(target),
     ...(compiler === undefined ? {} : { compiler }),
-    ...(stoppedAt === undefined ? {} : { stoppedAt }),
     actions: actionsIn(state),
+    canReplay: ANSWERING.has(state.phase),
   };
 }
+
+/** The controller runs, whether it gets reviews from the cluster or not. */
+const ANSWERING = new Set<SessionPhase>(['serving', 'building', 'held']);
 
 function actionsIn({ phase, route, isHeld, hasController }: PageStatus['state']): PageAction[] {
   if (phase === 'starting' || phase === 'ending') return [];

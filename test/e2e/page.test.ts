@@ -186,6 +186,19 @@ it('copies a review as a curl command and as a Go test', async () => {
   }
 });
 
+it('replays a review, where the session can, and shows what is answered otherwise', async () => {
+  session.now.canReplay = false;
+  await openPage();
+  await tab.click('#r-000299');
+  await tab.until(`document.querySelector('.exports') !== null`);
+  expect(await tab.evaluate(`document.querySelector('.replay')`)).toBeNull();
+  session.now = { ...session.now, canReplay: true };
+  await tab.until(`document.querySelector('.replay') !== null`);
+  await tab.click('.replay button');
+  await tab.until(`document.querySelector('.replay .added').innerText.trim() === '+new'`);
+  expect(session.acted).toEqual(['replay r-000299']);
+});
+
 it('takes the text of the cluster for text', async () => {
   session.recorded.push(
     review(301, {
@@ -244,7 +257,7 @@ it('shows how the session is doing, and offers what it can do', async () => {
   await tab.click('.buttons button');
   await tab.until(`document.querySelector('.connection').innerText === ''`);
   expect(session.acted).toEqual(['hold']);
-  session.now = { ...session.now, stoppedAt: 'webhook.go:42 in Default' };
+  session.now = { ...session.now, state: { ...session.now.state, stoppedAt: 'webhook.go:42 in Default' } };
   await tab.until(`document.querySelector('.facts').innerText.includes('webhook.go:42 in Default')`);
   session.now = { ...session.now, state: { ...session.now.state, phase: 'ending' }, actions: [] };
   await tab.until(`document.querySelector('.facts').innerText.includes('ending')`);

@@ -5,6 +5,7 @@ import {
   type PageAction,
   type PageChange,
   type PageMessages,
+  type ReplayedReview,
   type ReviewDetail,
 } from '../protocol.ts';
 
@@ -35,11 +36,19 @@ export function hasKey(): boolean {
 }
 
 export async function act(action: PageAction): Promise<void> {
-  await call(action, { method: 'POST', headers: { [KEY_HEADER]: localStorage.getItem(KEY) ?? '' } });
+  await call(action, { method: 'POST', headers: keyHeader() });
+}
+
+function keyHeader(): Record<string, string> {
+  return { [KEY_HEADER]: localStorage.getItem(KEY) ?? '' };
 }
 
 export function readReview(id: string): Promise<ReviewDetail> {
   return call(`reviews/${id}`);
+}
+
+export function replayReview(id: string): Promise<ReplayedReview> {
+  return call(`reviews/${id}/replay`, { method: 'POST', headers: keyHeader() });
 }
 
 export function exportReview(id: string, format: ExportFormat): Promise<ExportedReview> {

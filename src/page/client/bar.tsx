@@ -24,8 +24,8 @@ const CONNECTIONS: Record<Connection, string> = {
   refused: '',
 };
 
-function Facts({ status: { state, health, stoppedAt, targets, context } }: { status: PageStatus }) {
-  const { phase, build, route, held, reviewsPerMinute } = state;
+function Facts({ status: { state, health, targets, context } }: { status: PageStatus }) {
+  const { phase, build, route, held, reviewsPerMinute, stoppedAt } = state;
   const names = [...new Set(targets.map(({ name }) => name))];
   return (
     <dl class="facts">

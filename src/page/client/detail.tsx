@@ -4,8 +4,9 @@ import type { ReviewSummary } from '../../report/events.ts';
 import { subject } from '../../report/review-words.ts';
 import { duration } from '../../report/text.ts';
 import type { ReviewDetail, ReviewPart } from '../protocol.ts';
-import { readReview } from './api.ts';
+import { hasKey, readReview } from './api.ts';
 import { Exports } from './exports.tsx';
+import { Replay } from './replay.tsx';
 import { SideBySide } from './side-by-side.tsx';
 import type { Store } from './store.ts';
 import { clock } from './text.ts';
@@ -43,6 +44,7 @@ export function Detail({ id, store }: { id: string; store: Store }) {
         <p class="note">Replaced, because it looks secret: {counted(detail.redacted, 'value')}.</p>
       )}
       {detail && detail.notKept === undefined && <Exports id={id} />}
+      {detail && store.status?.canReplay && hasKey() && <Replay id={id} />}
       {detail && <Parts detail={detail} />}
     </section>
   );

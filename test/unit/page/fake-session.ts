@@ -46,6 +46,7 @@ export function fakeSession(more: Partial<PageSession> = {}): FakeSession {
       context: 'kind',
       targets: [{ kind: 'Deployment', namespace: 'shop', name: 'shop-manager' }],
       actions: ['hold', 'restart'],
+      canReplay: true,
     },
     status: () => session.now,
     async *reviews(after) {
@@ -54,6 +55,10 @@ export function fakeSession(more: Partial<PageSession> = {}): FakeSession {
     async review(id) {
       const found = session.recorded.find((one) => one.id === id);
       return found && { review: found, redacted: 0, parts: [] };
+    },
+    async replay(id) {
+      session.acted.push(`replay ${id}`);
+      return { result: 'changed', differences: [{ title: 'message', text: '-old\n+new' }] };
     },
     exported: async (id, format) => ({ text: `${format} ${id}`, warnings: ['Values are replaced.'] }),
     changes: async () => [],

@@ -141,9 +141,13 @@ describe('who may use it', () => {
     expect(await status({ 'x-devloop-key': key, origin: own })).toBe(401);
     expect(await status({ cookie, 'x-devloop-key': key })).toBe(403);
     expect(await status({ ...valid, origin: 'http://localhost' })).toBe(403);
+    const path = 'api/reviews/r-000001/replay';
+    expect((await ask(path, valid)).status).toBe(405);
+    expect((await ask(path, { cookie, origin: own }, 'POST')).status).toBe(401);
     expect(session.acted).toEqual([]);
     expect(await status(valid)).toBe(200);
-    expect(session.acted).toEqual(['hold']);
+    expect((await ask(path, valid, 'POST')).status).toBe(200);
+    expect(session.acted).toEqual(['hold', 'replay r-000001']);
   });
 });
 
@@ -169,6 +173,8 @@ describe('what it answers', () => {
       'api',
       'api/nothing',
       'api/reviews/r-000009',
+      'api/reviews/r-000009/sh',
+      'api/reviews/r-000009/constructor',
       '%2e%2e/page.js',
       'page.js/..',
     ]) {
