@@ -38,7 +38,12 @@ const { metafile } = await build({
   logLevel: 'warning',
 });
 assertSlim(metafile);
-for (const late of ['src/page/server.ts', 'src/page/detail.ts', 'src/reviews/scan.ts'])
+for (const late of [
+  'src/page/server.ts',
+  'src/page/detail.ts',
+  'src/reviews/scan.ts',
+  'src/reviews/replay.ts',
+])
   assertLate(metafile, late, 'src/session/up.ts');
 await build(relayProgram(join(DIST, 'relay.cjs')));
 await buildPage(join(DIST, 'page'));
