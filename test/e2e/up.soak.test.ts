@@ -179,6 +179,8 @@ describe.each(CONTROL_PLANES)(
       await open('create name:defaulted webhook:mapplication');
       await tab.until(`document.querySelector('#part').innerText.includes('replicas: 1')`);
       expect(await tab.evaluate(`document.querySelector('.diff .added').innerText`)).toMatch(/^added:\s\+ /);
+      await press('Replay');
+      await tab.until(`document.querySelector('.replay').innerText.includes('answers the same now')`);
       await tab.click('summary');
       await tab.until(
         `document.querySelector('.changes').innerText.includes('Service ${NAMESPACE}/${SERVICE}')`,

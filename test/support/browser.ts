@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 
 /** Debian's package. */
@@ -22,6 +23,8 @@ const FLAGS = [
 ];
 
 const LIMIT_MS = 20_000;
+/** Of a page that does not become what a test waits for. */
+const MOST_SHOWN = 2_000;
 
 /** One tab of a real Chromium, driven by the DevTools protocol. */
 export interface Tab {
@@ -170,17 +173,18 @@ async function createTab(
     if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
     return result.value as T;
   };
-  const until = (expression: string): Promise<void> =>
-    evaluate(`new Promise((done, fail) => {
-      const deadline = Date.now() + ${LIMIT_MS};
-      const holds = async () => { try { return ${expression}; } catch { return false; } };
-      const look = async () => {
-        if (await holds()) done();
-        else if (Date.now() > deadline) fail(new Error(${JSON.stringify(`never true: ${expression}`)} + '\\n' + document.body.innerText.slice(0, 2000)));
-        else setTimeout(look, 20);
-      };
-      look();
-    })`);
+  /** Asked again and again from here: the page may be loaded anew meanwhile. */
+  const until = async (expression: string): Promise<void> => {
+    const isTrue = `(async () => { try { return (${expression}) === true; } catch { return false; } })()`;
+    const deadline = Date.now() + LIMIT_MS;
+    while (!(await evaluate<boolean>(isTrue).catch(() => false))) {
+      if (Date.now() > deadline) {
+        const shown = await evaluate<string>('document.body.innerText').catch(String);
+        throw new Error(`never true: ${expression}\n${shown.slice(0, MOST_SHOWN)}`);
+      }
+      await sleep(20);
+    }
+  };
   return {
     complaints,
     send,
