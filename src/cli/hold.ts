@@ -9,7 +9,7 @@ interface HoldFlags {
 
 export function holdCommand(shell: Shell): Command {
   const command = new Command('hold')
-    .summary('let the reviews of a session wait')
+    .summary('make the reviews of a session wait')
     .description(
       'Makes the reviews of a running session on this machine wait, until `devloop release` forwards them. A review whose timeout is nearly over is answered as --on-timeout of `devloop up` says.',
     );
@@ -21,7 +21,7 @@ export function holdCommand(shell: Shell): Command {
 
 export function releaseCommand(shell: Shell): Command {
   const command = new Command('release')
-    .summary('forward the reviews that `hold` lets wait')
+    .summary('forward the reviews that `hold` makes wait')
     .description('Forwards the reviews that wait since `devloop hold` or the key h, and all later ones.');
   return addExamples(withSession(command, shell, false), `${shell.name} release`, [
     ['', 'Forward the reviews of the session of this checkout'],

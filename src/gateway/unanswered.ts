@@ -41,8 +41,7 @@ function answerInTime({ waitedFor, budgetMs, controller, isHeldForUser }: Unansw
       return statusAnswer(503, `${cause}${timeout} Check the network between the cluster and this machine.`);
     }
     case 'release':
-      if (isHeldForUser)
-        return lateAnswer(`it was held for ${waited}`, `${timeout} \`devloop release\` ends that.`);
+      if (isHeldForUser) return lateAnswer(`the review was held for ${waited}`, `${timeout} ${RELEASE}`);
       return lateAnswer(`the controller was still starting after ${waited}`, tryAgain);
     case 'connection': {
       const address = `${controller.host}:${controller.port}`;
@@ -56,6 +55,8 @@ function answerInTime({ waitedFor, budgetMs, controller, isHeldForUser }: Unansw
       return waitedFor satisfies never;
   }
 }
+
+const RELEASE = '`devloop release` forwards held reviews.';
 
 function moreTime(budgetMs: number): string {
   const stuck = 'It may be blocked, or stopped in a debugger.';
