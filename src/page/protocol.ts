@@ -17,6 +17,8 @@ export interface PageStatus {
   targets: ObjectName[];
   /** What the compiler printed, where the newest source does not build. */
   compiler?: string;
+  /** What `up --replay` found after the last restart. */
+  compared?: Compared;
   /** What its buttons can do now. */
   actions: PageAction[];
   /** Whether a review can be sent to the controller again. */
@@ -43,6 +45,14 @@ export interface ReviewPart {
   text: string;
   /** What a reader has to know of it. */
   note?: string;
+}
+
+/** How many recorded reviews were sent to the build that answers, and which of them it answers otherwise. */
+export interface Compared {
+  replayed: number;
+  changed: number;
+  /** Of the first ones that changed. */
+  ids: string[];
 }
 
 /** What the controller answers to a recorded review now. */

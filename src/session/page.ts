@@ -3,11 +3,11 @@ import { findMarked } from '../cluster/takeover/find-marked.ts';
 import type { Work } from '../cluster/work.ts';
 import { messageOf } from '../errors.ts';
 import { hasDesktop, openBrowser, tunnelTo } from '../machine/browser.ts';
-import type { PageAction, PageStatus } from '../page/protocol.ts';
+import type { Compared, PageAction, PageStatus } from '../page/protocol.ts';
 import type { PageServer, PageSession } from '../page/server.ts';
 import type { DevloopEvent, Emit, SessionPhase } from '../report/events.ts';
 import type { Recorder } from '../reviews/recorder.ts';
-import { healthAfter, STARTING, wordsFor } from './context/health.ts';
+import { type Health, healthAfter, STARTING, wordsFor } from './context/health.ts';
 import { namespacesOf, targetsOf } from './context/holders.ts';
 import type { Control } from './control/control.ts';
 import { serviceName } from './route/cut-over.ts';
@@ -30,19 +30,20 @@ export interface PageParts {
 export function createPage(session: Session, work: Work, parts: PageParts): SessionPage {
   const { io } = session;
   const services = session.target.services.map(serviceName);
-  const seen: Seen = { health: STARTING, compiler: undefined };
+  let seen = NOTHING_SEEN;
   let serving: Promise<PageServer> | undefined;
   let server: PageServer | undefined;
   const serve = async (): Promise<PageServer> => {
     const { startPageServer } = await import('../page/server.ts');
-    server = await startPageServer(shown(session, work, parts, seen), join(import.meta.dirname, 'page'));
+    server = await startPageServer(
+      shown(session, work, parts, () => seen),
+      join(import.meta.dirname, 'page'),
+    );
     return server;
   };
   return {
     observe(event) {
-      seen.health = healthAfter(seen.health, event, services);
-      if (event.type === 'build.failed') seen.compiler = event.output;
-      if (event.type === 'build.done') seen.compiler = undefined;
+      seen = seenAfter(seen, event, services);
       if (event.type === 'review') server?.reviewed(event);
     },
     async open() {
@@ -62,19 +63,51 @@ export function createPage(session: Session, work: Work, parts: PageParts): Sess
 }
 
 /** What the session's events say, besides its state. */
-interface Seen {
-  health: typeof STARTING;
+export interface Seen {
+  health: Health;
   compiler: string | undefined;
+  /** The ids of the first reviews that the running build answers otherwise. */
+  changed: string[];
+  compared: Compared | undefined;
+}
+
+export const NOTHING_SEEN: Seen = { health: STARTING, compiler: undefined, changed: [], compared: undefined };
+
+const MOST_CHANGED = 100;
+
+/** `services`: those that use the route. */
+export function seenAfter(before: Seen, event: DevloopEvent, services: string[]): Seen {
+  const seen = { ...before, health: healthAfter(before.health, event, services) };
+  switch (event.type) {
+    case 'build.failed':
+      return { ...seen, compiler: event.output };
+    case 'build.done':
+      return { ...seen, compiler: undefined };
+    case 'controller.started':
+      return { ...seen, changed: [], compared: undefined };
+    case 'reviews.replayed':
+      if (event.result !== 'changed' || seen.changed.length === MOST_CHANGED) return seen;
+      return { ...seen, changed: [...seen.changed, event.review.id] };
+    case 'reviews.compared':
+      return { ...seen, compared: { replayed: event.replayed, changed: event.changed, ids: seen.changed } };
+    default:
+      return seen;
+  }
 }
 
 function warn({ emit }: Work, error: unknown): undefined {
   emit({ type: 'warning', message: `The page cannot be served: ${messageOf(error)}` });
 }
 
-function shown(session: Session, work: Work, { control, recorder }: PageParts, seen: Seen): PageSession {
+function shown(
+  session: Session,
+  work: Work,
+  { control, recorder }: PageParts,
+  seen: () => Seen,
+): PageSession {
   const { directory } = session.files;
   return {
-    status: () => statusOf(session, control, seen),
+    status: () => statusOf(session, control, seen()),
     async *reviews(after) {
       const { scanSummaries } = await import('../reviews/scan.ts');
       await recorder.written();
@@ -111,7 +144,11 @@ function shown(session: Session, work: Work, { control, recorder }: PageParts, s
   };
 }
 
-function statusOf({ context, target }: Session, control: Control, { health, compiler }: Seen): PageStatus {
+function statusOf(
+  { context, target }: Session,
+  control: Control,
+  { health, compiler, compared }: Seen,
+): PageStatus {
   const { last: _, ...state } = control.state();
   return {
     state,
@@ -119,6 +156,7 @@ function statusOf({ context, target }: Session, control: Control, { health, comp
     context: context.api.context,
     targets: targetsOf(target),
     ...(compiler === undefined ? {} : { compiler }),
+    ...(compared === undefined ? {} : { compared }),
     actions: actionsIn(state),
     canReplay: ANSWERING.has(state.phase),
   };

@@ -199,6 +199,15 @@ it('replays a review, where the session can, and shows what is answered otherwis
   expect(session.acted).toEqual(['replay r-000299']);
 });
 
+it('shows which recorded reviews a new build answers otherwise', async () => {
+  session.now.compared = { replayed: 41, changed: 2, ids: ['r-000003', 'r-000006'] };
+  await openPage();
+  await tab.until(`document.querySelectorAll('.compared button').length === 2`);
+  expect(await text('.compared h2')).toContain('2 of 41 recorded reviews');
+  await tab.click('.compared button');
+  await tab.until(`document.querySelector('#detail-title').innerText.includes('web-3')`);
+});
+
 it('takes the text of the cluster for text', async () => {
   session.recorded.push(
     review(301, {
@@ -275,6 +284,7 @@ it('says that its link is not valid, and that a session has ended', async () => 
 
 it('has nothing that an accessibility checker objects to, light and dark, wide and narrow', async () => {
   session.now.compiler = './main.go:3:2: undefined: x';
+  session.now.compared = { replayed: 41, changed: 1, ids: ['r-000003'] };
   const axe = await readFile(AXE, 'utf8');
   // The checker is no part of the page, and its policy would keep it out.
   await tab.send('Page.setBypassCSP', { enabled: true });

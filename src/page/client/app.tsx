@@ -1,5 +1,5 @@
 import { Bar } from './bar.tsx';
-import { Build, Changes } from './cluster.tsx';
+import { Build, Changes, Comparison } from './cluster.tsx';
 import { Detail } from './detail.tsx';
 import { Filter } from './filter.tsx';
 import { List } from './list.tsx';
@@ -19,6 +19,7 @@ export function App({ store }: { store: Store }) {
           {selectedId !== undefined && <Detail key={selectedId} id={selectedId} store={store} />}
         </div>
         {status?.compiler === undefined ? null : <Build output={status.compiler} />}
+        {status?.compared && <Comparison compared={status.compared} store={store} />}
         <Changes />
       </main>
     </>

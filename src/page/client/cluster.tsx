@@ -1,7 +1,10 @@
 import { useState } from 'preact/hooks';
+import { counted } from '../../phrases.ts';
+import { subject } from '../../report/review-words.ts';
 import { objectText } from '../../report/text.ts';
-import type { PageChange } from '../protocol.ts';
+import type { Compared, PageChange } from '../protocol.ts';
 import { readChanges } from './api.ts';
+import type { Store } from './store.ts';
 
 /** What the compiler said of the newest source. */
 export function Build({ output }: { output: string }) {
@@ -10,6 +13,30 @@ export function Build({ output }: { output: string }) {
       <h2 id="build-title">The newest source does not build; the last build answers</h2>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: long lines scroll, also by keys. */}
       <pre tabIndex={0}>{output}</pre>
+    </section>
+  );
+}
+
+/** What `up --replay` found: each opens the recorded review, which can be replayed there. */
+export function Comparison({
+  compared: { replayed, changed, ids },
+  store,
+}: {
+  compared: Compared;
+  store: Store;
+}) {
+  if (changed === 0) return null;
+  const found = store.reviews.filter(({ id }) => ids.includes(id));
+  return (
+    <section class="compared" aria-labelledby="compared-title">
+      <h2 id="compared-title">
+        The new build answers {changed} of {counted(replayed, 'recorded review')} otherwise
+      </h2>
+      {found.map((review) => (
+        <button key={review.id} type="button" onClick={() => store.select(review.id)}>
+          {review.id} {subject(review)}
+        </button>
+      ))}
     </section>
   );
 }
