@@ -31,7 +31,7 @@ export async function takeScreenshots(): Promise<void> {
   const tab = await browser.open();
   await tab.send('Emulation.setTimezoneOverride', { timezoneId: 'UTC' });
   for (const scheme of ['light', 'dark'] as const) {
-    await tab.use({ scheme, width: 1400, height: 560 });
+    await tab.use({ scheme, width: 1400, height: 580 });
     await tab.goto(server.url);
     const chosen = scheme === 'light' ? MUTATED : DENIED;
     await tab.until(`document.querySelector('#${chosen}') !== null`);

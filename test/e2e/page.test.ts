@@ -264,8 +264,7 @@ it('shows how the session is doing, and offers what it can do', async () => {
   await openPage();
   await tab.until(`document.querySelector('.buttons button')?.innerText === 'Hold reviews'`);
   await tab.click('.buttons button');
-  await tab.until(`document.querySelector('.connection').innerText === ''`);
-  expect(session.acted).toEqual(['hold']);
+  await expect.poll(() => session.acted, { timeout: 10_000 }).toEqual(['hold']);
   session.now = { ...session.now, state: { ...session.now.state, stoppedAt: 'webhook.go:42 in Default' } };
   await tab.until(`document.querySelector('.facts').innerText.includes('webhook.go:42 in Default')`);
   session.now = { ...session.now, state: { ...session.now.state, phase: 'ending' }, actions: [] };

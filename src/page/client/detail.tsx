@@ -43,8 +43,12 @@ export function Detail({ id, store }: { id: string; store: Store }) {
       {detail !== undefined && detail.redacted > 0 && (
         <p class="note">Replaced, because it looks secret: {counted(detail.redacted, 'value')}.</p>
       )}
-      {detail && detail.notKept === undefined && <Exports id={id} />}
-      {detail && store.status?.canReplay && hasKey() && <Replay id={id} />}
+      {detail && detail.notKept === undefined && (
+        <div class="tools">
+          <Exports id={id} />
+          {store.status?.canReplay && hasKey() && <Replay id={id} />}
+        </div>
+      )}
       {detail && <Parts detail={detail} />}
     </section>
   );
