@@ -78,6 +78,12 @@ export async function goSources(root: string): Promise<{ file: string; text: str
   return await Promise.all(files.map(async (file) => ({ file, text: await readSmall(file) })));
 }
 
+/** The YAML files below `root`, as far as the checkout is read at all. */
+export async function manifestTexts(root: string): Promise<string[]> {
+  const files = (await sourceFiles(root)).filter((file) => /\.ya?ml$/.test(file));
+  return await Promise.all(files.map(readSmall));
+}
+
 async function sourceFiles(root: string): Promise<string[]> {
   const found: string[] = [];
   const queue = [root];

@@ -1,9 +1,12 @@
 import { jsonPath } from '../config/json-path.ts';
 import { loadConfig } from '../config/load.ts';
+import { DevloopError, type ErrorCode, messageOf } from '../errors.ts';
+import type { DevloopEvent, Emit } from '../report/events.ts';
 import { USUAL_PORT } from '../reviews/export.ts';
 import type { ReviewRecord } from '../reviews/record.ts';
 import type { Io } from './context/options.ts';
 import { compareAll } from './replay.ts';
+import { envtestAssets, startEnvtest } from './verify/envtest.ts';
 import { type ManagerWanted, startManager } from './verify/manager.ts';
 import { type ApiServer, startNoCluster } from './verify/no-cluster.ts';
 
@@ -16,8 +19,8 @@ export interface SavedSet {
 }
 
 /**
- * Builds the manager of the checkout, runs it without any cluster of the user's, sends it the set, and compares. Throws 'review.changed' if
- * an answer changed.
+ * Builds the manager of the checkout, runs it without any cluster of the user's, sends it the set, and compares. If that fails, it is tried
+ * again with an API server of envtest where the checkout has one. Throws 'review.changed' if an answer changed.
  */
 export async function verifySet(set: SavedSet, io: Io): Promise<void> {
   const config = (await loadConfig(io.cwd))?.config ?? {};
@@ -25,9 +28,42 @@ export async function verifySet(set: SavedSet, io: Io): Promise<void> {
   const port = records.find((one) => one.port !== undefined)?.port ?? USUAL_PORT;
   const paths = [...new Set(records.map(({ path }) => path))];
   const wanted: ManagerWanted = { checkout, config, port, paths, readySeconds: READY_SECONDS };
+  const assets = await envtestAssets(checkout, io.env);
+  const answers: DevloopEvent[] = [];
+  const emit: Emit = (event) => {
+    if (event.type.startsWith('reviews.')) answers.push(event);
+    else io.emit(event);
+  };
+  const failure = await withoutCluster(set, wanted, { ...io, emit }).then(
+    () => undefined,
+    (error: unknown) => ({ error }),
+  );
+  if (failure === undefined || assets === undefined || !mayNeedCluster(failure.error)) {
+    answers.forEach((event) => void io.emit(event));
+    if (failure === undefined) return;
+    if (mayNeedCluster(failure.error)) io.emit({ type: 'note', message: WITHOUT_CLUSTER });
+    throw failure.error;
+  }
+  const message = `${messageOf(failure.error)}\nThat was without a cluster, so it is tried again with the API server in ${assets}.`;
+  io.emit({ type: 'note', message });
+  await using server = await startEnvtest(assets, checkout, io);
+  await compareWith(set, wanted, { server, io });
+}
+
+async function withoutCluster(set: SavedSet, wanted: ManagerWanted, io: Io): Promise<void> {
   await using server = await startNoCluster();
   await compareWith(set, wanted, { server, io });
 }
+
+/** It did not start, or answered otherwise: perhaps because there is nothing that it could read. */
+function mayNeedCluster(error: unknown): boolean {
+  return error instanceof DevloopError && NEEDS.has(error.code);
+}
+
+const NEEDS = new Set<ErrorCode>(['review.changed', 'controller.exited', 'controller.not-ready']);
+
+const WITHOUT_CLUSTER =
+  'The manager ran without a cluster. If it has to read from the API server, give it that of envtest: export KUBEBUILDER_ASSETS="$(setup-envtest use -p path)"';
 
 async function compareWith(
   { records, withSideEffects }: SavedSet,

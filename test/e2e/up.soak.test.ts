@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { KubeObject, Workload } from '../../src/cluster/api/objects.ts';
+import { ensureClusterBinaries } from '../cluster/build.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { startBrowser } from '../support/browser.ts';
 import { CONTROL_PLANES } from '../support/control-planes.ts';
@@ -315,20 +316,57 @@ describe.each(CONTROL_PLANES)(
       await expect(apply('bad', '')).rejects.toThrow(MESSAGE);
 
       // No session runs now: a saved set is verified without a cluster.
-      const verify = () =>
+      const verify = (more: Record<string, string> = {}) =>
         runDevloop(['reviews', 'verify', 'regression'], {
           cwd: checkout.directory,
-          env: { ...env(), KUBECONFIG: '/nonexistent' },
+          env: { ...env(), KUBECONFIG: '/nonexistent', ...more },
         });
       const same = await verify();
       expect(same.code, same.log).toBe(0);
       expect(same.events.at(-1)).toMatchObject({ type: 'reviews.compared', changed: 0 });
+      const file = join(checkout.directory, WEBHOOK);
+      const source = await readFile(file, 'utf8');
       await say();
       const other = await verify();
       expect(other.code, other.log).toBe(6);
       expect(other.events).toContainEqual(
         expect.objectContaining({ type: 'reviews.compared', replayed: 2, changed: 1 }),
       );
+      // A webhook that reads from the API server: that of envtest, with the CRDs of the checkout.
+      await writeFile(file, readingWebhook(source));
+      const assets = await envtestPrograms(checkout.directory);
+      const reading = await verify({ KUBEBUILDER_ASSETS: assets });
+      expect(reading.code, reading.log).toBe(0);
+      expect(reading.events).toContainEqual(
+        expect.objectContaining({ type: 'note', message: expect.stringContaining(assets) }),
+      );
     });
   },
 );
+
+/** The validator lists Applications first. */
+function readingWebhook(source: string): string {
+  return source
+    .replace(
+      'ctrl "sigs.k8s.io/controller-runtime"',
+      'ctrl "sigs.k8s.io/controller-runtime"\n\t"sigs.k8s.io/controller-runtime/pkg/client"',
+    )
+    .replace(
+      /(func SetupApplicationWebhookWithManager.*\n)/,
+      'var reader client.Reader\n\n$1\treader = mgr.GetClient()\n',
+    )
+    .replace(
+      '\tlogf.FromContext(ctx).Info("validating create")\n',
+      '\tif err := reader.List(ctx, &examplev1.ApplicationList{}); err != nil {\n\t\treturn nil, err\n\t}\n',
+    );
+}
+
+/** As setup-envtest lays them out. */
+async function envtestPrograms(directory: string): Promise<string> {
+  const { cluster } = await ensureClusterBinaries({ log: (line) => console.error(line) });
+  const assets = join(directory, 'bin/k8s/1.36.0-linux-amd64');
+  await mkdir(assets, { recursive: true });
+  for (const name of ['etcd', 'kube-apiserver'])
+    await writeFile(join(assets, name), `#!/bin/sh\nexec ${cluster} ${name} "$@"\n`, { mode: 0o755 });
+  return assets;
+}

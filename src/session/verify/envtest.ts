@@ -1,0 +1,185 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { access, constants, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import { pollUntil, reportWhileWaiting } from '../../async.ts';
+import { type ClusterApi, connect } from '../../cluster/api/client.ts';
+import { ApiError } from '../../cluster/api/errors.ts';
+import { loadKubeconfig } from '../../cluster/api/kubeconfig.ts';
+import type { KubeObject } from '../../cluster/api/objects.ts';
+import { startController } from '../../controller/process.ts';
+import { DevloopError, messageOf } from '../../errors.ts';
+import { manifestTexts } from '../../operator/sources.ts';
+import type { Io } from '../context/options.ts';
+import { type ApiServer, kubeconfigFor } from './no-cluster.ts';
+
+const PROGRAMS = ['etcd', 'kube-apiserver'];
+const READY_SECONDS = 60;
+const ESTABLISHED_MS = 10_000;
+const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+
+/** Where envtest's programs are: as the operator's own tests find them, or where kubebuilder's Makefile puts them. */
+export async function envtestAssets(
+  checkout: string,
+  env: Record<string, string | undefined>,
+): Promise<string | undefined> {
+  const below = join(checkout, 'bin', 'k8s');
+  const found = [below, join(below, 'k8s')].map(async (directory) => {
+    const names = await readdir(directory).catch(() => []);
+    return names
+      .sort()
+      .reverse()
+      .map((name) => join(directory, name));
+  });
+  const named = env.KUBEBUILDER_ASSETS;
+  for (const directory of [...(named ? [named] : []), ...(await Promise.all(found)).flat()])
+    if (await hasPrograms(directory)) return directory;
+  return undefined;
+}
+
+async function hasPrograms(directory: string): Promise<boolean> {
+  const files = PROGRAMS.map((name) => access(join(directory, name), constants.X_OK));
+  return await Promise.all(files).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Starts an API server with the CRDs of the checkout: empty otherwise, on the loopback interface, and gone when it is disposed. */
+export async function startEnvtest(assets: string, checkout: string, io: Io): Promise<ApiServer> {
+  await using started = new AsyncDisposableStack();
+  const directory = await mkdtemp(join(tmpdir(), 'devloop-envtest-'));
+  started.defer(() => rm(directory, { recursive: true, force: true }));
+  const start = (name: string, args: string[]) => {
+    const command = [join(assets, name), ...args];
+    const running = startController({ command, cwd: directory, env: cleanEnv(io.env) }, () => {});
+    started.defer(async () => void (await running.stop({ graceMs: 2_000 })));
+    return running;
+  };
+  const [etcdPort, port] = [await freePort(), await freePort()];
+  const etcd = `http://127.0.0.1:${etcdPort}`;
+  const data = ['--data-dir', join(directory, 'etcd'), '--unsafe-no-fsync'];
+  const urls = ['--listen-client-urls', etcd, '--advertise-client-urls', etcd];
+  start('etcd', [...data, ...urls, '--listen-peer-urls', 'http://127.0.0.1:0']);
+  const token = randomBytes(16).toString('hex');
+  const server = start('kube-apiserver', await apiServerArguments({ directory, etcd, port, token }));
+  const cluster = { server: `https://127.0.0.1:${port}`, 'insecure-skip-tls-verify': true };
+  const kubeconfig = kubeconfigFor(cluster, { token });
+  const file = join(directory, 'kubeconfig.json');
+  await writeFile(file, JSON.stringify(kubeconfig), { mode: 0o600 });
+  await using api = await connect(await loadKubeconfig({ kubeconfig: file }, {}, directory));
+  const ended = server.exited.then(() => false);
+  const isReady = () =>
+    api.call('GET', CRDS).then(
+      () => true,
+      () => false,
+    );
+  const ready = pollUntil(isReady, { everyMs: 200, limitMs: READY_SECONDS * 1000, signal: io.signal });
+  const waiting = { for: "envtest's API server", limitSeconds: READY_SECONDS };
+  if (!(await reportWhileWaiting(Promise.race([ready, ended]), waiting, io.emit))) {
+    io.signal.throwIfAborted();
+    throw notStarted(assets, server.lastLines());
+  }
+  await installCrds(api, checkout, io);
+  const owned = started.move();
+  return { kubeconfig, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+async function apiServerArguments({
+  directory,
+  etcd,
+  port,
+  token,
+}: {
+  directory: string;
+  etcd: string;
+  port: number;
+  token: string;
+}): Promise<string[]> {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const key = join(directory, 'service-account.key');
+  const tokens = join(directory, 'tokens.csv');
+  await writeFile(key, privateKey.export({ type: 'pkcs1', format: 'pem' }), { mode: 0o600 });
+  await writeFile(tokens, `${token},devloop,devloop,system:masters\n`, { mode: 0o600 });
+  return [
+    ...[
+      `--etcd-servers=${etcd}`,
+      `--cert-dir=${join(directory, 'certificates')}`,
+      `--token-auth-file=${tokens}`,
+    ],
+    ...['--bind-address=127.0.0.1', '--advertise-address=127.0.0.1', `--secure-port=${port}`],
+    ...[`--service-account-key-file=${key}`, `--service-account-signing-key-file=${key}`],
+    ...['--service-account-issuer=https://kubernetes.default.svc', '--service-cluster-ip-range=10.0.0.0/24'],
+    ...['--authorization-mode=RBAC', '--disable-admission-plugins=ServiceAccount'],
+  ];
+}
+
+/** The CRDs of the checkout's manifests. Conversions would call a webhook that is not there. */
+async function installCrds(api: ClusterApi, checkout: string, { emit, signal }: Io): Promise<void> {
+  for (const { spec, ...definition } of await definitionsIn(checkout)) {
+    const { conversion: _, ...kept } = spec;
+    await api.call('POST', CRDS, { ...definition, spec: kept }).catch((error) => {
+      // Manifests of several ways to install the operator have it several times.
+      if (error instanceof ApiError && error.status === 409) return;
+      const message = `The CRD ${definition.metadata.name} is not installed: ${messageOf(error)}`;
+      emit({ type: 'warning', message });
+    });
+  }
+  const isServed = async (): Promise<boolean> => {
+    const { items } = await api.call<{ items: Definition[] }>('GET', CRDS);
+    return items.every(isEstablished);
+  };
+  await pollUntil(isServed, { everyMs: 100, limitMs: ESTABLISHED_MS, signal });
+}
+
+async function definitionsIn(checkout: string): Promise<Definition[]> {
+  const texts = (await manifestTexts(checkout)).filter((text) => OF_A_CRD.test(text));
+  // A template of a chart is no YAML.
+  const objects = texts.flatMap((text) =>
+    parseAllDocuments(text).flatMap((one): unknown[] => (one.errors.length > 0 ? [] : [one.toJS()])),
+  );
+  return objects.filter(isDefinition);
+}
+
+const OF_A_CRD = /^kind:\s*CustomResourceDefinition\s*$/m;
+
+interface Definition extends KubeObject {
+  spec: { conversion?: unknown };
+  status?: { conditions?: { type: string; status: string }[] };
+}
+
+function isDefinition(value: unknown): value is Definition {
+  const { kind, metadata, spec } = (value ?? {}) as Partial<Definition & { kind: string }>;
+  return kind === 'CustomResourceDefinition' && typeof metadata?.name === 'string' && spec !== undefined;
+}
+
+function isEstablished({ status }: Definition): boolean {
+  return (status?.conditions ?? []).some((one) => one.type === 'Established' && one.status === 'True');
+}
+
+function cleanEnv(env: Record<string, string | undefined>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+}
+
+function notStarted(assets: string, lines: string[]): DevloopError {
+  const said = lines.length === 0 ? '' : `:\n${lines.slice(-10).join('\n')}`;
+  return new DevloopError(
+    'cluster.unreachable',
+    `The API server in ${assets} did not start within ${READY_SECONDS} s${said}`,
+    {
+      hint: 'Check KUBEBUILDER_ASSETS: setup-envtest use -p path',
+    },
+  );
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
