@@ -4,7 +4,7 @@ import type { PathStep } from '../config/json-path.ts';
 import { messageOf } from '../errors.ts';
 import type { Answer } from '../gateway/http.ts';
 import type { DevloopEvent } from '../report/events.ts';
-import { differences } from './compare.ts';
+import { differences, isSameAnswer } from './compare.ts';
 import { asDryRun, USUAL_PORT } from './export.ts';
 import { type ReviewRecord, summaryOf } from './record.ts';
 import { recordOf } from './summarize.ts';
@@ -23,7 +23,8 @@ export interface ReplayOptions {
 
 /** One review that was sent again, or why it was not. */
 export type Replayed = { before: ReviewRecord } & (
-  | { result: 'same' | 'changed'; after: ReviewRecord; differences: ReturnType<typeof differences> }
+  | { result: 'same' }
+  | { result: 'changed'; after: ReviewRecord; differences: ReturnType<typeof differences> }
   | { result: 'left-out'; why: string }
 );
 
@@ -63,8 +64,11 @@ async function replayOne(before: ReviewRecord, agent: Agent, options: ReplayOpti
   const why = whyLeftOut(before, options.withSideEffects);
   if (why !== undefined) return { before, result: 'left-out', why };
   const after = await askAgain(before, agent, options);
+  if (after === 'same') return { before, result: 'same' };
   const found = differences(before, after);
-  return { before, result: found.length === 0 ? 'same' : 'changed', after, differences: found };
+  return found.length === 0
+    ? { before, result: 'same' }
+    : { before, result: 'changed', after, differences: found };
 }
 
 function whyLeftOut(record: ReviewRecord, withSideEffects: boolean): string | undefined {
@@ -77,12 +81,12 @@ function whyLeftOut(record: ReviewRecord, withSideEffects: boolean): string | un
   return undefined;
 }
 
-/** In the form of a record, so that the answer is redacted as the recorded one is. */
+/** In the form of a record, so that the answer is redacted as the recorded one is; `same` where nothing has to be looked at. */
 async function askAgain(
   before: ReviewRecord,
   agent: Agent,
   { paths, port = before.port ?? USUAL_PORT, signal }: ReplayOptions,
-): Promise<ReviewRecord> {
+): Promise<ReviewRecord | 'same'> {
   const { id, path, ms } = before;
   const review = withNewUid(asDryRun(before.request));
   const body = Buffer.from(JSON.stringify(review));
@@ -92,11 +96,23 @@ async function askAgain(
   const answer = await post(agent, { port, url, body }, limit).catch((error: unknown) => error);
   const total = performance.now() - started;
   const served = { url, port, at: Date.now(), body, ms: { ...ms, held: 0, controller: total, total } };
+  if (isTheSame(before, answer)) return 'same';
   if (!(answer instanceof Error))
     return recordOf({ ...served, answer: answer as Answer }, { id, calls: [], paths });
   const late = limit.aborted && !signal.aborted;
   const message = late ? `no answer within ${ms.budget / 1000} s` : messageOf(answer);
   return { ...recordOf({ ...served, answer: undefined }, { id, calls: [], paths }), message };
+}
+
+function isTheSame(before: ReviewRecord, answer: unknown): boolean {
+  if (answer instanceof Error) return false;
+  const { status, body } = answer as Answer;
+  if (status !== 200 || before.kind !== 'admission') return false;
+  try {
+    return isSameAnswer(before, JSON.parse(body.toString()).response);
+  } catch {
+    return false;
+  }
 }
 
 function withNewUid(review: unknown): unknown {

@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- start page loop layouts tunnel relay]`: each figure is a ratio to an anchor that is measured in the same run.
+ * `npm run bench [-- start page reviews loop layouts tunnel relay]`: each figure is a ratio to an anchor that is measured in the same run.
  * Exit codes: 0 all goals reached, 1 a goal missed or a measurement failed, 2 not started (README.md).
  */
 
@@ -9,6 +9,7 @@ import { clusterFigures } from './loop.ts';
 import { pageFigures } from './page.ts';
 import { ensurePrerequisites, type Needs } from './prerequisites.ts';
 import { relayFigures } from './relay.ts';
+import { reviewFigures } from './reviews.ts';
 import { startFigures } from './start.ts';
 import { tunnelFigures } from './tunnel.ts';
 
@@ -20,6 +21,7 @@ interface Part {
 const PARTS: Record<string, Part> = {
   start: { needs: [], measure: startFigures },
   page: { needs: ['browser'], measure: pageFigures },
+  reviews: { needs: ['controller ports'], measure: reviewFigures },
   loop: { needs: ['cluster', 'controller ports'], measure: clusterFigures },
   layouts: { needs: ['cluster', 'controller ports'], measure: layoutFigures },
   tunnel: { needs: ['network', 'autossh'], measure: tunnelFigures },

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { createPatch } from 'rfc6902';
 import { describe, expect, it } from 'vitest';
-import { differences, stable } from '../../../src/reviews/compare.ts';
+import { differences, isSameAnswer, stable } from '../../../src/reviews/compare.ts';
 import type { PatchOperation } from '../../../src/reviews/patch.ts';
 import type { ReviewRecord } from '../../../src/reviews/record.ts';
 
@@ -94,4 +94,27 @@ it('conversions are compared by their objects', () => {
   });
   expect(titles(converted({ a: 1 }), converted({ a: 1 }))).toEqual([]);
   expect(titles(converted({ a: 1 }), converted({ a: 2 }))).toEqual(['object']);
+});
+
+it('what is exactly the same has no differences either', () => {
+  const encoded = (patch: object[]) => Buffer.from(JSON.stringify(patch)).toString('base64');
+  const operations = fc.array(
+    fc.record({ op: fc.constant('add'), path: fc.constantFrom('/a', '/b'), value: fc.jsonValue() }),
+    { minLength: 1, maxLength: 2 },
+  );
+  const message = fc.constantFrom('yes', 'no', undefined);
+  fc.assert(
+    fc.property(operations, operations, message, message, (was, is, said, says) => {
+      const before = answered({ patch: was, status: { message: said } });
+      const given = { allowed: true, uid: 'new', patch: encoded(is), status: { message: says } };
+      const now = JSON.parse(JSON.stringify(given));
+      if (isSameAnswer(JSON.parse(JSON.stringify(before)), now))
+        expect(titles(before, answered({ patch: is, status: { message: says } }))).toEqual([]);
+      expect(isSameAnswer({ ...before, redacted: 1 }, now)).toBe(false);
+    }),
+  );
+  const same = answered({ uid: 'u', patch: [{ op: 'remove', path: '/spec' }] });
+  expect(
+    isSameAnswer(same, { allowed: true, uid: 'v', patch: encoded([{ op: 'remove', path: '/spec' }]) }),
+  ).toBe(true);
 });
