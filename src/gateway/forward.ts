@@ -100,7 +100,10 @@ function failed({ host, port }: ControllerAddress, failure: Failure, resends: nu
   );
 }
 
-/** One request, over the pool or (`false`) a new connection. Rejects only when the wait is over, and leaves nothing open. */
+/**
+ * One request, over the pool or (`false`) a new connection. Rejects only when the wait is over, and leaves nothing open, unless somebody
+ * waits for a late answer.
+ */
 function attempt(
   agent: Agent | false,
   controller: ControllerAddress,
@@ -113,10 +116,11 @@ function attempt(
     waiting.for = 'connection';
     const outgoing = startRequest(agent, controller, review);
     const stop = () => {
-      outgoing.destroy();
+      if (waiting.onLate === undefined || waiting.for !== 'answer') outgoing.destroy();
       reject(signal.reason);
     };
     const settle = (result: Answer | Failure) => {
+      if (signal.aborted && 'status' in result) waiting.onLate?.(result);
       signal.removeEventListener('abort', stop);
       resolve(result);
     };

@@ -1,3 +1,5 @@
+import type { Answer } from './http.ts';
+
 const DEFAULT_BUDGET_MS = 10_000;
 const CONVERSION_BUDGET_MS = 30_000;
 export const LONGEST_BUDGET_MS = 30_000;
@@ -49,6 +51,11 @@ export interface Waiting {
   readonly signal: AbortSignal;
   /** Resolves when the review may be sent: to undefined, or to why it is refused instead. Rejects with the signal's reason. */
   pass(): Promise<string | undefined>;
+  /**
+   * Gets the controller's answer to a review whose wait is over. Absent: such a review is taken back from the controller, which would else
+   * work for nobody.
+   */
+  onLate?: ((answer: Answer) => void) | undefined;
   /** Why a review that nothing accepts is not sent again; undefined while it is. */
   lastTry(): string | undefined;
 }

@@ -7,7 +7,7 @@ import { type ControllerAddress, createForwarder } from './forward.ts';
 import { createGate } from './gate.ts';
 import type { OwnAnswers } from './own.ts';
 import { createPaths } from './paths.ts';
-import { type ReviewContext, type ServedReview, serveReview } from './review.ts';
+import { type LateAnswer, type ReviewContext, type ServedReview, serveReview } from './review.ts';
 import { createStrangers } from './strangers.ts';
 import { createTlsServer, type KeyPair, listen } from './tls.ts';
 import type { OnTimeout } from './unanswered.ts';
@@ -25,6 +25,8 @@ export interface GatewayOptions {
   hint?: string | undefined;
   /** Gets each review, when its answer is out. It must be quick. */
   served?: ((review: ServedReview) => void) | undefined;
+  /** Gets what the controller answers later; a review stays open for it. */
+  late?: ((late: LateAnswer) => void) | undefined;
   /** A warning that the controller's answers to admission reviews get. */
   stamp?: (() => string | undefined) | undefined;
   /** What reviews get that the controller does not answer in time; by default an error. */
@@ -81,7 +83,7 @@ const CLOSE_MS = 2000;
 
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { host, sessionId, controller, emit, hint, allows = () => true } = options;
-  const { served, stamp, onTimeout = 'fail' } = options;
+  const { served, late, stamp, onTimeout = 'fail' } = options;
   const warn = createWarner(emit);
   const strangers = createStrangers({ emit, hint });
   const { server, present, presentOnly } = createTlsServer({
@@ -98,7 +100,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     get own() {
       return [...owns].at(-1);
     },
-    ...{ sessionId, controller, gate, forwarder, paths, served, stamp, onTimeout, warn },
+    ...{ sessionId, controller, gate, forwarder, paths, served, late, stamp, onTimeout, warn },
     bodies: new Bodies(),
     recognize: connections.recognize,
     refuse: () => strangers.count('request'),

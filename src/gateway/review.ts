@@ -32,6 +32,8 @@ export interface ReviewContext {
   served?: ((review: ServedReview) => void) | undefined;
   /** The warning that the controller's answers get; absent: they pass unchanged. */
   stamp?: (() => string | undefined) | undefined;
+  /** Gets what the controller answers when devloop has answered already; absent: nobody waits for it. */
+  late?: ((late: LateAnswer) => void) | undefined;
   onTimeout: OnTimeout;
   warn: (message: string) => void;
 }
@@ -49,11 +51,21 @@ export interface ServedReview {
   ms: ReviewTimes;
 }
 
+/** What the controller answered after all. */
+export interface LateAnswer {
+  /** As it was `served`. */
+  review: ServedReview;
+  answer: Answer;
+  /** From the arrival of the review. */
+  totalMs: number;
+}
+
 /** What is noted of a review on its way, on the clock of `performance.now()`. */
 interface Trace {
   arrived: number;
   released?: number;
   body?: Buffer;
+  served?: ServedReview;
 }
 
 /** Answers one request in any case; never rejects. */
@@ -77,6 +89,7 @@ export async function serveReview(
       return refusal ?? (context.paths.isRefused(url) ? notServed(pathOf(url)) : undefined);
     },
     lastTry: () => context.gate.lastTry,
+    onLate: context.late && lateTo(context.late, trace),
   };
   const finish = (why: End) => end.abort(why);
   const timer = setTimeout(finish, patienceMs, 'budget-used');
@@ -105,10 +118,11 @@ export async function serveReview(
       const { stamp } = context;
       send(context, request, response, stamp ? stamped(answer, stamp()) : answer);
     }
-    if (trace.body)
-      context.served?.(
-        servedReview({ ...trace, body: trace.body }, { url, port: context.controller.port }, answer),
-      );
+    if (trace.body) {
+      const { body } = trace;
+      trace.served = servedReview({ ...trace, body }, { url, port: context.controller.port }, answer);
+      context.served?.(trace.served);
+    }
   } catch (error) {
     // Node refuses to send the controller's answer, for example because of a header that HTTP does not allow.
     context.warn(`POST ${pathOf(url)} failed: ${messageOf(error)}`);
@@ -118,6 +132,13 @@ export async function serveReview(
     response.off('close', onGone);
     context.closing.removeEventListener('abort', onClosing);
   }
+}
+
+function lateTo(late: NonNullable<ReviewContext['late']>, trace: Trace): (answer: Answer) => void {
+  return (answer) => {
+    const totalMs = performance.now() - trace.arrived;
+    if (trace.served) late({ review: trace.served, answer, totalMs });
+  };
 }
 
 function servedReview(

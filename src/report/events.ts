@@ -1,3 +1,4 @@
+import type { LateAnswer } from './late-answer.ts';
 import type { Searched, SessionStatus } from './session-status.ts';
 
 /**
@@ -107,7 +108,10 @@ export type DevloopEvent =
       ms: ReviewTimes;
       build?: string;
       isOldBuild?: boolean;
+      late?: LateAnswer;
     }
+  /** What the controller answered to a review that devloop had answered already, because its time was over. */
+  | { type: 'review.late'; id: string; late: LateAnswer }
   /** From now on reviews wait within their budget, because somebody asked for it: with the key h, on the page, or with `devloop hold`. */
   | { type: 'reviews.held'; session: string }
   /** Reviews are forwarded again. `waiting`: how many had been waiting. */

@@ -1,5 +1,6 @@
 import { counted } from '../phrases.ts';
 import type { DevloopEvent, ReviewSection, ReviewSummary, ReviewVerdict } from './events.ts';
+import type { LateAnswer } from './late-answer.ts';
 import { shortName, subject } from './review-words.ts';
 import { type Colour, duration, indented, oneLine, type Paint, paintedRow } from './text.ts';
 
@@ -24,9 +25,21 @@ export function reviewLine(review: ReviewSummary, paint: Paint): string {
     [...patch.slice(0, MOST_CHANGES), ...more].join(' '),
     warnings.length === 0 ? '' : paint('yellow', `warns: ${warnings.join('; ')}`),
     paint('dim', `(${[times(review), review.build].filter(Boolean).join(', ')})`),
+    review.late ? paint('yellow', `later: ${lateWords(review.late)}`) : '',
     review.isOldBuild ? paint('yellow', 'the old build answered') : '',
   ];
   return paintedRow(paint, COLOURS[verdict], labelOf(verdict), text.filter(Boolean).map(oneLine).join('  '));
+}
+
+/** For a review whose line was printed before. */
+export function lateLine(id: string, late: LateAnswer, paint: Paint): string {
+  return paintedRow(paint, COLOURS[late.verdict], 'late', oneLine(`${id}  ${lateWords(late)}`));
+}
+
+function lateWords({ verdict, message, patch = [], totalMs }: LateAnswer): string {
+  const said = verdict === 'allowed' ? '' : (message ?? '');
+  const text = [`the controller answered ${labelOf(verdict)} after ${duration(totalMs)}`, said, ...patch];
+  return text.filter(Boolean).join('  ');
 }
 
 /** Several of the same kind, within a second. */

@@ -1,7 +1,7 @@
 import { counted, writerText } from '../phrases.ts';
 import type { ChangeAction, DevloopEvent, ObjectName, Verdict } from './events.ts';
 import { debugLine } from './render-debug.ts';
-import { comparedReviews, listedReview, replayedReview, reviewLine, shownReview } from './render-review.ts';
+import { comparedReviews, lateLine, listedReview, replayedReview, reviewLine, shownReview } from './render-review.ts';
 import type { SessionStatus } from './session-status.ts';
 import { type Colour, duration, indented, objectText, oneLine, type Paint, paintedRow, row } from './text.ts';
 
@@ -38,6 +38,8 @@ export function render(event: PrintedEvent, paint: Paint): string {
       return row('following', 'changed files again');
     case 'page.served':
       return row('page', pageText(event));
+    case 'review.late':
+      return lateLine(event.id, event.late, paint);
     case 'reviews.listed':
       return listedReview(event.review, paint);
     case 'reviews.replayed':

@@ -35,6 +35,7 @@ const SHOWN_FROM: Record<DevloopEvent['type'], Verbosity> = {
   'guard.overwritten': 'quiet',
   'guard.followed': 'normal',
   review: 'normal',
+  'review.late': 'normal',
   'reviews.held': 'quiet',
   'reviews.released': 'quiet',
   'files.ignored': 'normal',

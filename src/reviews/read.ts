@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises';
-import { RECORD_VERSION, type ReviewRecord } from './record.ts';
+import { type LateRecord, RECORD_VERSION, type ReviewRecord } from './record.ts';
 import { recordingFiles } from './recording.ts';
 
 /** What a recording holds, oldest first. */
@@ -11,22 +11,23 @@ export interface ReadRecording {
 
 export async function readRecording(directory: string): Promise<ReadRecording> {
   const { older, newer } = recordingFiles(directory);
-  const parts = [await readRecords(older), await readRecords(newer)];
-  return {
-    records: parts.flatMap(({ records }) => records),
-    unread: parts.reduce((sum, { unread }) => sum + unread, 0),
-  };
+  return parseRecords((await textOf(older)) + (await textOf(newer)));
+}
+
+export async function readRecords(file: string): Promise<ReadRecording> {
+  return parseRecords(await textOf(file));
 }
 
 /** None from a file that does not exist. A last line without its end is being written, or was cut short; it is left out. */
-export async function readRecords(file: string): Promise<ReadRecording> {
+async function textOf(file: string): Promise<string> {
   const handle = await open(file, 'r').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
     throw error;
   });
-  if (handle === undefined) return { records: [], unread: 0 };
+  if (handle === undefined) return '';
   await using owned = handle;
-  return parseRecords(await owned.readFile('utf8'));
+  const text = await owned.readFile('utf8');
+  return text.slice(0, text.lastIndexOf('\n') + 1);
 }
 
 export function parseRecords(text: string): ReadRecording {
@@ -35,16 +36,22 @@ export function parseRecords(text: string): ReadRecording {
     .slice(0, -1)
     .filter((line) => line.trim() !== '');
   const parsed = lines.map(parseRecord);
-  const records = parsed.filter((record) => record !== undefined);
-  return { records, unread: parsed.length - records.length };
+  const known = parsed.filter((record) => record !== undefined);
+  const records = known.filter((record) => 'ms' in record);
+  const byId = new Map(records.map((record) => [record.id, record]));
+  for (const line of known) {
+    const record = byId.get(line.id);
+    if (record && !('ms' in line))
+      Object.assign(record, { late: line.late, lateResponse: line.lateResponse });
+  }
+  return { records, unread: parsed.length - known.length };
 }
 
-function parseRecord(line: string): ReviewRecord | undefined {
+function parseRecord(line: string): ReviewRecord | LateRecord | undefined {
   try {
     const record = JSON.parse(line) as ReviewRecord;
-    const isKnown =
-      record.v === RECORD_VERSION && typeof record.id === 'string' && typeof record.ms === 'object';
-    return isKnown ? record : undefined;
+    const isKnown = record.v === RECORD_VERSION && typeof record.id === 'string';
+    return isKnown && (typeof record.ms === 'object' || typeof record.late === 'object') ? record : undefined;
   } catch {
     return undefined;
   }

@@ -1,7 +1,16 @@
 import type { ReviewSummary } from '../report/events.ts';
+import type { LateAnswer } from '../report/late-answer.ts';
 
-/** A recording is NDJSON: one `ReviewRecord` a line. Raised when a field is removed or changes its meaning; readers ignore fields they do not know. */
+/** A recording is NDJSON: one `ReviewRecord` or `LateRecord` a line. Raised when a field is removed or changes its meaning; readers ignore fields they do not know. */
 export const RECORD_VERSION = 1;
+
+/** A line that adds to the one with the same id. */
+export interface LateRecord {
+  v: typeof RECORD_VERSION;
+  id: string;
+  late: LateAnswer;
+  lateResponse?: unknown;
+}
 
 /** One line of a recording: the summary, and the review itself without its secrets. */
 export interface ReviewRecord extends ReviewSummary {
@@ -14,10 +23,12 @@ export interface ReviewRecord extends ReviewSummary {
   size?: { request: number; response: number };
   /** How many values were replaced because they looked secret. */
   redacted?: number;
+  /** What the controller answered later, in the form of `response`. */
+  lateResponse?: unknown;
 }
 
 /** The summary alone. */
-export function summaryOf(record: ReviewRecord): ReviewSummary {
+export function summaryOf({ lateResponse: ______, ...record }: ReviewRecord): ReviewSummary {
   const { v: _, request: __, response: ___, size: ____, redacted: _____, ...summary } = record;
   return summary;
 }

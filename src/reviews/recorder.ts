@@ -1,11 +1,11 @@
 import { createWarner } from '../async.ts';
 import type { PathStep } from '../config/json-path.ts';
 import { messageOf } from '../errors.ts';
-import type { ServedReview } from '../gateway/review.ts';
+import type { LateAnswer, ServedReview } from '../gateway/review.ts';
 import type { Emit } from '../report/events.ts';
 import type { Answering, AnsweringBuild } from './answering.ts';
 import type { NamedCall } from './names.ts';
-import { type ReviewRecord, summaryOf } from './record.ts';
+import { type LateRecord, type ReviewRecord, summaryOf } from './record.ts';
 import type { Recording } from './recording.ts';
 import { recordOf } from './summarize.ts';
 
@@ -36,6 +36,9 @@ export class Recorder implements AsyncDisposable {
   #bytes = 0;
   #missed = 0;
   #last = 0;
+  #ids = new WeakMap<ServedReview, string>();
+  /** Late answers to reviews that wait to be recorded. */
+  #late = new Map<ServedReview, LateAnswer>();
   #calls: NamedCall[] = [];
   #timer: NodeJS.Timeout | undefined;
   #restsUntil = 0;
@@ -64,6 +67,12 @@ export class Recorder implements AsyncDisposable {
     this.#bytes += size;
     this.#waiting.push({ review, by: this.#answering.now() });
     this.#timer ??= this.#begin();
+  };
+
+  /** Called when the controller answers a review after devloop has. */
+  late = (late: LateAnswer): void => {
+    if (this.#ids.has(late.review)) this.#recordLate(late);
+    else if (this.#waiting.some(({ review }) => review === late.review)) this.#late.set(late.review, late);
   };
 
   /** The webhooks that call the Services now. */
@@ -122,6 +131,23 @@ export class Recorder implements AsyncDisposable {
     this.#emit({ type: 'review', ...summaryOf(record) });
     this.#recording.add(record);
     this.#onRecord(record);
+    this.#ids.set(review, id);
+    const late = this.#late.get(review);
+    this.#late.delete(review);
+    if (late) this.#recordLate(late);
+  }
+
+  /** As another line of the recording with the same id. */
+  #recordLate({ review, answer, totalMs }: LateAnswer): void {
+    const id = this.#ids.get(review)!;
+    const context = { id, calls: this.#calls, paths: this.#paths };
+    const { v, response, verdict, code, message, warnings, patch } = recordOf({ ...review, answer }, context);
+    const said = { verdict, code, message, warnings, patch, totalMs: Math.round(totalMs) };
+    // Without what is undefined.
+    const late = JSON.parse(JSON.stringify(said)) as LateRecord['late'];
+    this.#emit({ type: 'review.late', id, late });
+    this.#recording.add({ v, id, late, lateResponse: response });
+    this.#timer ??= this.#begin();
   }
 }
 

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { open, rename } from 'node:fs/promises';
-import type { ReviewRecord } from './record.ts';
+import type { LateRecord, ReviewRecord } from './record.ts';
 
 /** Of both files of a recording together. */
 const MOST_RECORDS = 5_000;
@@ -13,7 +13,7 @@ export function recordingFiles(directory: string): { older: string; newer: strin
 
 /** Keeps the newest reviews of a session on disk, limited in number and bytes. */
 export interface Recording {
-  add(record: ReviewRecord): void;
+  add(record: ReviewRecord | LateRecord): void;
   /** Writes what was added. Rejects once, when the disk refuses; nothing is kept from then on. */
   flush(): Promise<void>;
 }

@@ -4,7 +4,16 @@ import type { PatchOperation } from './patch.ts';
 import type { ReviewRecord } from './record.ts';
 
 /** What a person wants to see of a review: the object, what the client changed in it, and what the webhook did. */
-export function sectionsOf({ request, response, size }: ReviewRecord): ReviewSection[] {
+export function sectionsOf({ lateResponse, ...record }: ReviewRecord): ReviewSection[] {
+  if (lateResponse === undefined) return ownSections(record);
+  const late = (lateResponse as { response?: AdmissionResponse }).response ?? {};
+  return [
+    ...ownSections(record),
+    { title: 'what the controller answered later', text: yaml(answerOf(late, lateResponse)) },
+  ];
+}
+
+function ownSections({ request, response, size }: ReviewRecord): ReviewSection[] {
   if (request === undefined || response === undefined) return [{ title: 'review', text: notKept(size) }];
   const { object, oldObject } = askedBy(request);
   const answer = answerIn(response);

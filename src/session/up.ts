@@ -268,5 +268,8 @@ function routingOf({ session, work, answered }: Running): Routing {
   const settings = routeSettings(options, context);
   const stamp = options.stamp ? () => stampOf(answering.now()) : undefined;
   const onTimeout = options.onTimeout ?? context.config.onTimeout;
-  return { ...work, target, settings, env: io.env, ask: io.ask, served: recorder.served, stamp, onTimeout };
+  // At a breakpoint, stepping goes on when devloop has answered.
+  const late = options.debug ? recorder.late : undefined;
+  const { served } = recorder;
+  return { ...work, target, settings, env: io.env, ask: io.ask, served, late, stamp, onTimeout };
 }

@@ -1,6 +1,7 @@
 import { ensureClusterBinaries } from '../cluster/build.ts';
 import { ensurePrerequisites, SSH_PACKAGES } from '../cluster/prerequisites.ts';
 import { BROWSER_PACKAGES } from '../support/browser.ts';
+import { delve } from '../support/delve.ts';
 import { relayImage } from '../support/relay-image.ts';
 import { sampleImage } from '../support/sample-operator.ts';
 import { removeAbandoned } from './remove.ts';
@@ -13,4 +14,5 @@ export async function setup(): Promise<void> {
   await ensureClusterBinaries({ log });
   await sampleImage();
   await relayImage();
+  await delve(log);
 }

@@ -7,8 +7,9 @@ import { run } from '../cluster/run.ts';
 const VERSION = 'v1.27.2';
 
 /** The debugger for Go, built unless an earlier run has built it. */
-export async function delve(): Promise<string> {
+export async function delve(log: (line: string) => void = () => {}): Promise<string> {
   const directory = await cached('delve', VERSION, async (part) => {
+    log(`building delve ${VERSION}`);
     await run('go', ['install', `github.com/go-delve/delve/cmd/dlv@${VERSION}`], {
       env: { GOBIN: part, CGO_ENABLED: '0' },
     });

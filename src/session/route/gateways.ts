@@ -55,6 +55,7 @@ export interface GatewayPlan {
   settings: Pick<RouteSettings, 'port' | 'allowFrom'>;
   /** Gets each review, when its answer is out. */
   served?: GatewayOptions['served'];
+  late?: GatewayOptions['late'];
   /** A warning that the controller's answers get. */
   stamp?: GatewayOptions['stamp'];
   onTimeout?: GatewayOptions['onTimeout'];
@@ -63,7 +64,7 @@ export interface GatewayPlan {
 
 /** Listens on the address that the cluster calls, or on all if that is not an address of this machine (NAT). Reviews are held at first. */
 export async function startGateways(plan: GatewayPlan, address: string): Promise<Gateways> {
-  const { target, sessionId, settings, served, stamp, onTimeout, emit } = plan;
+  const { target, sessionId, settings, served, late, stamp, onTimeout, emit } = plan;
   const targetPorts = targetPortsOf(target);
   const host = isOwn(address) ? address : address.includes(':') ? '::' : '0.0.0.0';
   // Behind a tunnel or a relay the gateway's own port is not visible, so any port will do.
@@ -82,6 +83,7 @@ export async function startGateways(plan: GatewayPlan, address: string): Promise
         sessionId,
         controller,
         served,
+        late,
         stamp,
         onTimeout,
         emit,

@@ -46,6 +46,7 @@ export interface Routing extends Work {
   ask?: Ask | undefined;
   /** Gets each review, when its answer is out. */
   served?: GatewayOptions['served'];
+  late?: GatewayOptions['late'];
   /** A warning that the controller's answers get. */
   stamp?: GatewayOptions['stamp'];
   onTimeout?: GatewayOptions['onTimeout'];

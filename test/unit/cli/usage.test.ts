@@ -25,6 +25,22 @@ describe('wrong usage ends with 2 and says what to do', () => {
       /up --no-controller/,
     ],
     [
+      'a debugger and a command',
+      ['up', '--debug', '--', 'make'],
+      /--debug and .* cannot be combined/,
+      /guide\.md/,
+    ],
+    [
+      'a debugger without a controller',
+      ['up', '--debug=2346', '--no-controller'],
+      /cannot be combined/,
+      /guide/,
+    ],
+    ['--debug-ignore alone', ['up', '--debug-ignore'], /needs --debug/, /up --debug --debug-ignore/],
+    ['a debugger port of letters', ['up', '--debug=x'], /1 to 65535/, /up --help/],
+    ['no editor', ['init'], /--ide/, /init --help/],
+    ['an unknown editor', ['init', '--ide', 'emacs'], /vscode, goland/, /init --help/],
+    [
       'several Deployments and a command for one',
       ['up', '--deployment', 'a', '--deployment', 'b', '--', 'make'],
       /cannot be combined/,

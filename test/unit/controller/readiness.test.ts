@@ -117,6 +117,12 @@ test.each([
   ],
   ['unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST', 'exists only in Pods'],
   ['unable to find leader election namespace: not running in-cluster', 'leader election'],
+  ['could not launch process: fork/exec /x/controller-0: operation not permitted', 'to trace a process'],
+  [
+    "could not launch process: could not open debug info - debuggee must not be built with 'go run' or -ldflags='-s -w', which strip debug info",
+    'without debug information',
+  ],
+  ['Version of Delve is too old for Go version go1.30 (maximum supported version 1.27)', 'do not fit'],
 ])('%s', (line, message) => {
   expect(exitCause(['first', line, 'last'])?.message).toContain(message);
 });

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { startGateway } from '../../../src/gateway/gateway.ts';
+import type { LateAnswer, ServedReview } from '../../../src/gateway/review.ts';
 import { ask, Controller, freePort, NAME, pair, setUp, until } from './support.ts';
 
 test('a review and its answer pass through unchanged', async () => {
@@ -210,4 +211,40 @@ test('an incomplete body gets an answer within the budget', async () => {
   expect(reply.status).toBe(503);
   expect(reply.headers.connection).toBe('close');
   expect(reply.text).toContain('incomplete');
+});
+
+test('the controller may answer a review that devloop has answered, if somebody waits for that', async () => {
+  const late: LateAnswer[] = [];
+  const served: ServedReview[] = [];
+  const { promise: go, resolve: release } = Promise.withResolvers<void>();
+  const closed: string[] = [];
+  const controller = new Controller((request, response) => {
+    response.on('close', () => void closed.push(response.writableFinished ? 'answered' : 'aborted'));
+    void go.then(() => response.end('{"late":true}'));
+    request.resume();
+  });
+  await using bench = await setUp(controller, {
+    late: (one) => void late.push(one),
+    served: (one) => void served.push(one),
+  });
+  expect((await bench.ask('/validate?timeout=300ms')).status).toBe(503);
+  await until(() => served.length === 1);
+  expect([late, closed]).toEqual([[], []]);
+  release();
+  await until(() => late.length === 1);
+  expect(late[0]!.review).toBe(served[0]);
+  expect(String(late[0]!.answer.body)).toBe('{"late":true}');
+  expect(closed).toEqual(['answered']);
+});
+
+test('nobody waits for it: the review is taken back from the controller', async () => {
+  const closed: string[] = [];
+  const controller = new Controller((request, response) => {
+    response.on('close', () => void closed.push(response.writableFinished ? 'answered' : 'aborted'));
+    request.resume();
+  });
+  await using bench = await setUp(controller);
+  expect((await bench.ask('/validate?timeout=300ms')).status).toBe(503);
+  await until(() => closed.length === 1);
+  expect(closed).toEqual(['aborted']);
 });

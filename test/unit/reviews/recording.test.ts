@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { appendFile, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -9,6 +9,8 @@ import type { ReviewRecord } from '../../../src/reviews/record.ts';
 import { Recorder } from '../../../src/reviews/recorder.ts';
 import { createRecording, recordingFiles } from '../../../src/reviews/recording.ts';
 import { selects } from '../../../src/reviews/select.ts';
+import { sectionsOf } from '../../../src/reviews/show.ts';
+import { eventually } from '../../support/eventually.ts';
 
 let directory: string;
 
@@ -151,4 +153,37 @@ it('names the build that had answered when the answer was out, and none for what
     ['one', true],
     ['two', undefined],
   ]);
+});
+
+it('shows a late answer beside that of devloop, whether the review was recorded before it or not', async () => {
+  const events: DevloopEvent[] = [];
+  const request = { uid: 'u', kind: { group: '', version: 'v1', kind: 'Secret' }, name: 's' };
+  const body = Buffer.from(JSON.stringify({ kind: 'AdmissionReview', request }));
+  const ms = { held: 0, controller: 29_500, total: 29_500, budget: 30_000 };
+  const own = { status: 503, headers: [], body: '{"message":"devloop: too late"}' };
+  const patch = Buffer.from('[{"op":"add","path":"/data/key","value":"c2VjcmV0"}]').toString('base64');
+  const response = { uid: 'u', allowed: true, patch, patchType: 'JSONPatch' };
+  const answer = { status: 200, headers: [], body: Buffer.from(JSON.stringify({ response })) };
+  const review = (at: number) => ({ url: '/v', port: 9443, at, body, answer: own, ms });
+  const [first, second, unknown] = [review(1), review(2), review(3)];
+  {
+    await using recorder = newRecorder(events);
+    recorder.served(first);
+    await eventually(async () => expect(events).toHaveLength(1));
+    recorder.served(second);
+    for (const one of [first, second, unknown]) recorder.late({ review: one, answer, totalMs: 41_000.4 });
+  }
+  const late = { verdict: 'allowed', patch: [expect.stringContaining('data.key')], totalMs: 41_000 };
+  expect(events.filter(({ type }) => type === 'review.late')).toEqual([
+    { type: 'review.late', id: 'r-000001', late },
+    { type: 'review.late', id: 'r-000002', late },
+  ]);
+  const { records, unread } = await readRecording(directory);
+  expect([records.length, unread]).toEqual([2, 0]);
+  for (const record of records) {
+    expect(record).toMatchObject({ verdict: 'answered-by-devloop', late });
+    expect(sectionsOf(record).at(-1)).toMatchObject({ title: 'what the controller answered later' });
+  }
+  const text = await readFile(recordingFiles(directory).newer, 'utf8');
+  expect(text).not.toContain('c2VjcmV0');
 });

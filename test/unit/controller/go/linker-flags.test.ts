@@ -15,6 +15,15 @@ function linkerFlag(text: string, goFlags = '') {
   );
 }
 
+test('for a debugger, nothing is optimized, and no debug information is left out', () => {
+  const [recipe] = buildRecipes('RUN go build -tags=a -ldflags="-s -w -X main.v=1" -o m .', 'example.com/x');
+  const flags = buildFlags({ recipe: recipe!, source: 'the Dockerfile' }, '', true).map(({ flag }) => flag);
+  expect(flags).toEqual(['-tags=a', '-ldflags=-X main.v=1', '-gcflags=all=-N -l']);
+  expect(buildFlags(undefined, '-ldflags=-X=a.b=c', true).map(({ flag }) => flag)).toEqual([
+    '-gcflags=all=-N -l',
+  ]);
+});
+
 test.each<[string, string, string]>([
   ['none', 'RUN go build -o manager .', '-w'],
   ['of the Dockerfile', 'RUN go build -ldflags="-s -w" -o manager .', '-s -w'],

@@ -128,4 +128,7 @@ it('gives up after some writes within a minute', async () => {
 it('names the object that was deleted', async () => {
   cluster.drop('Service', 'hook', 'shop');
   expect(await react(work(), guarded, memory, undefined)).toMatchObject({ code: 'target.gone' });
+  // A manager may delete its webhook configurations when it stops, and create them again.
+  guarded.isOptional = true;
+  expect(await react(work(), guarded, memory, undefined)).toBeUndefined();
 });

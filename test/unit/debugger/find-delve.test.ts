@@ -1,0 +1,44 @@
+import { chmod } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, expect, test, vi } from 'vitest';
+import { findDelve } from '../../../src/debugger/find-delve.ts';
+import { directoryWith } from '../controller/support/places.ts';
+
+afterEach(() => void vi.unstubAllEnvs());
+
+/** A PATH with these programs, each of which prints a text. */
+async function path(programs: Record<string, string>): Promise<string> {
+  const files = Object.entries(programs).map(([name, text]) => [
+    name,
+    `#!/bin/sh\ncat <<'END'\n${text}\nEND\n`,
+  ]);
+  const directory = await directoryWith(Object.fromEntries(files));
+  for (const name of Object.keys(programs)) await chmod(join(directory, name), 0o755);
+  vi.stubEnv('PATH', `${directory}:/usr/bin:/bin`);
+  return directory;
+}
+
+const delve = (version: string): string => `Delve Debugger\nVersion: ${version}\nBuild: x`;
+const find = (): Promise<string> => findDelve('/', new AbortController().signal);
+
+test.each(['1.26.0', '1.27.2', 'master'])('delve %s debugs programs of Go 1.26', async (version) => {
+  await path({ go: 'go1.26.8\n\n/none', dlv: delve(version) });
+  expect(await find()).toBe('dlv');
+});
+
+test('where go install puts it, it need not be on the PATH', async () => {
+  const first = await directoryWith({ 'bin/dlv': `#!/bin/sh\necho 'Version: 1.26.0'\n` });
+  await chmod(join(first, 'bin/dlv'), 0o755);
+  await path({ go: `go1.26.8\n\n${first}:/other` });
+  expect(await find()).toBe(join(first, 'bin/dlv'));
+  await path({ go: `go1.26.8\n${first}/bin\n/none` });
+  expect(await find()).toBe(join(first, 'bin/dlv'));
+});
+
+test('one that is missing, or older than Go, is named with the command that installs it', async () => {
+  await path({ go: 'go1.26.8\n\n/none' });
+  const hint = 'go install github.com/go-delve/delve/cmd/dlv@latest';
+  await expect(find()).rejects.toMatchObject({ code: 'debug.no-delve', hint });
+  await path({ go: 'go1.26.8\n\n/none', dlv: delve('1.25.1') });
+  await expect(find()).rejects.toMatchObject({ code: 'debug.no-delve', hint });
+});
