@@ -1,7 +1,14 @@
 import { counted, writerText } from '../phrases.ts';
 import type { ChangeAction, DevloopEvent, ObjectName, Verdict } from './events.ts';
 import { debugLine } from './render-debug.ts';
-import { comparedReviews, lateLine, listedReview, replayedReview, reviewLine, shownReview } from './render-review.ts';
+import {
+  comparedReviews,
+  lateLine,
+  listedReview,
+  replayedReview,
+  reviewLine,
+  shownReview,
+} from './render-review.ts';
 import type { SessionStatus } from './session-status.ts';
 import { type Colour, duration, indented, objectText, oneLine, type Paint, paintedRow, row } from './text.ts';
 

@@ -47,9 +47,9 @@ it('an apply that stands at a breakpoint for 40 s is answered by devloop, and st
   using editor = new DapClient(port);
   await editor.begin(file, [line]);
 
-  const started = performance.now();
   const applied = apply('held');
   expect(await editor.stoppedAt()).toBe(line);
+  const started = performance.now();
   expect(await applied).toContain('devloop: the controller did not answer');
   await new Promise((resolve) => setTimeout(resolve, HOLD_MS - (performance.now() - started)));
   await editor.go('next');

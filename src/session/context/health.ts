@@ -24,6 +24,8 @@ export const ENDING = 'restoring';
 
 const HELD = 'reviews are held; devloop release forwards them';
 
+const STOPPED = 'the controller stands at a breakpoint, and reviews wait';
+
 /** As `status` shows it. */
 export function wordsFor({ phase, route, controller, source, isHeld }: Health): string {
   if (phase === 'starting') return 'starting';
@@ -49,6 +51,9 @@ export function healthAfter(health: Health, event: DevloopEvent, services: strin
         ...health,
         source: 'serving the last build; the current source does not build',
       };
+    case 'debug.stopped':
+      return { ...health, controller: STOPPED };
+    case 'debug.running':
     case 'controller.ready':
     case 'controller.replaced':
       return { ...health, controller: undefined };

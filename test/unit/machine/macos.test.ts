@@ -4,12 +4,25 @@ import { expect, it, onTestFinished } from 'vitest';
 import {
   firstOfLsof,
   groupListensOn,
+  groupsOfPs,
   portOwner,
   startOfPs,
   startTimeOf,
 } from '../../../src/machine/macos.ts';
 
 const has = (program: string): boolean => spawnSync(program, ['-h']).error === undefined;
+
+it('finds the groups of what a process has started', () => {
+  const output = `
+    1     0     1
+   10     1    10
+   11    10    11
+   12    11    11
+   13     1    13
+  `;
+  expect(groupsOfPs(output, 10)).toEqual([10, 11]);
+  expect(groupsOfPs(output, 99)).toEqual([]);
+});
 
 it.each([
   ['S    Sun Nov 22 06:35:23 2026    \n', 'Sun Nov 22 06:35:23 2026'],

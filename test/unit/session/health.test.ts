@@ -18,6 +18,8 @@ const [FIRST, SECOND] = SERVICES.map(
     latencyMs: 1,
   }),
 );
+const STOPPED: DevloopEvent = { type: 'debug.stopped', file: '/x/y.go', line: 7 };
+const RUNNING: DevloopEvent = { type: 'debug.running' };
 const EXITED: DevloopEvent = {
   type: 'controller.exited',
   pid: 1,
@@ -38,6 +40,8 @@ it.each([
   ['nothing went wrong', 'serving', [BUILT, FIRST, SECOND, UP, READY]],
   ['not ready yet', 'starting', [BUILT, FIRST, SECOND, UP]],
   ['lost after the cut-over, before it is ready', LOST_WORDS, [FIRST, SECOND, LOST, UP, READY]],
+  ['at a breakpoint', 'the controller stands at a breakpoint, and reviews wait', [UP, READY, STOPPED]],
+  ['running on after a breakpoint', 'serving', [UP, READY, STOPPED, RUNNING]],
   ['lost between two verifications', LOST_WORDS, [FIRST, LOST, SECOND, READY]],
   ['lost and verified before it is ready', 'serving', [LOST, RECONNECTED, FIRST, SECOND, READY]],
   ['reconnected before it is ready', BACK_WORDS, [FIRST, SECOND, LOST, RECONNECTED, READY]],
