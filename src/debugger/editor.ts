@@ -28,8 +28,9 @@ export interface EditorEvents {
 
 /** What may wait for delve: an editor asks for one thing at a time then. */
 const MOST_WAITING = 2 ** 20;
-/** An editor that is told to end closes its connection itself. */
-const LEAVE_MS = 2_000;
+/** An editor that is told to end closes its connection itself. At the end of the session, that is not waited for as long. */
+const LEAVE_MS = 10_000;
+const LAST_LEAVE_MS = 1_000;
 
 /** A client that speaks the Debug Adapter Protocol. */
 export class DapEditor implements Editor {
@@ -85,7 +86,7 @@ export class DapEditor implements Editor {
     if (!this.#hasTerminated && !this.#isLeaving) send(this.#socket, terminated(++this.#seq, restart));
     this.#delve?.destroy();
     if (this.#isLeaving) this.#socket.end();
-    setTimeout(() => this.#socket.destroy(), LEAVE_MS).unref();
+    setTimeout(() => this.#socket.destroy(), restart ? LEAVE_MS : LAST_LEAVE_MS).unref();
   }
 
   #fromEditor(text: string): void {

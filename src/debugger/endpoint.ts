@@ -25,6 +25,8 @@ const CONFIGURE_MS = 10_000;
 /** The first stop of a big program takes seconds, because delve reads its debug information then. */
 const LET_RUN_MS = 15_000;
 const POLL_MS = 20;
+/** Connections of editors that still have not left then are of no use to anybody. */
+const LAST_MS = 2_000;
 
 /** The port on this machine that editors know: it stays the same while one delve follows another. */
 export class DebugEndpoint implements AsyncDisposable {
@@ -103,7 +105,7 @@ export class DebugEndpoint implements AsyncDisposable {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     for (const socket of this.#silent) socket.destroy();
     for (const editor of this.#editors) editor.end(false);
-    await closed;
+    await Promise.race([closed, sleep(LAST_MS)]);
   }
 
   get #connected(): Editor[] {
@@ -117,9 +119,10 @@ export class DebugEndpoint implements AsyncDisposable {
     this.#silent.delete(socket);
     const isStranger = await isOfAnotherUser(socket);
     const protocol = first && protocolOf(first);
-    if (first === undefined || protocol === undefined || isStranger || this.#isClosed) {
+    const isGone = socket.destroyed || this.#isClosed;
+    if (first === undefined || protocol === undefined || isStranger || isGone) {
       if (isStranger) this.#warn(OTHER_USER);
-      else if (first) this.#warn(NO_DEBUGGER);
+      else if (first && protocol === undefined) this.#warn(NO_DEBUGGER);
       return void socket.destroy();
     }
     const events = {

@@ -30,11 +30,12 @@ export async function connectDelve(port: number): Promise<DelveClient> {
   socket.on('error', end);
   socket.on('close', () => end(new Error('delve has ended')));
   onLines(socket, (line) => {
-    const { id, result, error } = JSON.parse(line) as Reply;
-    const call = waiting.get(id);
-    waiting.delete(id);
-    if (error) call?.reject(new Error(error));
-    else call?.resolve(result);
+    const reply = parsed(line);
+    const call = reply && waiting.get(reply.id);
+    if (!call) return;
+    waiting.delete(reply.id);
+    if (reply.error) call.reject(new Error(reply.error));
+    else call.resolve(reply.result);
   });
   let last = 0;
   return {
@@ -47,6 +48,15 @@ export async function connectDelve(port: number): Promise<DelveClient> {
     },
     [Symbol.dispose]: () => void socket.destroy(),
   };
+}
+
+/** Undefined for what is no answer. */
+function parsed(line: string): Reply | undefined {
+  try {
+    return (JSON.parse(line) as Reply | null) ?? undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function onLines(socket: Socket, handle: (line: string) => void): void {

@@ -26,7 +26,7 @@ export function isInForeground(): boolean {
 
 export async function hasRunningMember(group: number): Promise<boolean> {
   const stats = await Promise.all((await pids()).map(statOf));
-  return stats.some((stat) => stat && isIn(group, stat) && stat.state !== 'Z' && stat.state !== 'X');
+  return stats.some((stat) => stat && isRunningIn(group, stat));
 }
 
 /** The leader of a group that devloop started leads a session, too, and a debugger gives the process that it debugs a group of its own in it. */
@@ -34,9 +34,13 @@ function isIn(leader: number, { group, session }: Stat): boolean {
   return group === leader || session === leader;
 }
 
+function isRunningIn(leader: number, stat: Stat): boolean {
+  return isIn(leader, stat) && stat.state !== 'Z' && stat.state !== 'X';
+}
+
 export async function groupsOf(leader: number): Promise<number[]> {
   const stats = await Promise.all((await pids()).map(statOf));
-  return [...new Set(stats.flatMap((stat) => (stat && isIn(leader, stat) ? stat.group : [])))];
+  return [...new Set(stats.flatMap((stat) => (stat && isRunningIn(leader, stat) ? stat.group : [])))];
 }
 
 export async function groupListensOn(group: number, port: number): Promise<boolean> {

@@ -8,6 +8,7 @@ import { groupsOf } from '../../src/machine/system.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { DapClient, delve } from '../support/delve.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
+import { eventually } from '../support/eventually.ts';
 import {
   application,
   type Checkout,
@@ -72,6 +73,9 @@ async function editor(): Promise<DapClient> {
   await client.begin(file, [line]);
   return client;
 }
+
+const VALIDATING =
+  '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/application-operator-validating-webhook-configuration';
 
 async function webhooks(): Promise<[number, string][]> {
   const configurations = ['validating', 'mutating'].map(
@@ -143,6 +147,17 @@ it('an apply stands at a breakpoint, is stepped and answered; a swap keeps the b
   expect(await second.stoppedAt()).toBe(line);
   await second.go('continue');
   expect(await swapped).toContain('second: no image');
+
+  // cert-manager writes the caBundle again, and nobody minds; the timeout that somebody else sets is raised again.
+  await cluster.call('PATCH', VALIDATING, [
+    { op: 'remove', path: '/webhooks/0/clientConfig/caBundle' },
+    { op: 'replace', path: '/webhooks/0/timeoutSeconds', value: 10 },
+  ]);
+  await run.waitFor('guard.overwritten', ({ field }) => field.endsWith('.timeoutSeconds'));
+  await eventually(async () => {
+    const { webhooks: [webhook] = [] } = (await cluster.read(VALIDATING)) as WebhookConfiguration;
+    expect([webhook?.timeoutSeconds, webhook?.clientConfig.caBundle?.slice(0, 4)]).toEqual([30, 'LS0t']);
+  });
 
   // It goes away at a breakpoint.
   const left = apply('left');

@@ -116,7 +116,7 @@ function attend(
   };
 }
 
-const ENDED = /delve has ended|ECONNRE/;
+const ENDED = /delve has ended|ECONNRE|EPIPE/;
 
 function lost(error: unknown): string {
   return `devloop cannot see the state of the debugger: ${messageOf(error)}`;

@@ -15,7 +15,7 @@ import { recordEvents } from '../controller/support/events.ts';
 import { directoryWith, fixture, freePort, put } from '../controller/support/places.ts';
 
 /** A line in the handler of the program. */
-const LINE = 14;
+const LINE = 15;
 
 let dlv: string;
 let source: string;
