@@ -227,7 +227,7 @@ test('the controller may answer a review that devloop has answered, if somebody 
     late: (one) => void late.push(one),
     served: (one) => void served.push(one),
   });
-  expect((await bench.ask('/validate?timeout=300ms')).status).toBe(503);
+  expect((await bench.ask('/validate?timeout=3s')).status).toBe(503);
   await until(() => served.length === 1);
   expect([late, closed]).toEqual([[], []]);
   release();
@@ -244,7 +244,7 @@ test('nobody waits for it: the review is taken back from the controller', async 
     request.resume();
   });
   await using bench = await setUp(controller);
-  expect((await bench.ask('/validate?timeout=300ms')).status).toBe(503);
+  expect((await bench.ask('/validate?timeout=3s')).status).toBe(503);
   await until(() => closed.length === 1);
   expect(closed).toEqual(['aborted']);
 });
