@@ -22,13 +22,27 @@ export interface ClusterBinaries {
 export const PAUSE_IMAGE = 'devloop.test/pause:1';
 
 const source = import.meta.dirname;
+/** A second module, since two versions of Kubernetes do not fit into one. Its control plane is run by the tests of `npm run soak` only. */
+const oldSource = join(source, '../cluster-1.33');
 const certManager = 'github.com/cert-manager/cert-manager';
 
 /** Builds the control plane unless this source has been built on this machine before. */
 export async function ensureClusterBinaries({ log }: { log: Log }): Promise<ClusterBinaries> {
-  const go = await run('go', ['env', 'GOVERSION', 'GOARCH'], { cwd: source });
-  const key = await hashOf(source, ['go.mod', 'go.sum', '**/*.go'], go);
-  return binariesIn(await cached('test-cluster', key, (dir) => buildInto(dir, log)));
+  return binariesIn(await cached('test-cluster', await keyOf(source), (dir) => buildInto(dir, log)));
+}
+
+/** The same for kube-apiserver, kube-controller-manager and kube-scheduler 1.33, in one binary, whose path this returns. */
+export async function ensureOldControlPlane({ log }: { log: Log }): Promise<string> {
+  const dir = await cached('test-cluster-1.33', await keyOf(oldSource), async (part) => {
+    log('building the control plane of Kubernetes 1.33');
+    await compile(oldSource, part, log);
+  });
+  return join(dir, 'control-plane');
+}
+
+async function keyOf(cwd: string): Promise<string> {
+  const go = await run('go', ['env', 'GOVERSION', 'GOARCH'], { cwd });
+  return await hashOf(cwd, ['go.mod', 'go.sum', '**/*.go'], go);
 }
 
 function binariesIn(dir: string): ClusterBinaries {
@@ -45,7 +59,7 @@ function binariesIn(dir: string): ClusterBinaries {
 async function buildInto(dir: string, log: Log): Promise<void> {
   log('building the test cluster (minutes the first time, seconds after that)');
   const started = performance.now();
-  await compile(dir, log);
+  await compile(source, dir, log);
   log(`built the test cluster in ${Math.round((performance.now() - started) / 1000)} s`);
   const built = binariesIn(dir);
   await run(built.kit, ['image', PAUSE_IMAGE, built.pause, built.pauseImage]);
@@ -53,16 +67,16 @@ async function buildInto(dir: string, log: Log): Promise<void> {
   await cp(join(module, 'deploy/crds'), built.certManagerCrds, { recursive: true });
 }
 
-async function compile(out: string, log: Log): Promise<void> {
-  const args = ['-trimpath', '-ldflags', await linkerFlags()];
-  await goBuild({ what: 'Kubernetes', cwd: source, args, out: `${out}/`, packages: './cmd/...' }, log);
+async function compile(cwd: string, out: string, log: Log): Promise<void> {
+  const args = ['-trimpath', '-ldflags', await linkerFlags(cwd)];
+  await goBuild({ what: 'Kubernetes', cwd, args, out: `${out}/`, packages: './cmd/...' }, log);
 }
 
 /** Without these the server calls itself v0.0.0-master, which clients that compare versions consider very old. */
-async function linkerFlags(): Promise<string> {
-  const goMod = await readFile(join(source, 'go.mod'), 'utf8');
+async function linkerFlags(cwd: string): Promise<string> {
+  const goMod = await readFile(join(cwd, 'go.mod'), 'utf8');
   const [, version, major, minor] = /k8s\.io\/kubernetes (v(\d+)\.(\d+)\S*)/.exec(goMod) ?? [];
-  if (!version) throw new Error(`${join(source, 'go.mod')} does not require k8s.io/kubernetes`);
+  if (!version) throw new Error(`${join(cwd, 'go.mod')} does not require k8s.io/kubernetes`);
   const values = { gitVersion: version, gitMajor: major, gitMinor: minor };
   const packages = ['k8s.io/component-base/version', 'k8s.io/client-go/pkg/version'];
   const set = packages.flatMap((name) =>

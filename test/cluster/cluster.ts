@@ -3,7 +3,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Api, openApi } from './api.ts';
 import { type Box, connectBox, runInBox, startBox } from './box.ts';
-import { type ClusterBinaries, ensureClusterBinaries } from './build.ts';
+import { type ClusterBinaries, ensureClusterBinaries, ensureOldControlPlane } from './build.ts';
 import { createCgroup } from './cgroups.ts';
 import { RUNTIME_SOCKET, writeNodeConfig } from './config.ts';
 import { type Families, type Network, network } from './network.ts';
@@ -13,6 +13,8 @@ import { run } from './run.ts';
 import { claimSlot, recordBox, releaseSlot, type Slot } from './slot.ts';
 
 export interface ClusterOptions {
+  /** Of the control plane; nodes are of go.mod's version, as is the control plane by default. */
+  kubernetes?: '1.33';
   /** Whether kube-apiserver calls webhooks at their endpoints, past the ClusterIP. Default: false. */
   aggregatorRouting?: boolean;
   /** cert-manager's controller and cainjector. Default: true. */
@@ -84,6 +86,7 @@ async function startIn(
   options: ClusterOptions,
 ): Promise<TestCluster> {
   const { aggregatorRouting = false, certManager = true, pods = true, detached = false } = options;
+  const { log = () => undefined } = options;
   const { dir } = slot;
   const net = network(slot.number, options.families ?? 'ipv4');
   const name = options.name ?? `devloop-test-${slot.number}`;
@@ -93,6 +96,7 @@ async function startIn(
     await Promise.all([writeNodeConfig(dir, slot.cgroup, cniPlugins, net), createCgroup(slot.cgroup)]);
   const settings = {
     CLUSTER: binaries.cluster,
+    CONTROL_PLANE: options.kubernetes ? await ensureOldControlPlane({ log }) : binaries.cluster,
     KIT: binaries.kit,
     PAUSE_IMAGE: binaries.pauseImage,
     CERT_MANAGER_CRDS: binaries.certManagerCrds,

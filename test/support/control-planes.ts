@@ -1,5 +1,6 @@
 import { inject } from 'vitest';
 import type { ClusterOptions } from '../cluster/cluster.ts';
+import { SOAK } from './repeat.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -10,10 +11,18 @@ declare module 'vitest' {
 
 type Named = [name: string, options: ClusterOptions & { aggregatorRouting: boolean }];
 
-const ALL: Named[] = [
+const ROUTINGS: Named[] = [
   ['endpoint routing off', { aggregatorRouting: false }],
   ['endpoint routing on', { aggregatorRouting: true }],
 ];
+
+/** The last version whose kube-apiserver reads Endpoints, where endpoint routing is on. */
+const OLD: Named[] = ROUTINGS.map(([name, one]) => [
+  `${name}, Kubernetes 1.33`,
+  { ...one, kubernetes: '1.33' },
+]);
+
+const ALL = SOAK ? [...ROUTINGS, ...OLD] : ROUTINGS;
 const wanted = inject('aggregatorRouting');
 
 /** What decides whom kube-apiserver calls. */
