@@ -76,12 +76,12 @@ export function startDevloop(args: string[], { cluster, checkout, logs, narrator
   };
 }
 
-/** Runs a devloop command to its end and shows what it prints. */
+/** Runs a devloop command, with these flags alone, to its end and shows what it prints. */
 export async function runDevloop(
   args: string[],
   { cluster, checkout, narrator, signal }: Stage,
 ): Promise<number> {
-  const child = spawn(process.execPath, [BIN, ...args, ...cluster.devloop.args], {
+  const child = spawn(process.execPath, [BIN, ...args], {
     cwd: checkout,
     env: { ...process.env, NO_COLOR: '1', ...cluster.devloop.env },
     stdio: ['ignore', 'pipe', 'pipe'],

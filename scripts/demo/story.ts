@@ -26,19 +26,19 @@ export async function tell(stage: Stage): Promise<void> {
   narrator.chapter('2. devloop takes over');
   narrator.say('(A change first: the image in the cluster does not have it.)');
   await editText(stage, OLD_TEXT, HERE_TEXT);
-  narrator.command('devloop up --open');
+  narrator.command('devloop up --open --replay');
   narrator.say("(The demo leaves out the controller's own log, which devloop also prints.)");
   {
-    await using up = startDevloop(['up', '--open'], stage);
+    await using up = startDevloop(['up', '--open', '--replay'], stage);
     await up.next('session.ready', BUILD_SECONDS);
     await workOnIt(stage, up);
-    narrator.chapter('7. Ctrl-C restores everything');
+    narrator.chapter('8. Ctrl-C restores everything');
     narrator.say('(Ctrl-C)');
     const code = await limited(200, 'the end of devloop up', stage.signal, up.interrupt());
     if (code !== 130) throw new Refusal(`devloop up ended with ${code} instead of 130`);
   }
 
-  narrator.chapter('8. After: the cluster is as before');
+  narrator.chapter('9. After: the cluster is as before');
   const after = await lookAtCluster(stage);
   if (after !== before) throw new Refusal(`the cluster is not as before:\n${before}\n${after}`);
   const ended = performance.now();
@@ -69,16 +69,28 @@ async function workOnIt(stage: Stage, up: Devloop): Promise<void> {
   await show(stage, ['patch', 'application', NAME, '--type', 'merge', '-p', '{"spec":{"replicas":3}}']);
   await deploymentHas(stage, '3');
 
-  narrator.chapter('5. Edit and save: the new code answers the next review');
-  const replaced = up.next('controller.replaced', REPLACE_SECONDS);
-  replaced.catch(() => {});
+  narrator.chapter('5. Every review was recorded');
+  await devloop(stage, 'reviews', 'list');
+
+  narrator.chapter(
+    '6. Edit and save: the recorded reviews are sent again, and the new code answers the next one',
+  );
+  const compared = up.next('reviews.compared', REPLACE_SECONDS);
+  compared.catch(() => {});
   await editText(stage, HERE_TEXT, NEW_TEXT);
-  await replaced;
+  const { changed } = await compared;
+  if (changed === 0) throw new Refusal('no answer changed with the edit');
   await denied(stage, NEW_TEXT);
 
-  narrator.chapter('6. Everybody can see who has taken over the operator');
-  narrator.command('devloop status');
-  if ((await runDevloop(['status'], stage)) !== 0) throw new Refusal('devloop status failed');
+  narrator.chapter('7. Everybody can see who has taken over the operator');
+  await devloop(stage, 'status', ...stage.cluster.devloop.args);
+}
+
+/** Runs a command of devloop that must succeed, and shows its output. */
+async function devloop(stage: Stage, ...args: string[]): Promise<void> {
+  const shown = ['devloop', ...args].join(' ');
+  stage.narrator.command(shown);
+  if ((await runDevloop(args, stage)) !== 0) throw new Refusal(`${shown} failed`);
 }
 
 /** What the take-over changes. */
