@@ -42,6 +42,8 @@ const REFERENCES = new Set([
   'audience',
   'secretName',
 ]);
+/** kube-apiserver's name for how the user logged in, such as the hash of a certificate. It is in nearly every review. */
+const CREDENTIAL_ID = 'authentication.kubernetes.io/credential-id';
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 export interface RedactOptions {
   /** It is about a Secret without saying so, as the answer to a review is. */
@@ -175,6 +177,7 @@ function lastApplied(text: string, place: Place): string {
 
 /** `dbPassword`, `API_KEY`, `client-secret`; not `secretName`, which says where one is. */
 export function namesSecret(key: string): boolean {
+  if (key === CREDENTIAL_ID) return false;
   const words = key
     .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')
     .toLowerCase()

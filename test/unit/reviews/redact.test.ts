@@ -83,6 +83,7 @@ describe('values whose keys name a secret', () => {
     'secretKeyRef',
     'tokenExpirationSeconds',
     'key',
+    'authentication.kubernetes.io/credential-id',
   ])('%s does not', (key) => {
     expect(redact({ spec: { [key]: 'web' } })).toEqual({ value: { spec: { [key]: 'web' } }, count: 0 });
   });
