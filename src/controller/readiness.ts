@@ -16,6 +16,8 @@ export interface ReadinessOptions {
   webhook: Endpoint | undefined;
   observeMs: number;
   deadlineMs: number;
+  /** Whether the controller, or what belongs to it, listens on a port. */
+  listensOn?: (pid: number, port: number) => Promise<boolean>;
   /** Whether it may take as long again, asked at the deadline. */
   mayWait?: () => boolean;
   signal: AbortSignal;
@@ -89,12 +91,12 @@ async function untilServed(
 function servesFrom(
   webhook: Endpoint,
   group: number | undefined,
-  { signal, onStranger }: ReadinessOptions,
+  { signal, onStranger, listensOn = groupListensOn }: ReadinessOptions,
 ): () => Promise<boolean> {
   let strangerSince: number | undefined;
   return async () => {
     if (!(await answersTls(webhook))) return false;
-    if (group === undefined || (await groupListensOn(group, webhook.port))) return true;
+    if (group === undefined || (await listensOn(group, webhook.port))) return true;
     strangerSince ??= performance.now();
     if (performance.now() - strangerSince < STRANGER_MS) {
       await sleep(STRANGER_POLL_MS, signal);

@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { pollUntil, reportWhileWaiting, sleep } from '../async.ts';
 import { DevloopError } from '../errors.ts';
+import { sessionListensOn } from '../machine/process.ts';
 import { groupListensOn, startTimeOf } from '../machine/system.ts';
 import type { Emit } from '../report/events.ts';
 import { endedByItself, exitProblem } from './exit-cause.ts';
@@ -147,7 +148,7 @@ export async function observeEnd(
   const ended = new AbortController();
   void exited.then(() => ended.abort());
   if (pid === undefined || webhook === undefined || !(await sleep(LINGER_MS, ended.signal))) return;
-  const hasPort = (): Promise<boolean> => groupListensOn(pid, webhook.port);
+  const hasPort = (): Promise<boolean> => sessionListensOn(pid, webhook.port);
   const tell = (answers: boolean): void =>
     report({ is: 'lingers', run: number, answers, at: performance.now() });
   const answers = (await hasPort()) && (await answersTls(webhook));
@@ -171,7 +172,8 @@ async function untilReady(
     emit({ type: 'warning', message: servedByStranger(webhook?.port, who), hint: OWN_PROCESS });
   // The time at a breakpoint does not count.
   const mayWait = (): boolean => controller.debugged?.isStopped ?? false;
-  const timing = { observeMs: OBSERVE_MS, deadlineMs: readyMs, mayWait };
+  const listensOn = plan.debugging ? sessionListensOn : groupListensOn;
+  const timing = { observeMs: OBSERVE_MS, deadlineMs: readyMs, mayWait, listensOn };
   const ready = waitUntilReady(controller, { webhook, ...timing, signal, onStranger });
   const waiting = { for: 'the controller to be ready', limitSeconds: readyMs / 1000 };
   await (webhook ? reportWhileWaiting(ready, waiting, emit) : ready);

@@ -26,7 +26,7 @@ export function isInForeground(): boolean {
 
 export async function hasRunningMember(group: number): Promise<boolean> {
   const stats = await Promise.all((await pids()).map(statOf));
-  return stats.some((stat) => stat && isRunningIn(group, stat));
+  return stats.some((stat) => stat?.group === group && isRunning(stat));
 }
 
 /** The leader of a group that devloop started leads a session, too, and a debugger gives the process that it debugs a group of its own in it. */
@@ -34,13 +34,15 @@ function isIn(leader: number, { group, session }: Stat): boolean {
   return group === leader || session === leader;
 }
 
-function isRunningIn(leader: number, stat: Stat): boolean {
-  return isIn(leader, stat) && stat.state !== 'Z' && stat.state !== 'X';
+function isRunning({ state }: Stat): boolean {
+  return state !== 'Z' && state !== 'X';
 }
 
 export async function groupsOf(leader: number): Promise<number[]> {
   const stats = await Promise.all((await pids()).map(statOf));
-  return [...new Set(stats.flatMap((stat) => (stat && isRunningIn(leader, stat) ? stat.group : [])))];
+  return [
+    ...new Set(stats.flatMap((stat) => (stat && isIn(leader, stat) && isRunning(stat) ? stat.group : []))),
+  ];
 }
 
 export async function groupListensOn(group: number, port: number): Promise<boolean> {
@@ -51,8 +53,7 @@ export async function groupListensOn(group: number, port: number): Promise<boole
   // A program with capabilities of its own shows its files to nobody but root.
   if (!(await canRead(`/proc/${group}/fd`))) return true;
   for (const pid of await pids()) {
-    const stat = await statOf(pid);
-    if (stat && isIn(group, stat) && (await hasOpen(pid, sockets))) return true;
+    if ((await statOf(pid))?.group === group && (await hasOpen(pid, sockets))) return true;
   }
   return false;
 }

@@ -32,8 +32,7 @@ export async function hasRunningMember(): Promise<boolean> {
 
 /** A session has no number that `ps` shows. The debugger of macOS ends the process that it debugs when it ends itself. */
 export async function groupsOf(leader: number): Promise<number[]> {
-  const groups = groupsOfPs(await outputOf('ps', '-A', '-o', 'pid=,ppid=,pgid='), leader);
-  return groups.length > 0 ? groups : [leader];
+  return groupsOfPs(await outputOf('ps', '-A', '-o', 'pid=,ppid=,pgid='), leader);
 }
 
 /** The groups of a process and of what descends from it, from the output of `ps -o pid=,ppid=,pgid=`. */

@@ -1,7 +1,8 @@
 import { createServer, type Socket } from 'node:net';
 import { pollUntil } from '../async.ts';
 import { DevloopError } from '../errors.ts';
-import { groupListensOn, type PortOwner, peerUser, portOwner } from './system.ts';
+import { sessionListensOn } from './process.ts';
+import { type PortOwner, peerUser, portOwner } from './system.ts';
 
 const POLL_MS = 50;
 
@@ -19,7 +20,7 @@ export async function isPortBusy(port: number): Promise<boolean> {
 export async function requireFreePort(port: number, limitMs = 0, ending: number[] = []): Promise<void> {
   const isFree = async (): Promise<boolean> => !(await isPortBusy(port));
   if (await pollUntil(isFree, { everyMs: POLL_MS, limitMs })) return;
-  for (const group of ending) if (await groupListensOn(group, port)) return;
+  for (const group of ending) if (await sessionListensOn(group, port)) return;
   const owner = await portOwner(port);
   const message = `The controller needs port ${port}, which is in use by ${describeOwner(owner)}.`;
   const hint = owner

@@ -1,5 +1,5 @@
 import { pollUntil, sleep } from '../async.ts';
-import { groupsOf, hasRunningMember } from './system.ts';
+import { groupListensOn, groupsOf, hasRunningMember } from './system.ts';
 
 const POLL_MS = 10;
 
@@ -34,10 +34,17 @@ export async function killGroup(group: number, limitMs: number): Promise<void> {
 /** The same for a whole session, which a debugger and the process that it debugs share. */
 export async function killSession(leader: number, limitMs: number): Promise<void> {
   const isGone = async (): Promise<boolean> => {
-    for (const group of await groupsOf(leader)) signalGroup(group, 'SIGKILL');
-    return !(await hasRunningMember(leader));
+    const groups = await groupsOf(leader);
+    for (const group of [leader, ...groups]) signalGroup(group, 'SIGKILL');
+    return groups.length === 0;
   };
   await pollUntil(isGone, { everyMs: POLL_MS, limitMs });
+}
+
+/** Whether a process of a session listens on a TCP port. */
+export async function sessionListensOn(leader: number, port: number): Promise<boolean> {
+  for (const group of await groupsOf(leader)) if (await groupListensOn(group, port)) return true;
+  return false;
 }
 
 /** Asks the processes of a session to end, apart from its leader's group: the process that a debugger debugs, and not the debugger. */

@@ -12,11 +12,11 @@ interface OperatingSystem {
    * be recorded before anything else happens.
    */
   startTimeOf(pid: number): string | undefined;
-  /** Whether any process of a group, or of the session that its leader leads, still runs. Zombies do not count: only their parent can remove them. */
+  /** Whether any process of a group still runs. Zombies do not count: only their parent can remove them. */
   hasRunningMember(group: number): Promise<boolean>;
-  /** The process groups in the session of a process that devloop started: its own, and those that a debugger makes. */
+  /** The process groups that still run in the session of a process that devloop started: its own, and those that a debugger makes. */
   groupsOf(leader: number): Promise<number[]>;
-  /** Whether a process of a group, or of its session, listens on a TCP port. True also if that cannot be found out. */
+  /** Whether a process of a group listens on a TCP port. True also if that cannot be found out. */
   groupListensOn(group: number, port: number): Promise<boolean>;
   /** The process that listens on a TCP port; undefined when there is none, or when it belongs to another user. */
   portOwner(port: number): Promise<PortOwner | undefined>;

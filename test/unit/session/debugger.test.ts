@@ -140,6 +140,14 @@ test('what a killed devloop leaves is ended with its debugger, also at a breakpo
   expect(await groupsOf(pid)).toEqual([]);
 });
 
+test('a debugger that is killed takes the controller with it', async () => {
+  const { start } = await session();
+  const { controller } = await start();
+  controller.kill();
+  expect(await controller.exited).toEqual({ code: null, signal: 'SIGKILL' });
+  expect(await groupsOf(controller.pid!)).toEqual([]);
+});
+
 test('what is no debugger is refused, and the port that is taken is named', async () => {
   const { recorder, port } = await session();
   const stranger = new DapClient(port);
