@@ -28,8 +28,30 @@ export function isSameAnswer({ response, redacted }: ReviewRecord, given: unknow
   if (redacted !== undefined) return false;
   const { uid: _, patch, ...now } = fieldsOf(given);
   const { uid: __, patch: recordedPatch, ...before } = fieldsOf(fieldsOf(response).response);
-  return isDeepStrictEqual(before, now) && isDeepStrictEqual(recordedPatch, decodePatch(patch));
+  return isDeepStrictEqual(before, now) && isSamePatch(recordedPatch, decodePatch(patch));
 }
+
+/** Operations on different fields may come in any order: Go prints maps so. False says nothing. */
+function isSamePatch(before: unknown, now: PatchOperation[] | undefined): boolean {
+  if (isDeepStrictEqual(before, now)) return true;
+  if (!Array.isArray(before) || now === undefined || before.length !== now.length) return false;
+  return isUnordered(now) && isDeepStrictEqual(byPath(before as PatchOperation[]), byPath(now));
+}
+
+function byPath(operations: PatchOperation[]): PatchOperation[] {
+  return operations.toSorted((one, other) => (one.path < other.path ? -1 : 1));
+}
+
+/** Whether no operation depends on another: each is on a field of its own, and none is in a list. */
+function isUnordered(operations: PatchOperation[]): boolean {
+  const paths = byPath(operations).map(({ path }) => `${path}/`);
+  return (
+    operations.every(({ op, path }) => FIELD_OPERATIONS.has(op) && !/\/(?:\d+|-)(?:\/|$)/.test(path)) &&
+    paths.every((path, at) => !paths.some((other, index) => index !== at && other.startsWith(path)))
+  );
+}
+
+const FIELD_OPERATIONS = new Set(['add', 'replace', 'remove']);
 
 interface Answer {
   verdict: string;

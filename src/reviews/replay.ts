@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { ClientRequest } from 'node:http';
 import { Agent, request as httpsRequest } from 'node:https';
 import type { PathStep } from '../config/json-path.ts';
 import { messageOf } from '../errors.ts';
@@ -36,7 +37,12 @@ export type ReplayCount = Record<'replayed' | 'changed' | 'leftOut', number>;
  */
 export async function replay(records: ReviewRecord[], options: ReplayOptions): Promise<ReplayCount> {
   const { atOnce, signal, onReplayed } = options;
-  const agent = new Agent({ keepAlive: true, maxSockets: atOnce });
+  const asking: Asking = {
+    agent: new Agent({ keepAlive: true, maxSockets: atOnce }),
+    open: new Set(),
+  };
+  const stop = (): void => asking.open.forEach((one) => void one.destroy(new Error('interrupted')));
+  signal.addEventListener('abort', stop, { once: true });
   const count: ReplayCount = { replayed: 0, changed: 0, leftOut: 0 };
   const running: Promise<Replayed>[] = [];
   const report = async (): Promise<void> => {
@@ -49,21 +55,29 @@ export async function replay(records: ReviewRecord[], options: ReplayOptions): P
   };
   try {
     for (const record of records) {
-      running.push(replayOne(record, agent, options));
+      running.push(replayOne(record, asking, options));
       if (running.length >= 2 * atOnce) await report();
     }
     while (running.length > 0) await report();
     return count;
   } finally {
-    agent.destroy();
+    signal.removeEventListener('abort', stop);
+    stop();
     await Promise.allSettled(running);
+    asking.agent.destroy();
   }
 }
 
-async function replayOne(before: ReviewRecord, agent: Agent, options: ReplayOptions): Promise<Replayed> {
+/** The connections, and the requests without an answer. */
+interface Asking {
+  agent: Agent;
+  open: Set<ClientRequest>;
+}
+
+async function replayOne(before: ReviewRecord, asking: Asking, options: ReplayOptions): Promise<Replayed> {
   const why = whyLeftOut(before, options.withSideEffects);
   if (why !== undefined) return { before, result: 'left-out', why };
-  const after = await askAgain(before, agent, options);
+  const after = await askAgain(before, asking, options);
   if (after === 'same') return { before, result: 'same' };
   const found = differences(before, after);
   return found.length === 0
@@ -84,24 +98,24 @@ function whyLeftOut(record: ReviewRecord, withSideEffects: boolean): string | un
 /** In the form of a record, so that the answer is redacted as the recorded one is; `same` where nothing has to be looked at. */
 async function askAgain(
   before: ReviewRecord,
-  agent: Agent,
-  { paths, port = before.port ?? USUAL_PORT, signal }: ReplayOptions,
+  asking: Asking,
+  { paths, port = before.port ?? USUAL_PORT }: ReplayOptions,
 ): Promise<ReviewRecord | 'same'> {
   const { id, path, ms } = before;
   const review = withNewUid(asDryRun(before.request));
   const body = Buffer.from(JSON.stringify(review));
   const url = `${path}?timeout=${Math.ceil(ms.budget / 1000)}s`;
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(ms.budget)]);
   const started = performance.now();
-  const answer = await post(agent, { port, url, body }, limit).catch((error: unknown) => error);
+  const answer = await post(asking, { port, url, body }, ms.budget).catch((error: unknown) => error);
   const total = performance.now() - started;
   const served = { url, port, at: Date.now(), body, ms: { ...ms, held: 0, controller: total, total } };
   if (isTheSame(before, answer)) return 'same';
   if (!(answer instanceof Error))
     return recordOf({ ...served, answer: answer as Answer }, { id, calls: [], paths });
-  const late = limit.aborted && !signal.aborted;
-  const message = late ? `no answer within ${ms.budget / 1000} s` : messageOf(answer);
-  return { ...recordOf({ ...served, answer: undefined }, { id, calls: [], paths }), message };
+  return {
+    ...recordOf({ ...served, answer: undefined }, { id, calls: [], paths }),
+    message: messageOf(answer),
+  };
 }
 
 function isTheSame(before: ReviewRecord, answer: unknown): boolean {
@@ -122,17 +136,24 @@ function withNewUid(review: unknown): unknown {
 }
 
 function post(
-  agent: Agent,
+  { agent, open }: Asking,
   { port, url, body }: { port: number; url: string; body: Buffer },
-  signal: AbortSignal,
+  limitMs: number,
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const outgoing = httpsRequest({
       // The controller is a local process, and its certificate is for the name of a Service.
-      ...{ agent, signal, host: '127.0.0.1', port, path: url, method: 'POST', rejectUnauthorized: false },
+      ...{ agent, host: '127.0.0.1', port, path: url, method: 'POST', rejectUnauthorized: false },
       headers: { 'Content-Type': 'application/json', 'Content-Length': body.length },
     });
+    open.add(outgoing);
+    const late = (): Error => new Error(`no answer within ${limitMs / 1000} s`);
+    const timer = setTimeout(() => outgoing.destroy(late()), limitMs);
     outgoing.on('error', reject);
+    outgoing.on('close', () => {
+      clearTimeout(timer);
+      open.delete(outgoing);
+    });
     outgoing.on('response', (incoming) => {
       incoming.toArray().then((chunks) => {
         const { statusCode: status = 502 } = incoming;

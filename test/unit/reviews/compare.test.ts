@@ -99,8 +99,12 @@ it('conversions are compared by their objects', () => {
 it('what is exactly the same has no differences either', () => {
   const encoded = (patch: object[]) => Buffer.from(JSON.stringify(patch)).toString('base64');
   const operations = fc.array(
-    fc.record({ op: fc.constant('add'), path: fc.constantFrom('/a', '/b'), value: fc.jsonValue() }),
-    { minLength: 1, maxLength: 2 },
+    fc.record({
+      op: fc.constant('add'),
+      path: fc.constantFrom('/a', '/b', '/c', '/a/c'),
+      value: fc.jsonValue(),
+    }),
+    { minLength: 1, maxLength: 3 },
   );
   const message = fc.constantFrom('yes', 'no', undefined);
   fc.assert(
