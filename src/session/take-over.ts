@@ -1,0 +1,179 @@
+import { allDone, allOrNone } from '../async.ts';
+import type { ObjectRef } from '../cluster/api/kinds.ts';
+import type { KubeObject } from '../cluster/api/objects.ts';
+import type { Pausing } from '../cluster/takeover/pause/pause.ts';
+import type { Work } from '../cluster/work.ts';
+import { type ControllerPlan, createSupervisor } from '../controller/supervisor.ts';
+import type { KeyPairs } from '../local/key-pairs.ts';
+import type { WebhookCall } from '../operator/webhooks.ts';
+import { stampOf } from '../reviews/answering.ts';
+import type { Answered } from './answered.ts';
+import type { Standing } from './end/end-up.ts';
+import { noticeUninstall } from './guard/callers.ts';
+import { startGuard } from './guard/guard.ts';
+import type { Guarded } from './guard/react.ts';
+import { cutOver, followReconnects } from './route/cut-over.ts';
+import { ownAnswers } from './route/gateways.ts';
+import { openRoute } from './route/open-route.ts';
+import { followPaths } from './route/paths.ts';
+import { type Routing, routeSettings } from './route/routing.ts';
+import { createServedGate } from './route/served.ts';
+import { serve } from './serve.ts';
+import { prepareLocally } from './start/controller.ts';
+import type { SessionDebugger } from './start/debugger.ts';
+import { followManager } from './start/follow-manager.ts';
+import type { SessionLeases } from './start/leases.ts';
+import type { Session } from './start/session.ts';
+
+/** A session while it runs. */
+export interface Running {
+  session: Session;
+  work: Work;
+  leases: SessionLeases;
+  answered: Answered;
+  /** What `endUp` takes down again; filled step by step. */
+  standing: Standing;
+  /** What reacts to the cluster and the route until the end. */
+  followers: AsyncDisposableStack;
+  /** What writes to the user's objects: it has ended before they are restored. */
+  writers: AsyncDisposableStack;
+  /** Ends the session: when a Lease is lost, or one of several steps that run side by side fails. */
+  ending: AbortController;
+}
+
+/** docs/architecture.md explains the order. Each step labels what it changes, and `endUp` restores that. */
+export async function takeOver(running: Running): Promise<void> {
+  const { session, work, leases, standing, ending } = running;
+  const { emit, signal } = work;
+  const { target } = session;
+  const { pairs, keyPairDirectories, controller: planned } = await prepareLocally(session);
+  const debug = planned && (await debuggerFor(session, planned, work));
+  standing.debug = debug;
+  const controller = planned && { ...planned, debugging: debug?.debugging };
+  const supervisor = controller && createSupervisor(controller, { emit, signal });
+  standing.supervisor = supervisor;
+  standing.mayHaveChanged = true;
+  const onManager = followManager(session, work, { pairs, controller, supervisor });
+  const guarded = guardedObjects(running, onManager);
+  running.writers.use(startGuard(work, guarded, (error) => ending.abort(error)));
+  await allOrNone([holdAndOpen(running), supervisor?.build() ?? Promise.resolve()], ending);
+  // Somebody may have run `devloop down` in the meantime.
+  await leases.renew();
+  signal.throwIfAborted();
+  const { route } = standing;
+  const gate = route && controller && createServedGate({ work, target, ...controller, ...route, ...debug });
+  const start = async (): Promise<void> => {
+    await supervisor?.start();
+    await gate?.requireServed();
+    await debug?.settled();
+  };
+  for (const { apply } of session.plan.webhookTime) await apply(work);
+  const pausing = await replaceManager(running, { point: () => pointServices(running, pairs), start });
+  route?.gateways.release();
+  const ended = await Promise.all(pausing.map((one) => one.ended));
+  if (ended.includes(false)) emit({ type: 'warning', message: STILL_TERMINATING });
+  if (route) await leases.announce(route.route);
+  await serve(session, { work, pairs, keyPairDirectories, route, supervisor, gate: gate ?? debug?.gate });
+  ending.signal.throwIfAborted();
+}
+
+/** Loaded where it is asked for only. */
+async function debuggerFor(
+  { options }: Session,
+  controller: ControllerPlan,
+  work: Work,
+): Promise<SessionDebugger | undefined> {
+  if (options.debug === undefined) return undefined;
+  const { openDebugger } = await import('./start/debugger.ts');
+  const { findDelve } = await import('../debugger/find-delve.ts');
+  return await openDebugger(options.debug.port, await findDelve(controller.cwd, work.signal), work);
+}
+
+/**
+ * Pauses the manager, starts the controller, and points the Services here, in this order if the manager's Pods stay up: until they are
+ * idle, they answer. Otherwise the Services come first, and reviews wait.
+ */
+async function replaceManager(
+  { session, work, standing, ending }: Running,
+  { point, start }: Record<'point' | 'start', () => Promise<void>>,
+): Promise<Pausing[]> {
+  const { target, plan, sessionId } = session;
+  const { route } = standing;
+  const answersUntilIdle = plan.pause.some(({ answersReviews }) => answersReviews);
+  if (!answersUntilIdle) await point();
+  // The operator's own webhook may review this change, and its controller does not run yet.
+  using _answering = route?.gateways.answerOwn(ownAnswers(target, sessionId));
+  const pausing = await Promise.all(plan.pause.map((step) => step.apply(work)));
+  standing.pausing = pausing;
+  for (const { lost } of pausing) void lost?.then((error) => ending.abort(error));
+  await allDone(pausing.map(({ idle }) => idle));
+  const started = start();
+  if (answersUntilIdle) await allOrNone([started, point()], ending);
+  // Starting the controller takes longer than it takes until the in-cluster Pods start to terminate. If it fails, the cluster is restored at once.
+  await allOrNone([...pausing.map(({ terminating }) => terminating), started], ending);
+  return pausing;
+}
+
+/** When a Service is written again, its endpoints have to follow, as they did at first. */
+function guardedObjects(
+  { session, work, standing }: Running,
+  onManager: NonNullable<Guarded['onObject']>,
+): Guarded[] {
+  // The operator's own webhook may review what the guard writes, and its controller may be down, or at a breakpoint.
+  const answerOwn = (): Disposable | undefined =>
+    standing.route?.gateways.answerOwn(ownAnswers(session.target, session.sessionId));
+  return session.plan.guarded.map((guarded) => {
+    if (guarded.isOptional) return guarded;
+    if (guarded.ref.kind !== 'Service') return { ...guarded, answerOwn, onObject: onManager };
+    const again = async (): Promise<void> => {
+      const { route } = standing;
+      const point = route?.plan.point.find(({ service }) => isOf(service.service, guarded.ref));
+      if (route && point) await point.apply(work, route);
+    };
+    return { ...guarded, answerOwn, again };
+  });
+}
+
+function isOf({ metadata }: KubeObject, ref: ObjectRef): boolean {
+  return metadata.name === ref.name && metadata.namespace === ref.namespace;
+}
+
+const STILL_TERMINATING =
+  'A Pod of the in-cluster manager is still terminating; kube-apiserver may keep calling it over open connections.';
+
+async function holdAndOpen(running: Running): Promise<void> {
+  const { session, work, leases, standing, writers, ending } = running;
+  await leases.hold(session, work, (error) => ending.abort(error));
+  // While the operator's own webhooks answer in the cluster; the controller will read it as soon as it starts.
+  for (const { apply } of session.plan.standIn) writers.use(await apply(work));
+  if (session.target.services.length > 0)
+    standing.route = await openRoute(routingOf(running), session.plan.routes);
+}
+
+async function pointServices(running: Running, pairs: KeyPairs): Promise<void> {
+  const { session, work, answered, standing, followers, ending } = running;
+  const { route } = standing;
+  if (route === undefined) return;
+  const routing = routingOf(running);
+  const noticed = noticeUninstall(work, (error) => ending.abort(error));
+  const onCalls = (calls: WebhookCall[]): void => {
+    answered.recorder.name(calls);
+    noticed(calls);
+  };
+  followers.use(followPaths(work, session.target, { gateways: route.gateways, onCalls }));
+  const cuttingOver = cutOver(routing, route, pairs);
+  followers.use(followReconnects(routing, route, cuttingOver));
+  await cuttingOver;
+}
+
+function routingOf({ session, work, answered }: Running): Routing {
+  const { recorder, answering } = answered;
+  const { context, target, options, io } = session;
+  const settings = routeSettings(options, context);
+  const stamp = options.stamp ? () => stampOf(answering.now()) : undefined;
+  const onTimeout = options.onTimeout ?? context.config.onTimeout;
+  // At a breakpoint, stepping goes on when devloop has answered.
+  const late = options.debug ? recorder.late : undefined;
+  const { served } = recorder;
+  return { ...work, target, settings, env: io.env, ask: io.ask, served, late, stamp, onTimeout };
+}
