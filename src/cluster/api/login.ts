@@ -7,6 +7,8 @@ import type { Selected } from './kubeconfig.ts';
 export const USER_AGENT = 'devloop';
 /** kube-apiserver, proxies and NAT keep idle connections longer; a machine that slept does not know what became of them. */
 const IDLE_LIMIT_MS = 30_000;
+/** `down` makes up to 17 calls at once: with fewer connections, the last ones would wait for an answer to the others. */
+const MOST_SOCKETS = 24;
 
 /** The current credentials, and the pool of connections that are made with them. */
 export interface Login {
@@ -79,7 +81,7 @@ function createAgents(selected: Selected, isProxied: boolean): Agents {
     if (selected.server.startsWith('http:')) return undefined;
     if (isProxied) return auth.agent;
     const tls = agentTls(auth, selected);
-    return new Agent({ ...tls, keepAlive: true, maxSockets: 16, scheduling: 'lifo' });
+    return new Agent({ ...tls, keepAlive: true, maxSockets: MOST_SOCKETS, scheduling: 'lifo' });
   };
   const sameTls = (one: AuthOptions, other: AuthOptions): boolean =>
     [one.cert, one.key, one.ca].join() === [other.cert, other.key, other.ca].join();
