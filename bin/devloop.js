@@ -33,7 +33,10 @@ function startNewer() {
     );
     process.exit(2);
   }
-  const child = require('node:child_process').spawn(node, process.argv.slice(1), { stdio: 'inherit' });
+  const child = require('node:child_process').spawn(node, process.argv.slice(1), {
+    // The last one is closed when this process ends, in whatever way: then the other restores the cluster, as after Ctrl-C.
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+  });
   // A terminal sends Ctrl-C to both; devloop counts signals that arrive together as one.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => {

@@ -27,6 +27,8 @@ const { metafile } = await build({
   platform: 'node',
   target: 'node24',
   define: { DEVLOOP_VERSION: JSON.stringify(version) },
+  // The other one requires its parts in a way that cannot be bundled.
+  alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
   // Bundled CommonJS packages call require(), which an ES module does not have.
   banner: {
     js: "const require = process.getBuiltinModule('node:module').createRequire(import.meta.url); const __dirname = import.meta.dirname;",

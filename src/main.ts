@@ -158,6 +158,9 @@ async function reportBug(error: unknown): Promise<void> {
 
 function followSignals(): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupt);
+  // Only where an older Node has started this one (bin/devloop.js): it is gone.
+  process.once('disconnect', () => leave('the process that started devloop has ended'));
+  process.channel?.unref();
 }
 
 /** The first one restores everything, the next one exits at once; Ctrl-C at a question of devloop counts too. */

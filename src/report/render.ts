@@ -38,7 +38,7 @@ export function render(event: PrintedEvent, paint: Paint): string {
     case 'reviews.held':
       return paintedRow(paint, 'yellow', 'held', HELD);
     case 'reviews.released':
-      return row('released', `${counted(event.waiting, 'review')} had been waiting`);
+      return row('released', `${counted(event.waiting, 'review')}, which had waited`);
     case 'files.ignored':
       return row('ignoring', 'changed files, until you follow them again');
     case 'files.followed':

@@ -30,8 +30,8 @@ export function createReviewCounts(print: Print): ReviewCounts {
   };
   return {
     isFirst(event, deployment) {
-      const { verdict, webhook, operation, resource, message, build, isOldBuild } = event;
-      const said = [deployment, verdict, webhook, operation, resource, message, build, isOldBuild];
+      const { verdict, webhook, operation, resource, message, patch, build, isOldBuild } = event;
+      const said = [deployment, verdict, webhook, operation, resource, message, patch, build, isOldBuild];
       const key = JSON.stringify(said);
       const counted = counting.get(key);
       if (counted) {

@@ -23,7 +23,7 @@ export function patched(object: object, operations: PatchOperation[]): Patched {
 
 /** Only the lines that differ, with three lines around each. */
 export function objectDiff(before: unknown, after: unknown): string {
-  const texts = [yaml(before), yaml(after)] as const;
+  const texts = [`${yaml(before)}\n`, `${yaml(after)}\n`] as const;
   const [, , , , ...lines] = createTwoFilesPatch('', '', ...texts, '', '', { context: 3 }).split('\n');
   const text = lines
     .filter((line) => !line.startsWith('\\'))

@@ -37,8 +37,10 @@ function onlyOne(
     throw new DevloopError('session.not-found', 'Several sessions run on this machine.', { hint: list });
   const none =
     wanted === undefined ? 'No session runs on this machine.' : `No session ${wanted} runs on this machine.`;
-  const start = ['Start one with devloop up.', otherwise].filter(Boolean).join(' ');
+  const start = ['Start one with devloop up.', otherwise, AFTER_A_CRASH].filter(Boolean).join(' ');
   throw new DevloopError('session.not-found', none, {
     hint: all.length > 0 ? list : start,
   });
 }
+
+const AFTER_A_CRASH = 'If one has crashed, restore the cluster with devloop down.';

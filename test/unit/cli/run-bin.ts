@@ -10,10 +10,14 @@ export interface Ended {
 }
 
 /** The real program, built, on the Node that runs the tests. */
-export function runBin(args: string[], { nodeFlags = [] as string[], bin = BIN } = {}): Ended {
+export function runBin(
+  args: string[],
+  { nodeFlags = [] as string[], bin = BIN, cwd = process.cwd() } = {},
+): Ended {
   const env = { PATH: process.env.PATH, HOME: '/nonexistent', NO_COLOR: '1' };
   const { status, stdout, stderr } = spawnSync(process.execPath, [...nodeFlags, bin, ...args], {
     env,
+    cwd,
     encoding: 'utf8',
   });
   return { code: status, stdout, stderr };
