@@ -127,7 +127,7 @@ test('a stranger who knows a path and fills the room while reviews are held keep
   expect(answers).toMatchObject({ status: 503 });
   bench.gateway.release();
   expect((await usual).status).toBe(200);
-  expect(bench.controller.seen.length).toBe(4);
+  await expect.poll(() => bench.controller.seen.length, { timeout: 10_000 }).toBe(4);
 });
 
 type Outcome = 'dropped' | { body: Body | undefined; readonly isDropped: boolean };
