@@ -15,3 +15,8 @@ interface WriterNames {
 export function writerText({ manager, operation, time }: WriterNames): string {
   return `${manager} (${[operation, time].filter(Boolean).join(', ')})`;
 }
+
+/** One word of a POSIX shell, whatever is in it. */
+export function shellQuoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}

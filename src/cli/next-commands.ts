@@ -1,5 +1,6 @@
 import type { Option } from 'commander';
 import { AGAIN } from '../errors.ts';
+import { shellQuoted } from '../phrases.ts';
 import type { DevloopEvent } from '../report/events.ts';
 
 /** A command as it was typed: the commands that devloop suggests repeat its flags. */
@@ -123,5 +124,5 @@ function shown({ long, value }: TypedFlag): string {
 
 /** For a POSIX shell. */
 function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : shellQuoted(word);
 }

@@ -1,4 +1,5 @@
 import { DevloopError } from '../errors.ts';
+import { shellQuoted } from '../phrases.ts';
 import type { ReviewRecord } from './record.ts';
 
 /** A record whose request was kept. */
@@ -47,8 +48,4 @@ export function asDryRun(review: unknown): unknown {
   const { kind, request } = (review ?? {}) as { kind?: unknown; request?: unknown };
   if (kind !== 'AdmissionReview' || typeof request !== 'object' || request === null) return review;
   return { ...(review as object), request: { ...request, dryRun: true } };
-}
-
-function shellQuoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,5 +1,6 @@
 import { isTransient } from '../../cluster/api/errors.ts';
 import { describe, type ObjectRef } from '../../cluster/api/kinds.ts';
+import { escapeToken } from '../../cluster/marks/paths.ts';
 import type { Fault, Kept } from '../../cluster/marks/undo.ts';
 import { isLeaseOf, SESSION_LABEL } from '../../cluster/names.ts';
 import {
@@ -26,6 +27,7 @@ import {
 import { isWebhookKind } from '../../cluster/takeover/webhook-time.ts';
 import type { Work } from '../../cluster/work.ts';
 import { DevloopError } from '../../errors.ts';
+import { shellQuoted } from '../../phrases.ts';
 import type { Emit } from '../../report/events.ts';
 
 /** How long a resumed in-cluster manager is waited for. */
@@ -197,7 +199,7 @@ function kubectl(context: string, { kind, namespace, name }: ObjectRef, verb: st
 /** Quotes are escaped for the shell. */
 function restoringPatch({ kind }: ObjectRef, path: string[], before: unknown): string {
   const [type, patch] = isWebhookKind(kind) ? webhookPatch(path, before) : jsonPatch(path, before);
-  return `--type ${type} -p '${JSON.stringify(patch).replaceAll("'", "'\\''")}'`;
+  return `--type ${type} -p ${shellQuoted(JSON.stringify(patch))}`;
 }
 
 /** It finds the webhook by its name; a JSON patch would need its index. */
@@ -207,7 +209,7 @@ function webhookPatch([list = '', name = '', field = '']: string[], before: unkn
 
 /** A merge patch would merge values that are maps. */
 function jsonPatch(path: string[], before: unknown): [string, object] {
-  const pointer = path.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+  const pointer = path.map((key) => `/${escapeToken(key)}`).join('');
   const patch = [
     before === undefined ? { op: 'remove', path: pointer } : { op: 'add', path: pointer, value: before },
   ];
