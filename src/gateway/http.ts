@@ -44,6 +44,15 @@ export function jsonAnswer(status: number, value: unknown): Answer {
   return { status, headers: ['Content-Type', 'application/json'], body: JSON.stringify(value) };
 }
 
+/** The value of a body; undefined if it is not JSON. */
+export function jsonOf(body: Buffer | string): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
 /** Headers of one connection. If the client's `Connection: close` were forwarded, it would close a pooled connection too. */
 const HOP_BY_HOP = new Set([
   'connection',

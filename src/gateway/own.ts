@@ -1,4 +1,4 @@
-import { type Answer, jsonAnswer, statusAnswer } from './http.ts';
+import { type Answer, jsonAnswer, jsonOf, statusAnswer } from './http.ts';
 
 /** Which reviews devloop answers itself, in place of the controller. */
 export interface OwnAnswers {
@@ -10,7 +10,7 @@ export interface OwnAnswers {
 
 /** Undefined where the controller answers. */
 export function answerOwn(body: string, { allows, others }: OwnAnswers): Answer | undefined {
-  const review = parsed(body);
+  const review = jsonOf(body) as Review | null | undefined;
   const request = review?.request;
   if (request && typeof request.uid === 'string' && allows(request)) {
     const { kind, apiVersion } = review;
@@ -27,13 +27,4 @@ interface Review {
   kind?: string;
   apiVersion?: string;
   request?: { uid?: unknown } | null;
-}
-
-function parsed(body: string): Review | undefined {
-  try {
-    const review: unknown = JSON.parse(body);
-    return review !== null && typeof review === 'object' ? review : undefined;
-  } catch {
-    return undefined;
-  }
 }

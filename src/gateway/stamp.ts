@@ -1,4 +1,4 @@
-import type { Answer } from './http.ts';
+import { type Answer, jsonOf } from './http.ts';
 
 /**
  * The controller's answer with one more warning for the caller. Whatever is not a well-formed answer to an admission review stays as it
@@ -6,7 +6,7 @@ import type { Answer } from './http.ts';
  */
 export function stamped(answer: Answer, warning: string | undefined): Answer {
   if (warning === undefined || typeof answer.body === 'string' || answer.status !== 200) return answer;
-  const review = parsed(answer.body);
+  const review = jsonOf(answer.body);
   if (!isAdmissionAnswer(review)) return answer;
   const { response } = review;
   const warnings = [...(response.warnings ?? []), warning];
@@ -28,12 +28,4 @@ function isAdmissionAnswer(value: unknown): value is AdmissionAnswer {
     Array.isArray(warnings) &&
     warnings.every((one) => typeof one === 'string')
   );
-}
-
-function parsed(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    return undefined;
-  }
 }

@@ -1,6 +1,6 @@
 import type { ControllerAddress } from './forward.ts';
 import { LONGEST_BUDGET_MS, patienceFor, type Waiting } from './gate.ts';
-import { type Answer, jsonAnswer, lateAnswer, statusAnswer } from './http.ts';
+import { type Answer, jsonAnswer, jsonOf, lateAnswer, statusAnswer } from './http.ts';
 
 /** What a review gets that the controller does not answer in time. `fail`: an error, so kube-apiserver applies the failurePolicy. */
 export type OnTimeout = 'fail' | 'allow' | 'deny';
@@ -74,7 +74,7 @@ function seconds(ms: number): string {
  */
 export function inPlaceOf(answer: Answer, body: Buffer | undefined, onTimeout: OnTimeout): Answer {
   if (answer.late === undefined || body === undefined || onTimeout === 'fail') return answer;
-  const review = parsed(body);
+  const review = jsonOf(body) as Review | null | undefined;
   const uid = review?.request?.uid;
   if (review?.kind !== 'AdmissionReview' || typeof uid !== 'string') return answer;
   const { kind, apiVersion } = review;
@@ -95,12 +95,4 @@ interface Review {
   kind?: unknown;
   apiVersion?: unknown;
   request?: { uid?: unknown } | null;
-}
-
-function parsed(body: Buffer): Review | null {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    return null;
-  }
 }
