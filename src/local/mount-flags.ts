@@ -26,15 +26,18 @@ export async function planMountFlags(
   const unnamed = mounts.filter(({ path }) => !words.some((word) => mentions(word, path)));
   const defaults = new Map(unnamed.flatMap(({ path }) => [...flagsBelow(pathFlags, path)]));
   const isGiven = (flag: string): boolean => words.some((word) => /^--?([^=]+)/.exec(word)?.[1] === flag);
-  const found: string[] = [];
-  for (const [path, flags] of defaults) {
-    const free = new Map([...flags].filter(([flag]) => !isGiven(flag)));
-    const own = await linkedFlags(built, free, signal);
+  const candidates = [...defaults].map(([path, flags]) =>
+    [...flags]
+      .filter(([flag]) => !isGiven(flag))
+      .map(([flag, definers]) => [`--${flag}=${path}`, definers] as const),
+  );
+  // All at once: the go tool takes a second to list a program's packages.
+  const linked = new Set(await linkedFlags(built, new Map(candidates.flat()), signal));
+  return candidates.flatMap((ofPath) => {
+    const [own, ...others] = ofPath.map(([argument]) => argument).filter((argument) => linked.has(argument));
     // Two can belong to two subcommands, of which each refuses the flag of the other.
-    if (own.length !== 1) continue;
-    const argument = `--${own[0]}=${path}`;
-    emit({ type: 'note', message: `${argument}\nis added: this is its default, which only the Pod has.` });
-    found.push(argument);
-  }
-  return found.map((argument) => ({ value: argument, shown: argument }));
+    if (own === undefined || others.length > 0) return [];
+    emit({ type: 'note', message: `${own}\nis added: this is its default, which only the Pod has.` });
+    return [{ value: own, shown: own }];
+  });
 }
