@@ -5,7 +5,8 @@ import { startPageServer } from '../src/page/server.ts';
 import type { ReviewSummary } from '../src/report/events.ts';
 import type { ReviewRecord } from '../src/reviews/record.ts';
 import { startBrowser } from '../test/support/browser.ts';
-import { fakeSession, review } from '../test/unit/page/fake-session.ts';
+import { reviewOf } from '../test/support/session-facts.ts';
+import { fakeSession } from '../test/unit/page/fake-session.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const BUILD = '3f2a91c 10:14:58 +dirty';
@@ -19,7 +20,7 @@ export async function takeScreenshots(): Promise<void> {
     },
   });
   session.recorded.push(
-    ...REVIEWS.map((one, index) => review(index + 1, { ...one, at: timeOf(index), build: BUILD })),
+    ...REVIEWS.map((one, index) => reviewOf(index + 1, { ...one, at: timeOf(index), build: BUILD })),
   );
   session.now.context = 'kind-dev';
   session.now.targets = [

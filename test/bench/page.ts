@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { startPageServer } from '../../src/page/server.ts';
 import { type Browser, startBrowser, type Tab } from '../support/browser.ts';
-import { fakeSession, review } from '../unit/page/fake-session.ts';
+import { reviewOf } from '../support/session-facts.ts';
+import { fakeSession } from '../unit/page/fake-session.ts';
 import { note, report } from './figures.ts';
 import { ROUNDS, Rounds } from './measure.ts';
 
@@ -69,14 +70,18 @@ export async function pageFigures(): Promise<void> {
   });
 }
 
-function typical(number: number): ReturnType<typeof review> {
+function typical(number: number): ReturnType<typeof reviewOf> {
   const user = number % 7 === 0 ? 'system:serviceaccount:argocd:argocd-application-controller' : 'ann';
   const build = '3f2a91c 10:14:58 +dirty';
   if (number % 3 !== 0)
-    return review(number, { user, build, patch: ['+spec.enabled=true', '+spec.replicas=1', '~spec.image'] });
+    return reviewOf(number, {
+      user,
+      build,
+      patch: ['+spec.enabled=true', '+spec.replicas=1', '~spec.image'],
+    });
   const message = `Application.apps.example.com "web-${number}" is invalid: spec.image: Required value: an Application needs an image`;
   const ms = { held: 0, controller: 600, total: 601, budget: 10_000 };
-  return review(number, {
+  return reviewOf(number, {
     user,
     build,
     verdict: 'denied',

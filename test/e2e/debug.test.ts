@@ -1,5 +1,4 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -9,6 +8,7 @@ import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { DapClient, delve } from '../support/delve.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
+import { freePort } from '../support/free-port.ts';
 import {
   application,
   type Checkout,
@@ -50,14 +50,6 @@ afterAll(async () => {
   await checkout?.[Symbol.asyncDispose]();
   await cluster?.[Symbol.asyncDispose]();
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port: free } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return free;
-}
 
 const up = (...flags: string[]): DevloopRun =>
   startDevloop(['up', '--package', './cmd', `--debug=${port}`, ...flags], { cwd: checkout.directory, env });

@@ -6,7 +6,8 @@ import { detailOf } from '../../src/page/detail.ts';
 import { type PageServer, startPageServer } from '../../src/page/server.ts';
 import type { ReviewRecord } from '../../src/reviews/record.ts';
 import { type Browser, startBrowser, type Tab } from '../support/browser.ts';
-import { type FakeSession, fakeSession, review } from '../unit/page/fake-session.ts';
+import { reviewOf } from '../support/session-facts.ts';
+import { type FakeSession, fakeSession } from '../unit/page/fake-session.ts';
 
 const ASSETS = join(import.meta.dirname, '../../dist/page');
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
@@ -40,13 +41,13 @@ beforeEach(async () => {
   for (let number = 1; number <= 300; number++) {
     session.recorded.push(
       number % 3 === 0
-        ? review(number, {
+        ? reviewOf(number, {
             verdict: 'denied',
             code: 422,
             message: 'spec.image: Required value',
             ms: { held: 0, controller: 700, total: 701, budget: 10_000 },
           })
-        : review(number, { patch: ['+spec.replicas=1'], webhook: 'mapplication.kb.io' }),
+        : reviewOf(number, { patch: ['+spec.replicas=1'], webhook: 'mapplication.kb.io' }),
     );
   }
   server = await startPageServer(session, ASSETS);
@@ -106,7 +107,7 @@ it('lists the newest first, and only the rows that can be seen are in the docume
   expect(await text('#r-000300')).toMatch(
     /denied\s+CREATE Application default\/web-300\s+vapplication\s+spec\.image: Required value\s+701 ms/,
   );
-  server.reviewed(review(301));
+  server.reviewed(reviewOf(301));
   await tab.until(`document.querySelector('[role=option]').id === 'r-000301'`);
   expect(await tab.evaluate('location.hash')).toBe('');
   expect(tab.complaints).toEqual([]);
@@ -117,8 +118,8 @@ it('lets somebody read: what arrives meanwhile waits', async () => {
   await tab.evaluate(`document.querySelector('[role=listbox]').scrollTop = 2000`);
   await tab.until(`document.querySelector('.waiting').getAttribute('aria-pressed') === 'true'`);
   const before = await shown();
-  session.recorded.push(review(301));
-  server.reviewed(review(301));
+  session.recorded.push(reviewOf(301));
+  server.reviewed(reviewOf(301));
   await tab.until(`document.querySelector('.waiting').innerText.includes('1 new')`);
   expect(await shown()).toEqual(before);
   await tab.click('.waiting');
@@ -210,7 +211,7 @@ it('shows which recorded reviews a new build answers otherwise', async () => {
 
 it('takes the text of the cluster for text', async () => {
   session.recorded.push(
-    review(301, {
+    reviewOf(301, {
       verdict: 'denied',
       message: MARKUP,
       user: MARKUP,

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { DapClient, delve } from '../support/delve.ts';
 import { runDevloop, startDevloop } from '../support/devloop.ts';
+import { freePort } from '../support/free-port.ts';
 import {
   application,
   type Checkout,
@@ -79,12 +79,4 @@ function apply(name: string): Promise<string> {
   return cluster
     .kubectl(['apply', '--server-side', '-f', '-'], { input: application(name, '') })
     .catch((error: Error) => error.message);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

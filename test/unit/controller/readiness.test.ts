@@ -3,8 +3,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import { exitCause } from '../../../src/controller/exit-cause.ts';
 import { startController } from '../../../src/controller/process.ts';
 import { answersTls, type ReadinessOptions, waitUntilReady } from '../../../src/controller/readiness.ts';
+import { freePort } from '../../support/free-port.ts';
 import { recordEvents } from './support/events.ts';
-import { directoryWith, freePort, program } from './support/places.ts';
+import { directoryWith, program } from './support/places.ts';
 
 const NEVER = new AbortController().signal;
 

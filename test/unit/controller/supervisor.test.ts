@@ -10,9 +10,10 @@ import {
   type Gate,
   type Supervisor,
 } from '../../../src/controller/supervisor.ts';
+import { freePort } from '../../support/free-port.ts';
 import { isRunning } from '../../support/is-running.ts';
 import { type Recorder, recordEvents } from './support/events.ts';
-import { directoryWith, freePort, greeting, operatorModule, program, put } from './support/places.ts';
+import { directoryWith, greeting, operatorModule, program, put } from './support/places.ts';
 
 interface Subject {
   recorder: Recorder;

@@ -5,7 +5,8 @@ import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { startGateway } from '../../../src/gateway/gateway.ts';
 import type { LateAnswer, ServedReview } from '../../../src/gateway/review.ts';
-import { ask, Controller, freePort, NAME, pair, setUp, until } from './support.ts';
+import { freePort } from '../../support/free-port.ts';
+import { ask, Controller, NAME, pair, setUp, until } from './support.ts';
 
 test('a review and its answer pass through unchanged', async () => {
   const controller = new Controller((request, response) => {

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { Agent, createServer, request as httpsRequest, type RequestOptions, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import { createServer as createPlainServer } from 'node:net';
 import { selfSignedPair } from '../../../src/certificates/self-signed.ts';
 import { type Gateway, type GatewayOptions, startGateway } from '../../../src/gateway/gateway.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
+import { freePort } from '../../support/free-port.ts';
 
 export const NAME = 'webhook.test.svc';
 export const pair = await selfSignedPair([NAME], { days: 1 });
@@ -68,15 +68,6 @@ export class Controller {
   get connections(): number {
     return this.#sockets.size;
   }
-}
-
-export async function freePort(): Promise<number> {
-  const server = createPlainServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 export interface Bench extends AsyncDisposable {

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { listeningInodes, peerUsers } from '../../../src/machine/linux.ts';
 import { isPortBusy, requireFreePort } from '../../../src/machine/port.ts';
 import { portOwner } from '../../../src/machine/system.ts';
-import { freePort } from '../controller/support/places.ts';
+import { freePort } from '../../support/free-port.ts';
 
 async function listenOn(host: string): Promise<number> {
   const server = createServer();

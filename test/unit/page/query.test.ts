@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { matches, parseQuery } from '../../../src/page/query.ts';
-import { review } from './fake-session.ts';
+import { reviewOf } from '../../support/session-facts.ts';
 
-const denied = review(1, {
+const denied = reviewOf(1, {
   verdict: 'denied',
   message: 'spec.image: Required value',
   warnings: ['spec.port is deprecated'],

@@ -9,7 +9,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { DevloopError } from '../../../src/errors.ts';
 import { type PageServer, startPageServer } from '../../../src/page/server.ts';
-import { type FakeSession, fakeSession, review } from './fake-session.ts';
+import { reviewOf } from '../../support/session-facts.ts';
+import { type FakeSession, fakeSession } from './fake-session.ts';
 
 let assets: string;
 let session: FakeSession;
@@ -116,7 +117,7 @@ describe('who may use it', () => {
   });
 
   it('reads with the cookie alone', async () => {
-    session.recorded.push(review(1));
+    session.recorded.push(reviewOf(1));
     const { cookie = '' } = await logIn();
     const other = cookie.replace(/.$/, (last) => (last === 'x' ? 'y' : 'x'));
     expect((await ask('api/reviews/r-000001', { cookie })).status).toBe(200);
@@ -198,29 +199,29 @@ describe('what it answers', () => {
 
 describe('the stream of events', () => {
   it('has the status, what was recorded, and what happens then, each review once', async () => {
-    session.recorded.push(review(1), review(2));
+    session.recorded.push(reviewOf(1), reviewOf(2));
     await using events = await follow();
     expect(await events.next('status')).toMatchObject({ state: { session: 'abcd1234' } });
     expect(await events.next('reviews')).toMatchObject([{ id: 'r-000001' }, { id: 'r-000002' }]);
     expect(await events.next('reviews')).toEqual([]);
-    server.reviewed(review(2));
-    server.reviewed(review(3));
+    server.reviewed(reviewOf(2));
+    server.reviewed(reviewOf(3));
     expect(await events.next('reviews')).toMatchObject([{ id: 'r-000003' }]);
     session.now = { ...session.now, health: 'held' };
     expect(await events.next('status')).toMatchObject({ health: 'held' });
   });
 
   it('continues behind the last review that the page has', async () => {
-    session.recorded.push(review(1), review(2));
+    session.recorded.push(reviewOf(1), reviewOf(2));
     await using events = await follow({ 'last-event-id': 'r-000001' });
     expect(await events.next('reviews')).toMatchObject([{ id: 'r-000002' }]);
   });
 
   it('misses none that arrives while the recording is read', async () => {
     session.reviews = async function* () {
-      server.reviewed(review(1));
-      server.reviewed(review(2));
-      yield [review(1)];
+      server.reviewed(reviewOf(1));
+      server.reviewed(reviewOf(2));
+      yield [reviewOf(1)];
     };
     await using events = await follow();
     expect(await events.next('reviews')).toMatchObject([{ id: 'r-000001' }]);
@@ -236,7 +237,7 @@ describe('the stream of events', () => {
     await once(page, 'readable');
     const message = 'x'.repeat(1_000_000);
     for (let number = 1; number <= 40; number++) {
-      server.reviewed(review(number, { message }));
+      server.reviewed(reviewOf(number, { message }));
       // As long as the stream collects.
       if (number % 4 === 0) await sleep(60);
     }
@@ -247,7 +248,7 @@ describe('the stream of events', () => {
   });
 
   it('keeps text of the cluster in one line of the stream', async () => {
-    session.recorded.push(review(1, { message: 'no\n\nevent: status\ndata: {}\n\n' }));
+    session.recorded.push(reviewOf(1, { message: 'no\n\nevent: status\ndata: {}\n\n' }));
     await using events = await follow();
     expect(await events.next('reviews')).toMatchObject([{ message: 'no\n\nevent: status\ndata: {}\n\n' }]);
     expect(await events.next('reviews')).toEqual([]);

@@ -2,20 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { DevloopEvent, ReviewSummary } from '../../../src/report/events.ts';
 import { createHumanPrinter } from '../../../src/report/human.ts';
+import { reviewOf } from '../../support/session-facts.ts';
 
-const review: ReviewSummary = {
-  id: 'r-000041',
-  at: '2026-11-22T10:15:02.114Z',
-  kind: 'admission',
-  webhook: 'vapplication.kb.io',
-  path: '/validate',
-  operation: 'CREATE',
-  resource: { group: 'shop', version: 'v1', kind: 'Application' },
+const review: ReviewSummary = reviewOf(41, {
   object: { namespace: 'default', name: 'web' },
-  user: 'ann',
-  verdict: 'allowed',
   ms: { held: 0, controller: 7, total: 7, budget: 10_000 },
-};
+});
 
 function printer(verbosity: 'quiet' | 'normal' | 'verbose' = 'normal') {
   const lines = { stdout: '', stderr: '' };

@@ -3,33 +3,10 @@ import { expect, it } from 'vitest';
 import type { SessionState } from '../../../src/report/events.ts';
 import { statusText } from '../../../src/report/status-line.ts';
 import { cutToWidth, widthOf } from '../../../src/report/width.ts';
+import { reviewOf, SERVING as serving } from '../../support/session-facts.ts';
 
-const SERVING: SessionState = {
-  session: 's',
-  phase: 'serving',
-  build: { is: 'current', id: '3f2a91c 10:14:58 +dirty' },
-  route: { name: 'direct', address: '10.99.1.1:39939', isOpen: true },
-  isHeld: false,
-  isFollowing: true,
-  held: 0,
-  reviewsPerMinute: 12,
-  last: {
-    ...{
-      id: 'r-1',
-      at: '',
-      kind: 'admission',
-      webhook: 'v',
-      path: '/v',
-      operation: 'UPDATE',
-      verdict: 'denied',
-    },
-    ...{
-      resource: { group: 'shop', version: 'v1', kind: 'Application' },
-      ms: { held: 0, controller: 1, total: 1, budget: 1 },
-    },
-  },
-  hasController: true,
-};
+const { object: _, ...last } = reviewOf(1, { operation: 'UPDATE', verdict: 'denied' });
+const SERVING: SessionState = { ...serving, last };
 const text = (states: SessionState[], columns = 200, waiting?: string): string =>
   statusText(states, { waiting, columns, paint: (_, plain) => plain });
 

@@ -3,7 +3,8 @@ import { differences } from '../../../src/reviews/compare.ts';
 import type { ReviewRecord } from '../../../src/reviews/record.ts';
 import { type Replayed, type ReplayOptions, replay } from '../../../src/reviews/replay.ts';
 import { recordOf } from '../../../src/reviews/summarize.ts';
-import { Controller, freePort } from '../gateway/support.ts';
+import { freePort } from '../../support/free-port.ts';
+import { Controller } from '../gateway/support.ts';
 
 const NEVER = new AbortController().signal;
 const ms = { held: 0, controller: 1, total: 1, budget: 10_000 };

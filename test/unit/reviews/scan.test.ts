@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createRecording, recordingFiles } from '../../../src/reviews/recording.ts';
 import { findRecord, scanSummaries } from '../../../src/reviews/scan.ts';
-import { review } from '../page/fake-session.ts';
+import { reviewOf } from '../../support/session-facts.ts';
 
 let directory: string;
 
@@ -16,7 +16,7 @@ afterEach(() => rm(directory, { recursive: true, force: true }));
 async function record(from: number, to: number): Promise<void> {
   const recording = createRecording(directory);
   for (let number = from; number <= to; number++)
-    recording.add({ v: 1, ...review(number), request: { text: 'ü'.repeat(900) }, response: {} });
+    recording.add({ v: 1, ...reviewOf(number), request: { text: 'ü'.repeat(900) }, response: {} });
   await recording.flush();
 }
 
@@ -32,15 +32,15 @@ it('reads a recording in parts, oldest first, without the objects', async () => 
   for await (const part of scanSummaries(directory, 'r-000002')) parts.push(part);
   expect(parts.length).toBeGreaterThan(1);
   expect(parts.flat().map(({ id }) => id)).toEqual(
-    Array.from({ length: 998 }, (_, index) => review(index + 3).id),
+    Array.from({ length: 998 }, (_, index) => reviewOf(index + 3).id),
   );
-  expect(parts[0]![0]).toEqual(review(3));
+  expect(parts[0]![0]).toEqual(reviewOf(3));
 });
 
 it('reads both files, and what cannot be read is left out', async () => {
   await record(1, 3);
   const { older, newer } = recordingFiles(directory);
-  await appendFile(older, `${JSON.stringify({ v: 1, ...review(0) })}\nno record\n`);
+  await appendFile(older, `${JSON.stringify({ v: 1, ...reviewOf(0) })}\nno record\n`);
   await appendFile(newer, '{"v":1,"id":"r-000004","ms":{');
   expect(await scanned()).toEqual(['r-000000', 'r-000001', 'r-000002', 'r-000003']);
   expect(await scanned('r-000003')).toEqual([]);
@@ -49,7 +49,7 @@ it('reads both files, and what cannot be read is left out', async () => {
 it('finds one review, wherever it is', async () => {
   await record(1, 1_000);
   for (const number of [1, 500, 1_000]) {
-    const { id } = review(number);
+    const { id } = reviewOf(number);
     expect(await findRecord(directory, id)).toMatchObject({
       id,
       request: { text: expect.stringMatching(/^ü+$/) },

@@ -11,8 +11,9 @@ import { openDebugger, type SessionDebugger } from '../../../src/session/start/d
 import { cached, hashOf } from '../../cluster/cache.ts';
 import { run } from '../../cluster/run.ts';
 import { DapClient, delve } from '../../support/delve.ts';
+import { freePort } from '../../support/free-port.ts';
 import { recordEvents } from '../controller/support/events.ts';
-import { directoryWith, fixture, freePort, put } from '../controller/support/places.ts';
+import { directoryWith, fixture, put } from '../controller/support/places.ts';
 
 /** A line in the handler of the program. */
 const LINE = 15;

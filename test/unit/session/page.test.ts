@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { NOTHING_SEEN, seenAfter } from '../../../src/session/page.ts';
-import { review } from '../page/fake-session.ts';
+import { reviewOf } from '../../support/session-facts.ts';
 
 const started: DevloopEvent = { type: 'controller.started', pid: 1, command: [], build: '3f2a91c 10:14:58' };
 const after = (...events: DevloopEvent[]) =>
@@ -15,7 +15,7 @@ it('keeps what the compiler says until the source builds again', () => {
 
 it('counts what the running build answers otherwise, and forgets it with the next one', () => {
   const replayed = (number: number, result: 'same' | 'changed'): DevloopEvent => {
-    return { type: 'reviews.replayed', review: review(number), result };
+    return { type: 'reviews.replayed', review: reviewOf(number), result };
   };
   const compared: DevloopEvent = { type: 'reviews.compared', replayed: 41, changed: 2, leftOut: 0, ms: 1 };
   const all = [started, replayed(1, 'changed'), replayed(2, 'same'), replayed(3, 'changed'), compared];

@@ -1,0 +1,31 @@
+import type { ReviewSummary, SessionState } from '../../src/report/events.ts';
+
+/** A review that was allowed; its number gives it its id and its object's name. */
+export function reviewOf(number: number, more: Partial<ReviewSummary> = {}): ReviewSummary {
+  return {
+    id: `r-${String(number).padStart(6, '0')}`,
+    at: '2026-11-22T10:15:02.114Z',
+    kind: 'admission',
+    webhook: 'vapplication.kb.io',
+    path: '/validate',
+    operation: 'CREATE',
+    resource: { group: 'shop', version: 'v1', kind: 'Application' },
+    object: { namespace: 'default', name: `web-${number}` },
+    user: 'ann',
+    verdict: 'allowed',
+    ms: { held: 0, controller: 7, total: 8, budget: 10_000 },
+    ...more,
+  };
+}
+
+export const SERVING: SessionState = {
+  session: 'abcd1234',
+  phase: 'serving',
+  build: { is: 'current', id: '3f2a91c 10:14:58 +dirty' },
+  route: { name: 'direct', address: '10.99.1.1:39939', isOpen: true },
+  isHeld: false,
+  isFollowing: true,
+  held: 0,
+  reviewsPerMinute: 12,
+  hasController: true,
+};
