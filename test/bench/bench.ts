@@ -1,9 +1,10 @@
 /**
- * `npm run bench [-- start page reviews loop layouts tunnel relay]`: each figure is a ratio to an anchor that is measured in the same run.
+ * `npm run bench [-- start page reviews gateway loop layouts tunnel relay]`: each figure is a ratio to an anchor that is measured in the same run.
  * Exit codes: 0 all goals reached, 1 a goal missed or a measurement failed, 2 not started (README.md).
  */
 
 import { printTable } from './figures.ts';
+import { gatewayFigures } from './gateway.ts';
 import { layoutFigures } from './layouts.ts';
 import { clusterFigures } from './loop.ts';
 import { pageFigures } from './page.ts';
@@ -22,6 +23,7 @@ const PARTS: Record<string, Part> = {
   start: { needs: [], measure: startFigures },
   page: { needs: ['browser'], measure: pageFigures },
   reviews: { needs: ['controller ports'], measure: reviewFigures },
+  gateway: { needs: ['HAProxy'], measure: gatewayFigures },
   loop: { needs: ['cluster', 'controller ports'], measure: clusterFigures },
   layouts: { needs: ['cluster', 'controller ports'], measure: layoutFigures },
   tunnel: { needs: ['network', 'autossh'], measure: tunnelFigures },

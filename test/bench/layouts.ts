@@ -108,7 +108,7 @@ async function buildSaying(text: string, layout: Layout, base: string): Promise<
   const repository = join(copy, layout.name);
   const file = join(repository, answerPath(layout));
   await writeFile(file, (await readFile(file, 'utf8')).replace(FIRST_ANSWER, text));
-  const binary = join(copy, basename(layout.container.command?.[0] ?? layout.name));
+  const binary = join(copy, 'image', basename(layout.container.command?.[0] ?? layout.name));
   const cwd = join(repository, layout.main.module);
   await timeOne(['go', 'build', '-o', binary, layout.main.package], { cwd, env: ENV });
   return binary;

@@ -5,7 +5,7 @@ import { ensurePrerequisites as ensureClusterPrerequisites } from '../cluster/pr
 import { BROWSER_PACKAGES } from '../support/browser.ts';
 
 /** What a part of the bench uses beside Node and Go. */
-export type Needs = 'cluster' | 'controller ports' | 'network' | 'autossh' | 'browser';
+export type Needs = 'cluster' | 'controller ports' | 'network' | 'autossh' | 'browser' | 'HAProxy';
 
 const log = (line: string): void => console.error(line);
 
@@ -18,6 +18,7 @@ export async function ensurePrerequisites(needs: Set<Needs>): Promise<void> {
   if (needs.has('network')) await requireTun();
   const more: Record<string, string> = {
     ...(needs.has('autossh') ? { autossh: 'autossh' } : {}),
+    ...(needs.has('HAProxy') ? { haproxy: 'haproxy' } : {}),
     ...(needs.has('browser') ? BROWSER_PACKAGES : {}),
   };
   if (needs.size > 0) await ensureClusterPrerequisites(log, more);

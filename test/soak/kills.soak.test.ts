@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { type HollowOperator, startHollowOperator } from '../support/hollow-operator.ts';
 import { HOOK_NAMESPACE } from '../support/hook-operator.ts';
-import { record } from '../support/repeat.ts';
+import { progress, record } from '../support/repeat.ts';
 import { type Call, isLasting, killBefore, ONE_FILE_THREAD, traceCalls } from '../support/strace.ts';
 
 /** Whoever breaks one moment often breaks the next one too. */
@@ -149,10 +149,14 @@ async function expectRestored(): Promise<void> {
 it.each(PHASES)('kill -9 before each lasting system call of $name', async (phase) => {
   const startedAt = performance.now();
   const failures: string[] = [];
+  const what = `kill -9 before a lasting system call of ${phase.name}`;
+  const calls = await callsOf(phase);
+  const tell = progress(what, calls.length);
   let count = 0;
-  for (const call of await callsOf(phase)) {
+  for (const call of calls) {
     try {
       if (await killAt(phase, call)) count++;
+      tell(count);
     } catch (error) {
       failures.push(
         `before ${call.name} ${call.nth} of ${call.thread}: ${call.text}\n${(error as Error).message}`,
@@ -160,6 +164,6 @@ it.each(PHASES)('kill -9 before each lasting system call of $name', async (phase
       if (failures.length === ENOUGH_FAILURES) break;
     }
   }
-  record(`kill -9 before a lasting system call of ${phase.name}`, count, startedAt);
+  record(what, count, startedAt);
   expect(failures).toEqual([]);
 });

@@ -13,8 +13,8 @@ export function hookServer(name: string, ...ports: string[]): string[] {
 export interface SavedServer {
   /** The words behind the options of `up` that run it. */
   command: string[];
-  /** Saves it so that it answers something new from then on, and returns that. */
-  save(): Promise<string>;
+  /** Saves it so that it answers something new from then on, and returns that. `edit` changes the program. */
+  save(edit?: (source: string) => string): Promise<string>;
 }
 
 export function savedServer(checkout: string, ...ports: string[]): SavedServer {
@@ -22,9 +22,9 @@ export function savedServer(checkout: string, ...ports: string[]): SavedServer {
   let saves = 0;
   return {
     command: ['--', process.execPath, file, 'local', ...ports],
-    async save() {
+    async save(edit = (source) => source) {
       const text = `answered here, ${++saves}.`;
-      await writeFile(file, (await readFile(HOOK_SERVER, 'utf8')).replace('says no', text));
+      await writeFile(file, edit((await readFile(HOOK_SERVER, 'utf8')).replace('says no', text)));
       return text;
     },
   };

@@ -15,6 +15,7 @@ declare module 'vitest' {
 }
 
 const HANG_MS = 120_000;
+const PROGRESS_MS = 60_000;
 
 /** Whether this is `npm run soak`. */
 export const SOAK = process.env.DEVLOOP_SOAK === '1';
@@ -40,12 +41,24 @@ export async function repeat(
 ): Promise<void> {
   const count = SOAK ? soak : quick;
   const started = performance.now();
+  const tell = progress(what, count);
   for (let index = 0; index < count; index++) {
+    tell(index);
     await within(limitMs, once(index)).catch((cause: Error) => {
       throw new Error(`${what}, ${index + 1} of ${count}: ${cause.message}`, { cause });
     });
   }
   record(what, count, started);
+}
+
+/** Prints in `npm run soak` once a minute how many are done, so that a run that is cut short has its counts, too. */
+export function progress(what: string, count: number): (done: number) => void {
+  let last = performance.now();
+  return (done) => {
+    if (!SOAK || performance.now() - last < PROGRESS_MS) return;
+    last = performance.now();
+    console.error(`${done} of ${count}: ${what}`);
+  };
 }
 
 /** The same for a property of fast-check, which names the case that fails. */

@@ -1,0 +1,3 @@
+module kube-devloop.dev/gateway-bench
+
+go 1.26.0

@@ -1,0 +1,182 @@
+import { once } from 'node:events';
+import { readdir, readFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startCluster, type TestCluster } from '../cluster/cluster.ts';
+import { type DevloopRun, startDevloop } from '../support/devloop.ts';
+import { eventually } from '../support/eventually.ts';
+import { type SavedServer, savedServer } from '../support/hook-server.ts';
+import { record } from '../support/repeat.ts';
+import { createReviewer, load, type Reviewer } from '../support/reviews.ts';
+import { type Checkout, checkoutSample, deploySample, NAMESPACE } from '../support/sample-operator.ts';
+import { snapshot } from '../support/snapshot.ts';
+
+const REVIEWS = 20_000;
+const RESTARTS = 200;
+const PER_SECOND = 50;
+const PORT = 9443;
+/** Nobody else sleeps for so long. */
+const GRANDCHILD_SECONDS = '98765';
+
+type Edit = (source: string) => string;
+
+const inFront =
+  (code: string): Edit =>
+  (source) =>
+    `${source.replace(/^import/m, `${code}\nimport`)}`;
+const afterSigterm =
+  (what: string): Edit =>
+  (source) =>
+    source.replace("AFTER_SIGTERM = 'exit'", `AFTER_SIGTERM = '${what}'`);
+
+const SLOW = inFront('await new Promise((resolve) => setTimeout(resolve, 1500));');
+const CRASHES = inFront('process.exit(3);');
+const NEVER_LISTENS = inFront('await new Promise((resolve) => setTimeout(resolve, 1e8));');
+const LEAVES_A_GRANDCHILD = inFront(
+  `import { spawn } from 'node:child_process';
+spawn('sleep', ['${GRANDCHILD_SECONDS}'], { detached: true, stdio: 'ignore' });`,
+);
+
+let cluster: TestCluster;
+let checkout: Checkout;
+let server: SavedServer;
+let reviewer: Reviewer & AsyncDisposable;
+
+beforeAll(async () => {
+  cluster = await startCluster({ log: (line) => console.error(line) });
+  await deploySample(cluster);
+  checkout = await checkoutSample();
+  server = savedServer(checkout.directory, String(PORT));
+  reviewer = await createReviewer(cluster.kubeconfig);
+});
+
+afterAll(async () => {
+  await reviewer?.[Symbol.asyncDispose]();
+  await checkout?.[Symbol.asyncDispose]();
+  await cluster?.[Symbol.asyncDispose]();
+});
+
+/** Saves, and waits until kube-apiserver is answered by what was saved. */
+async function replaced(edit?: Edit): Promise<void> {
+  const text = await server.save(edit);
+  await eventually(async () => expect(await reviewer.ask()).toContain(text), 60_000);
+}
+
+/** Something that does not answer, and then what does. */
+async function mended(run: DevloopRun, edit: Edit): Promise<void> {
+  await server.save(edit);
+  await run.waitFor('controller.exited', ({ expected }) => !expected);
+  await sleep(500);
+  await replaced();
+}
+
+/** Another program takes the port in the moment in which the old controller has ended. */
+async function portTaken(run: DevloopRun): Promise<void> {
+  await server.save(SLOW);
+  await using other = createServer((socket) => socket.end('a stranger'));
+  for (let isTaken = false; !isTaken; ) {
+    other.listen(PORT, '127.0.0.1');
+    isTaken = await once(other, 'listening').then(
+      () => true,
+      () => sleep(20, false),
+    );
+  }
+  await run.waitFor('controller.exited', ({ expected }) => !expected);
+  await sleep(500);
+  await other[Symbol.asyncDispose]();
+  await replaced();
+}
+
+/** How often each comes in a round, and whether reviews may be refused meanwhile, since nothing answers in time. */
+const KINDS: {
+  what: string;
+  times: number;
+  mayRefuse?: true;
+  restart: (run: DevloopRun) => Promise<void>;
+}[] = [
+  { what: 'fast', times: 8, restart: () => replaced() },
+  { what: 'slow to listen', times: 4, restart: () => replaced(SLOW) },
+  { what: 'leaves a grandchild', times: 2, restart: () => replaced(LEAVES_A_GRANDCHILD) },
+  {
+    what: 'gives up its port at SIGTERM but does not end',
+    times: 1,
+    restart: () => replaced(afterSigterm('silent')),
+  },
+  {
+    what: 'ignores SIGTERM and goes on answering',
+    times: 1,
+    restart: () => replaced(afterSigterm('answer')),
+  },
+  {
+    what: 'never listens, until it is saved again',
+    times: 1,
+    async restart() {
+      await server.save(NEVER_LISTENS);
+      await sleep(2000);
+      await replaced();
+    },
+  },
+  {
+    what: 'crashes at its start, until it is saved again',
+    times: 2,
+    mayRefuse: true,
+    restart: (run) => mended(run, CRASHES),
+  },
+  { what: 'finds its port taken, until it is saved again', times: 1, mayRefuse: true, restart: portTaken },
+];
+const ROUND = KINDS.flatMap((kind) => Array.from({ length: kind.times }, () => kind));
+
+it(`none of ${REVIEWS} reviews is lost in ${RESTARTS} restarts`, { timeout: 3_000_000 }, async () => {
+  const before = await snapshot(cluster, NAMESPACE);
+  await server.save();
+  const options = { cwd: checkout.directory, env: { KUBECONFIG: cluster.kubeconfig } };
+  await using run = startDevloop(['up', ...server.command], options);
+  await run.waitFor('session.ready', undefined, 300_000);
+  const started = performance.now();
+  const counts = new Map(KINDS.map((kind) => [kind, { restarts: 0, refused: 0 }]));
+  let current = KINDS[0]!;
+  const restarting = (async () => {
+    for (
+      let count = 0;
+      count < RESTARTS || performance.now() - started < (REVIEWS / PER_SECOND) * 1000;
+      count++
+    ) {
+      current = ROUND[(count * 7) % ROUND.length]!;
+      await current.restart(run);
+      counts.get(current)!.restarts += 1;
+      // Answers that are under way belong to this restart.
+      if (current.mayRefuse) await sleep(500);
+    }
+  })();
+  const isGood = (answer: string): boolean => {
+    if (answer.includes('answered here')) return true;
+    if (!current.mayRefuse || !answer.includes('devloop: the controller')) return false;
+    counts.get(current)!.refused += 1;
+    return true;
+  };
+  const { asked, failures, slowestMs } = await load(reviewer, PER_SECOND, restarting, isGood);
+  await restarting;
+  expect(failures).toEqual([]);
+  expect(asked).toBeGreaterThanOrEqual(REVIEWS);
+  record(`reviews over restarts, none lost; the slowest took ${Math.round(slowestMs)} ms`, asked, started);
+  for (const [{ what }, { restarts, refused }] of counts)
+    record(
+      `restarts: ${what}${refused > 0 ? `; ${refused} reviews refused with the cause` : ''}`,
+      restarts,
+      started,
+    );
+  run.signal('SIGINT');
+  expect(await run.exited, run.log()).toBe(130);
+  await eventually(async () => expect(await snapshot(cluster, NAMESPACE)).toEqual(before));
+  expect(await grandchildren()).toEqual([]);
+});
+
+/** The ids of those that still run. */
+async function grandchildren(): Promise<string[]> {
+  const ids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const commands = await Promise.all(
+    ids.map(async (id) => ({ id, command: await readFile(`/proc/${id}/cmdline`, 'utf8').catch(() => '') })),
+  );
+  return commands.flatMap(({ id, command }) => (command === `sleep\0${GRANDCHILD_SECONDS}\0` ? [id] : []));
+}
