@@ -71,7 +71,8 @@ async function upFigure(layout: Layout, { base, directory, cluster }: Place): Pr
     images.push({ text, binary: await buildSaying(text, layout, base) });
   await cluster.loadImage(layout.container.image!, images[0]!.binary);
   const pair = await selfSignedPair([serverNameOf(name)], { days: 10 });
-  const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objectsOf(layout, pair) });
+  const items = objectsOf({ ...layout, container: atRoot(layout.container) }, pair);
+  const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
   await cluster.kubectl(['create', '-f', '-'], { input });
   await using api = await connect(await loadKubeconfig({ kubeconfig: cluster.kubeconfig }, {}, '/'));
   const reviewer = { ask: () => askLayout(api, name) };
@@ -99,6 +100,12 @@ async function upFigure(layout: Layout, { base, directory, cluster }: Place): Pr
     goal: { most: 1 },
   });
   await cluster.kubectl(['delete', 'validatingwebhookconfiguration', name]);
+}
+
+/** The images here have their program in the root directory, and nothing else. */
+function atRoot(container: Layout['container']): Layout['container'] {
+  const [program, ...args] = container.command ?? [];
+  return program === undefined ? container : { ...container, command: [`/${basename(program)}`, ...args] };
 }
 
 /** Builds the manager from a copy of the repository. Its file is the entrypoint of the image, and so has the name of the command. */
