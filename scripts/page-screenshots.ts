@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { detailOf } from '../src/page/detail.ts';
 import { startPageServer } from '../src/page/server.ts';
-import type { ReviewSummary } from '../src/report/events.ts';
+import type { ReviewSummary } from '../src/report/review.ts';
 import type { ReviewRecord } from '../src/reviews/record.ts';
 import { startBrowser } from '../test/support/browser.ts';
 import { reviewOf } from '../test/support/session-facts.ts';

@@ -60,7 +60,7 @@ export const CATALOGUE = {
   },
   'review.changed': {
     exit: 6,
-    about: 'The controller answers recorded reviews otherwise than when they were recorded.',
+    about: 'The controller answers recorded reviews differently than before.',
   },
   'service.unsupported': {
     exit: 2,

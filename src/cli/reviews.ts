@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import type { ReviewVerdict } from '../report/events.ts';
+import type { ReviewVerdict } from '../report/review.ts';
 import type { ExportFormat, ReviewsOptions } from '../session/context/options.ts';
 import { addExamples, outputOptions, present } from './common.ts';
 import type { Shell } from './shell.ts';
@@ -47,7 +47,7 @@ export function reviewsCommand(shell: Shell): Command {
         'what `export` prints: the review as JSON, a curl command, or a Go test (default: review)',
       ).choices(FORMATS),
     )
-    .option('--side-effects', '`replay` also reviews of webhooks that declare side effects');
+    .option('--side-effects', 'also replay reviews of webhooks that declare side effects');
   addFilters(command).action(async (what: string[], flags: ReviewsFlags) => {
     const options = optionsOf(what, flags, shell.name);
     const patience = options.follow ? { isPatient: true as const } : {};
@@ -66,10 +66,7 @@ export function reviewsCommand(shell: Shell): Command {
     ['export 41 -o curl | sh', 'Send it to the controller again, as a dry run'],
     ['export 41 42 -o go', "Print a test for the operator's own suite that expects the same answers"],
     ['save create-web 41 42', 'Save two reviews in testdata/reviews/create-web.ndjson'],
-    [
-      'replay --set create-web',
-      'Send a saved set to the running controller, and show what it answers otherwise',
-    ],
+    ['replay --set create-web', 'Send a saved set to the running controller, and show which answers differ'],
     [
       'verify create-web',
       'Build the manager, start it without a cluster, and check that it answers the set as before',

@@ -83,7 +83,7 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
     ['--dry-run', 'Show what would change in the cluster'],
     ['-n shop-system -- go run ./cmd/manager --zap-devel', 'Run the controller with your own command'],
     ['--route ssh:dev@bastion.example.com', 'Receive reviews through an SSH host that the cluster can reach'],
-    ['--no-controller', 'Run the controller in the debugger of your editor'],
+    ['--debug', 'Stop at breakpoints in webhooks'],
   ]);
 }
 
@@ -93,7 +93,7 @@ function addReviewFlags(command: Command): Command {
     .option('--stamp', 'add a warning to each answer that says which build gave it')
     .option(
       '--replay',
-      'after each restart, send recorded reviews to the new build, and show what it answers otherwise',
+      'after each restart, send recorded reviews to the new build, and show which answers differ',
     )
     .option(
       '--redact <jsonpath>',

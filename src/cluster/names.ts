@@ -1,4 +1,4 @@
-/** Every label, annotation and name that devloop gives to objects of the cluster, and how its objects are told apart from the user's. */
+/** Every label, annotation and name that devloop gives to objects of the cluster, and how its objects differ from the user's. */
 import { type Kind, type ObjectRef, refOf } from './api/kinds.ts';
 import type { KubeObject } from './api/objects.ts';
 

@@ -1,6 +1,11 @@
 import type { DevloopEvent } from '../report/events.ts';
 import type { Echo } from './echo.ts';
 
+/** Between the starts of a controller that exits, or that changes its own sources. */
+export const FIRST_BACK_OFF_MS = 1000;
+/** Shorter than kubelet's five minutes, because a person is waiting. */
+export const LONGEST_BACK_OFF_MS = 30_000;
+
 /**
  * The life of a controller that is rebuilt while it runs: at most one build and at most one process, side by side. Requests are
  * held exactly while no process answers because one is being replaced or starts, so a held gate is always released.
@@ -102,4 +107,16 @@ export function servingState(at: number): State {
 /** Whether nothing more will happen after `leave`. */
 export function isSettled({ build, run }: State): boolean {
   return build.is === 'closed' && (run.is === 'serving' || run.is === 'down');
+}
+
+export function unchanged(state: State): Step {
+  return { state, effects: [] };
+}
+
+export function emit(event: DevloopEvent): Effect {
+  return { do: 'emit', event };
+}
+
+export function warn(problem: Problem): Effect {
+  return emit({ type: 'warning', ...problem });
 }

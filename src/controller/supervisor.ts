@@ -14,7 +14,7 @@ import {
   type SupervisorPorts,
   startable,
 } from './plan.ts';
-import { reasonOf } from './restart.ts';
+import { reasonOf } from './restart-runs.ts';
 import { type Running, run } from './runner.ts';
 
 export type { ControllerPlan, Gate } from './plan.ts';

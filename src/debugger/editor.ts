@@ -28,7 +28,7 @@ export interface EditorEvents {
 
 /** What may wait for delve: an editor asks for one thing at a time then. */
 const MOST_WAITING = 2 ** 20;
-/** An editor that is told to end closes its connection itself. At the end of the session, that is not waited for as long. */
+/** An editor that is asked to end closes its connection itself. At the end of the session, that is not waited for as long. */
 const LEAVE_MS = 10_000;
 const LAST_LEAVE_MS = 1_000;
 

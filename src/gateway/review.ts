@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import { messageOf } from '../errors.ts';
-import type { ReviewTimes } from '../report/events.ts';
+import type { ReviewTimes } from '../report/review.ts';
 import { type Bodies, LARGEST_BODY } from './bodies.ts';
 import type { ControllerAddress, Forwarder } from './forward.ts';
 import { budgetOf, type Gate, patienceFor, type Waiting } from './gate.ts';

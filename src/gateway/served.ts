@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { Agent, request as httpsRequest } from 'node:https';
+import { Agent } from 'node:https';
 import { sleep } from '../async.ts';
+import { postToController } from './controller-post.ts';
 
 /** A path that kube-apiserver calls, and where the controller has to serve it. */
 export interface CalledPath {
@@ -33,8 +34,11 @@ export async function unservedPaths(called: CalledPath[], signal: AbortSignal): 
   const ended = new AbortController();
   const limited = AbortSignal.any([signal, ended.signal, AbortSignal.timeout(SERVER_MS)]);
   const answerTo = async (one: CalledPath): Promise<Answer | undefined> => {
-    const answer = await ask(agent, one, limited).catch(() => undefined);
-    return answer && { ...answer, body: answer.body.replaceAll(one.path, '') };
+    const { path, port, serverName, reviews } = one;
+    const body = Buffer.from(JSON.stringify(emptyReview(reviews)));
+    const post = { agent, port, path, serverName, body, mostBytes: MOST_BYTES, signal: limited };
+    const answer = await postToController(post).catch(() => undefined);
+    return answer && { ...answer, body: answer.body.toString().replaceAll(path, '') };
   };
   const nobodys = new Map<number, Promise<Answer | undefined>>();
   for (const one of called) {
@@ -57,31 +61,6 @@ export async function unservedPaths(called: CalledPath[], signal: AbortSignal): 
 
 function isMissing(answer: Answer | undefined, nobodys: Answer | undefined): boolean {
   return answer?.status === 404 && nobodys?.status === 404 && answer.body === nobodys.body;
-}
-
-function ask(agent: Agent, called: CalledPath, signal: AbortSignal): Promise<Answer> {
-  const body = JSON.stringify(emptyReview(called.reviews));
-  return new Promise((resolve, reject) => {
-    const outgoing = httpsRequest({
-      ...{ agent, signal, host: '127.0.0.1', port: called.port, servername: called.serverName },
-      ...{ method: 'POST', path: called.path, rejectUnauthorized: false },
-      headers: { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) },
-    });
-    outgoing.on('error', reject);
-    outgoing.on('response', async (incoming) => {
-      let text = '';
-      try {
-        for await (const chunk of incoming) {
-          text += chunk;
-          if (text.length > MOST_BYTES) break;
-        }
-        resolve({ status: incoming.statusCode ?? 0, body: text });
-      } catch (error) {
-        reject(error);
-      }
-    });
-    outgoing.end(body);
-  });
 }
 
 function emptyReview(reviews: CalledPath['reviews']): object {

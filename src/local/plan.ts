@@ -7,10 +7,9 @@ import { type ExpandedArgument, expandArguments } from '../operator/environment.
 import type { CheckoutFacts } from '../operator/sources.ts';
 import type { Target } from '../operator/target.ts';
 import type { Emit } from '../report/events.ts';
+import { planKeyPairFlags, planMountFlags } from './default-flags.ts';
 import { controllerEnvironment, NAMESPACE_FILE } from './environment.ts';
 import { hardCodedDirectories, type LocalFiles } from './key-pair-files.ts';
-import { planKeyPairFlags } from './key-pair-flags.ts';
-import { planMountFlags } from './mount-flags.ts';
 import type { MountedPath, NeededFiles } from './mounts.ts';
 import { containerArguments, inWorkingDirectory, planArguments, requirePassable } from './plan-arguments.ts';
 import { otherMounts, planMounts } from './plan-mounts.ts';
@@ -70,9 +69,7 @@ export async function planController(
   const variables = environment.passable;
   const takesArguments = program.run.includes(ARGUMENTS);
   // A command of the user's has its own, unless it asks for the manager's.
-  const own = takesArguments
-    ? await managerArguments(inputs, { program, environment }, { emit, signal })
-    : [];
+  const own = takesArguments ? await managerArguments(inputs, { program, environment }, { emit }) : [];
   const passed = [...own.map(({ value }) => value), ...Object.values(variables)];
   const { paths, needed, words } = await planMounts(inputs, passed, emit);
   const { args, hidden } = await planArguments(
@@ -85,9 +82,7 @@ export async function planController(
   const hardCoded = hardCodedDirectories(keyPairMounts, words, facts.paths);
   const mayLookElsewhere = !keyPairDirectory.startsWith(directory) || settings.env !== undefined;
   const places = { ...facts, ...program, hardCoded, keyPairDirectory, mayLookElsewhere };
-  const keyPairs = takesArguments
-    ? await planKeyPairFlags(places, { emit, signal })
-    : { args: [], hardCoded };
+  const keyPairs = takesArguments ? await planKeyPairFlags(places, { emit }) : { args: [], hardCoded };
   const port = target.services[0]?.ports[0]?.targetPort;
   const plan: ControllerPlan = {
     cwd: program.cwd,
@@ -115,16 +110,16 @@ export async function planController(
 async function managerArguments(
   { target, checkout, keyPairMounts }: ControllerInputs,
   { program, environment }: { program: PlannedProgram; environment: ManagerVariables },
-  io: Pick<Work, 'emit' | 'signal'>,
+  { emit }: Pick<Work, 'emit'>,
 ): Promise<ExpandedArgument[]> {
-  const given = containerArguments(target, io.emit);
+  const given = containerArguments(target, emit);
   const own = inWorkingDirectory(expandArguments(given, environment), target);
   requirePassable(given, own);
   const { manager } = target;
   if (manager === undefined) return own;
   const words = [...own.map(({ value }) => value), ...Object.values(environment.passable)];
   const mounts = otherMounts(manager, keyPairMounts);
-  const defaults = await planMountFlags({ ...checkout.facts, ...program, mounts, words }, io);
+  const defaults = await planMountFlags({ ...checkout.facts, ...program, mounts, words }, { emit });
   return [...own, ...defaults];
 }
 

@@ -2,8 +2,12 @@ import { join, resolve } from 'node:path';
 import type { Work } from '../cluster/work.ts';
 import type { Config } from '../config/schema.ts';
 import { goBuildCommand } from '../controller/go/build-command.ts';
-import { hasOnlyKubeconfigFlag } from '../controller/go/kubeconfig-flag.ts';
-import { type GoProgram, linkedFlags } from '../controller/go/linked-packages.ts';
+import {
+  hasOnlyKubeconfigFlag,
+  type LinkedPackages,
+  linkedFlags,
+  linkedPackages,
+} from '../controller/go/linked-packages.ts';
 import { findMainPackage, type MainPackageHints } from '../controller/go/main-package.ts';
 import type { ControllerPlan } from '../controller/supervisor.ts';
 import { DevloopError, documentPath } from '../errors.ts';
@@ -37,8 +41,8 @@ export interface PlannedProgram {
   watch: NonNullable<ControllerPlan['watch']>;
   /** It takes its kubeconfig from the flag --kubeconfig alone. */
   takesKubeconfigFlag: boolean;
-  /** Absent for a command of the user's. */
-  built?: GoProgram;
+  /** Its packages; absent for a command of the user's. */
+  linked?: LinkedPackages;
   /** Its flags whose default leaves leader election on. */
   electionFlags: string[];
   /** Other main packages that could be the manager. */
@@ -84,15 +88,15 @@ export async function planProgram(
   for (const { what, value, source } of main.flags) emit({ type: 'discovered', what, value, source });
   const flags = main.flags.map(({ flag }) => flag);
   const binary = join(directory, 'controller');
-  const built = { directory: main.directory, goPackage: main.package, flags };
+  const linked = linkedPackages({ directory: main.directory, goPackage: main.package, flags }, signal);
   return {
     build: goBuildCommand(main.package, binary, flags),
     run: [binary, ARGUMENTS],
     cwd: main.directory,
     watch: watched ? { paths: watched } : { goPackage: main.package, flags },
-    takesKubeconfigFlag: await hasOnlyKubeconfigFlag(built, inputs.kubeconfigFlags, signal),
-    electionFlags: await linkedFlags(built, inputs.electionFlags, signal),
-    built,
+    takesKubeconfigFlag: await hasOnlyKubeconfigFlag(linked, inputs.kubeconfigFlags),
+    electionFlags: await linkedFlags(linked, inputs.electionFlags),
+    linked,
     rivals: main.rivals,
     asksForRestart: main.rivals.length === 0 || main.hasWebhooks,
   };

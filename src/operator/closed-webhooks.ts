@@ -3,8 +3,9 @@ import type { ClusterApi } from '../cluster/api/client.ts';
 import { noneIfForbidden } from '../cluster/api/errors.ts';
 import { describe, isWorkload, kindInfo, type ObjectRef, refOf } from '../cluster/api/kinds.ts';
 import { type Labels, selects } from '../cluster/api/labels.ts';
-import type { KubeObject, LabelSelector, WebhookConfiguration, Workload } from '../cluster/api/objects.ts';
-import { isProbe } from './webhooks.ts';
+import type { KubeObject, LabelSelector, WebhookConfiguration } from '../cluster/api/objects.ts';
+import type { Workload } from '../cluster/api/workloads.ts';
+import type { Configuration } from './webhooks.ts';
 
 /** A webhook with failurePolicy Fail that reviews what a restore writes. */
 export interface ClosedWebhook {
@@ -25,17 +26,17 @@ export interface TakenObject {
   object?: KubeObject | undefined;
 }
 
-/** None where the account is not allowed to list webhook configurations: then the API server's refusal names the first one. */
-export async function closedWebhooks(api: ClusterApi, taken: TakenObject[]): Promise<ClosedWebhook[]> {
+/** `configurations`: all of the cluster. None where the account is not allowed to list them: then the API server's refusal names the first one. */
+export async function closedWebhooks(
+  api: ClusterApi,
+  taken: TakenObject[],
+  configurations: Promise<Configuration[]>,
+): Promise<ClosedWebhook[]> {
   const namespaces = [...new Set(taken.flatMap(({ ref }) => ref.namespace ?? []))];
   const read = namespaces.map((name) => api.get({ kind: 'Namespace', name }).catch(() => undefined));
-  const kinds = ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration'] as const;
-  const [lists, places] = await Promise.all([
-    Promise.all(kinds.map((kind) => listed(api, kind))),
-    Promise.all(read),
-  ]);
+  const [listed, places] = await Promise.all([configurations.catch(noneIfForbidden), Promise.all(read)]);
   const labels = new Map(namespaces.map((name, index) => [name, labelsOfNamespace(name, places[index])]));
-  return lists.flat().flatMap(({ kind, object }) =>
+  return listed.flatMap(({ kind, object }) =>
     (object.webhooks ?? [])
       .filter((webhook) => webhook.failurePolicy !== 'Ignore' && calls(webhook, taken))
       .flatMap((webhook): ClosedWebhook[] => {
@@ -71,14 +72,6 @@ export function policyCommand(
 }
 
 type Webhook = NonNullable<WebhookConfiguration['webhooks']>[number];
-
-async function listed(
-  api: ClusterApi,
-  kind: 'ValidatingWebhookConfiguration' | 'MutatingWebhookConfiguration',
-): Promise<{ kind: typeof kind; object: WebhookConfiguration }[]> {
-  const objects = await api.list<WebhookConfiguration>(kind, undefined).catch(noneIfForbidden);
-  return objects.filter((object) => !isProbe(object)).map((object) => ({ kind, object }));
-}
 
 function calls({ clientConfig: { service } }: Webhook, taken: TakenObject[]): boolean {
   return taken.some(

@@ -1,8 +1,8 @@
 /** The downward API, as far as it makes sense for a process outside a Pod. */
-import type { Container, FieldRef, ResourceFieldRef, Volume } from '../cluster/api/objects.ts';
+import type { Container, FieldRef, ResourceFieldRef, Volume } from '../cluster/api/workloads.ts';
 import type { TargetManager } from './target.ts';
 
-/** The Pod that the controller is told to be in. */
+/** The Pod that the controller believes it is in. */
 export interface OwnPod {
   manager: Pick<TargetManager, 'object' | 'container'>;
   namespace: string;

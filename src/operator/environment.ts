@@ -1,5 +1,6 @@
 import type { ClusterApi } from '../cluster/api/client.ts';
-import type { ConfigMap, Container, EnvVar, Secret } from '../cluster/api/objects.ts';
+import type { ConfigMap, Secret } from '../cluster/api/objects.ts';
+import type { Container, EnvVar } from '../cluster/api/workloads.ts';
 import { downwardValue, type OwnPod } from './downward.ts';
 import type { TargetManager } from './target.ts';
 

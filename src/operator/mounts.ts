@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
 import type { ClusterApi } from '../cluster/api/client.ts';
-import type { Container, Secret, Volume, Workload } from '../cluster/api/objects.ts';
+import type { Secret } from '../cluster/api/objects.ts';
+import type { Container, Volume, Workload } from '../cluster/api/workloads.ts';
 import { projectedSources } from './downward.ts';
 import { splitName, type Target } from './target.ts';
 

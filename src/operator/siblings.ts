@@ -1,7 +1,8 @@
 import type { ClusterApi } from '../cluster/api/client.ts';
 import { noneIfForbidden } from '../cluster/api/errors.ts';
 import { describe, type ObjectRef, refOf } from '../cluster/api/kinds.ts';
-import type { Container, Metadata, Workload } from '../cluster/api/objects.ts';
+import type { Metadata } from '../cluster/api/objects.ts';
+import type { Container, Workload } from '../cluster/api/workloads.ts';
 import type { Emit } from '../report/events.ts';
 import type { CheckoutFacts } from './sources.ts';
 import type { TargetManager, TargetNames } from './target.ts';

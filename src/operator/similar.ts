@@ -1,4 +1,4 @@
-import type { Workload } from '../cluster/api/objects.ts';
+import type { Workload } from '../cluster/api/workloads.ts';
 import { AGAIN, DevloopError } from '../errors.ts';
 import type { CheckoutFacts } from './sources.ts';
 import type { FoundWorkload } from './workload.ts';

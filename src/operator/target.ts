@@ -1,5 +1,6 @@
 import { describe, type ObjectRef } from '../cluster/api/kinds.ts';
-import type { Container, Service, ServicePort, Workload } from '../cluster/api/objects.ts';
+import type { Service, ServicePort } from '../cluster/api/objects.ts';
+import type { Container, Workload } from '../cluster/api/workloads.ts';
 import { AGAIN, DevloopError } from '../errors.ts';
 import type { Discovered, Emit } from '../report/events.ts';
 import { callersOf, type WebhookCall, type WebhookService } from './webhooks.ts';

@@ -1,13 +1,7 @@
 /** What the manager's container sees at its mount points, as far as it can be had outside a Pod. */
 import type { ClusterApi } from '../cluster/api/client.ts';
-import type {
-  ConfigMap,
-  Container,
-  KeyToPath,
-  ProjectedSource,
-  Secret,
-  Volume,
-} from '../cluster/api/objects.ts';
+import type { ConfigMap, Secret } from '../cluster/api/objects.ts';
+import type { Container, KeyToPath, ProjectedSource, Volume } from '../cluster/api/workloads.ts';
 import { downwardValue, type OwnPod, projectedSources } from './downward.ts';
 
 export interface MountedVolume {

@@ -2,16 +2,18 @@ import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { goSources, MARKER_PATH } from './sources.ts';
 
-/** How a checkout's sources register the webhooks of some paths. */
+/** How a checkout's sources register the webhooks of some paths, as a Go test that calls them has to know it. */
 export interface WebhookSetup {
+  /** The package in which the test belongs, and its directory: relative to the checkout, empty for its root. */
   packageName: string;
-  /** Relative to the checkout; empty for its root. */
   directory: string;
-  /** Calls with the manager `mgr`; empty where no function of the usual form was found. */
+  /** `SetupApplicationWebhookWithManager(mgr)`; empty where no function of the usual form was found. */
   calls: string[];
+  /** `AddToScheme` of the package itself, `examplev1.AddToScheme` of one that it imports. */
   schemes: string[];
+  /** `examplev1 "example.com/application-operator/api/v1"` */
   imports: string[];
-  /** 24 of controller-runtime 0.24. */
+  /** 24 of controller-runtime 0.24; undefined where the module does not require it. */
   controllerRuntime: number | undefined;
 }
 

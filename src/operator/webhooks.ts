@@ -1,6 +1,14 @@
 import type { ClusterApi } from '../cluster/api/client.ts';
 import { ApiError, GarbledAnswer } from '../cluster/api/errors.ts';
-import { describe, kindInfo, type ObjectRef, refOf } from '../cluster/api/kinds.ts';
+import {
+  describe,
+  isWebhookKind,
+  kindInfo,
+  type ObjectRef,
+  refOf,
+  WEBHOOK_KINDS,
+  type WebhookKind,
+} from '../cluster/api/kinds.ts';
 import type {
   CustomResourceDefinition,
   Service,
@@ -38,7 +46,7 @@ export interface WebhookSettings {
   failurePolicy: string;
 }
 
-export function isProbe(object: WebhookConfiguration): boolean {
+function isProbe(object: WebhookConfiguration): boolean {
   const session = sessionOf(object);
   return session !== undefined && isProbeConfiguration(object.metadata, session);
 }
@@ -55,16 +63,31 @@ export async function listWebhookServices(
   api: ClusterApi,
   facts: CheckoutFacts | Promise<CheckoutFacts>,
 ): Promise<WebhookService[]> {
-  const [validating, mutating, definitions] = await Promise.all([
-    api.list<WebhookConfiguration>('ValidatingWebhookConfiguration', undefined),
-    api.list<WebhookConfiguration>('MutatingWebhookConfiguration', undefined),
+  const [configurations, definitions] = await Promise.all([
+    listConfigurations(api),
     convertedDefinitions(api, facts),
   ]);
-  return byService([
-    ...validating.flatMap((object) => admissionCalls('ValidatingWebhookConfiguration', object)),
-    ...mutating.flatMap((object) => admissionCalls('MutatingWebhookConfiguration', object)),
-    ...definitions.flatMap(conversionCalls),
-  ]);
+  return byService([...configurations.flatMap(admissionCalls), ...definitions.flatMap(conversionCalls)]);
+}
+
+/** A webhook configuration, and of which kind it is. */
+export interface Configuration {
+  kind: WebhookKind;
+  object: WebhookConfiguration;
+}
+
+/** Those of others: devloop's probes are left out. */
+export async function listConfigurations(api: ClusterApi): Promise<Configuration[]> {
+  const lists = WEBHOOK_KINDS.map(async (kind) => {
+    const objects = await api.list<WebhookConfiguration>(kind, undefined);
+    return objects.map((object) => ({ kind, object }));
+  });
+  return (await Promise.all(lists)).flat().filter(({ object }) => !isProbe(object));
+}
+
+/** The Services that kube-apiserver calls for admission. */
+export function servicesCalledBy(configurations: Configuration[]): WebhookService[] {
+  return byService(configurations.flatMap(admissionCalls));
 }
 
 /** An account that is not allowed to read CRDs goes without their conversions: these nearly always share the Service of the webhooks. */
@@ -112,10 +135,7 @@ interface AddressedCall {
 }
 
 /** devloop's probes are not the operator's. */
-function admissionCalls(
-  kind: 'ValidatingWebhookConfiguration' | 'MutatingWebhookConfiguration',
-  object: WebhookConfiguration,
-): AddressedCall[] {
+function admissionCalls({ kind, object }: Configuration): AddressedCall[] {
   if (isProbe(object)) return [];
   const from = refOf(kind, object.metadata);
   return (object.webhooks ?? []).flatMap(
@@ -170,11 +190,7 @@ export async function rereadCalls(
 }
 
 /** The kinds of objects that make kube-apiserver call a Service. */
-export const CALLERS = [
-  'ValidatingWebhookConfiguration',
-  'MutatingWebhookConfiguration',
-  'CustomResourceDefinition',
-] as const;
+export const CALLERS = [...WEBHOOK_KINDS, 'CustomResourceDefinition'] as const;
 
 /**
  * Reports the calls to these Services that objects of one kind cause, at first and after each change, until the signal aborts. Rejects if the
@@ -188,9 +204,10 @@ export async function followCalls(
 ): Promise<void> {
   const names = new Set(services.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`));
   const callsOf = (object: Caller): WebhookCall[] =>
-    (kind === 'CustomResourceDefinition' ? conversionCalls(object) : admissionCalls(kind, object)).flatMap(
-      ({ namespace, name, call }) => (names.has(`${namespace}/${name}`) ? [call] : []),
-    );
+    (kind === 'CustomResourceDefinition'
+      ? conversionCalls(object)
+      : admissionCalls({ kind, object })
+    ).flatMap(({ namespace, name, call }) => (names.has(`${namespace}/${name}`) ? [call] : []));
   await watchObjects<Caller>(
     api,
     { kind },
@@ -213,9 +230,9 @@ function withoutSchema({ metadata, webhooks, spec }: Caller): Caller {
 
 /** None from an object that is gone or cannot be read. */
 async function readCalls(api: ClusterApi, ref: ObjectRef): Promise<AddressedCall[]> {
-  if (ref.kind === 'ValidatingWebhookConfiguration' || ref.kind === 'MutatingWebhookConfiguration') {
+  if (isWebhookKind(ref.kind)) {
     const object = await api.get<WebhookConfiguration>(ref).catch(() => undefined);
-    return object ? admissionCalls(ref.kind, object) : [];
+    return object ? admissionCalls({ kind: ref.kind, object }) : [];
   }
   const object = await api.get<CustomResourceDefinition>(ref).catch(() => undefined);
   return object ? conversionCalls(object) : [];

@@ -1,6 +1,7 @@
 import type { ObjectRef } from '../cluster/api/kinds.ts';
 import { hasLabels } from '../cluster/api/labels.ts';
-import type { Container, Service, ServicePort, Workload } from '../cluster/api/objects.ts';
+import type { Service, ServicePort } from '../cluster/api/objects.ts';
+import type { Container, Workload } from '../cluster/api/workloads.ts';
 
 export interface FoundWorkload {
   ref: ObjectRef;

@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ReviewSummary } from '../report/events.ts';
-import type { PageMessages } from './protocol.ts';
-import type { PageSession } from './server.ts';
+import type { ReviewSummary } from '../report/review.ts';
+import type { PageMessages, PageStatus } from './protocol.ts';
 
 /** Reviews are collected for so long, so that many of them are one message. */
 const COLLECT_MS = 50;
@@ -13,6 +12,13 @@ const RETRY_MS = 1_000;
 /** A page that does not read, in a browser that is asleep: it reads what it missed when it connects again. */
 const MOST_UNREAD = 8 * 2 ** 20;
 
+/** What is followed of a session. */
+export interface FollowedSession {
+  status(): PageStatus;
+  /** What was recorded after this id, oldest first, in parts. */
+  reviews(after: string): AsyncIterable<ReviewSummary[]>;
+}
+
 /** Each page that is open. */
 export type Followers = Set<Follower>;
 
@@ -22,7 +28,7 @@ export interface Follower {
 
 /** Server-sent events: the status, the reviews that were recorded, and then each as it happens. Resolves when the page is gone. */
 export async function follow(
-  session: Pick<PageSession, 'status' | 'reviews'>,
+  session: FollowedSession,
   followers: Followers,
   request: IncomingMessage,
   response: ServerResponse,

@@ -1,11 +1,7 @@
 /** What the page and its server say to each other. */
-import type {
-  FieldValues,
-  ObjectName,
-  ReviewSection,
-  ReviewSummary,
-  SessionState,
-} from '../report/events.ts';
+import type { FieldValues, ObjectName } from '../report/events.ts';
+import type { ReviewSection, ReviewSummary } from '../report/review.ts';
+import type { SessionState } from '../report/session-state.ts';
 
 /** Sent when the page connects, and after each change. */
 export interface PageStatus {
@@ -47,7 +43,7 @@ export interface ReviewPart {
   note?: string;
 }
 
-/** How many recorded reviews were sent to the build that answers, and which of them it answers otherwise. */
+/** How many recorded reviews were sent to the build that answers, and which of them it answers differently. */
 export interface Compared {
   replayed: number;
   changed: number;

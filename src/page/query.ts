@@ -1,4 +1,4 @@
-import type { ReviewSummary, ReviewVerdict } from '../report/events.ts';
+import type { ReviewSummary, ReviewVerdict } from '../report/review.ts';
 import { subject } from '../report/review-words.ts';
 import { type ReviewFilter, selects } from '../reviews/select.ts';
 

@@ -3,9 +3,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { DevloopError, messageOf } from '../errors.ts';
-import type { ReviewSummary } from '../report/events.ts';
+import type { ReviewSummary } from '../report/review.ts';
 import { type Access, createAccess, type Wanted } from './access.ts';
-import { type Followers, follow } from './follow.ts';
+import { type FollowedSession, type Followers, follow } from './follow.ts';
 import {
   type ExportedReview,
   type ExportFormat,
@@ -13,16 +13,12 @@ import {
   PAGE_ACTIONS,
   type PageAction,
   type PageChange,
-  type PageStatus,
   type ReplayedReview,
   type ReviewDetail,
 } from './protocol.ts';
 
 /** The session, as the page shows and controls it. */
-export interface PageSession {
-  status(): PageStatus;
-  /** What was recorded after this id, oldest first, in parts. */
-  reviews(after: string): AsyncIterable<ReviewSummary[]>;
+export interface PageSession extends FollowedSession {
   /** Undefined for one that is not recorded. */
   review(id: string): Promise<ReviewDetail | undefined>;
   /** Sends it to the controller again, and compares the answers. Throws a DevloopError where that is not possible. */

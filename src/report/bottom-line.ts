@@ -1,4 +1,5 @@
-import type { DevloopEvent, SessionState } from './events.ts';
+import type { DevloopEvent } from './events.ts';
+import type { SessionState } from './session-state.ts';
 import { statusText } from './status-line.ts';
 import type { Paint } from './text.ts';
 import { createWaitingTexts, type Terminal, waitingText } from './waiting.ts';

@@ -1,5 +1,4 @@
-import type { LateAnswer } from './late-answer.ts';
-import type { Searched, SessionStatus } from './session-status.ts';
+import type { LateAnswer, ReviewSection, ReviewSummary } from './review.ts';
 
 /**
  * Everything that a person or a script can see of devloop. Code emits events; `human` and `json` print them.
@@ -76,40 +75,8 @@ export type DevloopEvent =
   | { type: 'guard.overwritten'; object: ObjectName; field: string; from: string; to: string; by: Writer }
   /** A new version of the operator was applied. `restart`: the controller's command or environment changes when it is restarted next. */
   | { type: 'guard.followed'; object: ObjectName; changes: string[]; restart: boolean; by: Writer }
-  /**
-   * A review, after its answer is out. `at`: when it arrived. `webhook`: its name in the webhook configuration, or of the CRD; the path
-   * where nothing names it. `code` and `message` are those of the answer. `patch`: what it changes, as `+spec.replicas=1`,
-   * `~spec.image`, `-spec.old`. `from` and `to` are API versions, `objects` their number: those of a conversion. `sideEffects`: what the webhook declares, other than None and
-   * NoneOnDryRun. `port`: where the controller listens, on the loopback interface. `build`: the program that
-   * ran when the answer was out; `isOldBuild`: newer sources did not build. Values that look secret are replaced.
-   */
-  | {
-      type: 'review';
-      id: string;
-      at: string;
-      kind: ReviewKind;
-      webhook: string;
-      path: string;
-      port?: number;
-      operation?: string;
-      resource?: ReviewedKind;
-      object?: ReviewedObject;
-      user?: string;
-      dryRun?: boolean;
-      sideEffects?: string;
-      verdict: ReviewVerdict;
-      code?: number;
-      message?: string;
-      warnings?: string[];
-      patch?: string[];
-      from?: string[];
-      to?: string;
-      objects?: number;
-      ms: ReviewTimes;
-      build?: string;
-      isOldBuild?: boolean;
-      late?: LateAnswer;
-    }
+  /** A review, after its answer is out. */
+  | ({ type: 'review' } & ReviewSummary)
   /** What the controller answered to a review that devloop had answered already, because its time was over. */
   | { type: 'review.late'; id: string; late: LateAnswer }
   /** From now on reviews wait within their budget, because somebody asked for it: with the key h, on the page, or with `devloop hold`. */
@@ -128,7 +95,7 @@ export type DevloopEvent =
   | { type: 'reviews.listed'; review: ReviewSummary }
   | { type: 'reviews.shown'; review: ReviewSummary; sections: ReviewSection[] }
   /**
-   * A recorded review that was sent to the controller again. `differences`: what its answer says otherwise now. `why`: it was left out.
+   * A recorded review that was sent to the controller again. `differences`: how its answer differs now. `why`: it was left out.
    * `isRedacted`: values in it had been replaced. `alike`: how many more differ like it, which `up --replay` does not list.
    */
   | {
@@ -220,79 +187,24 @@ export type ChangeAction = 'create' | 'update' | 'delete' | 'restore';
 /** ok: as it should be; warn: works, but may cause trouble; fail: `up` would fail; info: `up` does not need it; unknown: could not be checked. */
 export type Verdict = 'ok' | 'warn' | 'fail' | 'info' | 'unknown';
 
-/** unreadable: the request was not a review. */
-export type ReviewKind = 'admission' | 'conversion' | 'unreadable';
-
-/**
- * failed: the controller answered something else than a verdict. answered-by-devloop: devloop answered, because the controller did not
- * within the budget, as --on-timeout says: with an error, or with a verdict. unanswered: the caller was gone. Where there is no verdict,
- * kube-apiserver applies the failurePolicy.
- */
-export type ReviewVerdict =
-  | 'allowed'
-  | 'denied'
-  | 'converted'
-  | 'failed'
-  | 'answered-by-devloop'
-  | 'unanswered';
-
-export interface ReviewedKind {
-  group: string;
-  version: string;
-  kind: string;
-}
-
-export interface ReviewedObject {
-  namespace?: string;
-  name: string;
-}
-
-/** Where the time of a review went, in milliseconds. */
-export interface ReviewTimes {
-  /** Until the gateway released it: while a controller is replaced, for example. */
-  held: number;
-  /** From the release to the answer. */
-  controller: number;
-  total: number;
-  /** What the caller allows. */
-  budget: number;
-}
-
-/** A review without its objects: the fields of the `review` event. */
-export type ReviewSummary = Omit<Extract<DevloopEvent, Record<'type', 'review'>>, 'type'>;
-
-/**
- * What a session is at. starting: it takes over. building: a new build is made, and the old one answers. restarting: the controller is
- * replaced, and reviews wait. held: somebody asked that reviews wait. failed: the controller has exited. ending: everything is restored.
- */
-export type SessionPhase = 'starting' | 'building' | 'restarting' | 'serving' | 'held' | 'failed' | 'ending';
-
-/** A running session, as it is shown to whoever controls it. */
-export interface SessionState {
+export interface SessionStatus {
   session: string;
-  phase: SessionPhase;
-  /** current: the newest source answers. broken: it does not build, and the last one that did answers. `id`: the program that answers. */
-  build: { is: 'current' | 'building' | 'broken'; id?: string };
-  /** Absent until it is verified. */
-  route?: { name: string; address: string; isOpen: boolean };
-  isHeld: boolean;
-  /** Whether changed files are built. */
-  isFollowing: boolean;
-  /** Where the controller stands in the debugger: `webhook.go:42 in Default`. Absent while it runs. */
-  stoppedAt?: string;
-  /** How many reviews wait at this moment, for whatever reason. */
-  held: number;
-  /** In the last 60 seconds. */
-  reviewsPerMinute: number;
-  last?: ReviewSummary;
-  /** false: the user starts the process that answers. */
-  hasController: boolean;
+  holder: string;
+  /** ISO time; empty where the Lease is missing. */
+  since: string;
+  route: string;
+  targets: ObjectName[];
+  /** live: the Lease was renewed within its duration; stale: it was not; unknown: there is no Lease. */
+  state: 'live' | 'stale' | 'unknown';
+  health: string;
+  /** What the session changed or created, Leases aside. */
+  objects: ObjectName[];
 }
 
-/** A part of a review as text: YAML, or a unified diff. */
-export interface ReviewSection {
-  title: string;
-  text: string;
+/** Where sessions were looked for: in these namespaces, or in the whole cluster. */
+export interface Searched {
+  context: string;
+  namespaces?: string[];
 }
 
 /** `deployment`: the one whose session it is about, as the user named it; absent where there is only one session. */

@@ -1,9 +1,10 @@
+import { styleText } from 'node:util';
 import { createBottomLine } from './bottom-line.ts';
-import type { Emit, SessionState } from './events.ts';
-import { createPaint, wantsColours } from './paint.ts';
+import type { Emit } from './events.ts';
 import { type PrintedEvent, render } from './render.ts';
 import { reviewCount } from './render-review.ts';
 import { createReviewCounts } from './review-counts.ts';
+import type { SessionState } from './session-state.ts';
 import { type Paint, safeEvent } from './text.ts';
 import { isAnswer, isShown, type Verbosity } from './visibility.ts';
 import type { Terminal } from './waiting.ts';
@@ -64,4 +65,15 @@ export function createHumanPrinter({ stderr, stdout, env, verbosity }: HumanPrin
 /** Where several sessions print, each event begins with the Deployment's name, without the namespace. */
 function ofDeployment(deployment: string | undefined): string {
   return deployment === undefined ? '' : `[${deployment.slice(deployment.indexOf('/') + 1)}] `;
+}
+
+function createPaint(colours: boolean): Paint {
+  return colours ? (colour, text) => styleText(colour, text, { validateStream: false }) : (_, text) => text;
+}
+
+/** FORCE_COLOR decides either way (`0` is off), as in Node itself; then NO_COLOR; then whether it is a terminal. */
+function wantsColours(env: Record<string, string | undefined>, isTerminal: boolean): boolean {
+  const { FORCE_COLOR, NO_COLOR, TERM } = env;
+  if (FORCE_COLOR !== undefined) return !['0', 'false'].includes(FORCE_COLOR);
+  return isTerminal && !NO_COLOR && TERM !== 'dumb';
 }

@@ -1,5 +1,6 @@
-import type { Emit, SessionState } from './events.ts';
+import type { Emit } from './events.ts';
 import type { Printer } from './human.ts';
+import type { SessionState } from './session-state.ts';
 
 /** A running session that a person at the terminal watches and controls. */
 export interface AttendedSession {

@@ -1,6 +1,6 @@
 import { counted } from '../phrases.ts';
-import type { DevloopEvent, ReviewSection, ReviewSummary, ReviewVerdict } from './events.ts';
-import type { LateAnswer } from './late-answer.ts';
+import type { DevloopEvent } from './events.ts';
+import type { LateAnswer, ReviewSection, ReviewSummary, ReviewVerdict } from './review.ts';
 import { shortName, subject } from './review-words.ts';
 import { type Colour, duration, indented, oneLine, type Paint, paintedRow } from './text.ts';
 
@@ -79,7 +79,7 @@ function labelOf(verdict: ReviewVerdict): string {
 
 type Of<T extends DevloopEvent['type']> = Extract<DevloopEvent, { type: T }>;
 
-/** One line, and below it what the answer says otherwise now. */
+/** One line, and below it how its answer differs now. */
 export function replayedReview(
   { review, result, differences = [], why, isRedacted, alike }: Of<'reviews.replayed'>,
   paint: Paint,

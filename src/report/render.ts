@@ -1,5 +1,5 @@
 import { counted, writerText } from '../phrases.ts';
-import type { ChangeAction, DevloopEvent, ObjectName, Verdict } from './events.ts';
+import type { ChangeAction, DevloopEvent, ObjectName, SessionStatus, Verdict } from './events.ts';
 import { debugLine } from './render-debug.ts';
 import {
   comparedReviews,
@@ -9,7 +9,6 @@ import {
   reviewLine,
   shownReview,
 } from './render-review.ts';
-import type { SessionStatus } from './session-status.ts';
 import { type Colour, duration, indented, objectText, oneLine, type Paint, paintedRow, row } from './text.ts';
 
 export type PrintedEvent = Exclude<DevloopEvent, { type: 'waiting' }>;

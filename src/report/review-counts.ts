@@ -1,4 +1,5 @@
-import type { DevloopEvent, ReviewSummary } from './events.ts';
+import type { DevloopEvent } from './events.ts';
+import type { ReviewSummary } from './review.ts';
 
 const WINDOW_MS = 1_000;
 

@@ -1,5 +1,5 @@
 import { counted } from '../phrases.ts';
-import type { ReviewSummary } from './events.ts';
+import type { ReviewSummary } from './review.ts';
 
 /** What a review is about: `CREATE Application default/web`. */
 export function subject({

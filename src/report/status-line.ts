@@ -1,5 +1,5 @@
 import { counted } from '../phrases.ts';
-import type { SessionPhase, SessionState } from './events.ts';
+import type { SessionPhase, SessionState } from './session-state.ts';
 import { type Colour, oneLine, type Paint, safeText } from './text.ts';
 import { cutToWidth, widthOf } from './width.ts';
 

@@ -1,4 +1,5 @@
-import type { DevloopEvent, ReviewSummary } from '../report/events.ts';
+import type { DevloopEvent } from '../report/events.ts';
+import type { ReviewSummary } from '../report/review.ts';
 
 export type AnsweringBuild = Pick<ReviewSummary, 'build' | 'isOldBuild'>;
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ReviewSection } from '../report/events.ts';
+import type { ReviewSection } from '../report/review.ts';
 import { objectDiff, type Patched, patched } from './objects.ts';
 import { decodePatch, type PatchOperation } from './patch.ts';
 import type { ReviewRecord } from './record.ts';

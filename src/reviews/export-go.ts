@@ -1,20 +1,6 @@
 import { DevloopError } from '../errors.ts';
+import type { WebhookSetup } from '../operator/webhook-setup.ts';
 import { type KeptRecord, plainJson } from './export.ts';
-
-/** How the operator's own sources register the webhooks that the reviews are for. */
-export interface GoSetup {
-  /** The package in which the test belongs, and its directory in the checkout. */
-  packageName: string;
-  directory: string;
-  /** `SetupApplicationWebhookWithManager(mgr)`; empty: it was not found, and the person has to fill it in. */
-  calls: string[];
-  /** `AddToScheme` of the package itself, `examplev1.AddToScheme` of one that it imports. */
-  schemes: string[];
-  /** `examplev1 "example.com/application-operator/api/v1"` */
-  imports: string[];
-  /** 24 of controller-runtime 0.24; undefined where the module does not require it. */
-  controllerRuntime: number | undefined;
-}
 
 /** From this one on, a manager needs no API server before it starts. */
 const LAZY_MANAGER = 15;
@@ -23,7 +9,7 @@ const LAZY_MANAGER = 15;
  * A table test for the operator's own suite. It registers the webhooks with a manager that is never started, sends each recorded request to
  * the handlers, and expects the recorded answers; so it does not matter by which of controller-runtime's ways they are written.
  */
-export function goTest(records: KeptRecord[], setup: GoSetup): string {
+export function goTest(records: KeptRecord[], setup: WebhookSetup): string {
   const name = `TestReview${records[0]!.id.replaceAll(/\W|^r-/g, '')}`;
   const where = setup.directory === '' ? '.' : `./${setup.directory}`;
   const isRedacted = records.some(({ redacted }) => redacted !== undefined);
@@ -53,7 +39,7 @@ export function goTest(records: KeptRecord[], setup: GoSetup): string {
   ].join('\n');
 }
 
-function imports({ imports: own, controllerRuntime }: GoSetup): string {
+function imports({ imports: own, controllerRuntime }: WebhookSetup): string {
   const isManaged = controllerRuntime !== undefined;
   const isOld = (controllerRuntime ?? LAZY_MANAGER) < LAZY_MANAGER;
   const others = [
@@ -72,7 +58,7 @@ function imports({ imports: own, controllerRuntime }: GoSetup): string {
 }
 
 /** What makes `handler`, an http.Handler with all webhooks. */
-function handler({ calls, schemes, controllerRuntime }: GoSetup): string {
+function handler({ calls, schemes, controllerRuntime }: WebhookSetup): string {
   if (controllerRuntime === undefined)
     return `	var handler http.Handler
 	// TODO: the handler that your webhook server uses.

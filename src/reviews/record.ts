@@ -1,5 +1,4 @@
-import type { ReviewSummary } from '../report/events.ts';
-import type { LateAnswer } from '../report/late-answer.ts';
+import type { LateAnswer, ReviewSummary } from '../report/review.ts';
 
 /** A recording is NDJSON: one `ReviewRecord` or `LateRecord` a line. Raised when a field is removed or changes its meaning; readers ignore fields they do not know. */
 export const RECORD_VERSION = 1;

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { ClientRequest } from 'node:http';
-import { Agent, request as httpsRequest } from 'node:https';
+import { Agent } from 'node:https';
 import type { PathStep } from '../config/json-path.ts';
 import { messageOf } from '../errors.ts';
+import { postToController } from '../gateway/controller-post.ts';
 import type { Answer } from '../gateway/http.ts';
 import type { DevloopEvent } from '../report/events.ts';
 import { differences, isSameAnswer } from './compare.ts';
@@ -37,12 +37,9 @@ export type ReplayCount = Record<'replayed' | 'changed' | 'leftOut', number>;
  */
 export async function replay(records: ReviewRecord[], options: ReplayOptions): Promise<ReplayCount> {
   const { atOnce, signal, onReplayed } = options;
-  const asking: Asking = {
-    agent: new Agent({ keepAlive: true, maxSockets: atOnce }),
-    open: new Set(),
-  };
-  const stop = (): void => asking.open.forEach((one) => void one.destroy(new Error('interrupted')));
-  signal.addEventListener('abort', stop, { once: true });
+  const ended = new AbortController();
+  const agent = new Agent({ keepAlive: true, maxSockets: atOnce });
+  const asking: Asking = { agent, signal: AbortSignal.any([signal, ended.signal]) };
   const count: ReplayCount = { replayed: 0, changed: 0, leftOut: 0 };
   const running: Promise<Replayed>[] = [];
   const report = async (): Promise<void> => {
@@ -61,17 +58,16 @@ export async function replay(records: ReviewRecord[], options: ReplayOptions): P
     while (running.length > 0) await report();
     return count;
   } finally {
-    signal.removeEventListener('abort', stop);
-    stop();
+    ended.abort();
     await Promise.allSettled(running);
-    asking.agent.destroy();
+    agent.destroy();
   }
 }
 
-/** The connections, and the requests without an answer. */
+/** The connections, and what ends the requests that have no answer yet. */
 interface Asking {
   agent: Agent;
-  open: Set<ClientRequest>;
+  signal: AbortSignal;
 }
 
 async function replayOne(before: ReviewRecord, asking: Asking, options: ReplayOptions): Promise<Replayed> {
@@ -91,7 +87,7 @@ function whyLeftOut(record: ReviewRecord, withSideEffects: boolean): string | un
   if (verdict === 'unanswered' || verdict === 'answered-by-devloop') return 'no controller answered it';
   if (response === undefined && verdict !== 'failed') return 'its answer was not kept';
   if (sideEffects !== undefined && !withSideEffects)
-    return `its webhook declares side effects (${sideEffects}): --side-effects sends it all the same`;
+    return `its webhook declares side effects (${sideEffects}): --side-effects sends it anyway`;
   return undefined;
 }
 
@@ -106,7 +102,7 @@ async function askAgain(
   const body = Buffer.from(JSON.stringify(review));
   const url = `${path}?timeout=${Math.ceil(ms.budget / 1000)}s`;
   const started = performance.now();
-  const answer = await post(asking, { port, url, body }, ms.budget).catch((error: unknown) => error);
+  const answer = await post(asking, { port, path: url, body }, ms.budget).catch((error: unknown) => error);
   const total = performance.now() - started;
   const served = { url, port, at: Date.now(), body, ms: { ...ms, held: 0, controller: total, total } };
   if (isTheSame(before, answer)) return 'same';
@@ -135,33 +131,19 @@ function withNewUid(review: unknown): unknown {
   return { ...(review as object), request: { ...request, uid: randomUUID() } };
 }
 
-function post(
-  { agent, open }: Asking,
-  { port, url, body }: { port: number; url: string; body: Buffer },
+async function post(
+  { agent, signal }: Asking,
+  { port, path, body }: { port: number; path: string; body: Buffer },
   limitMs: number,
 ): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const outgoing = httpsRequest({
-      // The controller is a local process, and its certificate is for the name of a Service.
-      ...{ agent, host: '127.0.0.1', port, path: url, method: 'POST', rejectUnauthorized: false },
-      headers: { 'Content-Type': 'application/json', 'Content-Length': body.length },
-    });
-    open.add(outgoing);
-    const late = (): Error => new Error(`no answer within ${limitMs / 1000} s`);
-    const timer = setTimeout(() => outgoing.destroy(late()), limitMs);
-    outgoing.on('error', reject);
-    outgoing.on('close', () => {
-      clearTimeout(timer);
-      open.delete(outgoing);
-    });
-    outgoing.on('response', (incoming) => {
-      incoming.toArray().then((chunks) => {
-        const { statusCode: status = 502 } = incoming;
-        resolve({ status, headers: [], body: Buffer.concat(chunks as Buffer[]) });
-      }, reject);
-    });
-    outgoing.end(body);
-  });
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(new Error(`no answer within ${limitMs / 1000} s`)), limitMs);
+  try {
+    const ends = AbortSignal.any([signal, late.signal]);
+    return { ...(await postToController({ agent, port, path, body, signal: ends })), headers: [] };
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** What a person or a script sees of it. */

@@ -1,5 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import type { ReviewSummary } from '../report/events.ts';
+import type { ReviewSummary } from '../report/review.ts';
 import { parseRecords } from './read.ts';
 import { RECORD_VERSION, type ReviewRecord, summaryOf } from './record.ts';
 import { recordingFiles } from './recording.ts';

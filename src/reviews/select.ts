@@ -1,4 +1,4 @@
-import type { ReviewSummary, ReviewVerdict } from '../report/events.ts';
+import type { ReviewSummary, ReviewVerdict } from '../report/review.ts';
 
 /** What `devloop reviews list` can select by. All that are given have to hold. */
 export interface ReviewFilter {

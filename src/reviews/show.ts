@@ -1,4 +1,4 @@
-import type { ReviewSection } from '../report/events.ts';
+import type { ReviewSection } from '../report/review.ts';
 import { objectDiff, patched, yaml } from './objects.ts';
 import type { PatchOperation } from './patch.ts';
 import type { ReviewRecord } from './record.ts';

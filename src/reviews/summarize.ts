@@ -1,6 +1,6 @@
 import type { PathStep } from '../config/json-path.ts';
 import type { ServedReview } from '../gateway/review.ts';
-import type { ReviewSummary, ReviewVerdict } from '../report/events.ts';
+import type { ReviewSummary, ReviewVerdict } from '../report/review.ts';
 import { type NamedCall, nameOf, sideEffectsOf } from './names.ts';
 import { decodePatch, patchWords } from './patch.ts';
 import { RECORD_VERSION, type ReviewRecord } from './record.ts';

@@ -42,7 +42,7 @@ export function createAnswered(
       await recorder.written();
       const record = await findRecord(files.directory, id);
       if (record === undefined)
-        throw new DevloopError('review.not-found', `Review ${id} is not recorded any more.`);
+        throw new DevloopError('review.not-found', `Review ${id} is no longer recorded.`);
       // As the recording above, not loaded before it is asked for.
       const { replay, replayedEvent } = await import('../reviews/replay.ts');
       const found: ReplayedEvent[] = [];

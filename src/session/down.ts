@@ -7,7 +7,6 @@ import type { TakenObject } from '../operator/closed-webhooks.ts';
 import { discover } from '../operator/discover.ts';
 import { noCheckoutFacts } from '../operator/sources.ts';
 import { splitName, type Target, type TargetNames } from '../operator/target.ts';
-import { listWebhookServices } from '../operator/webhooks.ts';
 import { type CommandContext, openContext } from './context/context.ts';
 import { heldBy, liveHolder, type Traces } from './context/holders.ts';
 import { unlessInterrupted } from './context/interrupt.ts';
@@ -17,10 +16,9 @@ import type { DownOptions, Io } from './context/options.ts';
 import { searchedIn, unsearched } from './context/search.ts';
 import { endOrphans } from './context/session-directories.ts';
 import { answerMeans } from './end/answer-instead.ts';
-import { waitUntilAnswering } from './end/answering.ts';
 import { printRestore } from './end/dry-run.ts';
 import { changesOf, incomplete, MANAGER_READY_SECONDS, reportKept } from './end/restore.ts';
-import { restoreDead, servicesOf } from './end/restore-dead.ts';
+import { restoreDead } from './end/restore-dead.ts';
 import { stopLocalSession } from './end/stop-local.ts';
 
 /** Restores what devloop sessions changed in this cluster, if they are dead or run on this machine. */
@@ -103,13 +101,10 @@ async function endSession(command: DownCommand, session: Traces): Promise<Outcom
   }
   const work: Work = { api, sessionId, emit, signal };
   const taken = takenBy(session);
-  const services = servicesOf(taken);
   const mayAnswer = options.takeOver;
-  const dead = { namespaces: places, taken, mayAnswer, target: () => targetOf(work, taken) };
-  const webhooks = listWebhookServices(api, noCheckoutFacts()).catch(() => []);
+  const dead = { namespaces: places, taken, mayAnswer, isAwaited: true, target: () => targetOf(work, taken) };
   const result = await restoreDead(work, dead, answerMeans(context, io, {}), {
     readySeconds: MANAGER_READY_SECONDS,
-    afterServices: async () => waitUntilAnswering(work, services, await webhooks),
   });
   reportKept(result, emit);
   restored(result.changes);

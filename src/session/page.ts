@@ -5,7 +5,8 @@ import { messageOf } from '../errors.ts';
 import { hasDesktop, openBrowser, tunnelTo } from '../machine/browser.ts';
 import type { Compared, PageAction, PageStatus } from '../page/protocol.ts';
 import type { PageServer, PageSession } from '../page/server.ts';
-import type { DevloopEvent, Emit, SessionPhase } from '../report/events.ts';
+import type { DevloopEvent, Emit } from '../report/events.ts';
+import type { SessionPhase } from '../report/session-state.ts';
 import type { Recorder } from '../reviews/recorder.ts';
 import { type Health, healthAfter, STARTING, wordsFor } from './context/health.ts';
 import { namespacesOf, targetsOf } from './context/holders.ts';
@@ -66,7 +67,7 @@ export function createPage(session: Session, work: Work, parts: PageParts): Sess
 export interface Seen {
   health: Health;
   compiler: string | undefined;
-  /** The ids of the first reviews that the running build answers otherwise. */
+  /** The ids of the first reviews that the running build answers differently. */
   changed: string[];
   compared: Compared | undefined;
 }

@@ -48,7 +48,7 @@ export async function compareAll(
 }
 
 function changed({ changed: number, replayed }: ReplayCount): DevloopError {
-  const message = `The controller answers ${number} of ${replayed} recorded reviews otherwise than when they were recorded.`;
+  const message = `The controller now answers ${number} of ${replayed} recorded reviews differently.`;
   return new DevloopError('review.changed', message, { isSummary: true });
 }
 

@@ -13,7 +13,7 @@ const LONGEST_MS = 10_000;
 /** One after the other: the controller is there for others. */
 const AT_ONCE = 1;
 
-/** What `up --replay` does: after each restart, the newest reviews are sent to the new build, and what it answers otherwise is shown. */
+/** What `up --replay` does: after each restart, the newest reviews are sent to the new build, and the answers that differ are shown. */
 export interface Replaying extends AsyncDisposable {
   keep(record: ReviewRecord): void;
   observe(event: DevloopEvent): void;

@@ -11,7 +11,7 @@ import type { Io, UpOptions } from './context/options.ts';
 import { claimDirectory, endOrphans, newSessionId } from './context/session-directories.ts';
 import { type Controlled, createControl } from './control/control.ts';
 import { createControllerLog } from './control/controller-log.ts';
-import { offerControl } from './control/offer.ts';
+import { offerControl } from './control/keys.ts';
 import { endUp, type Standing } from './end/end-up.ts';
 import { outcomeOf } from './end/outcome.ts';
 import { createPage } from './page.ts';

@@ -1,12 +1,13 @@
 import { jsonPath } from '../config/json-path.ts';
 import { loadConfig } from '../config/load.ts';
 import { DevloopError, type ErrorCode, messageOf } from '../errors.ts';
+import { envtestAssets } from '../operator/envtest-assets.ts';
 import type { DevloopEvent, Emit } from '../report/events.ts';
 import { USUAL_PORT } from '../reviews/export.ts';
 import type { ReviewRecord } from '../reviews/record.ts';
 import type { Io } from './context/options.ts';
 import { compareAll } from './replay.ts';
-import { envtestAssets, startEnvtest } from './verify/envtest.ts';
+import { startEnvtest } from './verify/envtest.ts';
 import { type ManagerWanted, startManager } from './verify/manager.ts';
 import { type ApiServer, startNoCluster } from './verify/no-cluster.ts';
 
@@ -55,7 +56,7 @@ async function withoutCluster(set: SavedSet, wanted: ManagerWanted, io: Io): Pro
   await compareWith(set, wanted, { server, io });
 }
 
-/** It did not start, or answered otherwise: perhaps because there is nothing that it could read. */
+/** It did not start, or answered differently: perhaps because there is nothing that it could read. */
 function mayNeedCluster(error: unknown): boolean {
   return error instanceof DevloopError && NEEDS.has(error.code);
 }

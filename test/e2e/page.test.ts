@@ -187,7 +187,7 @@ it('copies a review as a curl command and as a Go test', async () => {
   }
 });
 
-it('replays a review, where the session can, and shows what is answered otherwise', async () => {
+it('replays a review, where the session can, and shows how the answer differs', async () => {
   session.now.canReplay = false;
   await openPage();
   await tab.click('#r-000299');
@@ -200,7 +200,7 @@ it('replays a review, where the session can, and shows what is answered otherwis
   expect(session.acted).toEqual(['replay r-000299']);
 });
 
-it('shows which recorded reviews a new build answers otherwise', async () => {
+it('shows which recorded reviews a new build answers differently', async () => {
   session.now.compared = { replayed: 41, changed: 2, ids: ['r-000003', 'r-000006'] };
   await openPage();
   await tab.until(`document.querySelectorAll('.compared button').length === 2`);

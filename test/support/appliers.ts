@@ -1,5 +1,6 @@
 /** How others write to an object that devloop has changed, field by field as the real programs do. */
-import type { Service, Workload } from '../../src/cluster/api/objects.ts';
+import type { Service } from '../../src/cluster/api/objects.ts';
+import type { Workload } from '../../src/cluster/api/workloads.ts';
 
 /** The part of a manifest that meets devloop's changes. */
 export interface Manifest {

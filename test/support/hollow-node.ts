@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ClusterApi, connect } from '../../src/cluster/api/client.ts';
 import { loadKubeconfig } from '../../src/cluster/api/kubeconfig.ts';
-import type { Pod } from '../../src/cluster/api/objects.ts';
+import type { Pod } from '../../src/cluster/api/workloads.ts';
 import type { TestCluster } from '../cluster/cluster.ts';
 import { run } from '../cluster/run.ts';
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { KubeObject, Workload } from '../../src/cluster/api/objects.ts';
+import type { KubeObject } from '../../src/cluster/api/objects.ts';
+import type { Workload } from '../../src/cluster/api/workloads.ts';
 import type { TestCluster } from '../cluster/cluster.ts';
 import { established } from './cluster-waits.ts';
 

@@ -1,10 +1,9 @@
 import type {
   CustomResourceDefinition,
-  PodTemplate,
   Service,
   WebhookConfiguration,
-  Workload,
 } from '../../src/cluster/api/objects.ts';
+import type { PodTemplate, Workload } from '../../src/cluster/api/workloads.ts';
 import { type CheckoutFacts, noCheckoutFacts } from '../../src/operator/sources.ts';
 import { type FakeCluster, fakeCluster } from './fake-cluster.ts';
 

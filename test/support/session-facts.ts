@@ -1,4 +1,5 @@
-import type { ReviewSummary, SessionState } from '../../src/report/events.ts';
+import type { ReviewSummary } from '../../src/report/review.ts';
+import type { SessionState } from '../../src/report/session-state.ts';
 
 /** A review that was allowed; its number gives it its id and its object's name. */
 export function reviewOf(number: number, more: Partial<ReviewSummary> = {}): ReviewSummary {

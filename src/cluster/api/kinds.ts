@@ -128,3 +128,11 @@ export function refOf(kind: Kind, metadata: Metadata): ObjectRef {
     ? { kind, name: metadata.name }
     : { kind, namespace: metadata.namespace, name: metadata.name };
 }
+
+/** The kinds of webhook configurations. */
+export const WEBHOOK_KINDS = ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration'] as const;
+export type WebhookKind = (typeof WEBHOOK_KINDS)[number];
+
+export function isWebhookKind(kind: Kind): kind is WebhookKind {
+  return (WEBHOOK_KINDS as readonly string[]).includes(kind);
+}

@@ -1,6 +1,7 @@
 /** The objects of the relay: a Pod that every namespace admits, and a Secret with the program that it runs. */
 
-import type { KubeObject, Placement, Pod, Secret, Service, Workload } from '../api/objects.ts';
+import type { KubeObject, Secret, Service } from '../api/objects.ts';
+import type { Placement, Pod, Workload } from '../api/workloads.ts';
 import {
   NO_SIDECAR,
   RELAY_NAME,

@@ -2,7 +2,7 @@
 import { AGAIN } from '../../errors.ts';
 import { type ApiError, UNANSWERED_WEBHOOK } from '../api/errors.ts';
 import { kindInfo, type ObjectRef } from '../api/kinds.ts';
-import type { ContainerStatus, Pod } from '../api/objects.ts';
+import type { ContainerStatus, Pod } from '../api/workloads.ts';
 import { RELAY_LABEL } from '../names.ts';
 import { RELAY_CONTAINER } from './manifest.ts';
 

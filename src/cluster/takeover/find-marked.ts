@@ -1,6 +1,6 @@
 import type { ClusterApi } from '../api/client.ts';
 import { ApiError } from '../api/errors.ts';
-import { type Kind, kindInfo, type ObjectRef, refOf } from '../api/kinds.ts';
+import { type Kind, kindInfo, type ObjectRef, refOf, WEBHOOK_KINDS } from '../api/kinds.ts';
 import type { KubeObject } from '../api/objects.ts';
 import { sessionOf } from '../marks/marks.ts';
 import { isOurs, relaySecretRef, SESSION_LABEL } from '../names.ts';
@@ -13,8 +13,7 @@ const MARKED_KINDS: Kind[] = [
   'Endpoints',
   'EndpointSlice',
   'Pod',
-  'ValidatingWebhookConfiguration',
-  'MutatingWebhookConfiguration',
+  ...WEBHOOK_KINDS,
   'Lease',
 ];
 

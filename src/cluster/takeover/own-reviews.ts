@@ -1,5 +1,6 @@
 import { describe, isWorkload, kindInfo, type ObjectRef, WORKLOAD_KINDS } from '../api/kinds.ts';
-import type { ControllerRevision, KubeObject } from '../api/objects.ts';
+import type { KubeObject } from '../api/objects.ts';
+import type { ControllerRevision } from '../api/workloads.ts';
 import { isOwnService, leaseRef, probeObjectName, SESSION_LABEL } from '../names.ts';
 import { SERVICE_NAME } from './endpoints.ts';
 import { isPausedRevision } from './pause/daemon-set.ts';

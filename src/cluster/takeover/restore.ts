@@ -1,9 +1,10 @@
 import { allDone, pollUntil } from '../../async.ts';
 import { DevloopError } from '../../errors.ts';
 import { ApiError, isUnanswered, LET_IT_PASS } from '../api/errors.ts';
-import { describe, type Kind, type ObjectRef } from '../api/kinds.ts';
-import type { EndpointSlice, Endpoints, KubeObject, Service, Workload } from '../api/objects.ts';
+import { describe, isWebhookKind, type Kind, type ObjectRef } from '../api/kinds.ts';
+import type { EndpointSlice, Endpoints, KubeObject, Service } from '../api/objects.ts';
 import { answered } from '../api/repeat.ts';
+import type { Workload } from '../api/workloads.ts';
 import { restoreChange } from '../marks/change.ts';
 import { type OwnChange, sessionOf } from '../marks/marks.ts';
 import { SELECTOR } from '../marks/selector.ts';
@@ -14,7 +15,7 @@ import { isControllerSlice, isReadySlice, slicesOf } from './endpoints.ts';
 import type { Marked } from './find-marked.ts';
 import type { Pause } from './pause/pause.ts';
 import { pauseOf } from './pause/strategies.ts';
-import { isWebhookKind, restoreWebhooks, WEBHOOKS } from './webhook-time.ts';
+import { restoreWebhooks, WEBHOOKS } from './webhook-time.ts';
 
 const POLL_MS = 20;
 const ENDPOINTS_LIMIT_MS = 3_000;

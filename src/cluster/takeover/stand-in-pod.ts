@@ -1,6 +1,7 @@
 /** What the stand-in Pod looks like: like the manager's Pods for a program that reads it, and like nobody's for everything else. */
 import { type Labels, selects } from '../api/labels.ts';
-import type { Container, LabelSelector, OwnerReference, Pod, Resources } from '../api/objects.ts';
+import type { LabelSelector, OwnerReference } from '../api/objects.ts';
+import type { Container, Pod, Resources } from '../api/workloads.ts';
 import { NO_SIDECAR, SESSION_LABEL, STAND_IN } from '../names.ts';
 import type { Manager } from './pause/pause.ts';
 

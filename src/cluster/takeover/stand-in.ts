@@ -3,16 +3,10 @@ import { messageOf } from '../../errors.ts';
 import type { ClusterApi } from '../api/client.ts';
 import { noneIfForbidden, noneIfRefused, refusalOf } from '../api/errors.ts';
 import { describe, type ObjectRef } from '../api/kinds.ts';
-import type {
-  Container,
-  DisruptionBudget,
-  LabelSelector,
-  OwnerReference,
-  Pod,
-  Service,
-} from '../api/objects.ts';
+import type { DisruptionBudget, LabelSelector, OwnerReference, Service } from '../api/objects.ts';
 import { type Permission, permissionsOn } from '../api/permissions.ts';
 import { watchObjects } from '../api/watch.ts';
+import type { Container, Pod } from '../api/workloads.ts';
 import { createMarked } from '../marks/change.ts';
 import { originalSelector } from '../marks/selector.ts';
 import { ANY_SESSION, standInName } from '../names.ts';

@@ -1,5 +1,5 @@
 /** A review that stands at a breakpoint needs time: the timeout of the webhooks is raised while the controller is debugged. */
-import { type ObjectRef, refOf } from '../api/kinds.ts';
+import { type ObjectRef, refOf, type WebhookKind } from '../api/kinds.ts';
 import { type Permission, permissionsOn } from '../api/permissions.ts';
 import { applyChange, restoreChange } from '../marks/change.ts';
 import { IN_ANNOTATION, type OwnChange } from '../marks/marks.ts';
@@ -28,13 +28,6 @@ export const WEBHOOKS: OwnChange = {
 
 function isTimeout(value: unknown): boolean {
   return Number.isInteger(value) && Number(value) >= 1 && Number(value) <= LONGEST_SECONDS;
-}
-
-export const WEBHOOK_KINDS = ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration'] as const;
-type WebhookKind = (typeof WEBHOOK_KINDS)[number];
-
-export function isWebhookKind(kind: ObjectRef['kind']): kind is WebhookKind {
-  return (WEBHOOK_KINDS as readonly string[]).includes(kind);
 }
 
 export function webhookTimePermissions(kind: WebhookKind): Permission[] {

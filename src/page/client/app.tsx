@@ -1,7 +1,6 @@
 import { Bar } from './bar.tsx';
 import { Build, Changes, Comparison } from './cluster.tsx';
 import { Detail } from './detail.tsx';
-import { Filter } from './filter.tsx';
 import { List } from './list.tsx';
 import { type Store, useStore } from './store.ts';
 
@@ -35,5 +34,29 @@ function Refusal() {
         <code>devloop up</code> runs for a link that works.
       </p>
     </main>
+  );
+}
+
+function Filter({ store }: { store: Store }) {
+  const { query, queryText, matching, reviews } = store;
+  return (
+    <search class="filter">
+      <label for="query">Filter</label>
+      <input
+        id="query"
+        type="search"
+        autocomplete="off"
+        spellcheck={false}
+        placeholder="kind:Application verdict:denied user:ann slow:500 text"
+        aria-describedby="query-result"
+        value={queryText}
+        onInput={({ currentTarget }) => store.find(currentTarget.value)}
+      />
+      <output id="query-result" for="query">
+        {query.faults.length > 0
+          ? query.faults.join('; ')
+          : `${matching.length} of ${reviews.length} reviews`}
+      </output>
+    </search>
   );
 }

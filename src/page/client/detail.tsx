@@ -1,11 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { counted } from '../../phrases.ts';
-import type { ReviewSummary } from '../../report/events.ts';
+import type { ReviewSummary } from '../../report/review.ts';
 import { subject } from '../../report/review-words.ts';
 import { duration } from '../../report/text.ts';
-import type { ReviewDetail, ReviewPart } from '../protocol.ts';
-import { hasKey, readReview } from './api.ts';
-import { Exports } from './exports.tsx';
+import type { ExportFormat, ReviewDetail, ReviewPart } from '../protocol.ts';
+import { exportReview, hasKey, readReview } from './api.ts';
 import { Replay } from './replay.tsx';
 import { SideBySide } from './side-by-side.tsx';
 import type { Store } from './store.ts';
@@ -187,5 +186,34 @@ function Timing({ review: { ms } }: { review: ReviewSummary }) {
         ))}
       </tbody>
     </table>
+  );
+}
+
+const LABELS: [ExportFormat, string][] = [
+  ['curl', 'Copy as curl'],
+  ['go', 'Copy as Go test'],
+];
+
+/** Puts the review on the clipboard, in a form that can be used without devloop. */
+function Exports({ id }: { id: string }) {
+  const [said, say] = useState('');
+  const copy = async (format: ExportFormat): Promise<void> => {
+    try {
+      const { text, warnings } = await exportReview(id, format);
+      await navigator.clipboard.writeText(text);
+      say(['Copied.', ...warnings].join(' '));
+    } catch (error) {
+      say((error as Error).message);
+    }
+  };
+  return (
+    <div class="exports">
+      {LABELS.map(([format, label]) => (
+        <button key={format} type="button" onClick={() => void copy(format)}>
+          {label}
+        </button>
+      ))}
+      <span role="status">{said}</span>
+    </div>
   );
 }

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import type { ReplayedReview } from '../protocol.ts';
 import { replayReview } from './api.ts';
 
-/** Sends the review to the controller that runs now, as a dry run, and shows what it answers otherwise. */
+/** Sends the review to the controller that runs now, as a dry run, and shows how the answer differs. */
 export function Replay({ id }: { id: string }) {
   const [answer, setAnswer] = useState<ReplayedReview | string>('');
   const replay = (): void => {
@@ -22,7 +22,7 @@ export function Replay({ id }: { id: string }) {
 
 function sentence({ result, why }: ReplayedReview): string {
   if (result === 'same') return 'The controller answers the same now.';
-  return result === 'changed' ? 'The controller answers otherwise now.' : `Not sent: ${why}.`;
+  return result === 'changed' ? 'The controller answers differently now.' : `Not sent: ${why}.`;
 }
 
 /** Unified diffs: lines that begin with a minus are of the recorded answer. */

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { ReviewSummary } from '../../report/events.ts';
+import type { ReviewSummary } from '../../report/review.ts';
 import type { PageStatus } from '../protocol.ts';
 import { matches, parseQuery, type Query } from '../query.ts';
 

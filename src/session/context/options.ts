@@ -1,6 +1,7 @@
 import type { ControllerLogChoice, OnTimeoutChoice, PauseChoice } from '../../config/choices.ts';
 import type { RouteChoice } from '../../config/route-choice.ts';
-import type { Emit, SessionState } from '../../report/events.ts';
+import type { Emit } from '../../report/events.ts';
+import type { SessionState } from '../../report/session-state.ts';
 import type { ReviewFilter } from '../../reviews/select.ts';
 
 /** What the user can say about the cluster and the operator. What is absent is discovered. */

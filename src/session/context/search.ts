@@ -1,7 +1,6 @@
 import { type Found, unseenText } from '../../cluster/takeover/find-marked.ts';
 import { AGAIN } from '../../errors.ts';
-import type { DevloopEvent } from '../../report/events.ts';
-import type { Searched } from '../../report/session-status.ts';
+import type { DevloopEvent, Searched } from '../../report/events.ts';
 import type { CommandContext } from './context.ts';
 
 /** Where sessions were looked for. `namespace`: the only one that the user asked about. */

@@ -1,6 +1,7 @@
 import type { Supervisor } from '../../controller/supervisor.ts';
 import { DevloopError } from '../../errors.ts';
-import type { DevloopEvent, Emit, SessionState } from '../../report/events.ts';
+import type { DevloopEvent, Emit } from '../../report/events.ts';
+import type { SessionState } from '../../report/session-state.ts';
 import type { Gateways } from '../route/gateways.ts';
 import { NOTHING_YET, observedAfter, phaseOf } from './state.ts';
 

@@ -1,10 +1,23 @@
 import { DevloopError } from '../../errors.ts';
 import type { Emit } from '../../report/events.ts';
-import type { AttendedSession } from '../context/options.ts';
+import type { AttendedSession, Io } from '../context/options.ts';
 import type { Control } from './control.ts';
 import type { ControllerLog } from './controller-log.ts';
+import { handlersOf } from './requests.ts';
+import { openSocket } from './socket.ts';
 
-export interface KeyActions {
+/** Lets people control a session by keys and from other terminals, until disposed. `directory`: of the session. */
+export async function offerControl(
+  actions: KeyActions,
+  { directory, io }: { directory: string; io: Pick<Io, 'attend'> },
+): Promise<AsyncDisposable> {
+  await using offered = new AsyncDisposableStack();
+  offered.use(await openSocket(directory, handlersOf(actions.control), actions.emit));
+  offered.use(await io.attend?.(sessionKeys(actions)));
+  return offered.move();
+}
+
+interface KeyActions {
   control: Control;
   log: ControllerLog;
   emit: Emit;

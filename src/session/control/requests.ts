@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import type { DevloopEvent, SessionState } from '../../report/events.ts';
+import type { DevloopEvent } from '../../report/events.ts';
+import type { SessionState } from '../../report/session-state.ts';
 import type { Control, ReplayFacts } from './control.ts';
 
 /**

@@ -1,5 +1,7 @@
 import { basename } from 'node:path';
-import type { DevloopEvent, ReviewSummary, SessionPhase, SessionState } from '../../report/events.ts';
+import type { DevloopEvent } from '../../report/events.ts';
+import type { ReviewSummary } from '../../report/review.ts';
+import type { SessionPhase, SessionState } from '../../report/session-state.ts';
 
 /** What the events of a session say about it. */
 export interface Observed {

@@ -1,6 +1,12 @@
+import type { Service } from '../../cluster/api/objects.ts';
+import type { PauseStep } from '../../cluster/takeover/pause/pause.ts';
 import { DevloopError, type ErrorCode } from '../../errors.ts';
-import type { Verdict } from '../../report/events.ts';
-import type { DoctorRun } from './run.ts';
+import type { Target } from '../../operator/target.ts';
+import type { DevloopEvent, Verdict } from '../../report/events.ts';
+import type { CommandContext } from '../context/context.ts';
+import type { LocalMachine } from '../context/local-machine.ts';
+import type { DoctorOptions, Io } from '../context/options.ts';
+import type { Allowed } from '../start/permissions.ts';
 
 export interface Finding {
   verdict: Verdict;
@@ -24,6 +30,48 @@ export interface Check {
   timeoutCode?: ErrorCode;
   /** Throws NotChecked, or the same error with which `up` would fail. */
   run(doctorRun: DoctorRun, signal: AbortSignal): Promise<Finding | Finding[]>;
+}
+
+/**
+ * What the checks share. Each promise is worked out once and can reject; a check that needs it is then not made. Without a
+ * cluster, `context` rejects, and only the checks of this machine give an answer.
+ */
+export interface DoctorRun {
+  options: DoctorOptions;
+  io: Io;
+  machine: LocalMachine;
+  /** The root of the checkout. */
+  root: string;
+  context: Promise<CommandContext>;
+  version: Promise<Version>;
+  operator: Promise<DiscoveredOperator>;
+  /** How `up` would pause the manager. */
+  pause: Promise<PauseStep[]>;
+  permissions: Promise<Allowed>;
+  /** Dead sessions that left changes on the target; rejects with `session.held` while a live one holds it. */
+  deadSessions: Promise<string[]>;
+  toolchain: Promise<Finding>;
+}
+
+/** The operator that `up` would take over, and what discovery reported. */
+export interface DiscoveredOperator {
+  target: Target;
+  /** API groups that the checkout defines. */
+  groups: Set<string>;
+  events: DevloopEvent[];
+  /** Services with ports that cannot be right; the target has them without those ports. */
+  refusals: Refused[];
+}
+
+export interface Refused {
+  service: Service;
+  error: DevloopError;
+}
+
+/** The API server's own version, such as `v1.36.3`, and how long the answer took. */
+export interface Version {
+  gitVersion: string;
+  latencyMs: number;
 }
 
 /** What the check needs is missing; another check reports why. */

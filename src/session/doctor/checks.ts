@@ -1,5 +1,5 @@
 import { certificateCheck } from './certificate.ts';
-import type { Check } from './check.ts';
+import type { Check, DoctorRun } from './check.ts';
 import { accountCheck, clusterCheck } from './cluster.ts';
 import { endpointRoutingCheck } from './endpoint-routing.ts';
 import { envtestCheck } from './envtest.ts';
@@ -11,7 +11,6 @@ import { permissionsCheck } from './permissions.ts';
 import { podsCheck } from './pods.ts';
 import { portCheck } from './port.ts';
 import { routeChecks } from './routes.ts';
-import type { DoctorRun } from './run.ts';
 import { serviceCheck, sessionCheck, targetCheck } from './target.ts';
 import { programCheck, toolchainCheck } from './toolchain.ts';
 

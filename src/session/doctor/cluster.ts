@@ -1,12 +1,6 @@
 import type { ClusterApi } from '../../cluster/api/client.ts';
 import { ApiError } from '../../cluster/api/errors.ts';
-import { type Check, type Finding, neededOfCluster } from './check.ts';
-
-/** The API server's own version, such as `v1.36.3`, and how long the answer took. */
-export interface Version {
-  gitVersion: string;
-  latencyMs: number;
-}
+import { type Check, type Finding, neededOfCluster, type Version } from './check.ts';
 
 /** Times a second call, over the connection that the first one opened: that is what every later call takes. */
 export async function readVersion(api: ClusterApi): Promise<Version> {

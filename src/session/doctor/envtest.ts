@@ -1,7 +1,7 @@
-import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readTextFile } from '../../machine/text-file.ts';
 import { runTool } from '../../machine/tool.ts';
+import { missingAssets } from '../../operator/envtest-assets.ts';
 import { isCheckout } from '../context/context.ts';
 import { type Check, type Finding, NothingToCheck } from './check.ts';
 
@@ -41,9 +41,7 @@ async function inspectAssets(
   path: string,
   signal: AbortSignal,
 ): Promise<{ missing: string[]; version: string }> {
-  const programs = ['etcd', 'kube-apiserver'];
-  const files = await Promise.all(programs.map((name) => stat(join(path, name)).catch(() => undefined)));
-  const missing = programs.filter((_, index) => files[index]?.isFile() !== true);
+  const missing = await missingAssets(path);
   if (missing.includes('kube-apiserver')) return { missing, version: '' };
   const { stdout } = await runTool([join(path, 'kube-apiserver'), '--version'], { signal });
   return { missing, version: /v\d+\.\d+\S*/.exec(stdout)?.[0] ?? '' };

@@ -1,7 +1,13 @@
 import { reportWhileWaiting } from '../../async.ts';
 import { DevloopError } from '../../errors.ts';
-import { type Check, type Finding, findingOf, NothingToCheck, timeoutFinding } from './check.ts';
-import type { DoctorRun } from './run.ts';
+import {
+  type Check,
+  type DoctorRun,
+  type Finding,
+  findingOf,
+  NothingToCheck,
+  timeoutFinding,
+} from './check.ts';
 
 export interface NamedFinding extends Finding {
   check: string;

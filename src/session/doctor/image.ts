@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Pod } from '../../cluster/api/objects.ts';
+import type { Pod } from '../../cluster/api/workloads.ts';
 import { runningPods } from '../../cluster/takeover/pause/pods.ts';
 import { runGit, runGitWithoutFilters } from '../../machine/git.ts';
 import { type Check, type Finding, NotChecked, needed } from './check.ts';

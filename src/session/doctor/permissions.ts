@@ -2,8 +2,7 @@ import type { Permission } from '../../cluster/api/permissions.ts';
 import { routeSettings } from '../route/routing.ts';
 import { type Allowed, askPermissions, lackingForLeases, permittedRoutes } from '../start/permissions.ts';
 import { planAnyTakeOver, planTakeOver, type TakeOverPlan } from '../start/plan.ts';
-import type { Check, Finding } from './check.ts';
-import type { DoctorRun } from './run.ts';
+import type { Check, DoctorRun, Finding } from './check.ts';
 
 type Base = Pick<DoctorRun, 'context' | 'options' | 'operator' | 'pause'>;
 

@@ -1,6 +1,7 @@
 import type { ClusterApi } from '../../cluster/api/client.ts';
 import { labelQuery } from '../../cluster/api/labels.ts';
-import type { EndpointSlice, Pod, Service } from '../../cluster/api/objects.ts';
+import type { EndpointSlice, Service } from '../../cluster/api/objects.ts';
+import type { Pod } from '../../cluster/api/workloads.ts';
 import { sessionOf } from '../../cluster/marks/marks.ts';
 import { originalSelector } from '../../cluster/marks/selector.ts';
 import { isControllerSlice, slicesOf } from '../../cluster/takeover/endpoints.ts';

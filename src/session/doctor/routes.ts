@@ -6,13 +6,13 @@ import { planRoutes, routeNames } from '../route/kinds.ts';
 import { openRoute } from '../route/open-route.ts';
 import { routeSettings } from '../route/routing.ts';
 import { verifyStep } from '../route/verify-route.ts';
-import { type Check, type Finding, findingOf, NotChecked, needed } from './check.ts';
-import { type DoctorRun, targetWithServices } from './run.ts';
+import { type Check, type DoctorRun, type Finding, findingOf, NotChecked, needed } from './check.ts';
+import { targetWithServices } from './run.ts';
 
 /** Consecutive probes: the first one may have waited until the proxy knew the Service. */
 const PROBES = 5;
 
-/** Each address can take 15 s until the probe gives up. */
+/** Each address can take 12 s until the probe gives up. */
 const VERIFY_SECONDS = 120;
 /** The same, plus time to delete the temporary objects. */
 const LIMIT_SECONDS = 150;

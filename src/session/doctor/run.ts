@@ -1,4 +1,3 @@
-import type { Service } from '../../cluster/api/objects.ts';
 import type { PauseStep } from '../../cluster/takeover/pause/pause.ts';
 import type { DevloopError } from '../../errors.ts';
 import { discover } from '../../operator/discover.ts';
@@ -6,51 +5,19 @@ import type { Target } from '../../operator/target.ts';
 import type { DevloopEvent } from '../../report/events.ts';
 import { type CommandContext, checkoutFactsOf, checkoutRoot } from '../context/context.ts';
 import { sessionsInTheWay } from '../context/holders.ts';
-import type { LocalMachine } from '../context/local-machine.ts';
 import { inNamedNamespaces } from '../context/namespaces.ts';
-import type { DoctorOptions, Io } from '../context/options.ts';
 import { pauseChoice, planPause } from '../start/pause.ts';
-import type { Allowed } from '../start/permissions.ts';
-import { type Finding, NotChecked, needed, neededOfCluster } from './check.ts';
-import { readVersion, type Version } from './cluster.ts';
+import {
+  type DiscoveredOperator,
+  type DoctorRun,
+  NotChecked,
+  needed,
+  neededOfCluster,
+  type Refused,
+} from './check.ts';
+import { readVersion } from './cluster.ts';
 import { allowedTo } from './permissions.ts';
 import { judgeToolchain } from './toolchain.ts';
-
-/**
- * What the checks share. Each promise is worked out once and can reject; a check that needs it is then not made. Without a
- * cluster, `context` rejects, and only the checks of this machine give an answer.
- */
-export interface DoctorRun {
-  options: DoctorOptions;
-  io: Io;
-  machine: LocalMachine;
-  /** The root of the checkout. */
-  root: string;
-  context: Promise<CommandContext>;
-  version: Promise<Version>;
-  operator: Promise<DiscoveredOperator>;
-  /** How `up` would pause the manager. */
-  pause: Promise<PauseStep[]>;
-  permissions: Promise<Allowed>;
-  /** Dead sessions that left changes on the target; rejects with `session.held` while a live one holds it. */
-  deadSessions: Promise<string[]>;
-  toolchain: Promise<Finding>;
-}
-
-/** The operator that `up` would take over, and what discovery reported. */
-export interface DiscoveredOperator {
-  target: Target;
-  /** API groups that the checkout defines. */
-  groups: Set<string>;
-  events: DevloopEvent[];
-  /** Services with ports that cannot be right; the target has them without those ports. */
-  refusals: Refused[];
-}
-
-export interface Refused {
-  service: Service;
-  error: DevloopError;
-}
 
 /** `opened` is the context, or the reason why there is none. */
 export function doctorRun(

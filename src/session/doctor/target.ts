@@ -7,8 +7,8 @@ import type { TargetService } from '../../operator/target.ts';
 import { servicePort } from '../../operator/workload.ts';
 import { targetsOf } from '../context/holders.ts';
 import { requireDefinitions } from '../start/undeployed.ts';
-import { type Check, type Finding, findingOf, NotChecked } from './check.ts';
-import { type DiscoveredOperator, targetWithServices } from './run.ts';
+import { type Check, type DiscoveredOperator, type Finding, findingOf, NotChecked } from './check.ts';
+import { targetWithServices } from './run.ts';
 
 /** Which operator would be taken over? */
 export const targetCheck: Check = {

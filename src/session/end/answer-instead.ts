@@ -1,7 +1,8 @@
 import { allDone } from '../../async.ts';
 import { refOf } from '../../cluster/api/kinds.ts';
 import { labelQuery } from '../../cluster/api/labels.ts';
-import type { EndpointSlice, Pod } from '../../cluster/api/objects.ts';
+import type { EndpointSlice } from '../../cluster/api/objects.ts';
+import type { Pod } from '../../cluster/api/workloads.ts';
 import { same } from '../../cluster/marks/marks.ts';
 import { sliceRef } from '../../cluster/names.ts';
 import { type Destination, familyOf, writeEndpoints, writeSlice } from '../../cluster/takeover/endpoints.ts';

@@ -1,7 +1,8 @@
 import { allDone, pollUntil, reportWhileWaiting } from '../../async.ts';
 import { ApiError } from '../../cluster/api/errors.ts';
 import { describe, type ObjectRef } from '../../cluster/api/kinds.ts';
-import type { Pod, Service } from '../../cluster/api/objects.ts';
+import type { Service } from '../../cluster/api/objects.ts';
+import type { Pod } from '../../cluster/api/workloads.ts';
 import { relayState } from '../../cluster/relay/state.ts';
 import { isControllerSlice, isReadySlice, slicesOf } from '../../cluster/takeover/endpoints.ts';
 import { type Found, findMarked, type Marked } from '../../cluster/takeover/find-marked.ts';
@@ -17,7 +18,7 @@ import {
 } from '../../operator/closed-webhooks.ts';
 import { noCheckoutFacts } from '../../operator/sources.ts';
 import type { Target } from '../../operator/target.ts';
-import { listWebhookServices } from '../../operator/webhooks.ts';
+import { listConfigurations, listWebhookServices, servicesCalledBy } from '../../operator/webhooks.ts';
 import type { OpenRoute } from '../route/routing.ts';
 import { IN_A_ROW } from '../route/verify.ts';
 import { type AnswerMeans, answerInstead } from './answer-instead.ts';
@@ -35,6 +36,8 @@ export interface DeadSession {
   taken: TakenObject[];
   /** It is to be restored whether its process is gone or not. */
   mayAnswer: boolean;
+  /** Whether the in-cluster Pods are waited for until they answer again. */
+  isAwaited: boolean;
   /** The operator that it took over. */
   target(): Promise<Target>;
 }
@@ -51,13 +54,18 @@ export async function restoreDead(
 ): Promise<Restored> {
   const { namespaces, taken } = session;
   const { api, sessionId } = work;
+  const services = taken.map(({ ref }) => ref).filter(({ kind }) => kind === 'Service');
+  const configurations = listConfigurations(api);
+  // A second list of the marked ones costs little: the API server filters it by their label.
   const [closed, found] = await Promise.all([
-    closedWebhooks(api, taken),
+    closedWebhooks(api, taken, configurations),
     findMarked(api, namespaces, { sessionId }).catch(whileAway),
   ]);
-  const alone = { ...options, found, isUnanswered: !session.mayAnswer };
+  const afterServices = session.isAwaited
+    ? async () => waitUntilAnswering(work, services, servicesCalledBy(await configurations.catch(() => [])))
+    : undefined;
+  const alone = { ...options, found, isUnanswered: !session.mayAnswer, afterServices };
   if (closed.length === 0) return await restore(work, namespaces, alone);
-  const services = servicesOf(taken);
   const now = found ?? (await findMarked(api, namespaces, { sessionId }));
   if (await isUntouched(work, now, services)) return await restore(work, namespaces, alone);
   await using answering = closed.every(({ isScalable }) => isScalable)
@@ -78,10 +86,6 @@ export async function restoreDead(
 /** The restoration looks again, as often as it takes. */
 function whileAway(error: unknown): undefined {
   if (!isAway(error)) throw error;
-}
-
-export function servicesOf(taken: TakenObject[]): ObjectRef[] {
-  return taken.map(({ ref }) => ref).filter(({ kind }) => kind === 'Service');
 }
 
 /** The session ended before it changed the operator, or after it was restored: the operator answers its own webhooks. */

@@ -1,5 +1,5 @@
 import { isTransient } from '../../cluster/api/errors.ts';
-import { describe, type ObjectRef } from '../../cluster/api/kinds.ts';
+import { describe, isWebhookKind, type ObjectRef } from '../../cluster/api/kinds.ts';
 import { escapeToken } from '../../cluster/marks/paths.ts';
 import type { Fault, Kept } from '../../cluster/marks/undo.ts';
 import { isLeaseOf, SESSION_LABEL } from '../../cluster/names.ts';
@@ -24,7 +24,6 @@ import {
   waitForControllerSlices,
   waitUntilUnblocked,
 } from '../../cluster/takeover/restore.ts';
-import { isWebhookKind } from '../../cluster/takeover/webhook-time.ts';
 import type { Work } from '../../cluster/work.ts';
 import { DevloopError } from '../../errors.ts';
 import { shellQuoted } from '../../phrases.ts';

@@ -7,7 +7,6 @@ import { type FieldChange, sessionOf } from '../../cluster/marks/marks.ts';
 import { undoOf } from '../../cluster/marks/undo.ts';
 import type { Work } from '../../cluster/work.ts';
 import { type DevloopError, messageOf } from '../../errors.ts';
-import { newest } from './newest.ts';
 import { type Guarded, type Memory, react } from './react.ts';
 
 const FIRST_PAUSE_MS = 250;
@@ -96,4 +95,42 @@ function pauseMs({ writes }: Memory): number {
   if (last === undefined) return 0;
   const elapsedMs = performance.now() - last;
   return Math.max(0, backOff(writes.length - 1, FIRST_PAUSE_MS, LONGEST_PAUSE_MS) - elapsedMs);
+}
+
+/** Hands over the newest value only: what comes while the reader is busy replaces what came before it. */
+interface Newest<T> {
+  put(value: T): void;
+  /** The newest value that was not taken yet, without waiting. */
+  take(): { value: T } | undefined;
+  /** The same, waiting for one; undefined once the signal has aborted. */
+  next(signal: AbortSignal): Promise<{ value: T } | undefined>;
+}
+
+function newest<T>(): Newest<T> {
+  let waiting: { value: T } | undefined;
+  let wake = (): void => {};
+  const take = (): { value: T } | undefined => {
+    const taken = waiting;
+    waiting = undefined;
+    return taken;
+  };
+  return {
+    take,
+    put(value) {
+      waiting = { value };
+      wake();
+    },
+    async next(signal) {
+      while (waiting === undefined && !signal.aborted) {
+        await new Promise<void>((resolve) => {
+          wake = () => {
+            signal.removeEventListener('abort', wake);
+            resolve();
+          };
+          signal.addEventListener('abort', wake, { once: true });
+        });
+      }
+      return signal.aborted ? undefined : take();
+    },
+  };
 }

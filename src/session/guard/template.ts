@@ -1,4 +1,5 @@
-import type { Container, Json, Workload } from '../../cluster/api/objects.ts';
+import type { Json } from '../../cluster/api/objects.ts';
+import type { Container, Workload } from '../../cluster/api/workloads.ts';
 import { same } from '../../cluster/marks/marks.ts';
 
 /** What a new version of the manager's workload changes for the program of one container. */

@@ -10,7 +10,6 @@ import type { Emit } from '../../report/events.ts';
 import { isOwn } from '../../route/direct.ts';
 import { targetsOf } from '../context/holders.ts';
 import { pathsOf } from './paths.ts';
-import type { RouteSettings } from './routing.ts';
 
 /** The gateways of one session: one for each port of the manager's Pod that the webhook Services use. */
 export interface Gateways extends Together, AsyncDisposable {
@@ -48,11 +47,18 @@ interface Together {
   drain(): Promise<void>;
 }
 
+/** Who may connect, and where. */
+export interface GatewaySettings {
+  port?: number | undefined;
+  /** The networks that may connect to this machine, or to the SSH host; empty or absent: all. */
+  allowFrom?: string[] | undefined;
+}
+
 /** What the gateways need to know about the session. */
 export interface GatewayPlan {
   target: Pick<Target, 'services'>;
   sessionId: string;
-  settings: Pick<RouteSettings, 'port' | 'allowFrom'>;
+  settings: GatewaySettings;
   /** Gets each review, when its answer is out. */
   served?: GatewayOptions['served'];
   late?: GatewayOptions['late'];
@@ -167,9 +173,7 @@ export function ownAnswers(
 const LOOPBACK = '127.0.0.1';
 
 /** Behind a tunnel or a relay all connections come from this machine. */
-function whoConnects({
-  allowFrom = [],
-}: Pick<RouteSettings, 'allowFrom'>): Pick<GatewayOptions, 'allows' | 'hint'> {
+function whoConnects({ allowFrom = [] }: GatewaySettings): Pick<GatewayOptions, 'allows' | 'hint'> {
   if (allowFrom.length === 0) return { hint: KEEP_THEM_OUT };
   return { allows: within(allowFrom) };
 }
@@ -180,10 +184,7 @@ const KEEP_THEM_OUT =
 const LAST_PORT = 65_535;
 
 /** Throws 'usage.invalid' where there are too few ports from the chosen one on. */
-export function assertPorts(
-  target: GatewayPlan['target'],
-  { port: first }: Pick<RouteSettings, 'port'>,
-): void {
+export function assertPorts(target: GatewayPlan['target'], { port: first }: GatewaySettings): void {
   const count = targetPortsOf(target).length;
   const highest = LAST_PORT - count + 1;
   if (first === undefined || first <= highest) return;

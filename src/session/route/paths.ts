@@ -3,7 +3,6 @@ import type { Work } from '../../cluster/work.ts';
 import { messageOf } from '../../errors.ts';
 import type { Target } from '../../operator/target.ts';
 import { CALLERS, followCalls, type WebhookCall } from '../../operator/webhooks.ts';
-import type { Gateways } from './gateways.ts';
 
 /** Where controller-runtime serves conversions. Taken as long as devloop cannot read the CRDs, which say where they are served. */
 const CONVERSIONS = '/convert';
@@ -20,7 +19,10 @@ export function pathsOf({ services }: Pick<Target, 'services'>): string[] {
 export function followPaths(
   { api, emit, signal }: Work,
   target: Pick<Target, 'services'>,
-  { gateways, onCalls }: { gateways: Pick<Gateways, 'accept'>; onCalls?(calls: WebhookCall[]): void },
+  {
+    gateways,
+    onCalls,
+  }: { gateways: { accept(paths: Iterable<string>): void }; onCalls?(calls: WebhookCall[]): void },
 ): AsyncDisposable {
   const services = target.services.map(({ service }) => service);
   const ending = new AbortController();

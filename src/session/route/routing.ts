@@ -7,7 +7,7 @@ import type { Target, TargetService } from '../../operator/target.ts';
 import type { Route } from '../../route/route.ts';
 import type { CommandContext } from '../context/context.ts';
 import type { Ask, RouteOptions } from '../context/options.ts';
-import type { Gateways } from './gateways.ts';
+import type { GatewaySettings, Gateways } from './gateways.ts';
 import type { ProbeResult } from './verify.ts';
 
 /** One way for kube-apiserver to reach this machine. kinds.ts lists them all. */
@@ -56,13 +56,10 @@ export interface Routing extends Work {
   verify?: (ends: Pick<OpenRoute, 'route' | 'gateways'>, limitMs: number) => Promise<ProbeResult>;
 }
 
-export interface RouteSettings {
+export interface RouteSettings extends GatewaySettings {
   choice: RouteChoice;
   /** The address that the cluster calls. */
   address?: string | undefined;
-  port?: number | undefined;
-  /** The networks that may connect to this machine, or to the SSH host; empty or absent: all. */
-  allowFrom?: string[] | undefined;
   relayImage?: string | undefined;
 }
 

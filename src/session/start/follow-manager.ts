@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { KubeObject, Workload } from '../../cluster/api/objects.ts';
+import type { KubeObject } from '../../cluster/api/objects.ts';
+import type { Workload } from '../../cluster/api/workloads.ts';
 import { writerOf } from '../../cluster/marks/observe.ts';
 import type { Work } from '../../cluster/work.ts';
 import type { ControllerPlan, Supervisor } from '../../controller/supervisor.ts';

@@ -1,13 +1,14 @@
-import { type ObjectRef, refOf } from '../../cluster/api/kinds.ts';
-import type { Container, Service, Workload } from '../../cluster/api/objects.ts';
+import { isWebhookKind, type ObjectRef, refOf } from '../../cluster/api/kinds.ts';
+import type { Service } from '../../cluster/api/objects.ts';
 import type { Permission } from '../../cluster/api/permissions.ts';
+import type { Container, Workload } from '../../cluster/api/workloads.ts';
 import type { Step } from '../../cluster/step.ts';
 import { holdLease } from '../../cluster/takeover/lease.ts';
-import { deploymentPause } from '../../cluster/takeover/pause/deployment.ts';
 import type { PauseStep } from '../../cluster/takeover/pause/pause.ts';
+import { deploymentPause } from '../../cluster/takeover/pause/replicas.ts';
 import { ownChangeOf } from '../../cluster/takeover/restore.ts';
 import type { StandInStep } from '../../cluster/takeover/stand-in.ts';
-import { giveTime, isWebhookKind, WEBHOOKS } from '../../cluster/takeover/webhook-time.ts';
+import { giveTime, WEBHOOKS } from '../../cluster/takeover/webhook-time.ts';
 import { OWN_NAME } from '../../operator/downward.ts';
 import { discoveryPermissions } from '../../operator/permissions.ts';
 import type { Target, TargetManager } from '../../operator/target.ts';

@@ -24,13 +24,14 @@ export async function recoverSessions(
     namespaces: namespacesOf(target),
     taken: takenObjects(target),
     mayAnswer: options.takeOver,
+    // A dead session answers no reviews, so there is nothing to wait for.
+    isAwaited: false,
     target: async () => target,
   };
   for (const sessionId of inTheWay.sessions) {
     const message = `Session ${sessionId} is dead or taken over; restoring what it changed.`;
     emit({ type: 'note', message });
     const work = { api: context.api, sessionId, emit, signal };
-    // A dead session answers no reviews, so there is nothing to wait for.
     const restored = await restoreDead(work, dead, answerMeans(context, io, options), { readySeconds: 0 });
     reportKept(restored, emit);
   }

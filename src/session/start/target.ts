@@ -1,7 +1,8 @@
 import type { ClusterApi } from '../../cluster/api/client.ts';
 import { ApiError } from '../../cluster/api/errors.ts';
 import { refOf } from '../../cluster/api/kinds.ts';
-import type { Service, Workload } from '../../cluster/api/objects.ts';
+import type { Service } from '../../cluster/api/objects.ts';
+import type { Workload } from '../../cluster/api/workloads.ts';
 import { pauseNotices } from '../../cluster/takeover/pause/notices.ts';
 import { assertTakeable } from '../../cluster/takeover/service.ts';
 import { discover } from '../../operator/discover.ts';

@@ -1,5 +1,5 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { access, constants, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,37 +15,9 @@ import { manifestTexts } from '../../operator/sources.ts';
 import type { Io } from '../context/options.ts';
 import { type ApiServer, kubeconfigFor } from './no-cluster.ts';
 
-const PROGRAMS = ['etcd', 'kube-apiserver'];
 const READY_SECONDS = 60;
 const ESTABLISHED_MS = 10_000;
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
-
-/** Where envtest's programs are: as the operator's own tests find them, or where kubebuilder's Makefile puts them. */
-export async function envtestAssets(
-  checkout: string,
-  env: Record<string, string | undefined>,
-): Promise<string | undefined> {
-  const below = join(checkout, 'bin', 'k8s');
-  const found = [below, join(below, 'k8s')].map(async (directory) => {
-    const names = await readdir(directory).catch(() => []);
-    return names
-      .sort()
-      .reverse()
-      .map((name) => join(directory, name));
-  });
-  const named = env.KUBEBUILDER_ASSETS;
-  for (const directory of [...(named ? [named] : []), ...(await Promise.all(found)).flat()])
-    if (await hasPrograms(directory)) return directory;
-  return undefined;
-}
-
-async function hasPrograms(directory: string): Promise<boolean> {
-  const files = PROGRAMS.map((name) => access(join(directory, name), constants.X_OK));
-  return await Promise.all(files).then(
-    () => true,
-    () => false,
-  );
-}
 
 /** Starts an API server with the CRDs of the checkout: empty otherwise, on the loopback interface, and gone when it is disposed. */
 export async function startEnvtest(assets: string, checkout: string, io: Io): Promise<ApiServer> {

@@ -1,4 +1,4 @@
-import type { Container, Volume } from '../../../src/cluster/api/objects.ts';
+import type { Container, Volume } from '../../../src/cluster/api/workloads.ts';
 import { ANSWER, answerFile, goMod, groupFile, type Layout, WITH_RUNTIME } from './layout.ts';
 
 const CERTIFICATES = '/tmp/k8s-webhook-server/serving-certs';

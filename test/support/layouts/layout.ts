@@ -1,6 +1,6 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Container, Volume } from '../../../src/cluster/api/objects.ts';
+import type { Container, Volume } from '../../../src/cluster/api/workloads.ts';
 
 /** A way to lay out the repository of an operator. Each fixture repository has one operator with one webhook, made for these tests. */
 export interface Layout {

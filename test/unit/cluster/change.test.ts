@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { ObjectRef } from '../../../src/cluster/api/kinds.ts';
-import type { ConfigMap, Workload } from '../../../src/cluster/api/objects.ts';
+import type { ConfigMap } from '../../../src/cluster/api/objects.ts';
+import type { Workload } from '../../../src/cluster/api/workloads.ts';
 import { applyChange, createMarked, inRounds, restoreChange } from '../../../src/cluster/marks/change.ts';
 import { IN_ANNOTATION, type OwnChange, sessionOf } from '../../../src/cluster/marks/marks.ts';
 import { SESSION_LABEL, UNDO_ANNOTATION } from '../../../src/cluster/names.ts';

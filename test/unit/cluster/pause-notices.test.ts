@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import type { Autoscaler, DisruptionBudget, Metadata, Workload } from '../../../src/cluster/api/objects.ts';
+import type { Autoscaler, DisruptionBudget, Metadata } from '../../../src/cluster/api/objects.ts';
+import type { Workload } from '../../../src/cluster/api/workloads.ts';
 import { noticesOf } from '../../../src/cluster/takeover/pause/notices.ts';
 
 const ref = { kind: 'Deployment', namespace: 'shop', name: 'manager' } as const;

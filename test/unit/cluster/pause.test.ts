@@ -1,14 +1,15 @@
 import { expect, it } from 'vitest';
 import type { Kind } from '../../../src/cluster/api/kinds.ts';
-import type { Lease, Pod, Workload } from '../../../src/cluster/api/objects.ts';
+import type { Lease } from '../../../src/cluster/api/objects.ts';
+import type { Pod, Workload } from '../../../src/cluster/api/workloads.ts';
 import { leaderIdentity, PAUSED, REPLICAS_LABEL, SESSION_LABEL } from '../../../src/cluster/names.ts';
-import { deploymentPause } from '../../../src/cluster/takeover/pause/deployment.ts';
 import { turnOf } from '../../../src/cluster/takeover/pause/hold-leader.ts';
 import {
   holdLeaderLeases,
   isHeldBy,
   readElection,
 } from '../../../src/cluster/takeover/pause/leader-lease.ts';
+import { deploymentPause } from '../../../src/cluster/takeover/pause/replicas.ts';
 import { pauseFor } from '../../../src/cluster/takeover/pause/strategies.ts';
 import { eventually } from '../../support/eventually.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../src/cluster/api/errors.ts';
-import type { ContainerStatus, Pod, Service, Workload } from '../../../src/cluster/api/objects.ts';
+import type { Service } from '../../../src/cluster/api/objects.ts';
+import type { ContainerStatus, Pod, Workload } from '../../../src/cluster/api/workloads.ts';
 import { isOurs, relayLabels } from '../../../src/cluster/names.ts';
 import {
   assignsUserIds,

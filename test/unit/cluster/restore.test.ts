@@ -1,10 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { EndpointSlice, Endpoints, Lease, Service, Workload } from '../../../src/cluster/api/objects.ts';
+import type { EndpointSlice, Endpoints, Lease, Service } from '../../../src/cluster/api/objects.ts';
+import type { Workload } from '../../../src/cluster/api/workloads.ts';
 import { sessionOf } from '../../../src/cluster/marks/marks.ts';
 import { SESSION_LABEL, UNDO_ANNOTATION } from '../../../src/cluster/names.ts';
 import { ourEndpoints, ourSlice } from '../../../src/cluster/takeover/endpoints.ts';
 import { findMarked } from '../../../src/cluster/takeover/find-marked.ts';
-import { deploymentPause } from '../../../src/cluster/takeover/pause/deployment.ts';
+import { deploymentPause } from '../../../src/cluster/takeover/pause/replicas.ts';
 import {
   pausedManagers,
   removeCreated,

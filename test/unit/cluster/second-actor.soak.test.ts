@@ -1,7 +1,8 @@
 /** What devloop changes and restores while others write to the same objects: random states, and random sequences of commands. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { KubeObject, Service, Workload } from '../../../src/cluster/api/objects.ts';
+import type { KubeObject, Service } from '../../../src/cluster/api/objects.ts';
+import type { Workload } from '../../../src/cluster/api/workloads.ts';
 import {
   changePatch,
   markedPatch,

@@ -1,5 +1,6 @@
 import { beforeEach, expect, it, test } from 'vitest';
-import type { LabelSelector, Pod, Workload } from '../../../src/cluster/api/objects.ts';
+import type { LabelSelector } from '../../../src/cluster/api/objects.ts';
+import type { Pod, Workload } from '../../../src/cluster/api/workloads.ts';
 import { SESSION_LABEL } from '../../../src/cluster/names.ts';
 import { findMarked } from '../../../src/cluster/takeover/find-marked.ts';
 import { podsOf } from '../../../src/cluster/takeover/pause/pods.ts';

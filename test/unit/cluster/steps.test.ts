@@ -1,17 +1,13 @@
 import { expect, it } from 'vitest';
 import { kindInfo } from '../../../src/cluster/api/kinds.ts';
-import type {
-  EndpointSlice,
-  Service,
-  WebhookConfiguration,
-  Workload,
-} from '../../../src/cluster/api/objects.ts';
+import type { EndpointSlice, Service, WebhookConfiguration } from '../../../src/cluster/api/objects.ts';
 import type { Permission } from '../../../src/cluster/api/permissions.ts';
+import type { Workload } from '../../../src/cluster/api/workloads.ts';
 import { ANY_SESSION } from '../../../src/cluster/names.ts';
 import type { PlannedChange, Step } from '../../../src/cluster/step.ts';
 import { findMarked } from '../../../src/cluster/takeover/find-marked.ts';
 import { type Holder, holdLease } from '../../../src/cluster/takeover/lease.ts';
-import { deploymentPause } from '../../../src/cluster/takeover/pause/deployment.ts';
+import { deploymentPause } from '../../../src/cluster/takeover/pause/replicas.ts';
 import { createProber } from '../../../src/cluster/takeover/probe.ts';
 import { createProbeService } from '../../../src/cluster/takeover/probe-service.ts';
 import {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { planKeyPairFlags } from '../../../src/local/key-pair-flags.ts';
+import { planKeyPairFlags } from '../../../src/local/default-flags.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { directoryWith } from '../controller/support/places.ts';
 
@@ -19,10 +19,7 @@ async function plan(flags: [string, string][], more: string[] = [], mayLookElsew
     keyPairDirectory: '/state/certs',
     mayLookElsewhere,
   };
-  const planned = planKeyPairFlags(places, {
-    emit: (event) => void events.push(event),
-    signal: new AbortController().signal,
-  });
+  const planned = planKeyPairFlags(places, { emit: (event) => void events.push(event) });
   return { planned, events, refused, directory };
 }
 

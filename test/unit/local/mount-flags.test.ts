@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { planMountFlags } from '../../../src/local/mount-flags.ts';
+import { linkedPackages } from '../../../src/controller/go/linked-packages.ts';
+import { planMountFlags } from '../../../src/local/default-flags.ts';
 import { collectPathFlags, type PathFlags } from '../../../src/operator/path-flags.ts';
 import type { MountPoint } from '../../../src/operator/volumes.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
@@ -30,11 +31,11 @@ async function plan(paths: string[], words: string[] = [], { definedElsewhere = 
   const mounts = paths.map((path, index): MountPoint => {
     return { path, subPath: undefined, volume: { name: `v${index}`, secret: { secretName: 'grpc' } } };
   });
-  const built = { directory, goPackage: '.', flags: [] };
+  const linked = linkedPackages({ directory, goPackage: '.', flags: [] }, undefined);
   const events: DevloopEvent[] = [];
   const planned = await planMountFlags(
-    { mounts, pathFlags, built, words },
-    { emit: (event) => void events.push(event), signal: new AbortController().signal },
+    { mounts, pathFlags, linked, words },
+    { emit: (event) => void events.push(event) },
   );
   return { args: planned.map(({ value }) => value), events };
 }
@@ -55,4 +56,11 @@ test.each([
   ['the program does not define the flag', ['/grpc-cert'], [], { definedElsewhere: true }],
 ])('nothing is added where %s', async (_, paths, words, options) => {
   expect(await plan(paths, words, options)).toEqual({ args: [], events: [] });
+});
+
+test('the go tool lists the packages of a program once, and only when somebody asks', async () => {
+  const linked = linkedPackages({ directory: '/nowhere', goPackage: '.', flags: [] }, undefined);
+  const first = linked();
+  expect(linked()).toBe(first);
+  await first;
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Container, Volume, Workload } from '../../../src/cluster/api/objects.ts';
+import type { Container, Volume, Workload } from '../../../src/cluster/api/workloads.ts';
 import { planMounts } from '../../../src/local/plan-mounts.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { Container, Service, Workload } from '../../../src/cluster/api/objects.ts';
+import type { Service } from '../../../src/cluster/api/objects.ts';
+import type { Container, Workload } from '../../../src/cluster/api/workloads.ts';
 import { startController } from '../../../src/controller/process.ts';
 import { type ControllerInputs, planController } from '../../../src/local/plan.ts';
 import { noCheckoutFacts, readCheckout } from '../../../src/operator/sources.ts';

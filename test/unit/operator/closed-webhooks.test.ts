@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { ObjectRef } from '../../../src/cluster/api/kinds.ts';
-import type { Service, WebhookConfiguration, Workload } from '../../../src/cluster/api/objects.ts';
+import type { Service, WebhookConfiguration } from '../../../src/cluster/api/objects.ts';
+import type { Workload } from '../../../src/cluster/api/workloads.ts';
 import { closedWebhooks, policyCommand } from '../../../src/operator/closed-webhooks.ts';
+import { listConfigurations } from '../../../src/operator/webhooks.ts';
 import { fakeCluster, refusal } from '../../support/fake-cluster.ts';
 
 type Webhook = NonNullable<WebhookConfiguration['webhooks']>[number];
@@ -35,7 +37,9 @@ async function found(webhooks: Webhook[], taken: typeof TAKEN | { ref: ObjectRef
   const labels = { 'kubernetes.io/metadata.name': namespace };
   cluster.put('Namespace', { metadata: { name: namespace, labels } });
   cluster.put<WebhookConfiguration>('ValidatingWebhookConfiguration', { metadata: { name: 'v' }, webhooks });
-  return (await closedWebhooks(cluster.api, taken)).map(({ name, isScalable }) => ({ name, isScalable }));
+  return (await closedWebhooks(cluster.api, taken, listConfigurations(cluster.api))).map(
+    ({ name, isScalable }) => ({ name, isScalable }),
+  );
 }
 
 const exists = (key: string, operator: string) => ({ matchExpressions: [{ key, operator }] });
@@ -103,7 +107,7 @@ describe('webhooks that block a restore', () => {
     cluster.hook.before = (verb) => {
       if (verb === 'list') throw refusal(403, 'Forbidden');
     };
-    expect(await closedWebhooks(cluster.api, TAKEN)).toEqual([]);
+    expect(await closedWebhooks(cluster.api, TAKEN, listConfigurations(cluster.api))).toEqual([]);
   });
 
   it('are all named in one command', () => {

@@ -1,12 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { refOf } from '../../../src/cluster/api/kinds.ts';
-import type {
-  ApiService,
-  Service,
-  WebhookConfiguration,
-  Workload,
-} from '../../../src/cluster/api/objects.ts';
-import { deploymentPause } from '../../../src/cluster/takeover/pause/deployment.ts';
+import type { ApiService, Service, WebhookConfiguration } from '../../../src/cluster/api/objects.ts';
+import type { Workload } from '../../../src/cluster/api/workloads.ts';
+import { deploymentPause } from '../../../src/cluster/takeover/pause/replicas.ts';
 import { pointToAddress } from '../../../src/cluster/takeover/service.ts';
 import { discover } from '../../../src/operator/discover.ts';
 import type { CheckoutFacts } from '../../../src/operator/sources.ts';

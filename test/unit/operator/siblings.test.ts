@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { refOf } from '../../../src/cluster/api/kinds.ts';
-import type { Metadata, Workload } from '../../../src/cluster/api/objects.ts';
+import type { Metadata } from '../../../src/cluster/api/objects.ts';
+import type { Workload } from '../../../src/cluster/api/workloads.ts';
 import { siblingsOf } from '../../../src/operator/siblings.ts';
 
 interface Described extends Pick<Metadata, 'labels' | 'ownerReferences'> {

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
-import type { Container, Volume } from '../../../src/cluster/api/objects.ts';
+import type { Container, Volume } from '../../../src/cluster/api/workloads.ts';
 import { expandArguments, readPodEnvironment } from '../../../src/operator/environment.ts';
 import {
   certificateCandidates,

@@ -1,6 +1,6 @@
 import type { PageStatus } from '../../../src/page/protocol.ts';
 import type { PageSession } from '../../../src/page/server.ts';
-import type { ReviewSummary } from '../../../src/report/events.ts';
+import type { ReviewSummary } from '../../../src/report/review.ts';
 import { SERVING } from '../../support/session-facts.ts';
 
 export interface FakeSession extends PageSession {

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import type { DevloopEvent, ReviewSummary } from '../../../src/report/events.ts';
+import type { DevloopEvent } from '../../../src/report/events.ts';
 import { createHumanPrinter } from '../../../src/report/human.ts';
+import type { ReviewSummary } from '../../../src/report/review.ts';
 import { reviewOf } from '../../support/session-facts.ts';
 
 const review: ReviewSummary = reviewOf(41, {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { SessionState } from '../../../src/report/events.ts';
+import type { SessionState } from '../../../src/report/session-state.ts';
 import { statusText } from '../../../src/report/status-line.ts';
 import { cutToWidth, widthOf } from '../../../src/report/width.ts';
 import { reviewOf, SERVING as serving } from '../../support/session-facts.ts';

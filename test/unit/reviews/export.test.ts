@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it, onTestFinished } from 'vitest';
-import { findWebhookSetups } from '../../../src/operator/webhook-setup.ts';
+import { findWebhookSetups, type WebhookSetup } from '../../../src/operator/webhook-setup.ts';
 import { curlCommand, plainJson, requireKept } from '../../../src/reviews/export.ts';
-import { type GoSetup, goTest } from '../../../src/reviews/export-go.ts';
+import { goTest } from '../../../src/reviews/export-go.ts';
 import type { ReviewRecord } from '../../../src/reviews/record.ts';
 
 const SAMPLE = join(import.meta.dirname, '../../../examples/application-operator');
@@ -82,7 +82,7 @@ it("finds how the sample operator's own sources register a webhook", async () =>
   expect(await findWebhookSetups(SAMPLE, ['/elsewhere'])).toMatchObject([{ packageName: 'main', calls: [] }]);
 });
 
-const OLD: GoSetup = {
+const OLD: WebhookSetup = {
   packageName: 'v1alpha1',
   directory: 'api/v1alpha1',
   calls: ['(&Shop{}).SetupWebhookWithManager(mgr)'],
@@ -91,7 +91,7 @@ const OLD: GoSetup = {
   controllerRuntime: 14,
 };
 
-it.each<[string, GoSetup]>([
+it.each<[string, WebhookSetup]>([
   ['an operator of today', { ...OLD, controllerRuntime: 24, imports: ['examplev1 "example.com/api/v1"'] }],
   ['an old one', OLD],
   ['one without the usual functions', { ...OLD, calls: [] }],

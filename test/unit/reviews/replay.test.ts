@@ -41,7 +41,7 @@ async function replayed(records: ReviewRecord[], more: Partial<ReplayOptions> = 
   return { count: await replay(records, options), found };
 }
 
-it('asks again, with a new uid and as a dry run, and reports in order what is answered otherwise', async () => {
+it('asks again, with a new uid and as a dry run, and reports in order which answers differ', async () => {
   got.length = 0;
   const names = Array.from({ length: 20 }, (_, index) => `shop-${index}`);
   const records = names.map((name) => recorded(name, { allowed: true }));

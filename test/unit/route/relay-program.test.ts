@@ -3,9 +3,8 @@ import { request } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { expect, it } from 'vitest';
-import { carryToGateways } from '../../../src/route/relay/carry.ts';
 import { connect } from '../../../src/route/relay/dial.ts';
-import { relayRoute } from '../../../src/route/relay/relay.ts';
+import { carryToGateways, relayRoute } from '../../../src/route/relay/relay.ts';
 import { PROTOCOL } from '../../../src/route/relay/wire/config.ts';
 import {
   encode,

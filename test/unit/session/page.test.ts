@@ -13,7 +13,7 @@ it('keeps what the compiler says until the source builds again', () => {
   expect(after(failed, { type: 'build.done', ms: 1 }).compiler).toBeUndefined();
 });
 
-it('counts what the running build answers otherwise, and forgets it with the next one', () => {
+it('counts which answers of the running build differ, and forgets it with the next one', () => {
   const replayed = (number: number, result: 'same' | 'changed'): DevloopEvent => {
     return { type: 'reviews.replayed', review: reviewOf(number), result };
   };

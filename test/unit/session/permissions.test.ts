@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Permission } from '../../../src/cluster/api/permissions.ts';
-import { deploymentPause } from '../../../src/cluster/takeover/pause/deployment.ts';
+import { deploymentPause } from '../../../src/cluster/takeover/pause/replicas.ts';
 import type { RoutePlan } from '../../../src/session/route/routing.ts';
 import {
   type Allowed,

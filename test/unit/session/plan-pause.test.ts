@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Kind } from '../../../src/cluster/api/kinds.ts';
-import type { Lease, Pod, Workload } from '../../../src/cluster/api/objects.ts';
+import type { Lease } from '../../../src/cluster/api/objects.ts';
+import type { Pod, Workload } from '../../../src/cluster/api/workloads.ts';
 import type { TargetManager } from '../../../src/operator/target.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { changesOf } from '../../../src/session/route/routing.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Service, Workload } from '../../../src/cluster/api/objects.ts';
+import type { Service } from '../../../src/cluster/api/objects.ts';
+import type { Workload } from '../../../src/cluster/api/workloads.ts';
 import type { PlannedChange } from '../../../src/cluster/step.ts';
 import type { Target } from '../../../src/operator/target.ts';
 import { objectText } from '../../../src/report/text.ts';

@@ -28,7 +28,7 @@ function record(name: string): ReviewRecord {
   );
 }
 
-it('after each restart, says what is answered otherwise than by the build before, and counts what differs alike', async () => {
+it('after each restart, says which answers differ from those of the build before, and counts what differs alike', async () => {
   const events: DevloopEvent[] = [];
   const emit = (event: DevloopEvent) => void events.push(event);
   await using replaying = createReplaying([], { emit, signal: new AbortController().signal });

@@ -42,7 +42,13 @@ async function restoreIt(): Promise<unknown> {
   const target = async (): Promise<never> => {
     throw new Error('somebody answers instead of the operator');
   };
-  const session = { namespaces: ['shop'], taken: [{ ref: SERVICE }], mayAnswer: false, target };
+  const session = {
+    namespaces: ['shop'],
+    taken: [{ ref: SERVICE }],
+    mayAnswer: false,
+    isAwaited: false,
+    target,
+  };
   return await restoreDead(work, session, {} as never, { readySeconds: 0 });
 }
 

@@ -1,8 +1,9 @@
 import { beforeEach, expect, it } from 'vitest';
-import type { Service, Workload } from '../../../src/cluster/api/objects.ts';
+import type { Service } from '../../../src/cluster/api/objects.ts';
+import type { Workload } from '../../../src/cluster/api/workloads.ts';
 import { sessionOf } from '../../../src/cluster/marks/marks.ts';
 import { findMarked } from '../../../src/cluster/takeover/find-marked.ts';
-import { deploymentPause } from '../../../src/cluster/takeover/pause/deployment.ts';
+import { deploymentPause } from '../../../src/cluster/takeover/pause/replicas.ts';
 import { swapSelector } from '../../../src/cluster/takeover/service.ts';
 import { DevloopError } from '../../../src/errors.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';

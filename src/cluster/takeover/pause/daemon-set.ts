@@ -1,6 +1,6 @@
 import { type ObjectRef, refOf } from '../../api/kinds.ts';
-import type { ControllerRevision, Workload } from '../../api/objects.ts';
 import { permissionsOn } from '../../api/permissions.ts';
+import type { ControllerRevision, Workload } from '../../api/workloads.ts';
 import { applyChange, inRounds, restoreChange } from '../../marks/change.ts';
 import { type OwnChange, sessionOf, type UndoStore } from '../../marks/marks.ts';
 import { valueAt } from '../../marks/paths.ts';

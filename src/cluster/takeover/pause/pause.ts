@@ -1,7 +1,8 @@
 import type { DevloopError } from '../../../errors.ts';
 import type { Kind, ObjectRef } from '../../api/kinds.ts';
-import type { KubeObject, Workload } from '../../api/objects.ts';
+import type { KubeObject } from '../../api/objects.ts';
 import type { Permission } from '../../api/permissions.ts';
+import type { Workload } from '../../api/workloads.ts';
 import type { OwnChange } from '../../marks/marks.ts';
 import type { Kept } from '../../marks/undo.ts';
 import type { Step } from '../../step.ts';

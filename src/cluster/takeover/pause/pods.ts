@@ -1,6 +1,6 @@
 import type { ClusterApi } from '../../api/client.ts';
 import { labelQuery } from '../../api/labels.ts';
-import type { Pod } from '../../api/objects.ts';
+import type { Pod } from '../../api/workloads.ts';
 import { SESSION_LABEL } from '../../names.ts';
 import type { Manager } from './pause.ts';
 

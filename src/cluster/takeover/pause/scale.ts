@@ -1,6 +1,6 @@
 import { kindInfo, type ObjectRef, objectPath } from '../../api/kinds.ts';
-import type { Workload } from '../../api/objects.ts';
 import { type Permission, permissionsOn } from '../../api/permissions.ts';
+import type { Workload } from '../../api/workloads.ts';
 import { applyChange, inRounds, restoreChange } from '../../marks/change.ts';
 import { type FieldChange, type OwnChange, sessionOf, type UndoStore } from '../../marks/marks.ts';
 import { undoOf } from '../../marks/undo.ts';

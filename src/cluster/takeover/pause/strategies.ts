@@ -1,8 +1,7 @@
 import type { Kind } from '../../api/kinds.ts';
 import { daemonSetPause } from './daemon-set.ts';
-import { deploymentPause } from './deployment.ts';
 import type { Manager, Pause } from './pause.ts';
-import { statefulSetPause } from './stateful-set.ts';
+import { deploymentPause, statefulSetPause } from './replicas.ts';
 
 /** In the order in which they are asked whether they fit. */
 export const PAUSES: Pause[] = [deploymentPause, statefulSetPause, daemonSetPause];

@@ -1,8 +1,8 @@
 import { pollUntil, reportWhileWaiting } from '../../../async.ts';
 import { DevloopError } from '../../../errors.ts';
 import { describe, type ObjectRef } from '../../api/kinds.ts';
-import type { Workload } from '../../api/objects.ts';
 import { answered } from '../../api/repeat.ts';
+import type { Workload } from '../../api/workloads.ts';
 import type { Observer } from '../../work.ts';
 import type { Manager, Pausing, Resumed } from './pause.ts';
 import { podsOf, runningPods } from './pods.ts';

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { DevloopError } from '../../../../src/errors.ts';
-import type { DevloopEvent, SessionState } from '../../../../src/report/events.ts';
+import type { DevloopEvent } from '../../../../src/report/events.ts';
+import type { SessionState } from '../../../../src/report/session-state.ts';
 import { createControllerLog } from '../../../../src/session/control/controller-log.ts';
 import { sessionKeys } from '../../../../src/session/control/keys.ts';
 

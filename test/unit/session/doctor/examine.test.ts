@@ -1,9 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { DevloopError } from '../../../../src/errors.ts';
 import type { DevloopEvent } from '../../../../src/report/events.ts';
-import { type Check, NotChecked, NothingToCheck, needed } from '../../../../src/session/doctor/check.ts';
+import {
+  type Check,
+  type DoctorRun,
+  NotChecked,
+  NothingToCheck,
+  needed,
+} from '../../../../src/session/doctor/check.ts';
 import { conclude, examine, type NamedFinding } from '../../../../src/session/doctor/examine.ts';
-import type { DoctorRun } from '../../../../src/session/doctor/run.ts';
 
 function run(checks: Check[], signal = new AbortController().signal) {
   const events: DevloopEvent[] = [];

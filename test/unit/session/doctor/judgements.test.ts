@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../../src/cluster/api/errors.ts';
 import type { ObjectRef } from '../../../../src/cluster/api/kinds.ts';
-import type { EndpointSlice, Pod, Service, Workload } from '../../../../src/cluster/api/objects.ts';
+import type { EndpointSlice, Service } from '../../../../src/cluster/api/objects.ts';
 import type { Permission } from '../../../../src/cluster/api/permissions.ts';
+import type { Pod, Workload } from '../../../../src/cluster/api/workloads.ts';
 import type { Manager } from '../../../../src/cluster/takeover/pause/pause.ts';
 import type { TargetService } from '../../../../src/operator/target.ts';
 import type { DevloopEvent } from '../../../../src/report/events.ts';
 import { certificateFinding } from '../../../../src/session/doctor/certificate.ts';
-import { type Finding, NotChecked } from '../../../../src/session/doctor/check.ts';
+import { type DoctorRun, type Finding, NotChecked } from '../../../../src/session/doctor/check.ts';
 import { endpointRoutingFinding, routingOf } from '../../../../src/session/doctor/endpoint-routing.ts';
 import { type Envtest, envtestFinding, envtestVersion } from '../../../../src/session/doctor/envtest.ts';
 import { finalizersFinding } from '../../../../src/session/doctor/finalizers.ts';
@@ -15,7 +16,6 @@ import { imageFinding } from '../../../../src/session/doctor/image.ts';
 import { permissionsFinding } from '../../../../src/session/doctor/permissions.ts';
 import { podsFinding } from '../../../../src/session/doctor/pods.ts';
 import { oneOfSeveral, routeFinding } from '../../../../src/session/doctor/routes.ts';
-import type { DoctorRun } from '../../../../src/session/doctor/run.ts';
 import {
   serviceFinding,
   sessionFinding,

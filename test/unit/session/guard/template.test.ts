@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Container, Workload } from '../../../../src/cluster/api/objects.ts';
+import type { Container, Workload } from '../../../../src/cluster/api/workloads.ts';
 import { templateChanges } from '../../../../src/session/guard/template.ts';
 
 const deployment = (container: Partial<Container>, replicas = 1): Workload => ({

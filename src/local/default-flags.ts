@@ -1,8 +1,10 @@
 import { requireRoom } from '../certificates/files.ts';
 import type { Work } from '../cluster/work.ts';
-import { type GoProgram, linkedFlags } from '../controller/go/linked-packages.ts';
+import { type LinkedPackages, linkedFlags } from '../controller/go/linked-packages.ts';
 import { DevloopError, messageOf } from '../errors.ts';
-import { flagsFor, type PathFlags } from '../operator/path-flags.ts';
+import type { ExpandedArgument } from '../operator/environment.ts';
+import { flagsBelow, flagsFor, type PathFlags } from '../operator/path-flags.ts';
+import { type MountPoint, mentions } from '../operator/volumes.ts';
 
 export interface KeyPairPlaces {
   /** Mount points of key pairs that the sources name, and no argument or variable. */
@@ -10,8 +12,8 @@ export interface KeyPairPlaces {
   pathFlags: PathFlags;
   /** Where the key pair is on this machine. */
   keyPairDirectory: string;
-  /** Absent for a command of the user's. */
-  built?: GoProgram | undefined;
+  /** The program's packages; absent for a command of the user's. */
+  linked?: LinkedPackages | undefined;
   /** The user named a directory, or variables, by which it may look elsewhere. */
   mayLookElsewhere: boolean;
 }
@@ -21,8 +23,8 @@ export interface KeyPairPlaces {
  * /certs: by the flag whose default that directory is. Throws `certificate.not-written` where it is known that it finds none.
  */
 export async function planKeyPairFlags(
-  { hardCoded, pathFlags, keyPairDirectory, built, mayLookElsewhere }: KeyPairPlaces,
-  { emit, signal }: Pick<Work, 'emit' | 'signal'>,
+  { hardCoded, pathFlags, keyPairDirectory, linked, mayLookElsewhere }: KeyPairPlaces,
+  { emit }: Pick<Work, 'emit'>,
 ): Promise<{ args: string[]; hardCoded: string[] }> {
   const refused: { directory: string; cause: unknown }[] = [];
   for (const directory of hardCoded)
@@ -31,7 +33,7 @@ export async function planKeyPairFlags(
   const flags: { directory: string; argument: string }[] = [];
   for (const { directory } of refused) {
     const defining = flagsFor(pathFlags, directory);
-    const own = built ? await linkedFlags(built, defining, signal) : [...defining.keys()];
+    const own = linked ? await linkedFlags(linked, defining) : [...defining.keys()];
     // Two may be about two servers.
     if (own.length === 1) flags.push({ directory, argument: `--${own[0]}=${keyPairDirectory}` });
   }
@@ -51,4 +53,41 @@ function notFound(directory: string, cause: unknown): DevloopError {
   const message = `The controller looks for its key pair in ${directory}, as its sources say, and no flag was found that names another directory. ${messageOf(cause)}`;
   const hint = `sudo install -d -o "$(id -un)" ${directory}   # then run devloop up again`;
   return new DevloopError('certificate.not-written', message, { hint, cause });
+}
+
+interface DefaultedMounts {
+  /** Those of the manager's container, without its key pairs. */
+  mounts: MountPoint[];
+  pathFlags: PathFlags;
+  /** The program's packages; absent for a command of the user's: nothing says which flags it has. */
+  linked?: LinkedPackages | undefined;
+  /** The arguments, and the values of the variables. */
+  words: string[];
+}
+
+/**
+ * The flags by whose defaults the controller finds mounted files that nothing names. Written out, they are arguments like the others,
+ * which become those of the copy on this machine.
+ */
+export async function planMountFlags(
+  { mounts, pathFlags, linked, words }: DefaultedMounts,
+  { emit }: Pick<Work, 'emit'>,
+): Promise<ExpandedArgument[]> {
+  if (linked === undefined) return [];
+  const unnamed = mounts.filter(({ path }) => !words.some((word) => mentions(word, path)));
+  const defaults = new Map(unnamed.flatMap(({ path }) => [...flagsBelow(pathFlags, path)]));
+  const isGiven = (flag: string): boolean => words.some((word) => /^--?([^=]+)/.exec(word)?.[1] === flag);
+  const candidates = [...defaults].map(([path, flags]) =>
+    [...flags]
+      .filter(([flag]) => !isGiven(flag))
+      .map(([flag, definers]) => [`--${flag}=${path}`, definers] as const),
+  );
+  const defined = new Set(await linkedFlags(linked, new Map(candidates.flat())));
+  return candidates.flatMap((ofPath) => {
+    const [own, ...others] = ofPath.map(([argument]) => argument).filter((argument) => defined.has(argument));
+    // Two can belong to two subcommands, of which each refuses the flag of the other.
+    if (own === undefined || others.length > 0) return [];
+    emit({ type: 'note', message: `${own}\nis added: this is its default, which only the Pod has.` });
+    return [{ value: own, shown: own }];
+  });
 }

@@ -1,5 +1,5 @@
 import { UNANSWERED_WEBHOOK } from '../../api/errors.ts';
-import type { Workload } from '../../api/objects.ts';
+import type { Workload } from '../../api/workloads.ts';
 import { byScaling } from './scale.ts';
 import { followPods, waitUntilReady } from './waits.ts';
 
@@ -16,3 +16,14 @@ function blockedBy({ status }: Workload): string | undefined {
   );
   return failed.find(({ message }) => UNANSWERED_WEBHOOK.test(message ?? ''))?.message;
 }
+
+/** A StatefulSet ends its Pods one after the other unless it is configured otherwise, and any of them may be the leader. */
+const TERMINATING_SECONDS = 60;
+
+export const statefulSetPause = byScaling('StatefulSet', {
+  async follow(work, manager) {
+    const following = followPods(work, manager, TERMINATING_SECONDS);
+    return { idle: following.terminating, ...following };
+  },
+  waitUntilResumed: waitUntilReady,
+});

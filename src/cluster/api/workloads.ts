@@ -1,0 +1,140 @@
+/** Pods and what makes them, as far as devloop reads and writes them. */
+import type { KubeObject } from './objects.ts';
+
+export interface Container {
+  name: string;
+  image?: string;
+  command?: string[];
+  args?: string[];
+  workingDir?: string;
+  env?: EnvVar[];
+  envFrom?: { prefix?: string; configMapRef?: Reference; secretRef?: Reference }[];
+  ports?: { name?: string; containerPort: number }[];
+  volumeMounts?: { name: string; mountPath: string; subPath?: string; readOnly?: boolean }[];
+  resources?: Resources;
+}
+
+/** Quantities by resource: `{cpu: '500m', memory: '64Mi'}`. */
+export interface Resources {
+  requests?: Record<string, string>;
+  limits?: Record<string, string>;
+}
+
+interface Reference {
+  name: string;
+  optional?: boolean;
+}
+
+export interface EnvVar {
+  name: string;
+  value?: string;
+  valueFrom?: {
+    fieldRef?: FieldRef;
+    secretKeyRef?: Reference & { key: string };
+    configMapKeyRef?: Reference & { key: string };
+    resourceFieldRef?: ResourceFieldRef;
+  };
+}
+
+export interface FieldRef {
+  fieldPath: string;
+}
+
+export interface ResourceFieldRef {
+  /** Absent in a variable: its own container. */
+  containerName?: string;
+  resource: string;
+  divisor?: string;
+}
+
+export interface KeyToPath {
+  key: string;
+  path: string;
+}
+
+/** One source of a projected volume, and what the simple volumes consist of. */
+export interface ProjectedSource {
+  secret?: { name: string; items?: KeyToPath[]; optional?: boolean };
+  configMap?: { name: string; items?: KeyToPath[]; optional?: boolean };
+  downwardAPI?: { items?: DownwardFile[] };
+  serviceAccountToken?: { path: string; audience?: string };
+}
+
+export interface DownwardFile {
+  path: string;
+  fieldRef?: FieldRef;
+  resourceFieldRef?: ResourceFieldRef;
+}
+
+/** `emptyDir`, `csi` and every other kind of volume is a key here, too. */
+export interface Volume {
+  name: string;
+  secret?: { secretName: string; items?: KeyToPath[]; optional?: boolean };
+  configMap?: { name: string; items?: KeyToPath[]; optional?: boolean };
+  downwardAPI?: { items?: DownwardFile[] };
+  projected?: { sources?: ProjectedSource[] };
+  emptyDir?: object;
+  csi?: { driver: string };
+}
+
+export interface PodTemplate {
+  metadata?: { labels?: Record<string, string>; annotations?: Record<string, string> };
+  spec: {
+    containers: Container[];
+    initContainers?: Container[];
+    volumes?: Volume[];
+    serviceAccountName?: string;
+  } & Placement;
+}
+
+/** What decides on which nodes a Pod may run, and with which credentials its image is pulled. */
+export interface Placement {
+  nodeSelector?: Record<string, string>;
+  tolerations?: { key?: string; operator?: string; value?: string; effect?: string }[];
+  imagePullSecrets?: { name?: string }[];
+}
+
+/** A Deployment, a StatefulSet, or a DaemonSet, which has no replicas. */
+export interface Workload extends KubeObject {
+  spec: { replicas?: number; selector: { matchLabels?: Record<string, string> }; template: PodTemplate };
+  status?: {
+    replicas?: number;
+    readyReplicas?: number;
+    updatedReplicas?: number;
+    /** Of a DaemonSet. */
+    numberReady?: number;
+    desiredNumberScheduled?: number;
+    observedGeneration?: number;
+    conditions?: { type: string; status: string; reason?: string; message?: string }[];
+  };
+}
+
+/** An earlier template of a DaemonSet or StatefulSet. */
+export interface ControllerRevision extends KubeObject {
+  data?: unknown;
+}
+
+export interface Pod extends KubeObject {
+  spec?: Partial<PodTemplate['spec']> & { nodeName?: string };
+  status?: {
+    phase?: string;
+    podIP?: string;
+    startTime?: string;
+    reason?: string;
+    message?: string;
+    conditions?: { type: string; status: string; reason?: string; message?: string }[];
+    containerStatuses?: ContainerStatus[];
+  };
+}
+
+export interface ContainerStatus {
+  name: string;
+  image?: string;
+  imageID?: string;
+  restartCount?: number;
+  state?: {
+    waiting?: { reason?: string; message?: string };
+    running?: object;
+    terminated?: { exitCode: number; reason?: string; message?: string };
+  };
+}

@@ -1,0 +1,98 @@
+/** What becomes of the sources: a change is built, at once or later, and the program is adopted. */
+import { backOff } from '../async.ts';
+import type { DevloopEvent } from '../report/events.ts';
+import { type Echo, echoAfter, isCertain, timesTooOften } from './echo.ts';
+import { start } from './restart-runs.ts';
+import {
+  type Effect,
+  emit,
+  FIRST_BACK_OFF_MS,
+  LONGEST_BACK_OFF_MS,
+  type RestartEvent,
+  type Run,
+  type State,
+  type Step,
+  unchanged,
+  warn,
+} from './restart-state.ts';
+
+/** The newest change wins: a build without it is aborted. What the controller itself keeps changing has to wait. */
+export function onChanged(before: State, { files, at }: Extract<RestartEvent, { is: 'changed' }>): Step {
+  const { build } = before;
+  if (build.is === 'closed') return unchanged(before);
+  const delayMs = at - before.startedAt;
+  const echo = echoAfter(before.echo, { files, delayMs, run: before.lastRun });
+  const state: State = { ...before, echo };
+  const isOwn = (known: string[]): boolean => files.length > 0 && files.every((file) => known.includes(file));
+  if (build.is === 'delayed') {
+    if (isOwn(build.files)) return unchanged(state);
+    return startBuild(state, build.since, files, [{ do: 'end-delay' }]);
+  }
+  if (build.is === 'running') return startBuild(state, build.since, files, [{ do: 'abort-build' }]);
+  if (echo && isCertain(echo) && isOwn(echo.files) && echo.run === state.lastRun)
+    return delayBuild(state, echo, at);
+  return startBuild(state, at, files, []);
+}
+
+export function startBuild(state: State, since: number, files: string[], before: Effect[]): Step {
+  const build = state.lastBuild + 1;
+  return {
+    state: { ...state, build: { is: 'running', since }, lastBuild: build },
+    effects: [...before, emit({ type: 'build.started', reason: files }), { do: 'build', build }],
+  };
+}
+
+function delayBuild(state: State, echo: Echo, at: number): Step {
+  const ms = backOff(timesTooOften(echo), FIRST_BACK_OFF_MS, LONGEST_BACK_OFF_MS);
+  const { files, count } = echo;
+  const message = `The controller itself seems to change ${files.join(', ')}: that happened at the same moment after each of the last ${count} starts. devloop restarts it in ${ms / 1000} s.`;
+  return {
+    state: { ...state, build: { is: 'delayed', since: at, files } },
+    effects: [warn({ message, hint: WATCH_LESS }), { do: 'delay-build', ms }],
+  };
+}
+
+const WATCH_LESS =
+  'Add the file to .gitignore, or name what to watch in devloop.yaml: controller: {watch: […]}';
+
+export function onBuildEnded(
+  state: State,
+  since: number,
+  event: Extract<RestartEvent, { is: 'built' | 'build-failed' }>,
+): Step {
+  if (event.is === 'build-failed') {
+    return { state, effects: [emit({ type: 'build.failed', ms: event.ms, output: event.output })] };
+  }
+  return adopt(state, since, event.identical, emit({ type: 'build.done', ms: event.ms }));
+}
+
+function adopt(state: State, since: number, identical: boolean, done: Effect): Step {
+  const { run } = state;
+  switch (run.is) {
+    case 'down':
+      return start(state, since, 0, [done]);
+    case 'backing-off':
+      return start(state, since, 0, [done, { do: 'end-back-off' }]);
+    case 'starting':
+    case 'serving':
+      if (identical) return { state, effects: [done, emit(IDENTICAL_BUILD)] };
+      return {
+        state: { ...state, run: { is: 'stopping', since: sinceOf(run) ?? since, old: 'ending' } },
+        effects: [done, { do: 'stop', run: state.lastRun }],
+      };
+    case 'stopping':
+      // The newest build is started next in any case.
+      return { state, effects: [done] };
+    default:
+      return run satisfies never;
+  }
+}
+
+const IDENTICAL_BUILD: DevloopEvent = {
+  type: 'note',
+  message: 'the new build is identical, so the controller was not restarted',
+};
+
+function sinceOf(run: Run): number | undefined {
+  return run.is === 'starting' ? run.since : undefined;
+}

@@ -1,0 +1,135 @@
+/** What becomes of the controller's process: it starts, serves, is stopped for a new build, or exits. */
+import { backOff } from '../async.ts';
+import type { DevloopEvent } from '../report/events.ts';
+import {
+  type Effect,
+  emit,
+  FIRST_BACK_OFF_MS,
+  LONGEST_BACK_OFF_MS,
+  type Problem,
+  type RestartEvent,
+  type State,
+  type Step,
+  unchanged,
+  warn,
+} from './restart-state.ts';
+
+/** After serving for this long, a process that exits starts with a clean record. */
+const STABLE_MS = 60_000;
+
+export function start(state: State, since: number | undefined, failures: number, before: Effect[]): Step {
+  const lastRun = state.lastRun + 1;
+  return {
+    state: { ...state, lastRun, run: { is: 'starting', since, failures } },
+    effects: [...before, { do: 'start', run: lastRun }],
+  };
+}
+
+export function onRunEvent(state: State, event: Extract<RestartEvent, { run: number }>): Step {
+  const { run } = state;
+  if (event.is === 'exited') return onExited(state, event);
+  if (event.is === 'lingers') return onLingers(state, event);
+  if (run.is !== 'starting') return unchanged(state);
+  const serving: State = { ...state, run: { is: 'serving', readyAt: event.at, failures: run.failures } };
+  // It may still become ready. Holding requests for longer would only add to their wait.
+  if (event.is === 'not-ready') return { state: serving, effects: [warn(event.problem)] };
+  if (run.since === undefined) return { state: serving, effects: [] };
+  const ms = Math.round(event.at - run.since);
+  const heldMs = Math.round(event.at - (state.heldAt ?? event.at));
+  return { state: serving, effects: [emit({ type: 'controller.replaced', pid: event.pid, ms, heldMs })] };
+}
+
+/** As long as it answers, nobody has to wait for the new program. */
+function onLingers(state: State, { answers }: Extract<RestartEvent, { is: 'lingers' }>): Step {
+  const { run } = state;
+  if (run.is !== 'stopping') return unchanged(state);
+  return {
+    state: { ...state, run: { ...run, old: answers ? 'answering' : 'silent' } },
+    effects: answers ? [emit(STILL_ANSWERING)] : [],
+  };
+}
+
+const STILL_ANSWERING: DevloopEvent = {
+  type: 'note',
+  message: 'the old controller has not ended yet and goes on answering; the new one starts when it has ended',
+};
+
+/** The other half is for the start of the new program. Never are there two processes, which would work on the same objects. */
+export function onHalfWaited(state: State): Step {
+  const { run } = state;
+  if (run.is !== 'stopping' || run.old !== 'silent') return unchanged(state);
+  return { state: { ...state, run: { ...run, old: 'ending' } }, effects: [emit(KILLED), { do: 'kill' }] };
+}
+
+const KILLED: DevloopEvent = {
+  type: 'note',
+  message:
+    'the old controller answers no more but has not ended, and a review waits for the new one, so devloop ends it with SIGKILL',
+};
+
+function onExited(state: State, event: Extract<RestartEvent, { is: 'exited' }>): Step {
+  const { run } = state;
+  if (event.isWrong && (run.is === 'starting' || run.is === 'serving')) return goDown(state, event.problem);
+  switch (run.is) {
+    case 'stopping':
+      return start(state, run.since, 0, []);
+    case 'starting':
+      // The new program does not start: only another change can fix that.
+      if (run.since !== undefined && event.code !== 0) return goDown(state, event.problem);
+      return restart(state, event, run.failures);
+    case 'serving':
+      return restart(state, event, event.at - run.readyAt >= STABLE_MS ? 0 : run.failures);
+    case 'down':
+    case 'backing-off':
+      return unchanged(state);
+    default:
+      return run satisfies never;
+  }
+}
+
+/** As kubelet does, except that a manager that exits with code 0 (certificate rotators do) is restarted at once the first time. */
+function restart(state: State, event: Extract<RestartEvent, { is: 'exited' }>, failures: number): Step {
+  if (state.build.is === 'closed') return goDown(state, event.problem);
+  if (event.code === 0 && failures === 0) {
+    const message = 'the controller exited with code 0, which asks for a restart';
+    return start(state, undefined, 1, [emit({ type: 'note', message })]);
+  }
+  const ms = backOff(failures, FIRST_BACK_OFF_MS, LONGEST_BACK_OFF_MS);
+  return {
+    state: { ...state, run: { is: 'backing-off', failures: failures + 1 } },
+    effects: [
+      warn(withAdvice(event.problem, `devloop restarts it in ${ms / 1000} s, or at the next change.`)),
+      downEffect(event.problem, `devloop restarts it in ${ms / 1000} s, or at the next change`, ms),
+      { do: 'back-off', ms },
+    ],
+  };
+}
+
+const ENDING = 'the session is ending, so devloop does not restart it';
+
+function goDown(state: State, problem: Problem): Step {
+  const down: State = { ...state, run: { is: 'down' } };
+  if (state.build.is === 'closed')
+    return { state: down, effects: [warn(problem), downEffect(problem, ENDING, Number.POSITIVE_INFINITY)] };
+  return {
+    state: down,
+    effects: [
+      warn(withAdvice(problem, 'devloop restarts it at the next change.')),
+      downEffect(problem, 'devloop restarts it at the next change', Number.POSITIVE_INFINITY),
+    ],
+  };
+}
+
+function downEffect(problem: Problem, next: string, ms: number): Effect {
+  return { do: 'down', why: reasonOf(problem, next), ms };
+}
+
+/** The answer to a review that no controller answers: one line, with what happens next. */
+export function reasonOf({ message }: Pick<Problem, 'message'>, next: string): string {
+  const what = message.split('\n', 1)[0]!.replace(/^The/, 'the').replace(/\.$/, '');
+  return `${what}; ${next}`;
+}
+
+function withAdvice(problem: Problem, advice: string): Problem {
+  return { ...problem, hint: problem.hint === undefined ? advice : `${problem.hint} ${advice}` };
+}

@@ -1,0 +1,44 @@
+import type { IncomingMessage } from 'node:http';
+import { type Agent, request as httpsRequest } from 'node:https';
+
+/** A POST of JSON to the controller. */
+export interface ControllerPost {
+  agent: Agent;
+  /** On the loopback interface. */
+  port: number;
+  /** With its query. */
+  path: string;
+  body: Buffer;
+  /** The name that kube-apiserver asks for in its TLS handshake. */
+  serverName?: string;
+  /** The answer is read up to here, in bytes. */
+  mostBytes?: number;
+  signal: AbortSignal;
+}
+
+/** What the controller answered, whatever it is. Rejects where nothing did, and with the signal's reason. */
+export async function postToController(post: ControllerPost): Promise<{ status: number; body: Buffer }> {
+  const { agent, port, path, body, serverName, mostBytes = Number.POSITIVE_INFINITY, signal } = post;
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    const incoming = await new Promise<IncomingMessage>((resolve, reject) => {
+      const outgoing = httpsRequest({
+        ...{ agent, signal, host: '127.0.0.1', port, path, method: 'POST' },
+        ...(serverName === undefined ? {} : { servername: serverName }),
+        // The controller is a local process, and its certificate is for the name of a Service.
+        rejectUnauthorized: false,
+        headers: { 'Content-Type': 'application/json', 'Content-Length': body.length },
+      });
+      outgoing.on('error', reject).on('response', resolve).end(body);
+    });
+    for await (const chunk of incoming as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      size += chunk.length;
+      if (size > mostBytes) break;
+    }
+    return { status: incoming.statusCode ?? 0, body: Buffer.concat(chunks) };
+  } catch (error) {
+    throw signal.aborted ? signal.reason : error;
+  }
+}

@@ -1,0 +1,93 @@
+/** One review without its objects. Values that look secret are replaced. */
+export interface ReviewSummary {
+  id: string;
+  /** When it arrived, as an ISO time. */
+  at: string;
+  kind: ReviewKind;
+  /** Its name in the webhook configuration, or that of the CRD; the path where nothing names it. */
+  webhook: string;
+  path: string;
+  /** Where the controller listens, on the loopback interface. */
+  port?: number;
+  operation?: string;
+  resource?: ReviewedKind;
+  object?: ReviewedObject;
+  user?: string;
+  dryRun?: boolean;
+  /** What the webhook declares, other than None and NoneOnDryRun. */
+  sideEffects?: string;
+  verdict: ReviewVerdict;
+  /** Of the answer. */
+  code?: number;
+  /** Of the answer. */
+  message?: string;
+  warnings?: string[];
+  /** What the answer changes: `+spec.replicas=1`, `~spec.image`, `-spec.old`. */
+  patch?: string[];
+  /** Of a conversion: the API versions of its objects. */
+  from?: string[];
+  /** Of a conversion: the API version that was asked for. */
+  to?: string;
+  /** Of a conversion: how many objects it has. */
+  objects?: number;
+  ms: ReviewTimes;
+  /** The program that ran when the answer was out. */
+  build?: string;
+  /** Newer sources did not build. */
+  isOldBuild?: boolean;
+  late?: LateAnswer;
+}
+
+/** unreadable: the request was not a review. */
+export type ReviewKind = 'admission' | 'conversion' | 'unreadable';
+
+/**
+ * failed: the controller answered something else than a verdict. answered-by-devloop: devloop answered, because the controller did not
+ * within the budget, as --on-timeout says: with an error, or with a verdict. unanswered: the caller was gone. Where there is no verdict,
+ * kube-apiserver applies the failurePolicy.
+ */
+export type ReviewVerdict =
+  | 'allowed'
+  | 'denied'
+  | 'converted'
+  | 'failed'
+  | 'answered-by-devloop'
+  | 'unanswered';
+
+export interface ReviewedKind {
+  group: string;
+  version: string;
+  kind: string;
+}
+
+export interface ReviewedObject {
+  namespace?: string;
+  name: string;
+}
+
+/** Where the time of a review went, in milliseconds. */
+export interface ReviewTimes {
+  /** Until the gateway released it: while a controller is replaced, for example. */
+  held: number;
+  /** From the release to the answer. */
+  controller: number;
+  total: number;
+  /** What the caller allows. */
+  budget: number;
+}
+
+/** The controller's answer to a review that devloop had answered; `totalMs` after it arrived. */
+export interface LateAnswer {
+  verdict: ReviewVerdict;
+  code?: number;
+  message?: string;
+  warnings?: string[];
+  patch?: string[];
+  totalMs: number;
+}
+
+/** A part of a review as text: YAML, or a unified diff. */
+export interface ReviewSection {
+  title: string;
+  text: string;
+}

@@ -1,0 +1,29 @@
+import type { ReviewSummary } from './review.ts';
+
+/**
+ * What a session is at. starting: it takes over. building: a new build is made, and the old one answers. restarting: the controller is
+ * replaced, and reviews wait. held: somebody asked that reviews wait. failed: the controller has exited. ending: everything is restored.
+ */
+export type SessionPhase = 'starting' | 'building' | 'restarting' | 'serving' | 'held' | 'failed' | 'ending';
+
+/** A running session, as it is shown to whoever controls it. */
+export interface SessionState {
+  session: string;
+  phase: SessionPhase;
+  /** current: the newest source answers. broken: it does not build, and the last one that did answers. `id`: the program that answers. */
+  build: { is: 'current' | 'building' | 'broken'; id?: string };
+  /** Absent until it is verified. */
+  route?: { name: string; address: string; isOpen: boolean };
+  isHeld: boolean;
+  /** Whether changed files are built. */
+  isFollowing: boolean;
+  /** Where the controller stands in the debugger: `webhook.go:42 in Default`. Absent while it runs. */
+  stoppedAt?: string;
+  /** How many reviews wait at this moment, for whatever reason. */
+  held: number;
+  /** In the last 60 seconds. */
+  reviewsPerMinute: number;
+  last?: ReviewSummary;
+  /** false: the user starts the process that answers. */
+  hasController: boolean;
+}
