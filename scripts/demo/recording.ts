@@ -98,10 +98,15 @@ function spans(text: string): string {
 /** Longer lines continue below, as in a terminal of that width. Only lines without colours are that long. */
 function wrapped(text: string): string[] {
   if (SGR.test(text.slice(12)) || text.length <= COLUMNS) return [text];
-  const parts = [text.slice(0, COLUMNS)];
-  for (let at = COLUMNS; at < text.length; at += COLUMNS - 6)
-    parts.push(`      ${text.slice(at, at + COLUMNS - 6)}`);
-  return parts;
+  const parts: string[] = [];
+  let rest = text;
+  while (rest.length > COLUMNS) {
+    const space = rest.lastIndexOf(' ', COLUMNS);
+    const end = space > COLUMNS / 2 ? space : COLUMNS;
+    parts.push(rest.slice(0, end));
+    rest = `      ${rest.slice(end).trimStart()}`;
+  }
+  return [...parts, rest];
 }
 
 function escaped(text: string): string {

@@ -23,4 +23,6 @@ export interface Explanation {
   cause: string;
   /** The next thing to do, or the command to run. */
   hint: string;
+  /** It was seen there, so to wait longer changes nothing. */
+  isCertain?: true;
 }

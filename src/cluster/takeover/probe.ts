@@ -20,6 +20,9 @@ import type { Work } from '../work.ts';
 /** A dry run changes nothing, so it can be repeated. */
 const AWAY_LIMIT_MS = 10_000;
 
+/** A black hole costs so much time for each probe. */
+const TIMEOUT_SECONDS = 3;
+
 /** How the gateway is asked, and answers. The caller passes in the gateway's own functions. */
 export interface ProbeLanguage {
   path(nonce: string): string;
@@ -150,7 +153,7 @@ function configuration(
     objectSelector: { matchLabels: { [PROBE_LABEL]: nonce } },
     failurePolicy: 'Fail',
     sideEffects: 'None',
-    timeoutSeconds: 5,
+    timeoutSeconds: TIMEOUT_SECONDS,
     admissionReviewVersions: ['v1'],
   };
   return {

@@ -77,6 +77,7 @@ export function explain({ via, address, port, dialled, listening }: Findings): E
     return {
       cause: `sshd on ${via} listens on port ${port} of its loopback address only.`,
       hint: gatewayPorts,
+      isCertain: true,
     };
   }
   if (listening !== undefined) {

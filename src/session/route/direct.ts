@@ -10,7 +10,7 @@ import { pointToRouteAddress } from './point.ts';
 import type { OpenRoute, RouteKind, Routing } from './routing.ts';
 import { verifyRoute } from './verify-route.ts';
 
-const VERIFY_MS = 15_000;
+const VERIFY_MS = 12_000;
 /** If another route can be tried, a slow kube-proxy costs this route and not the session. */
 const HASTY_VERIFY_MS = 6_000;
 
@@ -49,7 +49,8 @@ async function openDirect(routing: Routing, isLast: boolean): Promise<OpenRoute>
     const gateways = stack.use(await startGateways(routing, address));
     const route = directRoute(address);
     const limitMs = isLast ? VERIFY_MS : HASTY_VERIFY_MS;
-    const { reached, cause } = await verifyRoute(routing, { route, gateways }, limitMs);
+    const isHopeless = async (): Promise<boolean> => gateways.keptOut.length > 0;
+    const { reached, cause } = await verifyRoute(routing, { route, gateways, isHopeless }, limitMs);
     if (reached) {
       emit({ type: 'discovered', what: 'address', value: hostPort(address, gateways.firstPort), source });
       const owned = stack.move();

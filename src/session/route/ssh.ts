@@ -47,7 +47,8 @@ async function openSsh(routing: Routing): Promise<OpenRoute> {
   );
   if ('address' in route.target)
     for (const { service } of target.services) assertTakeable(service, route.target.address);
-  const { reached, cause } = await verifyRoute(routing, { route, gateways }, VERIFY_MS);
+  const isHopeless = async (): Promise<boolean> => (await route.explain())?.isCertain ?? false;
+  const { reached, cause } = await verifyRoute(routing, { route, gateways, isHopeless }, VERIFY_MS);
   if (!reached) {
     const says = `The cluster cannot reach port ${route.portFor(gateways.firstPort)} of ${route.via}. kube-apiserver says: ${cause}`;
     throw await notReached(route, says, OPEN_IT);

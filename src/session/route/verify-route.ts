@@ -13,7 +13,7 @@ import { hostPort } from '../../machine/addresses.ts';
 import type { Target, TargetService } from '../../operator/target.ts';
 import type { RouteTarget } from '../../route/route.ts';
 import { changesOf, type OpenRoute, permissionsOf, type Routing } from './routing.ts';
-import { PROBE_LANGUAGE, type ProbeResult, probeUntil } from './verify.ts';
+import { PROBE_LANGUAGE, type ProbeResult, type Probing, probeUntil } from './verify.ts';
 
 /** Every route is verified in this way before any object of the user's is changed. */
 export function verifyStep(target: Target): Step<typeof verifyRoute> {
@@ -29,7 +29,7 @@ function distinct(changes: PlannedChange[]): PlannedChange[] {
   return [...new Map(changes.map((change) => [JSON.stringify(change.object), change])).values()];
 }
 
-type RouteEnds = Pick<OpenRoute, 'route' | 'gateways'>;
+type RouteEnds = Pick<OpenRoute, 'route' | 'gateways'> & Pick<Probing, 'isHopeless'>;
 
 /**
  * Verifies a route through temporary Services: one in each namespace of the user's Services, and for each combination of IP
@@ -75,7 +75,7 @@ function withFamily(cause: string, { metadata, spec }: Service, target: RouteTar
 async function verifyLike(
   { service: like, ports }: TargetService,
   routing: Routing,
-  { route, gateways }: RouteEnds,
+  { route, gateways, isHopeless }: RouteEnds,
   limitMs: number,
 ): Promise<ProbeResult> {
   const { sessionId, signal, inARow = 1 } = routing;
@@ -96,5 +96,5 @@ async function verifyLike(
   ]);
   const [service, prober] = await Promise.all([creating, probing]);
   const following = { once: () => service.follow().then(prober.once) };
-  return await probeUntil(following, { wanted: 'us', inARow, limitMs }, signal);
+  return await probeUntil(following, { wanted: 'us', inARow, limitMs, isHopeless }, signal);
 }

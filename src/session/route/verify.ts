@@ -27,6 +27,16 @@ export interface ProbeResult {
 /** Who answers: this session's gateway, something else, or either of them. */
 export type Wanted = 'us' | 'other' | 'any';
 
+export interface Probing {
+  wanted: Wanted;
+  inARow: number;
+  limitMs: number;
+  /** Whether it is known already why nothing will answer. It is asked once, when that has taken longer than kube-proxy needs. */
+  isHopeless?: (() => Promise<boolean>) | undefined;
+}
+
+const DOUBT_MS = 4_000;
+
 /** A call that nothing answered. Any other text of kube-apiserver comes from something that did. */
 const UNANSWERED =
   /dial tcp|connection refused|no endpoints available|deadline exceeded|timeout|\bEOF\b|connection reset/i;
@@ -37,10 +47,11 @@ const UNANSWERED =
  */
 export async function probeUntil(
   prober: Pick<Prober, 'once'>,
-  { wanted, inARow, limitMs }: { wanted: Wanted; inARow: number; limitMs: number },
+  { wanted, inARow, limitMs, isHopeless }: Probing,
   signal: AbortSignal,
 ): Promise<ProbeResult> {
   const deadline = performance.now() + limitMs;
+  const isKnownToFail = onceInDoubt(isHopeless);
   let row = 0;
   let cause = 'no answer yet';
   while (performance.now() < deadline) {
@@ -51,8 +62,20 @@ export async function probeUntil(
     if (row >= inARow)
       return { reached: answer.reached || wanted === 'any', latencyMs: latencyOf(answer), cause };
     if (!isWanted(answer, wanted)) await pause(PAUSE_MS);
+    if (await isKnownToFail()) break;
   }
   return { reached: false, latencyMs: 0, cause };
+}
+
+function onceInDoubt(isHopeless: Probing['isHopeless']): () => Promise<boolean> {
+  let ask = isHopeless;
+  const from = performance.now() + DOUBT_MS;
+  return async () => {
+    if (ask === undefined || performance.now() < from) return false;
+    const asked = ask;
+    ask = undefined;
+    return await asked();
+  };
 }
 
 function isPending(answer: ProbeAnswer): boolean {

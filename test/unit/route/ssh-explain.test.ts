@@ -49,4 +49,9 @@ describe('why the cluster cannot reach a port', () => {
     expect(found(findings).cause).toContain(cause);
     expect(found(findings).hint).toContain(hint);
   });
+
+  it('is certain where the host itself says so', () => {
+    expect(found({ listening: 'loopback' }).isCertain).toBe(true);
+    expect(found({ dialled: 'refused' }).isCertain).toBeUndefined();
+  });
 });

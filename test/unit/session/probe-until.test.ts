@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import type { ProbeAnswer, Prober } from '../../../src/cluster/takeover/probe.ts';
 import { probeUntil, type Wanted } from '../../../src/session/route/verify.ts';
 
@@ -50,4 +50,20 @@ it('a probe that kube-apiserver does not know yet neither counts nor breaks the 
 
 it('either answer counts where it does not matter whose it is', async () => {
   expect(await asked([US, NOBODY[0]!, OTHERS[0]!, PENDING, US, OTHERS[0]!], 'any', 3)).toBe(6);
+});
+
+it('what is hopeless is given up long before the time is up', async () => {
+  const prober: Prober = { once: async () => NOBODY[0]!, async [Symbol.asyncDispose]() {} };
+  let asks = 0;
+  // Each look at the clock finds it a second later.
+  let now = 0;
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => (now += 1_000));
+  const isHopeless = async (): Promise<boolean> => {
+    asks += 1;
+    return true;
+  };
+  const probing = { wanted: 'us', inARow: 1, limitMs: 60_000, isHopeless } as const;
+  const { reached } = await probeUntil(prober, probing, new AbortController().signal);
+  clock.mockRestore();
+  expect({ reached, asks }).toEqual({ reached: false, asks: 1 });
 });
