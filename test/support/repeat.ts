@@ -16,6 +16,8 @@ declare module 'vitest' {
 
 const HANG_MS = 120_000;
 const PROGRESS_MS = 60_000;
+/** Whatever breaks one repetition often breaks the next one too. */
+const ENOUGH_FAILURES = 3;
 
 /** Whether this is `npm run soak`. */
 export const SOAK = process.env.DEVLOOP_SOAK === '1';
@@ -32,7 +34,7 @@ export function inSoak<T extends readonly [name: string, ...rest: unknown[]]>(
 
 /**
  * Does something again and again: `soak` times in `npm run soak`, and in `npm test` once, or `quick` times where one is not
- * enough. Names the repetition that fails, or takes longer than `limitMs`.
+ * enough. Names the repetition that fails, or takes longer than `limitMs`; `npm run soak` goes on after the first ones.
  */
 export async function repeat(
   what: string,
@@ -42,13 +44,17 @@ export async function repeat(
   const count = SOAK ? soak : quick;
   const started = performance.now();
   const tell = progress(what, count);
+  const failures: Error[] = [];
   for (let index = 0; index < count; index++) {
     tell(index);
     await within(limitMs, once(index)).catch((cause: Error) => {
-      throw new Error(`${what}, ${index + 1} of ${count}: ${cause.message}`, { cause });
+      failures.push(new Error(`${what}, ${index + 1} of ${count}: ${cause.message}`, { cause }));
+      if (SOAK) console.error(failures.at(-1)!.message);
     });
+    if (failures.length === (SOAK ? ENOUGH_FAILURES : 1)) throw failures[0]!;
   }
-  record(what, count, started);
+  record(what, count - failures.length, started);
+  if (failures.length > 0) throw failures[0]!;
 }
 
 /** Prints in `npm run soak` once a minute how many are done, so that a run that is cut short has its counts, too. */
