@@ -83,6 +83,7 @@ function eventsPage(source: string): string {
     'ReviewTimes',
     'LateAnswer',
     'ReviewSection',
+    'WaitingReview',
   ].flatMap((name) => [`\`${name}\` has these fields:`, fieldTable(parseInterface(source, name))]);
   return page(
     '# Events',

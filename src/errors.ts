@@ -58,6 +58,7 @@ export const CATALOGUE = {
     exit: 2,
     about: 'No such set of reviews is here, or it has no such review.',
   },
+  'review.exists': { exit: 2, about: 'A saved set has this name already.' },
   'review.changed': {
     exit: 6,
     about: 'The controller answers recorded reviews differently than before.',

@@ -68,7 +68,8 @@ async function attend(session: AttendedSession): Promise<Disposable> {
   const signal = (name: NodeJS.Signals): void =>
     name === 'SIGINT' ? interrupt(name) : void process.kill(0, name);
   if (keyboard === undefined) {
-    const opened = new Keyboard({ stdin: process.stdin, printer, emit: print, isInForeground, signal });
+    const ports = { stdin: process.stdin, printer, emit: print, isInForeground };
+    const opened = new Keyboard({ ...ports, signal, leave: interrupt });
     process.on('SIGCONT', () => opened.update());
     keyboard = opened;
   }
@@ -163,7 +164,7 @@ function followSignals(): void {
   process.channel?.unref();
 }
 
-/** The first one restores everything, the next one exits at once; Ctrl-C at a question of devloop counts too. */
+/** The first one restores everything, the next one exits at once; Ctrl-C at a question of devloop and the key q count too. */
 function interrupt(signal: string): void {
   if (interruptedAt === undefined) {
     interruptedAt = performance.now();

@@ -12,12 +12,14 @@ interface ReviewsFlags extends Omit<ReviewsOptions['filter'], 'slowMs'> {
   set?: string;
   follow?: true;
   sideEffects?: true;
+  update?: true;
   output?: ExportFormat;
   slow?: number;
   json?: true;
 }
 
 const ACTIONS = ['list', 'show', 'export', 'save', 'replay', 'verify'] as const;
+type Action = (typeof ACTIONS)[number];
 const FORMATS: ExportFormat[] = ['review', 'curl', 'go'];
 const VERDICTS: ReviewVerdict[] = [
   'allowed',
@@ -47,6 +49,10 @@ export function reviewsCommand(shell: Shell): Command {
         'what `export` prints: the review as JSON, a curl command, or a Go test (default: review)',
       ).choices(FORMATS),
     )
+    .option(
+      '--update',
+      '`save` replaces a set of the same name; `verify` accepts the new answers after it has shown them',
+    )
     .option('--side-effects', 'also replay reviews of webhooks that declare side effects');
   addFilters(command).action(async (what: string[], flags: ReviewsFlags) => {
     const options = optionsOf(what, flags, shell.name);
@@ -71,6 +77,7 @@ export function reviewsCommand(shell: Shell): Command {
       'verify create-web',
       'Build the manager, start it without a cluster, and check that it answers the set as before',
     ],
+    ['verify create-web --update', 'The same, and save the answers that have changed'],
   ]);
 }
 
@@ -94,32 +101,39 @@ function optionsOf([action = 'list', ...ids]: string[], flags: ReviewsFlags, nam
   const known = ACTIONS.find((one) => one === action);
   if (known === undefined)
     throw invalid(`Unknown action \`${action}\`: expected ${ACTIONS.join(', ')}.`, `${name} reviews --help`);
-  if (known === 'list' && ids.length > 0)
-    throw invalid('`list` takes no ids.', `${name} reviews show ${ids[0]}`);
-  if (known !== 'list' && known !== 'replay' && ids.length === 0)
-    throw invalid(
-      `\`${known}\` needs ${known === 'save' || known === 'verify' ? 'a name' : 'an id'}.`,
-      `${name} reviews --help`,
-    );
-  if (known === 'export' && flags.json)
-    throw invalid(
-      '`export` prints the review itself, so it takes no --json.',
-      `${name} reviews export ${ids[0]}`,
-    );
-  if (known !== 'export' && flags.output !== undefined)
-    throw invalid('-o goes with `export`.', `${name} reviews export 41 -o ${flags.output}`);
-  if (known === 'save' || known === 'verify') parseSetName(ids[0]!);
-  const { session, follow = false, sideEffects = false, output: format = 'review' } = flags;
+  requireIds(known, ids, name);
+  requireFitting(known, flags, `${name} reviews`);
+  const { session, follow = false, sideEffects = false, update = false, output: format = 'review' } = flags;
   const set = known === 'verify' ? ids[0] : flags.set;
   return {
-    action: known,
-    ids,
-    format,
-    follow,
-    sideEffects,
+    ...{ action: known, ids, format, follow, sideEffects, update },
     filter: filterOf(flags),
     ...present({ session, set }),
   };
+}
+
+/** What begins with the name of a set. */
+const NAMED: Action[] = ['save', 'verify'];
+
+function requireIds(action: Action, ids: string[], name: string): void {
+  const [first] = ids;
+  const isNamed = NAMED.includes(action);
+  if (action === 'list' && first !== undefined)
+    throw invalid('`list` takes no ids.', `${name} reviews show ${first}`);
+  if (action !== 'list' && action !== 'replay' && first === undefined)
+    throw invalid(`\`${action}\` needs ${isNamed ? 'a name' : 'an id'}.`, `${name} reviews --help`);
+  if (action === 'verify' && ids.length > 1)
+    throw invalid('`verify` takes one name.', `${name} reviews verify ${first}`);
+  if (isNamed) parseSetName(first!);
+}
+
+function requireFitting(action: Action, { json, output, update }: ReviewsFlags, reviews: string): void {
+  if (action === 'export' && json)
+    throw invalid('`export` prints the review itself, so it takes no --json.', `${reviews} export 41`);
+  if (action !== 'export' && output !== undefined)
+    throw invalid('-o goes with `export`.', `${reviews} export 41 -o ${output}`);
+  if (!NAMED.includes(action) && update)
+    throw invalid('--update goes with `save` and `verify`.', `${reviews} save NAME --update`);
 }
 
 function filterOf({ kind, name, namespace, verdict, user, webhook, since, slow }: ReviewsFlags) {

@@ -22,8 +22,8 @@ export function noticeRepeatedErrors(emit: Emit, settleMs = SETTLE_MS): Repeated
   let startedAt = performance.now();
   const report = (error: LoggedError): void => {
     const times = counts.get(error.key) ?? 0;
-    const message = `The controller has logged the same error ${times} times since it started: ${error.text}`;
-    emit({ type: 'warning', message, hint: 'It may answer reviews while it does nothing else.' });
+    const message = `The controller has logged the same error ${times} times since it started, so it may answer reviews and do nothing else: ${error.text}`;
+    emit({ type: 'warning', message, hint: MEND });
   };
   const count = (error: LoggedError): void => {
     const times = (counts.get(error.key) ?? 0) + 1;
@@ -47,6 +47,8 @@ export function noticeRepeatedErrors(emit: Emit, settleMs = SETTLE_MS): Repeated
     },
   };
 }
+
+const MEND = 'Correct what the error names, and save a file of the controller (or press r) to restart it.';
 
 export interface LoggedError {
   /** The same for the same error on another object, or at another time. */

@@ -23,6 +23,8 @@ export interface GatewayOptions {
   allows?: (address: string) => boolean;
   /** What to do about strangers. */
   hint?: string | undefined;
+  /** Gets each review when it has arrived; disposed when there is an answer. It must be quick. */
+  arrived?: ReviewContext['arrived'];
   /** Gets each review, when its answer is out. It must be quick. */
   served?: ((review: ServedReview) => void) | undefined;
   /** Gets what the controller answers later; a review stays open for it. */
@@ -83,7 +85,7 @@ const CLOSE_MS = 2000;
 
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { host, sessionId, controller, emit, hint, allows = () => true } = options;
-  const { served, late, stamp, onTimeout = 'fail' } = options;
+  const { arrived, served, late, stamp, onTimeout = 'fail' } = options;
   const warn = createWarner(emit);
   const strangers = createStrangers({ emit, hint });
   const { server, present, presentOnly } = createTlsServer({
@@ -100,7 +102,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     get own() {
       return [...owns].at(-1);
     },
-    ...{ sessionId, controller, gate, forwarder, paths, served, late, stamp, onTimeout, warn },
+    ...{ sessionId, controller, gate, forwarder, paths, arrived, served, late, stamp, onTimeout, warn },
     bodies: new Bodies(),
     recognize: connections.recognize,
     refuse: () => strangers.count('request'),

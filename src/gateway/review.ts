@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import { messageOf } from '../errors.ts';
-import type { ReviewTimes } from '../report/review.ts';
+import type { ReviewTimes, WaitsFor } from '../report/review.ts';
 import { type Bodies, LARGEST_BODY } from './bodies.ts';
 import type { ControllerAddress, Forwarder } from './forward.ts';
 import { budgetOf, type Gate, patienceFor, type Waiting } from './gate.ts';
@@ -28,7 +28,9 @@ export interface ReviewContext {
   closing: AbortSignal;
   /** What devloop answers itself, while it changes what such reviews are about. */
   readonly own: OwnAnswers | undefined;
-  /** Gets each review that devloop does not answer itself, when its answer is out. */
+  /** Gets each review that devloop does not answer itself, when it has arrived. Disposed when there is an answer. */
+  arrived?: ((review: ArrivedReview) => Disposable) | undefined;
+  /** The same when its answer is out. */
   served?: ((review: ServedReview) => void) | undefined;
   /** The warning that the controller's answers get; absent: they pass unchanged. */
   stamp?: (() => string | undefined) | undefined;
@@ -38,14 +40,19 @@ export interface ReviewContext {
   warn: (message: string) => void;
 }
 
-/** A review and its answer. */
-export interface ServedReview {
+/** A review without an answer yet. */
+export interface ArrivedReview {
   url: string;
   /** Where the controller listens for it, on the loopback interface. */
   port: number;
   /** When it arrived, in ms since 1970. */
   at: number;
   body: Buffer;
+  readonly waitsFor: WaitsFor;
+}
+
+/** A review and its answer. */
+export interface ServedReview extends Omit<ArrivedReview, 'waitsFor'> {
   /** Absent if the client was gone before there was one. */
   answer: Answer | undefined;
   ms: ReviewTimes;
@@ -116,7 +123,7 @@ export async function serveReview(
     const answer = given && inPlaceOf(given, trace.body, onTimeout);
     if (answer !== undefined) {
       const { stamp } = context;
-      send(context, request, response, stamp ? stamped(answer, stamp()) : answer);
+      send(context, { request, trace }, response, stamp ? stamped(answer, stamp()) : answer);
     }
     if (trace.body) {
       const { body } = trace;
@@ -172,6 +179,12 @@ async function answerOf(
   const own = context.own && answerOwn(body.bytes.toString('utf8'), context.own);
   if (own !== undefined) return own;
   trace.body = body.bytes;
+  using _ = context.arrived?.({
+    ...{ url, port: context.controller.port, at: performance.timeOrigin + trace.arrived, body: body.bytes },
+    get waitsFor() {
+      return waiting.for === 'body' ? 'release' : waiting.for;
+    },
+  });
   const review = {
     url,
     headers: forwardable(request.rawHeaders),
@@ -198,14 +211,15 @@ function endOf(signal: AbortSignal, request: IncomingMessage): End | undefined {
 }
 
 function send(
-  { warn }: ReviewContext,
-  request: IncomingMessage,
+  { warn, served }: ReviewContext,
+  { request, trace }: { request: IncomingMessage; trace: Trace },
   response: ServerResponse,
   { status, headers, body }: Answer,
 ): void {
-  if (typeof body === 'string' && status >= 500) {
+  // Whoever gets the review tells of its answer, too.
+  const isListed = trace.body !== undefined && served !== undefined;
+  if (typeof body === 'string' && status >= 500 && !isListed)
     warn(`POST ${pathOf(request.url ?? '/')} failed: ${statusMessage(body)}`);
-  }
   if (response.destroyed) return;
   // The connection of an incomplete request cannot be used again.
   if (!request.complete) response.shouldKeepAlive = false;

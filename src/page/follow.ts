@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ReviewSummary } from '../report/review.ts';
+import type { ReviewSummary, WaitingReview } from '../report/review.ts';
 import type { PageMessages, PageStatus } from './protocol.ts';
 
 /** Reviews are collected for so long, so that many of them are one message. */
@@ -17,6 +17,8 @@ export interface FollowedSession {
   status(): PageStatus;
   /** What was recorded after this id, oldest first, in parts. */
   reviews(after: string): AsyncIterable<ReviewSummary[]>;
+  /** Those that have no answer at this moment. */
+  waiting(): WaitingReview[];
 }
 
 /** Each page that is open. */
@@ -36,58 +38,96 @@ export async function follow(
   const gone = new Promise<void>((resolve) => response.once('close', resolve));
   response.writeHead(200, { 'Content-Type': 'text/event-stream; charset=utf-8' });
   response.write(`retry: ${RETRY_MS}\n\n`);
-  let last = lastEventId(request);
-  let collected: ReviewSummary[] = [];
-  let timer: NodeJS.Timeout | undefined;
-  let isRead = false;
-  const send = <T extends keyof PageMessages>(type: T, data: PageMessages[T], id?: string): void => {
-    if (response.writableLength > MOST_UNREAD) return void response.destroy();
-    response.write(`event: ${type}\n${id ? `id: ${id}\n` : ''}data: ${JSON.stringify(data)}\n\n`);
-  };
-  /** Ids rise, and what is read from the recording may have been collected, too. */
-  const sendNew = (reviews: ReviewSummary[]): void => {
-    const after = last;
-    const fresh = reviews.filter(({ id }) => id > after);
-    last = fresh.at(-1)?.id ?? last;
-    if (fresh.length > 0) send('reviews', fresh, last);
-  };
-  const flush = (): void => {
-    timer = undefined;
-    if (!isRead) return;
-    sendNew(collected);
-    collected = [];
-  };
-  let shown = '';
-  const sendStatus = (): void => {
-    const status = session.status();
-    const text = JSON.stringify(status);
-    if (text !== shown) send('status', status);
-    shown = text;
-  };
-  const follower: Follower = {
-    reviewed(review) {
-      collected.push(review);
-      timer ??= setTimeout(flush, COLLECT_MS);
-    },
-  };
-  followers.add(follower);
-  const looking = setInterval(sendStatus, LOOK_EVERY_MS);
+  const stream = new Stream(session, response, lastEventId(request));
+  followers.add(stream);
+  const looking = setInterval(() => stream.look(), LOOK_EVERY_MS);
   try {
-    sendStatus();
-    for await (const reviews of session.reviews(last)) {
-      sendNew(reviews);
+    stream.look();
+    for await (const reviews of session.reviews(stream.last)) {
+      stream.sendNew(reviews);
       if (response.writableNeedDrain) await Promise.race([once(response, 'drain'), gone]);
       if (response.destroyed) return;
     }
-    // An empty message says that the page knows them all.
-    send('reviews', []);
-    isRead = true;
-    flush();
+    stream.onRead();
     await gone;
   } finally {
-    followers.delete(follower);
+    followers.delete(stream);
     clearInterval(looking);
-    clearTimeout(timer);
+    stream[Symbol.dispose]();
+  }
+}
+
+/** What one page was sent. */
+class Stream implements Follower, Disposable {
+  /** The id of the last review that it has. */
+  last: string;
+  #session: FollowedSession;
+  #response: ServerResponse;
+  #collected: ReviewSummary[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #isRead = false;
+  #status = '';
+  /** It shows reviews without an answer; one that connects again may. */
+  #showsWaiting = true;
+
+  constructor(session: FollowedSession, response: ServerResponse, last: string) {
+    this.#session = session;
+    this.#response = response;
+    this.last = last;
+  }
+
+  reviewed(review: ReviewSummary): void {
+    this.#collected.push(review);
+    this.#timer ??= setTimeout(() => this.#flush(), COLLECT_MS);
+  }
+
+  /** Sends what may have changed without an event. */
+  look(): void {
+    const status = this.#session.status();
+    const text = JSON.stringify(status);
+    if (text !== this.#status) this.#send('status', status);
+    this.#status = text;
+    this.#sendWaiting();
+  }
+
+  /** Ids rise, and what is read from the recording may have been collected, too. */
+  sendNew(reviews: ReviewSummary[]): void {
+    const fresh = reviews.filter(({ id }) => id > this.last);
+    this.last = fresh.at(-1)?.id ?? this.last;
+    if (fresh.length > 0) this.#send('reviews', fresh, this.last);
+  }
+
+  /** All that was recorded before has been sent. */
+  onRead(): void {
+    // An empty message says that the page knows them all.
+    this.#send('reviews', []);
+    this.#isRead = true;
+    this.#flush();
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+  }
+
+  #flush(): void {
+    this.#timer = undefined;
+    if (!this.#isRead) return;
+    // One that was answered stops waiting before it is listed.
+    this.#sendWaiting();
+    this.sendNew(this.#collected);
+    this.#collected = [];
+  }
+
+  /** Again and again while there are any: how long each has waited is a part of it. */
+  #sendWaiting(): void {
+    const waiting = this.#session.waiting();
+    if (waiting.length > 0 || this.#showsWaiting) this.#send('waiting', waiting);
+    this.#showsWaiting = waiting.length > 0;
+  }
+
+  #send<T extends keyof PageMessages>(type: T, data: PageMessages[T], id?: string): void {
+    if (this.#response.writableLength > MOST_UNREAD) return void this.#response.destroy();
+    this.#response.write(`event: ${type}\n${id ? `id: ${id}\n` : ''}data: ${JSON.stringify(data)}\n\n`);
   }
 }
 

@@ -1,6 +1,6 @@
 /** What the page and its server say to each other. */
 import type { FieldValues, ObjectName } from '../report/events.ts';
-import type { ReviewSection, ReviewSummary } from '../report/review.ts';
+import type { ReviewSection, ReviewSummary, WaitingReview } from '../report/review.ts';
 import type { SessionState } from '../report/session-state.ts';
 
 /** Sent when the page connects, and after each change. */
@@ -87,4 +87,6 @@ export interface PageMessages {
   status: PageStatus;
   /** Oldest first. */
   reviews: ReviewSummary[];
+  /** All that have no answer at this moment, oldest first. */
+  waiting: WaitingReview[];
 }

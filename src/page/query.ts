@@ -1,4 +1,4 @@
-import type { ReviewSummary, ReviewVerdict } from '../report/review.ts';
+import type { ReviewSummary, ReviewVerdict, WaitingReview } from '../report/review.ts';
 import { subject } from '../report/review-words.ts';
 import { type ReviewFilter, selects } from '../reviews/select.ts';
 
@@ -63,20 +63,29 @@ const TERMS: Record<string, Take> = {
   },
 };
 
-export function matches({ filter, words }: Query, review: ReviewSummary): boolean {
+export function matches({ filter, words }: Query, review: ReviewSummary | WaitingReview): boolean {
   if (!selects(filter, review)) return false;
   return words.length === 0 || words.every((word) => textOf(review).includes(word));
 }
 
 /** Made once for each review: it takes most of the time of a search. */
-const texts = new WeakMap<ReviewSummary, string>();
+const texts = new WeakMap<ReviewSummary | WaitingReview, string>();
 
-function textOf(review: ReviewSummary): string {
+function textOf(review: ReviewSummary | WaitingReview): string {
   const known = texts.get(review);
   if (known !== undefined) return known;
-  const { verdict, webhook, user, message, patch = [], warnings = [] } = review;
-  const parts = [subject(review), verdict, webhook, user, message, ...patch, ...warnings];
+  const { webhook, user } = review;
+  const parts = [
+    subject(review),
+    webhook,
+    user,
+    ...('verdict' in review ? answerWords(review) : ['waiting']),
+  ];
   const text = parts.join(' ').toLowerCase();
   texts.set(review, text);
   return text;
+}
+
+function answerWords({ id, verdict, message, patch = [], warnings = [] }: ReviewSummary): unknown[] {
+  return [id, verdict, message, ...patch, ...warnings];
 }

@@ -1,4 +1,4 @@
-import type { LateAnswer, ReviewSection, ReviewSummary } from './review.ts';
+import type { LateAnswer, ReviewSection, ReviewSummary, WaitingReview } from './review.ts';
 
 /**
  * Everything that a person or a script can see of devloop. Code emits events; `human` and `json` print them.
@@ -93,6 +93,8 @@ export type DevloopEvent =
   | { type: 'page.served'; url: string; opened: boolean; tunnel?: string }
   /** The answer of `devloop reviews list`: each event is one review, oldest first. The answer of `show` is one, with its parts. */
   | { type: 'reviews.listed'; review: ReviewSummary }
+  /** A review that `devloop reviews list` lists although it has no answer yet: it waits while reviews are held, or for the controller. */
+  | { type: 'reviews.waiting'; review: WaitingReview }
   | { type: 'reviews.shown'; review: ReviewSummary; sections: ReviewSection[] }
   /**
    * A recorded review that was sent to the controller again. `differences`: how its answer differs now. `why`: it was left out.

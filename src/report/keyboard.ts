@@ -17,6 +17,8 @@ export interface KeyboardPorts {
   emit: Emit;
   /** Whether this process has the terminal. Who touches it from the background is stopped by the system. */
   isInForeground(): boolean;
+  /** Ends the sessions, as a Ctrl-C does. */
+  leave(key: string): void;
   /** What the terminal itself would send for Ctrl-C, Ctrl-Z and Ctrl-\, to all processes of its foreground. */
   signal(name: 'SIGINT' | 'SIGTSTP' | 'SIGQUIT'): void;
 }
@@ -150,7 +152,7 @@ export class Keyboard {
   };
 
   #press(key: string): void {
-    const { signal, emit } = this.#ports;
+    const { signal, leave, emit } = this.#ports;
     const sessions = [...this.#sessions];
     switch (key) {
       case CTRL_Z:
@@ -160,7 +162,7 @@ export class Keyboard {
         break;
       case 'q':
         // A second Ctrl-C exits at once; a second q does not.
-        if (!sessions.some((one) => one.state().phase === 'ending')) signal('SIGINT');
+        if (!sessions.some((one) => one.state().phase === 'ending')) leave(key);
         break;
       case '?':
         emit({ type: 'note', message: HELP });

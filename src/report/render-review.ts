@@ -1,7 +1,7 @@
 import { counted } from '../phrases.ts';
 import type { DevloopEvent } from './events.ts';
-import type { LateAnswer, ReviewSection, ReviewSummary, ReviewVerdict } from './review.ts';
-import { shortName, subject } from './review-words.ts';
+import type { LateAnswer, ReviewSection, ReviewSummary, ReviewVerdict, WaitingReview } from './review.ts';
+import { shortName, subject, WAITS } from './review-words.ts';
 import { type Colour, duration, indented, oneLine, type Paint, paintedRow } from './text.ts';
 
 const COLOURS: Record<ReviewVerdict, Colour> = {
@@ -15,7 +15,7 @@ const COLOURS: Record<ReviewVerdict, Colour> = {
 const MOST_CHANGES = 4;
 
 /** One line: verdict, operation and object, webhook, what it said or changed, and its times. */
-export function reviewLine(review: ReviewSummary, paint: Paint): string {
+function reviewLine(review: ReviewSummary, paint: Paint): string {
   const { verdict, message, warnings = [], patch = [] } = review;
   const more = patch.length > MOST_CHANGES ? [`and ${patch.length - MOST_CHANGES} more`] : [];
   const text = [
@@ -28,7 +28,12 @@ export function reviewLine(review: ReviewSummary, paint: Paint): string {
     review.late ? paint('yellow', `later: ${lateWords(review.late)}`) : '',
     review.isOldBuild ? paint('yellow', 'the old build answered') : '',
   ];
-  return paintedRow(paint, COLOURS[verdict], labelOf(verdict), text.filter(Boolean).map(oneLine).join('  '));
+  return paintedRow(paint, COLOURS[verdict], verdict, text.filter(Boolean).map(oneLine).join('  '));
+}
+
+/** As it is printed while `up` runs, with the id that `devloop reviews show` takes. */
+export function liveReview(review: ReviewSummary, paint: Paint): string {
+  return `${reviewLine(review, paint)}  ${paint('dim', review.id)}`;
 }
 
 /** For a review whose line was printed before. */
@@ -38,7 +43,7 @@ export function lateLine(id: string, late: LateAnswer, paint: Paint): string {
 
 function lateWords({ verdict, message, patch = [], totalMs }: LateAnswer): string {
   const said = verdict === 'allowed' ? '' : (message ?? '');
-  const text = [`the controller answered ${labelOf(verdict)} after ${duration(totalMs)}`, said, ...patch];
+  const text = [`the controller answered ${verdict} after ${duration(totalMs)}`, said, ...patch];
   return text.filter(Boolean).join('  ');
 }
 
@@ -47,13 +52,23 @@ export function reviewCount(review: ReviewSummary, count: number, paint: Paint):
   const { verdict, operation = '', resource } = review;
   const what = [operation, resource?.kind].filter(Boolean).join(' ');
   const text = `+${count}  ${what}  ${paint('dim', shortName(review.webhook))}`;
-  return paintedRow(paint, COLOURS[verdict], labelOf(verdict), oneLine(text));
+  return paintedRow(paint, COLOURS[verdict], verdict, oneLine(text));
 }
 
 /** With its id and time of day, for a list. */
 export function listedReview(review: ReviewSummary, paint: Paint): string {
   const time = new Date(review.at).toTimeString().slice(0, 'hh:mm:ss'.length);
   return `${review.id}  ${paint('dim', time)}  ${reviewLine(review, paint)}`;
+}
+
+/** One without an answer, which has no id yet, in the columns of a list. */
+export function waitingReview(review: WaitingReview, paint: Paint): string {
+  const time = new Date(review.at).toTimeString().slice(0, 'hh:mm:ss'.length);
+  const { total, budget } = review.ms;
+  const how = `(${duration(total)} of ${duration(budget)}, ${WAITS[review.waitsFor]})`;
+  const text = [subject(review), paint('dim', shortName(review.webhook)), paint('dim', how)];
+  const line = paintedRow(paint, 'yellow', 'waiting', text.map(oneLine).join('  '));
+  return `${' '.repeat('r-000041'.length)}  ${paint('dim', time)}  ${line}`;
 }
 
 export function shownReview(review: ReviewSummary, sections: ReviewSection[], paint: Paint): string {
@@ -71,10 +86,6 @@ export function shownReview(review: ReviewSummary, sections: ReviewSection[], pa
     ...facts.map((fact) => paint('dim', `  ${oneLine(fact)}`)),
     ...sections.map(({ title, text }) => `\n${paint('bold', title)}\n  ${indented(painted(text, paint), 2)}`),
   ].join('\n');
-}
-
-function labelOf(verdict: ReviewVerdict): string {
-  return verdict === 'answered-by-devloop' ? 'by devloop' : verdict;
 }
 
 type Of<T extends DevloopEvent['type']> = Extract<DevloopEvent, { type: T }>;

@@ -5,9 +5,10 @@ import {
   comparedReviews,
   lateLine,
   listedReview,
+  liveReview,
   replayedReview,
-  reviewLine,
   shownReview,
+  waitingReview,
 } from './render-review.ts';
 import { type Colour, duration, indented, objectText, oneLine, type Paint, paintedRow, row } from './text.ts';
 
@@ -33,7 +34,7 @@ export function render(event: PrintedEvent, paint: Paint): string {
     case 'finding':
       return renderFinding(event, paint);
     case 'review':
-      return reviewLine(event, paint);
+      return liveReview(event, paint);
     case 'reviews.held':
       return paintedRow(paint, 'yellow', 'held', HELD);
     case 'reviews.released':
@@ -43,11 +44,13 @@ export function render(event: PrintedEvent, paint: Paint): string {
     case 'files.followed':
       return row('following', 'changed files again');
     case 'page.served':
-      return row('page', pageText(event));
+      return pageText(event, paint);
     case 'review.late':
       return lateLine(event.id, event.late, paint);
     case 'reviews.listed':
       return listedReview(event.review, paint);
+    case 'reviews.waiting':
+      return waitingReview(event.review, paint);
     case 'reviews.replayed':
       return replayedReview(event, paint);
     case 'reviews.compared':
@@ -65,9 +68,10 @@ export function render(event: PrintedEvent, paint: Paint): string {
 
 const HELD = 'reviews wait, each within its timeout; `devloop release` forwards them';
 /** The address stays in one piece, so that it can be copied. */
-function pageText({ url, opened, tunnel }: Of<'page.served'>): string {
-  if (opened) return `${url} (opened in your browser)`;
-  return tunnel === undefined ? url : `${url}\non your own machine first: ${tunnel}`;
+function pageText({ url, opened, tunnel }: Of<'page.served'>, paint: Paint): string {
+  if (opened) return row('page', `${url} (opened in your browser)`);
+  const hint = tunnel === undefined ? `open ${url}` : `on your own machine: ${tunnel}\nthen open ${url}`;
+  return withHint(row('page', 'no browser could be opened on this machine'), hint, paint);
 }
 
 type ProgressEvent = Extract<

@@ -1,5 +1,5 @@
 import { counted } from '../phrases.ts';
-import type { ReviewSummary } from './review.ts';
+import type { ReviewSummary, WaitingReview, WaitsFor } from './review.ts';
 
 /** What a review is about: `CREATE Application default/web`. */
 export function subject({
@@ -12,7 +12,7 @@ export function subject({
   to,
   objects = 0,
   path,
-}: ReviewSummary): string {
+}: ReviewSummary | WaitingReview): string {
   if (kind === 'unreadable') return `a request on ${path} that is not a review`;
   if (kind === 'conversion')
     return `${resource?.kind} ${from.join(', ')} -> ${to}, ${counted(objects, 'object')}`;
@@ -24,3 +24,10 @@ export function subject({
 export function shortName(webhook: string): string {
   return webhook.startsWith('/') ? webhook : webhook.split('.', 1)[0]!;
 }
+
+/** What a review without an answer waits for. */
+export const WAITS: Record<WaitsFor, string> = {
+  release: 'held',
+  connection: 'until the controller accepts it',
+  answer: 'at the controller',
+};

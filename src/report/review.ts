@@ -91,3 +91,26 @@ export interface ReviewSection {
   title: string;
   text: string;
 }
+
+/** release: until it is forwarded; connection: until the controller accepts it; answer: the controller has it. */
+export type WaitsFor = 'release' | 'connection' | 'answer';
+
+/** A review without an answer, and so without an id. */
+export interface WaitingReview {
+  /** When it arrived, as in the `review` event. */
+  at: string;
+  kind: ReviewKind;
+  webhook: string;
+  path: string;
+  operation?: string;
+  resource?: ReviewedKind;
+  object?: ReviewedObject;
+  user?: string;
+  dryRun?: boolean;
+  from?: string[];
+  to?: string;
+  objects?: number;
+  waitsFor: WaitsFor;
+  /** total: how long it has waited, in milliseconds; budget: what the caller allows. */
+  ms: { total: number; budget: number };
+}

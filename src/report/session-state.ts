@@ -2,9 +2,18 @@ import type { ReviewSummary } from './review.ts';
 
 /**
  * What a session is at. starting: it takes over. building: a new build is made, and the old one answers. restarting: the controller is
- * replaced, and reviews wait. held: somebody asked that reviews wait. failed: the controller has exited. ending: everything is restored.
+ * replaced, and reviews wait. held: somebody asked that reviews wait. stopped: the controller stands in the debugger. failed: it has exited.
+ * ending: everything is restored.
  */
-export type SessionPhase = 'starting' | 'building' | 'restarting' | 'serving' | 'held' | 'failed' | 'ending';
+export type SessionPhase =
+  | 'starting'
+  | 'building'
+  | 'restarting'
+  | 'serving'
+  | 'held'
+  | 'stopped'
+  | 'failed'
+  | 'ending';
 
 /** A running session, as it is shown to whoever controls it. */
 export interface SessionState {

@@ -23,6 +23,7 @@ const COLOURS: Record<SessionPhase, Colour> = {
   building: 'yellow',
   restarting: 'yellow',
   held: 'yellow',
+  stopped: 'yellow',
   ending: 'yellow',
   failed: 'red',
 };
@@ -56,9 +57,7 @@ function partsOf(state: SessionState): Part[] {
   const waits = held === 0 ? '' : `, ${counted(held, 'review')} waiting`;
   return [
     { text: `● ${phase}${waits}`, rank: 0, colour: COLOURS[phase] },
-    ...(stoppedAt === undefined
-      ? []
-      : [{ text: `stopped at ${stoppedAt}`, rank: 1, colour: 'yellow' } as const]),
+    ...(stoppedAt === undefined ? [] : [{ text: `at ${stoppedAt}`, rank: 1, colour: 'yellow' } as const]),
     ...(build.is === 'broken' ? [{ text: 'old build', rank: 1, colour: 'red' } as const] : []),
     ...(isFollowing ? [] : [{ text: 'files ignored', rank: 1, colour: 'yellow' } as const]),
     ...(build.id === undefined ? [] : [{ text: build.id, rank: 5 }]),
@@ -77,10 +76,14 @@ function lastPart({ verdict, operation, resource }: NonNullable<SessionState['la
   return { text, rank: 6 };
 }
 
+const ORDER: SessionPhase[] = [
+  ...(['failed', 'held', 'stopped', 'restarting'] as const),
+  ...(['building', 'starting', 'ending', 'serving'] as const),
+];
+
 /** How many are in which phase, the best one last. */
 function partsOfSeveral(states: SessionState[]): Part[] {
-  const order = ['failed', 'held', 'restarting', 'building', 'starting', 'ending', 'serving'] as const;
-  const phases = order.flatMap((phase, rank): Part[] => {
+  const phases = ORDER.flatMap((phase, rank): Part[] => {
     const count = states.filter((state) => state.phase === phase).length;
     return count === 0 ? [] : [{ text: `● ${count} ${phase}`, rank, colour: COLOURS[phase] }];
   });

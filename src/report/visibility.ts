@@ -42,6 +42,7 @@ const SHOWN_FROM: Record<DevloopEvent['type'], Verbosity> = {
   'files.followed': 'normal',
   'page.served': 'quiet',
   'reviews.listed': 'quiet',
+  'reviews.waiting': 'quiet',
   'reviews.shown': 'quiet',
   'reviews.replayed': 'normal',
   'reviews.compared': 'quiet',
@@ -61,7 +62,7 @@ function shownFrom(event: DevloopEvent): Verbosity {
   if (event.type === 'controller.exited' && event.expected) return 'verbose';
   if (isWrongAnswer(event)) return 'quiet';
   // The line that answered the signal has said so.
-  if (event.type === 'session.stopping' && event.reason.startsWith('SIG')) return 'verbose';
+  if (event.type === 'session.stopping' && /^(?:SIG|q$)/.test(event.reason)) return 'verbose';
   if (event.type === 'finding') return needsAction(event) ? 'quiet' : 'normal';
   if (event.type === 'error' && event.summary) return 'normal';
   if (event.type === 'change' && event.temporary && !event.dryRun) return 'verbose';
@@ -86,6 +87,7 @@ export function isAnswer(event: DevloopEvent): boolean {
 
 const ANSWERS = new Set<DevloopEvent['type']>([
   'reviews.listed',
+  'reviews.waiting',
   'reviews.shown',
   'status',
   'finding',

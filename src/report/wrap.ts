@@ -9,6 +9,7 @@ const HANG: Partial<Record<DevloopEvent['type'], number>> = {
   finding: 26,
   status: 11,
   'reviews.listed': 34,
+  'reviews.waiting': 34,
 };
 const ROW_HANG = 14;
 /** Text of others, and commands, which somebody may copy. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ReviewSection } from '../report/review.ts';
 import { objectDiff, type Patched, patched } from './objects.ts';
-import { decodePatch, type PatchOperation } from './patch.ts';
+import { decodePatch, inOrder, type PatchOperation } from './patch.ts';
 import type { ReviewRecord } from './record.ts';
 
 /**
@@ -31,27 +31,11 @@ export function isSameAnswer({ response, redacted }: ReviewRecord, given: unknow
   return isDeepStrictEqual(before, now) && isSamePatch(recordedPatch, decodePatch(patch));
 }
 
-/** Operations on different fields may come in any order: Go prints maps so. False says nothing. */
+/** False says nothing. */
 function isSamePatch(before: unknown, now: PatchOperation[] | undefined): boolean {
   if (isDeepStrictEqual(before, now)) return true;
-  if (!Array.isArray(before) || now === undefined || before.length !== now.length) return false;
-  return isUnordered(now) && isDeepStrictEqual(byPath(before as PatchOperation[]), byPath(now));
+  return Array.isArray(before) && isDeepStrictEqual(inOrder(before as PatchOperation[]), now);
 }
-
-function byPath(operations: PatchOperation[]): PatchOperation[] {
-  return operations.toSorted((one, other) => (one.path < other.path ? -1 : 1));
-}
-
-/** Whether no operation depends on another: each is on a field of its own, and none is in a list. */
-function isUnordered(operations: PatchOperation[]): boolean {
-  const paths = byPath(operations).map(({ path }) => `${path}/`);
-  return (
-    operations.every(({ op, path }) => FIELD_OPERATIONS.has(op) && !/\/(?:\d+|-)(?:\/|$)/.test(path)) &&
-    paths.every((path, at) => !paths.some((other, index) => index !== at && other.startsWith(path)))
-  );
-}
-
-const FIELD_OPERATIONS = new Set(['add', 'replace', 'remove']);
 
 interface Answer {
   verdict: string;

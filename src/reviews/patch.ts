@@ -36,12 +36,32 @@ function valueText(op: string, value: unknown): string {
   return text === '' || text.length > LONGEST_VALUE ? '' : `=${text}`;
 }
 
-/** The operations in a response's `patch`; undefined where it has none, or one that nobody can read. */
+/**
+ * Operations that do not depend on each other, by their paths: Go prints maps in any order, and the same patch is to look the same each
+ * time. All others as they are.
+ */
+export function inOrder(operations: PatchOperation[]): PatchOperation[] {
+  const sorted = operations.toSorted((one, other) => (one.path < other.path ? -1 : 1));
+  return areIndependent(sorted) ? sorted : operations;
+}
+
+/** Whether each is on a field of its own, and none is in a list. They are sorted by their paths. */
+function areIndependent(sorted: PatchOperation[]): boolean {
+  const paths = sorted.map(({ path }) => `${path}/`);
+  return (
+    sorted.every(({ op, path }) => FIELD_OPERATIONS.has(op) && !/\/(?:\d+|-)(?:\/|$)/.test(path)) &&
+    paths.every((path, at) => !paths.some((other, index) => index !== at && other.startsWith(path)))
+  );
+}
+
+const FIELD_OPERATIONS = new Set(['add', 'replace', 'remove']);
+
+/** The operations in a response's `patch`, in order; undefined where it has none, or one that nobody can read. */
 export function decodePatch(patch: unknown): PatchOperation[] | undefined {
   if (typeof patch !== 'string' || patch === '') return undefined;
   try {
     const operations: unknown = JSON.parse(Buffer.from(patch, 'base64').toString('utf8'));
-    return Array.isArray(operations) && operations.every(isOperation) ? operations : undefined;
+    return Array.isArray(operations) && operations.every(isOperation) ? inOrder(operations) : undefined;
   } catch {
     return undefined;
   }

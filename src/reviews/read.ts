@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises';
+import { open, readFile } from 'node:fs/promises';
 import { type LateRecord, RECORD_VERSION, type ReviewRecord } from './record.ts';
 import { recordingFiles } from './recording.ts';
 
@@ -14,8 +14,9 @@ export async function readRecording(directory: string): Promise<ReadRecording> {
   return parseRecords((await textOf(older)) + (await textOf(newer)));
 }
 
+/** Of a saved set. Editors may leave out the end of the last line. */
 export async function readRecords(file: string): Promise<ReadRecording> {
-  return parseRecords(await textOf(file));
+  return parseRecords(`${await readFile(file, 'utf8')}\n`);
 }
 
 /** None from a file that does not exist. A last line without its end is being written, or was cut short; it is left out. */

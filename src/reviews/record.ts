@@ -31,3 +31,16 @@ export function summaryOf({ lateResponse: ______, ...record }: ReviewRecord): Re
   const { v: _, request: __, response: ___, size: ____, redacted: _____, ...summary } = record;
   return summary;
 }
+
+/** The same review with the answer of `after`, which is that of another build. */
+export function withAnswerOf(before: ReviewRecord, after: ReviewRecord, build?: string): ReviewRecord {
+  const { code, message, warnings, patch, response, late, lateResponse, ...recorded } = before;
+  const { build: _, isOldBuild, ...asked } = recorded;
+  const answer = { code: after.code, message: after.message, warnings: after.warnings, patch: after.patch };
+  const given = Object.entries({ ...answer, response: after.response, build });
+  return {
+    ...asked,
+    verdict: after.verdict,
+    ...Object.fromEntries(given.filter(([, value]) => value !== undefined)),
+  };
+}

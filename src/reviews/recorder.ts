@@ -1,13 +1,14 @@
 import { createWarner } from '../async.ts';
 import type { PathStep } from '../config/json-path.ts';
 import { messageOf } from '../errors.ts';
-import type { LateAnswer, ServedReview } from '../gateway/review.ts';
+import type { ArrivedReview, LateAnswer, ServedReview } from '../gateway/review.ts';
 import type { Emit } from '../report/events.ts';
+import type { WaitingReview } from '../report/review.ts';
 import type { Answering, AnsweringBuild } from './answering.ts';
 import type { NamedCall } from './names.ts';
 import { type LateRecord, type ReviewRecord, summaryOf } from './record.ts';
 import type { Recording } from './recording.ts';
-import { recordOf } from './summarize.ts';
+import { recordOf, waitingOf } from './summarize.ts';
 
 /** Reviews that wait to be recorded, in bytes; beyond it the newest is not recorded. */
 const MOST_WAITING = 32 * 2 ** 20;
@@ -17,6 +18,17 @@ const SLICE_MS = 4;
 const GATHER_MS = 50;
 /** So many times as long as it worked. */
 const REST = 9;
+
+/** Most reviews are answered sooner: nobody could read that they wait. */
+const LEAST_WAITED_MS = 250;
+/** Nobody reads more of them. */
+const MOST_SHOWN = 100;
+
+/** The reviews without an answer, the oldest first, and the id of the last one that has one. */
+export interface WaitingReviews {
+  reviews: WaitingReview[];
+  last: string;
+}
 
 export interface RecorderOptions {
   answering: Answering;
@@ -35,6 +47,8 @@ export class Recorder implements AsyncDisposable {
   #paths: PathStep[][];
   #onRecord: (record: ReviewRecord) => void;
   #waiting: { review: ServedReview; by: AnsweringBuild }[] = [];
+  #arrived = new Set<ArrivedReview>();
+  #facts = new WeakMap<ArrivedReview | ServedReview, WaitingReview>();
   #bytes = 0;
   #missed = 0;
   #last = 0;
@@ -57,6 +71,29 @@ export class Recorder implements AsyncDisposable {
     this.#onRecord = onRecord;
     this.#emit = emit;
     this.#warn = createWarner(emit);
+  }
+
+  /** Called for each review when it has arrived; disposed of when it has an answer. Only takes a note. */
+  arrived = (review: ArrivedReview): Disposable => {
+    this.#arrived.add(review);
+    return { [Symbol.dispose]: () => void this.#arrived.delete(review) };
+  };
+
+  /** At this moment. One that has waited is among them until it is recorded, so that it is never missing. */
+  waiting(): WaitingReviews {
+    const now = performance.timeOrigin + performance.now();
+    const answered = this.#waiting.map(
+      ({ review }) => ({ review, waitsFor: 'answer', total: review.ms.total }) as const,
+    );
+    const open = [...this.#arrived].map((review) => {
+      return { review, waitsFor: review.waitsFor, total: now - review.at };
+    });
+    const long = [...answered, ...open].filter(({ total }) => total >= LEAST_WAITED_MS).slice(0, MOST_SHOWN);
+    const reviews = long.map(({ review, waitsFor, total }) => {
+      const { ms, ...facts } = this.#factsOf(review);
+      return { ...facts, waitsFor, ms: { ...ms, total } };
+    });
+    return { reviews, last: this.#last === 0 ? '' : idOf(this.#last) };
   }
 
   /** Called for each review when its answer is out. Only takes a note. */
@@ -93,6 +130,15 @@ export class Recorder implements AsyncDisposable {
     await this.#written;
   }
 
+  /** Read once for each review: somebody may look at it again and again. */
+  #factsOf(review: ArrivedReview | ServedReview): WaitingReview {
+    const known = this.#facts.get(review);
+    if (known) return known;
+    const facts = waitingOf({ waitsFor: 'release', ...review }, { calls: this.#calls, paths: this.#paths });
+    this.#facts.set(review, facts);
+    return facts;
+  }
+
   #begin(): NodeJS.Timeout {
     return setTimeout(() => this.#next(), Math.max(GATHER_MS, this.#restsUntil - performance.now()));
   }
@@ -125,7 +171,7 @@ export class Recorder implements AsyncDisposable {
 
   #record(review: ServedReview, by: AnsweringBuild): void {
     this.#last += 1;
-    const id = `r-${String(this.#last).padStart(6, '0')}`;
+    const id = idOf(this.#last);
     const recorded = recordOf(review, { id, calls: this.#calls, paths: this.#paths });
     // An answer of devloop's own is of no build.
     const isControllers = !['answered-by-devloop', 'unanswered'].includes(recorded.verdict);
@@ -151,6 +197,10 @@ export class Recorder implements AsyncDisposable {
     this.#recording.add({ v, id, late, lateResponse: response });
     this.#timer ??= this.#begin();
   }
+}
+
+function idOf(number: number): string {
+  return `r-${String(number).padStart(6, '0')}`;
 }
 
 function sizeOf({ body, answer }: ServedReview): number {

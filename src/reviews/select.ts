@@ -1,4 +1,4 @@
-import type { ReviewSummary, ReviewVerdict } from '../report/review.ts';
+import type { ReviewSummary, ReviewVerdict, WaitingReview } from '../report/review.ts';
 
 /** What `devloop reviews list` can select by. All that are given have to hold. */
 export interface ReviewFilter {
@@ -15,13 +15,14 @@ export interface ReviewFilter {
   slowMs?: number;
 }
 
-export function selects(filter: ReviewFilter, review: ReviewSummary): boolean {
+/** One that waits has no verdict, so none selects it. */
+export function selects(filter: ReviewFilter, review: ReviewSummary | WaitingReview): boolean {
   const { kind, name, namespace, verdict, user, webhook, since, slowMs } = filter;
   return (
     (kind === undefined || review.resource?.kind.toLowerCase() === kind.toLowerCase()) &&
     (name === undefined || (review.object?.name.includes(name) ?? false)) &&
     (namespace === undefined || review.object?.namespace === namespace) &&
-    (verdict === undefined || review.verdict === verdict) &&
+    (verdict === undefined || ('verdict' in review && review.verdict === verdict)) &&
     (user === undefined || (review.user?.includes(user) ?? false)) &&
     (webhook === undefined || review.webhook.includes(webhook)) &&
     (since === undefined || Date.parse(review.at) >= since) &&

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
-import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { link, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { DevloopError } from '../errors.ts';
 import type { ReviewRecord } from './record.ts';
 
 const ENDING = '.ndjson';
@@ -15,8 +16,15 @@ export async function setNames(checkout: string): Promise<string[]> {
   return files.filter((file) => file.endsWith(ENDING)).map((file) => basename(file, ENDING));
 }
 
-/** Writes a set as a whole, or not at all. Keys are in a stable order, so that a diff shows what changed. */
-export async function writeSet(checkout: string, name: string, records: ReviewRecord[]): Promise<string> {
+/**
+ * Writes a set as a whole, or not at all. Keys are in a stable order, so that a diff shows what changed. Throws 'review.exists' if there
+ * is one of this name, unless it `replaces` that. Resolves to its file.
+ */
+export async function writeSet(
+  checkout: string,
+  name: string,
+  { records, replaces }: { records: ReviewRecord[]; replaces: boolean },
+): Promise<string> {
   const file = setFile(checkout, name);
   const unfinished = `${file}.${process.pid}`;
   await mkdir(setsDirectory(checkout), { recursive: true });
@@ -24,12 +32,23 @@ export async function writeSet(checkout: string, name: string, records: ReviewRe
   try {
     await using handle = await open(unfinished, O_CREAT | O_EXCL | O_WRONLY, 0o644);
     await handle.writeFile(records.map((record) => `${JSON.stringify(sorted(record))}\n`).join(''));
-  } catch (error) {
+    if (replaces) await rename(unfinished, file);
+    else await linkNew(unfinished, file, name);
+  } finally {
     await rm(unfinished, { force: true });
-    throw error;
   }
-  await rename(unfinished, file);
   return file;
+}
+
+/** Also where two save at the same moment, one of them is refused. */
+async function linkNew(unfinished: string, file: string, name: string): Promise<void> {
+  await link(unfinished, file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+    throw new DevloopError('review.exists', `${file} exists.`, {
+      hint: `To replace it: devloop reviews save ${name} --update`,
+      cause: error,
+    });
+  });
 }
 
 function setsDirectory(checkout: string): string {

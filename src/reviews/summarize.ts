@@ -1,6 +1,7 @@
 import type { PathStep } from '../config/json-path.ts';
-import type { ServedReview } from '../gateway/review.ts';
-import type { ReviewSummary, ReviewVerdict } from '../report/review.ts';
+import { budgetOf } from '../gateway/gate.ts';
+import type { ArrivedReview, ServedReview } from '../gateway/review.ts';
+import type { ReviewSummary, ReviewVerdict, WaitingReview } from '../report/review.ts';
 import { type NamedCall, nameOf, sideEffectsOf } from './names.ts';
 import { decodePatch, patchWords } from './patch.ts';
 import { RECORD_VERSION, type ReviewRecord } from './record.ts';
@@ -50,6 +51,18 @@ export function recordOf(served: ServedReview, { id, calls, paths = [] }: Record
     ...(isLarge ? { size } : {}),
     ...(safe.count > 0 ? { redacted: safe.count } : {}),
   };
+}
+
+/** What is known of a review that has just arrived. Never throws. */
+export function waitingOf(
+  { url, at, body, waitsFor }: ArrivedReview,
+  { calls, paths = [] }: Omit<RecordOptions, 'id'>,
+): WaitingReview {
+  const path = url.split('?', 1)[0]!;
+  const { sideEffects: _, ...facts } = factsOf(parsed(body), path, calls);
+  const ms = { total: 0, budget: budgetOf(url) };
+  const waiting = { at: new Date(at).toISOString(), path, ...facts, waitsFor, ms };
+  return redact({ waiting }, { isSecret: facts.resource?.kind === 'Secret', paths }).value.waiting;
 }
 
 type Facts = Pick<

@@ -2,7 +2,7 @@ import { jsonPath } from '../config/json-path.ts';
 import { DevloopError } from '../errors.ts';
 import type { DevloopEvent, Emit } from '../report/events.ts';
 import { type Answering, createAnswering } from '../reviews/answering.ts';
-import { Recorder } from '../reviews/recorder.ts';
+import { Recorder, type WaitingReviews } from '../reviews/recorder.ts';
 import { createRecording } from '../reviews/recording.ts';
 import type { Replayed } from '../reviews/replay.ts';
 import type { ReplayedEvent, ReplayFacts } from './control/control.ts';
@@ -16,6 +16,7 @@ export interface Answered extends AsyncDisposable {
   observe(event: DevloopEvent): void;
   facts(): ReplayFacts;
   replay(id: string): Promise<ReplayedEvent>;
+  waiting(): Promise<WaitingReviews>;
 }
 
 /** Disposing ends the replay; the recorder is for whoever ends the gateways. */
@@ -49,6 +50,11 @@ export function createAnswered(
       const onReplayed = (one: Replayed): void => void found.push(replayedEvent(one));
       await replay([record], { paths, withSideEffects: false, atOnce: 1, signal, onReplayed });
       return found[0]!;
+    },
+    async waiting() {
+      const waiting = recorder.waiting();
+      await recorder.written();
+      return waiting;
     },
     async [Symbol.asyncDispose]() {
       await replaying?.[Symbol.asyncDispose]();

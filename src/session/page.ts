@@ -114,6 +114,7 @@ function shown(
       await recorder.written();
       yield* scanSummaries(directory, after);
     },
+    waiting: () => recorder.waiting().reviews,
     async review(id) {
       const { findRecord } = await import('../reviews/scan.ts');
       const { detailOf } = await import('../page/detail.ts');
@@ -159,7 +160,7 @@ function statusOf(
     ...(compiler === undefined ? {} : { compiler }),
     ...(compared === undefined ? {} : { compared }),
     actions: actionsIn(state),
-    canReplay: ANSWERING.has(state.phase),
+    canReplay: ANSWERING.has(state.phase) && state.stoppedAt === undefined,
   };
 }
 

@@ -2,7 +2,7 @@ import { sleep } from '../async.ts';
 import type { PathStep } from '../config/json-path.ts';
 import { messageOf } from '../errors.ts';
 import type { DevloopEvent, Emit } from '../report/events.ts';
-import type { ReviewRecord } from '../reviews/record.ts';
+import { type ReviewRecord, withAnswerOf } from '../reviews/record.ts';
 
 /** Reviews that are sent again after each restart: the newest ones, in number and in bytes of JSON. */
 const MOST_RECORDS = 200;
@@ -90,16 +90,8 @@ async function replayKept(
       else count.replayed += 1;
       if (replayed.result === 'changed') {
         count.changed += 1;
-        const { verdict, code, message, response } = replayed.after;
-        const one = byRecord.get(replayed.before)!;
-        const { code: _, message: __, ...rest } = replayed.before;
-        one.record = {
-          ...rest,
-          verdict,
-          ...(code === undefined ? {} : { code }),
-          ...(message === undefined ? {} : { message }),
-          response,
-        };
+        const { before, after } = replayed;
+        byRecord.get(before)!.record = withAnswerOf(before, after, build);
       }
       // Those that are as before say nothing.
       if (replayed.result === 'changed') addTo(shown, replayedEvent(replayed));

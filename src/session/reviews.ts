@@ -1,26 +1,31 @@
 import { sleep } from '../async.ts';
-import { DevloopError, messageOf } from '../errors.ts';
+import { DevloopError } from '../errors.ts';
 import { findWebhookSetups } from '../operator/webhook-setup.ts';
+import { counted } from '../phrases.ts';
 import type { Emit } from '../report/events.ts';
 import { curlCommand, plainJson, requireKept } from '../reviews/export.ts';
 import { goTest } from '../reviews/export-go.ts';
 import { type ReadRecording, readRecording, readRecords } from '../reviews/read.ts';
 import { type ReviewRecord, summaryOf } from '../reviews/record.ts';
+import type { WaitingReviews } from '../reviews/recorder.ts';
 import { selects } from '../reviews/select.ts';
-import { setFile, setNames, writeSet } from '../reviews/sets.ts';
+import { setFile, setNames } from '../reviews/sets.ts';
 import { sectionsOf } from '../reviews/show.ts';
 import { chooseSession } from './context/choose-session.ts';
 import { checkoutRoot } from './context/context.ts';
 import { thisMachine } from './context/local-machine.ts';
 import type { Io, ReviewsOptions } from './context/options.ts';
-import { localSessions } from './context/session-directories.ts';
+import { type LocalSession, localSessions } from './context/session-directories.ts';
 
 const LOOK_EVERY_MS = 300;
+const ASK_MS = 2_000;
 
 /** The reviews of a session on this machine, or of a saved set. Needs no cluster. Resolves to what `export` prints. */
 export async function reviews(options: ReviewsOptions, io: Io): Promise<string> {
   const checkout = checkoutRoot(io.cwd);
   const source = await sourceOf(options, checkout, io);
+  // Asked first: what is answered in between is then in the recording.
+  const waiting = options.action === 'list' && !options.follow ? await source.waiting?.() : undefined;
   const { records, unread } = await source.read();
   if (unread > 0)
     io.emit({
@@ -29,7 +34,7 @@ export async function reviews(options: ReviewsOptions, io: Io): Promise<string> 
     });
   switch (options.action) {
     case 'list':
-      await list(options, source, records, io);
+      await list(options, { source, records, waiting }, io);
       return '';
     case 'show':
       for (const record of chosen(options, records, source))
@@ -39,7 +44,7 @@ export async function reviews(options: ReviewsOptions, io: Io): Promise<string> 
       return await exported(options, chosen(options, records, source), { checkout, emit: io.emit });
     case 'replay':
     case 'verify':
-      await sendAgain(options, { checkout, records }, io);
+      await sendAgain(options, { checkout, records, unread }, io);
       return '';
     case 'save':
       await save(options, checkout, records, io);
@@ -52,16 +57,22 @@ export async function reviews(options: ReviewsOptions, io: Io): Promise<string> 
 /** To the controller of a session, or for `verify` to a manager that is built and started for it. */
 async function sendAgain(
   options: ReviewsOptions,
-  { checkout, records }: { checkout: string; records: ReviewRecord[] },
+  { checkout, records, unread }: ReadRecording & { checkout: string },
   io: Io,
 ): Promise<void> {
-  const { action, sideEffects: withSideEffects, session } = options;
+  const { action, sideEffects: withSideEffects, session, set: name = '' } = options;
   const ids = action === 'verify' ? [] : options.ids;
   const wanted = wantedOf({ ids, filter: options.filter }, records);
   if (wanted.length === 0) throw noneOf('replayed');
   if (action === 'verify') {
-    const { verifySet } = await import('./verify.ts');
-    return await verifySet({ records: wanted, checkout, withSideEffects }, io);
+    const [{ verifySet }, { updateSet }] = await Promise.all([
+      import('./verify.ts'),
+      import('./saved-set.ts'),
+    ]);
+    const updating = options.update ? updateSet({ checkout, name }, { records, unread }, io.emit) : undefined;
+    const set = { name, records: wanted, checkout, withSideEffects, accepts: updating?.accepts };
+    await verifySet(set, io);
+    return await updating?.write();
   }
   const { replayToSession } = await import('./replay.ts');
   const all = await localSessions(await thisMachine(io.env));
@@ -73,14 +84,26 @@ async function sendAgain(
 interface Source {
   name: string;
   read(): Promise<ReadRecording>;
+  /** Undefined if the session cannot be asked: it starts or ends, or has no socket. */
+  waiting?(): Promise<WaitingReviews | undefined>;
 }
 
 async function sourceOf({ set, session }: ReviewsOptions, checkout: string, io: Io): Promise<Source> {
   if (set !== undefined) return await setSource(checkout, set);
   const all = await localSessions(await thisMachine(io.env));
   const otherwise = 'For a saved set: devloop reviews --set NAME';
-  const { id, directory } = chooseSession(all, checkout, { wanted: session, otherwise });
-  return { name: `session ${id}`, read: () => readRecording(directory) };
+  const chosenSession = chooseSession(all, checkout, { wanted: session, otherwise });
+  const { id, directory } = chosenSession;
+  const waiting = () => waitingIn(chosenSession, io);
+  return { name: `session ${id}`, read: () => readRecording(directory), waiting };
+}
+
+async function waitingIn(session: LocalSession, { emit, signal }: Io): Promise<WaitingReviews | undefined> {
+  const { askSession } = await import('./control/client.ts');
+  return await askSession(session, 'waiting', {}, { emit, signal, limitMs: ASK_MS }).catch((error) => {
+    if (error instanceof DevloopError) return undefined;
+    throw error;
+  });
 }
 
 async function setSource(checkout: string, name: string): Promise<Source> {
@@ -94,17 +117,25 @@ async function setSource(checkout: string, name: string): Promise<Source> {
   return { name: file, read: () => readRecords(file) };
 }
 
+interface Listed {
+  source: Source;
+  records: ReviewRecord[];
+  waiting: WaitingReviews | undefined;
+}
+
+/** Each review once: one that was answered since the session was asked is still among those that wait. */
 async function list(
   { filter, follow }: ReviewsOptions,
-  source: Source,
-  records: ReviewRecord[],
+  { source, records, waiting }: Listed,
   io: Io,
 ): Promise<void> {
   const emit = (record: ReviewRecord): void => {
     if (selects(filter, record)) io.emit({ type: 'reviews.listed', review: summaryOf(record) });
   };
-  records.forEach(emit);
-  if (!follow && records.length === 0)
+  records.filter(({ id }) => waiting === undefined || id <= waiting.last).forEach(emit);
+  const unanswered = waiting?.reviews ?? [];
+  for (const review of unanswered) if (selects(filter, review)) io.emit({ type: 'reviews.waiting', review });
+  if (!follow && records.length === 0 && unanswered.length === 0)
     io.emit({ type: 'note', message: `${source.name} has no reviews yet.` });
   let last = records.at(-1)?.id ?? '';
   while (follow && (await sleep(LOOK_EVERY_MS, io.signal))) {
@@ -181,7 +212,7 @@ function noneOf(done: string): DevloopError {
 }
 
 async function save(
-  { ids, filter }: ReviewsOptions,
+  { ids, filter, update }: ReviewsOptions,
   checkout: string,
   records: ReviewRecord[],
   io: Io,
@@ -189,13 +220,7 @@ async function save(
   const [name = '', ...wanted] = ids;
   const kept = wantedOf({ ids: wanted, filter }, records).filter(({ request }) => request !== undefined);
   if (kept.length === 0) throw noneOf('saved');
-  const file = await writeSet(checkout, name, kept).catch((error) => {
-    throw new DevloopError('files.not-written', `The reviews cannot be saved: ${messageOf(error)}`, {
-      cause: error,
-    });
-  });
-  io.emit({
-    type: 'note',
-    message: `Saved ${kept.length === 1 ? '1 review' : `${kept.length} reviews`} to ${file}.`,
-  });
+  const { saveSet } = await import('./saved-set.ts');
+  const file = await saveSet(checkout, name, { records: kept, replaces: update });
+  io.emit({ type: 'note', message: `Saved ${counted(kept.length, 'review')} to ${file}.` });
 }

@@ -174,6 +174,6 @@ function routingOf({ session, work, answered }: Running): Routing {
   const onTimeout = options.onTimeout ?? context.config.onTimeout;
   // At a breakpoint, stepping goes on when devloop has answered.
   const late = options.debug ? recorder.late : undefined;
-  const { served } = recorder;
-  return { ...work, target, settings, env: io.env, ask: io.ask, served, late, stamp, onTimeout };
+  const { arrived, served } = recorder;
+  return { ...work, target, settings, env: io.env, ask: io.ask, arrived, served, late, stamp, onTimeout };
 }

@@ -93,11 +93,12 @@ async function run(session: Session): Promise<void> {
   if (outcome.failure) throw outcome.failure.error;
 }
 
-function controlledOf(standing: Standing, { facts, replay }: Answered): Controlled {
+function controlledOf(standing: Standing, { facts, replay, waiting }: Answered): Controlled {
   return {
     gateways: () => standing.route?.gateways,
     supervisor: () => standing.supervisor,
     replaying: facts,
     replay,
+    waiting,
   };
 }

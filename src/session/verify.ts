@@ -6,27 +6,32 @@ import type { DevloopEvent, Emit } from '../report/events.ts';
 import { USUAL_PORT } from '../reviews/export.ts';
 import type { ReviewRecord } from '../reviews/record.ts';
 import type { Io } from './context/options.ts';
-import { compareAll } from './replay.ts';
+import { type Comparing, compareAll } from './replay.ts';
 import { startEnvtest } from './verify/envtest.ts';
 import { type ManagerWanted, startManager } from './verify/manager.ts';
 import { type ApiServer, startNoCluster } from './verify/no-cluster.ts';
+import { requireManagerPort } from './verify/port.ts';
 
 const READY_SECONDS = 60;
 
 export interface SavedSet {
+  name: string;
   records: ReviewRecord[];
   checkout: string;
   withSideEffects: boolean;
+  accepts?: Comparing['accepts'];
 }
 
 /**
  * Builds the manager of the checkout, runs it without any cluster of the user's, sends it the set, and compares. If that fails, it is tried
- * again with an API server of envtest where the checkout has one. Throws 'review.changed' if an answer changed.
+ * again with an API server of envtest where the checkout has one, and then only those answers are accepted. Throws 'review.changed' if an
+ * answer changed that is not accepted, and 'port.in-use' while a session's controller has the port.
  */
 export async function verifySet(set: SavedSet, io: Io): Promise<void> {
   const config = (await loadConfig(io.cwd))?.config ?? {};
   const { records, checkout } = set;
   const port = records.find((one) => one.port !== undefined)?.port ?? USUAL_PORT;
+  await requireManagerPort(port, set, io.env);
   const paths = [...new Set(records.map(({ path }) => path))];
   const wanted: ManagerWanted = { checkout, config, port, paths, readySeconds: READY_SECONDS };
   const assets = await envtestAssets(checkout, io.env);
@@ -35,7 +40,9 @@ export async function verifySet(set: SavedSet, io: Io): Promise<void> {
     if (event.type.startsWith('reviews.')) answers.push(event);
     else io.emit(event);
   };
-  const failure = await withoutCluster(set, wanted, { ...io, emit }).then(
+  const { accepts, ...strict } = set;
+  const first = assets === undefined ? set : strict;
+  const failure = await withoutCluster(first, wanted, { ...io, emit }).then(
     () => undefined,
     (error: unknown) => ({ error }),
   );
@@ -67,7 +74,7 @@ const WITHOUT_CLUSTER =
   'The manager ran without a cluster. If it has to read from the API server, give it that of envtest: export KUBEBUILDER_ASSETS="$(setup-envtest use -p path)"';
 
 async function compareWith(
-  { records, withSideEffects }: SavedSet,
+  { records, withSideEffects, accepts }: SavedSet,
   wanted: ManagerWanted,
   { server, io }: { server: ApiServer; io: Io },
 ): Promise<void> {
@@ -80,6 +87,7 @@ async function compareWith(
     withSideEffects,
     signal,
     emit,
+    accepts,
     ...(build === undefined ? {} : { build }),
   });
 }

@@ -6,7 +6,7 @@ import { detailOf } from '../../src/page/detail.ts';
 import { type PageServer, startPageServer } from '../../src/page/server.ts';
 import type { ReviewRecord } from '../../src/reviews/record.ts';
 import { type Browser, startBrowser, type Tab } from '../support/browser.ts';
-import { reviewOf } from '../support/session-facts.ts';
+import { reviewOf, waitingReview } from '../support/session-facts.ts';
 import { type FakeSession, fakeSession } from '../unit/page/fake-session.ts';
 
 const ASSETS = join(import.meta.dirname, '../../dist/page');
@@ -105,12 +105,23 @@ it('lists the newest first, and only the rows that can be seen are in the docume
   expect(rows[0]).toBe('r-000300');
   expect(rows.length).toBeLessThan(60);
   expect(await text('#r-000300')).toMatch(
-    /denied\s+CREATE Application default\/web-300\s+vapplication\s+spec\.image: Required value\s+701 ms/,
+    /denied\s+CREATE Application default\/web-300\s+vapplication\s+spec\.image: Required value\s+701 ms\s+r-000300/,
   );
   server.reviewed(reviewOf(301));
   await tab.until(`document.querySelector('[role=option]').id === 'r-000301'`);
   expect(await tab.evaluate('location.hash')).toBe('');
   expect(tab.complaints).toEqual([]);
+});
+
+it('shows the reviews without an answer above the list, until they are in it', async () => {
+  await openPage();
+  session.unanswered = [waitingReview()];
+  await tab.until(`document.querySelector('.unanswered')?.innerText.includes('default/web-7')`);
+  expect(await text('.unanswered')).toMatch(/waiting[\s\S]*3\.2 s of 10\.0 s, held/);
+  session.unanswered = [];
+  server.reviewed(reviewOf(301));
+  await tab.until(`document.querySelector('[role=option]').id === 'r-000301'`);
+  expect(await tab.evaluate(`document.querySelector('.unanswered')`)).toBeNull();
 });
 
 it('lets somebody read: what arrives meanwhile waits', async () => {
@@ -285,6 +296,7 @@ it('says that its link is not valid, and that a session has ended', async () => 
 it('has nothing that an accessibility checker objects to, light and dark, wide and narrow', async () => {
   session.now.compiler = './main.go:3:2: undefined: x';
   session.now.compared = { replayed: 41, changed: 1, ids: ['r-000003'] };
+  session.unanswered = Array.from({ length: 7 }, waitingReview);
   const axe = await readFile(AXE, 'utf8');
   // The checker is no part of the page, and its policy would keep it out.
   await tab.send('Page.setBypassCSP', { enabled: true });

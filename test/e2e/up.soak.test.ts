@@ -256,6 +256,22 @@ describe.each(CONTROL_PLANES)(
         });
         expect(code).toBe(0);
       });
+      // The port is the session's: verify says what asks its controller instead.
+      const run = (...args: string[]) =>
+        runDevloop(['reviews', ...args], { cwd: checkout.directory, env: env() });
+      expect(await run('verify', 'regression')).toMatchObject({
+        code: 6,
+        events: [
+          {
+            code: 'port.in-use',
+            message: expect.stringContaining(
+              up!.events.find((one) => one.type === 'session.started')!.session,
+            ),
+            hint: expect.stringContaining('devloop reviews replay --set regression'),
+          },
+        ],
+      });
+      expect((await run('replay', '--set', 'regression')).code).toBe(0);
       // What is replayed is no review of the cluster's.
       const ids = up!.events.flatMap((event) => (event.type === 'review' ? [event.id] : []));
       expect(new Set(ids).size).toBe(ids.length);
@@ -317,8 +333,8 @@ describe.each(CONTROL_PLANES)(
       await expect(apply('bad', '')).rejects.toThrow(MESSAGE);
 
       // No session runs now: a saved set is verified without a cluster.
-      const verify = (more: Record<string, string> = {}) =>
-        runDevloop(['reviews', 'verify', 'regression'], {
+      const verify = (more: Record<string, string> = {}, ...flags: string[]) =>
+        runDevloop(['reviews', 'verify', 'regression', ...flags], {
           cwd: checkout.directory,
           env: { ...env(), KUBECONFIG: '/nonexistent', ...more },
         });
@@ -326,15 +342,19 @@ describe.each(CONTROL_PLANES)(
       expect(same.code, same.log).toBe(0);
       expect(same.events.at(-1)).toMatchObject({ type: 'reviews.compared', changed: 0 });
       const file = join(checkout.directory, WEBHOOK);
-      const source = await readFile(file, 'utf8');
       await say();
       const other = await verify();
       expect(other.code, other.log).toBe(6);
       expect(other.events).toContainEqual(
         expect.objectContaining({ type: 'reviews.compared', replayed: 2, changed: 1 }),
       );
+      // The new answers are meant.
+      const updated = await verify({}, '--update');
+      expect(updated.code, updated.log).toBe(0);
+      expect(updated.events).toContainEqual(expect.objectContaining({ result: 'changed' }));
+      expect(updated.events.at(-1)).toMatchObject({ type: 'note' });
       // A webhook that reads from the API server: that of envtest, with the CRDs of the checkout.
-      await writeFile(file, readingWebhook(source));
+      await writeFile(file, readingWebhook(await readFile(file, 'utf8')));
       const assets = await envtestPrograms(checkout.directory);
       const reading = await verify({ KUBEBUILDER_ASSETS: assets });
       expect(reading.code, reading.log).toBe(0);

@@ -269,16 +269,26 @@ describe('an operator in another language, with several Services, ports and a co
     };
     const applied = cluster.kubectl(['apply', '-f', '-'], { input: JSON.stringify(manifest) }).catch(String);
     await shows('1 review waiting');
+    const list = async () => (await runDevloop(['reviews', '--name', 'x'], options())).events;
+    await eventually(async () =>
+      expect(await list()).toMatchObject([{ type: 'reviews.waiting', review: { waitsFor: 'release' } }]),
+    );
     const released = await runDevloop(['release'], options());
     expect(released.events).toMatchObject([{ type: 'reviews.released', waiting: 1 }]);
     expect(await applied).toContain('typed on 9444 says no');
+    await eventually(async () =>
+      expect(await list()).toMatchObject([
+        { type: 'reviews.listed', review: { id: 'r-000001', verdict: 'denied' } },
+      ]),
+    );
+    expect(terminal.shown()).toContain('r-000001');
 
     await runDevloop(['hold'], options());
     expect(await withTimeout(3, () => ask('first').catch(String))).toMatch(/denied the request: .*devloop/);
     const listed = await runDevloop(['reviews', '--verdict', 'answered-by-devloop'], options());
     expect(listed.events).toMatchObject([{ review: { code: 503, object: { name: 'x' } } }]);
     terminal.type('h');
-    await press('o', 'page          http://127.0.0.1:');
+    await press('o', 'open http://127.0.0.1:');
     const [page = ''] = /http:\/\/127\.0\.0\.1:\S+/.exec(terminal.shown()) ?? [];
     expect(await (await fetch(page)).text()).toContain('<title>devloop</title>');
     await press('l', "the controller's log is hidden");
@@ -287,6 +297,8 @@ describe('an operator in another language, with several Services, ports and a co
     expect(terminal.shown().match(/│ typed listens on 9444/g)).toHaveLength(1);
     await press('q', 'restored ');
     await terminal.closed;
+    expect(terminal.shown()).toMatch(/note +q: /);
+    expect(terminal.shown()).not.toContain('SIGINT');
     await hooksAtRest(cluster);
     expect(await snapshot(cluster, HOOK_NAMESPACE)).toEqual(before);
   });

@@ -21,7 +21,7 @@ const VALIDATES = '/validate-apps-example-com-v1-application';
 it("an exported Go test passes in the operator's own suite, and fails after an edit that changes an answer", async () => {
   await using checkout = await checkoutSample();
   const cwd = checkout.directory;
-  await writeSet(cwd, 'all', await recorded(cwd));
+  await writeSet(cwd, 'all', { records: await recorded(cwd), replaces: false });
   const exported = devloop(cwd, 'reviews', 'export', '1', '2', '--set', 'all', '--output', 'go');
   await writeFile(join(cwd, 'internal/webhook/v1/recorded_test.go'), exported);
   const goTest = () =>

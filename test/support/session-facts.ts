@@ -1,4 +1,4 @@
-import type { ReviewSummary } from '../../src/report/review.ts';
+import type { ReviewSummary, WaitingReview } from '../../src/report/review.ts';
 import type { SessionState } from '../../src/report/session-state.ts';
 
 /** A review that was allowed; its number gives it its id and its object's name. */
@@ -16,6 +16,15 @@ export function reviewOf(number: number, more: Partial<ReviewSummary> = {}): Rev
     verdict: 'allowed',
     ms: { held: 0, controller: 7, total: 8, budget: 10_000 },
     ...more,
+  };
+}
+
+/** One that has been held for 3.2 s. */
+export function waitingReview(): WaitingReview {
+  const { at, kind, webhook, path, operation, resource, object, user } = reviewOf(7);
+  return {
+    ...{ at, kind, webhook, path, operation: operation!, resource: resource!, object: object!, user: user! },
+    ...{ waitsFor: 'release', ms: { total: 3_200, budget: 10_000 } },
   };
 }
 

@@ -68,12 +68,13 @@ async function call<T>(path: string, options: RequestInit = {}): Promise<T> {
 export interface Listeners {
   onStatus(status: PageMessages['status']): void;
   onReviews(reviews: PageMessages['reviews']): void;
+  onWaiting(waiting: PageMessages['waiting']): void;
   /** lost: the browser keeps trying. refused: it was turned away. */
   onConnection(state: 'open' | 'lost' | 'refused'): void;
 }
 
 /** Follows the session until the page is left; after a break the browser continues behind the last review that it got. */
-export function followSession({ onStatus, onReviews, onConnection }: Listeners): void {
+export function followSession({ onStatus, onReviews, onWaiting, onConnection }: Listeners): void {
   const source = new EventSource('api/events');
   source.addEventListener('open', () => onConnection('open'));
   source.addEventListener('error', () =>
@@ -81,4 +82,5 @@ export function followSession({ onStatus, onReviews, onConnection }: Listeners):
   );
   source.addEventListener('status', ({ data }) => onStatus(JSON.parse(data)));
   source.addEventListener('reviews', ({ data }) => onReviews(JSON.parse(data)));
+  source.addEventListener('waiting', ({ data }) => onWaiting(JSON.parse(data)));
 }

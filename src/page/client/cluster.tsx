@@ -30,7 +30,7 @@ export function Comparison({
   return (
     <section class="compared" aria-labelledby="compared-title">
       <h2 id="compared-title">
-        The new build answers {changed} of {counted(replayed, 'recorded review')} otherwise
+        The new build answers {changed} of {counted(replayed, 'recorded review')} differently
       </h2>
       {found.map((review) => (
         <button key={review.id} type="button" onClick={() => store.select(review.id)}>

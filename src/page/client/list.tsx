@@ -5,6 +5,7 @@ import { shortName, subject } from '../../report/review-words.ts';
 import { duration } from '../../report/text.ts';
 import type { Store } from './store.ts';
 import { clock } from './text.ts';
+import { Unanswered } from './unanswered.tsx';
 
 /** Rows above and below those that can be seen, so that scrolling shows no gap. */
 const SPARE = 8;
@@ -42,6 +43,7 @@ export function List({ store }: { store: Store }) {
     <section class="list" aria-label="Reviews">
       <Arrivals store={store} />
       <Waiting store={store} count={matching.length - count} box={box} />
+      <Unanswered store={store} />
       <div
         ref={box}
         class="scroll"
@@ -125,7 +127,8 @@ function Row({ review, place: [index, count], top, store }: RowProps) {
     >
       <time dateTime={at}>{clock(at)}</time> <b class="verdict">{verdict}</b>{' '}
       <span class="subject">{subject(review)}</span> <span class="webhook">{shortName(webhook)}</span>{' '}
-      <span class="said">{said}</span> <span class="took">{duration(ms.total)}</span>
+      <span class="said">{said}</span> <span class="took">{duration(ms.total)}</span>{' '}
+      <span class="id">{id}</span>
     </div>
   );
 }

@@ -12,10 +12,11 @@ await logIn().then(
     followSession({
       onStatus: (status) => store.set('status', status),
       onReviews: (reviews) => store.add(reviews),
-      onConnection: (state) => store.set('connection', state),
+      onWaiting: (waiting) => store.set('waiting', waiting),
+      onConnection: (state) => store.connect(state),
     }),
   (error: unknown) => {
     if (!(error instanceof Refused)) throw error;
-    store.set('connection', 'refused');
+    store.connect('refused');
   },
 );

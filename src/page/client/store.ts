@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { ReviewSummary } from '../../report/review.ts';
+import type { ReviewSummary, WaitingReview } from '../../report/review.ts';
 import type { PageStatus } from '../protocol.ts';
 import { matches, parseQuery, type Query } from '../query.ts';
 
@@ -18,6 +18,8 @@ export class Store {
   problem: string | undefined;
   /** All that arrived, oldest first. */
   reviews: ReviewSummary[] = [];
+  /** Those without an answer, oldest first. */
+  waiting: WaitingReview[] = [];
   /** Those that the query selects, oldest first. */
   matching: ReviewSummary[] = [];
   queryText = '';
@@ -40,8 +42,15 @@ export class Store {
     this.#find(parameters.get('q') ?? '');
   }
 
-  set<K extends 'status' | 'connection' | 'problem'>(key: K, value: Store[K]): void {
+  set<K extends 'status' | 'waiting' | 'problem'>(key: K, value: Store[K]): void {
     Object.assign(this, { [key]: value });
+    this.#changed();
+  }
+
+  connect(connection: Connection): void {
+    this.connection = connection;
+    // Nobody knows how they went on.
+    if (connection === 'lost') this.waiting = [];
     this.#changed();
   }
 

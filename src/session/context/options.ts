@@ -115,6 +115,8 @@ export interface ReviewsOptions {
   follow: boolean;
   /** Whether `replay` sends reviews also to webhooks that declare side effects. */
   sideEffects: boolean;
+  /** Whether `save` replaces a set of the same name, and `verify` the answers that changed. */
+  update: boolean;
   /** A session of this machine, by its id; by default the one of this checkout. */
   session?: string;
   /** A saved set instead of a session. */

@@ -2,6 +2,7 @@ import type { Supervisor } from '../../controller/supervisor.ts';
 import { DevloopError } from '../../errors.ts';
 import type { DevloopEvent, Emit } from '../../report/events.ts';
 import type { SessionState } from '../../report/session-state.ts';
+import type { WaitingReviews } from '../../reviews/recorder.ts';
 import type { Gateways } from '../route/gateways.ts';
 import { NOTHING_YET, observedAfter, phaseOf } from './state.ts';
 
@@ -22,6 +23,8 @@ export interface Control {
   replaying(): ReplayFacts;
   /** Sends a recorded review to the controller again. Throws 'review.not-found'. */
   replay(id: string): Promise<ReplayedEvent>;
+  /** The reviews without an answer. All others can be read from the recording then. */
+  waiting(): Promise<WaitingReviews>;
 }
 
 export type ReplayedEvent = Extract<DevloopEvent, { type: 'reviews.replayed' }>;
@@ -39,6 +42,7 @@ export interface Controlled {
   supervisor(): Pick<Supervisor, 'restart' | 'followFiles'> | undefined;
   replaying(): ReplayFacts;
   replay(id: string): Promise<ReplayedEvent>;
+  waiting(): Promise<WaitingReviews>;
 }
 
 export interface ControlOptions {
@@ -98,6 +102,7 @@ export function createControl({ session, controlled, emit, signal }: ControlOpti
     },
     replaying: controlled.replaying,
     replay: controlled.replay,
+    waiting: controlled.waiting,
     observe(event) {
       const before = observed;
       observed = observedAfter(before, event);

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { DevloopEvent } from '../../report/events.ts';
 import type { SessionState } from '../../report/session-state.ts';
+import type { WaitingReviews } from '../../reviews/recorder.ts';
 import type { Control, ReplayFacts } from './control.ts';
 
 /**
@@ -13,6 +14,7 @@ export interface Requests {
   release: { asked: object; answer: { waiting: number } };
   restart: { asked: object; answer: SessionState };
   replaying: { asked: object; answer: ReplayFacts };
+  waiting: { asked: object; answer: WaitingReviews };
 }
 
 export type RequestName = keyof Requests;
@@ -44,6 +46,7 @@ export function handlersOf(control: Control): Handlers {
       return control.state();
     },
     replaying: () => control.replaying(),
+    waiting: () => control.waiting(),
   };
 }
 

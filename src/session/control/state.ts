@@ -98,7 +98,7 @@ function placeOf({ file, line, function: name }: Extract<DevloopEvent, { type: '
 
 /** The one word for all of it: what keeps reviews from the controller comes first. */
 export function phaseOf(
-  { isReady, isHeld, controller, build }: Pick<Observed, 'isReady' | 'isHeld' | 'controller' | 'build'>,
+  { isReady, isHeld, controller, stoppedAt, build }: Omit<Observed, 'isFollowing' | 'route' | 'last'>,
   isEnding: boolean,
 ): SessionPhase {
   if (isEnding) return 'ending';
@@ -106,5 +106,6 @@ export function phaseOf(
   if (controller === 'exited') return 'failed';
   if (isHeld) return 'held';
   if (controller === 'replaced') return 'restarting';
+  if (stoppedAt !== undefined) return 'stopped';
   return build.is === 'building' ? 'building' : 'serving';
 }

@@ -59,7 +59,8 @@ export interface GatewayPlan {
   target: Pick<Target, 'services'>;
   sessionId: string;
   settings: GatewaySettings;
-  /** Gets each review, when its answer is out. */
+  /** Gets each review, when it has arrived, and when its answer is out. */
+  arrived?: GatewayOptions['arrived'];
   served?: GatewayOptions['served'];
   late?: GatewayOptions['late'];
   /** A warning that the controller's answers get. */
@@ -70,7 +71,7 @@ export interface GatewayPlan {
 
 /** Listens on the address that the cluster calls, or on all if that is not an address of this machine (NAT). Reviews are held at first. */
 export async function startGateways(plan: GatewayPlan, address: string): Promise<Gateways> {
-  const { target, sessionId, settings, served, late, stamp, onTimeout, emit } = plan;
+  const { target, sessionId, settings, arrived, served, late, stamp, onTimeout, emit } = plan;
   const targetPorts = targetPortsOf(target);
   const host = isOwn(address) ? address : address.includes(':') ? '::' : '0.0.0.0';
   // Behind a tunnel or a relay the gateway's own port is not visible, so any port will do.
@@ -88,10 +89,7 @@ export async function startGateways(plan: GatewayPlan, address: string): Promise
         port,
         sessionId,
         controller,
-        served,
-        late,
-        stamp,
-        onTimeout,
+        ...{ arrived, served, late, stamp, onTimeout },
         emit,
         ...(isHidden ? {} : whoConnects(settings)),
       }),

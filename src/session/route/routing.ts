@@ -44,7 +44,8 @@ export interface Routing extends Work {
   env: Record<string, string | undefined>;
   /** Absent without a terminal. */
   ask?: Ask | undefined;
-  /** Gets each review, when its answer is out. */
+  /** Gets each review, when it has arrived, and when its answer is out. */
+  arrived?: GatewayOptions['arrived'];
   served?: GatewayOptions['served'];
   late?: GatewayOptions['late'];
   /** A warning that the controller's answers get. */

@@ -38,7 +38,8 @@ const ANSWERS: Record<string, object> = {
   '/apis': { kind: 'APIGroupList', apiVersion: 'v1', groups: [] },
 };
 
-const NO_CLUSTER = {
+/** What a manager gets for whatever it asks for. */
+export const NO_CLUSTER = {
   ...{ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', code: 503 },
   ...{ reason: 'ServiceUnavailable', message: 'devloop: this manager runs without a cluster' },
 };

@@ -69,6 +69,15 @@ test('a review for a controller that never starts gets a Status within its budge
   ]);
 });
 
+test('whoever lists the reviews tells of such an answer once: it is no warning then', async () => {
+  const listed: ServedReview[] = [];
+  const served = (review: ServedReview): void => void listed.push(review);
+  await using bench = await setUp(new Controller(), { start: false, served });
+  await bench.ask('/validate?timeout=1s');
+  expect(listed).toMatchObject([{ answer: { status: 503 } }]);
+  expect(bench.events).toEqual([]);
+});
+
 test('a controller that does not answer gets another message than one that does not listen', async () => {
   await using bench = await setUp(new Controller(() => {}));
   const reply = await bench.ask('/convert?timeout=1s');

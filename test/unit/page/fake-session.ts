@@ -1,11 +1,12 @@
 import type { PageStatus } from '../../../src/page/protocol.ts';
 import type { PageSession } from '../../../src/page/server.ts';
-import type { ReviewSummary } from '../../../src/report/review.ts';
+import type { ReviewSummary, WaitingReview } from '../../../src/report/review.ts';
 import { SERVING } from '../../support/session-facts.ts';
 
 export interface FakeSession extends PageSession {
   acted: string[];
   recorded: ReviewSummary[];
+  unanswered: WaitingReview[];
   now: PageStatus;
 }
 
@@ -14,6 +15,7 @@ export function fakeSession(more: Partial<PageSession> = {}): FakeSession {
   const session: FakeSession = {
     acted: [],
     recorded: [],
+    unanswered: [],
     now: {
       state: SERVING,
       health: 'serving',
@@ -26,6 +28,7 @@ export function fakeSession(more: Partial<PageSession> = {}): FakeSession {
     async *reviews(after) {
       yield session.recorded.filter(({ id }) => id > after);
     },
+    waiting: () => session.unanswered,
     async review(id) {
       const found = session.recorded.find((one) => one.id === id);
       return found && { review: found, redacted: 0, parts: [] };

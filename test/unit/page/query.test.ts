@@ -31,6 +31,7 @@ it.each([
   ['deprecated', true],
   ['kind:', true],
   ['constructor:x', false],
+  ['r-000001', true],
 ])('%j selects a denied review: %s', (text, expected) => {
   expect(matches(parseQuery(text), denied)).toBe(expected);
 });

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { DevloopError } from '../../../src/errors.ts';
 import { type PageServer, startPageServer } from '../../../src/page/server.ts';
-import { reviewOf } from '../../support/session-facts.ts';
+import { reviewOf, waitingReview } from '../../support/session-facts.ts';
 import { type FakeSession, fakeSession } from './fake-session.ts';
 
 let assets: string;
@@ -211,6 +211,18 @@ describe('the stream of events', () => {
     expect(await events.next('status')).toMatchObject({ health: 'held' });
   });
 
+  it('has the reviews without an answer, and those that got one once', async () => {
+    await using events = await follow();
+    expect(await events.next('waiting')).toEqual([]);
+    session.unanswered = [waitingReview()];
+    expect(await events.next('waiting')).toMatchObject([{ waitsFor: 'release' }]);
+    session.unanswered = [];
+    server.reviewed(reviewOf(1));
+    const types: string[] = [];
+    while (types.at(-1) !== 'reviews [1]') types.push(await events.nextOf('waiting', 'reviews'));
+    expect(types.slice(-2)).toEqual(['waiting [0]', 'reviews [1]']);
+  });
+
   it('continues behind the last review that the page has', async () => {
     session.recorded.push(reviewOf(1), reviewOf(2));
     await using events = await follow({ 'last-event-id': 'r-000001' });
@@ -275,6 +287,17 @@ async function follow(more: Record<string, string> = {}) {
     }
   };
   return {
+    /** The type of the next message of one of these, and how many it has. */
+    async nextOf(...types: string[]): Promise<string> {
+      for (;;) {
+        const at = messages.findIndex((one) => types.includes(one.type));
+        if (at >= 0) {
+          const { type, data } = messages.splice(at, 1)[0]!;
+          return `${type} [${(data as unknown[]).length}]`;
+        }
+        await read();
+      }
+    },
     async next(type: string): Promise<unknown> {
       for (;;) {
         const at = messages.findIndex((one) => one.type === type);

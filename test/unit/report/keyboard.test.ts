@@ -42,6 +42,7 @@ it('keeps a line below what is printed, hands over keys but no pasted text, and 
   const keys = [...shown.matchAll(/key (\S)/g)].map(([, key]) => key);
   expect(new Set(keys)).toEqual(new Set(['h', 'n']));
   expect(shown).toContain('\r\x1b[Jnote          key n\r\n● serving');
+  expect(shown).toContain('left by q');
   // The line is gone at the end.
   expect(shown.slice(shown.lastIndexOf(LINE))).toContain('\x1b[J');
   expectGivenBack(terminal);

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { createHumanPrinter } from '../../../src/report/human.ts';
 import type { ReviewSummary } from '../../../src/report/review.ts';
-import { reviewOf } from '../../support/session-facts.ts';
+import { reviewOf, waitingReview } from '../../support/session-facts.ts';
 
 const review: ReviewSummary = reviewOf(41, {
   object: { namespace: 'default', name: 'web' },
@@ -27,16 +27,16 @@ function printer(verbosity: 'quiet' | 'normal' | 'verbose' = 'normal') {
 }
 
 it.each<[string, Partial<ReviewSummary>, string]>([
-  ['allowed', {}, 'allowed       CREATE Application default/web  vapplication  (7 ms)'],
+  ['allowed', {}, 'allowed       CREATE Application default/web  vapplication  (7 ms)  r-000041'],
   [
     'denied, with the reason',
     { verdict: 'denied', message: 'spec.image:\n  Required value', code: 422 },
-    'denied        CREATE Application default/web  vapplication  spec.image: Required value  (7 ms)',
+    'denied        CREATE Application default/web  vapplication  spec.image: Required value  (7 ms)  r-000041',
   ],
   [
     'patched, the first four changes',
     { patch: ['+a=1', '~b', '-c', '+d', '+e', '+f'] },
-    'allowed       CREATE Application default/web  vapplication  +a=1 ~b -c +d and 2 more  (7 ms)',
+    'allowed       CREATE Application default/web  vapplication  +a=1 ~b -c +d and 2 more  (7 ms)  r-000041',
   ],
   [
     'slow, and warned',
@@ -45,7 +45,7 @@ it.each<[string, Partial<ReviewSummary>, string]>([
       dryRun: true,
       ms: { held: 4000, controller: 1000, total: 5000, budget: 10_000 },
     },
-    'allowed       CREATE Application default/web (dry run)  vapplication  warns: old field  (5.0 s of 10.0 s)',
+    'allowed       CREATE Application default/web (dry run)  vapplication  warns: old field  (5.0 s of 10.0 s)  r-000041',
   ],
   [
     'a conversion',
@@ -57,14 +57,14 @@ it.each<[string, Partial<ReviewSummary>, string]>([
       objects: 14,
       webhook: 'apps.shop',
     },
-    'converted     Application shop/v1 -> shop/v2, 14 objects  apps  (7 ms)',
+    'converted     Application shop/v1 -> shop/v2, 14 objects  apps  (7 ms)  r-000041',
   ],
   [
     'no review',
     { kind: 'unreadable', verdict: 'failed', webhook: '/validate', message: 'no' },
-    'failed        a request on /validate that is not a review  /validate  no  (7 ms)',
+    'failed        a request on /validate that is not a review  /validate  no  (7 ms)  r-000041',
   ],
-])('is one line: %s', (_, change, line) => {
+])('is one line with its id: %s', (_, change, line) => {
   const { print, lines, close } = printer();
   print({ type: 'review', ...review, ...change });
   close();
@@ -108,6 +108,8 @@ it('lists and shows to stdout, and keeps what the cluster wrote from the termina
   print({ type: 'reviews.listed', review: { ...review, message: 'x', user: 'ann\x1b[2J' } });
   print({ type: 'reviews.shown', review, sections: [{ title: 'object', text: 'spec:\x1b[2J\n  a: 1' }] });
   expect(lines.stdout).not.toContain('\x1b');
+  print({ type: 'reviews.waiting', review: waitingReview() });
+  expect(lines.stdout).toMatch(/^ {10}\S+ {2}waiting .*default\/web-7 .*\(3\.2 s of 10\.0 s, held\)$/m);
   expect(lines.stdout).toContain('r-000041');
   expect(lines.stdout).toContain('object\n  spec:\n    a: 1');
 });

@@ -25,7 +25,11 @@ it('says everything where there is room, and the most important where there is n
 it.each<[string, Partial<SessionState>, string]>([
   ['how many reviews wait', { phase: 'held', held: 2 }, '● held, 2 reviews waiting'],
   ['that the old build answers', { build: { is: 'broken' } }, 'old build'],
-  ['where the debugger has stopped it', { stoppedAt: 'hook.go:42 in Default' }, 'stopped at hook.go:42'],
+  [
+    'where the debugger has stopped it',
+    { phase: 'stopped', stoppedAt: 'hook.go:42 in Default' },
+    '● stopped  at hook.go:42 in Default',
+  ],
   ['that files are ignored', { isFollowing: false }, 'files ignored'],
   ['that the route is lost', { route: { name: 'ssh', address: 'a', isOpen: false } }, 'ssh lost'],
 ])('says %s', (_, change, expected) => {

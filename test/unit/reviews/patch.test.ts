@@ -17,6 +17,19 @@ it('says in a few words what a patch changes', () => {
   ]);
 });
 
+it('has independent operations in the order of their paths, and all others as they are', () => {
+  const [b, a] = [
+    { op: 'add', path: '/spec/b', value: 1 },
+    { op: 'replace', path: '/spec/a', value: 2 },
+  ];
+  expect(decodePatch(encoded(JSON.stringify([b, a])))).toEqual([a, b]);
+  for (const dependent of [
+    { op: 'add', path: '/spec/b/c', value: 3 },
+    { op: 'remove', path: '/spec/list/0' },
+  ])
+    expect(decodePatch(encoded(JSON.stringify([b, a, dependent])))).toEqual([b, a, dependent]);
+});
+
 it.each([
   ['/metadata/annotations/a~1b', 'metadata.annotations[a/b]'],
   ['/spec/ports/0/name', 'spec.ports[0].name'],

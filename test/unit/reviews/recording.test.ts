@@ -187,3 +187,35 @@ it('shows a late answer beside that of devloop, whether the review was recorded 
   const text = await readFile(recordingFiles(directory).newer, 'utf8');
   expect(text).not.toContain('c2VjcmV0');
 });
+
+it('knows the reviews without an answer, until they are recorded: none is missing, and none is there twice', async () => {
+  const events: DevloopEvent[] = [];
+  const request = {
+    ...{ uid: 'u', operation: 'CREATE', name: 'token-1', namespace: 'shop' },
+    ...{ kind: { group: '', version: 'v1', kind: 'Pod' }, userInfo: { username: 'ann' } },
+  };
+  const body = Buffer.from(JSON.stringify({ kind: 'AdmissionReview', request }));
+  const now = performance.timeOrigin + performance.now();
+  const arrived = { url: '/v?timeout=10s', port: 9443, at: now - 3_200, body, waitsFor: 'release' } as const;
+  await using recorder = newRecorder(events);
+  recorder.name([{ path: '/v', name: 'v.kb.io' }]);
+  const waits = recorder.arrived(arrived);
+  // Nobody could read that it waits.
+  const isShort = recorder.arrived({ ...arrived, at: now });
+  const { reviews, last } = recorder.waiting();
+  isShort[Symbol.dispose]();
+  expect([reviews.length, last]).toEqual([1, '']);
+  expect(reviews[0]).toMatchObject({
+    ...{ webhook: 'v.kb.io', user: 'ann', operation: 'CREATE', waitsFor: 'release' },
+    object: { namespace: 'shop', name: 'token-1' },
+  });
+  expect(reviews[0]!.ms).toEqual({ total: expect.closeTo(3_200, -3), budget: 10_000 });
+  expect(reviews[0]).not.toHaveProperty('id');
+  const answer = { status: 200, headers: [], body: Buffer.from('{"response":{"allowed":true}}') };
+  const ms = { held: 3_200, controller: 1, total: 3_201, budget: 10_000 };
+  waits[Symbol.dispose]();
+  recorder.served({ ...arrived, answer, ms });
+  expect(recorder.waiting().reviews).toMatchObject([{ webhook: 'v.kb.io', ms: { total: 3_201 } }]);
+  await eventually(async () => expect(events).toHaveLength(1));
+  expect(recorder.waiting()).toEqual({ reviews: [], last: 'r-000001' });
+});

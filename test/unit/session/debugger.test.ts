@@ -110,15 +110,47 @@ test('a controller at a breakpoint answers and ends, and the editor comes back t
   expect(await second).toBe('7\n');
 });
 
-test('a client of delve itself is connected as it is', async () => {
-  const { recorder, port, start } = await session();
-  await start();
+/** As GoLand and `dlv connect` speak to delve. */
+async function rawClient(port: number) {
   const client = connect({ host: '127.0.0.1', port });
   onTestFinished(() => void client.destroy());
-  client.write('{"method":"RPCServer.State","params":[{"NonBlocking":true}],"id":9}\n');
-  const [line] = await once(createInterface({ input: client }), 'line');
-  expect(JSON.parse(line)).toMatchObject({ id: 9, result: { State: { Running: true } } });
+  const lines = createInterface({ input: client });
+  let last = 0;
+  return {
+    async call(method: string, params: object): Promise<{ result: unknown; error: unknown }> {
+      last += 1;
+      const id = last;
+      client.write(`${JSON.stringify({ method: `RPCServer.${method}`, params: [params], id })}\n`);
+      for (;;) {
+        const answer = JSON.parse((await once(lines, 'line'))[0]);
+        if (answer.id === id) return answer;
+      }
+    },
+    close: () => client.destroy(),
+  };
+}
+
+test('a client of delve itself is connected as it is, and where it stops the controller is known', async () => {
+  const { recorder, port, start } = await session();
+  const { url } = await start();
+  const client = await rawClient(port);
+  expect(await client.call('State', { NonBlocking: true })).toMatchObject({
+    result: { State: { Running: true } },
+  });
   await recorder.waitFor('debug.attached');
+  await client.call('Command', { name: 'halt' });
+  await recorder.waitFor('debug.stopped');
+  const breakpoint = { Breakpoint: { file: source, line: LINE } };
+  expect(await client.call('CreateBreakpoint', breakpoint)).toMatchObject({ error: null });
+  const stopped = client.call('Command', { name: 'continue' });
+  await recorder.waitFor('debug.running');
+  const answer = get(`${url}/one`);
+  await stopped;
+  const isHere = ({ line }: { line?: number }) => line === LINE;
+  expect(await recorder.waitFor('debug.stopped', isHere)).toMatchObject({ function: 'main.handle' });
+  client.close();
+  expect(await answer).toBe('4\n');
+  await recorder.waitFor('debug.left');
 });
 
 test('a panic ends the controller where no editor looks', async () => {

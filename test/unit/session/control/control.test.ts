@@ -30,6 +30,7 @@ function setUp(parts: { webhooks?: boolean; controller?: boolean } = {}): Setup 
       supervisor: () => (controller ? supervisor : undefined),
       replaying: () => ({ paths: [] }),
       replay: () => Promise.reject(new Error('not asked')),
+      waiting: () => Promise.reject(new Error('not asked')),
     },
     emit(event) {
       events.push(event);
@@ -66,6 +67,8 @@ it.each<[string, DevloopEvent[], string]>([
     'failed',
   ],
   ['while reviews are held', [READY, { type: 'reviews.held', session: 's' }], 'held'],
+  ['at a breakpoint', [READY, { type: 'debug.stopped', line: 42 }], 'stopped'],
+  ['when it runs on', [READY, { type: 'debug.stopped' }, { type: 'debug.running' }], 'serving'],
 ])('%s a session is %s', (_, events, phase) => {
   const { control } = setUp();
   for (const event of events) control.observe(event);

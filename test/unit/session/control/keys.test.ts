@@ -20,6 +20,7 @@ function press(keys: string, state: Partial<SessionState> = {}): { calls: string
     followFiles: (on: boolean) => void calls.push(`follow ${on}`),
     replaying: () => ({ paths: [] }),
     replay: () => Promise.reject(new Error('not asked')),
+    waiting: () => Promise.reject(new Error('not asked')),
   };
   const emit = (event: DevloopEvent) => void events.push(event);
   const session = sessionKeys({

@@ -28,7 +28,10 @@ const never = (): never => {
 const open = (handlers: Partial<Handlers>, at = directory): Promise<AsyncDisposable> =>
   openSocket(
     at,
-    { state: never, hold: never, release: never, restart: never, replaying: never, ...handlers },
+    {
+      ...{ state: never, hold: never, release: never, restart: never, replaying: never, waiting: never },
+      ...handlers,
+    },
     emit,
   );
 const ask = (limitMs = 5_000) => askSession({ id: 's', directory }, 'release', {}, { emit, signal, limitMs });

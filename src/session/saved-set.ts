@@ -1,0 +1,75 @@
+import { isDeepStrictEqual } from 'node:util';
+import { DevloopError, messageOf } from '../errors.ts';
+import { counted } from '../phrases.ts';
+import type { Emit } from '../report/events.ts';
+import type { ReviewVerdict } from '../report/review.ts';
+import { readRecords } from '../reviews/read.ts';
+import { type ReviewRecord, withAnswerOf } from '../reviews/record.ts';
+import { setFile, writeSet } from '../reviews/sets.ts';
+import type { Comparing } from './replay.ts';
+import { NO_CLUSTER } from './verify/no-cluster.ts';
+
+/** Resolves to the set's file. Throws 'review.exists' if there is one that it does not replace, or 'files.not-written'. */
+export async function saveSet(
+  checkout: string,
+  name: string,
+  set: { records: ReviewRecord[]; replaces: boolean },
+): Promise<string> {
+  return await writeSet(checkout, name, set).catch((cause) => {
+    if (cause instanceof DevloopError) throw cause;
+    throw new DevloopError('files.not-written', `The reviews cannot be saved: ${messageOf(cause)}`, {
+      cause,
+    });
+  });
+}
+
+/** What `verify --update` does with a saved set: answers that changed are kept until all of them are known, and then written. */
+export interface Updating {
+  accepts: NonNullable<Comparing['accepts']>;
+  /** Throws 'files.not-written'. */
+  write(): Promise<void>;
+}
+
+/** Throws 'files.not-written' if the set has lines that would be lost. */
+export function updateSet(
+  { checkout, name }: { checkout: string; name: string },
+  { records, unread }: { records: ReviewRecord[]; unread: number },
+  emit: Emit,
+): Updating {
+  const file = setFile(checkout, name);
+  if (unread > 0)
+    throw new DevloopError(
+      'files.not-written',
+      `${file} has ${counted(unread, 'line')} that this version of devloop cannot read, and would lose.`,
+      { hint: 'Update the set with the version of devloop that wrote it.' },
+    );
+  const accepted = new Map<ReviewRecord, ReviewRecord>();
+  return {
+    accepts(before, after) {
+      const why = whyRefused(after);
+      if (why === undefined) accepted.set(before, withAnswerOf(before, after));
+      else emit({ type: 'warning', message: `Review ${before.id} is not updated: ${why}.` });
+      return why === undefined;
+    },
+    async write() {
+      if (accepted.size === 0) {
+        emit({ type: 'note', message: `No answer has changed, so ${file} stays as it is.` });
+        return;
+      }
+      if (!isDeepStrictEqual((await readRecords(file)).records, records))
+        throw new DevloopError('files.not-written', `${file} was changed while the set was verified.`, {
+          hint: `devloop reviews verify ${name} --update`,
+        });
+      const updated = records.map((one) => accepted.get(one) ?? one);
+      await saveSet(checkout, name, { records: updated, replaces: true });
+      emit({ type: 'note', message: `Saved ${counted(accepted.size, 'new answer')} to ${file}.` });
+    },
+  };
+}
+
+const VERDICTS = new Set<ReviewVerdict>(['allowed', 'denied', 'converted']);
+
+function whyRefused({ verdict, message = '' }: ReviewRecord): string | undefined {
+  if (!VERDICTS.has(verdict)) return `the controller gave no verdict (${verdict})`;
+  return message.includes(NO_CLUSTER.message) ? 'its webhook asks the API server' : undefined;
+}

@@ -1,0 +1,105 @@
+import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { DevloopEvent } from '../../../src/report/events.ts';
+import type { ReviewRecord } from '../../../src/reviews/record.ts';
+import type { ReviewsOptions } from '../../../src/session/context/options.ts';
+import { reviews } from '../../../src/session/reviews.ts';
+import { updateSet } from '../../../src/session/saved-set.ts';
+import { NO_CLUSTER } from '../../../src/session/verify/no-cluster.ts';
+import { reviewOf } from '../../support/session-facts.ts';
+
+let checkout: string;
+let sets: string;
+
+beforeEach(async () => {
+  checkout = await mkdtemp(join(tmpdir(), 'reviews-'));
+  sets = join(checkout, 'testdata/reviews');
+  await mkdir(join(checkout, '.git'));
+  await mkdir(sets, { recursive: true });
+  await writeFile(join(sets, 'old.ndjson'), [1, 2, 3].map((number) => `${text(number)}\n`).join(''));
+});
+afterEach(() => rm(checkout, { recursive: true }));
+
+const record = (number: number, more: Partial<ReviewRecord> = {}): ReviewRecord => ({
+  ...{ v: 1, ...reviewOf(number), build: 'one', request: { request: {} } },
+  ...{ response: { response: { allowed: true } }, ...more },
+});
+const text = (number: number): string => JSON.stringify(record(number));
+const read = (name: string): Promise<string> => readFile(join(sets, `${name}.ndjson`), 'utf8');
+
+async function run(action: ReviewsOptions['action'], ids: string[], more: Partial<ReviewsOptions> = {}) {
+  const events: DevloopEvent[] = [];
+  const options = { action, ids, format: 'review', follow: false, sideEffects: false, filter: {} } as const;
+  const io = { emit: (event: DevloopEvent) => void events.push(event), env: {}, cwd: checkout };
+  const signal = new AbortController().signal;
+  await reviews({ ...options, update: false, set: 'old', ...more }, { ...io, signal, onCluster: () => {} });
+  return events;
+}
+
+it('saves a set under a name that is free, and replaces one only when it is asked to', async () => {
+  await run('save', ['new', '1', '2']);
+  expect((await read('new')).trim().split('\n')).toHaveLength(2);
+  const before = await read('new');
+  await expect(run('save', ['new', '3'])).rejects.toMatchObject({
+    ...{ code: 'review.exists', hint: expect.stringContaining('devloop reviews save new --update') },
+  });
+  expect(await read('new')).toBe(before);
+  await run('save', ['new', '3'], { update: true });
+  expect(await read('new')).toContain('r-000003');
+  expect((await readdir(sets)).sort()).toEqual(['new.ndjson', 'old.ndjson']);
+});
+
+it('reads the last line of a set without its end, and warns of one that is cut', async () => {
+  await appendFile(join(sets, 'old.ndjson'), text(4));
+  expect(
+    (await run('list', [])).map((event) => 'review' in event && 'id' in event.review && event.review.id),
+  ).toEqual(['r-000001', 'r-000002', 'r-000003', 'r-000004']);
+  await appendFile(join(sets, 'old.ndjson'), `\n${text(5).slice(0, -9)}`);
+  expect(await run('list', [])).toMatchObject([{ type: 'warning' }, {}, {}, {}, {}]);
+});
+
+function updating(events: DevloopEvent[] = []) {
+  const records = [record(1), record(2)];
+  const set = { records, unread: 0 };
+  return { records, ...updateSet({ checkout, name: 'two' }, set, (event) => void events.push(event)) };
+}
+
+it('saves the answers that have changed, and leaves the other lines as they are', async () => {
+  await run('save', ['two', '1', '2']);
+  const [first, second] = (await read('two')).split('\n');
+  const { records, accepts, write } = updating();
+  const response = { response: { allowed: false, status: { code: 422, message: 'no' } } };
+  const after = record(2, { verdict: 'denied', code: 422, message: 'no', response });
+  expect(accepts(records[1]!, after)).toBe(true);
+  expect(await read('two')).toBe(`${first}\n${second}\n`);
+  await write();
+  const [same, changed = ''] = (await read('two')).split('\n');
+  expect(same).toBe(first);
+  expect(JSON.parse(changed)).toMatchObject({ id: 'r-000002', verdict: 'denied', code: 422, response });
+  // What the other build had answered is gone.
+  expect(JSON.parse(changed)).not.toHaveProperty('build');
+});
+
+it.each<[string, Partial<ReviewRecord>]>([
+  ['without a verdict', { verdict: 'failed' }],
+  ['that says that there is no cluster', { verdict: 'denied', message: `no: ${NO_CLUSTER.message}` }],
+])('accepts no answer %s', (_, more) => {
+  const events: DevloopEvent[] = [];
+  const { records, accepts } = updating(events);
+  expect(accepts(records[0]!, record(1, more))).toBe(false);
+  expect(events).toMatchObject([{ type: 'warning', message: expect.stringContaining('r-000001') }]);
+});
+
+it('overwrites no set that somebody changed meanwhile, and none with lines that it cannot read', async () => {
+  await run('save', ['two', '1', '2']);
+  const { records, accepts, write } = updating();
+  accepts(records[0]!, record(1, { verdict: 'denied' }));
+  await run('save', ['two', '3'], { update: true });
+  await expect(write()).rejects.toMatchObject({ code: 'files.not-written' });
+  expect(await read('two')).toContain('r-000003');
+  expect(() => updateSet({ checkout, name: 'two' }, { records, unread: 1 }, () => {})).toThrow(
+    expect.objectContaining({ code: 'files.not-written' }),
+  );
+});

@@ -1,0 +1,75 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { recordController } from '../../../src/controller/orphan.ts';
+import { startTimeOf } from '../../../src/machine/system.ts';
+import { thisMachine } from '../../../src/session/context/local-machine.ts';
+import { claimDirectory, controllerRecord } from '../../../src/session/context/session-directories.ts';
+import { requireManagerPort } from '../../../src/session/verify/port.ts';
+import { freePort } from '../../support/free-port.ts';
+
+const SET = { checkout: '/shop', name: 'create-web' };
+const LISTEN = "require('node:net').createServer().listen(+process.argv[1], () => console.log('listens'))";
+
+let state: string;
+let env: Record<string, string>;
+let port: number;
+
+beforeEach(async () => {
+  state = await mkdtemp(join(tmpdir(), 'state-'));
+  env = { XDG_STATE_HOME: state };
+  port = await freePort();
+});
+afterEach(() => rm(state, { recursive: true }));
+
+/** A process on the port, in a process group of its own. */
+async function listener() {
+  const child = spawn(process.execPath, ['-e', LISTEN, String(port)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+  });
+  await once(child.stdout, 'data');
+  return {
+    pid: child.pid!,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL');
+      await once(child, 'close');
+    },
+  };
+}
+
+async function session(checkout: string, pid: number): Promise<string> {
+  const directory = await claimDirectory(await thisMachine(env), 'abcd1234', checkout);
+  recordController(controllerRecord(directory), { pid, startTime: startTimeOf(pid)!, command: [] });
+  return directory;
+}
+
+const refused = (message: string, hint: RegExp): object => ({
+  code: 'port.in-use',
+  message: expect.stringContaining(message),
+  hint: expect.stringMatching(hint),
+});
+
+it('a free port is fine', async () => {
+  await requireManagerPort(port, SET, env);
+});
+
+it.each([
+  ['of this checkout', '/shop', /devloop reviews replay --set create-web$/],
+  ['of another one', '/other', /\/other.*devloop reviews verify create-web$/],
+])('names the session %s, and ends nothing', async (_, checkout, hint) => {
+  await using controller = await listener();
+  await session(checkout, controller.pid);
+  await expect(requireManagerPort(port, SET, env)).rejects.toMatchObject(refused('session abcd1234', hint));
+});
+
+it('names any other process, also beside a session that uses another port', async () => {
+  await using other = await listener();
+  await session('/shop', process.pid);
+  await expect(requireManagerPort(port, SET, env)).rejects.toMatchObject(
+    refused(`process ${other.pid}`, /devloop reviews verify create-web$/),
+  );
+});
