@@ -51,6 +51,14 @@ export async function connect(selected: Selected): Promise<ClusterApi> {
   const transport = await createTransport(selected);
   const call: ClusterApi['call'] = (method, path, body, options = {}) =>
     transport.call(method, path, body, options);
+  const get: ClusterApi['get'] = async <T extends KubeObject>(ref: ObjectRef, options: CallOptions = {}) => {
+    try {
+      return objectIn(await call<T>('GET', objectPath(ref), undefined, options), ref);
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 404) return undefined;
+      throw error;
+    }
+  };
   return {
     context: selected.context,
     server: selected.server,
@@ -60,14 +68,7 @@ export async function connect(selected: Selected): Promise<ClusterApi> {
     openStream: (path, options) => transport.openStream(path, options),
     openWebSocket: (path, protocol, options = {}) => transport.openWebSocket(path, protocol, options),
     switchProtocol: (path, protocol, signal) => transport.switchProtocol(path, protocol, signal),
-    async get<T extends KubeObject>(ref: ObjectRef, options: CallOptions = {}) {
-      try {
-        return objectIn(await call<T>('GET', objectPath(ref), undefined, options), ref);
-      } catch (error) {
-        if (error instanceof ApiError && error.status === 404) return undefined;
-        throw error;
-      }
-    },
+    get,
     async list<T extends KubeObject>(kind: Kind, namespace: string | undefined, options: CallOptions = {}) {
       return itemsOf(await call<List<T>>('GET', collectionPath(kind, namespace), undefined, options), kind);
     },
@@ -80,20 +81,48 @@ export async function connect(selected: Selected): Promise<ClusterApi> {
         ref,
       ),
     async remove(ref, uid) {
-      const body = uid === undefined ? {} : { preconditions: { uid } };
-      try {
-        await call('DELETE', objectPath(ref), { apiVersion: 'v1', kind: 'DeleteOptions', ...body });
-        return true;
-      } catch (error) {
-        // 409: the name now belongs to another object.
-        if (error instanceof ApiError && (error.status === 404 || error.status === 409)) return false;
-        throw error;
+      for (let attempt = 1; ; attempt++) {
+        const refusal = await removeOnce(call, ref, uid);
+        if (refusal === undefined) return true;
+        // A restore relies on this, and what answers may be a proxy, or a server that is just starting.
+        if (!(await isThere(get, ref, uid))) return false;
+        if (attempt === REMOVE_ATTEMPTS)
+          throw new GarbledAnswer(
+            `"${refusal.message}" to the deletion of ${describe(ref)}, which is still there`,
+          );
       }
     },
     async [Symbol.asyncDispose]() {
       transport.close();
     },
   };
+}
+
+const REMOVE_ATTEMPTS = 3;
+
+/** What the API server says when there is no such object, or one with another uid (409). */
+async function removeOnce(
+  call: ClusterApi['call'],
+  ref: ObjectRef,
+  uid?: string,
+): Promise<ApiError | undefined> {
+  const body = uid === undefined ? {} : { preconditions: { uid } };
+  try {
+    await call('DELETE', objectPath(ref), { apiVersion: 'v1', kind: 'DeleteOptions', ...body });
+    return undefined;
+  } catch (error) {
+    if (error instanceof ApiError && (error.status === 404 || error.status === 409)) return error;
+    throw error;
+  }
+}
+
+/** Who may not look believes the answer. */
+async function isThere(get: ClusterApi['get'], ref: ObjectRef, uid?: string): Promise<boolean> {
+  const now = await get(ref).catch((error) => {
+    if (error instanceof ApiError && error.isForbidden) return undefined;
+    throw error;
+  });
+  return now !== undefined && (uid === undefined || now.metadata.uid === uid);
 }
 
 /** An answer that is about something else must not count as "nothing there": a restore would believe it. */

@@ -382,11 +382,28 @@ describe('answers', () => {
     const cluster = await api();
     let body = '';
     handler = (request, response) => {
+      if (request.method === 'GET') return json(response, 200, { metadata: { name: 'x', uid: 'u-2' } });
       request.on('data', (chunk) => (body += chunk));
       request.on('end', () => json(response, 409, { reason: 'Conflict', message: 'uid' }));
     };
     expect(await cluster.remove(ref, 'u-1')).toBe(false);
     expect(JSON.parse(body)).toMatchObject({ kind: 'DeleteOptions', preconditions: { uid: 'u-1' } });
+  });
+
+  it.each([404, 409])('with %d to a deletion are not believed while the object is there', async (status) => {
+    const cluster = await api();
+    let refusals = 1;
+    handler = (request, response) => {
+      if (request.method === 'DELETE' && refusals-- > 0) return json(response, status, { message: 'no' });
+      json(response, 200, { metadata: { name: 'x', uid: 'u-1' } });
+    };
+    expect(await cluster.remove(ref, 'u-1')).toBe(true);
+    expect(requests.map((one) => one.split(' ')[0])).toEqual(['DELETE', 'GET', 'DELETE']);
+    refusals = 10;
+    await expect(cluster.remove(ref)).rejects.toMatchObject({
+      code: 'cluster.rejected',
+      message: expect.stringContaining('ConfigMap shop/x, which is still there'),
+    });
   });
 
   it('of refusals keep status and reason', async () => {
