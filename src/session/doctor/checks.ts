@@ -1,6 +1,7 @@
 import { certificateCheck } from './certificate.ts';
 import type { Check, DoctorRun } from './check.ts';
 import { accountCheck, clusterCheck } from './cluster.ts';
+import { debuggerCheck } from './debugger.ts';
 import { endpointRoutingCheck } from './endpoint-routing.ts';
 import { envtestCheck } from './envtest.ts';
 import { finalizersCheck } from './finalizers.ts';
@@ -35,5 +36,6 @@ export async function allChecks(doctorRun: DoctorRun): Promise<Check[]> {
     finalizersCheck,
     imageCheck,
     envtestCheck,
+    debuggerCheck,
   ];
 }
