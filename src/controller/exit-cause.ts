@@ -41,6 +41,13 @@ const KNOWN_CAUSES: KnownCause[] = [
     }),
   },
   {
+    pattern: /listen tcp[46]? \S*:(\d+): bind: permission denied/,
+    explain: ([, port]) => ({
+      message: `your account may not listen on port ${port}`,
+      hint: `sudo sysctl net.ipv4.ip_unprivileged_port_start=${port}`,
+    }),
+  },
+  {
     pattern: /open (\S+\.(?:crt|key|pem)): no such file or directory/,
     explain: ([, file]) => ({
       message: `it found no certificate at ${file}`,

@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { pollUntil, reportWhileWaiting, sleep } from '../async.ts';
 import { DevloopError } from '../errors.ts';
+import { type Placed, withPlaced } from '../machine/mount-namespace.ts';
 import { sessionListensOn } from '../machine/process.ts';
 import { groupListensOn, startTimeOf } from '../machine/system.ts';
 import type { Emit } from '../report/events.ts';
@@ -24,6 +25,8 @@ export interface RunPlan {
   rivals: string[];
   /** An exit with code 0 asks for a restart, as certificate rotators do; else it means that the program is not the manager. */
   asksForRestart: boolean;
+  /** Files of the Pod that the controller finds in their places; `scratch` is a directory for that. */
+  placed?: { files: Placed[]; scratch: string } | undefined;
   /** Identifies the running controller. */
   stateFile: string;
   /** Absent: it runs without a debugger. */
@@ -68,7 +71,8 @@ export function run(plan: RunPlan, { command, build }: Startable, emit: Emit, si
   const debugged = debugging?.attend();
   const started = debugging ? debugging.wrap(command) : command;
   const shown = shownCommand(started, plan);
-  const controller = startController({ command: started, cwd, env, debugged }, emit, (leader) =>
+  const inPlace = withPlaced(plan.placed?.files ?? [], plan.placed?.scratch ?? '', started);
+  const controller = startController({ command: inPlace, cwd, env, debugged }, emit, (leader) =>
     record(plan.stateFile, { pid: leader, command: shown }),
   );
   const { pid } = controller;

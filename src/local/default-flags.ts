@@ -3,7 +3,7 @@ import type { Work } from '../cluster/work.ts';
 import { type LinkedPackages, linkedFlags } from '../controller/go/linked-packages.ts';
 import { DevloopError, messageOf } from '../errors.ts';
 import type { ExpandedArgument } from '../operator/environment.ts';
-import { flagsBelow, flagsFor, type PathFlags } from '../operator/path-flags.ts';
+import { flagsBelow, type PathFlags } from '../operator/path-flags.ts';
 import { type MountPoint, mentions } from '../operator/volumes.ts';
 
 export interface KeyPairPlaces {
@@ -20,7 +20,7 @@ export interface KeyPairPlaces {
 
 /**
  * How a program that devloop starts finds its key pair where its sources name a directory that this account cannot write, such as
- * /certs: by the flag whose default that directory is. Throws `certificate.not-written` where it is known that it finds none.
+ * /certs: by the flags whose defaults are that directory, or files in it. Throws `certificate.not-written` where it is known that it finds none.
  */
 export async function planKeyPairFlags(
   { hardCoded, pathFlags, keyPairDirectory, linked, mayLookElsewhere }: KeyPairPlaces,
@@ -30,20 +30,22 @@ export async function planKeyPairFlags(
   for (const directory of hardCoded)
     await requireRoom(directory, []).catch((cause: unknown) => refused.push({ directory, cause }));
   const writable = hardCoded.filter((one) => refused.every(({ directory }) => directory !== one));
-  const flags: { directory: string; argument: string }[] = [];
+  const flags: { path: string; argument: string }[] = [];
   for (const { directory } of refused) {
-    const defining = flagsFor(pathFlags, directory);
-    const own = linked ? await linkedFlags(linked, defining) : [...defining.keys()];
-    // Two may be about two servers.
-    if (own.length === 1) flags.push({ directory, argument: `--${own[0]}=${keyPairDirectory}` });
+    for (const [path, defining] of flagsBelow(pathFlags, directory)) {
+      const own = linked ? await linkedFlags(linked, defining) : [...defining.keys()];
+      const here = keyPairDirectory + path.slice(directory.length);
+      // Two may be about two servers.
+      if (own.length === 1) flags.push({ path, argument: `--${own[0]}=${here}` });
+    }
   }
   if (refused[0] !== undefined && writable.length + flags.length === 0) {
     if (!mayLookElsewhere) throw notFound(refused[0].directory, refused[0].cause);
     // Writing there fails with a warning.
     return { args: [], hardCoded };
   }
-  for (const { directory, argument } of flags) {
-    const message = `${argument}\nis added: its default is ${directory}, where devloop cannot write the key pair.`;
+  for (const { path, argument } of flags) {
+    const message = `${argument}\nis added: its default is ${path}, where devloop cannot write the key pair.`;
     emit({ type: 'note', message });
   }
   return { args: flags.map(({ argument }) => argument), hardCoded: writable };

@@ -10,6 +10,8 @@ export interface EnvironmentParts {
   /** The controller's TMPDIR: controller-runtime looks for its certificate under it. */
   temporary?: string;
   paths: MountedPath[];
+  /** Those by which a program in a Pod finds the API server. */
+  connection?: Record<string, string> | undefined;
   /** The Pod's namespace, set where the program would read it from a file that only Pods have. */
   namespace?: string | undefined;
 }
@@ -55,6 +57,7 @@ export function controllerEnvironment(parts: EnvironmentParts): LocalEnvironment
   }
   for (const [name, value] of Object.entries(named)) env[name] = rewritePaths(value, paths);
   if (parts.kubeconfig !== undefined) env.KUBECONFIG = parts.kubeconfig;
+  Object.assign(env, parts.connection);
   if (parts.temporary !== undefined) env.TMPDIR = parts.temporary;
   return { env, warnings: warningsFor(parts), dropped: droppedFrom(parts) };
 }

@@ -60,18 +60,18 @@ export async function writeFoundPair(directory: string, found: FoundPair, emit: 
 }
 
 /**
- * The mount points of key pairs that the sources hard-code, as a constant or as the default of a flag, and that no argument or
- * variable (`words`) overrides. `sourcePaths` are all absolute paths in the sources.
+ * The mount points of key pairs that the sources hard-code, or files in them, as a constant or as the default of a flag, and that no
+ * argument or variable (`words`) overrides. `sourcePaths` are all absolute paths in the sources.
  */
 export function hardCodedDirectories(
   mountPoints: string[],
   words: string[],
   sourcePaths: ReadonlySet<string>,
 ): string[] {
+  const isNamed = (directory: string): boolean =>
+    sourcePaths.has(directory) || [...sourcePaths].some((path) => path.startsWith(`${directory}/`));
   return mountPoints.filter(
-    (directory) =>
-      (sourcePaths.has(directory) || sourcePaths.has(`${directory}/`)) &&
-      !words.some((word) => mentions(word, directory)),
+    (directory) => isNamed(directory) && !words.some((word) => mentions(word, directory)),
   );
 }
 

@@ -1,8 +1,10 @@
-import { delimiter, join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { basename, delimiter, dirname, join } from 'node:path';
 import type { ClusterApi } from '../cluster/api/client.ts';
 import type { Work } from '../cluster/work.ts';
 import type { Config } from '../config/schema.ts';
 import type { ControllerPlan } from '../controller/supervisor.ts';
+import { canPlace, isPlaceable } from '../machine/mount-namespace.ts';
 import { type ExpandedArgument, expandArguments } from '../operator/environment.ts';
 import type { CheckoutFacts } from '../operator/sources.ts';
 import type { Target } from '../operator/target.ts';
@@ -13,6 +15,7 @@ import { hardCodedDirectories, type LocalFiles } from './key-pair-files.ts';
 import type { MountedPath, NeededFiles } from './mounts.ts';
 import { containerArguments, inWorkingDirectory, planArguments, requirePassable } from './plan-arguments.ts';
 import { otherMounts, planMounts } from './plan-mounts.ts';
+import type { PodConnection } from './pod-connection.ts';
 import { ARGUMENTS, type PlannedProgram, planProgram } from './program.ts';
 import { type ManagerVariables, managerVariables } from './variables.ts';
 
@@ -37,6 +40,8 @@ export interface ControllerInputs {
   chosen: { context?: string | undefined; kubeconfig?: string | undefined };
   /** What the controller gets as the name of its Pod. */
   podName: string;
+  /** For a program that connects to the cluster as in a Pod. */
+  connection?: Pick<PodConnection, 'variables' | 'files'> | undefined;
   /** devloop's own environment. */
   env: Record<string, string | undefined>;
   files: LocalFiles;
@@ -82,18 +87,25 @@ export async function planController(
   const hardCoded = hardCodedDirectories(keyPairMounts, words, facts.paths);
   const mayLookElsewhere = !keyPairDirectory.startsWith(directory) || settings.env !== undefined;
   const places = { ...facts, ...program, hardCoded, keyPairDirectory, mayLookElsewhere };
-  const keyPairs = takesArguments ? await planKeyPairFlags(places, { emit }) : { args: [], hardCoded };
+  const none = { args: [], hardCoded };
+  const keyPairs = takesArguments ? await planKeyPairFlags(places, { emit }) : none;
+  const pod = program.linked ? await podFiles(inputs) : undefined;
   const port = target.services[0]?.ports[0]?.targetPort;
   const plan: ControllerPlan = {
     cwd: program.cwd,
     build: program.build,
     run: program.run.flatMap((word) => (word === ARGUMENTS ? [...args, ...keyPairs.args, ...more] : [word])),
     hidden,
-    env: planEnvironment(inputs, { variables, paths, kubeconfig: kubeconfig?.paths }, emit),
+    env: planEnvironment(
+      inputs,
+      { variables, paths, kubeconfig: kubeconfig?.paths, connection: pod && inputs.connection?.variables },
+      emit,
+    ),
     webhook: port === undefined ? undefined : { host: '127.0.0.1', port },
     watch: program.watch,
     rivals: program.rivals,
     asksForRestart: program.asksForRestart,
+    placed: pod?.placed,
     graceMs: GRACE_MS,
     readyMs: (settings.readySeconds ?? CONTROLLER_READY_SECONDS) * 1000,
     stateFile: inputs.stateFile,
@@ -102,7 +114,28 @@ export async function planController(
   return {
     plan,
     hardCoded: keyPairs.hardCoded,
-    needed: [...needed, ...(kubeconfig?.needed ?? [])],
+    needed: [...needed, ...(kubeconfig?.needed ?? []), ...(pod?.needed ?? [])],
+  };
+}
+
+/**
+ * The files of a ServiceAccount: libraries that elect a leader read its namespace, and so do many programs. Only for what devloop builds: a
+ * command of the user's may need what the user is outside a namespace.
+ */
+async function podFiles({
+  target: { manager, namespace },
+  files: { directory },
+  connection,
+}: ControllerInputs): Promise<{ placed: ControllerPlan['placed']; needed: NeededFiles[] } | undefined> {
+  if (manager === undefined || !isPlaceable(NAMESPACE_FILE) || !(await canPlace())) return undefined;
+  const from = join(directory, 'pod');
+  const [to, name] = [dirname(NAMESPACE_FILE), basename(NAMESPACE_FILE)];
+  // In a Pod that somebody develops in, the token there is the user's own.
+  const isShared = connection === undefined && existsSync(to);
+  const place = isShared ? { from: join(from, name), to: NAMESPACE_FILE } : { from, to };
+  return {
+    placed: { files: [place], scratch: join(directory, 'under') },
+    needed: [{ directory: from, files: { [name]: namespace, ...connection?.files } }],
   };
 }
 
@@ -129,16 +162,18 @@ function planEnvironment(
     variables: Record<string, string>;
     paths: MountedPath[];
     kubeconfig: string[] | undefined;
+    connection: Record<string, string> | undefined;
   },
   emit: Emit,
 ): Record<string, string> {
-  const { variables, paths, kubeconfig } = cluster;
+  const { variables, paths, kubeconfig, connection } = cluster;
   const environment = controllerEnvironment({
     inherited: env,
     deployment: variables,
     named: settings.env ?? {},
     temporary: join(files.directory, 'tmp'),
     paths,
+    connection,
     namespace: checkout.facts.paths.has(NAMESPACE_FILE) ? target.namespace : undefined,
     ...(kubeconfig === undefined ? {} : { kubeconfig: kubeconfig.join(delimiter) }),
   });
@@ -172,8 +207,8 @@ function planKubeconfig({
   files: { directory },
 }: ControllerInputs): { paths: string[]; needed: NeededFiles[] } | undefined {
   const own = api.kubeconfigFiles;
-  if (chosen.context === undefined)
-    return chosen.kubeconfig === undefined ? undefined : { paths: own, needed: [] };
+  // Programs that know only the variable would not look for the default file.
+  if (chosen.context === undefined) return own.length === 0 ? undefined : { paths: own, needed: [] };
   const content = JSON.stringify({ apiVersion: 'v1', kind: 'Config', 'current-context': api.context });
   return {
     paths: [join(directory, 'kubeconfig'), ...own],

@@ -5,7 +5,7 @@ import type { ApiService, Service } from '../cluster/api/objects.ts';
 import { originalSelector } from '../cluster/marks/selector.ts';
 import { AGAIN, DevloopError } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
-import { findManager } from './manager.ts';
+import { findManager, otherServicesOf, withContainer } from './manager.ts';
 import { type Ranked, rank } from './match.ts';
 import { reportSiblings } from './siblings.ts';
 import type { CheckoutFacts } from './sources.ts';
@@ -44,7 +44,11 @@ export async function discover({ api, names, facts, emit, onUnusablePort }: Disc
       return { webhooks, source, service: await readService(api, webhooks) };
     }),
   );
-  const manager = await findManager(api, chosen, names, checkout);
+  const located = await findManager(api, { listed, chosen, names }, checkout);
+  // With those that the user names, nothing else is taken over.
+  if (located && names.services.length === 0)
+    chosen.push(...(await otherServicesOf(api, located, { listed, chosen })));
+  const manager = located && withContainer(located, chosen);
   const isNamed = names.services.length > 0 || names.deployment !== undefined;
   if (chosen.length === 0 && manager === undefined && checkout.declaresWebhooks && !isNamed)
     throw noWebhook(listed, checkout, names);

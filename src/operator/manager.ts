@@ -1,35 +1,59 @@
 import type { ClusterApi } from '../cluster/api/client.ts';
 import { noneIfForbidden } from '../cluster/api/errors.ts';
-import { type Kind, refOf, WORKLOAD_KINDS } from '../cluster/api/kinds.ts';
+import { describe, type Kind, refOf, WORKLOAD_KINDS } from '../cluster/api/kinds.ts';
 import { labelQuery } from '../cluster/api/labels.ts';
 import type { Service } from '../cluster/api/objects.ts';
 import type { Pod, Workload } from '../cluster/api/workloads.ts';
 import { originalSelector } from '../cluster/marks/selector.ts';
 import { AGAIN, DevloopError } from '../errors.ts';
+import { BUILT_IN_PATH } from './match.ts';
 import { mountsOf } from './mounts.ts';
-import { similarWorkload } from './similar.ts';
+import { runsImage, similarWorkload } from './similar.ts';
 import type { CheckoutFacts } from './sources.ts';
 import { type ChosenService, splitName, type TargetManager, type TargetNames } from './target.ts';
+import type { WebhookCall, WebhookService } from './webhooks.ts';
 import { type FoundWorkload, isSelectedBy, managerContainer } from './workload.ts';
+
+/** The manager before it is known which of its containers is meant. */
+export type Located = Omit<TargetManager, 'container'>;
+
+/**
+ * Webhook Services that select the manager's Pods and nothing else, whatever their paths, such as `/`: nothing would answer their
+ * webhooks while the manager is paused.
+ */
+export async function otherServicesOf(
+  api: ClusterApi,
+  { ref, object }: Located,
+  { listed, chosen }: { listed: WebhookService[]; chosen: ChosenService[] },
+): Promise<ChosenService[]> {
+  const { namespace = '' } = ref;
+  const others = listed.filter(
+    (one) => one.namespace === namespace && chosen.every(({ service }) => service.metadata.name !== one.name),
+  );
+  if (others.length === 0) return [];
+  const [deployments, rest, ...services] = await Promise.all([
+    list(api, ['Deployment'], namespace),
+    list(api, OTHERS, namespace).catch(noneIfForbidden),
+    ...others.map(({ name }) => api.get<Service>({ kind: 'Service', namespace, name })),
+  ]);
+  const rivals = [...deployments, ...rest].filter((one) => describe(one.ref) !== describe(ref));
+  return services.flatMap((service, index): ChosenService[] => {
+    if (service === undefined) return [];
+    const selector = originalSelector(service);
+    if (!isSelectedBy(object, selector) || rivals.some((one) => isSelectedBy(one.object, selector)))
+      return [];
+    return [{ webhooks: others[index]!, service, source: `selects the Pods of ${ref.kind} ${ref.name}` }];
+  });
+}
+
+export function withContainer(located: Located, chosen: ChosenService[]): TargetManager {
+  return { ...located, container: managerContainer(located.object, chosen.flatMap(calledPorts)) };
+}
 
 /** The in-cluster manager: what the user named, else what runs the Pods behind the Service, else what has a similar name. */
 export async function findManager(
   api: ClusterApi,
-  chosen: ChosenService[],
-  names: TargetNames,
-  facts: CheckoutFacts,
-): Promise<TargetManager | undefined> {
-  const located = await locate(api, chosen, names, facts);
-  if (located === undefined) return undefined;
-  return { ...located, container: managerContainer(located.object, chosen.flatMap(calledPorts)) };
-}
-
-type Located = Omit<TargetManager, 'container'>;
-
-async function locate(
-  api: ClusterApi,
-  chosen: ChosenService[],
-  names: TargetNames,
+  { listed, chosen, names }: { listed: WebhookService[]; chosen: ChosenService[]; names: TargetNames },
   facts: CheckoutFacts,
 ): Promise<Located | undefined> {
   const service = chosen[0]?.service;
@@ -41,8 +65,10 @@ async function locate(
     const deployments = list(api, ['Deployment'], names.namespace);
     // Without the permission, it is enough to know that no webhook Service matches.
     const readable = facts.declaresWebhooks ? deployments.catch(noneIfForbidden) : deployments;
+    const all = await readable;
+    const answering = await answeringIn(api, all, listed, facts);
     const found =
-      similarWorkload(await readable, facts) ??
+      similarWorkload(all, facts, (one) => answering.includes(one)) ??
       similarWorkload(await list(api, OTHERS, names.namespace).catch(noneIfForbidden), facts);
     return found && { ...found, source: 'its name matches this checkout' };
   }
@@ -54,6 +80,36 @@ async function locate(
   if (selected.length === 1) return { ...selected[0]!, source: `selected by Service ${name}` };
   const best = bestOf(selected, service, chosen.flatMap(calledPorts));
   return { ...best, source: `the best match of those that Service ${name} selects` };
+}
+
+/** Those that answer a webhook on a path that is in the sources, though others may serve it too. */
+async function answeringIn(
+  api: ClusterApi,
+  all: FoundWorkload[],
+  listed: WebhookService[],
+  { paths, manifestPaths, declaresWebhooks, ...facts }: CheckoutFacts,
+): Promise<FoundWorkload[]> {
+  const candidates = all.filter(({ object }) => runsImage(object, facts));
+  const isServed = ({ path }: WebhookCall): boolean =>
+    path === '/' ||
+    paths.has(path) ||
+    manifestPaths.has(path) ||
+    (declaresWebhooks && BUILT_IN_PATH.test(path));
+  const called = listed.filter(
+    ({ namespace, calls }) =>
+      candidates.some(({ ref }) => ref.namespace === namespace) && calls.some(isServed),
+  );
+  const services = await Promise.all(
+    called.map(({ namespace, name }) => api.get<Service>({ kind: 'Service', namespace, name })),
+  );
+  return candidates.filter(({ ref, object }) =>
+    services.some(
+      (service) =>
+        service !== undefined &&
+        service.metadata.namespace === ref.namespace &&
+        isSelectedBy(object, originalSelector(service)),
+    ),
+  );
 }
 
 const OTHERS: Kind[] = WORKLOAD_KINDS.filter((kind) => kind !== 'Deployment');

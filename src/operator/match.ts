@@ -28,7 +28,7 @@ const BUILT_IN_GROUPS = [
 ].join('|');
 
 /** Paths for kinds of those groups prove nothing either: /mutate--v1-pod, /mutate-v1-pod, /validate-apps-v1-deployment. */
-const BUILT_IN_PATH = new RegExp(`^/(?:mutate|validate)-(?:(?:${BUILT_IN_GROUPS})-)?v\\d\\w*-`);
+export const BUILT_IN_PATH = new RegExp(`^/(?:mutate|validate)-(?:(?:${BUILT_IN_GROUPS})-)?v\\d\\w*-`);
 
 function isShared(path: string): boolean {
   return COMMON_PATHS.has(path) || BUILT_IN_PATH.test(path);

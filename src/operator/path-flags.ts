@@ -32,24 +32,15 @@ export function collectPathFlags(text: string, directory: string, { defaults, co
   for (const [, name, path] of text.matchAll(CONSTANT)) constants.set(name!, path!);
 }
 
-/** The flags that have this path as their default -> the directories of the packages that define them. */
-export function flagsFor(flags: PathFlags, wanted: string): Map<string, Set<string>> {
-  return flagsWhere(flags, (path) => path === wanted).get(wanted) ?? new Map();
-}
-
-/** The defaults at or below this path -> the flags that have them, as in `flagsFor`. */
-export function flagsBelow(flags: PathFlags, directory: string): Map<string, Map<string, Set<string>>> {
-  return flagsWhere(flags, (path) => path === directory || path.startsWith(`${directory}/`));
-}
-
-function flagsWhere(
+/** The defaults at or below this path -> the flags that have them -> the directories of the packages that define these. */
+export function flagsBelow(
   { defaults, constants }: PathFlags,
-  isWanted: (path: string) => boolean,
+  wanted: string,
 ): Map<string, Map<string, Set<string>>> {
   const found = new Map<string, Map<string, Set<string>>>();
   for (const { flag, value, directory } of defaults) {
     const path = (value.startsWith('/') ? value : constants.get(value))?.replace(/\/+$/, '');
-    if (path === undefined || !isWanted(path)) continue;
+    if (path === undefined || (path !== wanted && !path.startsWith(`${wanted}/`))) continue;
     const flags = found.get(path) ?? new Map<string, Set<string>>();
     found.set(path, flags.set(flag, (flags.get(flag) ?? new Set()).add(directory)));
   }

@@ -6,10 +6,20 @@ import type { FoundWorkload } from './workload.ts';
 /** Any two signs, such as name and label, or name and image. One alone is not enough to scale something down. */
 const TWO_SIGNS = 4;
 
-/** For an operator without webhooks. Undefined where no name matches: then there is nothing to pause. */
-export function similarWorkload(all: FoundWorkload[], facts: CheckoutFacts): FoundWorkload | undefined {
+/**
+ * For an operator without webhooks, or with paths that many operators serve; `answers`: whether a workload answers such a webhook. Undefined
+ * where no name matches: then there is nothing to pause.
+ */
+export function similarWorkload(
+  all: FoundWorkload[],
+  facts: CheckoutFacts,
+  answers: (one: FoundWorkload) => boolean = () => false,
+): FoundWorkload | undefined {
   const scored = all
-    .map((listed) => ({ ...listed, score: nameScore(listed.object, facts) }))
+    .map((listed) => {
+      const byWebhook = runsImage(listed.object, facts) && answers(listed) ? TWO_SIGNS : 0;
+      return { ...listed, score: nameScore(listed.object, facts) + byWebhook };
+    })
     .filter((one) => one.score >= TWO_SIGNS);
   scored.sort((a, b) => b.score - a.score);
   const best = scored[0];
@@ -25,23 +35,36 @@ export function similarWorkload(all: FoundWorkload[], facts: CheckoutFacts): Fou
   );
 }
 
-function nameScore({ metadata, spec }: Workload, { names }: CheckoutFacts): number {
-  const { containers, serviceAccountName = 'default' } = spec.template.spec;
-  // An operator has an account of its own; without one, this is more likely something that an operator of that name manages.
-  if (serviceAccountName === 'default') return 0;
-  const images = containers.map(({ image = '' }) =>
+/** Whether one of its images is named like the checkout, or like one that it builds. */
+export function runsImage(
+  workload: Workload,
+  { names, images }: Pick<CheckoutFacts, 'names' | 'images'>,
+): boolean {
+  return imagesOf(workload).some((image) => names.has(image) || images.has(image));
+}
+
+/** Without registry, tag and digest. */
+function imagesOf({ spec }: Workload): string[] {
+  return spec.template.spec.containers.map(({ image = '' }) =>
     image
       .split('/')
       .pop()!
       .replace(/[:@].*$/, ''),
   );
-  const score = [...names].map((name) => {
+}
+
+function nameScore(workload: Workload, facts: CheckoutFacts): number {
+  const { metadata, spec } = workload;
+  const { serviceAccountName = 'default' } = spec.template.spec;
+  // An operator has an account of its own; without one, this is more likely something that an operator of that name manages.
+  if (serviceAccountName === 'default') return 0;
+  const byImage = runsImage(workload, facts) ? 2 : 0;
+  const score = [...facts.names].map((name) => {
     const byLabel = metadata.labels?.['app.kubernetes.io/name'] === name ? 2 : 0;
     const byNamespace = metadata.namespace === `${name}-system` ? 1 : 0;
-    const byImage = images.includes(name) ? 2 : 0;
-    return byLabel + similarity(metadata.name, name) + byNamespace + byImage;
+    return byLabel + similarity(metadata.name, name) + byNamespace;
   });
-  return Math.max(0, ...score);
+  return byImage + Math.max(0, ...score);
 }
 
 function similarity(workload: string, name: string): number {

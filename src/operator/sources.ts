@@ -16,6 +16,8 @@ export interface CheckoutFacts {
   markerPaths: Set<string>;
   /** Names that the operator may have: project, module, directory. */
   names: Set<string>;
+  /** Names of images that it builds, by its Dockerfiles and Makefiles; without registry and tag. */
+  images: Set<string>;
   /** Variables that its sources read for the switch of leader election. */
   electionVariables: Set<string>;
   /** Flags whose default leaves leader election on -> the directories of the packages that define them. */
@@ -23,6 +25,8 @@ export interface CheckoutFacts {
   pathFlags: PathFlags;
   /** The directories of packages that define a flag --kubeconfig. */
   kubeconfigFlags: Set<string>;
+  /** Its sources connect to the cluster as a program in a Pod does. */
+  connectsFromPod: boolean;
   /** The checkout registers or declares webhooks. */
   declaresWebhooks: boolean;
 }
@@ -42,10 +46,12 @@ export function noCheckoutFacts(): CheckoutFacts {
     manifestPaths: new Set(),
     markerPaths: new Set(),
     names: new Set(),
+    images: new Set(),
     electionVariables: new Set(),
     electionFlags: new Map(),
     pathFlags: { defaults: [], constants: new Map() },
     kubeconfigFlags: new Set(),
+    connectsFromPod: false,
     declaresWebhooks: false,
   };
 }
@@ -99,7 +105,7 @@ async function sourceFiles(root: string): Promise<string[]> {
         queue.push(path);
       else if (
         entry.isFile() &&
-        /\.(go|ya?ml|tpl|rs|java|py|ts)$/.test(entry.name) &&
+        (/\.(go|ya?ml|tpl|rs|java|py|ts)$/.test(entry.name) || RECIPE.test(entry.name)) &&
         !entry.name.endsWith('_test.go')
       )
         found.push(path);
@@ -123,7 +129,27 @@ const KUBECONFIG_FLAG =
   /\.String(?:Var)?P?\(\s*(?:&?[\w.]+\s*,\s*)?(?:"kubeconfig"|clientcmd\.RecommendedConfigPathFlag)/;
 const MANIFEST_PATH = /^\s*path:\s*["']?(\/[A-Za-z0-9][A-Za-z0-9._/-]*)/gm;
 
+const RECIPE = /^(?:(?:.+\.)?(?:Docker|Container)file(?:\..+)?|(?:GNUm|m|M)akefile)$/;
+/** Of the project's own image: other variables name what it deploys or builds on. */
+const IMAGE_VARIABLE =
+  /^\s*(?:export\s+)?(?:(?:DOCKER|CONTAINER|OPERATOR|CONTROLLER|MANAGER|WEBHOOK|SERVER)_)?(?:IMG|IMAGE)(?:_(?:NAME|URL|REPO|REPOSITORY))?\s*[:?]{0,2}=\s*(\S+)\s*$/gm;
+
+/** `intel-webhook` of intel-webhook.Dockerfile, and of `IMG ?= registry.example.com/intel-webhook:latest`. */
+function collectImages(text: string, name: string, { images }: CheckoutFacts): void {
+  const [, before, after] =
+    /^(.+)\.(?:Docker|Container)file$|^(?:Docker|Container)file\.(.+)$/.exec(name) ?? [];
+  const values = [...text.matchAll(IMAGE_VARIABLE)].map(
+    ([, value]) => value!.split('/').pop()!.split(':')[0]!,
+  );
+  for (const image of [before ?? after ?? '', ...values])
+    if (isName(image) && /^[\w.-]+$/.test(image)) images.add(image);
+}
+
 function collect(text: string, file: string, facts: CheckoutFacts): void {
+  if (RECIPE.test(basename(file))) {
+    collectImages(text, basename(file), facts);
+    return;
+  }
   const all = (pattern: RegExp, into: Set<string>): void => {
     for (const match of text.matchAll(pattern)) if (match[1]) into.add(match[1]);
   };
@@ -141,7 +167,8 @@ function collect(text: string, file: string, facts: CheckoutFacts): void {
     facts.electionFlags.set(flag, (facts.electionFlags.get(flag) ?? new Set()).add(dirname(file)));
   collectPathFlags(text, dirname(file), facts.pathFlags);
   if (KUBECONFIG_FLAG.test(text)) facts.kubeconfigFlags.add(dirname(file));
-  if (/\+kubebuilder:webhook:|NewWebhookManagedBy|GetWebhookServer\(\)/.test(text))
+  if (/\b(?:InClusterConfig|BuildConfigFromFlags)\(/.test(text)) facts.connectsFromPod = true;
+  if (/\+kubebuilder:webhook:|NewWebhookManagedBy|GetWebhookServer\(\)|"k8s\.io\/api\/admission\//.test(text))
     facts.declaresWebhooks = true;
 }
 
@@ -156,11 +183,11 @@ async function collectNames(root: string, facts: CheckoutFacts): Promise<void> {
   const project = await readSmall(join(root, 'PROJECT'));
   const module = await readSmall(join(root, 'go.mod'));
   const path = module.match(/^module\s+(\S*?)(?:\/v\d+)?\s*$/m)?.[1]?.split('/') ?? [];
-  // example.com/acme/shop/operator: the host and the organization name no operator, but shop does.
+  // example.com/acme/shop/operator: the host and the organization name no operator, but shop does. Of example.com/shop/webhook, both do.
   const parts = path.length > 2 ? path.slice(2) : path.slice(-1);
   const names = [
     project.match(/^projectName:\s*["']?([\w.-]+)/m)?.[1],
-    parts.findLast((part) => isName(part.toLowerCase())),
+    parts.findLast((part) => isName(part.toLowerCase())) ?? path.slice(1).slice(-2).join('-'),
     basename(root),
   ];
   for (const name of names) {

@@ -29,14 +29,11 @@ const fixedCertDir = "${FIXED}"
 var configFile = flag.String("config", "", "Where the settings are.")
 
 func (o *options) readSettings() error {
-	namespace := os.Getenv("OPERATOR_NAMESPACE")
-	if namespace == "" {
-		text, err := os.ReadFile("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
-		if err != nil {
-			return err
-		}
-		namespace = string(text)
+	text, err := os.ReadFile("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+	if err != nil {
+		return err
 	}
+	namespace := string(text)
 	fmt.Println("namespace " + namespace)
 	settings, err := os.ReadFile(*configFile)
 	if err != nil {
@@ -50,7 +47,7 @@ func (o *options) readSettings() error {
 	return nil
 }
 `;
-/** A manager that ends at once where it does not find the Pod that it is told to be in. */
+/** A manager that knows no kubeconfig here, and ends at once where it does not find the Pod that it is told to be in. */
 const OWN_POD = `package main
 
 import (
@@ -59,12 +56,16 @@ import (
 	"os"
 
 	corev1 "k8s.io/api/core/v1"
-	ctrl "sigs.k8s.io/controller-runtime"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 func readOwnPod(namespace string) error {
-	cluster, err := client.New(ctrl.GetConfigOrDie(), client.Options{})
+	config, err := rest.InClusterConfig()
+	if err != nil {
+		return err
+	}
+	cluster, err := client.New(config, client.Options{})
 	if err != nil {
 		return err
 	}

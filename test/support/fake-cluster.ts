@@ -132,6 +132,7 @@ export function fakeCluster(
     openStream: (path) => Promise.reject(refusal(501, 'NotImplemented', `no stream for ${path}`)),
     openWebSocket: (path) => Promise.reject(refusal(501, 'NotImplemented', `no WebSocket for ${path}`)),
     switchProtocol: (path) => Promise.reject(refusal(501, 'NotImplemented', `no connection for ${path}`)),
+    forward: ({ path }) => Promise.reject(refusal(501, 'NotImplemented', `nothing is forwarded to ${path}`)),
     async [Symbol.asyncDispose]() {},
   };
   const at = (kind: Kind, name: string, namespace?: string): ObjectRef => ({

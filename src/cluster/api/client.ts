@@ -1,6 +1,8 @@
+import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import { ApiError, GarbledAnswer } from './errors.ts';
+import type { Forwarded } from './forward.ts';
 import { collectionPath, describe, type Kind, type ObjectRef, objectPath } from './kinds.ts';
 import type { Selected } from './kubeconfig.ts';
 import type { KubeObject, List } from './objects.ts';
@@ -39,6 +41,8 @@ export interface ClusterApi extends AsyncDisposable {
   openWebSocket(path: string, protocol: string, options?: CallOptions): Promise<WebSocket>;
   /** A GET that becomes a raw connection for our own protocol. */
   switchProtocol(path: string, protocol: string, signal: AbortSignal): Promise<Duplex>;
+  /** Sends somebody else's request with the user's credentials, and resolves with the answer, whatever it is. */
+  forward(request: Forwarded): Promise<IncomingMessage>;
 }
 
 const PATCH_TYPES = { json: 'application/json-patch+json', merge: 'application/merge-patch+json' } as const;
@@ -68,6 +72,7 @@ export async function connect(selected: Selected): Promise<ClusterApi> {
     openStream: (path, options) => transport.openStream(path, options),
     openWebSocket: (path, protocol, options = {}) => transport.openWebSocket(path, protocol, options),
     switchProtocol: (path, protocol, signal) => transport.switchProtocol(path, protocol, signal),
+    forward: (request) => transport.forward(request),
     get,
     async list<T extends KubeObject>(kind: Kind, namespace: string | undefined, options: CallOptions = {}) {
       return itemsOf(await call<List<T>>('GET', collectionPath(kind, namespace), undefined, options), kind);

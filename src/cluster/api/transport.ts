@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import { DevloopError } from '../../errors.ts';
 import { ApiError, connectionError, GarbledAnswer, isTransient } from './errors.ts';
+import { createForwarder, type Forwarded } from './forward.ts';
 import type { Selected } from './kubeconfig.ts';
 import { createLogin, USER_AGENT } from './login.ts';
 import { whileAway } from './repeat.ts';
@@ -39,11 +40,14 @@ export interface Transport {
   openWebSocket(path: string, protocol: string, options: CallOptions): Promise<WebSocket>;
   /** A GET that becomes a raw connection for that protocol. Rejects as `call` does. */
   switchProtocol(path: string, protocol: string, signal: AbortSignal): Promise<Duplex>;
+  /** Sends somebody else's request, and resolves with the answer, whatever it is. */
+  forward(request: Forwarded): Promise<IncomingMessage>;
   close(): void;
 }
 
 export async function createTransport(selected: Selected): Promise<Transport> {
   const login = await createLogin(selected);
+  const forwarder = createForwarder(selected, login);
   const server: Server = { selected, base: new URL(selected.server), login, hasAnswered: false };
   return {
     async call<T>(method: string, path: string, body: unknown, options: RequestSettings): Promise<T> {
@@ -72,7 +76,11 @@ export async function createTransport(selected: Selected): Promise<Transport> {
         );
         return switchProtocol(request, protocol, signal);
       }),
-    close: () => server.login.close(),
+    forward: (request) => forwarder.forward(request),
+    close() {
+      forwarder.close();
+      server.login.close();
+    },
   };
 }
 

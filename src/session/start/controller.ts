@@ -13,6 +13,8 @@ import {
 import { type KeyPairSearch, type KeyPairs, mountPointsOf, readKeyPairs } from '../../local/key-pairs.ts';
 import { writeNeededFiles } from '../../local/mounts.ts';
 import { type ControllerInputs, type PlannedController, planController } from '../../local/plan.ts';
+import { openPodConnection, type PodConnection } from '../../local/pod-connection.ts';
+import { canPlace } from '../../machine/mount-namespace.ts';
 import { makePath, requireWritable, writeBelow } from '../../machine/own-files.ts';
 import { requireFreePort } from '../../machine/port.ts';
 import type { Target } from '../../operator/target.ts';
@@ -42,7 +44,10 @@ export interface LocalParts {
  * All checks of this machine before the first write to the cluster: `up` begins with what this returns, and its dry run prints it.
  * Writes nothing. `ending`: process groups that `up` ends first.
  */
-export async function planLocally(session: Session, ending: number[] = []): Promise<LocalPlan> {
+export async function planLocally(
+  session: Session,
+  { ending = [], connection }: { ending?: number[]; connection?: PodConnection | undefined } = {},
+): Promise<LocalPlan> {
   const { context, target, plan, options, files, io } = session;
   if (plan.routes.some(({ name }) => name === 'direct')) assertPorts(target, routeSettings(options, context));
   await requireWritable(session.machine.stateDirectory);
@@ -50,16 +55,19 @@ export async function planLocally(session: Session, ending: number[] = []): Prom
   const [pair] = pairs.values();
   if (pair) await requireRoomForPair(files.keyPairDirectory, pair);
   if (!options.controller) return { pairs, controller: undefined };
-  const controller = await planController(controllerInputs(session, pairs), io);
+  const controller = await planController(controllerInputs(session, pairs, connection), io);
   // The supervisor checks again when it starts; here nothing has been changed yet.
   if (controller.plan.webhook) await requireFreePort(controller.plan.webhook.port, 0, ending);
   return { pairs, controller };
 }
 
 /** Writes what a session needs on this machine. */
-export async function prepareLocally(session: Session): Promise<LocalParts> {
+export async function prepareLocally(
+  session: Session,
+  connection: PodConnection | undefined,
+): Promise<LocalParts> {
   const { context, options, files, io } = session;
-  const { pairs, controller } = await planLocally(session);
+  const { pairs, controller } = await planLocally(session, { connection });
   const temporary = join(files.directory, 'tmp');
   await writeBelow(files.directory, () => makePath(temporary));
   const [pair] = pairs.values();
@@ -85,8 +93,24 @@ export function keyPairSearch({ api, config }: CommandContext, target: Target): 
   return { api, target, secretName: config.certificates?.secret };
 }
 
+/** For sources that connect to the cluster as in a Pod; a command of the user's has its own ways. */
+export async function connectionFor({
+  context,
+  facts,
+  options,
+}: Session): Promise<PodConnection | undefined> {
+  const isBuilt = options.controller && (options.command ?? context.config.controller?.run) === undefined;
+  return isBuilt && facts.connectsFromPod && (await canPlace())
+    ? await openPodConnection(context.api)
+    : undefined;
+}
+
 /** What the controller's plan is made from. */
-export function controllerInputs(session: Session, pairs: KeyPairs): ControllerInputs {
+export function controllerInputs(
+  session: Session,
+  pairs: KeyPairs,
+  connection: PodConnection | undefined,
+): ControllerInputs {
   const { context, target, facts, options, files, io, sessionId } = session;
   const { api, root, config, chosen } = context;
   return {
@@ -99,6 +123,7 @@ export function controllerInputs(session: Session, pairs: KeyPairs): ControllerI
     forDebugger: options.debug !== undefined,
     chosen,
     podName: podNameFor(target, sessionId),
+    connection,
     env: io.env,
     files,
     keyPairMounts: mountPointsOf(pairs),

@@ -19,7 +19,10 @@ export async function printPlan(
   const files = localFilesOf(join(machine.stateDirectory, ANY_SESSION), command);
   const own = inTheWay.living.filter(({ local }) => local).map(({ sessionId }) => sessionId);
   const ending = [...(await orphanPids(machine)), ...(await controllersOf(machine, own))];
-  const { controller } = await planLocally({ ...command, ...found, files, sessionId: ANY_SESSION }, ending);
+  const { controller } = await planLocally(
+    { ...command, ...found, files, sessionId: ANY_SESSION },
+    { ending },
+  );
   for (const sessionId of markedSessions(target))
     io.emit({ type: 'note', message: restoresFirst(sessionId) });
   const mayHold = (await lackingForLeases(context.api, plan)).length === 0;

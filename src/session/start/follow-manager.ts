@@ -8,6 +8,7 @@ import { messageOf } from '../../errors.ts';
 import type { KeyPairs } from '../../local/key-pairs.ts';
 import { writeNeededFiles } from '../../local/mounts.ts';
 import { planController } from '../../local/plan.ts';
+import type { PodConnection } from '../../local/pod-connection.ts';
 import type { TargetManager } from '../../operator/target.ts';
 import type { Emit } from '../../report/events.ts';
 import { NOBODY } from '../guard/react.ts';
@@ -18,6 +19,7 @@ import type { Session } from './session.ts';
 /** What depends on the manager's arguments and variables on this machine. */
 export interface Dependent {
   pairs: KeyPairs;
+  connection: PodConnection | undefined;
   controller: ControllerPlan | undefined;
   supervisor: Supervisor | undefined;
 }
@@ -31,7 +33,7 @@ const TEMPLATE = ['spec', 'template'];
 export function followManager(
   session: Session,
   work: Work,
-  { pairs, controller, supervisor }: Dependent,
+  { pairs, connection, controller, supervisor }: Dependent,
 ): (object: KubeObject) => void {
   const { manager } = session.target;
   let current = manager?.object;
@@ -39,7 +41,8 @@ export function followManager(
   let following = Promise.resolve();
   const replan = async (now: TargetManager): Promise<boolean> => {
     if (plan === undefined || supervisor === undefined) return false;
-    const inputs = controllerInputs({ ...session, target: { ...session.target, manager: now } }, pairs);
+    const target = { ...session.target, manager: now };
+    const inputs = controllerInputs({ ...session, target }, pairs, connection);
     const io = { emit: withoutDiscoveries(work.emit), signal: work.signal };
     const next = await planController({ ...inputs, running: plan.run }, io);
     const isSame = isDeepStrictEqual([plan.run, plan.env], [next.plan.run, next.plan.env]);

@@ -117,6 +117,7 @@ test.each([
     'a file that exists only in Pods',
   ],
   ['unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST', 'exists only in Pods'],
+  ['listen tcp :443: bind: permission denied', 'port 443'],
   ['unable to find leader election namespace: not running in-cluster', 'leader election'],
   ['could not launch process: fork/exec /x/controller-0: operation not permitted', 'to trace a process'],
   [

@@ -18,6 +18,8 @@ const MOUNT = '/tmp/k8s-webhook-server/serving-certs';
 test.each<[string, string[], string[], string[]]>([
   ['a constant in the sources', [], [MOUNT], [MOUNT]],
   ['a default that ends in a slash', ['--leader-elect'], [`${MOUNT}/`], [MOUNT]],
+  ['a file in it', [], [`${MOUNT}/tls.crt`], [MOUNT]],
+  ['a directory beside it', [], [`${MOUNT}-old/tls.crt`], []],
   ['a flag that names it', [`--webhook-cert-dir=${MOUNT}`], [MOUNT], []],
   ['a variable that names a file in it', [`${MOUNT}/tls.crt`], [MOUNT], []],
   ['sources that do not name it', [], ['/validate-a'], []],

@@ -29,6 +29,17 @@ test('a directory that the account cannot write is replaced by its flag, with a 
   expect(events).toMatchObject([{ type: 'note', message: expect.stringContaining(refused) }]);
 });
 
+test('flags that name the files are replaced too', async () => {
+  const { planned } = await plan([
+    ['tls-cert', 'REFUSED/tls.crt'],
+    ['tls-key', 'REFUSED/tls.key'],
+  ]);
+  expect(await planned).toEqual({
+    args: ['--tls-cert=/state/certs/tls.crt', '--tls-key=/state/certs/tls.key'],
+    hardCoded: [],
+  });
+});
+
 test('two such flags may be about two servers', async () => {
   const { planned } = await plan([
     ['cert-dir', 'REFUSED'],

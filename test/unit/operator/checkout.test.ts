@@ -22,6 +22,34 @@ const groupversion = (group: string): string =>
 const marker = (path: string): string =>
   `// +kubebuilder:webhook:path=${path},mutating=true,failurePolicy=fail\nfunc (r *Order) Default() {}\n`;
 
+describe('the names', () => {
+  it.each([
+    ['github.com/acme/shop/operator', ['shop', 'shop-operator']],
+    ['github.com/acme/webhook', ['acme-webhook', 'shop-operator']],
+  ])('of module %s', async (module, expected) => {
+    await writeFiles({ 'go.mod': `module ${module}\n` });
+    expect([...(await readCheckout(root)).names].sort()).toEqual(expected);
+  });
+
+  it('of images that it builds, and not of others', async () => {
+    await writeFiles({
+      'build/shop-webhook.Dockerfile': 'FROM golang\n',
+      Dockerfile: 'FROM golang\n',
+      Makefile:
+        'IMG ?= registry.example.com/acme/shop-server:latest\nNGINX_IMAGE = nginx:1\nIMAGE_NAME := $(REGISTRY)/shop-$(ARCH)\nTAG = v1\n',
+    });
+    expect([...(await readCheckout(root)).images].sort()).toEqual(['shop-server', 'shop-webhook']);
+  });
+});
+
+it.each([
+  ['an admission server of its own', 'import admissionv1 "k8s.io/api/admission/v1"\n', true],
+  ['what registers webhooks only', 'import v1 "k8s.io/api/admissionregistration/v1"\n', false],
+])('%s declares webhooks: %s', async (_name, text, expected) => {
+  await writeFiles({ 'go.mod': 'module example.com/shop\n', 'main.go': `package main\n\n${text}` });
+  expect((await readCheckout(root)).declaresWebhooks).toBe(expected);
+});
+
 describe('the layouts of kubebuilder', () => {
   it.each([
     [

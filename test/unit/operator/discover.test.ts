@@ -35,6 +35,13 @@ const certManager = {
   labels: { app: 'webhook' },
 };
 
+const shopOnRoot = {
+  namespace: 'shop-system',
+  service: 'hooks',
+  deployment: 'shop-controller-manager',
+  webhooks: [{ path: '/', group: '' }],
+};
+
 beforeEach(() => {
   cluster = clusterWithTable();
 });
@@ -144,6 +151,50 @@ describe('the operator of the checkout', () => {
     expect(target.services.map((one) => one.ports[0])).toEqual(
       expect.arrayContaining([{ name: 'https', port: 443, targetPort: 9443 }]),
     );
+  });
+
+  it('found by its name has the Service of its webhook, whose path says nothing', async () => {
+    install(cluster, certManager);
+    install(cluster, { ...shopOnRoot, labels: { app: 'shop' } });
+    expect(names(await find(checkoutFacts([], [], ['shop'])))).toEqual({
+      services: ['shop-system/hooks'],
+      deployment: 'shop-controller-manager',
+    });
+  });
+
+  it.each([
+    ['the image of the checkout', { names: ['hooks-for-shop'], images: [] }, 'shop-system/hooks'],
+    ['an image that it builds', { names: ['other'], images: ['hooks-for-shop'] }, 'shop-system/hooks'],
+    ['an image of somebody else', { names: ['other'], images: ['more-hooks'] }, undefined],
+  ])('is found by a path that many serve, and %s', async (_name, { names: own, images }, service) => {
+    const container = { image: 'registry.example.com/acme/hooks-for-shop:v1' };
+    const webhooks = [{ path: '/mutate', group: '' }];
+    install(cluster, { ...shopOnRoot, deployment: 'injector', webhooks, container });
+    const facts = { ...checkoutFacts([], ['/mutate'], own), images: new Set(images) };
+    const found = await find({ ...facts, declaresWebhooks: false });
+    expect(names(found)).toEqual({
+      services: service ? [service] : [],
+      deployment: service && 'injector',
+    });
+    // Without a webhook on a path of its sources, one image is not enough.
+    expect(names(await find({ ...facts, paths: new Set(['/validate']), declaresWebhooks: false }))).toEqual({
+      services: [],
+      deployment: undefined,
+    });
+  });
+
+  it('does not have a Service that selects another Deployment as well', async () => {
+    install(cluster, shopOnRoot);
+    install(cluster, {
+      namespace: 'shop-system',
+      service: 'other',
+      deployment: 'other-controller-manager',
+      webhooks: [],
+    });
+    expect(names(await find(checkoutFacts([], [], ['shop'])))).toEqual({
+      services: [],
+      deployment: 'shop-controller-manager',
+    });
   });
 
   it('is still found, with its Deployment, after a dead session removed the selector', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { electionFlags, electionVariables } from '../../../src/operator/leader-election.ts';
-import { collectPathFlags, flagsFor, type PathFlags } from '../../../src/operator/path-flags.ts';
+import { collectPathFlags, flagsBelow, type PathFlags } from '../../../src/operator/path-flags.ts';
 
 test.each([
   ['the option', '	LeaderElection: os.Getenv("SHOP_HA") == "true",\n	Metrics: os.Getenv("SHOP_METRICS"),'],
@@ -40,7 +40,7 @@ test.each([
 function flagsIn(...texts: string[]): string[] {
   const flags: PathFlags = { defaults: [], constants: new Map() };
   for (const text of texts) collectPathFlags(text, '/checkout/cmd', flags);
-  return [...flagsFor(flags, '/certs').keys()];
+  return [...flagsBelow(flags, '/certs').values()].flatMap((found) => [...found.keys()]);
 }
 
 test.each([

@@ -1,0 +1,78 @@
+import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import { Agent, type AgentOptions, request as httpsRequest } from 'node:https';
+import { connectionError } from './errors.ts';
+import type { Selected } from './kubeconfig.ts';
+import type { Login } from './login.ts';
+
+/** A request that somebody else made. */
+export interface Forwarded {
+  method: string;
+  /** With its query. */
+  path: string;
+  headers: IncomingHttpHeaders;
+  body: Buffer;
+  signal: AbortSignal;
+}
+
+/** Of one connection, not of the request; who asks, and which server, is told anew. */
+const OWN_HEADERS = new Set(
+  'connection keep-alive proxy-connection transfer-encoding te trailer upgrade host authorization content-length'.split(
+    ' ',
+  ),
+);
+
+/** Without those that are about one connection. */
+export function endToEnd(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !OWN_HEADERS.has(name)));
+}
+
+function isRejected(answer: IncomingMessage): boolean {
+  if (answer.statusCode !== 401) return false;
+  answer.resume();
+  return true;
+}
+
+/**
+ * Sends requests with the user's credentials, and resolves with whatever the server answers, which is not read yet: a watch goes on. Over
+ * connections of its own: watches would use up those of the calls.
+ */
+export function createForwarder(
+  selected: Selected,
+  login: Login,
+): { forward(request: Forwarded): Promise<IncomingMessage>; close(): void } {
+  const base = new URL(selected.server);
+  const agents = new Map<unknown, Agent>();
+  const agentFor = (): Agent | undefined => {
+    const { agent, headers: _, ...tls } = login.ownConnection();
+    if (agent || base.protocol === 'http:') return agent as Agent | undefined;
+    const own = agents.get(login.auth) ?? new Agent({ ...(tls as AgentOptions), keepAlive: true });
+    agents.set(login.auth, own);
+    return own;
+  };
+  const once = ({ method, path, headers, body, signal }: Forwarded): Promise<IncomingMessage> =>
+    new Promise((resolve, reject) => {
+      const send = base.protocol === 'http:' ? httpRequest : httpsRequest;
+      const agent = agentFor();
+      const sent = send(
+        new URL(base.pathname.replace(/\/$/, '') + path, base),
+        {
+          method,
+          signal,
+          headers: { ...endToEnd(headers), ...login.auth.headers, 'content-length': body.length },
+          ...(agent ? { agent } : {}),
+        },
+        resolve,
+      );
+      sent.on('error', reject);
+      sent.end(body);
+    });
+  return {
+    forward: (request) =>
+      login
+        .retriedWith(() => once(request), isRejected)
+        .catch((error) => {
+          throw request.signal.aborted ? error : connectionError(selected, error);
+        }),
+    close: () => [...agents.values()].forEach((agent) => void agent.destroy()),
+  };
+}

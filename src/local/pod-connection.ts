@@ -1,0 +1,78 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import { selfSignedPair } from '../certificates/self-signed.ts';
+import type { ClusterApi } from '../cluster/api/client.ts';
+import { endToEnd } from '../cluster/api/forward.ts';
+import { messageOf } from '../errors.ts';
+
+/** The API server as a program in a Pod finds it: two variables, and the files of its ServiceAccount. */
+export interface PodConnection extends AsyncDisposable {
+  variables: Record<string, string>;
+  files: Record<string, string>;
+}
+
+const DAYS = 30;
+
+/**
+ * Listens on loopback for programs that know no kubeconfig, and forwards their requests with the user's credentials. Who cannot read the
+ * token in the session's directory gets no answer.
+ */
+export async function openPodConnection(api: Pick<ClusterApi, 'forward'>): Promise<PodConnection> {
+  const { certificate, key } = await selfSignedPair(['localhost'], { days: DAYS });
+  const token = randomBytes(32).toString('base64url');
+  const server = createServer({ cert: certificate, key }, (request, response) => {
+    if (isHolder(request.headers.authorization, token)) void answer(api, request, response);
+    else refuse(response, 401, 'Unauthorized');
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    // Not the address: the certificate has names only.
+    variables: { KUBERNETES_SERVICE_HOST: 'localhost', KUBERNETES_SERVICE_PORT: String(port) },
+    files: { token, 'ca.crt': certificate },
+    async [Symbol.asyncDispose]() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+function isHolder(authorization = '', token: string): boolean {
+  const [given, wanted] = [authorization, `Bearer ${token}`].map((text) => Buffer.from(text));
+  return given!.length === wanted!.length && timingSafeEqual(given!, wanted!);
+}
+
+async function answer(
+  api: Pick<ClusterApi, 'forward'>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
+  try {
+    const { method = 'GET', url: path = '/', headers } = request;
+    const body = await buffer(request);
+    const answered = await api.forward({ method, path, headers, body, signal: gone.signal });
+    response.writeHead(answered.statusCode ?? 502, endToEnd(answered.headers));
+    // A watch has nothing to say at first, and the client waits for the headers.
+    response.flushHeaders();
+    await pipeline(answered, response);
+  } catch (error) {
+    if (!response.headersSent) refuse(response, 502, messageOf(error));
+    else response.destroy();
+  }
+}
+
+/** As the API server writes it, so that clients show the message. */
+function refuse(response: ServerResponse, code: number, message: string): void {
+  const status = { kind: 'Status', apiVersion: 'v1', status: 'Failure', message, code };
+  response.writeHead(code, { 'content-type': 'application/json' }).end(JSON.stringify(status));
+}

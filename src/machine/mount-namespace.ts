@@ -1,0 +1,75 @@
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { runTool } from './tool.ts';
+
+/** A file or directory that one program finds at another path, too. */
+export interface Placed {
+  from: string;
+  /** Absolute; need not exist. */
+  to: string;
+}
+
+/**
+ * Makes the namespace for the program that follows, which keeps the pid, process group and signals. What the machine mounts later
+ * reaches it, and nothing of it reaches the machine. Without root, the user becomes the owner of a user namespace, under the same number.
+ */
+function enter(): string[] {
+  const own = process.getuid?.() === 0 ? [] : ['--user', '--map-current-user', '--keep-caps'];
+  return ['unshare', ...own, '--mount', '--propagation', 'slave'];
+}
+
+/**
+ * A mount needs something to be mounted on, which may not exist and which the user could not create: then the nearest directory above is
+ * covered by an empty one, into which everything that was there is mounted again.
+ */
+const PLACE = `set -e
+scratch=$1; shift
+cover() {
+  at=$(readlink -f "$1"); count=$((count + 1)); kept=$scratch/$count
+  mkdir -p "$kept"
+  mount --rbind "$at" "$kept"
+  mount -t tmpfs -o mode=755 tmpfs "$at"
+  # mount itself writes to /run/mount.
+  for one in "$kept"/* "$kept"/.[!.]*; do
+    here=$at/\${one##*/}
+    if [ -L "$one" ]; then cp -P "$one" "$here"
+    elif [ -d "$one" ]; then mkdir -p "$here"; mount --rbind "$one" "$here"
+    elif [ -e "$one" ]; then : > "$here"; mount --bind "$one" "$here"
+    fi
+  done
+}
+while [ "$1" != -- ]; do
+  from=$1 to=$2; shift 2
+  if [ ! -e "$to" ]; then
+    near=$(dirname "$to")
+    while [ ! -d "$near" ]; do near=$(dirname "$near"); done
+    cover "$near"
+    mkdir -p "$(dirname "$to")"
+    if [ -d "$from" ]; then mkdir -p "$to"; else : > "$to"; fi
+  fi
+  mount --bind "$from" "$to"
+done
+shift
+exec "$@"`;
+
+/** The command that runs another one with these files in their places. `scratch`: a directory for its own use. */
+export function withPlaced(placed: Placed[], scratch: string, command: string[]): string[] {
+  if (placed.length === 0) return command;
+  const pairs = placed.flatMap(({ from, to }) => [from, to]);
+  return [...enter(), '/bin/sh', '-c', PLACE, 'sh', scratch, ...pairs, '--', ...command];
+}
+
+let allowed: Promise<boolean> | undefined;
+
+/** Whether this user can run a program with files of its own in their places; some systems and containers forbid it. */
+export async function canPlace(): Promise<boolean> {
+  if (process.platform !== 'linux') return false;
+  allowed ??= runTool([...enter(), 'mount', '-t', 'tmpfs', 'tmpfs', '/tmp']).then(({ code }) => code === 0);
+  return await allowed;
+}
+
+/** Whether there is a directory above a path that can be covered: the root cannot. */
+export function isPlaceable(to: string): boolean {
+  for (let near = to; near !== '/'; near = dirname(near)) if (existsSync(near)) return true;
+  return false;
+}

@@ -1,0 +1,59 @@
+import type { IncomingMessage } from 'node:http';
+import { request } from 'node:https';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { expect, onTestFinished, test } from 'vitest';
+import type { Forwarded } from '../../../src/cluster/api/forward.ts';
+import { openPodConnection } from '../../../src/local/pod-connection.ts';
+
+/** Forwards to a server that answers each request with its own method, path and body. */
+async function connection() {
+  const forwarded: Forwarded[] = [];
+  const forward = async (one: Forwarded): Promise<IncomingMessage> => {
+    forwarded.push(one);
+    if (one.path === '/broken') throw new Error('no route to the cluster');
+    const answer = Readable.from([`${one.method} ${one.path} ${one.body}`]) as IncomingMessage;
+    return Object.assign(answer, { statusCode: 201, headers: { 'x-kind': 'answer', connection: 'close' } });
+  };
+  const opened = await openPodConnection({ forward });
+  onTestFinished(() => opened[Symbol.asyncDispose]());
+  return { opened, forwarded };
+}
+
+type Opened = Awaited<ReturnType<typeof connection>>['opened'];
+
+/** As client-go's in-cluster configuration connects. */
+async function ask(opened: Opened, path: string, token = opened.files.token, body = '') {
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = opened.variables;
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    const headers = { authorization: `Bearer ${token}`, accept: 'application/json' };
+    const sent = request(
+      { host, port, path, method: 'POST', headers, ca: opened.files['ca.crt'], agent: false },
+      resolve,
+    );
+    sent.on('error', reject).end(body);
+  });
+  return { status: answer.statusCode, headers: answer.headers, text: await text(answer) };
+}
+
+test('a request with the token is forwarded without it, and its answer comes back', async () => {
+  const { opened, forwarded } = await connection();
+  const answer = await ask(opened, '/api/v1/pods?watch=true', undefined, 'a body');
+  expect(answer).toMatchObject({ status: 201, text: 'POST /api/v1/pods?watch=true a body' });
+  expect(answer.headers['x-kind']).toBe('answer');
+  expect(forwarded[0]!.headers.accept).toBe('application/json');
+});
+
+test('nobody else is answered, and nothing is forwarded', async () => {
+  const { opened, forwarded } = await connection();
+  for (const token of ['', 'wrong', `${opened.files.token}x`])
+    expect(await ask(opened, '/api', token)).toMatchObject({ status: 401 });
+  expect(forwarded).toEqual([]);
+});
+
+test('a cluster that cannot be reached is an error that clients show', async () => {
+  const { opened } = await connection();
+  const { status, text: answer } = await ask(opened, '/broken');
+  expect(status).toBe(502);
+  expect(JSON.parse(answer)).toMatchObject({ kind: 'Status', message: 'no route to the cluster' });
+});

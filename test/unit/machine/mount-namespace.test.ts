@@ -1,0 +1,58 @@
+import { execFile } from 'node:child_process';
+import { lstat, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { canPlace, isPlaceable, type Placed, withPlaced } from '../../../src/machine/mount-namespace.ts';
+import { directoryWith } from '../controller/support/places.ts';
+
+const execute = promisify(execFile);
+
+async function run(placed: Placed[], command: string[]): Promise<string> {
+  const [program, ...args] = withPlaced(placed, await directoryWith(), command);
+  const { stdout } = await execute(program!, args);
+  return stdout;
+}
+
+test('without files to place, a command is run as it is', () => {
+  expect(withPlaced([], '/scratch', ['program', 'a'])).toEqual(['program', 'a']);
+});
+
+test('nothing can be placed where every directory above is the root', () => {
+  expect(isPlaceable('/no-such-directory/file')).toBe(false);
+  expect(isPlaceable('/tmp/no-such-directory/file')).toBe(true);
+});
+
+// A system that forbids namespaces runs the controller without them.
+describe.runIf(await canPlace())('one program finds a file in its place', () => {
+  test('instead of the one that is there', async () => {
+    const place = await directoryWith({ own: 'pod', there: 'machine' });
+    const [from, to] = [join(place, 'own'), join(place, 'there')];
+    expect(await run([{ from, to }], ['cat', to])).toBe('pod');
+    expect(await run([], ['cat', to])).toBe('machine');
+  });
+
+  test('below directories that do not exist, beside everything else, and nothing of it is left', async () => {
+    const from = join(await directoryWith({ own: 'pod' }), 'own');
+    const place = await directoryWith({ file: 'f', '.hidden': 'h' });
+    await mkdir(join(place, 'below'));
+    await writeFile(join(place, 'below', 'deep'), 'd');
+    await symlink('file', join(place, 'link'));
+    await symlink(place, `${place}-link`);
+    const to = join(`${place}-link`, 'no', 'such', 'namespace');
+    const files = [to, ...['file', '.hidden', 'below/deep', 'link'].map((name) => join(place, name))];
+    expect(await run([{ from, to }], ['cat', ...files])).toBe('podfhdf');
+    expect((await readdir(place)).sort()).toEqual(['.hidden', 'below', 'file', 'link']);
+    expect((await lstat(join(place, 'link'))).isSymbolicLink()).toBe(true);
+  });
+
+  test('as the process that was started, with the exit code of the program', async () => {
+    const place = await directoryWith({ own: '' });
+    const placed = [{ from: join(place, 'own'), to: join(place, 'new/own') }];
+    const [program, ...args] = withPlaced(placed, await directoryWith(), ['sh', '-c', 'echo $$; exit 3']);
+    const child = execFile(program!, args);
+    const [output] = await child.stdout!.toArray();
+    expect(Number(output)).toBe(child.pid);
+    expect(child.exitCode ?? (await new Promise((done) => child.once('exit', done)))).toBe(3);
+  });
+});
