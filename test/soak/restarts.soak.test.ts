@@ -35,7 +35,7 @@ const CRASHES = inFront('process.exit(3);');
 const NEVER_LISTENS = inFront('await new Promise((resolve) => setTimeout(resolve, 1e8));');
 const LEAVES_A_GRANDCHILD = inFront(
   `import { spawn } from 'node:child_process';
-spawn('sleep', ['${GRANDCHILD_SECONDS}'], { detached: true, stdio: 'ignore' });`,
+spawn('sleep', ['${GRANDCHILD_SECONDS}'], { stdio: 'ignore' });`,
 );
 
 let cluster: TestCluster;
@@ -74,7 +74,7 @@ async function mended(run: DevloopRun, edit: Edit): Promise<void> {
 /** Another program takes the port in the moment in which the old controller has ended. */
 async function portTaken(run: DevloopRun): Promise<void> {
   await server.save(SLOW);
-  await using other = createServer((socket) => socket.end('a stranger'));
+  await using other = createServer((socket) => socket.destroy());
   for (let isTaken = false; !isTaken; ) {
     other.listen(PORT, '127.0.0.1');
     isTaken = await once(other, 'listening').then(
@@ -82,7 +82,7 @@ async function portTaken(run: DevloopRun): Promise<void> {
       () => sleep(20, false),
     );
   }
-  await run.waitFor('controller.exited', ({ expected }) => !expected);
+  await run.waitFor('warning', ({ message }) => message.includes(String(PORT)));
   await sleep(500);
   await other[Symbol.asyncDispose]();
   await replaced();
