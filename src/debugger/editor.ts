@@ -46,16 +46,17 @@ export class DapEditor implements Editor {
   #hasTerminated = false;
   /** The number of the last message that it got. */
   #seq = 0;
+  #fail: (error: unknown) => void;
 
   /** `first`: what it has sent already. */
   constructor(socket: Socket, first: Buffer, events: EditorEvents) {
     this.#socket = socket;
     this.#events = events;
-    const fail = (error: unknown): void => {
+    this.#fail = (error) => {
       events.onError(messageOf(error));
       socket.destroy();
     };
-    readMessages(socket, (text) => this.#fromEditor(text), fail)(first);
+    readMessages(socket, (text) => this.#fromEditor(text), this.#fail)(first);
     socket.on('close', () => this.#delve?.destroy());
     socket.resume();
   }
@@ -77,7 +78,11 @@ export class DapEditor implements Editor {
     );
     const texts = this.#waiting;
     this.#waiting = [];
-    for (const text of texts) this.#fromEditor(text);
+    try {
+      for (const text of texts) this.#fromEditor(text);
+    } catch (error) {
+      this.#fail(error);
+    }
   }
 
   end(restart: boolean): void {

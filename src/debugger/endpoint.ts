@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { createWarner, pollUntil, sleep } from '../async.ts';
 import { DevloopError } from '../errors.ts';
-import { describeOwner, isOfAnotherUser } from '../machine/port.ts';
+import { describeOwner, isOfThisUser } from '../machine/port.ts';
 import { portOwner } from '../machine/system.ts';
 import type { Emit } from '../report/events.ts';
 import { letRun } from './delve.ts';
@@ -115,14 +115,17 @@ export class DebugEndpoint implements AsyncDisposable {
   async #accept(socket: Socket): Promise<void> {
     socket.on('error', () => {});
     this.#silent.add(socket);
+    // Before a byte is read: nothing shows whose it was when its sender is gone.
+    if (!(await isOfThisUser(socket))) {
+      this.#silent.delete(socket);
+      if (!socket.destroyed) this.#warn(OTHER_USER);
+      return void socket.destroy();
+    }
     const first = await firstBytes(socket);
     this.#silent.delete(socket);
-    const isStranger = await isOfAnotherUser(socket);
     const protocol = first && protocolOf(first);
-    const isGone = socket.destroyed || this.#isClosed;
-    if (first === undefined || protocol === undefined || isStranger || isGone) {
-      if (isStranger) this.#warn(OTHER_USER);
-      else if (first && protocol === undefined) this.#warn(NO_DEBUGGER);
+    if (first === undefined || protocol === undefined || socket.destroyed || this.#isClosed) {
+      if (first && protocol === undefined) this.#warn(NO_DEBUGGER);
       return void socket.destroy();
     }
     const events = {

@@ -5,6 +5,8 @@ export const LARGEST_MESSAGE = 32 * 2 ** 20;
 const LARGEST_HEADER = 4 * 2 ** 10;
 const END_OF_HEADER = '\r\n\r\n';
 const LENGTH = /^content-length: *(\d{1,10}) *$/im;
+/** A website can make a browser send requests of HTTP here, which have a Content-Length, too, behind a first line of another form. */
+const FIELDS = /^[\w-]+:[^\r\n]*(?:\r\n[\w-]+:[^\r\n]*)*$/;
 
 /** Takes bytes as they arrive, and returns the messages that are complete. Throws what is wrong with the stream; it cannot be read any further then. */
 export class MessageReader {
@@ -33,7 +35,9 @@ export class MessageReader {
       this.#needed = this.#bytes.length + 1;
       return undefined;
     }
-    const length = Number(LENGTH.exec(this.#bytes.toString('latin1', 0, header))?.[1] ?? Number.NaN);
+    const fields = this.#bytes.toString('latin1', 0, header);
+    if (!FIELDS.test(fields)) throw new Error('a message begins with something else than its header');
+    const length = Number(LENGTH.exec(fields)?.[1] ?? Number.NaN);
     if (Number.isNaN(length)) throw new Error('a message has no Content-Length');
     if (length > LARGEST_MESSAGE) throw new Error(`a message has ${length} bytes`);
     const begin = header + END_OF_HEADER.length;

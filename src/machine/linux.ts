@@ -1,5 +1,6 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { readdir, readFile, readlink } from 'node:fs/promises';
+import { endianness } from 'node:os';
 
 /** The id of the boot, the PID namespace in which this pid is valid, and the kernel's start tick. */
 export function startTimeOf(pid: number): string | undefined {
@@ -87,31 +88,50 @@ export function listeningInodes(table: string, port: number): string[] {
     .map((fields) => fields[9]!);
 }
 
-export async function peerUser(ports: {
-  localPort: number;
-  remotePort: number;
-}): Promise<number | undefined> {
-  const tables = await Promise.all(['/proc/net/tcp', '/proc/net/tcp6'].map(textOf));
-  return tables.flatMap((table) => peerUsers(table, ports))[0];
+/** Of a connection over IPv4. */
+export interface Ends {
+  local: End;
+  remote: End;
 }
 
-/** 127.0.0.1 in the byte order of the machine, as it is or mapped to IPv6. */
-const LOOPBACK = /^(0{16}(FFFF0000|0000FFFF))?(0100007F|7F000001):/;
+export interface End {
+  address: string;
+  port: number;
+}
 
-/** The users of the sockets at the other end of a connection, from the text of /proc/net/tcp or tcp6; its local end is this one's remote end. */
-export function peerUsers(
-  table: string,
-  { localPort, remotePort }: { localPort: number; remotePort: number },
-): number[] {
-  const isAt = (address: string | undefined, port: number): boolean =>
-    address !== undefined && LOOPBACK.test(address) && address.endsWith(suffixOf(port));
+export async function peerUser(ends: Ends): Promise<number | 'gone'> {
+  const look = async (): Promise<number | undefined> => {
+    const tables = await Promise.all(['/proc/net/tcp', '/proc/net/tcp6'].map(textOf));
+    return tables.flatMap((table) => peerUsers(table, ends))[0];
+  };
+  // The kernel can skip a line while others are removed.
+  return (await look()) ?? (await look()) ?? 'gone';
+}
+
+const ESTABLISHED = '01';
+
+/**
+ * The users of the sockets at the other end of a connection, from the text of /proc/net/tcp or tcp6; its local end is this one's remote
+ * end. Any address of 127.0.0.0/8 can be the other one. A socket that its program has closed can be listed as root's.
+ */
+export function peerUsers(table: string, { local, remote }: Ends): number[] {
   return table
     .split('\n')
     .slice(1)
     .map((line) => line.trim().split(/\s+/))
-    .filter(([, local, remote]) => isAt(local, remotePort) && isAt(remote, localPort))
+    .filter(([, from, to]) => isAt(from, remote) && isAt(to, local))
+    .filter(([, , , state, , , , user]) => user !== '0' || state === ESTABLISHED)
     .map((fields) => Number(fields[7]));
 }
+
+/** Compares with an address of the table: in the byte order of the machine, as it is or mapped to IPv6. */
+function isAt(listed: string | undefined, { address, port }: End): boolean {
+  const bytes = address.split('.').map((byte) => Number(byte).toString(16).padStart(2, '0'));
+  const hex = (endianness() === 'LE' ? bytes.toReversed() : bytes).join('').toUpperCase();
+  return listed !== undefined && MAPPED.test(listed) && listed.endsWith(`${hex}${suffixOf(port)}`);
+}
+
+const MAPPED = /^(0{16}(FFFF0000|0000FFFF))?[0-9A-F]{8}:/;
 
 function suffixOf(port: number): string {
   return `:${port.toString(16).toUpperCase().padStart(4, '0')}`;

@@ -1,6 +1,7 @@
 import { createServer, type Socket } from 'node:net';
 import { pollUntil } from '../async.ts';
 import { DevloopError } from '../errors.ts';
+import type { End } from './linux.ts';
 import { sessionListensOn } from './process.ts';
 import { type PortOwner, peerUser, portOwner } from './system.ts';
 
@@ -34,13 +35,34 @@ export function describeOwner(owner: PortOwner | undefined): string {
 }
 
 /**
- * Whether another user, root aside, has the other end of a connection to 127.0.0.1. False if that cannot be seen (macOS), and where the
- * other end is not on this machine: only root can redirect a port.
+ * Whether another user, root aside, has the other end of a connection over loopback. False if that cannot be seen (macOS), and where the
+ * other end is gone.
  */
-export async function isOfAnotherUser({ localPort, remotePort }: Socket): Promise<boolean> {
-  if (localPort === undefined || remotePort === undefined) return false;
-  const user = await peerUser({ localPort, remotePort });
-  return user !== undefined && user !== 0 && user !== process.getuid?.();
+export async function isOfAnotherUser(socket: Socket): Promise<boolean> {
+  const user = await userOf(socket);
+  return user !== undefined && user !== 'gone' && !isTrusted(user);
+}
+
+/** Whether this user or root has the other end of a connection over loopback, now. True if that cannot be seen (macOS). */
+export async function isOfThisUser(socket: Socket): Promise<boolean> {
+  const user = await userOf(socket);
+  return user === undefined || (user !== 'gone' && isTrusted(user));
+}
+
+function isTrusted(user: number): boolean {
+  return user === 0 || user === process.getuid?.();
+}
+
+async function userOf({
+  localAddress,
+  localPort,
+  remoteAddress,
+  remotePort,
+}: Socket): Promise<number | 'gone' | undefined> {
+  if (localAddress === undefined || localPort === undefined) return 'gone';
+  if (remoteAddress === undefined || remotePort === undefined) return 'gone';
+  const end = (address: string, port: number): End => ({ address: address.replace(/^::ffff:/, ''), port });
+  return await peerUser({ local: end(localAddress, localPort), remote: end(remoteAddress, remotePort) });
 }
 
 function isBusyOn(host: string, port: number): Promise<boolean> {

@@ -1,3 +1,4 @@
+import type { Ends } from './linux.ts';
 import * as linux from './linux.ts';
 import * as macos from './macos.ts';
 
@@ -22,8 +23,8 @@ interface OperatingSystem {
   portOwner(port: number): Promise<PortOwner | undefined>;
   /** Whether this process has the terminal that it was started from. Who reads or changes a terminal from the background is stopped. */
   isInForeground(): boolean;
-  /** The user of the process at the other end of a connection over loopback; undefined if that cannot be found out. */
-  peerUser(ports: { localPort: number; remotePort: number }): Promise<number | undefined>;
+  /** The user of the process at the other end of a connection over loopback; undefined where the system does not say. */
+  peerUser(ends: Ends): Promise<number | 'gone' | undefined>;
 }
 
 export interface PortOwner {

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { DevloopError, messageOf } from '../errors.ts';
+import { isOfThisUser } from '../machine/port.ts';
 import type { ReviewSummary } from '../report/review.ts';
 import { type Access, createAccess, type Wanted } from './access.ts';
 import { type FollowedSession, type Followers, follow } from './follow.ts';
@@ -141,7 +142,7 @@ async function answerApi(
     await session.act(action);
     return send(response, {});
   }
-  if (path === 'login') return login(access, request, response);
+  if (path === 'login') return await login(access, request, response);
   if (path === 'events') return await follow(session, followers, request, response);
   if (path === 'changes') return send(response, await session.changes());
   const [, id = '', as = ''] = /^reviews\/([\w-]+)(?:\/(\w+))?$/.exec(path) ?? [];
@@ -168,7 +169,14 @@ function wantedAt(path: string): Wanted {
   return PAGE_ACTIONS.some((one) => one === name) || name.endsWith(`/${REPLAY}`) ? 'change' : 'read';
 }
 
-function login(access: Access, { headers }: IncomingMessage, response: ServerResponse): void {
+async function login(
+  access: Access,
+  { headers, socket }: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  // They can read the link in the list of processes before the browser has used it.
+  if (!(await isOfThisUser(socket)))
+    return refuse(response, 403, 'The page is for the user of devloop only.');
   const given = access.login(String(headers[KEY_HEADER] ?? ''));
   if (given === undefined) refuse(response, 401, 'The link is not valid, or was used before.');
   else send(response.setHeader('Set-Cookie', given.cookie), { key: given.key });

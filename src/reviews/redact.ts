@@ -45,6 +45,9 @@ const REFERENCES = new Set([
 /** kube-apiserver's name for how the user logged in, such as the hash of a certificate. It is in nearly every review. */
 const CREDENTIAL_ID = 'authentication.kubernetes.io/credential-id';
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+/** No API of Kubernetes nests that much, and whatever follows a deeper value here would run out of stack. */
+const MOST_LEVELS = 200;
+const TOO_DEEP = `<redacted: more than ${MOST_LEVELS} levels>`;
 export interface RedactOptions {
   /** It is about a Secret without saying so, as the answer to a review is. */
   isSecret?: boolean;
@@ -52,15 +55,15 @@ export interface RedactOptions {
   paths?: PathStep[][];
 }
 
-/** A copy without the data of Secrets, values whose keys name a secret, PEM blocks, and what the user names. */
+/** A copy without the data of Secrets, values whose keys name a secret, PEM blocks, what the user names, and what is nested too deep. */
 export function redact<T>(value: T, { isSecret = false, paths = [] }: RedactOptions = {}): Redacted<T> {
-  const counter = { count: 0 };
+  const counter = { count: 0, levels: 0 };
   const place: Place = { counter, isSecret, hides: 'nothing', paths, following: [] };
   return { value: walk(value, place) as T, count: counter.count };
 }
 
 interface Place {
-  counter: { count: number };
+  counter: { count: number; levels: number };
   /** In an object of kind Secret, or in a review of one. */
   isSecret: boolean;
   /** `all`: this value is a secret. `texts`: its texts are, wherever they are in it. `everything`: the user says so. */
@@ -71,9 +74,21 @@ interface Place {
 }
 
 function walk(value: unknown, place: Place): unknown {
-  if (Array.isArray(value))
-    return value.map((item, index) => walk(item, below(place, String(index), place.hides)));
-  if (typeof value === 'object' && value !== null) return walkObject(value as Record<string, unknown>, place);
+  if (typeof value !== 'object' || value === null) return leafAt(value, place);
+  const { counter, hides } = place;
+  if (counter.levels === MOST_LEVELS) {
+    counter.count += 1;
+    return TOO_DEEP;
+  }
+  counter.levels += 1;
+  const copy = Array.isArray(value)
+    ? value.map((item, index) => walk(item, below(place, String(index), hides)))
+    : walkObject(value as Record<string, unknown>, place);
+  counter.levels -= 1;
+  return copy;
+}
+
+function leafAt(value: unknown, place: Place): unknown {
   if (typeof value === 'string') return textAt(value, place);
   if (typeof value === 'boolean' && place.hides === 'everything') return hiddenBoolean(place);
   return typeof value === 'number' && place.hides !== 'nothing' && place.hides !== 'texts'

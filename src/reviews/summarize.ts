@@ -11,6 +11,7 @@ import { type RedactOptions, redact } from './redact.ts';
 const LARGEST_KEPT = 256 * 1024;
 const LONGEST_MESSAGE = 2_000;
 const MOST_WARNINGS = 20;
+const MOST_VERSIONS = 20;
 
 export interface RecordOptions {
   id: string;
@@ -131,7 +132,7 @@ function conversionFacts(request: object, path: string, calls: NamedCall[]): Fac
     kind: 'conversion',
     webhook: nameOf(ofGroup.length > 0 ? ofGroup : calls, { path }),
     resource: { group, version: to.split('/')[1] ?? '', kind: textOf(list[0], 'kind') },
-    from: [...new Set(list.map((one) => textOf(one, 'apiVersion')))],
+    from: [...new Set(list.map((one) => textOf(one, 'apiVersion')))].slice(0, MOST_VERSIONS),
     to,
     objects: list.length,
   };
@@ -150,7 +151,7 @@ function verdictOf(
   // Text is devloop's own answer, bytes are the controller's.
   if (typeof answer.body === 'string') {
     const own = isObject(given) ? admissionOutcome(given, {}) : undefined;
-    const message = cut(textOf(response, 'message'));
+    const message = textOf(response, 'message');
     return { code: answer.status, ...(own ?? { message }), verdict: 'answered-by-devloop' };
   }
   if (answer.status !== 200)
@@ -168,7 +169,7 @@ function verdictOf(
 function conversionOutcome(response: object): Outcome {
   const result = fieldOf(response, 'result');
   if (textOf(result, 'status') === 'Success') return { verdict: 'converted' };
-  return { verdict: 'failed', message: cut(textOf(result, 'message')) };
+  return { verdict: 'failed', message: textOf(result, 'message') };
 }
 
 function admissionOutcome(response: object, options: RedactOptions): Outcome {
@@ -185,7 +186,7 @@ function admissionOutcome(response: object, options: RedactOptions): Outcome {
   return {
     verdict,
     ...(typeof code === 'number' ? { code } : {}),
-    ...(message === '' ? {} : { message: cut(message) }),
+    ...(message === '' ? {} : { message }),
     ...(Array.isArray(warnings) && warnings.length > 0
       ? { warnings: warnings.slice(0, MOST_WARNINGS).map((one) => cut(String(one))) }
       : {}),
@@ -218,7 +219,7 @@ function fieldOf(value: unknown, key: string): unknown {
 
 function textOf(value: unknown, key: string): string {
   const field = fieldOf(value, key);
-  return typeof field === 'string' ? field : '';
+  return typeof field === 'string' ? cut(field) : '';
 }
 
 function cut(text: string): string {

@@ -19,6 +19,7 @@ test('other headers are allowed, in any case', () => {
 test.each([
   ['no length', 'Content-Type: json\r\n\r\n{}'],
   ['a length that is no number', 'Content-Length: -1\r\n\r\n{}'],
+  ['a request of a website', 'CUSTOM /a:b HTTP/1.1\r\nHost: a.example.com\r\nContent-Length: 2\r\n\r\n{}'],
   ['a header that does not end', 'Content-Length: 2\r\n'.padEnd(5000, 'x')],
   ['more than may be kept', `Content-Length: ${LARGEST_MESSAGE + 1}\r\n\r\n`],
 ])('%s ends the stream', (_, text) => {

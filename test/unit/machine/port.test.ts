@@ -71,17 +71,24 @@ test('only listeners count in the socket table of Linux', () => {
 });
 
 test('finds the user at the other end of a connection in the tables of Linux', () => {
-  const of = (local: string, remote: string, user: number): string =>
-    `   1: ${local} ${remote} 01 00000000:00000000 00:00000000 00000000  ${user}        0 4242 1`;
+  const of = (local: string, remote: string, user: number, state = '01'): string =>
+    `   1: ${local} ${remote} ${state} 00000000:00000000 00:00000000 00000000  ${user}        0 4242 1`;
   const mapped = '0000000000000000FFFF00000100007F';
-  const ports = { localPort: 0xc350, remotePort: 9443 };
-  const table = (...lines: string[]): string => ['  sl  local_address rem_address', ...lines].join('\n');
-  expect(peerUsers(table(of('0100007F:24E3', '0100007F:C350', 1001)), ports)).toEqual([1001]);
-  expect(peerUsers(table(of(`${mapped}:24E3`, `${mapped}:C350`, 1001)), ports)).toEqual([1001]);
+  const local = { address: '127.0.0.1', port: 0xc350 };
+  const remote = { address: '127.0.0.1', port: 9443 };
+  const users = (lines: string[], from = remote): number[] =>
+    peerUsers(['  sl  local_address rem_address', ...lines].join('\n'), { local, remote: from });
+  expect(users([of('0100007F:24E3', '0100007F:C350', 1001)])).toEqual([1001]);
+  expect(users([of(`${mapped}:24E3`, `${mapped}:C350`, 1001)])).toEqual([1001]);
   const others = [
     of('0100007F:C350', '0100007F:24E3', 1000),
     of('0200007F:24E3', '0200007F:C350', 1002),
     of('0100007F:24E3', '0100007F:C351', 1003),
   ];
-  expect(peerUsers(table(...others), ports)).toEqual([]);
+  expect(users(others)).toEqual([]);
+  const elsewhere = [of('0100007F:24E3', '0100007F:C350', 1001), of('1F32007F:24E3', '0100007F:C350', 1002)];
+  expect(users(elsewhere, { address: '127.0.50.31', port: 9443 })).toEqual([1002]);
+  // Its program has closed it, so older kernels do not know whose it was.
+  expect(users([of('0100007F:24E3', '0100007F:C350', 0, '04')])).toEqual([]);
+  expect(users([of('0100007F:24E3', '0100007F:C350', 0)])).toEqual([0]);
 });

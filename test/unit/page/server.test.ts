@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { type IncomingHttpHeaders, request } from 'node:http';
@@ -76,6 +77,18 @@ describe('who may use it', () => {
     for (const path of ['', 'page.js', 'api/events', 'api/hold'])
       expect((await ask(path, { host })).status).toBe(403);
   });
+
+  it.runIf(process.platform === 'linux' && process.getuid?.() === 0)(
+    'lets no other user log in, not with a link that is valid either',
+    async () => {
+      const { port, pathname } = new URL(server.url);
+      const headers = { origin: origin(), 'x-devloop-key': tokenOf(server.urlOnce()) };
+      const asked = { host: '127.0.0.1', port, path: `${pathname}api/login`, method: 'POST', headers };
+      const program = `require('http').request(${JSON.stringify(asked)}, (r) => console.log(r.statusCode)).end()`;
+      const child = spawn(process.execPath, ['-e', program], { uid: 65_534, cwd: '/', env: {} });
+      expect(await text(child.stdout)).toBe('403\n');
+    },
+  );
 
   it('answers to localhost, too', async () => {
     expect((await ask('', { host: `localhost:${new URL(server.url).port}` })).status).toBe(200);

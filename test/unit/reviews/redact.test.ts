@@ -199,3 +199,11 @@ describe('what the user names', () => {
     ]);
   });
 });
+
+it('replaces what is nested deeper than any object of Kubernetes, and counts it', () => {
+  const text = `${'{"a":'.repeat(5_000)}1${'}'.repeat(5_000)}`;
+  const { value, count } = redact({ kept: 1, deep: JSON.parse(text) });
+  expect(count).toBe(1);
+  expect(value.kept).toBe(1);
+  expect(JSON.stringify(value)).toMatch(/"a":"<redacted: more than 200 levels>"\}/);
+});

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ServedReview } from '../../../src/gateway/review.ts';
+import { summaryOf } from '../../../src/reviews/record.ts';
+import { sectionsOf } from '../../../src/reviews/show.ts';
 import { recordOf } from '../../../src/reviews/summarize.ts';
 
 const ms = { held: 0, controller: 7, total: 8, budget: 10_000 };
@@ -177,5 +179,32 @@ describe('what is not as it should be', () => {
           });
       }),
     );
+  });
+});
+
+describe('what anybody can send', () => {
+  const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
+  const body = (spec: string) =>
+    `{"kind":"AdmissionReview","request":{"name":"web","object":{"kind":"Application","spec":${spec}},"oldObject":{"spec":${spec}}}}`;
+
+  it.each([100, 5_000, 60_000])('is recorded and shown where it is nested %i levels deep', (levels) => {
+    const patch = Buffer.from(`[{"op":"add","path":"/spec","value":${nested(levels)}}]`).toString('base64');
+    const answer = { kind: 'AdmissionReview', response: { allowed: true, patch } };
+    const record = recordOf(served(body(nested(levels)), answer), { id: 'r-000001', calls });
+    expect(record).toMatchObject({ object: { name: 'web' }, verdict: 'allowed' });
+    expect(JSON.stringify(record).length).toBeLessThan(2_000);
+    expect(sectionsOf(record).map(({ title }) => title)).toContain('changed by the webhook');
+  });
+
+  it('is cut in the summary', () => {
+    const name = 'x'.repeat(100_000);
+    const objects = Array.from({ length: 10_000 }, (_, index) => ({ apiVersion: `shop/v${index}` }));
+    const asked = { ...request, name, namespace: name, userInfo: { username: name } };
+    const conversion = { kind: 'ConversionReview', request: { desiredAPIVersion: name, objects } };
+    for (const record of [
+      admission({ allowed: true }, asked),
+      recordOf(served(conversion, {}), { id: 'r-000001', calls }),
+    ])
+      expect(JSON.stringify(summaryOf(record)).length).toBeLessThan(10_000);
   });
 });

@@ -53,7 +53,7 @@ const ALLOWED: Record<string, string[]> = {
   debugger: ['machine'],
   gateway: ['machine'],
   reviews: ['gateway', 'operator', 'config'],
-  page: ['reviews', 'report'],
+  page: ['machine', 'reviews', 'report'],
   'page/client': ['page', 'report'],
   'route/ssh': ['route', 'machine'],
   'route/relay': ['route', 'route/relay/wire'],
