@@ -11,7 +11,7 @@ export function detailOf(record: ReviewRecord): ReviewDetail {
     return { ...detail, notKept: notKept(size), parts: [] };
   const parts =
     record.kind === 'conversion' ? convertedParts(request, response) : admissionParts(request, response);
-  return { ...detail, parts };
+  return { ...detail, parts: [...parts, ...latePart(record)] };
 }
 
 function admissionParts(request: unknown, response: unknown): ReviewPart[] {
@@ -24,6 +24,12 @@ function admissionParts(request: unknown, response: unknown): ReviewPart[] {
     ...patchPart(object, answer.patch),
     { name: 'response', text: yaml(answerOf(answer, response)) },
   ];
+}
+
+/** What the controller answered after devloop had. */
+function latePart({ lateResponse }: ReviewRecord): ReviewPart[] {
+  if (lateResponse === undefined) return [];
+  return [{ name: 'late', text: yaml(answerOf(answerIn(lateResponse), lateResponse)) }];
 }
 
 type Objects = ReturnType<typeof askedBy>;

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ReviewSummary, WaitingReview } from '../report/review.ts';
+import type { LateReview, ReviewSummary, WaitingReview } from '../report/review.ts';
+import type { ScannedPart } from '../reviews/scan.ts';
 import type { PageMessages, PageStatus } from './protocol.ts';
 
 /** Reviews are collected for so long, so that many of them are one message. */
@@ -15,8 +16,8 @@ const MOST_UNREAD = 8 * 2 ** 20;
 /** What is followed of a session. */
 export interface FollowedSession {
   status(): PageStatus;
-  /** What was recorded after this id, oldest first, in parts. */
-  reviews(after: string): AsyncIterable<ReviewSummary[]>;
+  /** What was recorded after this id, oldest first, in parts, and all late answers. */
+  reviews(after: string): AsyncIterable<ScannedPart>;
   /** Those that have no answer at this moment. */
   waiting(): WaitingReview[];
 }
@@ -26,6 +27,7 @@ export type Followers = Set<Follower>;
 
 export interface Follower {
   reviewed(review: ReviewSummary): void;
+  answeredLate(review: LateReview): void;
 }
 
 /** Server-sent events: the status, the reviews that were recorded, and then each as it happens. Resolves when the page is gone. */
@@ -43,8 +45,8 @@ export async function follow(
   const looking = setInterval(() => stream.look(), LOOK_EVERY_MS);
   try {
     stream.look();
-    for await (const reviews of session.reviews(stream.last)) {
-      stream.sendNew(reviews);
+    for await (const part of session.reviews(stream.last)) {
+      stream.sendNew(part);
       if (response.writableNeedDrain) await Promise.race([once(response, 'drain'), gone]);
       if (response.destroyed) return;
     }
@@ -63,7 +65,7 @@ class Stream implements Follower, Disposable {
   last: string;
   #session: FollowedSession;
   #response: ServerResponse;
-  #collected: ReviewSummary[] = [];
+  #collected: ScannedPart = { reviews: [], late: [] };
   #timer: NodeJS.Timeout | undefined;
   #isRead = false;
   #status = '';
@@ -77,7 +79,12 @@ class Stream implements Follower, Disposable {
   }
 
   reviewed(review: ReviewSummary): void {
-    this.#collected.push(review);
+    this.#collected.reviews.push(review);
+    this.#timer ??= setTimeout(() => this.#flush(), COLLECT_MS);
+  }
+
+  answeredLate(review: LateReview): void {
+    this.#collected.late.push(review);
     this.#timer ??= setTimeout(() => this.#flush(), COLLECT_MS);
   }
 
@@ -91,10 +98,11 @@ class Stream implements Follower, Disposable {
   }
 
   /** Ids rise, and what is read from the recording may have been collected, too. */
-  sendNew(reviews: ReviewSummary[]): void {
+  sendNew({ reviews, late }: ScannedPart): void {
     const fresh = reviews.filter(({ id }) => id > this.last);
     this.last = fresh.at(-1)?.id ?? this.last;
     if (fresh.length > 0) this.#send('reviews', fresh, this.last);
+    if (late.length > 0) this.#send('late', late);
   }
 
   /** All that was recorded before has been sent. */
@@ -115,7 +123,7 @@ class Stream implements Follower, Disposable {
     // One that was answered stops waiting before it is listed.
     this.#sendWaiting();
     this.sendNew(this.#collected);
-    this.#collected = [];
+    this.#collected = { reviews: [], late: [] };
   }
 
   /** Again and again while there are any: how long each has waited is a part of it. */

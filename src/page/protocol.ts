@@ -1,6 +1,6 @@
 /** What the page and its server say to each other. */
 import type { FieldValues, ObjectName } from '../report/events.ts';
-import type { ReviewSection, ReviewSummary, WaitingReview } from '../report/review.ts';
+import type { LateReview, ReviewSection, ReviewSummary, WaitingReview } from '../report/review.ts';
 import type { SessionState } from '../report/session-state.ts';
 
 /** Sent when the page connects, and after each change. */
@@ -36,7 +36,7 @@ export interface ReviewDetail {
 
 /** One part as YAML; with `before`, what it was changed from. */
 export interface ReviewPart {
-  name: 'request' | 'object' | 'patch' | 'response';
+  name: 'request' | 'object' | 'patch' | 'response' | 'late';
   before?: string;
   text: string;
   /** What a reader has to know of it. */
@@ -87,6 +87,8 @@ export interface PageMessages {
   status: PageStatus;
   /** Oldest first. */
   reviews: ReviewSummary[];
+  /** Of reviews that the page has, or gets before. */
+  late: LateReview[];
   /** All that have no answer at this moment, oldest first. */
   waiting: WaitingReview[];
 }

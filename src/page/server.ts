@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { DevloopError, messageOf } from '../errors.ts';
 import { isOfThisUser } from '../machine/port.ts';
-import type { ReviewSummary } from '../report/review.ts';
+import type { LateReview, ReviewSummary } from '../report/review.ts';
 import { type Access, createAccess, type Wanted } from './access.ts';
 import { type FollowedSession, type Followers, follow } from './follow.ts';
 import {
@@ -38,6 +38,8 @@ export interface PageServer extends AsyncDisposable {
   urlOnce(): string;
   /** Sends the review to every page that is open. */
   reviewed(review: ReviewSummary): void;
+  /** The same of what the controller answered after devloop had. */
+  answeredLate(review: LateReview): void;
 }
 
 const LOOPBACK = '127.0.0.1';
@@ -60,6 +62,7 @@ export async function startPageServer(session: PageSession, assets: string): Pro
     url: `${origin}#${access.token}`,
     urlOnce: () => `${origin}#${access.ticket()}`,
     reviewed: (review) => followers.forEach((one) => void one.reviewed(review)),
+    answeredLate: (review) => followers.forEach((one) => void one.answeredLate(review)),
     async [Symbol.asyncDispose]() {
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();

@@ -1,7 +1,7 @@
 import { counted } from '../phrases.ts';
 import type { DevloopEvent } from './events.ts';
 import type { LateAnswer, ReviewSection, ReviewSummary, ReviewVerdict, WaitingReview } from './review.ts';
-import { shortName, subject, WAITS } from './review-words.ts';
+import { lateWords, shortName, subject, WAITS } from './review-words.ts';
 import { type Colour, duration, indented, oneLine, type Paint, paintedRow } from './text.ts';
 
 const COLOURS: Record<ReviewVerdict, Colour> = {
@@ -39,12 +39,6 @@ export function liveReview(review: ReviewSummary, paint: Paint): string {
 /** For a review whose line was printed before. */
 export function lateLine(id: string, late: LateAnswer, paint: Paint): string {
   return paintedRow(paint, COLOURS[late.verdict], 'late', oneLine(`${id}  ${lateWords(late)}`));
-}
-
-function lateWords({ verdict, message, patch = [], totalMs }: LateAnswer): string {
-  const said = verdict === 'allowed' ? '' : (message ?? '');
-  const text = [`the controller answered ${verdict} after ${duration(totalMs)}`, said, ...patch];
-  return text.filter(Boolean).join('  ');
 }
 
 /** Several of the same kind, within a second. */

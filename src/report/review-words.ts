@@ -1,5 +1,6 @@
 import { counted } from '../phrases.ts';
-import type { ReviewSummary, WaitingReview, WaitsFor } from './review.ts';
+import type { LateAnswer, ReviewSummary, WaitingReview, WaitsFor } from './review.ts';
+import { duration } from './text.ts';
 
 /** What a review is about: `CREATE Application default/web`. */
 export function subject({
@@ -23,6 +24,13 @@ export function subject({
 /** `vapplication` for `vapplication.kb.io`. */
 export function shortName(webhook: string): string {
   return webhook.startsWith('/') ? webhook : webhook.split('.', 1)[0]!;
+}
+
+/** What the controller answered after devloop had. */
+export function lateWords({ verdict, message, patch = [], totalMs }: LateAnswer): string {
+  const said = verdict === 'allowed' ? '' : (message ?? '');
+  const text = [`the controller answered ${verdict} after ${duration(totalMs)}`, said, ...patch];
+  return text.filter(Boolean).join('  ');
 }
 
 /** What a review without an answer waits for. */

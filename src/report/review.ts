@@ -86,6 +86,12 @@ export interface LateAnswer {
   totalMs: number;
 }
 
+/** The review with this id got such an answer. */
+export interface LateReview {
+  id: string;
+  late: LateAnswer;
+}
+
 /** A part of a review as text: YAML, or a unified diff. */
 export interface ReviewSection {
   title: string;

@@ -1,10 +1,13 @@
 import { open, readFile } from 'node:fs/promises';
+import type { LateReview } from '../report/review.ts';
 import { type LateRecord, RECORD_VERSION, type ReviewRecord } from './record.ts';
 import { recordingFiles } from './recording.ts';
 
 /** What a recording holds, oldest first. */
 export interface ReadRecording {
   records: ReviewRecord[];
+  /** Of them, those that the controller answered late; and of others, whose record may have been read before. */
+  late: LateReview[];
   /** Lines that are not records of a version that this devloop knows. */
   unread: number;
 }
@@ -40,12 +43,14 @@ export function parseRecords(text: string): ReadRecording {
   const known = parsed.filter((record) => record !== undefined);
   const records = known.filter((record) => 'ms' in record);
   const byId = new Map(records.map((record) => [record.id, record]));
-  for (const line of known) {
-    const record = byId.get(line.id);
-    if (record && !('ms' in line))
-      Object.assign(record, { late: line.late, lateResponse: line.lateResponse });
-  }
-  return { records, unread: parsed.length - known.length };
+  const late = known.filter((line): line is LateRecord => !('ms' in line));
+  for (const { id, late: answer, lateResponse } of late)
+    Object.assign(byId.get(id) ?? {}, { late: answer, lateResponse });
+  return {
+    records,
+    late: late.map(({ id, late: answer }) => ({ id, late: answer })),
+    unread: parsed.length - known.length,
+  };
 }
 
 function parseRecord(line: string): ReviewRecord | LateRecord | undefined {

@@ -1,34 +1,58 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import type { ReviewSummary } from '../report/review.ts';
+import type { LateReview, ReviewSummary } from '../report/review.ts';
 import { parseRecords } from './read.ts';
 import { RECORD_VERSION, type ReviewRecord, summaryOf } from './record.ts';
 import { recordingFiles } from './recording.ts';
 
 const PART_BYTES = 256 * 1024;
 
+/** A part of a recording, oldest first. */
+export interface ScannedPart {
+  reviews: ReviewSummary[];
+  /** Of these and of any earlier reviews. */
+  late: LateReview[];
+}
+
 /**
- * The summaries of a recording after the given id, oldest first, in parts: so a session that reads its own recording does not keep
- * reviews waiting meanwhile.
+ * The summaries of a recording after the given id, in parts: so a session that reads its own recording does not keep reviews waiting
+ * meanwhile.
  */
-export async function* scanSummaries(directory: string, after: string): AsyncGenerator<ReviewSummary[]> {
+export async function* scanSummaries(directory: string, after: string): AsyncGenerator<ScannedPart> {
   let last = after;
   for await (const lines of linesOf(directory)) {
-    const { records } = parseRecords(lines);
-    const fresh = records.filter(({ id }) => id > last).map(summaryOf);
-    last = fresh.at(-1)?.id ?? last;
-    if (fresh.length > 0) yield fresh;
+    const { records, late } = parseRecords(lines);
+    const reviews = records.filter(({ id }) => id > last).map(summaryOf);
+    last = reviews.at(-1)?.id ?? last;
+    if (reviews.length > 0 || late.length > 0) yield { reviews, late };
   }
 }
 
-/** One review of a recording; undefined where it does not exist, or no longer does. Parses no other. */
+/** One review of a recording, with a late answer; undefined where it does not exist, or no longer does. Parses no other. */
 export async function findRecord(directory: string, id: string): Promise<ReviewRecord | undefined> {
   const start = `{"v":${RECORD_VERSION},"id":${JSON.stringify(id)},`;
+  let found = '';
   for await (const lines of linesOf(directory)) {
-    const at = lines.startsWith(start) ? 0 : lines.indexOf(`\n${start}`) + 1;
-    if (!lines.startsWith(start, at)) continue;
-    return parseRecords(lines.slice(at, lines.indexOf('\n', at) + 1)).records[0];
+    const more = linesWith(start, lines);
+    if (more === '') continue;
+    found += more;
+    const [record] = parseRecords(found).records;
+    // Only such a review can have another line.
+    if (record && (record.late !== undefined || record.verdict !== 'answered-by-devloop')) return record;
   }
-  return undefined;
+  return parseRecords(found).records[0];
+}
+
+/** The lines that begin so; `lines` are whole ones. */
+function linesWith(start: string, lines: string): string {
+  let found = '';
+  let at = lines.startsWith(start) ? 0 : lines.indexOf(`\n${start}`) + 1;
+  while (at > 0 || lines.startsWith(start, at)) {
+    const end = lines.indexOf('\n', at) + 1;
+    found += lines.slice(at, end);
+    at = lines.startsWith(start, end) ? end : lines.indexOf(`\n${start}`, end) + 1;
+    if (at === 0) break;
+  }
+  return found;
 }
 
 /** Whole lines, from the older file and then the newer one. */

@@ -46,6 +46,7 @@ export function createPage(session: Session, work: Work, parts: PageParts): Sess
     observe(event) {
       seen = seenAfter(seen, event, services);
       if (event.type === 'review') server?.reviewed(event);
+      if (event.type === 'review.late') server?.answeredLate({ id: event.id, late: event.late });
     },
     async open() {
       serving ??= serve();

@@ -57,7 +57,7 @@ export async function reviews(options: ReviewsOptions, io: Io): Promise<string> 
 /** To the controller of a session, or for `verify` to a manager that is built and started for it. */
 async function sendAgain(
   options: ReviewsOptions,
-  { checkout, records, unread }: ReadRecording & { checkout: string },
+  { checkout, records, unread }: Omit<ReadRecording, 'late'> & { checkout: string },
   io: Io,
 ): Promise<void> {
   const { action, sideEffects: withSideEffects, session, set: name = '' } = options;

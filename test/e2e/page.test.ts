@@ -78,6 +78,7 @@ function recordOf(summary: FakeSession['recorded'][number]): ReviewRecord {
     ...summary,
     request: { kind: 'AdmissionReview', request: { uid: 'u', operation: 'UPDATE', object, oldObject } },
     response: { response: { uid: 'u', allowed: summary.verdict === 'allowed', patch } },
+    ...(summary.late ? { lateResponse: { response: { uid: 'u', allowed: false } } } : {}),
   };
 }
 
@@ -122,6 +123,23 @@ it('shows the reviews without an answer above the list, until they are in it', a
   server.reviewed(reviewOf(301));
   await tab.until(`document.querySelector('[role=option]').id === 'r-000301'`);
   expect(await tab.evaluate(`document.querySelector('.unanswered')`)).toBeNull();
+});
+
+it('shows what the controller answered after devloop had, beside it', async () => {
+  const late = { verdict: 'denied', message: 'spec.image: Required value', totalMs: 41_000 } as const;
+  session.recorded.push(reviewOf(301, { verdict: 'answered-by-devloop', message: 'devloop: too late' }));
+  await openPage();
+  await tab.click('#r-000301');
+  await tab.until(`document.querySelector('#detail .answer')?.innerText.includes('too late')`);
+  session.recorded.at(-1)!.late = late;
+  server.answeredLate({ id: 'r-000301', late });
+  await tab.until(`document.querySelector('#detail .late')?.innerText.includes('denied after 41.0 s')`);
+  await tab.click('#tab-late');
+  await tab.until(`document.querySelector('#part').innerText.includes('allowed: false')`);
+  await tab.press('Escape');
+  await tab.until(
+    `document.querySelector('#r-000301').innerText.includes('later: the controller answered denied')`,
+  );
 });
 
 it('lets somebody read: what arrives meanwhile waits', async () => {

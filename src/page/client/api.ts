@@ -68,13 +68,14 @@ async function call<T>(path: string, options: RequestInit = {}): Promise<T> {
 export interface Listeners {
   onStatus(status: PageMessages['status']): void;
   onReviews(reviews: PageMessages['reviews']): void;
+  onLate(late: PageMessages['late']): void;
   onWaiting(waiting: PageMessages['waiting']): void;
   /** lost: the browser keeps trying. refused: it was turned away. */
   onConnection(state: 'open' | 'lost' | 'refused'): void;
 }
 
 /** Follows the session until the page is left; after a break the browser continues behind the last review that it got. */
-export function followSession({ onStatus, onReviews, onWaiting, onConnection }: Listeners): void {
+export function followSession({ onStatus, onReviews, onLate, onWaiting, onConnection }: Listeners): void {
   const source = new EventSource('api/events');
   source.addEventListener('open', () => onConnection('open'));
   source.addEventListener('error', () =>
@@ -82,5 +83,6 @@ export function followSession({ onStatus, onReviews, onWaiting, onConnection }: 
   );
   source.addEventListener('status', ({ data }) => onStatus(JSON.parse(data)));
   source.addEventListener('reviews', ({ data }) => onReviews(JSON.parse(data)));
+  source.addEventListener('late', ({ data }) => onLate(JSON.parse(data)));
   source.addEventListener('waiting', ({ data }) => onWaiting(JSON.parse(data)));
 }

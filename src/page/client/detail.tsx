@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { counted } from '../../phrases.ts';
 import type { ReviewSummary } from '../../report/review.ts';
-import { subject } from '../../report/review-words.ts';
+import { lateWords, subject } from '../../report/review-words.ts';
 import { duration } from '../../report/text.ts';
 import type { ExportFormat, ReviewDetail, ReviewPart } from '../protocol.ts';
 import { exportReview, hasKey, readReview } from './api.ts';
@@ -14,10 +14,13 @@ import { clock } from './text.ts';
 export function Detail({ id, store }: { id: string; store: Store }) {
   const [detail, setDetail] = useState<ReviewDetail>();
   const [problem, setProblem] = useState<string>();
+  const listed = store.reviews.find((one) => one.id === id);
+  const late = listed?.late !== undefined;
+  // A late answer may arrive while it is looked at.
   useEffect(() => {
     readReview(id).then(setDetail, (error: Error) => setProblem(error.message));
-  }, [id]);
-  const review = detail?.review ?? store.reviews.find((one) => one.id === id);
+  }, [id, late]);
+  const review = detail?.review ?? listed;
   const close = (): void => {
     const list = document.querySelector<HTMLElement>('[role=listbox]');
     store.select(undefined);
@@ -66,6 +69,7 @@ function Facts({ review }: { review: ReviewSummary }) {
     warnings = [],
     build,
     isOldBuild,
+    late,
   } = review;
   return (
     <>
@@ -74,6 +78,7 @@ function Facts({ review }: { review: ReviewSummary }) {
         {code !== undefined && verdict !== 'allowed' ? ` (${code})` : ''}
         {message !== undefined ? `: ${message}` : ''}
       </p>
+      {late && <p class="late">Later, {lateWords(late)}</p>}
       {patch.length > 0 && <p class="patch">The webhook changed {patch.join(' ')}</p>}
       {warnings.map((warning) => (
         <p key={warning} class="note">
@@ -95,6 +100,7 @@ const TITLES: Record<ReviewPart['name'], string> = {
   object: 'Object',
   patch: 'Patch',
   response: 'Response',
+  late: 'Late answer',
 };
 
 /** In the order in which they answer a question: what the webhook changed, else what was asked. */

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { counted } from '../../phrases.ts';
 import type { ReviewSummary } from '../../report/review.ts';
-import { shortName, subject } from '../../report/review-words.ts';
+import { lateWords, shortName, subject } from '../../report/review-words.ts';
 import { duration } from '../../report/text.ts';
 import type { Store } from './store.ts';
 import { clock } from './text.ts';
@@ -109,9 +109,10 @@ interface RowProps {
 }
 
 function Row({ review, place: [index, count], top, store }: RowProps) {
-  const { id, at, verdict, webhook, message, patch = [], ms, isOldBuild } = review;
+  const { id, at, verdict, webhook, message, patch = [], ms, isOldBuild, late } = review;
   const old = isOldBuild ? 'the old build answered' : '';
-  const said = [old, verdict === 'allowed' ? '' : message, patch.join(' ')].filter(Boolean).join('  ');
+  const later = late && `later: ${lateWords(late)}`;
+  const said = [old, later, verdict === 'allowed' ? '' : message, patch.join(' ')].filter(Boolean).join('  ');
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the list box takes the keys.
     // biome-ignore lint/a11y/useFocusableInteractive: the list box has the focus.

@@ -12,6 +12,7 @@ await logIn().then(
     followSession({
       onStatus: (status) => store.set('status', status),
       onReviews: (reviews) => store.add(reviews),
+      onLate: (late) => store.addLate(late),
       onWaiting: (waiting) => store.set('waiting', waiting),
       onConnection: (state) => store.connect(state),
     }),

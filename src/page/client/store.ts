@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { ReviewSummary, WaitingReview } from '../../report/review.ts';
+import type { LateReview, ReviewSummary, WaitingReview } from '../../report/review.ts';
 import type { PageStatus } from '../protocol.ts';
 import { matches, parseQuery, type Query } from '../query.ts';
 
@@ -66,6 +66,15 @@ export class Store {
       this.reviews.splice(0, spare);
       const first = this.reviews[0]!.id;
       this.matching.splice(0, this.matching.findIndex(({ id }) => id >= first) >>> 0);
+    }
+    this.#changed();
+  }
+
+  /** They belong to reviews that are here already. */
+  addLate(answers: LateReview[]): void {
+    for (const { id, late } of answers) {
+      const review = this.reviews.findLast((one) => one.id === id);
+      if (review) review.late = late;
     }
     this.#changed();
   }

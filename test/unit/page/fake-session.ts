@@ -26,7 +26,7 @@ export function fakeSession(more: Partial<PageSession> = {}): FakeSession {
     },
     status: () => session.now,
     async *reviews(after) {
-      yield session.recorded.filter(({ id }) => id > after);
+      yield { reviews: session.recorded.filter(({ id }) => id > after), late: [] };
     },
     waiting: () => session.unanswered,
     async review(id) {

@@ -236,6 +236,17 @@ describe('the stream of events', () => {
     expect(types.slice(-2)).toEqual(['waiting [0]', 'reviews [1]']);
   });
 
+  it('has what the controller answered late, after the review', async () => {
+    const own = reviewOf(1, { verdict: 'answered-by-devloop' });
+    const late = { verdict: 'denied', message: 'no', totalMs: 41_000 } as const;
+    await using events = await follow();
+    expect(await events.next('reviews')).toEqual([]);
+    server.answeredLate({ id: own.id, late });
+    server.reviewed(own);
+    expect(await events.nextOf('reviews', 'late')).toBe('reviews [1]');
+    expect(await events.next('late')).toEqual([{ id: own.id, late }]);
+  });
+
   it('continues behind the last review that the page has', async () => {
     session.recorded.push(reviewOf(1), reviewOf(2));
     await using events = await follow({ 'last-event-id': 'r-000001' });
@@ -246,7 +257,7 @@ describe('the stream of events', () => {
     session.reviews = async function* () {
       server.reviewed(reviewOf(1));
       server.reviewed(reviewOf(2));
-      yield [reviewOf(1)];
+      yield { reviews: [reviewOf(1)], late: [] };
     };
     await using events = await follow();
     expect(await events.next('reviews')).toMatchObject([{ id: 'r-000001' }]);

@@ -22,14 +22,14 @@ async function record(from: number, to: number): Promise<void> {
 
 async function scanned(after = ''): Promise<string[]> {
   const ids: string[] = [];
-  for await (const part of scanSummaries(directory, after)) ids.push(...part.map(({ id }) => id));
+  for await (const part of scanSummaries(directory, after)) ids.push(...part.reviews.map(({ id }) => id));
   return ids;
 }
 
 it('reads a recording in parts, oldest first, without the objects', async () => {
   await record(1, 1_000);
   const parts = [];
-  for await (const part of scanSummaries(directory, 'r-000002')) parts.push(part);
+  for await (const part of scanSummaries(directory, 'r-000002')) parts.push(part.reviews);
   expect(parts.length).toBeGreaterThan(1);
   expect(parts.flat().map(({ id }) => id)).toEqual(
     Array.from({ length: 998 }, (_, index) => reviewOf(index + 3).id),
@@ -62,4 +62,23 @@ it('finds one review, wherever it is', async () => {
 it('has none where nothing is recorded', async () => {
   expect(await scanned()).toEqual([]);
   expect(await findRecord(directory, 'r-000001')).toBeUndefined();
+});
+
+it('finds late answers, also far behind their reviews', async () => {
+  await record(1, 2);
+  const recording = createRecording(directory);
+  const own = { v: 1, ...reviewOf(3), verdict: 'answered-by-devloop' } as const;
+  recording.add({ ...own, request: {}, response: {} });
+  await recording.flush();
+  await record(4, 600);
+  const late = { verdict: 'denied', message: 'no', totalMs: 41_000 } as const;
+  recording.add({ v: 1, id: own.id, late, lateResponse: { response: { allowed: false } } });
+  await recording.flush();
+  expect(await findRecord(directory, own.id)).toMatchObject({
+    ...{ id: own.id, late, lateResponse: { response: { allowed: false } } },
+  });
+  // A page that connects again has the review, and not its late answer.
+  const found = [];
+  for await (const part of scanSummaries(directory, reviewOf(500).id)) found.push(...part.late);
+  expect(found).toEqual([{ id: own.id, late }]);
 });
