@@ -89,7 +89,6 @@ function offFor(key: string, outer: string, written: string): string | undefined
   return off === undefined ? undefined : quote + off + quote;
 }
 
-const SECTION = /^\s*\[+\s*([^\]]+?)\s*\]+\s*(?:[#;].*)?$/;
 const ASSIGNMENT =
   /^(\s*(?:export\s+)?["']?([\w.-]+)["']?\s*[=:]\s*)("[^"]*"|'[^']*'|[\w]+)(?=\s*(?:[#;,].*)?$)/;
 const INLINE_TABLE = /^(\s*["']?([\w.-]+)["']?\s*=\s*\{)(.*)(\}\s*(?:#.*)?)$/;
@@ -99,22 +98,35 @@ function withoutInLines(text: string): string {
   return text
     .split('\n')
     .map((line) => {
-      const named = SECTION.exec(line)?.[1];
-      if (named !== undefined) section = named;
-      return withoutInLine(line, section.split('.').at(-1)!);
+      section = sectionIn(line) ?? section;
+      return withoutInLine(line, section.split('.').at(-1)!, MOST_TABLES);
     })
     .join('\n');
 }
 
-function withoutInLine(line: string, section: string): string {
-  const table = INLINE_TABLE.exec(line);
+/** The name in `[name]` or `[[name]]`. Without a regular expression, which would look at a long line again and again. */
+function sectionIn(line: string): string | undefined {
+  const text = line.replace(/[#;].*$/, '').trim();
+  if (!text.startsWith('[') || !text.endsWith(']')) return undefined;
+  let [from, to] = [1, text.length - 1];
+  while (text[from] === '[') from += 1;
+  while (to > from && text[to - 1] === ']') to -= 1;
+  const name = text.slice(from, to).trim();
+  return name === '' || name.includes(']') ? undefined : name;
+}
+
+/** Nobody nests inline tables more. */
+const MOST_TABLES = 10;
+
+function withoutInLine(line: string, section: string, mostTables: number): string {
+  const table = mostTables > 0 ? INLINE_TABLE.exec(line) : null;
   if (table) {
     const [, head, name = '', inside = '', tail] = table;
     return (
       head +
       inside
         .split(',')
-        .map((one) => withoutInLine(one, name))
+        .map((one) => withoutInLine(one, name, mostTables - 1))
         .join(',') +
       tail
     );

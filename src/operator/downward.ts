@@ -18,10 +18,15 @@ export function downwardValue(
   return resourceFieldRef && resourceValue(resourceFieldRef, pod);
 }
 
+/** An entry that the cluster names: none of those that every object inherits, such as `constructor`. */
+export function entryOf<T>(map: Record<string, T> | undefined, name: string): T | undefined {
+  return map !== undefined && Object.hasOwn(map, name) ? map[name] : undefined;
+}
+
 function fieldValue(path: string, { manager: { object }, namespace, podName }: OwnPod): string | undefined {
   const { metadata, spec } = object.spec.template;
   const one = /^metadata\.(labels|annotations)\['(.+)'\]$/.exec(path);
-  if (one) return metadata?.[one[1] as 'labels' | 'annotations']?.[one[2]!] ?? '';
+  if (one) return entryOf(metadata?.[one[1] as 'labels' | 'annotations'], one[2]!) ?? '';
   const all = /^metadata\.(labels|annotations)$/.exec(path);
   if (all) return listed(metadata?.[all[1] as 'labels' | 'annotations'] ?? {});
   switch (path) {
@@ -56,7 +61,8 @@ function resourceValue(
   const of = containerName === undefined ? container : all.find(({ name }) => name === containerName);
   const [, kind, name = ''] = /^(limits|requests)\.(.+)$/.exec(resource) ?? [];
   const { limits = {}, requests = {} } = of?.resources ?? {};
-  const quantity = kind === 'limits' ? limits[name] : (requests[name] ?? limits[name]);
+  const limit = entryOf(limits, name);
+  const quantity = kind === 'limits' ? limit : (entryOf(requests, name) ?? limit);
   const [amount, unit] = [amountOf(quantity), amountOf(divisor === '0' ? '1' : divisor)];
   return amount === undefined || unit === undefined ? undefined : String(Math.ceil(amount / unit));
 }
@@ -69,7 +75,7 @@ const SUFFIXES: Record<string, number> = {
 /** `500m`, `64Mi`, `1.5`, `1e3`. */
 function amountOf(quantity = ''): number | undefined {
   const match = /^(\d+(?:\.\d+)?(?:[eE]\d+)?)([a-zA-Z]*)$/.exec(quantity);
-  const factor = match && (match[2] === '' ? 1 : SUFFIXES[match[2]!]);
+  const factor = match && (match[2] === '' ? 1 : entryOf(SUFFIXES, match[2]!));
   return factor ? Number(match[1]) * factor : undefined;
 }
 

@@ -1,7 +1,7 @@
 import type { ClusterApi } from '../cluster/api/client.ts';
 import type { ConfigMap, Secret } from '../cluster/api/objects.ts';
 import type { Container, EnvVar } from '../cluster/api/workloads.ts';
-import { downwardValue, type OwnPod } from './downward.ts';
+import { downwardValue, entryOf, type OwnPod } from './downward.ts';
 import type { TargetManager } from './target.ts';
 
 export interface PodEnvironment {
@@ -94,8 +94,8 @@ async function readValue(variable: EnvVar, pod: OwnPod, read: Reader): Promise<s
   const from = variable.valueFrom;
   if (from === undefined) return variable.value ?? '';
   if (from.configMapKeyRef)
-    return (await read('ConfigMap', from.configMapKeyRef.name))?.[from.configMapKeyRef.key];
-  if (from.secretKeyRef) return (await read('Secret', from.secretKeyRef.name))?.[from.secretKeyRef.key];
+    return entryOf(await read('ConfigMap', from.configMapKeyRef.name), from.configMapKeyRef.key);
+  if (from.secretKeyRef) return entryOf(await read('Secret', from.secretKeyRef.name), from.secretKeyRef.key);
   return downwardValue(from, pod);
 }
 
@@ -104,7 +104,7 @@ const REFERENCE = /\$\$|\$\(([A-Za-z_][\w.-]*)\)/g;
 /** `$(NAME)` stands for a variable that is defined earlier, `$$` for a dollar sign. */
 function expand(value: string, known: Record<string, string>): string {
   return value.replace(REFERENCE, (match, name: string | undefined) =>
-    match === '$$' ? '$' : (known[name!] ?? match),
+    match === '$$' ? '$' : (entryOf(known, name!) ?? match),
   );
 }
 

@@ -2,7 +2,7 @@
 import type { ClusterApi } from '../cluster/api/client.ts';
 import type { ConfigMap, Secret } from '../cluster/api/objects.ts';
 import type { Container, KeyToPath, ProjectedSource, Volume } from '../cluster/api/workloads.ts';
-import { downwardValue, type OwnPod, projectedSources } from './downward.ts';
+import { downwardValue, entryOf, type OwnPod, projectedSources } from './downward.ts';
 
 export interface MountedVolume {
   /** As the container sees it. */
@@ -63,7 +63,7 @@ async function readVolume(api: ClusterApi, pod: OwnPod, point: MountPoint): Prom
     ...written(pod, volume),
   ];
   if (subPath === undefined) return { path, isFile: false, files: all, lacking };
-  const file = all[subPath];
+  const file = entryOf(all, subPath);
   if (file) return { path, isFile: true, files: { [subPath]: file }, lacking };
   const below = Object.entries(all).filter(([name]) => name.startsWith(`${subPath}/`));
   const files = Object.fromEntries(below.map(([name, content]) => [name.slice(subPath.length + 1), content]));

@@ -11,7 +11,8 @@ export const SELECTOR: OwnChange = {
     {
       path: ['spec', 'selector'],
       isOwn: ({ before, after }, sessionId) =>
-        isSelector(before) && (after === undefined || same(after, relayLabels(sessionId))),
+        isSelector(before) &&
+        (after === undefined || (isSelector(after) && same(after, relayLabels(sessionId)))),
     },
   ],
 };

@@ -94,6 +94,16 @@ describe('an undo that devloop cannot have written', () => {
     expect(originalSelector(withUndo(naming(field)))).toEqual(before);
   });
 
+  it('is not carried out where it is nested thousands of levels deep', () => {
+    const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
+    for (const name of ['before', 'after']) {
+      const field = { path, before, [name]: 'deep' };
+      const service = withUndo(naming(field).replace('"deep"', deep));
+      expect(planUndo(service, SELECTOR)).toHaveProperty('fault');
+      expect(originalSelector(service)).toEqual(before);
+    }
+  });
+
   it('is not carried out where it names a field twice, or another one besides', () => {
     const good = { path, before };
     for (const text of [naming(good, good), naming(good, { path: ['spec', 'type'], before: 'NodePort' })])

@@ -121,3 +121,13 @@ test.each([
 ])('a file in which leader election is %s stays as it is', (_, text) => {
   expect(fileWithoutElection(text)).toBeUndefined();
 });
+
+test.each([
+  ['an open section with much space', `[${' '.repeat(50_000)}x`],
+  ['many brackets', '['.repeat(50_000)],
+  ['tables in tables', `${'a = {'.repeat(20_000)}${'}'.repeat(20_000)}`],
+])('a file of another syntax is read to its end: %s', (_, line) => {
+  const file = (value: boolean): string =>
+    `\tleader-elect = ${value}\n${line}\n[[leaderElection]] # it\nenabled = ${value}\n`;
+  expect(fileWithoutElection(file(true))).toBe(file(false));
+});

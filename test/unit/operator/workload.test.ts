@@ -8,6 +8,7 @@ import {
   unmountedCandidates,
 } from '../../../src/operator/mounts.ts';
 import type { Target, TargetManager } from '../../../src/operator/target.ts';
+import { readVolumes } from '../../../src/operator/volumes.ts';
 import { isSelectedBy, managerContainer } from '../../../src/operator/workload.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
 
@@ -119,6 +120,19 @@ describe('mounted files', () => {
     ]);
   });
 
+  it('are none where no file has the name of the subPath', async () => {
+    const pod = {
+      manager: { object: manager({}).object, container: { name: 'manager' } },
+      namespace: 'shop',
+      podName: 'p',
+    };
+    const volume: Volume = { name: 'none', emptyDir: {} };
+    const [found] = await readVolumes(fakeCluster().api, pod, [
+      { path: '/x', subPath: 'constructor', volume },
+    ]);
+    expect(found).toEqual({ path: '/x', isFile: false, files: {}, lacking: [] });
+  });
+
   it('of a Secret that does not exist yet are empty, and marked as such', async () => {
     const deployment = manager({ volumeMounts: [{ name: 'c', mountPath: '/c' }] }, [secret('c', 'later')]);
     expect(await certificateCandidates(fakeCluster().api, target(deployment))).toEqual([
@@ -168,9 +182,10 @@ describe('the environment of the Pod', () => {
           { name: 'SERVICE_ACCOUNT_NAME', valueFrom: { fieldRef: { fieldPath: 'spec.serviceAccountName' } } },
           {
             name: 'OPTIONAL',
-            valueFrom: { configMapKeyRef: { name: 'settings', key: 'none', optional: true } },
+            valueFrom: { configMapKeyRef: { name: 'settings', key: 'constructor', optional: true } },
           },
-          { name: 'MISSING', valueFrom: { secretKeyRef: { name: 'db', key: 'none' } } },
+          { name: 'MISSING', valueFrom: { secretKeyRef: { name: 'db', key: 'toString' } } },
+          { name: 'NO_LABEL', valueFrom: { fieldRef: { fieldPath: "metadata.labels['valueOf']" } } },
           { name: 'LIMIT', valueFrom: { resourceFieldRef: { resource: 'limits.memory' } } },
           { name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
         ],
@@ -185,6 +200,7 @@ describe('the environment of the Pod', () => {
       PASSWORD: 'pa$$word $(LEVEL)',
       POD_NAMESPACE: 'shop',
       APP: 'shop',
+      NO_LABEL: '',
       SERVICE_ACCOUNT_NAME: 'shop-sa',
       POD_NAME: 'shop-devloop-s1',
     });
@@ -194,9 +210,9 @@ describe('the environment of the Pod', () => {
 
   it('expands arguments in the same way', () => {
     const environment = { values: { NS: 'shop' }, secrets: new Set<string>() };
-    const expanded = expandArguments(['--ns=$(NS)', '$$(NS)', '$(NO)'], environment);
-    expect(expanded.map(({ value }) => value)).toEqual(['--ns=shop', '$(NS)', '$(NO)']);
-    expect(expanded.map(({ shown }) => shown)).toEqual(['--ns=shop', '$(NS)', '$(NO)']);
+    const expanded = expandArguments(['--ns=$(NS)', '$$(NS)', '$(constructor)'], environment);
+    expect(expanded.map(({ value }) => value)).toEqual(['--ns=shop', '$(NS)', '$(constructor)']);
+    expect(expanded.map(({ shown }) => shown)).toEqual(['--ns=shop', '$(NS)', '$(constructor)']);
   });
 
   it('shows no value of a Secret in an argument, not even inside another variable', async () => {
