@@ -24,6 +24,12 @@ function enter(): string[] {
  */
 const PLACE = `set -e
 scratch=$1; shift
+again() {
+  case "$1$2" in
+    *[[:space:]\\\\#]*) mount --rbind "$1" "$2" ;;
+    *) echo "$1 $2 none rbind 0 0" >&3 ;;
+  esac
+}
 cover() {
   at=$(readlink -f "$1"); count=$((count + 1)); kept=$scratch/$count
   mkdir -p "$kept"
@@ -33,10 +39,11 @@ cover() {
   for one in "$kept"/* "$kept"/.[!.]*; do
     here=$at/\${one##*/}
     if [ -L "$one" ]; then cp -P "$one" "$here"
-    elif [ -d "$one" ]; then mkdir -p "$here"; mount --rbind "$one" "$here"
-    elif [ -e "$one" ]; then : > "$here"; mount --bind "$one" "$here"
+    elif [ -d "$one" ]; then mkdir -p "$here"; again "$one" "$here"
+    elif [ -e "$one" ]; then : > "$here"; again "$one" "$here"
     fi
-  done
+  done 3> "$kept.fstab"
+  mount --all --fstab "$kept.fstab"
 }
 while [ "$1" != -- ]; do
   from=$1 to=$2; shift 2

@@ -34,15 +34,15 @@ describe.runIf(await canPlace())('one program finds a file in its place', () => 
 
   test('below directories that do not exist, beside everything else, and nothing of it is left', async () => {
     const from = join(await directoryWith({ own: 'pod' }), 'own');
-    const place = await directoryWith({ file: 'f', '.hidden': 'h' });
+    const place = await directoryWith({ file: 'f', '.hidden': 'h', 'a \\040b': 's' });
     await mkdir(join(place, 'below'));
     await writeFile(join(place, 'below', 'deep'), 'd');
     await symlink('file', join(place, 'link'));
     await symlink(place, `${place}-link`);
     const to = join(`${place}-link`, 'no', 'such', 'namespace');
-    const files = [to, ...['file', '.hidden', 'below/deep', 'link'].map((name) => join(place, name))];
-    expect(await run([{ from, to }], ['cat', ...files])).toBe('podfhdf');
-    expect((await readdir(place)).sort()).toEqual(['.hidden', 'below', 'file', 'link']);
+    const files = [to, ...['file', '.hidden', 'a \\040b', 'below/deep', 'link'].map((name) => join(place, name))];
+    expect(await run([{ from, to }], ['cat', ...files])).toBe('podfhsdf');
+    expect((await readdir(place)).sort()).toEqual(['.hidden', 'a \\040b', 'below', 'file', 'link']);
     expect((await lstat(join(place, 'link'))).isSymbolicLink()).toBe(true);
   });
 
