@@ -21,10 +21,14 @@ export interface ManagerVariables extends PodEnvironment {
 /** The variables of the manager's container, changed only where they cannot work on this machine. */
 export async function managerVariables(inputs: VariableInputs, emit: Emit): Promise<ManagerVariables> {
   const { manager } = inputs.target;
-  if (manager === undefined) return { values: {}, secrets: new Set(), unknown: [], passable: {} };
+  if (manager === undefined) return { values: {}, secrets: new Set(), unknown: [], nodes: [], passable: {} };
   const environment = await readPodEnvironment(inputs.api, manager, inputs.podName);
   for (const { name, why } of environment.unknown)
     emit({ type: 'warning', message: `The controller runs without its variable ${name}: ${why}.` });
+  for (const name of environment.nodes) {
+    const message = `${name}=${environment.values[name]}\nis some node of the cluster: the controller runs on none.`;
+    emit({ type: 'note', message });
+  }
   const values = { ...environment.values };
   for (const { name, before, after } of variablesWithoutElection(values, inputs.electionVariables)) {
     emit({ type: 'note', message: `${name}=${before}\nbecomes ${name}=${after}: ${ELECTION_OFF}` });

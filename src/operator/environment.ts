@@ -1,4 +1,5 @@
 import type { ClusterApi } from '../cluster/api/client.ts';
+import { noneIfForbidden } from '../cluster/api/errors.ts';
 import type { ConfigMap, Secret } from '../cluster/api/objects.ts';
 import type { Container, EnvVar } from '../cluster/api/workloads.ts';
 import { downwardValue, entryOf, type OwnPod } from './downward.ts';
@@ -10,6 +11,8 @@ export interface PodEnvironment {
   secrets: Set<string>;
   /** Variables whose values cannot be read from the API, and why. */
   unknown: { name: string; why: string }[];
+  /** The names of those that get some node of the cluster as their own. */
+  nodes: string[];
 }
 
 /** The environment that the kubelet gives the manager's container, as far as it can be read from the API. */
@@ -21,10 +24,10 @@ export async function readPodEnvironment(
   const { object, container } = manager;
   const namespace = object.metadata.namespace ?? 'default';
   const read = cachedReader(api, namespace);
-  const result: PodEnvironment = { values: {}, secrets: new Set(), unknown: [] };
+  const result: PodEnvironment = { values: {}, secrets: new Set(), unknown: [], nodes: [] };
   for (const source of container.envFrom ?? []) await addAll(source, read, result);
   for (const variable of container.env ?? []) {
-    const value = await readValue(variable, { manager, namespace, podName }, read);
+    const value = await readValue(api, variable, { manager, namespace, podName }, read);
     // Like the kubelet: a value from a Secret or ConfigMap keeps its dollar signs.
     const isLiteral = variable.valueFrom === undefined;
     if (value !== undefined) {
@@ -34,7 +37,22 @@ export async function readPodEnvironment(
       define(result, variable.name, isLiteral ? expand(value, result.values) : value, isSecret);
     } else if (!isOptional(variable)) result.unknown.push({ name: variable.name, why: sourceName(variable) });
   }
+  result.nodes = nodesIn(container, result.values);
   return result;
+}
+
+function nodesIn({ env = [] }: Container, values: Record<string, string>): string[] {
+  return env.filter((one) => isNode(one) && one.name in values).map(({ name }) => name);
+}
+
+function isNode({ valueFrom }: EnvVar): boolean {
+  return valueFrom?.fieldRef?.fieldPath === 'spec.nodeName';
+}
+
+/** Always the same one, so that nothing changes for a controller that starts again. */
+async function someNode(api: ClusterApi): Promise<string | undefined> {
+  const nodes = await api.list('Node', undefined).catch(noneIfForbidden);
+  return nodes.map(({ metadata }) => metadata.name).sort()[0];
 }
 
 async function addAll(
@@ -90,7 +108,13 @@ async function readData(
   );
 }
 
-async function readValue(variable: EnvVar, pod: OwnPod, read: Reader): Promise<string | undefined> {
+async function readValue(
+  api: ClusterApi,
+  variable: EnvVar,
+  pod: OwnPod,
+  read: Reader,
+): Promise<string | undefined> {
+  if (isNode(variable)) return await someNode(api);
   const from = variable.valueFrom;
   if (from === undefined) return variable.value ?? '';
   if (from.configMapKeyRef)

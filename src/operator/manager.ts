@@ -70,7 +70,7 @@ export async function findManager(
     const found =
       similarWorkload(all, facts, (one) => answering.includes(one)) ??
       similarWorkload(await list(api, OTHERS, names.namespace).catch(noneIfForbidden), facts);
-    return found && { ...found, source: 'its name matches this checkout' };
+    return found && { ...found, source: 'its name or image matches this checkout' };
   }
   const { name, namespace } = service.metadata;
   const isSelected = ({ object }: FoundWorkload): boolean => isSelectedBy(object, originalSelector(service));

@@ -40,7 +40,10 @@ describe.runIf(await canPlace())('one program finds a file in its place', () => 
     await symlink('file', join(place, 'link'));
     await symlink(place, `${place}-link`);
     const to = join(`${place}-link`, 'no', 'such', 'namespace');
-    const files = [to, ...['file', '.hidden', 'a \\040b', 'below/deep', 'link'].map((name) => join(place, name))];
+    const files = [
+      to,
+      ...['file', '.hidden', 'a \\040b', 'below/deep', 'link'].map((name) => join(place, name)),
+    ];
     expect(await run([{ from, to }], ['cat', ...files])).toBe('podfhsdf');
     expect((await readdir(place)).sort()).toEqual(['.hidden', 'a \\040b', 'below', 'file', 'link']);
     expect((await lstat(join(place, 'link'))).isSymbolicLink()).toBe(true);

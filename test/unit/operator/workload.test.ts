@@ -208,6 +208,15 @@ describe('the environment of the Pod', () => {
     expect(cluster.calls.filter((call) => call === 'get ConfigMap shop/settings')).toHaveLength(1);
   });
 
+  it('has some node of the cluster as its own, always the same one', async () => {
+    const cluster = fakeCluster();
+    const env = [{ name: 'NODE', valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } }];
+    const read = () => readPodEnvironment(cluster.api, manager({ env }), 'shop-devloop-s1');
+    expect(await read()).toMatchObject({ values: {}, unknown: [{ name: 'NODE' }], nodes: [] });
+    for (const name of ['b', 'a']) cluster.put('Node', { metadata: { name } });
+    expect(await read()).toMatchObject({ values: { NODE: 'a' }, unknown: [], nodes: ['NODE'] });
+  });
+
   it('expands arguments in the same way', () => {
     const environment = { values: { NS: 'shop' }, secrets: new Set<string>() };
     const expanded = expandArguments(['--ns=$(NS)', '$$(NS)', '$(constructor)'], environment);
