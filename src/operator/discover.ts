@@ -35,8 +35,8 @@ export interface Discovery {
 /** Finds the operator in the cluster that belongs to the checkout, and reports how. */
 export async function discover({ api, names, facts, emit, onUnusablePort }: Discovery): Promise<Target> {
   const apiServices = listApiServices(api);
-  // If discovery fails first, nothing awaits this list: its own failure must not count as unhandled.
-  apiServices.catch(() => {});
+  // If discovery fails first, nothing awaits these: their own failures must not count as unhandled.
+  for (const loading of [apiServices, Promise.resolve(facts)]) loading.catch(() => {});
   const listed = await listWebhookServices(api, facts);
   const checkout = await facts;
   const chosen = await Promise.all(

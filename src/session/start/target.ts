@@ -38,11 +38,11 @@ export async function discoverTarget(command: UpCommand): Promise<Discovered & {
   const plan = planTakeOver(target, settings, await planPause(observer, target, choice), options.debug);
   const { manager } = target;
   const noticing = manager && choice === 'auto' ? pauseNotices(api, manager) : [];
-  const allowed = await askPermissions(api, plan);
+  const [allowed, notices] = await Promise.all([askPermissions(api, plan), noticing]);
   plan.routes = permittedRoutes(api, allowed);
   // A process that the user starts does not learn its name.
   plan.standIn = options.controller ? await permittedStandIn(api, plan.standIn, io.emit) : [];
-  for (const { text: message, mayResume } of await noticing)
+  for (const { text: message, mayResume } of notices)
     if (mayResume) io.emit({ type: 'note', message });
   for (const message of untriedRoutes(allowed)) io.emit({ type: 'note', message });
   const inTheWay = await sessionsInTheWay(observer, target, machine, options.takeOver);
