@@ -1,13 +1,14 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { selfSignedPair } from '../certificates/self-signed.ts';
 import type { ClusterApi } from '../cluster/api/client.ts';
 import { endToEnd } from '../cluster/api/forward.ts';
 import { messageOf } from '../errors.ts';
+import { isOfAnotherUser } from '../machine/port.ts';
 
 /** The API server as a program in a Pod finds it: two variables, and the files of its ServiceAccount. */
 export interface PodConnection extends AsyncDisposable {
@@ -27,6 +28,10 @@ export async function openPodConnection(api: Pick<ClusterApi, 'forward'>): Promi
   const server = createServer({ cert: certificate, key }, (request, response) => {
     if (isHolder(request.headers.authorization, token)) void answer(api, request, response);
     else refuse(response, 401, 'Unauthorized');
+  });
+  // They have no token, and would take up connections.
+  server.on('connection', (socket) => {
+    void isOfAnotherUser(socket as Socket).then((isForeign) => isForeign && socket.destroy());
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

@@ -1,6 +1,7 @@
 import { createTwoFilesPatch } from 'diff';
 import { applyPatch } from 'rfc6902';
 import { stringify } from 'yaml';
+import { messageOf } from '../errors.ts';
 import type { PatchOperation } from './patch.ts';
 
 /** An object after a patch; or why the patch does not apply, with its operations. */
@@ -9,16 +10,24 @@ export type Patched = { object: unknown } | { failed: string; operations: PatchO
 /** Applies a patch as kube-apiserver does. The object stays as it is. */
 export function patched(object: object, operations: PatchOperation[]): Patched {
   const copy = { root: structuredClone(object) };
+  try {
+    const [failed] = applyPatch(copy, rootedAt(operations)).filter((one) => one !== null);
+    return failed ? { failed: failed.message, operations } : { object: copy.root };
+  } catch (error) {
+    // Of operations that are none: somebody edited a saved set.
+    return { failed: messageOf(error), operations };
+  }
+}
+
+/** An operation on the whole object has the empty path, which the library refuses. */
+function rootedAt(operations: PatchOperation[]): Parameters<typeof applyPatch>[1] {
   // A redacted value is another than the one that the webhook saw, so a `test` of it could fail.
   const changes = operations.filter(({ op }) => op !== 'test');
-  // An operation on the whole object has the empty path, which the library refuses.
-  const rooted = changes.map((one) => ({
+  return changes.map((one) => ({
     ...one,
     path: `/root${one.path}`,
     ...(one.from === undefined ? {} : { from: `/root${one.from}` }),
-  }));
-  const [failed] = applyPatch(copy, rooted as Parameters<typeof applyPatch>[1]).filter((one) => one !== null);
-  return failed ? { failed: failed.message, operations } : { object: copy.root };
+  })) as Parameters<typeof applyPatch>[1];
 }
 
 /** Only the lines that differ, with three lines around each. */

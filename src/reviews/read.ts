@@ -55,10 +55,30 @@ export function parseRecords(text: string): ReadRecording {
 
 function parseRecord(line: string): ReviewRecord | LateRecord | undefined {
   try {
-    const record = JSON.parse(line) as ReviewRecord;
+    const record = JSON.parse(line) as ReviewRecord | LateRecord;
     const isKnown = record.v === RECORD_VERSION && typeof record.id === 'string';
-    return isKnown && (typeof record.ms === 'object' || typeof record.late === 'object') ? record : undefined;
+    return isKnown && ('ms' in record ? isReview(record) : isObject(record.late)) ? record : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** People may edit a saved set. */
+function isReview(record: ReviewRecord): boolean {
+  const { at, path, webhook, verdict, kind, ms, user, resource, object, request } = record;
+  const has = (value: object | undefined, key: string): boolean =>
+    value === undefined || (isObject(value) && typeof Reflect.get(value, key) === 'string');
+  return (
+    [at, path, webhook, verdict, kind].every((one) => typeof one === 'string') &&
+    (user === undefined || typeof user === 'string') &&
+    has(resource, 'kind') &&
+    has(object, 'name') &&
+    (request === undefined || kind === 'unreadable' || isObject(request)) &&
+    isObject(ms) &&
+    [ms.budget, ms.total].every((one) => Number.isFinite(one) && one >= 0)
+  );
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }

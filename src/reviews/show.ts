@@ -43,11 +43,11 @@ interface AdmissionResponse {
 }
 
 export function askedBy(request: unknown): AdmissionRequest {
-  return (request as { request?: AdmissionRequest }).request ?? {};
+  return (request as { request?: AdmissionRequest } | null)?.request ?? {};
 }
 
 export function answerIn(response: unknown): AdmissionResponse {
-  return (response as { response?: AdmissionResponse }).response ?? {};
+  return (response as { response?: AdmissionResponse } | null)?.response ?? {};
 }
 
 /** The object as the patch leaves it, or why the patch does not apply; undefined where there is none. */
@@ -55,7 +55,7 @@ export function patchedObject(
   object: object | null | undefined,
   patch: PatchOperation[] | undefined,
 ): { object: object } | { fault: string } | undefined {
-  if (!object || !Array.isArray(patch) || patch.length === 0) return undefined;
+  if (!object || typeof object !== 'object' || !Array.isArray(patch) || patch.length === 0) return undefined;
   const made = patched(object, patch);
   return 'object' in made
     ? { object: made.object as object }

@@ -54,8 +54,10 @@ export function createForwarder(
       const send = base.protocol === 'http:' ? httpRequest : httpsRequest;
       const agent = agentFor();
       const sent = send(
-        new URL(base.pathname.replace(/\/$/, '') + path, base),
+        base,
         {
+          // As it is: `//host/` and `http://host/` would be another server's in a URL, and that one would get the credentials.
+          path: base.pathname.replace(/\/$/, '') + path,
           method,
           signal,
           headers: { ...endToEnd(headers), ...login.auth.headers, 'content-length': body.length },

@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { Readable } from 'node:stream';
@@ -57,3 +58,15 @@ test('a cluster that cannot be reached is an error that clients show', async () 
   expect(status).toBe(502);
   expect(JSON.parse(answer)).toMatchObject({ kind: 'Status', message: 'no route to the cluster' });
 });
+
+test.runIf(process.platform === 'linux' && process.getuid?.() === 0)(
+  'the connections of other users are closed at once',
+  async () => {
+    const { opened } = await connection();
+    const port = opened.variables.KUBERNETES_SERVICE_PORT;
+    const program = `require('net').connect(${port}, '127.0.0.1').on('error', () => {}).on('close', () => console.log('closed'))`;
+    const child = spawn(process.execPath, ['-e', program], { uid: 65_534, cwd: '/', env: {} });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    expect(await text(child.stdout)).toBe('closed\n');
+  },
+);

@@ -77,6 +77,29 @@ it('skips what it does not know: half a line at the end, a newer version', async
 });
 
 it.each([
+  [{ ms: null }],
+  [{ ms: { total: 1 } }],
+  [{ path: null }],
+  [{ webhook: undefined }],
+  [{ user: [] }],
+  [{ resource: {} }],
+  [{ object: { name: null } }],
+  [{ request: null }],
+])('knows no review with %j, as after an edit of a saved set', (edit) => {
+  const line = JSON.stringify({ ...record(1), ...edit });
+  expect(parseRecords(`${line}\n`)).toMatchObject({ records: [], unread: 1 });
+});
+
+it.each([
+  [{ kind: 'unreadable' as const, request: null, response: null }],
+  [{ request: { request: { object: 1 } }, response: { response: { patch: [{ op: 'add', path: '/a' }] } } }],
+  [{ request: { request: { object: {} } }, response: { response: { patch: [null] } } }],
+])('shows what is no review: %j', (edit) => {
+  const [odd] = parseRecords(`${JSON.stringify({ ...record(1), ...edit })}\n`).records;
+  expect(sectionsOf(odd!).map(({ title }) => title)).toContain('answer');
+});
+
+it.each([
   [{ kind: 'pod' }, true],
   [{ kind: 'node' }, false],
   [{ name: 'web' }, true],

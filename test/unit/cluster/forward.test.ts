@@ -1,0 +1,33 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { expect, onTestFinished, test } from 'vitest';
+import { createForwarder } from '../../../src/cluster/api/forward.ts';
+import type { Selected } from '../../../src/cluster/api/kubeconfig.ts';
+import type { Login } from '../../../src/cluster/api/login.ts';
+
+/** Answers with its name and what it was asked for. */
+async function server(name: string): Promise<string> {
+  const listening = createServer(({ url, headers }, response) =>
+    response.end(`${name} ${url} ${headers.authorization}`),
+  ).listen(0, '127.0.0.1');
+  onTestFinished(() => void listening.close());
+  await once(listening, 'listening');
+  return `127.0.0.1:${(listening.address() as { port: number }).port}`;
+}
+
+test('the credentials go to the API server, whatever the path says', async () => {
+  const [own, other] = [await server('own'), await server('other')];
+  const login = {
+    auth: { headers: { authorization: 'Bearer secret' } },
+    ownConnection: () => ({}),
+    retriedWith: <T>(once: () => Promise<T>) => once(),
+  } as unknown as Login;
+  const { forward, close } = createForwarder({ server: `http://${own}` } as Selected, login);
+  onTestFinished(close);
+  const { signal } = new AbortController();
+  for (const path of ['/api/v1/pods?watch=true', `//${other}/api`, `http://${other}/api`]) {
+    const answer = await forward({ method: 'GET', path, headers: {}, body: Buffer.alloc(0), signal });
+    expect(await text(answer)).toBe(`own ${path} Bearer secret`);
+  }
+});
