@@ -8,7 +8,7 @@ export interface AttendedSession {
   /** Calls the listener after each change. */
   onState(listener: () => void): Disposable;
   /** A key was pressed that the keyboard does not take itself. */
-  onKey(key: string): void;
+  onKey(key: string, all: SessionState[]): void;
 }
 
 export interface KeyboardPorts {
@@ -151,6 +151,12 @@ export class Keyboard {
     else if (!text.startsWith(ESCAPE) && text.length <= MOST_KEYS) for (const key of text) this.#press(key);
   };
 
+  /** To all, as they are now: what it does to the first one must not count for the next. */
+  #hand(key: string): void {
+    const states = [...this.#sessions].map((one) => one.state());
+    for (const session of this.#sessions) session.onKey(key, states);
+  }
+
   #press(key: string): void {
     const { signal, leave, emit } = this.#ports;
     const sessions = [...this.#sessions];
@@ -168,7 +174,7 @@ export class Keyboard {
         emit({ type: 'note', message: HELP });
         break;
       default:
-        for (const session of sessions) session.onKey(key);
+        this.#hand(key);
     }
   }
 }

@@ -18,6 +18,8 @@ export type SessionPhase =
 /** A running session, as it is shown to whoever controls it. */
 export interface SessionState {
   session: string;
+  /** Of the operator's manager. */
+  name: string;
   phase: SessionPhase;
   /** current: the newest source answers. broken: it does not build, and the last one that did answers. `id`: the program that answers. */
   build: { is: 'current' | 'building' | 'broken'; id?: string };

@@ -53,22 +53,27 @@ function fitting(parts: Part[], columns: number): Part[] {
 }
 
 function partsOf(state: SessionState): Part[] {
-  const { phase, build, isFollowing, stoppedAt, route, last, held, reviewsPerMinute } = state;
+  const { phase, build, route, last, held, reviewsPerMinute } = state;
   const waits = held === 0 ? '' : `, ${counted(held, 'review')} waiting`;
   return [
     { text: `● ${phase}${waits}`, rank: 0, colour: COLOURS[phase] },
-    ...(stoppedAt === undefined ? [] : [{ text: `at ${stoppedAt}`, rank: 1, colour: 'yellow' } as const]),
-    ...(build.is === 'broken' ? [{ text: 'old build', rank: 1, colour: 'red' } as const] : []),
-    ...(isFollowing ? [] : [{ text: 'files ignored', rank: 1, colour: 'yellow' } as const]),
+    ...alertsOf(state),
     ...(build.id === undefined ? [] : [{ text: build.id, rank: 5 }]),
-    ...(route ? [routePart(route)] : []),
+    ...(route?.isOpen ? [{ text: `${route.name} ${route.address}`, rank: 7 }] : []),
     ...(phase === 'starting' ? [] : [{ text: `${reviewsPerMinute}/min`, rank: 4 }]),
     ...(last ? [lastPart(last)] : []),
   ];
 }
 
-function routePart({ name, address, isOpen }: NonNullable<SessionState['route']>): Part {
-  return isOpen ? { text: `${name} ${address}`, rank: 7 } : { text: `${name} lost`, rank: 1, colour: 'red' };
+/** What is not as usual. */
+function alertsOf({ stoppedAt, build, isFollowing, route }: SessionState): Part[] {
+  const alert = (text: string, colour: Colour): Part => ({ text, rank: 1, colour });
+  return [
+    ...(stoppedAt === undefined ? [] : [alert(`at ${stoppedAt}`, 'yellow')]),
+    ...(build.is === 'broken' ? [alert('old build', 'red')] : []),
+    ...(isFollowing ? [] : [alert('files ignored', 'yellow')]),
+    ...(route === undefined || route.isOpen ? [] : [alert(`${route.name} lost`, 'red')]),
+  ];
 }
 
 function lastPart({ verdict, operation, resource }: NonNullable<SessionState['last']>): Part {
@@ -81,12 +86,25 @@ const ORDER: SessionPhase[] = [
   ...(['building', 'starting', 'ending', 'serving'] as const),
 ];
 
-/** How many are in which phase, the best one last. */
+/** Which are in which phase, the best one last; how many, where all are in the same. */
 function partsOfSeveral(states: SessionState[]): Part[] {
   const phases = ORDER.flatMap((phase, rank): Part[] => {
-    const count = states.filter((state) => state.phase === phase).length;
-    return count === 0 ? [] : [{ text: `● ${count} ${phase}`, rank, colour: COLOURS[phase] }];
+    const names = states.filter((state) => state.phase === phase).map(({ name }) => name);
+    const which = names.length === states.length ? names.length : names.join(', ');
+    return names.length === 0 ? [] : [{ text: `● ${which} ${phase}`, rank, colour: COLOURS[phase] }];
   });
-  const rate = states.reduce((sum, { reviewsPerMinute }) => sum + reviewsPerMinute, 0);
-  return [...phases, { text: `${rate}/min`, rank: 4 }];
+  const alerts = states.flatMap((state) =>
+    alertsOf(state).map((part): Part => ({ ...part, text: `${state.name}: ${part.text}` })),
+  );
+  const sum = (of: (state: SessionState) => number): number =>
+    states.reduce((total, state) => total + of(state), 0);
+  const held = sum((state) => state.held);
+  return [
+    ...phases,
+    ...alerts,
+    ...(held === 0
+      ? []
+      : [{ text: `${counted(held, 'review')} waiting`, rank: 1, colour: 'yellow' } as const]),
+    { text: `${sum((state) => state.reviewsPerMinute)}/min`, rank: 4 },
+  ];
 }

@@ -269,7 +269,8 @@ it('two Deployments of the operator run here, each as a process of its own, and 
   ]);
   const before = await snapshot(cluster, NAMESPACE);
   const both = [DEPLOYMENT, AGENT_DEPLOYMENT].flatMap((name) => ['--deployment', `${NAMESPACE}/${name}`]);
-  await using up = startDevloop(['up', ...both], { cwd: checkout.directory, env: env() });
+  const here = { cwd: checkout.directory, env: { ...env(), DISPLAY: '', WAYLAND_DISPLAY: '' } };
+  await using up = startDevloop(['up', '--open', '--replay', ...both], here);
   await up.waitFor('session.ready', undefined, 300_000);
   await up.waitFor('session.ready', undefined, 300_000);
   const of = (deployment: string, type: string): object[] =>
@@ -285,6 +286,16 @@ it('two Deployments of the operator run here, each as a process of its own, and 
     expect.objectContaining({ line: 'from the agent' }),
   );
   expect(await reviewer.ask()).toContain('answered here');
+  // Each has a page and reviews of its own.
+  const pages = [DEPLOYMENT, AGENT_DEPLOYMENT].flatMap((name) => of(name, 'page.served'));
+  expect(new Set(pages.map((page) => (page as { url: string }).url)).size).toBe(2);
+  const which = await runDevloop(['reviews'], here);
+  const [started] = of(DEPLOYMENT, 'session.started') as { session: string }[];
+  const lines = [new RegExp(`${started!.session} +${DEPLOYMENT} `), new RegExp(` ${AGENT_DEPLOYMENT} `)];
+  expect(which.events).toMatchObject([{ code: 'session.not-found' }]);
+  for (const line of lines) expect(which.events[0]).toMatchObject({ hint: expect.stringMatching(line) });
+  const again = await runDevloop(['reviews', 'replay', '--session', started!.session], here);
+  expect(again, again.log).toMatchObject({ code: 0 });
   const status = await runDevloop(['status'], { cwd: tmpdir(), env: env() });
   const shown = status.events.flatMap((event) => (event.type === 'status' ? event.sessions : []));
   expect(shown.map(({ state }) => state)).toEqual(['live', 'live']);

@@ -257,7 +257,7 @@ it('takes the text of the cluster for text', async () => {
   await tab.click('#tab-object');
   await tab.until(`document.querySelector('.diff .removed') !== null`);
   expect(await tab.evaluate(`document.querySelectorAll('img, body script').length`)).toBe(0);
-  expect(await tab.evaluate('document.title')).toBe('devloop');
+  expect(await tab.evaluate('document.title')).toBe('shop-manager: devloop');
   expect(await text('#detail .answer')).toContain(MARKUP);
   // What a mistake of the page would do, the browser refuses.
   await expect(tab.evaluate(`document.body.innerHTML = '<p>'`)).rejects.toThrow('TrustedHTML');

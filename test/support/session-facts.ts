@@ -30,6 +30,7 @@ export function waitingReview(): WaitingReview {
 
 export const SERVING: SessionState = {
   session: 'abcd1234',
+  name: 'shop-manager',
   phase: 'serving',
   build: { is: 'current', id: '3f2a91c 10:14:58 +dirty' },
   route: { name: 'direct', address: '10.99.1.1:39939', isOpen: true },

@@ -1,3 +1,4 @@
+import { useEffect } from 'preact/hooks';
 import type { PageAction, PageStatus } from '../protocol.ts';
 import { act, hasKey } from './api.ts';
 import type { Connection, Store } from './store.ts';
@@ -27,6 +28,9 @@ const CONNECTIONS: Record<Connection, string> = {
 function Facts({ status: { state, health, targets, context } }: { status: PageStatus }) {
   const { phase, build, route, held, reviewsPerMinute, stoppedAt } = state;
   const names = [...new Set(targets.map(({ name }) => name))];
+  useEffect(() => {
+    document.title = `${state.name}: devloop`;
+  }, [state.name]);
   return (
     <dl class="facts">
       <Fact name="Operator" value={names.join(', ')} />

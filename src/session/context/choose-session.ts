@@ -32,7 +32,7 @@ function onlyOne(
   { wanted, otherwise }: Choice,
 ): LocalSession {
   if (candidates.length === 1) return candidates[0]!;
-  const list = `One of these with --session:${all.map(({ id, checkout: root }) => `\n  ${id}  ${root}`).join('')}`;
+  const list = ['One of these with --session:', ...all.map(lineOf)].join('\n  ');
   if (candidates.length > 1)
     throw new DevloopError('session.not-found', 'Several sessions run on this machine.', { hint: list });
   const none =
@@ -41,6 +41,10 @@ function onlyOne(
   throw new DevloopError('session.not-found', none, {
     hint: all.length > 0 ? list : start,
   });
+}
+
+function lineOf({ id, operator, checkout }: LocalSession): string {
+  return [id, operator, checkout].filter(Boolean).join('  ');
 }
 
 const AFTER_A_CRASH = 'If one has crashed, restore the cluster with devloop down.';

@@ -30,6 +30,11 @@ export function takenObjects({ services, manager }: Target): { ref: ObjectRef; o
   ];
 }
 
+/** How people know it: by its manager, or else by its Service. */
+export function operatorName({ services, manager }: Target): string | undefined {
+  return manager?.ref.name ?? services[0]?.service.metadata.name;
+}
+
 export function describeTarget(target: Target): string {
   return targetsOf(target).map(describe).join(', ') || 'no object in the cluster';
 }

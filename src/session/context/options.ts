@@ -139,7 +139,7 @@ export interface AttendedSession {
   /** Calls the listener after each change. */
   onState(listener: () => void): Disposable;
   /** Gets each key that the terminal does not take itself. */
-  onKey(key: string): void;
+  onKey(key: string, all: SessionState[]): void;
 }
 
 /** What a command gets from the process that runs it. */

@@ -15,6 +15,8 @@ interface Owner {
   processStart: string;
   /** The root of the checkout. */
   checkout: string;
+  /** Of the manager that it takes over; one checkout can have several. */
+  operator?: string;
 }
 
 /** Short enough for labels and names, and random enough to be unique in a cluster. */
@@ -29,10 +31,10 @@ export function newSessionId(): string {
 export async function claimDirectory(
   machine: LocalMachine,
   sessionId: string,
-  checkout: string,
+  of: Pick<Owner, 'checkout' | 'operator'>,
 ): Promise<string> {
   const { host, processStart } = machine;
-  const owner: Owner = { host, pid: process.pid, processStart, checkout };
+  const owner: Owner = { host, pid: process.pid, processStart, ...of };
   const directory = join(machine.stateDirectory, sessionId);
   const unclaimed = join(machine.stateDirectory, `.${sessionId}`);
   await requireWritable(machine.stateDirectory);
@@ -109,6 +111,8 @@ export interface LocalSession {
   id: string;
   directory: string;
   checkout: string;
+  /** Of the manager that it took over, where that is known. */
+  operator?: string;
 }
 
 export async function localSessions(machine: LocalMachine): Promise<LocalSession[]> {
@@ -116,7 +120,8 @@ export async function localSessions(machine: LocalMachine): Promise<LocalSession
     const directory = join(machine.stateDirectory, id);
     const owner = await ownerOf(directory);
     const isHere = owner?.host === machine.host && (await isRunning(owner)) === true;
-    return isHere ? [{ id, directory, checkout: owner.checkout }] : [];
+    const { checkout, operator } = owner ?? { checkout: '', operator: undefined };
+    return isHere ? [{ id, directory, checkout, ...(operator === undefined ? {} : { operator }) }] : [];
   });
   return (await Promise.all(found)).flat();
 }

@@ -47,6 +47,8 @@ export interface Controlled {
 
 export interface ControlOptions {
   session: string;
+  /** Of the operator. */
+  name: string;
   controlled: Controlled;
   emit: Emit;
   /** Aborted when the session ends: nothing can be controlled from then on. */
@@ -58,7 +60,8 @@ export interface ObservingControl extends Control {
   observe(event: DevloopEvent): void;
 }
 
-export function createControl({ session, controlled, emit, signal }: ControlOptions): ObservingControl {
+export function createControl(options: ControlOptions): ObservingControl {
+  const { session, name, controlled, emit, signal } = options;
   const listeners = new Set<() => void>();
   const reviews = createRate();
   let observed = NOTHING_YET;
@@ -71,7 +74,7 @@ export function createControl({ session, controlled, emit, signal }: ControlOpti
     state() {
       const { isHeld, isFollowing, build, route, stoppedAt, last } = observed;
       return {
-        ...{ session, phase: phase(), build, isHeld, isFollowing },
+        ...{ session, name, phase: phase(), build, isHeld, isFollowing },
         ...(route ? { route } : {}),
         ...(stoppedAt === undefined ? {} : { stoppedAt }),
         ...(last ? { last } : {}),

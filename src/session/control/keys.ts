@@ -1,5 +1,6 @@
 import { DevloopError } from '../../errors.ts';
 import type { Emit } from '../../report/events.ts';
+import type { SessionState } from '../../report/session-state.ts';
 import type { AttendedSession, Io } from '../context/options.ts';
 import type { Control } from './control.ts';
 import type { ControllerLog } from './controller-log.ts';
@@ -27,19 +28,20 @@ interface KeyActions {
 /** What the keys do with a running session. `?`, `q` and Ctrl-C are the terminal's. */
 export function sessionKeys({ control, log, emit, openPage }: KeyActions): AttendedSession {
   const note = (message: string): void => emit({ type: 'note', message });
-  const keys: Record<string, () => void> = {
+  const keys: Record<string, (all: SessionState[]) => void> = {
     r: () => control.restart(),
-    h: () => void (control.state().isHeld ? control.release() : control.hold()),
+    // What one key has done to all sessions, it undoes in all.
+    h: (all) => void (all.some(({ isHeld }) => isHeld) ? control.release() : control.hold()),
     o: () => void openPage(),
-    p: () => control.followFiles(!control.state().isFollowing),
+    p: (all) => control.followFiles(all.some(({ isFollowing }) => !isFollowing)),
     l: () => note(`the controller's log is ${log.toggle() ? 'shown again' : 'hidden; l shows it again'}`),
   };
   return {
     state: () => control.state(),
     onState: (listener) => control.onState(listener),
-    onKey(key) {
+    onKey(key, all) {
       try {
-        if (Object.hasOwn(keys, key)) keys[key]!();
+        if (Object.hasOwn(keys, key)) keys[key]!(all);
       } catch (error) {
         if (!(error instanceof DevloopError)) throw error;
         note(error.message);

@@ -42,9 +42,15 @@ it('says what is being waited for', () => {
   );
 });
 
-it('counts the phases of several sessions', () => {
-  const failed: SessionState = { ...SERVING, phase: 'failed' };
-  expect(text([SERVING, failed, SERVING])).toBe('● 1 failed  ● 2 serving  36/min  ? keys');
+it('names those of several sessions that are not as the others', () => {
+  const hook: SessionState = { ...SERVING, name: 'hook' };
+  expect(text([SERVING, hook])).toBe('● 2 serving  24/min  ? keys');
+  expect(text([SERVING, { ...hook, phase: 'failed' }])).toBe(
+    '● hook failed  ● shop-manager serving  24/min  ? keys',
+  );
+  expect(text([SERVING, { ...hook, held: 2, build: { is: 'broken' } }])).toBe(
+    '● 2 serving  hook: old build  2 reviews waiting  24/min  ? keys',
+  );
 });
 
 /** What moves the cursor, or takes more or less than one column. */

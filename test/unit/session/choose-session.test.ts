@@ -23,6 +23,16 @@ it('takes all of this checkout where several can be meant', () => {
   );
 });
 
+it('names the operators where one checkout has several', () => {
+  const [hook, agent] = [
+    { ...a, operator: 'hook' },
+    { ...a, id: 'c', operator: 'agent' },
+  ];
+  expect(() => chooseSession([hook, agent], '/src/a', { wanted: undefined })).toThrow(
+    expect.objectContaining({ hint: expect.stringMatching(/a {2}hook {2}\/src\/a\n {2}c {2}agent /) }),
+  );
+});
+
 it.each([
   ['there is none', [], undefined],
   ['several run elsewhere', [a, b], undefined],

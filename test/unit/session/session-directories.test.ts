@@ -15,7 +15,7 @@ it('a session that starts keeps its directory while another one removes abandone
   })();
   const sessions = Array.from({ length: 100 }, (_, index) => `s${index}`);
   try {
-    for (const session of sessions) await claimDirectory(machine, session, '/');
+    for (const session of sessions) await claimDirectory(machine, session, { checkout: '/' });
   } finally {
     going = false;
     await looking;
@@ -45,7 +45,7 @@ it('nothing is written below a directory that others can write, and no record th
   const machine = { ...(await thisMachine({})), host: 'here', stateDirectory };
   await mkdir(join(stateDirectory, 'planted'), { recursive: true });
   await chmod(open, 0o777);
-  await expect(claimDirectory(machine, 's1', '/')).rejects.toMatchObject({
+  await expect(claimDirectory(machine, 's1', { checkout: '/' })).rejects.toMatchObject({
     code: 'files.not-written',
     message: expect.stringContaining(open),
   });
@@ -63,7 +63,7 @@ it.skipIf(process.platform !== 'linux' || process.getuid?.() !== 0).each([
   const stateDirectory = await mkdtemp(join(tmpdir(), 'devloop-state-'));
   const machine = JSON.stringify({ host: 'here', processStart: '', stateDirectory });
   const script = `const { claimDirectory } = await import(${JSON.stringify(MODULE)});
-    await claimDirectory(${machine}, 's1', '/').catch(({ code, message }) => console.log(code, message));`;
+    await claimDirectory(${machine}, 's1', { checkout: '/' }).catch(({ code, message }) => console.log(code, message));`;
   const mounted = 'mount -t tmpfs -o "$0" tmpfs "$1" && shift && exec "$@"';
   const node = [process.execPath, '--input-type=module', '-e', script];
   const args = ['--mount', 'sh', '-c', mounted, options, stateDirectory, ...node];

@@ -42,7 +42,7 @@ async function listener() {
 }
 
 async function session(checkout: string, pid: number): Promise<string> {
-  const directory = await claimDirectory(await thisMachine(env), 'abcd1234', checkout);
+  const directory = await claimDirectory(await thisMachine(env), 'abcd1234', { checkout });
   recordController(controllerRecord(directory), { pid, startTime: startTimeOf(pid)!, command: [] });
   return directory;
 }

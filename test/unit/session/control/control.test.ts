@@ -25,6 +25,7 @@ function setUp(parts: { webhooks?: boolean; controller?: boolean } = {}): Setup 
   };
   const control = createControl({
     session: 's',
+    name: 'shop',
     controlled: {
       gateways: () => (webhooks ? gateways : undefined),
       supervisor: () => (controller ? supervisor : undefined),

@@ -5,7 +5,12 @@ import type { SessionState } from '../../../../src/report/session-state.ts';
 import { createControllerLog } from '../../../../src/session/control/controller-log.ts';
 import { sessionKeys } from '../../../../src/session/control/keys.ts';
 
-function press(keys: string, state: Partial<SessionState> = {}): { calls: string[]; events: DevloopEvent[] } {
+/** `others`: sessions of the same terminal. */
+function press(
+  keys: string,
+  state: Partial<SessionState> = {},
+  others: Partial<SessionState>[] = [],
+): { calls: string[]; events: DevloopEvent[] } {
   const calls: string[] = [];
   const events: DevloopEvent[] = [];
   const control = {
@@ -27,7 +32,7 @@ function press(keys: string, state: Partial<SessionState> = {}): { calls: string
     ...{ control, log: createControllerLog('all'), emit },
     openPage: async () => void calls.push('page'),
   });
-  for (const key of keys) session.onKey(key);
+  for (const key of keys) session.onKey(key, [session.state(), ...(others as SessionState[])]);
   return { calls, events };
 }
 
@@ -37,10 +42,15 @@ it('each key does one thing, and undoes it the next time', () => {
   expect(press('ll').events).toMatchObject([{ type: 'note' }, { type: 'note' }]);
 });
 
+it('what is so for one of several sessions, a key ends for all', () => {
+  const other = { isHeld: true, isFollowing: false };
+  expect(press('hp', {}, [other]).calls).toEqual(['release', 'follow true']);
+});
+
 it('other keys do nothing, whatever every object has', () => {
   expect(press('xR \r', {})).toEqual({ calls: [], events: [] });
   const { onKey } = sessionKeys({} as Parameters<typeof sessionKeys>[0]);
-  onKey('toString');
+  onKey('toString', []);
 });
 
 it('says why a key cannot do what it is for', () => {
