@@ -1,5 +1,6 @@
 import { isTransient } from '../../cluster/api/errors.ts';
 import { describe, isWebhookKind, type ObjectRef } from '../../cluster/api/kinds.ts';
+import type { Lease } from '../../cluster/api/objects.ts';
 import { escapeToken } from '../../cluster/marks/paths.ts';
 import type { Fault, Kept } from '../../cluster/marks/undo.ts';
 import { isLeaseOf, SESSION_LABEL } from '../../cluster/names.ts';
@@ -10,6 +11,7 @@ import {
   type Unseen,
   unseenText,
 } from '../../cluster/takeover/find-marked.ts';
+import { holderOf } from '../../cluster/takeover/lease.ts';
 import {
   type Left,
   pausedManagers,
@@ -136,11 +138,16 @@ export class StillMarked extends DevloopError {
   }
 }
 
-/** A Lease says that an object of its kind may have been changed. If the account cannot list that kind, nothing shows whether it was restored. */
+/**
+ * A Lease says which objects may have been changed: the one that it is for, and what its holder wrote into it. If the account cannot list
+ * their kinds, nothing shows whether they were restored.
+ */
 function refusePart(sessionId: string, marked: Marked[], unseen: Unseen[]): void {
-  const leases = marked.map(({ ref }) => ref).filter(({ kind }) => kind === 'Lease');
+  const leases = marked.filter(({ ref }) => ref.kind === 'Lease');
+  const held = leases.flatMap(({ object }) => holderOf(object as Lease)?.targets ?? []);
   const isHidden = ({ kind, namespace }: Unseen): boolean =>
-    leases.some((lease) => isLeaseOf(lease, kind) && lease.namespace === namespace);
+    leases.some(({ ref }) => isLeaseOf(ref, kind) && ref.namespace === namespace) ||
+    held.some((one) => one.kind === kind && one.namespace === namespace);
   const hidden = unseen.filter(isHidden);
   if (hidden.length === 0) return;
   throw new DevloopError(

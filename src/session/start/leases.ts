@@ -73,7 +73,11 @@ function holderOf({ machine, target, plan }: Session): Holder {
     processStart: machine.processStart,
     since: new Date().toISOString(),
     route: plan.routes[0]?.name ?? 'none',
-    targets: targetsOf(target),
+    // Whoever restores the session may not be allowed to see all that it changes.
+    targets: [
+      ...targetsOf(target),
+      ...plan.webhookTime.flatMap(({ changes }) => changes.map(({ object }) => object)),
+    ],
     health: 'starting',
   };
 }

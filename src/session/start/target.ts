@@ -42,8 +42,7 @@ export async function discoverTarget(command: UpCommand): Promise<Discovered & {
   plan.routes = permittedRoutes(api, allowed);
   // A process that the user starts does not learn its name.
   plan.standIn = options.controller ? await permittedStandIn(api, plan.standIn, io.emit) : [];
-  for (const { text: message, mayResume } of notices)
-    if (mayResume) io.emit({ type: 'note', message });
+  for (const { text: message, mayResume } of notices) if (mayResume) io.emit({ type: 'note', message });
   for (const message of untriedRoutes(allowed)) io.emit({ type: 'note', message });
   const inTheWay = await sessionsInTheWay(observer, target, machine, options.takeOver);
   return { target, plan, facts: await facts, inTheWay };

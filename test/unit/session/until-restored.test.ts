@@ -3,6 +3,7 @@ import type { Service } from '../../../src/cluster/api/objects.ts';
 import type { Workload } from '../../../src/cluster/api/workloads.ts';
 import { sessionOf } from '../../../src/cluster/marks/marks.ts';
 import { findMarked } from '../../../src/cluster/takeover/find-marked.ts';
+import { holdLease } from '../../../src/cluster/takeover/lease.ts';
 import { deploymentPause } from '../../../src/cluster/takeover/pause/replicas.ts';
 import { swapSelector } from '../../../src/cluster/takeover/service.ts';
 import { DevloopError } from '../../../src/errors.ts';
@@ -89,6 +90,27 @@ it('what is refused is tried once, and the rest is restored', async () => {
   await expect(restore(work(), ['shop'], NO_WAIT)).rejects.toMatchObject({ code: 'cluster.forbidden' });
   expect(service().spec.selector).toEqual(selector);
   expect(sessionOf(cluster.read('Deployment', 'manager', 'shop')!)).toBe('s1');
+});
+
+it('an account that is not allowed to see what the session changed restores the rest, and leaves the Lease', async () => {
+  const kind = 'ValidatingWebhookConfiguration';
+  const lease = await holdLease({ kind: 'Service', namespace: 'shop', name: 'webhook' }).apply(work(), {
+    ...{ user: 'ann', host: 'desk', pid: 7, processStart: '', since: '', route: '', health: '' },
+    targets: [{ kind, name: 'shop' }],
+  });
+  await lease![Symbol.asyncDispose]();
+  cluster.put(kind, { metadata: { name: 'shop', labels: { 'devloop.dev/session': 's1' } } });
+  cluster.hook = {
+    before: (verb, what) => {
+      if (verb === 'list' && what.startsWith(kind)) throw refusal(403, 'Forbidden', 'no');
+    },
+  };
+  await expect(restore(work(), ['shop'], NO_WAIT)).rejects.toMatchObject({
+    code: 'cluster.forbidden',
+    message: expect.stringContaining(kind),
+  });
+  expect(service().spec.selector).toEqual(selector);
+  expect(cluster.read('Lease', 'devloop.service.webhook', 'shop')).toBeDefined();
 });
 
 it('what was kept in an earlier pass is still reported', async () => {
