@@ -76,9 +76,10 @@ test('twelve clients with large bodies hold at most 64 MiB, and a review passes'
   const clients = await Promise.all(Array.from({ length: 12 }, () => tls(port)));
   const sent = clients.map(async (client) => {
     client.resume();
+    const closed = new Promise((go) => client.once('close', go));
     client.write(`POST /convert HTTP/1.1\r\nHost: x\r\nContent-Length: ${16 * piece.length}\r\n\r\n`);
     for (let count = 0; count < 15 && !client.destroyed; count++) {
-      if (!client.write(piece)) await new Promise((go) => client.once('drain', go).once('close', go));
+      if (!client.write(piece)) await Promise.race([closed, new Promise((go) => client.once('drain', go))]);
     }
   });
   await Promise.all(sent);
