@@ -66,10 +66,19 @@ function likelyServices({ services }: Target): TargetService[] {
 
 /** Without endpoint routing, kube-apiserver calls the cluster IP of the first family, behind which kube-proxy puts that family alone. */
 function withFamily(cause: string, { metadata, spec }: Service, target: RouteTarget): string {
-  const first = spec.ipFamilies?.[0];
-  if (first === undefined || !('address' in target)) return cause;
-  if (first === familyOf(target.address) || cause.includes(target.address)) return cause;
+  const other = otherFamily(spec, target);
+  if (other === undefined || cause.includes(other.address)) return cause;
+  const { first } = other;
   return `${cause}; it calls the ${first} cluster IP of ${metadata.namespace}/${metadata.name}, which only reaches ${first} addresses`;
+}
+
+/** The first family of a Service and an address that is not of it: only endpoint routing reaches that, and it does so at once. */
+function otherFamily(
+  { ipFamilies: [first] = [] }: Service['spec'],
+  target: RouteTarget,
+): { first: string; address: string } | undefined {
+  if (first === undefined || !('address' in target) || first === familyOf(target.address)) return undefined;
+  return { first, address: target.address };
 }
 
 async function verifyLike(
@@ -96,5 +105,8 @@ async function verifyLike(
   ]);
   const [service, prober] = await Promise.all([creating, probing]);
   const following = { once: () => service.follow().then(prober.once) };
-  return await probeUntil(following, { wanted: 'us', inARow, limitMs, isHopeless }, signal);
+  const isKnownToFail = async (): Promise<boolean> =>
+    otherFamily(like.spec, route.target) !== undefined || ((await isHopeless?.()) ?? false);
+  const wanted = { wanted: 'us', inARow, limitMs, isHopeless: isKnownToFail } as const;
+  return await probeUntil(following, wanted, signal);
 }

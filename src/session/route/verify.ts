@@ -62,16 +62,17 @@ export async function probeUntil(
     if (row >= inARow)
       return { reached: answer.reached || wanted === 'any', latencyMs: latencyOf(answer), cause };
     if (!isWanted(answer, wanted)) await pause(PAUSE_MS);
-    if (await isKnownToFail()) break;
+    if (await isKnownToFail(answer)) break;
   }
   return { reached: false, latencyMs: 0, cause };
 }
 
-function onceInDoubt(isHopeless: Probing['isHopeless']): () => Promise<boolean> {
+/** Only an answer about the route says that there was time enough. */
+function onceInDoubt(isHopeless: Probing['isHopeless']): (answer: ProbeAnswer) => Promise<boolean> {
   let ask = isHopeless;
   const from = performance.now() + DOUBT_MS;
-  return async () => {
-    if (ask === undefined || performance.now() < from) return false;
+  return async (answer) => {
+    if (ask === undefined || isPending(answer) || performance.now() < from) return false;
     const asked = ask;
     ask = undefined;
     return await asked();
