@@ -99,7 +99,7 @@ const UP: Moment[] = [
   type('session.ready'),
 ];
 
-it.each(inSoak(UP, 'update Service', 'session.ready'))(
+it.each(inSoak(UP, 'session.ready'))(
   'kill -9 of up at "%s" is repaired by down from another directory',
   async (_, is) => {
     const before = await killedUp(ALL, 'direct', is);

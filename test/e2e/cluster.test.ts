@@ -88,13 +88,15 @@ it('refuses an expired client certificate', async () => {
     .toContain('must be logged in');
 });
 
-it('runs beside another box, and leaves nothing behind', async () => {
+it('dies with the process that started it; the next start clears its remains, runs beside another box, and leaves nothing behind', async () => {
+  const dead = await startElsewhere({ pods: false });
+  await expect.poll(() => traces(dead).processes, { timeout: 10_000 }).toEqual([]);
   const second = await startCluster({ log, certManager: false, name: 'second' });
+  expect(traces(second.dir).processes).not.toEqual([]);
   expect(second.nodeIp).not.toBe(cluster.nodeIp);
   expect(await second.kubectl(['config', 'current-context'])).toBe('second\n');
-  expect(traces(second.dir).processes).not.toEqual([]);
   await second[Symbol.asyncDispose]();
-  expect(traces(second.dir)).toEqual(NO_TRACES);
+  for (const dir of [dead, second.dir]) expect(traces(dir)).toEqual(NO_TRACES);
   expect(await cluster.kubectl(['get', 'node', '-o', 'name'])).toBe('node/node\n');
 });
 
@@ -104,14 +106,6 @@ it('says which process died, and with which words', async () => {
   process.kill(victim!.pid, 'SIGKILL');
   await expect.poll(() => traces(broken.dir).processes, { timeout: 10_000 }).toEqual([]);
   expect(readFileSync(`${broken.dir}/failed`, 'utf8')).toMatch('kube-controller-manager ended with code 137');
-});
-
-it('dies with the process that started it, and its remains are cleared by the next start', async () => {
-  const dir = await startElsewhere({ pods: false });
-  await expect.poll(() => traces(dir).processes, { timeout: 10_000 }).toEqual([]);
-  const next = await startCluster({ log, pods: false, certManager: false });
-  await next[Symbol.asyncDispose]();
-  expect(traces(dir)).toEqual(NO_TRACES);
 });
 
 it('outlives the process that started it where asked, until it is stopped', async () => {

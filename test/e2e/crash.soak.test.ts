@@ -143,13 +143,12 @@ describe('kill -9', () => {
   });
 
   it('leaves a controller that the next up ends, and a session that it recovers', async () => {
-    await using first = startDevloop(['up'], { cwd: checkout.directory, env: env() });
+    await using first = startUp(SERVER);
     const { pid } = await first.waitFor('controller.ready');
     await first.waitFor('session.ready');
-    first.signal('SIGKILL');
-    await first.exited;
+    await kill(first);
     expect(await isRunning(pid)).toBe(true);
-    await using second = startDevloop(['up'], { cwd: checkout.directory, env: env() });
+    await using second = startUp(SERVER);
     await second.waitFor('session.ready');
     expect(await isRunning(pid)).toBe(false);
     second.signal('SIGTERM');
@@ -178,34 +177,40 @@ describe('kill -9', () => {
     await expectRestored();
   });
 
-  it.each([
+  const ELSEWHERE: [string, string, string[]][] = [
     ['on another machine', '@elsewhere', ['--uts', 'sh', '-c', 'hostname elsewhere && exec "$@"', 'sh']],
     [
       'in another container of this machine',
       `@${hostname()}`,
       ['--pid', '--fork', '--kill-child', '--mount-proc'],
     ],
-  ])('%s is noticed when its Lease stands still', async (_, where, through) => {
-    await using up = startDevloop(['up', ...SERVER], {
-      cwd: checkout.directory,
-      env: env(),
-      through: ['unshare', ...through],
-    });
-    await up.waitFor('session.ready');
-    const live = await runDevloop(['down'], { cwd: tmpdir(), env: env() });
-    expect(live.events.at(-1)).toMatchObject({
-      type: 'error',
-      code: 'session.held',
-      message: expect.stringContaining(where),
-    });
-    expect(live.code).toBe(4);
-    up.signal('SIGKILL');
-    await up.exited;
-    const dead = await runDevloop(['down'], { cwd: tmpdir(), env: env() });
-    expect(dead.events).toContainEqual(
-      expect.objectContaining({ type: 'waiting', for: expect.stringContaining(where) }),
-    );
-    expect(dead.code, dead.log).toBe(0);
-    await expectRestored();
-  });
+  ];
+
+  // Each waits for the duration of a Lease.
+  it.each(inSoak(ELSEWHERE, 'in another container of this machine'))(
+    '%s is noticed when its Lease stands still',
+    async (_, where, through) => {
+      await using up = startDevloop(['up', ...SERVER], {
+        cwd: checkout.directory,
+        env: env(),
+        through: ['unshare', ...through],
+      });
+      await up.waitFor('session.ready');
+      const live = await runDevloop(['down'], { cwd: tmpdir(), env: env() });
+      expect(live.events.at(-1)).toMatchObject({
+        type: 'error',
+        code: 'session.held',
+        message: expect.stringContaining(where),
+      });
+      expect(live.code).toBe(4);
+      up.signal('SIGKILL');
+      await up.exited;
+      const dead = await runDevloop(['down'], { cwd: tmpdir(), env: env() });
+      expect(dead.events).toContainEqual(
+        expect.objectContaining({ type: 'waiting', for: expect.stringContaining(where) }),
+      );
+      expect(dead.code, dead.log).toBe(0);
+      await expectRestored();
+    },
+  );
 });

@@ -3,11 +3,12 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** A run ends no sooner than its longest file, so these start first. `npm test` prints the slowest files at its end. */
 const LONGEST = [
+  'doctor-and-refusals',
   'routes',
-  'doctor',
   'up',
   'guard',
-  'refusals',
+  'variants',
+  'pause',
   'families',
   'closed',
   'ssh',
@@ -15,7 +16,6 @@ const LONGEST = [
   'api-faults',
   'route-refusals',
   'habits',
-  'pause',
 ];
 
 export class LongestFirst extends BaseSequencer {

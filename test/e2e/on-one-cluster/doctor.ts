@@ -5,26 +5,26 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { selfSignedPair } from '../../src/certificates/self-signed.ts';
-import type { Service, WebhookConfiguration } from '../../src/cluster/api/objects.ts';
-import type { DevloopEvent } from '../../src/report/events.ts';
-import { startCluster, type TestCluster } from '../cluster/cluster.ts';
-import { account } from '../support/account.ts';
-import { established } from '../support/cluster-waits.ts';
-import { runDevloop, startDevloop } from '../support/devloop.ts';
-import { eventually } from '../support/eventually.ts';
-import { hookServer } from '../support/hook-server.ts';
-import { loadRelayImage } from '../support/relay-image.ts';
+import { selfSignedPair } from '../../../src/certificates/self-signed.ts';
+import type { Service, WebhookConfiguration } from '../../../src/cluster/api/objects.ts';
+import type { DevloopEvent } from '../../../src/report/events.ts';
+import type { TestCluster } from '../../cluster/cluster.ts';
+import { account } from '../../support/account.ts';
+import { established } from '../../support/cluster-waits.ts';
+import { runDevloop, startDevloop } from '../../support/devloop.ts';
+import { eventually } from '../../support/eventually.ts';
+import { hookServer } from '../../support/hook-server.ts';
+import { loadRelayImage } from '../../support/relay-image.ts';
 import {
   application,
   checkoutSample,
   DEPLOYMENT,
-  deploySample,
   NAMESPACE,
   rolledOut,
   SERVICE,
-} from '../support/sample-operator.ts';
-import { snapshot } from '../support/snapshot.ts';
+} from '../../support/sample-operator.ts';
+import { sharedSample } from '../../support/shared-sample.ts';
+import { snapshot } from '../../support/snapshot.ts';
 
 type Finding = Extract<DevloopEvent, { type: 'finding' }>;
 type Json = Record<string, unknown>;
@@ -43,8 +43,7 @@ let scratch: string;
 const own: AsyncDisposable[] = [];
 
 beforeAll(async () => {
-  cluster = await startCluster({ log: (line) => console.error(line) });
-  await deploySample(cluster);
+  cluster = await sharedSample();
   await loadRelayImage(cluster);
   const sample = await checkoutSample();
   own.push(sample);
@@ -60,7 +59,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await rm(scratch, { recursive: true, force: true });
   for (const one of own) await one[Symbol.asyncDispose]();
-  await cluster?.[Symbol.asyncDispose]();
 });
 
 const env = (): Record<string, string> => ({
@@ -176,12 +174,16 @@ it('finds everything in order, leaves the operator unchanged, and leaves nothing
 });
 
 it('prints columns and words for people, without colours if there is no terminal', async () => {
-  const out = execFileSync(process.execPath, [join(import.meta.dirname, '../../bin/devloop.js'), 'doctor'], {
-    cwd: checkout,
-    env: { ...process.env, ...env() },
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
+  const out = execFileSync(
+    process.execPath,
+    [join(import.meta.dirname, '../../../bin/devloop.js'), 'doctor'],
+    {
+      cwd: checkout,
+      env: { ...process.env, ...env() },
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    },
+  );
   expect(out).toMatch(/^ok {7}cluster {10}Kubernetes v1\./);
   expect(out).toMatch(/^unknown {2}image /m);
   expect(out).not.toContain('\x1b');
@@ -334,8 +336,12 @@ describe('one broken thing', () => {
     } finally {
       expect((await runDevloop(['down'], { cwd: checkout, env: env() })).code).toBe(0);
     }
-    await eventually(async () => expect((await doctor()).of('pods')[0]!.verdict).toBe('ok'));
-    expect((await doctor()).of('session')[0]!.verdict).toBe('ok');
+    const { of } = await eventually(async () => {
+      const found = await doctor();
+      expect(found.of('pods')[0]!.verdict).toBe('ok');
+      return found;
+    });
+    expect(of('session')[0]!.verdict).toBe('ok');
   }, 300_000);
 
   it('an object waits on a finalizer while the Deployment is at 0: a warning', async () => {
@@ -373,39 +379,6 @@ describe('one broken thing', () => {
       await eventually(() => merge(path, { metadata: { finalizers: null } }));
     }
   }, 300_000);
-
-  it('the address is a black hole: 5, with the cause of kube-apiserver', async () => {
-    const before = await snapshot(cluster, NAMESPACE);
-    const { code, log, of, events } = await doctor(['--address', BLACK_HOLE]);
-    expect(code, log).toBe(5);
-    expect(of('route direct')[0]).toMatchObject({
-      verdict: 'fail',
-      answer: expect.stringMatching(/203\.0\.113\.7 \(.*\): .*(deadline|time|route|refused)/),
-      hint: expect.stringContaining('--address'),
-    });
-    expect(events.filter((one) => one.type === 'waiting').length).toBeGreaterThan(0);
-    expect(events.at(-1)).toMatchObject({ type: 'error', code: 'route.none', exitCode: 5 });
-    expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
-  });
-
-  it.each([
-    ['direct', ['--address', BLACK_HOLE], BLACK_HOLE, 'relay'],
-    ['relay', ['--relay-image', 'registry.invalid/none:1'], 'registry.invalid/none:1', 'direct'],
-  ])(
-    'the %s route fails and the other one works: information, and no warning',
-    async (name, flags, cause, other) => {
-      const { code, log, of, events } = await doctor(['--route', 'auto', ...flags]);
-      expect(code, log).toBe(0);
-      expect(of(`route ${name}`)[0]).toMatchObject({
-        verdict: 'info',
-        answer: expect.stringMatching(/^not needed: .*\n.*/),
-        hint: expect.any(String),
-      });
-      expect(of(`route ${name}`)[0]!.answer).toContain(cause);
-      expect(of(`route ${other}`)[0]!.verdict).toBe('ok');
-      expect(events.at(-1)).toMatchObject({ type: 'note', message: '`devloop up` would work.' });
-    },
-  );
 
   const untilProbing = (): Promise<void> =>
     eventually(async () => {
@@ -495,6 +468,46 @@ describe('one broken thing', () => {
   });
 });
 
+/** Each waits for a route that does not work. A doctor changes nothing, so several do not disturb each other; together, they leave nothing behind. */
+describe.concurrent('one route that does not work', () => {
+  let before: Awaited<ReturnType<typeof snapshot>>;
+  beforeAll(async () => {
+    before = await snapshot(cluster, NAMESPACE);
+  });
+  afterAll(() => eventually(async () => expect(await snapshot(cluster, NAMESPACE)).toEqual(before)));
+
+  it('the address is a black hole: 5, with the cause of kube-apiserver', async () => {
+    const { code, log, of, events } = await doctor(['--address', BLACK_HOLE]);
+    expect(code, log).toBe(5);
+    expect(of('route direct')[0]).toMatchObject({
+      verdict: 'fail',
+      answer: expect.stringMatching(/203\.0\.113\.7 \(.*\): .*(deadline|time|route|refused)/),
+      hint: expect.stringContaining('--address'),
+    });
+    expect(events.filter((one) => one.type === 'waiting').length).toBeGreaterThan(0);
+    expect(events.at(-1)).toMatchObject({ type: 'error', code: 'route.none', exitCode: 5 });
+  });
+
+  it.each([
+    ['direct', ['--address', BLACK_HOLE], BLACK_HOLE, 'relay'],
+    ['relay', ['--relay-image', 'registry.invalid/none:1'], 'registry.invalid/none:1', 'direct'],
+  ])(
+    'the %s route fails and the other one works: information, and no warning',
+    async (name, flags, cause, other) => {
+      const { code, log, of, events } = await doctor(['--route', 'auto', ...flags]);
+      expect(code, log).toBe(0);
+      expect(of(`route ${name}`)[0]).toMatchObject({
+        verdict: 'info',
+        answer: expect.stringMatching(/^not needed: .*\n.*/),
+        hint: expect.any(String),
+      });
+      expect(of(`route ${name}`)[0]!.answer).toContain(cause);
+      expect(of(`route ${other}`)[0]!.verdict).toBe('ok');
+      expect(events.at(-1)).toMatchObject({ type: 'note', message: '`devloop up` would work.' });
+    },
+  );
+});
+
 describe('an owner that may overwrite changes', () => {
   async function owners(): Promise<Finding> {
     const { code, log, of } = await doctor();
@@ -528,30 +541,27 @@ describe('an owner that may overwrite changes', () => {
     }
   });
 
-  it.each([
-    ['Flux', 'kustomize.toolkit.fluxcd.io/name', 'shop', 'patch kustomization shop', 'warn'],
-    ['OLM', 'olm.owner', 'shop.v1.0.0', 'installPlanApproval', 'warn'],
-  ])('%s', async (who, sign, name, pause, verdict) => {
-    await merge(SERVICE_PATH, { metadata: { labels: { [sign]: name } } });
-    try {
-      expect(await owners()).toMatchObject({
-        verdict,
-        answer: expect.stringContaining(who),
-        hint: expect.stringContaining(pause),
-      });
-    } finally {
-      await merge(SERVICE_PATH, { metadata: { labels: { [sign]: null } } });
-    }
-  });
-
-  it('Helm, which does not', async () => {
+  it('Flux and OLM, and Helm, which does not', async () => {
+    const flux = 'kustomize.toolkit.fluxcd.io/name';
+    const labels = { [flux]: 'shop', 'olm.owner': 'shop.v1.0.0' };
+    await merge(SERVICE_PATH, { metadata: { labels } });
     await annotate(SERVICE_PATH, 'meta.helm.sh/release-name', 'shop');
     try {
-      expect(await owners()).toMatchObject({
-        verdict: 'ok',
-        answer: expect.stringMatching(/Helm .*shop .*upgrade/),
-      });
+      const { code, log, of } = await doctor();
+      expect(code, log).toBe(0);
+      const says = (answer: string | RegExp, verdict: string, hint?: string) =>
+        expect.objectContaining({
+          verdict,
+          answer: expect.stringMatching(answer),
+          ...(hint === undefined ? {} : { hint: expect.stringContaining(hint) }),
+        });
+      const found = of('owners');
+      expect(found, log).toHaveLength(3);
+      expect(found).toContainEqual(says('Flux', 'warn', 'patch kustomization shop'));
+      expect(found).toContainEqual(says('OLM', 'warn', 'installPlanApproval'));
+      expect(found).toContainEqual(says(/Helm .*shop .*upgrade/, 'ok'));
     } finally {
+      await merge(SERVICE_PATH, { metadata: { labels: { [flux]: null, 'olm.owner': null } } });
       await annotate(SERVICE_PATH, 'meta.helm.sh/release-name', null);
     }
   });
