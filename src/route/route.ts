@@ -23,6 +23,6 @@ export interface Explanation {
   cause: string;
   /** The next thing to do, or the command to run. */
   hint: string;
-  /** It was seen there, so to wait longer changes nothing. */
+  /** To wait longer would change nothing. */
   isCertain?: true;
 }

@@ -64,7 +64,14 @@ export function listeningOn(sockets: string, port: number): Listening {
   return hosts.some((host) => ['0.0.0.0', '*', '::'].includes(host)) ? 'everywhere' : hosts;
 }
 
-export function explain({ via, address, port, dialled, listening }: Findings): Explanation {
+export function explain(findings: Findings): Explanation {
+  const { dialled, listening } = findings;
+  // A host that refuses this machine, too, will not change its mind.
+  const isCertain = dialled === 'refused' || listening === 'loopback';
+  return { ...causeOf(findings), ...(isCertain ? { isCertain } : {}) };
+}
+
+function causeOf({ via, address, port, dialled, listening }: Findings): Explanation {
   const endpoint = hostPort(address, port);
   const gatewayPorts = `Set "GatewayPorts clientspecified" in sshd_config on ${via}, then reload sshd there: sudo systemctl reload ssh`;
   if (dialled === 'open') {
@@ -77,7 +84,6 @@ export function explain({ via, address, port, dialled, listening }: Findings): E
     return {
       cause: `sshd on ${via} listens on port ${port} of its loopback address only.`,
       hint: gatewayPorts,
-      isCertain: true,
     };
   }
   if (listening !== undefined) {

@@ -50,8 +50,9 @@ describe('why the cluster cannot reach a port', () => {
     expect(found(findings).hint).toContain(hint);
   });
 
-  it('is certain where the host itself says so', () => {
+  it('is certain where the host says so, or refuses this machine, too', () => {
     expect(found({ listening: 'loopback' }).isCertain).toBe(true);
-    expect(found({ dialled: 'refused' }).isCertain).toBeUndefined();
+    expect(found({ dialled: 'refused' }).isCertain).toBe(true);
+    expect(found({ dialled: 'open', listening: 'everywhere' }).isCertain).toBeUndefined();
   });
 });
