@@ -164,7 +164,7 @@ describe('an operator in another language, with several Services, ports and a co
       `${services}\ncontroller:\n  run: ${run}\n  watch: ["."]\n`,
     );
     // Half of it is over before the grace period is.
-    await timeOutAfter(10);
+    await timeOutAfter(16);
     await using up = startDevloop(['up'], options());
     await up.waitFor('session.ready');
     const reviewer = {
