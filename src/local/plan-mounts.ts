@@ -1,5 +1,7 @@
 import { dirname, join } from 'node:path';
 import type { ClusterApi } from '../cluster/api/client.ts';
+import { isPlaceable, type Placed } from '../machine/mount-namespace.ts';
+import { projectedSources } from '../operator/downward.ts';
 import type { CheckoutFacts } from '../operator/sources.ts';
 import type { Target, TargetManager } from '../operator/target.ts';
 import {
@@ -25,6 +27,8 @@ export interface MountInputs {
   /** The directories in which the manager's container sees the key pairs. */
   keyPairMounts: string[];
   checkout: { facts: Pick<CheckoutFacts, 'paths'> };
+  /** The controller can find files in their places. */
+  mayPlace: boolean;
 }
 
 export interface PlannedMounts {
@@ -32,21 +36,27 @@ export interface PlannedMounts {
   needed: NeededFiles[];
   /** The arguments and variables, and the texts of the files that they name: such a file can name other paths. */
   words: string[];
+  /** Copies that the controller finds where the Pod has them, since nothing but its sources names them. */
+  placed: Placed[];
 }
 
 /** Where the copy of each mounted path that the arguments or variables (`words`) name is on this machine, and what has to be written there. */
 export async function planMounts(inputs: MountInputs, words: string[], emit: Emit): Promise<PlannedMounts> {
   const { target, files, keyPairMounts } = inputs;
   const paths = keyPairMounts.map((from) => ({ from, to: files.keyPairDirectory }));
-  if (target.manager === undefined) return { paths, needed: [], words };
-  const { volumes, others, named } = await namedVolumes(inputs, target.manager, words);
-  const copied = volumes.map((volume, index) => {
+  if (target.manager === undefined) return { paths, needed: [], words, placed: [] };
+  const found = await namedVolumes(inputs, target.manager, words);
+  const missed = await missedVolumes(inputs, target.manager, found.others);
+  const placed: Placed[] = [];
+  const copied = [...found.volumes, ...missed].map((volume, index) => {
     const directory = join(files.directory, 'mounts', String(index));
     const to = volume.isFile ? join(directory, Object.keys(volume.files)[0]!) : directory;
-    paths.push({ from: volume.path, to });
+    if (missed.includes(volume)) placed.push({ from: to, to: volume.path });
+    else paths.push({ from: volume.path, to });
     reportCopy(volume, to, emit);
     return { directory, volume };
   });
+  const others = found.others.filter(({ path }) => missed.every((one) => one.path !== path));
   reportOthers(others, inputs.checkout.facts, emit);
   const needed = copied.map(({ directory, volume }) => {
     const entries = Object.entries(volume.files);
@@ -55,7 +65,7 @@ export async function planMounts(inputs: MountInputs, words: string[], emit: Emi
     );
     return { directory, files: Object.fromEntries(contents) };
   });
-  return { paths, needed, words: named };
+  return { paths, needed, words: found.named, placed };
 }
 
 interface NamedVolumes {
@@ -86,6 +96,22 @@ async function namedVolumes(
   return { volumes, others, named };
 }
 
+/** Those that only the sources name, as far as their contents can be had and placed. */
+async function missedVolumes(
+  { api, target, podName, checkout, mayPlace }: MountInputs,
+  manager: TargetManager,
+  others: MountPoint[],
+): Promise<MountedVolume[]> {
+  if (!mayPlace) return [];
+  const points = others.filter(
+    (one) =>
+      isInSources(one, checkout.facts) && isPlaceable(one.path) && projectedSources(one.volume).length > 0,
+  );
+  const pod = { manager, namespace: manager.object.metadata.namespace ?? target.namespace, podName };
+  const volumes = await readVolumes(api, pod, points);
+  return volumes.filter(({ files }) => Object.keys(files).length > 0);
+}
+
 /** The mounts of the manager's container that are not its key pairs. */
 export function otherMounts(manager: TargetManager, keyPairMounts: string[]): MountPoint[] {
   const isKeyPair = ({ path, subPath }: MountPoint): boolean =>
@@ -110,13 +136,15 @@ function reportCopy({ path, isFile, lacking }: MountedVolume, to: string, emit: 
   emit({ type: 'warning', message });
 }
 
+function isInSources({ path }: MountPoint, { paths }: Pick<CheckoutFacts, 'paths'>): boolean {
+  return [...paths].some((one) => one === path || one.startsWith(`${path}/`));
+}
+
 /** What the sources name is more likely to be missed. */
-function reportOthers(others: MountPoint[], { paths }: Pick<CheckoutFacts, 'paths'>, emit: Emit): void {
-  const isInSources = ({ path }: MountPoint): boolean =>
-    [...paths].some((one) => one === path || one.startsWith(`${path}/`));
+function reportOthers(others: MountPoint[], facts: Pick<CheckoutFacts, 'paths'>, emit: Emit): void {
   const list = (points: MountPoint[]): string =>
     points.map(({ path, volume }) => `${path} (${describeVolume(volume)})`).join(', ');
-  const missed = others.filter(isInSources);
+  const missed = others.filter((one) => isInSources(one, facts));
   const rest = others.filter((one) => !missed.includes(one));
   if (missed.length > 0) {
     const message = `The sources name ${list(missed)}, which only the Pod has: no argument or variable names it, so it is not copied.`;

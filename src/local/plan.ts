@@ -4,7 +4,7 @@ import type { ClusterApi } from '../cluster/api/client.ts';
 import type { Work } from '../cluster/work.ts';
 import type { Config } from '../config/schema.ts';
 import type { ControllerPlan } from '../controller/supervisor.ts';
-import { canPlace, isPlaceable } from '../machine/mount-namespace.ts';
+import { canPlace, isPlaceable, type Placed } from '../machine/mount-namespace.ts';
 import { type ExpandedArgument, expandArguments } from '../operator/environment.ts';
 import type { CheckoutFacts } from '../operator/sources.ts';
 import type { Target } from '../operator/target.ts';
@@ -76,7 +76,8 @@ export async function planController(
   // A command of the user's has its own, unless it asks for the manager's.
   const own = takesArguments ? await managerArguments(inputs, { program, environment }, { emit }) : [];
   const passed = [...own.map(({ value }) => value), ...Object.values(variables)];
-  const { paths, needed, words } = await planMounts(inputs, passed, emit);
+  const mayPlace = program.linked !== undefined && (await canPlace());
+  const { paths, needed, words, placed } = await planMounts({ ...inputs, mayPlace }, passed, emit);
   const { args, hidden } = await planArguments(
     own,
     { ...program, paths, running: inputs.running ?? [] },
@@ -89,7 +90,7 @@ export async function planController(
   const places = { ...facts, ...program, hardCoded, keyPairDirectory, mayLookElsewhere };
   const none = { args: [], hardCoded };
   const keyPairs = takesArguments ? await planKeyPairFlags(places, { emit }) : none;
-  const pod = program.linked ? await podFiles(inputs) : undefined;
+  const pod = mayPlace ? podFiles(inputs, placed) : undefined;
   const port = target.services[0]?.ports[0]?.targetPort;
   const plan: ControllerPlan = {
     cwd: program.cwd,
@@ -122,19 +123,18 @@ export async function planController(
  * The files of a ServiceAccount: libraries that elect a leader read its namespace, and so do many programs. Only for what devloop builds: a
  * command of the user's may need what the user is outside a namespace.
  */
-async function podFiles({
-  target: { manager, namespace },
-  files: { directory },
-  connection,
-}: ControllerInputs): Promise<{ placed: ControllerPlan['placed']; needed: NeededFiles[] } | undefined> {
-  if (manager === undefined || !isPlaceable(NAMESPACE_FILE) || !(await canPlace())) return undefined;
+function podFiles(
+  { target: { manager, namespace }, files: { directory }, connection }: ControllerInputs,
+  mounts: Placed[],
+): { placed: ControllerPlan['placed']; needed: NeededFiles[] } | undefined {
+  if (manager === undefined || !isPlaceable(NAMESPACE_FILE)) return undefined;
   const from = join(directory, 'pod');
   const [to, name] = [dirname(NAMESPACE_FILE), basename(NAMESPACE_FILE)];
   // In a Pod that somebody develops in, the token there is the user's own.
   const isShared = connection === undefined && existsSync(to);
   const place = isShared ? { from: join(from, name), to: NAMESPACE_FILE } : { from, to };
   return {
-    placed: { files: [place], scratch: join(directory, 'under') },
+    placed: { files: [place, ...mounts], scratch: join(directory, 'under') },
     needed: [{ directory: from, files: { [name]: namespace, ...connection?.files } }],
   };
 }

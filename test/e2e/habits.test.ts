@@ -35,6 +35,9 @@ func (o *options) readSettings() error {
 	}
 	namespace := string(text)
 	fmt.Println("namespace " + namespace)
+	if _, err := os.ReadFile("/etc/devloop-test-habits/controller_manager_config.yaml"); err != nil {
+		return err
+	}
 	settings, err := os.ReadFile(*configFile)
 	if err != nil {
 		return err
@@ -96,6 +99,9 @@ data:
 const MOUNTED = `- op: add
   path: /spec/template/spec/containers/0/volumeMounts/-
   value: {name: settings, mountPath: /controller_manager_config.yaml, subPath: controller_manager_config.yaml}
+- op: add
+  path: /spec/template/spec/containers/0/volumeMounts/-
+  value: {name: settings, mountPath: /etc/devloop-test-habits}
 - op: add
   path: /spec/template/spec/volumes/-
   value: {name: settings, configMap: {name: manager-config}}

@@ -16,6 +16,7 @@ interface Case {
   sourcePaths?: string[];
   initContainers?: Container[];
   keyPairMounts?: string[];
+  mayPlace?: boolean;
 }
 
 /** Plans the mounts of a manager in a cluster with some ConfigMaps and Secrets. */
@@ -26,6 +27,7 @@ async function plan({
   sourcePaths = [],
   initContainers = [],
   keyPairMounts = [],
+  mayPlace = false,
 }: Case) {
   const cluster = fakeCluster();
   const metadata = (name: string) => ({ name, namespace: NAMESPACE });
@@ -61,6 +63,7 @@ async function plan({
       podName: 'shop-devloop-s1',
       files: { directory: DIRECTORY, keyPairDirectory: `${DIRECTORY}/certs` },
       keyPairMounts,
+      mayPlace,
       checkout: { facts: { paths: new Set(sourcePaths) } },
     },
     words,
@@ -72,7 +75,7 @@ async function plan({
     Object.fromEntries(Object.entries(files).map(([name, content]) => [name, String(content)])),
   );
   const at = Object.fromEntries(planned.paths.map(({ from, to }) => [from, to.replace(`${DIRECTORY}/`, '')]));
-  return { at, files, notes: texts('note'), warnings: texts('warning') };
+  return { at, files, notes: texts('note'), warnings: texts('warning'), placed: planned.placed };
 }
 
 test('a file and a directory that an argument names are copied; leader election is turned off in the copy', async () => {
@@ -182,4 +185,23 @@ test('what nothing names is not copied: a warning where the sources name it, els
   expect(at).toEqual({ '/certs': 'certs' });
   expect(warnings).toEqual([expect.stringContaining('/etc/shop (ConfigMap settings)')]);
   expect(notes).toEqual([expect.stringContaining('/cache (emptyDir cache)')]);
+});
+
+test('what only the sources name is found in its place, where files can be placed', async () => {
+  const named = {
+    volumes: [SETTINGS, { name: 'cache', emptyDir: {} }],
+    mounts: { settings: '/etc/shop', cache: '/etc/cache' },
+    words: [],
+    sourcePaths: ['/etc/shop/manager.yaml', '/etc/cache'],
+  };
+  const { at, files, placed, warnings } = await plan({ ...named, mayPlace: true });
+  expect(placed).toEqual([{ from: `${DIRECTORY}/mounts/0`, to: '/etc/shop' }]);
+  expect(at).toEqual({});
+  expect(files[0]!['manager.yaml']).toBe('leaderElect: false\n');
+  // An empty directory has nothing that could be missed.
+  expect(warnings).toEqual([expect.stringContaining('/etc/cache')]);
+  const elsewhere = { ...named, mounts: { settings: '/shop' }, sourcePaths: ['/shop'] };
+  // Nothing can be placed at the root.
+  expect((await plan({ ...elsewhere, mayPlace: true })).placed).toEqual([]);
+  expect((await plan(named)).placed).toEqual([]);
 });
