@@ -20,8 +20,15 @@ export function indented(text: string, column: number): string {
   return text.trimEnd().replaceAll('\n', `\n${' '.repeat(column)}`);
 }
 
+/** Line ends, with the space around them, become one space. Without a regular expression, which would look at long spaces again and again. */
 export function oneLine(text: string): string {
-  return text.replaceAll(/\s*\n\s*/g, ' ');
+  const lines = text.split('\n');
+  const last = lines.length - 1;
+  const trimmed = lines.map((line, at) => {
+    if (at === last) return at === 0 ? line : line.trimStart();
+    return at === 0 ? line.trimEnd() : line.trim();
+  });
+  return trimmed.filter((line, at) => line !== '' || at === 0 || at === last).join(' ');
 }
 
 export function duration(ms: number): string {

@@ -49,7 +49,9 @@ export async function readClues(checkout: GoCheckout, hints: ClusterHints): Prom
 
 /** `shop-webhook` of registry.example.com:5000/team/shop-webhook:v1@sha256:… */
 function imageName(image: string | undefined): string | undefined {
-  return /([^/:@]+)(?::[^/@]*)?(?:@.*)?$/.exec(image ?? '')?.[1];
+  const [tagged = ''] = (image ?? '').split('@');
+  const [name] = tagged.split('/').at(-1)!.split(':');
+  return name || undefined;
 }
 
 /** Its packages can be named from its own directory instead of the root. */

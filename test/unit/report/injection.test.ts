@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createJsonPrinter } from '../../../src/report/json.ts';
-import { safeText } from '../../../src/report/text.ts';
+import { oneLine, safeText } from '../../../src/report/text.ts';
 import { everyEvent, printed } from './capture.ts';
 
 const ATTACKS = {
@@ -91,4 +91,11 @@ it('keeps the colours of the controller, and only these, where colours are shown
 it('lets no text pose as another event by a line break', () => {
   const { stderr } = printed(everyEvent('x\nerror: y'), { verbosity: 'verbose' });
   expect(stderr).not.toMatch(/^error: y/m);
+});
+
+it('long space is no work', () => {
+  const space = ' '.repeat(1_000_000);
+  expect(oneLine(`a${space}b \r\n\n ${space}c\n`)).toBe(`a${space}b c `);
+  for (const text of ['', '\n', ' \n ', 'a \n\n b', '\n a\r\n', '  a  ', '\t\n\n\n'])
+    expect(oneLine(text)).toBe(text.replaceAll(/\s*\n\s*/g, ' '));
 });

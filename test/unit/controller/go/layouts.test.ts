@@ -104,7 +104,8 @@ const LAYOUTS: Layout[] = [
       'Dockerfile.hooks': 'FROM x\nRUN go build -o /app ./cmd/b\nFROM y\nENTRYPOINT ["/app"]\n',
       'build/core.Dockerfile': 'FROM x\nRUN go build -o /app ./cmd/a\nFROM y\nENTRYPOINT ["/app"]\n',
     },
-    hints: { image: 'example.com/shop-hooks:1' },
+    // However long the rest of the name is.
+    hints: { image: `example.com/${'x'.repeat(300_000)}/shop-hooks:1` },
     expected: './cmd/b',
     because: 'Dockerfile.hooks builds it as app',
   },
