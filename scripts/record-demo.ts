@@ -7,8 +7,9 @@ import { createInterface } from 'node:readline';
 import { drawRecording, type RecordedLine } from './demo/recording.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-/** The recording starts at this chapter and leaves out how the cluster is set up. */
-const FIRST = /1\. Before/;
+const CHAPTER = /^(\W*(?:\[\d+m)?)(\d)\. /;
+/** What shows in half a minute what devloop is. The demo tells more, and begins with how the cluster is set up. */
+const SHOWN = new Set(['1', '2', '3', '6', '8']);
 
 /** Rejects if the demo fails. */
 export async function recordDemo(): Promise<void> {
@@ -20,8 +21,10 @@ export async function recordDemo(): Promise<void> {
   const lines: RecordedLine[] = [];
   let isShown = false;
   createInterface({ input: child.stdout }).on('line', (text) => {
-    isShown ||= FIRST.test(text);
-    if (isShown) lines.push({ atMs: performance.now(), text: text.replaceAll(homedir(), '~') });
+    const [, , chapter] = CHAPTER.exec(text) ?? [];
+    if (chapter !== undefined) isShown = SHOWN.has(chapter);
+    const shown = text.replace(CHAPTER, '$1').replaceAll(homedir(), '~');
+    if (isShown) lines.push({ atMs: performance.now(), text: shown });
   });
   const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
   if (code !== 0) throw new Error(`the demo ended with exit code ${code}`);

@@ -9,7 +9,7 @@ export interface RecordedLine {
 
 const COLUMNS = 108;
 const ROWS = 26;
-const CHARACTER_WIDTH = 7.2;
+const CHARACTER_WIDTH = 7.3;
 const LINE_HEIGHT = 17;
 const PADDING = 14;
 /** Nobody wants to watch a build: longer pauses are cut to this. */
@@ -95,18 +95,17 @@ function spans(text: string): string {
     .join('');
 }
 
-/** Longer lines continue below, as in a terminal of that width. Only lines without colours are that long. */
+const CONTINUED = '      ';
+
+/** Longer lines continue below, as in a terminal of that width. Colours are only at their beginning. */
 function wrapped(text: string): string[] {
-  if (SGR.test(text.slice(12)) || text.length <= COLUMNS) return [text];
-  const parts: string[] = [];
-  let rest = text;
-  while (rest.length > COLUMNS) {
-    const space = rest.lastIndexOf(' ', COLUMNS);
-    const end = space > COLUMNS / 2 ? space : COLUMNS;
-    parts.push(rest.slice(0, end));
-    rest = `      ${rest.slice(end).trimStart()}`;
-  }
-  return [...parts, rest];
+  const [front = ''] = new RegExp(`^(?:${SGR.source}|[^\\w$])*`).exec(text) ?? [];
+  const width = COLUMNS - front.replaceAll(new RegExp(SGR, 'g'), '').length;
+  const plain = text.slice(front.length);
+  if (SGR.test(plain) || plain.length <= width) return [text];
+  const space = plain.lastIndexOf(' ', width);
+  const end = space > width / 2 ? space : width;
+  return [front + plain.slice(0, end), ...wrapped(CONTINUED + plain.slice(end).trimStart())];
 }
 
 function escaped(text: string): string {
