@@ -125,11 +125,21 @@ async function readValue(
 
 const REFERENCE = /\$\$|\$\(([A-Za-z_][\w.-]*)\)/g;
 
-/** `$(NAME)` stands for a variable that is defined earlier, `$$` for a dollar sign. */
+/** The longest argument or variable that Linux passes to a program, in bytes. */
+const LONGEST = 128 * 1024;
+
+/**
+ * `$(NAME)` stands for a variable that is defined earlier, `$$` for a dollar sign. What would be too long for any program stays as it is:
+ * variables that name others twice double with each.
+ */
 function expand(value: string, known: Record<string, string>): string {
-  return value.replace(REFERENCE, (match, name: string | undefined) =>
-    match === '$$' ? '$' : (entryOf(known, name!) ?? match),
-  );
+  let length = value.length;
+  const expanded = value.replace(REFERENCE, (match, name: string | undefined) => {
+    const found = match === '$$' ? '$' : (entryOf(known, name!) ?? match);
+    length += found.length;
+    return length > LONGEST ? '' : found;
+  });
+  return length > LONGEST ? value : expanded;
 }
 
 function refersToAny(value: string, names: Set<string>): boolean {

@@ -217,6 +217,19 @@ describe('the environment of the Pod', () => {
     expect(await read()).toMatchObject({ values: { NODE: 'a' }, unknown: [], nodes: ['NODE'] });
   });
 
+  it('expands nothing to more than a program can get', async () => {
+    const doubling = Array.from({ length: 60 }, (_, at) => ({
+      name: `V${at + 1}`,
+      value: `$(V${at})$(V${at})`,
+    }));
+    const container = manager({ env: [{ name: 'V0', value: 'x' }, ...doubling] });
+    const { values } = await readPodEnvironment(fakeCluster().api, container, 'p');
+    expect(values.V10).toHaveLength(2 ** 10);
+    expect(Math.max(...Object.values(values).map(({ length }) => length))).toBeLessThanOrEqual(2 ** 17);
+    const [argument] = expandArguments(['$(V10)'.repeat(1_000)], { values, secrets: new Set() });
+    expect(argument!.value).toBe('$(V10)'.repeat(1_000));
+  });
+
   it('expands arguments in the same way', () => {
     const environment = { values: { NS: 'shop' }, secrets: new Set<string>() };
     const expanded = expandArguments(['--ns=$(NS)', '$$(NS)', '$(constructor)'], environment);
