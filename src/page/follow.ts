@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { LateReview, ReviewSummary, WaitingReview } from '../report/review.ts';
+import { isLater, type LateReview, type ReviewSummary, type WaitingReview } from '../report/review.ts';
 import type { ScannedPart } from '../reviews/scan.ts';
 import type { PageMessages, PageStatus } from './protocol.ts';
 
@@ -99,7 +99,7 @@ class Stream implements Follower, Disposable {
 
   /** Ids rise, and what is read from the recording may have been collected, too. */
   sendNew({ reviews, late }: ScannedPart): void {
-    const fresh = reviews.filter(({ id }) => id > this.last);
+    const fresh = reviews.filter(({ id }) => isLater(id, this.last));
     this.last = fresh.at(-1)?.id ?? this.last;
     if (fresh.length > 0) this.#send('reviews', fresh, this.last);
     if (late.length > 0) this.#send('late', late);

@@ -120,3 +120,8 @@ export interface WaitingReview {
   /** total: how long it has waited, in milliseconds; budget: what the caller allows. */
   ms: { total: number; budget: number };
 }
+
+/** Whether a review was answered after another one; all were after `''`. A session of days can have more than a million. */
+export function isLater(id: string, than: string): boolean {
+  return id.length === than.length ? id > than : id.length > than.length;
+}

@@ -1,5 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import type { LateReview, ReviewSummary } from '../report/review.ts';
+import { isLater, type LateReview, type ReviewSummary } from '../report/review.ts';
 import { parseRecords } from './read.ts';
 import { RECORD_VERSION, type ReviewRecord, summaryOf } from './record.ts';
 import { recordingFiles } from './recording.ts';
@@ -21,7 +21,7 @@ export async function* scanSummaries(directory: string, after: string): AsyncGen
   let last = after;
   for await (const lines of linesOf(directory)) {
     const { records, late } = parseRecords(lines);
-    const reviews = records.filter(({ id }) => id > last).map(summaryOf);
+    const reviews = records.filter(({ id }) => isLater(id, last)).map(summaryOf);
     last = reviews.at(-1)?.id ?? last;
     if (reviews.length > 0 || late.length > 0) yield { reviews, late };
   }

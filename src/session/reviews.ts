@@ -1,13 +1,17 @@
+import { existsSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { sleep } from '../async.ts';
 import { DevloopError } from '../errors.ts';
 import { findWebhookSetups } from '../operator/webhook-setup.ts';
 import { counted } from '../phrases.ts';
 import type { Emit } from '../report/events.ts';
+import { isLater } from '../report/review.ts';
 import { curlCommand, plainJson, requireKept } from '../reviews/export.ts';
 import { goTest } from '../reviews/export-go.ts';
 import { type ReadRecording, readRecording, readRecords } from '../reviews/read.ts';
 import { type ReviewRecord, summaryOf } from '../reviews/record.ts';
 import type { WaitingReviews } from '../reviews/recorder.ts';
+import { recordingFiles } from '../reviews/recording.ts';
 import { selects } from '../reviews/select.ts';
 import { setFile, setNames } from '../reviews/sets.ts';
 import { sectionsOf } from '../reviews/show.ts';
@@ -37,17 +41,17 @@ export async function reviews(options: ReviewsOptions, io: Io): Promise<string> 
       await list(options, { source, records, waiting }, io);
       return '';
     case 'show':
-      for (const record of chosen(options, records, source))
+      for (const record of chosen(options.ids, records, source))
         io.emit({ type: 'reviews.shown', review: summaryOf(record), sections: sectionsOf(record) });
       return '';
     case 'export':
-      return await exported(options, chosen(options, records, source), { checkout, emit: io.emit });
+      return await exported(options, chosen(options.ids, records, source), { checkout, emit: io.emit });
     case 'replay':
     case 'verify':
-      await sendAgain(options, { checkout, records, unread }, io);
+      await sendAgain(options, { checkout, source, records, unread }, io);
       return '';
     case 'save':
-      await save(options, checkout, records, io);
+      await save(options, { checkout, source, records }, io);
       return '';
     default:
       return options.action satisfies never;
@@ -57,11 +61,12 @@ export async function reviews(options: ReviewsOptions, io: Io): Promise<string> 
 /** To the controller of a session, or for `verify` to a manager that is built and started for it. */
 async function sendAgain(
   options: ReviewsOptions,
-  { checkout, records, unread }: Omit<ReadRecording, 'late'> & { checkout: string },
+  { checkout, source, records, unread }: Omit<ReadRecording, 'late'> & { checkout: string; source: Source },
   io: Io,
 ): Promise<void> {
   const { action, sideEffects: withSideEffects, session, set: name = '' } = options;
   const ids = action === 'verify' ? [] : options.ids;
+  if (action === 'replay') chosen(ids, records, source);
   const wanted = wantedOf({ ids, filter: options.filter }, records);
   if (wanted.length === 0) throw noneOf('replayed');
   if (action === 'verify') {
@@ -84,6 +89,8 @@ async function sendAgain(
 interface Source {
   name: string;
   read(): Promise<ReadRecording>;
+  /** Another text after each change; undefined when it is gone. */
+  version(): Promise<string | undefined>;
   /** Undefined if the session cannot be asked: it starts or ends, or has no socket. */
   waiting?(): Promise<WaitingReviews | undefined>;
 }
@@ -95,7 +102,15 @@ async function sourceOf({ set, session }: ReviewsOptions, checkout: string, io: 
   const chosenSession = chooseSession(all, checkout, { wanted: session, otherwise });
   const { id, directory } = chosenSession;
   const waiting = () => waitingIn(chosenSession, io);
-  return { name: `session ${id}`, read: () => readRecording(directory), waiting };
+  const { older, newer } = recordingFiles(directory);
+  const version = () => versionOf(directory, [older, newer]);
+  return { name: `session ${id}`, read: () => readRecording(directory), version, waiting };
+}
+
+async function versionOf(place: string, files: string[]): Promise<string | undefined> {
+  if (!existsSync(place)) return undefined;
+  const stats = await Promise.all(files.map((file) => stat(file).catch(() => undefined)));
+  return stats.map((one) => `${one?.size} ${one?.mtimeMs}`).join();
 }
 
 async function waitingIn(session: LocalSession, { emit, signal }: Io): Promise<WaitingReviews | undefined> {
@@ -114,7 +129,7 @@ async function setSource(checkout: string, name: string): Promise<Source> {
     const hint = 'To save the reviews of a session: devloop reviews save NAME';
     throw new DevloopError('review.not-found', `${file} does not exist. ${known}`, { hint });
   }
-  return { name: file, read: () => readRecords(file) };
+  return { name: file, read: () => readRecords(file), version: () => versionOf(file, [file]) };
 }
 
 interface Listed {
@@ -132,21 +147,26 @@ async function list(
   const emit = (record: ReviewRecord): void => {
     if (selects(filter, record)) io.emit({ type: 'reviews.listed', review: summaryOf(record) });
   };
-  records.filter(({ id }) => waiting === undefined || id <= waiting.last).forEach(emit);
+  records.filter(({ id }) => waiting === undefined || !isLater(id, waiting.last)).forEach(emit);
   const unanswered = waiting?.reviews ?? [];
   for (const review of unanswered) if (selects(filter, review)) io.emit({ type: 'reviews.waiting', review });
   if (!follow && records.length === 0 && unanswered.length === 0)
     io.emit({ type: 'note', message: `${source.name} has no reviews yet.` });
   let last = records.at(-1)?.id ?? '';
+  let seen: string | undefined;
   while (follow && (await sleep(LOOK_EVERY_MS, io.signal))) {
+    const version = await source.version();
+    if (version === undefined) return io.emit({ type: 'note', message: `${source.name} has ended.` });
+    if (version === seen) continue;
+    seen = version;
     const now = (await source.read()).records;
-    now.filter(({ id }) => id > last).forEach(emit);
+    now.filter(({ id }) => isLater(id, last)).forEach(emit);
     last = now.at(-1)?.id ?? last;
   }
 }
 
-/** Those with the ids that were given. */
-function chosen({ ids }: ReviewsOptions, records: ReviewRecord[], source: Source): ReviewRecord[] {
+/** Those with the ids that were given. Throws 'review.not-found' for one that there is not. */
+function chosen(ids: string[], records: ReviewRecord[], source: Source): ReviewRecord[] {
   return ids.map((id) => {
     const found = records.find((record) => record.id === fullId(id));
     if (found) return found;
@@ -160,7 +180,7 @@ function chosen({ ids }: ReviewsOptions, records: ReviewRecord[], source: Source
 
 /** `41` is `r-000041`. */
 function fullId(id: string): string {
-  return /^\d{1,6}$/.test(id) ? `r-${id.padStart(6, '0')}` : id;
+  return /^\d{1,15}$/.test(id) ? `r-${id.padStart(6, '0')}` : id;
 }
 
 /** The requests, a curl command each, or a Go test with all of them. Warns of what a person has to know. */
@@ -213,11 +233,11 @@ function noneOf(done: string): DevloopError {
 
 async function save(
   { ids, filter, update }: ReviewsOptions,
-  checkout: string,
-  records: ReviewRecord[],
+  { checkout, source, records }: { checkout: string; source: Source; records: ReviewRecord[] },
   io: Io,
 ): Promise<void> {
   const [name = '', ...wanted] = ids;
+  chosen(wanted, records, source);
   const kept = wantedOf({ ids: wanted, filter }, records).filter(({ request }) => request !== undefined);
   if (kept.length === 0) throw noneOf('saved');
   const { saveSet } = await import('./saved-set.ts');

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { counted } from '../../phrases.ts';
-import type { ReviewSummary } from '../../report/review.ts';
+import { isLater, type ReviewSummary } from '../../report/review.ts';
 import { lateWords, shortName, subject } from '../../report/review-words.ts';
 import { duration } from '../../report/text.ts';
 import type { Store } from './store.ts';
@@ -177,7 +177,7 @@ function Arrivals({ store }: { store: Store }) {
     const timer = setInterval(() => {
       const { reviews, isRead } = store;
       const last = reviews.at(-1);
-      const fresh = reviews.filter(({ id }) => id > (known.current ?? last?.id ?? ''));
+      const fresh = reviews.filter(({ id }) => isLater(id, known.current ?? last?.id ?? ''));
       if (isRead) known.current = last?.id ?? '';
       if (fresh.length === 1) say(`${fresh[0]!.verdict} ${subject(fresh[0]!)}`);
       else if (fresh.length > 1) say(counted(fresh.length, 'new review'));

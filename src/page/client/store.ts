@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { LateReview, ReviewSummary, WaitingReview } from '../../report/review.ts';
+import { isLater, type LateReview, type ReviewSummary, type WaitingReview } from '../../report/review.ts';
 import type { PageStatus } from '../protocol.ts';
 import { matches, parseQuery, type Query } from '../query.ts';
 
@@ -57,7 +57,7 @@ export class Store {
   /** An empty list says that those of before are complete. */
   add(reviews: ReviewSummary[]): void {
     const last = this.reviews.at(-1)?.id ?? '';
-    const fresh = reviews.filter(({ id }) => id > last);
+    const fresh = reviews.filter(({ id }) => isLater(id, last));
     this.isRead ||= reviews.length === 0;
     this.reviews.push(...fresh);
     this.matching.push(...fresh.filter((one) => matches(this.query, one)));
@@ -65,7 +65,7 @@ export class Store {
     if (spare > 0) {
       this.reviews.splice(0, spare);
       const first = this.reviews[0]!.id;
-      this.matching.splice(0, this.matching.findIndex(({ id }) => id >= first) >>> 0);
+      this.matching.splice(0, this.matching.findIndex(({ id }) => !isLater(first, id)) >>> 0);
     }
     this.#changed();
   }
@@ -103,7 +103,7 @@ export class Store {
     const { pausedAt, matching } = this;
     if (pausedAt === undefined) return matching.length;
     let count = matching.length;
-    while (count > 0 && matching[count - 1]!.id > pausedAt) count--;
+    while (count > 0 && isLater(matching[count - 1]!.id, pausedAt)) count--;
     return count;
   }
 

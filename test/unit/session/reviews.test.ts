@@ -1,6 +1,7 @@
 import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import type { ReviewRecord } from '../../../src/reviews/record.ts';
@@ -29,8 +30,12 @@ const record = (number: number, more: Partial<ReviewRecord> = {}): ReviewRecord 
 const text = (number: number): string => JSON.stringify(record(number));
 const read = (name: string): Promise<string> => readFile(join(sets, `${name}.ndjson`), 'utf8');
 
-async function run(action: ReviewsOptions['action'], ids: string[], more: Partial<ReviewsOptions> = {}) {
-  const events: DevloopEvent[] = [];
+async function run(
+  action: ReviewsOptions['action'],
+  ids: string[],
+  more: Partial<ReviewsOptions> = {},
+  events: DevloopEvent[] = [],
+): Promise<DevloopEvent[]> {
   const options = { action, ids, format: 'review', follow: false, sideEffects: false, filter: {} } as const;
   const io = { emit: (event: DevloopEvent) => void events.push(event), env: {}, cwd: checkout };
   const signal = new AbortController().signal;
@@ -102,4 +107,23 @@ it('overwrites no set that somebody changed meanwhile, and none with lines that 
   expect(() => updateSet({ checkout, name: 'two' }, { records, unread: 1 }, () => {})).toThrow(
     expect.objectContaining({ code: 'files.not-written' }),
   );
+});
+
+it('an id that there is not is an error, also among others', async () => {
+  for (const action of ['save', 'replay'] as const)
+    await expect(run(action, [...(action === 'save' ? ['new'] : []), '1', '9'])).rejects.toMatchObject({
+      ...{ code: 'review.not-found', message: expect.stringContaining('no review 9') },
+    });
+  expect(await readdir(sets)).toEqual(['old.ndjson']);
+});
+
+it('following lists what is new, and ends with what it follows', async () => {
+  const following = run('list', [], { follow: true });
+  await appendFile(join(sets, 'old.ndjson'), `${text(1_000_000)}\n`);
+  await sleep(700);
+  await rm(join(sets, 'old.ndjson'));
+  const ids = (await following).flatMap((event) =>
+    event.type === 'reviews.listed' ? [event.review.id] : [],
+  );
+  expect(ids).toEqual(['r-000001', 'r-000002', 'r-000003', 'r-1000000']);
 });
