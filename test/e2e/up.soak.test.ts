@@ -250,11 +250,11 @@ describe.each(CONTROL_PLANES)(
       // For the last test.
       await expect(apply('regression', '')).rejects.toThrow(LOCAL);
       await eventually(async () => {
-        const { code } = await runDevloop(['reviews', 'save', 'regression', '--name', 'regression'], {
+        const { code, log } = await runDevloop(['reviews', 'save', 'regression', '--name', 'regression'], {
           cwd: checkout.directory,
           env: env(),
         });
-        expect(code).toBe(0);
+        expect(code, log).toBe(0);
       });
       // The port is the session's: verify says what asks its controller instead.
       const run = (...args: string[]) =>

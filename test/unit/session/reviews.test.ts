@@ -1,7 +1,6 @@
 import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import type { ReviewRecord } from '../../../src/reviews/record.ts';
@@ -9,6 +8,7 @@ import type { ReviewsOptions } from '../../../src/session/context/options.ts';
 import { reviews } from '../../../src/session/reviews.ts';
 import { updateSet } from '../../../src/session/saved-set.ts';
 import { NO_CLUSTER } from '../../../src/session/verify/no-cluster.ts';
+import { eventually } from '../../support/eventually.ts';
 import { reviewOf } from '../../support/session-facts.ts';
 
 let checkout: string;
@@ -118,12 +118,12 @@ it('an id that there is not is an error, also among others', async () => {
 });
 
 it('following lists what is new, and ends with what it follows', async () => {
-  const following = run('list', [], { follow: true });
+  const events: DevloopEvent[] = [];
+  const ids = () => events.flatMap((event) => (event.type === 'reviews.listed' ? [event.review.id] : []));
+  const following = run('list', [], { follow: true }, events);
   await appendFile(join(sets, 'old.ndjson'), `${text(1_000_000)}\n`);
-  await sleep(700);
+  await eventually(async () => expect(ids()).toContain('r-1000000'));
   await rm(join(sets, 'old.ndjson'));
-  const ids = (await following).flatMap((event) =>
-    event.type === 'reviews.listed' ? [event.review.id] : [],
-  );
-  expect(ids).toEqual(['r-000001', 'r-000002', 'r-000003', 'r-1000000']);
+  await following;
+  expect(ids()).toEqual(['r-000001', 'r-000002', 'r-000003', 'r-1000000']);
 });
