@@ -17,6 +17,8 @@ export interface PodConnection extends AsyncDisposable {
 }
 
 const DAYS = 30;
+/** As the API server's own limit: a selector can make a path long. */
+const MOST_HEADERS = 2 ** 20;
 
 /**
  * Listens on loopback for programs that know no kubeconfig, and forwards their requests with the user's credentials. Who cannot read the
@@ -25,10 +27,13 @@ const DAYS = 30;
 export async function openPodConnection(api: Pick<ClusterApi, 'forward'>): Promise<PodConnection> {
   const { certificate, key } = await selfSignedPair(['localhost'], { days: DAYS });
   const token = randomBytes(32).toString('base64url');
-  const server = createServer({ cert: certificate, key }, (request, response) => {
-    if (isHolder(request.headers.authorization, token)) void answer(api, request, response);
-    else refuse(response, 401, 'Unauthorized');
-  });
+  const server = createServer(
+    { cert: certificate, key, maxHeaderSize: MOST_HEADERS },
+    (request, response) => {
+      if (isHolder(request.headers.authorization, token)) void answer(api, request, response);
+      else refuse(response, 401, 'Unauthorized');
+    },
+  );
   // They have no token, and would take up connections.
   server.on('connection', (socket) => {
     void isOfAnotherUser(socket as Socket).then((isForeign) => isForeign && socket.destroy());

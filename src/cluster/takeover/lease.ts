@@ -37,10 +37,15 @@ export interface HeldLease extends AsyncDisposable {
 export function holderOf(lease: Lease): Holder | undefined {
   try {
     const value: unknown = JSON.parse(lease.metadata.annotations?.[HOLDER_ANNOTATION] ?? '');
-    return isHolder(value) ? value : undefined;
+    return isHolder(value) ? { ...value, targets: value.targets.map(nameOnly) } : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** It is printed: whatever else is there may have any size. */
+function nameOnly({ kind, namespace, name }: ObjectName): ObjectName {
+  return { kind, ...(namespace === undefined ? {} : { namespace }), name };
 }
 
 const TEXTS = ['user', 'host', 'processStart', 'since', 'route', 'health'] as const;

@@ -222,6 +222,16 @@ describe('a session', () => {
 });
 
 describe('a Lease that somebody else wrote', () => {
+  it('says of the targets only their names, which are printed', () => {
+    const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
+    const text = JSON.stringify({ ...holder, targets: [{ ...object, more: 'deep' }] }).replace(
+      '"deep"',
+      deep,
+    );
+    const metadata = { name: ref.name, namespace: 'shop', annotations: { [HOLDER_ANNOTATION]: text } };
+    expect(holderOf({ metadata, spec: {} })).toEqual({ ...holder, targets: [object] });
+  });
+
   it.each([
     ...['', 'null', '7', '[]', '{}', '{"user":"ann"}'],
     ...[

@@ -45,6 +45,12 @@ test('a request with the token is forwarded without it, and its answer comes bac
   expect(forwarded[0]!.headers.accept).toBe('application/json');
 });
 
+test('a path may be as long as for the API server', async () => {
+  const { opened } = await connection();
+  const path = `/api/v1/pods?labelSelector=${'a'.repeat(200_000)}`;
+  expect(await ask(opened, path)).toMatchObject({ status: 201, text: `POST ${path} ` });
+});
+
 test('nobody else is answered, and nothing is forwarded', async () => {
   const { opened, forwarded } = await connection();
   for (const token of ['', 'wrong', `${opened.files.token}x`])
