@@ -43,7 +43,7 @@ const KNOWN_CAUSES: KnownCause[] = [
   {
     pattern: /listen tcp[46]? \S*:(\d+): bind: permission denied/,
     explain: ([, port]) => ({
-      message: `your account may not listen on port ${port}`,
+      message: `your account is not allowed to listen on port ${port}`,
       hint: `sudo sysctl net.ipv4.ip_unprivileged_port_start=${port}`,
     }),
   },

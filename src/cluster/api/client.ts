@@ -121,7 +121,7 @@ async function removeOnce(
   }
 }
 
-/** Who may not look believes the answer. */
+/** An account that is not allowed to look believes the answer. */
 async function isThere(get: ClusterApi['get'], ref: ObjectRef, uid?: string): Promise<boolean> {
   const now = await get(ref).catch((error) => {
     if (error instanceof ApiError && error.isForbidden) return undefined;
