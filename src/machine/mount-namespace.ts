@@ -20,41 +20,46 @@ function enter(): string[] {
 
 /**
  * A mount needs something to be mounted on, which may not exist and which the user could not create: then the nearest directory above is
- * covered by an empty one, into which everything that was there is mounted again.
+ * covered by an empty one, into which everything that was there is mounted again. Where something of a machine stands in the way, the
+ * program runs without that file.
  */
-const PLACE = `set -e
-scratch=$1; shift
+const PLACE = `scratch=$1; shift
 again() {
   case "$1$2" in
     *[[:space:]\\\\#]*) mount --rbind "$1" "$2" ;;
     *) echo "$1 $2 none rbind 0 0" >&3 ;;
   esac
 }
-cover() {
-  at=$(readlink -f "$1"); count=$((count + 1)); kept=$scratch/$count
-  mkdir -p "$kept"
-  mount --rbind "$at" "$kept"
-  mount -t tmpfs -o mode=755 tmpfs "$at"
+fill() {
   # mount itself writes to /run/mount.
   for one in "$kept"/* "$kept"/.[!.]*; do
     here=$at/\${one##*/}
     if [ -L "$one" ]; then cp -P "$one" "$here"
-    elif [ -d "$one" ]; then mkdir -p "$here"; again "$one" "$here"
-    elif [ -e "$one" ]; then : > "$here"; again "$one" "$here"
-    fi
+    elif [ -d "$one" ]; then mkdir -p "$here" && again "$one" "$here"
+    elif [ -e "$one" ]; then : > "$here" && again "$one" "$here"
+    fi || return 1
   done 3> "$kept.fstab"
   mount --all --fstab "$kept.fstab"
 }
-while [ "$1" != -- ]; do
-  from=$1 to=$2; shift 2
-  if [ ! -e "$to" ]; then
-    near=$(dirname "$to")
+cover() {
+  at=$(readlink -f "$1") && count=$((count + 1)) && kept=$scratch/$count && mkdir -p "$kept" &&
+    mount --rbind "$at" "$kept" && mount -t tmpfs -o mode=755 tmpfs "$at" || return 1
+  fill && return
+  umount --lazy "$at"
+  return 1
+}
+place() {
+  if [ ! -e "$2" ]; then
+    near=$(dirname "$2")
     while [ ! -d "$near" ]; do near=$(dirname "$near"); done
-    cover "$near"
-    mkdir -p "$(dirname "$to")"
-    if [ -d "$from" ]; then mkdir -p "$to"; else : > "$to"; fi
+    cover "$near" && mkdir -p "$(dirname "$2")" || return 1
+    if [ -d "$1" ]; then mkdir -p "$2"; else : > "$2"; fi || return 1
   fi
-  mount --bind "$from" "$to"
+  mount --bind "$1" "$2"
+}
+while [ "$1" != -- ]; do
+  place "$1" "$2" || echo "devloop: $2 is not in its place" >&2
+  shift 2
 done
 shift
 exec "$@"`;

@@ -49,6 +49,12 @@ describe.runIf(await canPlace())('one program finds a file in its place', () => 
     expect((await lstat(join(place, 'link'))).isSymbolicLink()).toBe(true);
   });
 
+  test('or does without it, where a file is in the way', async () => {
+    const place = await directoryWith({ own: 'pod', file: 'machine' });
+    const [from, file] = [join(place, 'own'), join(place, 'file')];
+    expect(await run([{ from, to: join(file, 'below') }], ['cat', file])).toBe('machine');
+  });
+
   test('as the process that was started, with the exit code of the program', async () => {
     const place = await directoryWith({ own: '' });
     const placed = [{ from: join(place, 'own'), to: join(place, 'new/own') }];
