@@ -379,7 +379,8 @@ describe('devloop refuses', () => {
         );
         await rm(join(directory, 'internal'), { recursive: true });
         await writeFile(join(directory, 'cmd/main.go'), 'package main\n\nfunc main() {}\n');
-        await rm(join(directory, 'PROJECT'), { force: true });
+        // They name the operator and its image, and so what is deployed.
+        for (const name of ['PROJECT', 'Makefile']) await rm(join(directory, name), { force: true });
         const mod = join(directory, 'go.mod');
         await writeFile(
           mod,
