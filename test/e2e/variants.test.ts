@@ -409,6 +409,8 @@ describe('an operator in another language, with several Services, ports and a co
   });
 
   it('an operator without webhooks is quieted, run, and put back', async () => {
+    for (const called of [configuration, `${CRDS}/widgets.hooks.example.com`])
+      await cluster.call('DELETE', called);
     await using up = startDevloop(
       [
         'up',
