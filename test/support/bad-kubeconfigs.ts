@@ -56,6 +56,7 @@ export const BAD_USERS: object[] = [
   { exec: {} },
   { exec: { command: '' } },
   { exec: { command: '/' } },
+  { exec: { command: { not: 'a text' } } },
   { exec: { command: '/nowhere' } },
   ...[
     '',
