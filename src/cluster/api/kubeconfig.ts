@@ -52,6 +52,7 @@ export async function loadKubeconfig(
   }
   const { user, namespace = 'default' } = config.getContextObject(context)!;
   if (typeof namespace !== 'string') throw notUsable(context, 'its namespace is not text');
+  if (user !== undefined && typeof user !== 'string') throw notUsable(context, 'its user is not text');
   if (user !== undefined && !config.getCurrentUser())
     throw notUsable(context, `its user ${user} is missing or incomplete`);
   const tokenFile = tokenFiles.get(user);

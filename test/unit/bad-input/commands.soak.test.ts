@@ -171,6 +171,7 @@ it('kubeconfigs', async () => {
     { ...base, clusters: [{ name: 'fake' }] },
     { ...base, contexts: [{ name: 'fake' }] },
     { ...base, contexts: [{ name: 'fake', context: {} }] },
+    { ...base, contexts: [{ name: 'fake', context: { cluster: 'fake', user: { not: 'text' } } }] },
     { ...base, 'current-context': ['fake'] },
   ];
   const byHand = configs.map((config) => ({ config, named: [] as string[] }));
