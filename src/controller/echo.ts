@@ -31,9 +31,9 @@ export function echoAfter(before: Echo | undefined, change: Omit<Echo, 'count'>)
   return change.delayMs > LONGEST_DELAY_MS ? undefined : { ...change, count: 1 };
 }
 
-/** Slow programs vary more. */
+/** Slow programs vary more. Somebody who saves every half a minute varies more than that. */
 function isAsLate(a: number, b: number): boolean {
-  return Math.abs(a - b) <= Math.max(TOLERANCE_MS, a / 4);
+  return Math.abs(a - b) <= Math.max(TOLERANCE_MS, a / 10);
 }
 
 export function isCertain({ count }: Echo): boolean {
