@@ -94,7 +94,8 @@ function isMalformed(error: unknown): boolean {
 
 function malformed({ config }: Selected): string {
   const command: unknown = config.getCurrentUser()?.exec?.command;
-  if (command === undefined) return 'its cluster or its user has settings of another form than kubectl writes';
+  if (command === undefined)
+    return 'its cluster or its user has settings of another form than kubectl writes';
   if (typeof command !== 'string') return 'the command of its exec entry is not text';
   return `its exec entry is malformed, or its plugin ${command} did not print an ExecCredential`;
 }
