@@ -56,7 +56,9 @@ async function proxyFigures({ ports, load }: Subjects): Promise<void> {
       goal: { least },
     });
   }
-  note(`without either: p50 ${median('direct p50')} ms, ${Math.round(median('direct kept'))} /s kept`);
+  note(
+    `without either: p50 ${median('direct p50').toFixed(2)} ms, ${Math.round(median('direct kept'))} /s kept`,
+  );
 }
 
 /** How much longer than the controller is away a review waits at most. */
