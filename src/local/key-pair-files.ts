@@ -5,6 +5,7 @@ import { isFree, removeKeyPair, requireRoom, writeKeyPair } from '../certificate
 import { messageOf } from '../errors.ts';
 import { writeBelow } from '../machine/own-files.ts';
 import { DEFAULT_CERTIFICATE_DIRECTORY } from '../operator/mounts.ts';
+import { isAtOrBelow } from '../operator/path-flags.ts';
 import { mentions } from '../operator/volumes.ts';
 import type { Emit } from '../report/events.ts';
 import type { FoundPair } from './key-pairs.ts';
@@ -69,7 +70,7 @@ export function hardCodedDirectories(
   sourcePaths: ReadonlySet<string>,
 ): string[] {
   const isNamed = (directory: string): boolean =>
-    sourcePaths.has(directory) || [...sourcePaths].some((path) => path.startsWith(`${directory}/`));
+    [...sourcePaths].some((path) => isAtOrBelow(path, directory));
   return mountPoints.filter(
     (directory) => isNamed(directory) && !words.some((word) => mentions(word, directory)),
   );

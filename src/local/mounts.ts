@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { lstat, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { leadsOut, makePath, writeBelow } from '../machine/own-files.ts';
+import { isAtOrBelow } from '../operator/path-flags.ts';
 
 /** A file or directory of the container, and where its copy is on this machine. */
 export interface MountedPath {
@@ -28,8 +29,8 @@ function rewritePath(path: string, paths: MountedPath[]): string {
   let best: MountedPath | undefined;
   for (const mount of paths) {
     const from = withoutTrailingSlash(mount.from);
-    const inside = path === from || path.startsWith(`${from}/`);
-    if (inside && from.length > (best?.from.length ?? 0)) best = { from, to: withoutTrailingSlash(mount.to) };
+    if (isAtOrBelow(path, from) && from.length > (best?.from.length ?? 0))
+      best = { from, to: withoutTrailingSlash(mount.to) };
   }
   return best ? best.to + path.slice(best.from.length) : path;
 }

@@ -2,6 +2,7 @@ import { dirname, join } from 'node:path';
 import type { ClusterApi } from '../cluster/api/client.ts';
 import { isPlaceable, type Placed } from '../machine/mount-namespace.ts';
 import { projectedSources } from '../operator/downward.ts';
+import { isAtOrBelow } from '../operator/path-flags.ts';
 import type { CheckoutFacts } from '../operator/sources.ts';
 import type { Target, TargetManager } from '../operator/target.ts';
 import {
@@ -137,7 +138,7 @@ function reportCopy({ path, isFile, lacking }: MountedVolume, to: string, emit: 
 }
 
 function isInSources({ path }: MountPoint, { paths }: Pick<CheckoutFacts, 'paths'>): boolean {
-  return [...paths].some((one) => one === path || one.startsWith(`${path}/`));
+  return [...paths].some((one) => isAtOrBelow(one, path));
 }
 
 /** What the sources name is more likely to be missed. */

@@ -40,9 +40,14 @@ export function flagsBelow(
   const found = new Map<string, Map<string, Set<string>>>();
   for (const { flag, value, directory } of defaults) {
     const path = (value.startsWith('/') ? value : constants.get(value))?.replace(/\/+$/, '');
-    if (path === undefined || (path !== wanted && !path.startsWith(`${wanted}/`))) continue;
+    if (path === undefined || !isAtOrBelow(path, wanted)) continue;
     const flags = found.get(path) ?? new Map<string, Set<string>>();
     found.set(path, flags.set(flag, (flags.get(flag) ?? new Set()).add(directory)));
   }
   return found;
+}
+
+/** Whole segments count: /certs-old is not below /certs. */
+export function isAtOrBelow(path: string, directory: string): boolean {
+  return path === directory || path.startsWith(`${directory}/`);
 }
