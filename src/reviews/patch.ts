@@ -41,16 +41,17 @@ function valueText(op: string, value: unknown): string {
  * time. All others as they are.
  */
 export function inOrder(operations: PatchOperation[]): PatchOperation[] {
-  const sorted = operations.toSorted((one, other) => (one.path < other.path ? -1 : 1));
-  return areIndependent(sorted) ? sorted : operations;
+  if (!areIndependent(operations)) return operations;
+  return operations.toSorted((one, other) => (one.path < other.path ? -1 : 1));
 }
 
-/** Whether each is on a field of its own, and none is in a list. They are sorted by their paths. */
-function areIndependent(sorted: PatchOperation[]): boolean {
-  const paths = sorted.map(({ path }) => `${path}/`);
+/** Whether each is on a field of its own, and none is in a list. */
+function areIndependent(operations: PatchOperation[]): boolean {
+  // What is below a path follows it at once in this order.
+  const paths = operations.map(({ path }) => `${path}/`).sort();
   return (
-    sorted.every(({ op, path }) => FIELD_OPERATIONS.has(op) && !/\/(?:\d+|-)(?:\/|$)/.test(path)) &&
-    paths.every((path, at) => !paths.some((other, index) => index !== at && other.startsWith(path)))
+    operations.every(({ op, path }) => FIELD_OPERATIONS.has(op) && !/\/(?:\d+|-)(?:\/|$)/.test(path)) &&
+    paths.every((path, at) => !paths[at + 1]?.startsWith(path))
   );
 }
 

@@ -82,13 +82,14 @@ export class Recorder implements AsyncDisposable {
   /** At this moment. One that has waited is among them until it is recorded, so that it is never missing. */
   waiting(): WaitingReviews {
     const now = performance.timeOrigin + performance.now();
-    const answered = this.#waiting.map(
-      ({ review }) => ({ review, waitsFor: 'answer', total: review.ms.total }) as const,
-    );
-    const open = [...this.#arrived].map((review) => {
-      return { review, waitsFor: review.waitsFor, total: now - review.at };
-    });
-    const long = [...answered, ...open].filter(({ total }) => total >= LEAST_WAITED_MS).slice(0, MOST_SHOWN);
+    // Asked for again and again, and nearly all of many waited for less.
+    const answered = this.#waiting
+      .filter(({ review }) => review.ms.total >= LEAST_WAITED_MS)
+      .map(({ review }) => ({ review, waitsFor: 'answer', total: review.ms.total }) as const);
+    const open = [...this.#arrived]
+      .filter(({ at }) => now - at >= LEAST_WAITED_MS)
+      .map((review) => ({ review, waitsFor: review.waitsFor, total: now - review.at }));
+    const long = [...answered, ...open].slice(0, MOST_SHOWN);
     const reviews = long.map(({ review, waitsFor, total }) => {
       const { ms, ...facts } = this.#factsOf(review);
       return { ...facts, waitsFor, ms: { ...ms, total } };

@@ -3,7 +3,7 @@ import { budgetOf } from '../gateway/gate.ts';
 import type { ArrivedReview, ServedReview } from '../gateway/review.ts';
 import type { ReviewSummary, ReviewVerdict, WaitingReview } from '../report/review.ts';
 import { type NamedCall, nameOf, sideEffectsOf } from './names.ts';
-import { decodePatch, patchWords } from './patch.ts';
+import { decodePatch, type PatchOperation, patchWords } from './patch.ts';
 import { RECORD_VERSION, type ReviewRecord } from './record.ts';
 import { type RedactOptions, redact } from './redact.ts';
 
@@ -25,7 +25,7 @@ export interface RecordOptions {
 export function recordOf(served: ServedReview, { id, calls, paths = [] }: RecordOptions): ReviewRecord {
   const { url, port, at, body, answer, ms } = served;
   const request = parsed(body);
-  const response = answer && parsed(answer.body);
+  const response = answer && withPatch(parsed(answer.body));
   const path = url.split('?', 1)[0]!;
   const asked = factsOf(request, path, calls);
   const summary: ReviewSummary = {
@@ -40,7 +40,7 @@ export function recordOf(served: ServedReview, { id, calls, paths = [] }: Record
   const size = { request: body.length, response: answer ? Buffer.byteLength(answer.body) : 0 };
   const isLarge = size.request > LARGEST_KEPT || size.response > LARGEST_KEPT;
   const isSecret = summary.resource?.kind === 'Secret';
-  const safe = redact(isLarge ? { summary } : { summary, request, response: withPatch(response) }, {
+  const safe = redact(isLarge ? { summary } : { summary, request, response }, {
     isSecret,
     paths,
   });
@@ -172,6 +172,7 @@ function conversionOutcome(response: object): Outcome {
   return { verdict: 'failed', message: textOf(result, 'message') };
 }
 
+/** The response has its patch as a list. */
 function admissionOutcome(response: object, options: RedactOptions): Outcome {
   const allowed = fieldOf(response, 'allowed');
   if (typeof allowed !== 'boolean')
@@ -180,7 +181,7 @@ function admissionOutcome(response: object, options: RedactOptions): Outcome {
   const code = fieldOf(status, 'code');
   const warnings = fieldOf(response, 'warnings');
   const verdict: ReviewVerdict = allowed ? 'allowed' : 'denied';
-  const operations = decodePatch(fieldOf(response, 'patch'));
+  const operations = fieldOf(response, 'patch') as PatchOperation[] | undefined;
   const safe = operations && redact({ operations }, options);
   const message = textOf(status, 'message') || textOf(status, 'reason');
   return {
