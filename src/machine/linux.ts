@@ -115,22 +115,27 @@ const ESTABLISHED = '01';
  * end. Any address of 127.0.0.0/8 can be the other one. A socket that its program has closed can be listed as root's.
  */
 export function peerUsers(table: string, { local, remote }: Ends): number[] {
+  const own = endingOf(local);
+  const others = endingOf(remote);
+  const isAt = (listed: string | undefined, ending: string): boolean =>
+    listed !== undefined && listed.endsWith(ending) && MAPPED.test(listed);
   return table
     .split('\n')
     .slice(1)
     .map((line) => line.trim().split(/\s+/))
-    .filter(([, from, to]) => isAt(from, remote) && isAt(to, local))
+    .filter(([, from, to]) => isAt(from, others) && isAt(to, own))
     .filter(([, , , state, , , , user]) => user !== '0' || state === ESTABLISHED)
     .map((fields) => Number(fields[7]));
 }
 
-/** Compares with an address of the table: in the byte order of the machine, as it is or mapped to IPv6. */
-function isAt(listed: string | undefined, { address, port }: End): boolean {
+/** How the table writes an end: in the byte order of the machine. */
+function endingOf({ address, port }: End): string {
   const bytes = address.split('.').map((byte) => Number(byte).toString(16).padStart(2, '0'));
   const hex = (endianness() === 'LE' ? bytes.toReversed() : bytes).join('').toUpperCase();
-  return listed !== undefined && MAPPED.test(listed) && listed.endsWith(`${hex}${suffixOf(port)}`);
+  return `${hex}${suffixOf(port)}`;
 }
 
+/** As it is, or mapped to IPv6. */
 const MAPPED = /^(0{16}(FFFF0000|0000FFFF))?[0-9A-F]{8}:/;
 
 function suffixOf(port: number): string {
