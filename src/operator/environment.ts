@@ -49,9 +49,9 @@ function isNode({ valueFrom }: EnvVar): boolean {
   return valueFrom?.fieldRef?.fieldPath === 'spec.nodeName';
 }
 
-/** Always the same one, so that nothing changes for a controller that starts again. */
+/** Always the same one, so that nothing changes for a controller that starts again: the API server lists by name. */
 async function someNode(api: ClusterApi): Promise<string | undefined> {
-  const nodes = await api.list('Node', undefined).catch(noneIfForbidden);
+  const nodes = await api.list('Node', undefined, { query: { limit: '1' } }).catch(noneIfForbidden);
   return nodes.map(({ metadata }) => metadata.name).sort()[0];
 }
 
