@@ -20,3 +20,8 @@ export function writerText({ manager, operation, time }: WriterNames): string {
 export function shellQuoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
+
+/** `shop-webhook` of registry.example.com:5000/team/shop-webhook:v1@sha256:…; empty for an image without a name. */
+export function imageName(image: string): string {
+  return image.split('@')[0]!.split('/').at(-1)!.split(':')[0]!;
+}

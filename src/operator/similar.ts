@@ -1,5 +1,6 @@
 import type { Workload } from '../cluster/api/workloads.ts';
 import { AGAIN, DevloopError } from '../errors.ts';
+import { imageName } from '../phrases.ts';
 import type { CheckoutFacts } from './sources.ts';
 import type { FoundWorkload } from './workload.ts';
 
@@ -40,17 +41,8 @@ export function runsImage(
   workload: Workload,
   { names, images }: Pick<CheckoutFacts, 'names' | 'images'>,
 ): boolean {
-  return imagesOf(workload).some((image) => names.has(image) || images.has(image));
-}
-
-/** Without registry, tag and digest. */
-function imagesOf({ spec }: Workload): string[] {
-  return spec.template.spec.containers.map(({ image = '' }) =>
-    image
-      .split('/')
-      .pop()!
-      .replace(/[:@].*$/, ''),
-  );
+  const own = workload.spec.template.spec.containers.map(({ image = '' }) => imageName(image));
+  return own.some((image) => names.has(image) || images.has(image));
 }
 
 function nameScore(workload: Workload, facts: CheckoutFacts): number {

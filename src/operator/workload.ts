@@ -2,6 +2,7 @@ import type { ObjectRef } from '../cluster/api/kinds.ts';
 import { hasLabels } from '../cluster/api/labels.ts';
 import type { Service, ServicePort } from '../cluster/api/objects.ts';
 import type { Container, Workload } from '../cluster/api/workloads.ts';
+import { imageName } from '../phrases.ts';
 
 export interface FoundWorkload {
   ref: ObjectRef;
@@ -42,8 +43,7 @@ export function managerContainer(workload: Workload, targetPorts: (number | stri
 }
 
 function isSidecar({ name, image = '' }: Container): boolean {
-  const program = image.replace(/@.*$/, '').split('/').at(-1)!.replace(/:.*$/, '');
-  return SIDECAR.test(name) || SIDECAR.test(program);
+  return SIDECAR.test(name) || SIDECAR.test(imageName(image));
 }
 
 /** The number of a Service port in the Pod: a named targetPort is looked up in the Pod template. */

@@ -2,6 +2,7 @@ import { glob } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { isScalar, parseAllDocuments, visit } from 'yaml';
 import { readTextFile } from '../../machine/text-file.ts';
+import { imageName } from '../../phrases.ts';
 import { asPackage, type GoCheckout, type GoModule, isIn, type MainDirectory, moduleOf } from './checkout.ts';
 import type { ChoiceHints, MainPackage } from './choice.ts';
 import { createPackageReader, type PackageReader } from './closure.ts';
@@ -26,7 +27,7 @@ export async function readClues(checkout: GoCheckout, hints: ClusterHints): Prom
   const { root, modules } = checkout;
   const own = moduleOf(root, modules)?.path ?? '';
   const { workload, container, command = [], paths = [] } = hints;
-  const image = imageName(hints.image);
+  const image = imageName(hints.image ?? '') || undefined;
   const names = [workload, container].filter((name) => name !== undefined);
   const wanted = image === undefined ? names : [image, ...names];
   const [dockerfiles, makefile, ko] = await Promise.all([
@@ -45,13 +46,6 @@ export async function readClues(checkout: GoCheckout, hints: ClusterHints): Prom
     makefile: makefile.flat(),
     ko,
   };
-}
-
-/** `shop-webhook` of registry.example.com:5000/team/shop-webhook:v1@sha256:… */
-function imageName(image: string | undefined): string | undefined {
-  const [tagged = ''] = (image ?? '').split('@');
-  const [name] = tagged.split('/').at(-1)!.split(':');
-  return name || undefined;
 }
 
 /** Its packages can be named from its own directory instead of the root. */
