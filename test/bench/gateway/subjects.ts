@@ -12,10 +12,11 @@ import { createRecording } from '../../../src/reviews/recording.ts';
 import { run } from '../../cluster/run.ts';
 import { freePort } from '../../support/free-port.ts';
 import { end } from '../../support/sshd/network.ts';
+import { buildProgram } from '../tunnel/load.ts';
 
 const SERVER_NAME = 'webhook.default.svc';
 
-/** What main.go prints of a load. */
+/** What tunnel/reviews.go prints of a load. */
 export interface Measured {
   p50Ms: number;
   slowestMs: number;
@@ -39,15 +40,15 @@ export async function startSubjects(): Promise<Subjects> {
   await using stack = new AsyncDisposableStack();
   const dir = await mkdtemp(join(tmpdir(), 'devloop-gateway-bench-'));
   stack.defer(() => rm(dir, { recursive: true }));
-  const program = join(dir, 'gateway-bench');
-  await run('go', ['build', '-o', program, '.'], { cwd: import.meta.dirname, env: { CGO_ENABLED: '0' } });
+  const program = await buildProgram(dir);
   const pair = await selfSignedPair([SERVER_NAME], { days: 1 });
   const files = { certificate: join(dir, 'tls.crt'), key: join(dir, 'tls.key'), both: join(dir, 'both.pem') };
   await writeFile(files.certificate, pair.certificate);
   await writeFile(files.key, pair.key, { mode: 0o600 });
   await writeFile(files.both, `${pair.certificate}\n${pair.key}`, { mode: 0o600 });
   const direct = await freePort();
-  const start = () => startController([program, 'serve', String(direct), files.certificate, files.key]);
+  const start = () =>
+    startController([program, 'reviews', 'serve', String(direct), files.certificate, files.key]);
   let controller = await start();
   stack.defer(() => end(controller));
 
@@ -79,7 +80,7 @@ export async function startSubjects(): Promise<Subjects> {
       controller = await start();
       return { downMs: performance.now() - since };
     },
-    load: async (args) => JSON.parse(await run(program, args)) as Measured,
+    load: async (args) => JSON.parse(await run(program, ['reviews', ...args])) as Measured,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
 }

@@ -62,8 +62,7 @@ export interface Load extends AsyncDisposable {
 
 export async function buildLoad(): Promise<Load> {
   const dir = await mkdtemp(join(tmpdir(), 'devloop-tunnel-bench-'));
-  const program = join(dir, 'tunnel-bench');
-  await run('go', ['build', '-o', program, '.'], { cwd: import.meta.dirname, env: { CGO_ENABLED: '0' } });
+  const program = await buildProgram(dir);
   const local = await startServer(program, '127.0.0.1');
   return {
     program,
@@ -86,6 +85,13 @@ export async function buildLoad(): Promise<Load> {
       await rm(dir, { recursive: true });
     },
   };
+}
+
+/** main.go and what is beside it, as a static binary in a directory. */
+export async function buildProgram(dir: string): Promise<string> {
+  const program = join(dir, 'tunnel-bench');
+  await run('go', ['build', '-o', program, '.'], { cwd: import.meta.dirname, env: { CGO_ENABLED: '0' } });
+  return program;
 }
 
 async function startServer(program: string, address: string): Promise<Served> {

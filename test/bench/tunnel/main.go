@@ -1,9 +1,12 @@
-// Command tunnel-bench is both ends of the load for test/bench/tunnel.ts and relay.ts, so that the tunnel is what is measured.
+// Command tunnel-bench is both ends of the load for test/bench/tunnel.ts, relay.ts and gateway.ts, so that what is between them is measured.
 //
 //	tunnel-bench serve ADDR [TLS BULK]      prints the ports of a TLS and a bulk server there, serves until stdin ends
 //	tunnel-bench load new|keep ADDR C SEC   C connections at once: 2 KB there, 1 KB back; "keep" keeps them, "new" makes new ones
 //	tunnel-bench bulk up|down ADDR MB       one connection, one direction
 //	tunnel-bench connections ADDR C COUNT   that many connections to the bulk server, C at once, 1 KB back on each
+//	tunnel-bench reviews serve PORT CERT KEY          answers each review with a patch, over TLS; prints a line when it listens
+//	tunnel-bench reviews load new|keep PORT C MS      C connections at once with reviews to 127.0.0.1
+//	tunnel-bench reviews paced PORT C PAUSE_MS MS     C kept connections, each of which pauses after an answer
 //	tunnel-bench delay DEV DEV MICROSECONDS joins two new network devices by a link that takes that long one way
 package main
 
@@ -47,6 +50,8 @@ func main() {
 		bulk(args[1] == "up", args[2], int64(number(args[3]))*1_000_000)
 	case "connections":
 		connections(args[1], number(args[2]), int64(number(args[3])))
+	case "reviews":
+		reviews(args[1:])
 	case "delay":
 		delayLink(args[1], args[2], time.Duration(number(args[3]))*time.Microsecond)
 	default:

@@ -1,8 +1,3 @@
-// Command gateway-bench is both ends of the load for test/bench/gateway.ts, so that the proxy between them is what is measured.
-//
-//	gateway-bench serve PORT CERT KEY           answers each review with a patch, over TLS; prints a line when it listens
-//	gateway-bench load new|keep PORT C MS       C connections at once to /review of 127.0.0.1; "keep" keeps them, "new" makes new ones
-//	gateway-bench paced PORT C PAUSE_MS MS      C kept connections, each of which pauses after an answer
 package main
 
 import (
@@ -17,7 +12,6 @@ import (
 	"net/http"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -25,38 +19,25 @@ import (
 
 const (
 	serverName = "webhook.default.svc"
-	// What a review of a small object has, and the answer of a mutating webhook.
-	requestBytes = 2048
-	patchBytes   = 640
+	// Of the answer of a mutating webhook; a review of a small object has requestBytes.
+	patchBytes = 640
 )
 
-func main() {
-	log.SetFlags(0)
-	switch args := os.Args[1:]; args[0] {
+// reviews is both ends of the load for ../gateway.ts, so that the proxy between them is what is measured.
+func reviews(args []string) {
+	switch args[0] {
 	case "serve":
-		serve(args[1], args[2], args[3])
+		serveReviews(args[1], args[2], args[3])
 	case "load":
-		load(args[1] == "keep", args[2], number(args[3]), 0, number(args[4]))
+		loadReviews(args[1] == "keep", args[2], number(args[3]), 0, number(args[4]))
 	case "paced":
-		load(true, args[1], number(args[2]), number(args[3]), number(args[4]))
+		loadReviews(true, args[1], number(args[2]), number(args[3]), number(args[4]))
 	default:
-		log.Fatalf("unknown command %q", args[0])
+		log.Fatalf("unknown command reviews %q", args[0])
 	}
 }
 
-func number(text string) int {
-	value, err := strconv.Atoi(text)
-	check(err)
-	return value
-}
-
-func check(err error) {
-	if err != nil {
-		log.Fatal(err)
-	}
-}
-
-func serve(port, certificate, key string) {
+func serveReviews(port, certificate, key string) {
 	listener, err := net.Listen("tcp", "127.0.0.1:"+port)
 	check(err)
 	answer := []byte(fmt.Sprintf(`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":"u","allowed":true,"patchType":"JSONPatch","patch":%q}}`,
@@ -70,7 +51,7 @@ func serve(port, certificate, key string) {
 	check(http.ServeTLS(listener, handler, certificate, key))
 }
 
-func load(keep bool, port string, concurrency, pauseMs, ms int) {
+func loadReviews(keep bool, port string, concurrency, pauseMs, ms int) {
 	var (
 		mutex  sync.Mutex
 		times  []time.Duration
@@ -81,11 +62,11 @@ func load(keep bool, port string, concurrency, pauseMs, ms int) {
 	started := time.Now()
 	for range concurrency {
 		group.Go(func() {
-			client := &client{address: "127.0.0.1:" + port, keep: keep}
-			defer client.close()
+			asker := &reviewer{address: "127.0.0.1:" + port, keep: keep}
+			defer asker.close()
 			for time.Now().Before(until) {
 				asked := time.Now()
-				err := client.ask()
+				err := asker.ask()
 				taken := time.Since(asked)
 				mutex.Lock()
 				if err != nil {
@@ -114,14 +95,14 @@ func load(keep bool, port string, concurrency, pauseMs, ms int) {
 	}))
 }
 
-type client struct {
+type reviewer struct {
 	address    string
 	keep       bool
 	connection *tls.Conn
 	reader     *bufio.Reader
 }
 
-func (c *client) close() {
+func (c *reviewer) close() {
 	if c.connection != nil {
 		_ = c.connection.Close()
 		c.connection = nil
@@ -129,7 +110,7 @@ func (c *client) close() {
 }
 
 // ask sends one review, as kube-apiserver does: over HTTP/1.1, and over a connection that is open if there is one.
-func (c *client) ask() error {
+func (c *reviewer) ask() error {
 	if c.connection == nil {
 		connection, err := tls.Dial("tcp", c.address, &tls.Config{InsecureSkipVerify: true, ServerName: serverName})
 		if err != nil {
@@ -144,8 +125,8 @@ func (c *client) ask() error {
 	return err
 }
 
-func (c *client) exchange() error {
-	if _, err := c.connection.Write(request); err != nil {
+func (c *reviewer) exchange() error {
+	if _, err := c.connection.Write(review); err != nil {
 		return err
 	}
 	response, err := http.ReadResponse(c.reader, nil)
@@ -160,7 +141,7 @@ func (c *client) exchange() error {
 	return err
 }
 
-var request = func() []byte {
+var review = func() []byte {
 	head := `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","operation":"CREATE","kind":{"kind":"Widget"},"object":{"metadata":{"name":"x","annotations":{"a":"`
 	tail := `"}}}}}`
 	body := head + strings.Repeat("x", requestBytes-len(head)-len(tail)) + tail
