@@ -117,8 +117,7 @@ const ESTABLISHED = '01';
 export function peerUsers(table: string, { local, remote }: Ends): number[] {
   const own = endingOf(local);
   const others = endingOf(remote);
-  const isAt = (listed: string | undefined, ending: string): boolean =>
-    listed !== undefined && listed.endsWith(ending) && MAPPED.test(listed);
+  const isAt = (listed = '', ending: string): boolean => MAPPED.test(listed) && listed.endsWith(ending);
   return table
     .split('\n')
     .slice(1)
