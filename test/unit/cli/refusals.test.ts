@@ -4,7 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { CATALOGUE, type ErrorCode } from '../../../src/errors.ts';
+import { CATALOGUE } from '../../../src/errors.ts';
+import { A_STACK, type Refusal, refusalEvents } from '../../support/refusal.ts';
 import { BIN } from './run-bin.ts';
 
 let directory: string;
@@ -13,13 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true }));
 
-interface Refusal {
-  code: ErrorCode;
-  message: RegExp | string;
-  hint: RegExp | string;
-}
-
-function refuses(args: string[], { code, message, hint }: Refusal): string {
+function refuses(args: string[], refusal: Refusal): string {
   const { status, stdout, stderr } = spawnSync(process.execPath, [BIN, ...withJson(args)], {
     cwd: directory,
     env: { PATH: process.env.PATH, HOME: directory },
@@ -29,18 +24,9 @@ function refuses(args: string[], { code, message, hint }: Refusal): string {
     .split('\n')
     .filter(Boolean)
     .map((line) => JSON.parse(line));
-  expect(events, stderr).toMatchObject([
-    {
-      type: 'error',
-      code,
-      message:
-        typeof message === 'string' ? expect.stringContaining(message) : expect.stringMatching(message),
-      hint: typeof hint === 'string' ? expect.stringContaining(hint) : expect.stringMatching(hint),
-      exitCode: CATALOGUE[code].exit,
-    },
-  ]);
-  expect(status).toBe(CATALOGUE[code].exit);
-  expect(`${stdout}\n${stderr}`).not.toMatch(/^\s+at .+:\d+:\d+\)?$|This is a bug/m);
+  expect(events, stderr).toMatchObject(refusalEvents(refusal));
+  expect(status).toBe(CATALOGUE[refusal.code].exit);
+  expect(`${stdout}\n${stderr}`).not.toMatch(A_STACK);
   return events[0].message;
 }
 
