@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Server } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
 import { LONGEST_BUDGET_MS } from './gate.ts';
 import type { Strangers } from './strangers.ts';
@@ -21,8 +22,8 @@ export interface Connections {
   /** From now on each connection gets one more answer and is then closed. Idle ones stay open until they have sent a request. */
   closeAfterNextAnswer(): void;
   /**
-   * Closes idle connections at once and busy ones after their answer. Resolves when all connections that have ever been used
-   * are closed; one whose client has disappeared is destroyed after a while.
+   * Closes idle connections at once, busy ones after their answer, and those whose first review may be under way after that. Resolves
+   * when they are closed; one whose client has disappeared is destroyed after a while.
    */
   drain(): Promise<void>;
   /** Destroys all connections without a request, including those that never sent one. */
@@ -34,6 +35,8 @@ interface Connection {
   raw: Duplex;
   /** Of the client. */
   address: string;
+  /** On the clock of `performance.now()`. */
+  openedAt: number;
   tls?: TLSSocket;
   answering: Set<ServerResponse>;
   /** A review or a probe came over it. */
@@ -85,7 +88,7 @@ export function trackConnections(server: Server, admission: Admission): Connecti
     closeAfterNextAnswer,
     drain() {
       closeAfterNextAnswer();
-      draining ??= drainAll([...connections.values()]);
+      draining ??= drainAll(connections);
       return draining;
     },
     destroyIdle() {
@@ -114,7 +117,8 @@ function admit(raw: Socket, connections: Map<string, Connection>, admission: Adm
     if (oldest === undefined) return;
   }
   const peer = peerOf(raw);
-  connections.set(peer, { raw, address: remoteAddress, answering: new Set(), used: false });
+  const openedAt = performance.now();
+  connections.set(peer, { raw, address: remoteAddress, openedAt, answering: new Set(), used: false });
   raw.once('close', () => connections.delete(peer));
 }
 
@@ -140,9 +144,30 @@ function peerOf(socket: Socket): string {
 /** A client that is no longer reachable never closes its side, and TCP needs 15 minutes to notice. */
 const GONE_MS = 3_000;
 
-async function drainAll(connections: Connection[]): Promise<void> {
-  // The first review of an unused connection may be under way, so that connection counts as new.
-  await Promise.all(connections.filter((connection) => connection.used).map(drainOne));
+/** kube-apiserver connects when it has a review to send, and sends it as soon as the handshake is done. */
+const FIRST_REVIEW_MS = 1_000;
+
+/** A connection that was opened before the drain was asked for can be accepted later: a busy machine lets it wait. */
+async function drainAll(connections: Map<string, Connection>): Promise<void> {
+  const lateFrom = performance.now() + FIRST_REVIEW_MS;
+  const seen = new Set<Connection>();
+  const drainNew = async (): Promise<void> => {
+    const added = [...connections.values()].filter((one) => one.openedAt < lateFrom && !seen.has(one));
+    for (const one of added) seen.add(one);
+    await Promise.all(added.map((one) => (one.used ? drainOne(one) : untilUsed(one))));
+    if (added.length > 0) await drainNew();
+  };
+  await drainNew();
+}
+
+/** Resolves when an unused connection is closed, which it is after its first answer, or when it sends no review. */
+async function untilUsed(connection: Connection): Promise<void> {
+  const { raw, openedAt } = connection;
+  const patience = new AbortController();
+  const left = Math.max(0, openedAt + FIRST_REVIEW_MS - performance.now());
+  await Promise.race([closing(raw), pause(left, undefined, { signal: patience.signal }).catch(() => {})]);
+  patience.abort();
+  if (!raw.destroyed && connection.answering.size > 0) await drainOne(connection);
 }
 
 async function drainOne({ raw, tls, answering }: Connection): Promise<void> {

@@ -75,7 +75,7 @@ export interface Gateway extends AsyncDisposable {
   closeAfterNextAnswer(): void;
   /**
    * Closes idle connections at once, busy ones after their answer, and new ones after their first answer. Final. Resolves when
-   * the connections that were open at the call are closed.
+   * the connections are closed that were open at the call or soon after, except those over which no review comes.
    */
   drain(): Promise<void>;
 }

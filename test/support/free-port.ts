@@ -1,10 +1,21 @@
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
 import { createServer } from 'node:net';
+
+/** Below the ports that the kernel gives to whoever asks for any, so no test that runs beside this one gets it by chance. */
+const PORTS = { from: 15_000, to: 32_000 };
 
 /** A port of 127.0.0.1 on which nothing listens now. */
 export async function freePort(): Promise<number> {
+  const port = randomInt(PORTS.from, PORTS.to);
   const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
+  try {
+    await once(server.listen(port, '127.0.0.1'), 'listening');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') return await freePort();
+    throw error;
+  }
+  server.close();
+  await once(server, 'close');
   return port;
 }

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { type TLSSocket, connect as tlsConnect } from 'node:tls';
 import { expect, test, vi } from 'vitest';
 import { DevloopError } from '../../../src/errors.ts';
@@ -119,6 +120,24 @@ test('drain closes idle connections at once, busy ones after their answer, and n
   expect(await slow).toMatch(/Connection: close[\s\S]*late$/);
   await draining;
   await bench.gateway.drain();
+});
+
+test('drain waits for the first review of a new connection', async () => {
+  await using bench = await setUp();
+  const { socket, ask } = await keepAlive(bench.gateway.port);
+  const drained = bench.gateway.drain().then(() => bench.gateway[Symbol.asyncDispose]());
+  await pause(100);
+  expect(await ask('/late')).toMatch(/^HTTP\/1\.1 200[\s\S]*Connection: close/);
+  await once(socket, 'close');
+  await drained;
+});
+
+test('drain does not wait for connections over which no review comes', async () => {
+  await using bench = await setUp();
+  const { socket } = await keepAlive(bench.gateway.port);
+  await bench.gateway.drain();
+  expect(socket.destroyed).toBe(false);
+  socket.destroy();
 });
 
 test('drain destroys the connection of a client that has disappeared', async () => {
