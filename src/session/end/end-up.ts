@@ -63,8 +63,9 @@ async function restoreAndStop(
   // The last one to end, so that it has all reviews.
   if (standing.recorder) local.use(standing.recorder);
   if (standing.debug) local.use(standing.debug);
-  if (standing.route) local.use(standing.route);
   if (standing.supervisor) local.use(standing.supervisor);
+  // Before the controller, so that a last review finds one.
+  if (standing.route) local.use(standing.route);
   return standing.mayHaveChanged ? await restoreAll(work, target, standing, ending) : undefined;
 }
 
