@@ -81,3 +81,23 @@ export function createWarner(emit: Emit): (message: string) => void {
     emit({ type: 'warning', message });
   };
 }
+
+/** Calls that come while `work` runs share its next run, so each gets the result of a run that began after the call. */
+export function sharingNext<T>(work: () => Promise<T>): () => Promise<T> {
+  let running: Promise<void> | undefined;
+  let next: Promise<T> | undefined;
+  const begin = (): Promise<T> => {
+    next = undefined;
+    const run = work();
+    const over = (): void => {
+      running = undefined;
+    };
+    running = run.then(over, over);
+    return run;
+  };
+  return () => {
+    if (running === undefined) return begin();
+    next ??= running.then(begin);
+    return next;
+  };
+}

@@ -57,8 +57,10 @@ export class Bodies {
     });
     stream.on('end', () => resolve(size > LARGEST_BODY ? undefined : this.#complete(held)));
     stream.on('error', reject);
-    // No effect after 'end', which has already resolved the promise.
-    stream.on('close', () => reject(new Error('the connection closed before the body was complete')));
+    // Without the question, each review would cost an error with its stack.
+    stream.on('close', () => {
+      if (!stream.readableEnded) reject(new Error('the connection closed before the body was complete'));
+    });
     signal.addEventListener('abort', stop, { once: true });
     if (signal.aborted) stop();
     return promise

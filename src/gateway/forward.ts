@@ -2,7 +2,6 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Agent, request as httpsRequest } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
-import { messageOf } from '../errors.ts';
 import { isOfAnotherUser } from '../machine/port.ts';
 import type { Waiting } from './gate.ts';
 import { type Answer, forwardable, lateAnswer, statusAnswer } from './http.ts';
@@ -176,11 +175,16 @@ function onConnected(outgoing: ClientRequest, connected: () => void): void {
 }
 
 /** An incomplete answer counts as none, since nothing of it has been passed to the client. */
-async function readAnswer(incoming: IncomingMessage, reused: boolean): Promise<Answer | Failure> {
-  try {
-    const body = Buffer.concat((await incoming.toArray()) as Buffer[]);
-    return { status: incoming.statusCode ?? 502, headers: forwardable(incoming.rawHeaders), body };
-  } catch (error) {
-    return { code: 'ECONNRESET', message: messageOf(error), connected: true, reused };
-  }
+function readAnswer(incoming: IncomingMessage, reused: boolean): Promise<Answer | Failure> {
+  const chunks: Buffer[] = [];
+  return new Promise((resolve) => {
+    incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+    incoming.on('end', () => {
+      const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+      resolve({ status: incoming.statusCode ?? 502, headers: forwardable(incoming.rawHeaders), body });
+    });
+    const cut = (message: string): void => resolve({ code: 'ECONNRESET', message, connected: true, reused });
+    incoming.on('error', ({ message }) => cut(message));
+    incoming.on('close', () => cut('the connection closed'));
+  });
 }

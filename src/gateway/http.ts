@@ -71,15 +71,19 @@ const HOP_BY_HOP = new Set([
 
 /** The headers of a request or answer that are forwarded, alternating name and value. */
 export function forwardable(rawHeaders: string[]): string[] {
-  const pairs = rawHeaders.flatMap((name, index) =>
-    index % 2 === 0 ? [[name, rawHeaders[index + 1] ?? ''] as const] : [],
-  );
-  const named = pairs
-    .filter(([name]) => name.toLowerCase() === 'connection')
-    .flatMap(([, value]) => value.split(','))
-    .map((name) => name.trim().toLowerCase());
-  return pairs.flatMap(([name, value]) => {
+  const left: string[] = [];
+  let named: string[] = [];
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]!;
+    const value = rawHeaders[index + 1] ?? '';
     const lower = name.toLowerCase();
-    return HOP_BY_HOP.has(lower) || named.includes(lower) ? [] : [name, value];
-  });
+    if (lower === 'connection')
+      named = [...named, ...value.split(',').map((one) => one.trim().toLowerCase())];
+    if (!HOP_BY_HOP.has(lower)) left.push(name, value);
+  }
+  return named.length === 0 ? left : without(left, named);
+}
+
+function without(headers: string[], names: string[]): string[] {
+  return headers.filter((_, index) => !names.includes(headers[index - (index % 2)]!.toLowerCase()));
 }

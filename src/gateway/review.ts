@@ -127,7 +127,8 @@ export async function serveReview(
     }
     if (trace.body) {
       const { body } = trace;
-      trace.served = servedReview({ ...trace, body }, { url, port: context.controller.port }, answer);
+      const { port } = context.controller;
+      trace.served = servedReview({ ...trace, body }, { url, budgetMs, port }, answer);
       context.served?.(trace.served);
     }
   } catch (error) {
@@ -150,12 +151,12 @@ function lateTo(late: NonNullable<ReviewContext['late']>, trace: Trace): (answer
 
 function servedReview(
   { arrived, released, body }: Trace & { body: Buffer },
-  { url, port }: { url: string; port: number },
+  { url, budgetMs, port }: { url: string; budgetMs: number; port: number },
   answer: Answer | undefined,
 ): ServedReview {
   const now = performance.now();
   const held = (released ?? now) - arrived;
-  const ms = { held, controller: now - arrived - held, total: now - arrived, budget: budgetOf(url) };
+  const ms = { held, controller: now - arrived - held, total: now - arrived, budget: budgetMs };
   return { url, port, at: performance.timeOrigin + arrived, body, answer, ms };
 }
 

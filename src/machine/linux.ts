@@ -1,6 +1,7 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { endianness } from 'node:os';
+import { sharingNext } from '../async.ts';
 
 /** The id of the boot, the PID namespace in which this pid is valid, and the kernel's start tick. */
 export function startTimeOf(pid: number): string | undefined {
@@ -59,9 +60,11 @@ export async function groupListensOn(group: number, port: number): Promise<boole
   return false;
 }
 
+/** Slow to read where there are many connections, and after a restart all of those to the controller ask at once. */
+const connectionTables = sharingNext(() => Promise.all(['/proc/net/tcp', '/proc/net/tcp6'].map(textOf)));
+
 async function listeningSockets(port: number): Promise<Set<string>> {
-  const tables = await Promise.all(['/proc/net/tcp', '/proc/net/tcp6'].map(textOf));
-  const inodes = tables.flatMap((table) => listeningInodes(table, port));
+  const inodes = (await connectionTables()).flatMap((table) => listeningInodes(table, port));
   return new Set(inodes.map((inode) => `socket:[${inode}]`));
 }
 
@@ -101,8 +104,7 @@ export interface End {
 
 export async function peerUser(ends: Ends): Promise<number | 'gone'> {
   const look = async (): Promise<number | undefined> => {
-    const tables = await Promise.all(['/proc/net/tcp', '/proc/net/tcp6'].map(textOf));
-    return tables.flatMap((table) => peerUsers(table, ends))[0];
+    return (await connectionTables()).flatMap((table) => peerUsers(table, ends))[0];
   };
   // The kernel can skip a line while others are removed.
   return (await look()) ?? (await look()) ?? 'gone';

@@ -23,7 +23,7 @@ async function proxyFigures({ ports, load }: Subjects): Promise<void> {
   const many = String(MANY);
   for (let round = 0; round <= ROUNDS; round++) {
     const taken: Taken = {};
-    for (const name of shuffled(['direct', 'again', 'devloop', 'HAProxy'] as const)) {
+    for (const name of shuffled(['direct', 'again', 'devloop', 'HAProxy', 'Node'] as const)) {
       const port = String(ports[name === 'again' ? 'direct' : name]);
       const ask = async (kind: string, count: string): Promise<Measured> =>
         allAnswered(await load(['load', kind, port, count, String(LOAD_MS)]));
@@ -55,6 +55,9 @@ async function proxyFigures({ ports, load }: Subjects): Promise<void> {
       anchor: { name: 'HAProxy', value: median(`HAProxy ${kind}`) },
       goal: { least },
     });
+    const plain = median(`Node ${kind}`);
+    const share = (median(`devloop ${kind}`) / plain).toFixed(2);
+    note(`${title}: ${share}x of a proxy in Node that only passes on (${Math.round(plain)} /s)`);
   }
   note(
     `without either: p50 ${median('direct p50').toFixed(2)} ms, ${Math.round(median('direct kept'))} /s kept`,

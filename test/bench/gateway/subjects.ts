@@ -13,6 +13,7 @@ import { run } from '../../cluster/run.ts';
 import { freePort } from '../../support/free-port.ts';
 import { end } from '../../support/sshd/network.ts';
 import { buildProgram } from '../tunnel/load.ts';
+import { startPlainProxy } from './plain-proxy.ts';
 
 const SERVER_NAME = 'webhook.default.svc';
 
@@ -29,7 +30,7 @@ export interface Measured {
 /** A controller, and what stands in front of it. */
 export interface Subjects extends AsyncDisposable {
   /** Where reviews are asked, by what answers there. */
-  ports: Record<'direct' | 'devloop' | 'HAProxy', number>;
+  ports: Record<'direct' | 'devloop' | 'HAProxy' | 'Node', number>;
   gateway: Gateway;
   /** Ends the controller, and starts it again after a while. Resolves when it listens, with the time for which nothing did. */
   restartController(downMs: number): Promise<{ downMs: number }>;
@@ -69,9 +70,10 @@ export async function startSubjects(): Promise<Subjects> {
   );
   gateway.present(SERVER_NAME, pair);
   gateway.accept(['/review']);
+  const plain = stack.use(await startPlainProxy(pair, direct));
   const all = stack.move();
   return {
-    ports: { direct, devloop: gateway.port, HAProxy: haproxy },
+    ports: { direct, devloop: gateway.port, HAProxy: haproxy, Node: plain.port },
     gateway,
     async restartController(downMs) {
       await end(controller);
