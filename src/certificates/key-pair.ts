@@ -82,18 +82,26 @@ function parse<T>(object: string, name: string, read: () => T): T {
   }
 }
 
+/** The certificate and the key of a CA in a Secret, whatever their names; undefined where there is none. */
+export function caFromSecret(data: Record<string, string>): KeyPair | undefined {
+  return pairsIn([...decode(data)]).find(({ leaf }) => leaf.ca)?.pair;
+}
+
 function findPair(texts: Map<string, string>): KeyPair | undefined {
-  const entries = [...texts].filter(([name]) => !OF_A_CA.test(name));
+  const pairs = pairsIn([...texts].filter(([name]) => !OF_A_CA.test(name)));
+  return (pairs.find(({ leaf }) => !leaf.ca) ?? pairs[0])?.pair;
+}
+
+function pairsIn(entries: [string, string][]): { leaf: X509Certificate; pair: KeyPair }[] {
   const keys = entries.flatMap(([, key]) => {
     const privateKey = readableKey(key);
     return privateKey === undefined ? [] : [{ key, privateKey }];
   });
-  const pairs = entries.flatMap(([, certificate]) => {
+  return entries.flatMap(([, certificate]) => {
     const leaf = readableLeaf(certificate);
     const fit = keys.find(({ privateKey }) => leaf?.checkPrivateKey(privateKey));
     return leaf === undefined || fit === undefined ? [] : [{ leaf, pair: { certificate, key: fit.key } }];
   });
-  return (pairs.find(({ leaf }) => !leaf.ca) ?? pairs[0])?.pair;
 }
 
 function readableLeaf(text: string): X509Certificate | undefined {

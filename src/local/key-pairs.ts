@@ -7,7 +7,8 @@ import {
   type Problem,
   unusable,
 } from '../certificates/inspect.ts';
-import { type KeyPair, keyPairFromSecret } from '../certificates/key-pair.ts';
+import { issuePair } from '../certificates/issue.ts';
+import { caFromSecret, type KeyPair, keyPairFromSecret } from '../certificates/key-pair.ts';
 import type { ClusterApi } from '../cluster/api/client.ts';
 import type { Work } from '../cluster/work.ts';
 import { DevloopError, messageOf } from '../errors.ts';
@@ -26,6 +27,8 @@ export interface FoundPair {
   pair: KeyPair;
   facts: CertificateFacts;
   secret: SecretCandidate;
+  /** The CA in the Secret, where devloop issued the pair with it. */
+  issuer?: KeyPair;
 }
 
 /** The key pair of each webhook Service, by the name that kube-apiserver verifies; the controller's own comes first. */
@@ -44,13 +47,18 @@ export async function readKeyPairs(search: KeyPairSearch, emit: Emit): Promise<K
   const pairs: KeyPairs = new Map();
   for (const service of search.target.services) {
     const found = await findKeyPair(search, service, emit);
-    const { namespace, name, directories } = found.secret;
-    const [directory] = directories;
-    const source = directory ? `mounted at ${directory}` : `its certificate is for ${service.serverName}`;
+    const { namespace, name } = found.secret;
+    const source = sourceText(found, service);
     emit({ type: 'discovered', what: 'secret', value: `${namespace}/${name}`, source });
     pairs.set(service.serverName, found);
   }
   return pairs;
+}
+
+function sourceText({ secret, issuer }: FoundPair, { serverName }: TargetService): string {
+  if (issuer !== undefined) return `its CA is in the caBundle and issues a certificate for ${serverName}`;
+  const [directory] = secret.directories;
+  return directory === undefined ? `its certificate is for ${serverName}` : `mounted at ${directory}`;
 }
 
 /** The directories in which the manager's container sees the key pairs. */
@@ -69,6 +77,7 @@ export async function findKeyPair(
   const fitting =
     judged.find((one) => 'found' in one && one.errors.length === 0) ??
     judged.find((one) => 'found' in one && one.coversName) ??
+    (await issued(search, service, candidates)) ??
     judged[0];
   if (fitting === undefined) throw notFound(search.target, service);
   if ('failure' in fitting) throw fitting.failure;
@@ -95,13 +104,51 @@ async function secretCandidates(
   return [...others, ...mounted];
 }
 
+const ISSUED_MS = 365 * 24 * 60 * 60 * 1000;
+
+/**
+ * Some managers keep only a CA in a Secret, and sign in memory what they serve with. devloop does the same, with a CA that
+ * kube-apiserver trusts by the caBundle.
+ */
+async function issued(
+  { api, target, secretName }: KeyPairSearch,
+  service: TargetService,
+  candidates: SecretCandidate[],
+): Promise<Judged | undefined> {
+  if (caBundleOf(service) === '') return undefined;
+  const namespace = service.service.metadata.namespace ?? target.namespace;
+  const others = secretName === undefined ? await unmountedCandidates(api, namespace) : [];
+  for (const secret of [...candidates, ...others]) {
+    const issuer = caFromSecret(secret.files);
+    if (issuer === undefined) continue;
+    const pair = await issueFor(service, issuer);
+    if (pair === undefined) continue;
+    // Its files are not those of a key pair, so they are mounted as every other Secret's.
+    const bare = { ...secret, files: {}, directories: [] };
+    const judged = judgePair({ pair, secret: bare, issuer }, service);
+    if (judged.errors.length === 0) return judged;
+  }
+  return undefined;
+}
+
+/** Undefined for a CA that cannot sign here: its key may be of another type than it says. */
+async function issueFor({ serverName }: TargetService, issuer: KeyPair): Promise<KeyPair | undefined> {
+  const notAfter = new Date(Date.now() + ISSUED_MS);
+  return await issuePair({ dnsNames: [serverName], notAfter, issuer }).catch(() => undefined);
+}
+
 function sourceOf({ namespace, name, certificate }: SecretCandidate): CertificateSource {
   return { namespace, secret: name, ...(certificate === undefined ? {} : { certificate }) };
 }
 
-type Verdict =
-  | { found: FoundPair; errors: Problem[]; warnings: Problem[]; coversName: boolean }
-  | { failure: DevloopError };
+interface Judged {
+  found: FoundPair;
+  errors: Problem[];
+  warnings: Problem[];
+  coversName: boolean;
+}
+
+type Verdict = Judged | { failure: DevloopError };
 
 function judge(secret: SecretCandidate, service: TargetService): Verdict {
   const object = `Secret ${secret.namespace}/${secret.name}`;
@@ -117,6 +164,11 @@ function judge(secret: SecretCandidate, service: TargetService): Verdict {
     const next = hint ?? nextStep(sourceOf(secret));
     return { failure: new DevloopError(code, message, { hint: next, cause: error }) };
   }
+  return judgePair({ pair, secret }, service);
+}
+
+function judgePair(unchecked: Omit<FoundPair, 'facts'>, service: TargetService): Judged {
+  const { pair } = unchecked;
   const { facts, problems } = inspect(pair, {
     serverNames: [service.serverName],
     caBundle: caBundleOf(service),
@@ -124,7 +176,7 @@ function judge(secret: SecretCandidate, service: TargetService): Verdict {
   });
   const names = inspect(pair, { serverNames: [service.serverName], now: new Date() }).facts.names;
   return {
-    found: { pair, facts, secret },
+    found: { ...unchecked, facts },
     errors: problems.filter((one) => one.severity === 'error'),
     warnings: problems.filter((one) => one.severity === 'warning'),
     coversName: names.includes(service.serverName),
@@ -153,7 +205,7 @@ function notFound({ manager }: Target, { serverName, service }: TargetService): 
     'certificate.not-found',
     `No Secret with a key pair for ${serverName} was found: ${mounts}, and no TLS Secret in namespace ${namespace} is for that name.`,
     {
-      hint: `kubectl -n ${namespace} get secrets\nThen name it in devloop.yaml: certificates: {secret: …}`,
+      hint: `kubectl -n ${namespace} get secrets\nThen name it in devloop.yaml: certificates: {secret: …}\nIf the manager makes its own key pair and keeps it in its Pod, set it up to take one from a Secret.`,
     },
   );
 }
@@ -218,6 +270,7 @@ export async function useRenewed(
   return contentOf(found);
 }
 
-function contentOf({ pair }: FoundPair): string {
-  return pair.certificate + pair.key;
+/** Of a pair that devloop issued, each look makes another one. */
+function contentOf({ pair, issuer = pair }: FoundPair): string {
+  return issuer.certificate + issuer.key;
 }

@@ -3,6 +3,7 @@ import { DevloopError } from '../errors.ts';
 import { isPortBusy } from '../machine/port.ts';
 import type { ExpandedArgument } from '../operator/environment.ts';
 import { electionSwitch } from '../operator/leader-election.ts';
+import { isAtOrBelow } from '../operator/path-flags.ts';
 import type { Target } from '../operator/target.ts';
 import { mountPointsIn } from '../operator/volumes.ts';
 import type { Emit } from '../report/events.ts';
@@ -22,12 +23,35 @@ export function requirePassable(given: string[], expanded: ExpandedArgument[]): 
 
 /** The container's words after its program: a subcommand in `command` counts as well. */
 export function containerArguments(target: Target, emit: Emit): string[] {
-  const { command = [], args = [] } = target.manager?.container ?? {};
-  if (!['sh', 'bash', 'ash', 'dash'].includes(basename(command[0] ?? '')))
-    return [...command.slice(1), ...args];
-  const words = scriptArguments([...command.slice(1), ...args]);
+  const [program = '', ...own] = programOf(target);
+  if (!['sh', 'bash', 'ash', 'dash'].includes(basename(program))) return own;
+  const words = scriptArguments(own);
   if (words === undefined) emit({ type: 'warning', message: THROUGH_SHELL });
   return words ?? [];
+}
+
+/** Programs that start another one, whose words follow theirs. */
+const INITS = new Set(['tini', 'tini-static', 'dumb-init', 'docker-init', 'catatonit']);
+
+/**
+ * The program's own words, that of the program first, even where the image starts it. Without a `command`, the program can be the first
+ * argument, behind an init that is the image's entrypoint: a path that is mounted, or has a suffix, is a file for the program.
+ */
+function programOf({ manager }: Target): string[] {
+  const { command = [], args = [] } = manager?.container ?? {};
+  const words = [...command, ...args];
+  const [first = ''] = words;
+  if (INITS.has(basename(first))) return afterInit(words.slice(1));
+  const isMounted =
+    manager !== undefined && mountPointsIn(manager).some(({ path }) => isAtOrBelow(first, path));
+  const isProgram = command.length > 0 || (/^\/(?:[\w.-]+\/)*[\w-]+$/.test(first) && !isMounted);
+  return isProgram ? words : ['', ...words];
+}
+
+/** Some of an init's options have a value, which only `--` tells from the program. */
+function afterInit(words: string[]): string[] {
+  const end = words.indexOf('--');
+  return end < 0 ? words.slice(words.findIndex((word) => !word.startsWith('-'))) : words.slice(end + 1);
 }
 
 const THROUGH_SHELL =

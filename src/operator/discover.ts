@@ -40,7 +40,7 @@ export async function discover({ api, names, facts, emit, onUnusablePort }: Disc
   const listed = await listWebhookServices(api, facts);
   const checkout = await facts;
   const chosen = await Promise.all(
-    chooseServices(listed, names, checkout, api.namespace).map(async ({ webhooks, source }) => {
+    (await chooseServices(api, listed, names, checkout)).map(async ({ webhooks, source }) => {
       return { webhooks, source, service: await readService(api, webhooks) };
     }),
   );
@@ -81,21 +81,22 @@ function throwError(error: DevloopError): never {
 
 type Choice = Pick<ChosenService, 'webhooks' | 'source'>;
 
-function chooseServices(
+async function chooseServices(
+  api: ClusterApi,
   listed: WebhookService[],
   names: TargetNames,
   facts: CheckoutFacts,
-  defaultNamespace: string,
-): Choice[] {
+): Promise<Choice[]> {
   if (names.services.length > 0)
-    return names.services.map((name) => namedService(name, listed, names.namespace ?? defaultNamespace));
+    return names.services.map((name) => namedService(name, listed, names.namespace ?? api.namespace));
   const inNamespace = listed.filter(
     (one) => names.namespace === undefined || one.namespace === names.namespace,
   );
-  const ranked = rank(inNamespace, facts).filter(
+  const matching = rank(inNamespace, facts).filter(
     ({ namespace }) =>
       names.deployment === undefined || splitName(names.deployment, namespace).namespace === namespace,
   );
+  const ranked = await withoutDangling(api, matching);
   const best = ranked[0];
   if (best === undefined) return [];
   // A rival may score lower: a second installation can be of an older version, or have another name than the checkout.
@@ -105,6 +106,16 @@ function chooseServices(
   return ranked
     .filter((one) => one.namespace === best.namespace)
     .map((one) => ({ webhooks: one, source: one.evidence[0] ?? '' }));
+}
+
+/** A CRD can call a Service that nobody installed, such as the `system/webhook-service` of a scaffold: that is no second installation. */
+async function withoutDangling(api: ClusterApi, ranked: Ranked[]): Promise<Ranked[]> {
+  if (new Set(ranked.map(({ namespace }) => namespace)).size < 2) return ranked;
+  const found = await Promise.all(
+    ranked.map(({ namespace, name }) => api.get({ kind: 'Service', namespace, name }).catch(noneIfRefused)),
+  );
+  const installed = ranked.filter((_, index) => found[index] !== undefined);
+  return installed.length > 0 ? installed : ranked;
 }
 
 /** A Service that no webhook calls (yet) can be named too. */

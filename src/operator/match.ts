@@ -20,15 +20,17 @@ const COMMON_PATHS = new Set(
 
 /** Kubernetes' own groups, as they are written in paths. Not every name that ends in k8s.io is one: x-k8s.io is for projects. */
 const BUILT_IN_GROUPS = [
-  '',
   ...`core apps batch autoscaling policy extensions networking-k8s-io storage-k8s-io
   rbac-authorization-k8s-io admissionregistration-k8s-io apiextensions-k8s-io apiregistration-k8s-io
   authentication-k8s-io authorization-k8s-io certificates-k8s-io coordination-k8s-io discovery-k8s-io
   events-k8s-io flowcontrol-apiserver-k8s-io node-k8s-io resource-k8s-io scheduling-k8s-io`.split(/\s+/),
 ].join('|');
 
-/** Paths for kinds of those groups prove nothing either: /mutate--v1-pod, /mutate-v1-pod, /validate-apps-v1-deployment. */
-export const BUILT_IN_PATH = new RegExp(`^/(?:mutate|validate)-(?:(?:${BUILT_IN_GROUPS})-)?v\\d\\w*-`);
+/**
+ * Paths for kinds of those groups prove nothing either: /mutate--v1-pod, /mutate-v1-pod, /validate-apps-v1-deployment. The core group has
+ * no version but v1: operators leave their own group out, too.
+ */
+export const BUILT_IN_PATH = new RegExp(`^/(?:mutate|validate)-(?:-?v1-|(?:${BUILT_IN_GROUPS})-v\\d\\w*-)`);
 
 function isShared(path: string): boolean {
   return COMMON_PATHS.has(path) || BUILT_IN_PATH.test(path);

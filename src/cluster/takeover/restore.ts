@@ -222,7 +222,6 @@ export function relayPods(marked: Marked[]): Marked[] {
   return marked.filter(({ ref, sessionId }) => isRelayPod(ref, sessionId));
 }
 
-/** Once the webhooks answer again: one of them may decide on Pods. */
 export async function removeStandIns(work: Work, marked: Marked[]): Promise<void> {
   const relays = relayPods(marked);
   await allDone(

@@ -45,7 +45,7 @@ async function renewalOf(api: ClusterApi, { secret }: FoundPair): Promise<Date |
 
 export function certificateFinding(
   service: TargetService,
-  { pair, facts, secret }: FoundPair,
+  { pair, facts, secret, issuer }: FoundPair,
   { renewal, warnings, now }: { renewal: Date | undefined; warnings: string[]; now: Date },
 ): Finding {
   const object = `Secret ${secret.namespace}/${secret.name}`;
@@ -58,7 +58,10 @@ export function certificateFinding(
   ];
   if (doubts.length === 0) {
     const trust = service.calls.length === 0 ? '' : ', and every\ncaller has a caBundle that trusts it';
-    return { verdict: 'ok', answer: `${object}\nis valid for the Service${trust}`, proof };
+    const answer = issuer
+      ? `The CA in ${object}\nissues a certificate for the Service${trust}`
+      : `${object}\nis valid for the Service${trust}`;
+    return { verdict: 'ok', answer, proof };
   }
   const hint =
     secret.certificate === undefined

@@ -1,5 +1,9 @@
-import { expect, it } from 'vitest';
-import { type FoundPair, mountPointsOf, useRenewed } from '../../../src/local/key-pairs.ts';
+import { X509Certificate } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { type FoundPair, findKeyPair, mountPointsOf, useRenewed } from '../../../src/local/key-pairs.ts';
+import type { TargetService } from '../../../src/operator/target.ts';
+import { fakeCluster } from '../../support/fake-cluster.ts';
+import { issue, RSA } from '../certificates/openssl.ts';
 
 const pairOf = (content: string): FoundPair =>
   ({ pair: { certificate: content, key: '' } }) as Partial<FoundPair> as FoundPair;
@@ -33,4 +37,81 @@ it('names each mount point once, and none for a Secret that is not mounted', () 
     [mounted('/a', '/c'), mounted('/b'), mounted('/a'), mounted()].map((one, i) => [`${i}`, one]),
   );
   expect(mountPointsOf(pairs)).toEqual(['/a', '/c', '/b']);
+});
+
+describe('a manager that keeps only its CA in a Secret', () => {
+  const serverName = 'webhook.shop.svc';
+  const base64 = (text: string): string => Buffer.from(text).toString('base64');
+  const ca = issue({ key: RSA, ca: true, subject: '/O=shop/CN=shop CA', names: [] });
+  const service = (caBundle: string): TargetService => ({
+    service: { metadata: { name: 'webhook', namespace: 'shop' }, spec: {} },
+    serverName,
+    calls: [
+      {
+        from: { kind: 'ValidatingWebhookConfiguration', name: 'shop' },
+        ...{ name: 'a.shop', path: '/validate', port: 443, groups: [], caBundle: base64(caBundle) },
+      },
+    ],
+    ports: [],
+    source: '',
+  });
+  function find(secrets: Record<string, Record<string, string>>, caBundle = ca.certificate) {
+    const cluster = fakeCluster();
+    for (const [name, files] of Object.entries(secrets)) {
+      const data = Object.fromEntries(Object.entries(files).map(([file, text]) => [file, base64(text)]));
+      cluster.put('Secret', { metadata: { name, namespace: 'shop' }, data } as never);
+    }
+    const search = { api: cluster.api, target: { services: [], namespace: 'shop' } };
+    return findKeyPair(search, service(caBundle), () => {});
+  }
+
+  it.each([
+    ['tls.crt', 'tls.key'],
+    ['ca-cert.pem', 'ca-key.pem'],
+    ['ca.crt', 'ca.key'],
+  ])('a CA in %s and %s that the caBundle trusts issues the certificate', async (certificate, key) => {
+    const { pair, secret, facts } = await find({ ca: { [certificate]: ca.certificate, [key]: ca.key } });
+    expect(secret).toMatchObject({ name: 'ca', files: {}, directories: [] });
+    expect(facts.names).toEqual([serverName]);
+    const leaf = new X509Certificate(pair.certificate);
+    expect(leaf.verify(new X509Certificate(ca.certificate).publicKey)).toBe(true);
+  });
+
+  it('a key pair for the Service comes first, even if it is unusable', async () => {
+    const secrets = { ca: { 'tls.crt': ca.certificate, 'tls.key': ca.key } };
+    const own = issue({ names: [serverName], issuer: ca });
+    const found = await find({ ...secrets, pair: { 'tls.crt': own.certificate, 'tls.key': own.key } });
+    expect(found.pair).toEqual(own);
+    const expired = issue({ names: [serverName], issuer: ca, to: '20210101000000Z' });
+    const unusable = find({ ...secrets, pair: { 'tls.crt': expired.certificate, 'tls.key': expired.key } });
+    await expect(unusable).rejects.toMatchObject({ code: 'certificate.unusable' });
+  });
+
+  it('no CA issues one that the caBundle does not trust', async () => {
+    const other = issue({ ca: true, subject: '/O=shop/CN=shop CA', names: [] });
+    const secrets = { other: { 'tls.crt': other.certificate, 'tls.key': other.key } };
+    await expect(find(secrets)).rejects.toMatchObject({ code: 'certificate.not-found' });
+    await expect(find(secrets, '')).rejects.toMatchObject({ code: 'certificate.not-found' });
+    // It is in the caBundle, but is no CA.
+    const leaf = issue({ names: ['other.shop.svc'] });
+    const files = { 'tls.crt': leaf.certificate, 'tls.key': leaf.key };
+    await expect(find({ leaf: files }, leaf.certificate)).rejects.toMatchObject({
+      code: 'certificate.not-found',
+    });
+  });
+
+  it('another look finds the same, until the CA is another one', async () => {
+    const first = await find({ ca: { 'tls.crt': ca.certificate, 'tls.key': ca.key } });
+    const used: FoundPair[] = [];
+    const use = async (found: FoundPair) => used.push(found);
+    const { signal } = new AbortController();
+    const again = () => find({ ca: { 'tls.crt': ca.certificate, 'tls.key': ca.key } });
+    const current = await useRenewed(first.issuer!.certificate + first.issuer!.key, again, use, signal);
+    expect(used).toEqual([]);
+    const next = issue({ ca: true, subject: '/CN=next', names: [] });
+    const renewed = () =>
+      find({ ca: { 'tls.crt': next.certificate, 'tls.key': next.key } }, next.certificate);
+    await useRenewed(current, renewed, use, signal);
+    expect(used).toMatchObject([{ issuer: next }]);
+  });
 });

@@ -272,6 +272,27 @@ test.each<[string, string[] | undefined]>([
   expect(events.some(({ type }) => type === 'warning')).toBe(expected === undefined);
 });
 
+test.each<[string, { command?: string[]; args: string[] }, string[]]>([
+  [
+    'an init',
+    { command: ['/sbin/tini', '-s', '--', '/manager', 'serve'], args: ['--a=b'] },
+    ['serve', '--a=b'],
+  ],
+  ['an init without a separator', { command: ['dumb-init', '/manager'], args: ['--a=b'] }, ['--a=b']],
+  ['the init of the image', { args: ['/usr/bin/shop-manager', '--a=b'] }, ['--a=b']],
+  ['an init among the arguments', { args: ['/tini', '-e', '143', '--', '/manager', '--a=b'] }, ['--a=b']],
+  ['the program, with a file', { args: ['/etc/shop.yaml', '--a=b'] }, ['/etc/shop.yaml', '--a=b']],
+  ['the program, with a directory', { args: ['/app/conf', '--a=b'] }, ['/state/s1/mounts/0', '--a=b']],
+  ['the program, with a subcommand', { args: ['serve', '--a=b'] }, ['serve', '--a=b']],
+])('the arguments of a manager that is started by %s', async (_, words, expected) => {
+  const rest = inputs({ settings: { run: ['./run', '{args}'] } });
+  const manager = rest.target.manager!;
+  manager.object.spec.template.spec.volumes = [{ name: 'settings', emptyDir: {} }];
+  const volumeMounts = [{ name: 'settings', mountPath: '/app/conf' }];
+  Object.assign(manager.container, { command: undefined, volumeMounts, ...words });
+  expect((await plan(rest)).plan.run.slice(1)).toEqual(expected);
+});
+
 test('a path that is relative to the working directory of the container finds its copy', async () => {
   const rest = inputs({ settings: { run: ['./run', '{args}'] } });
   const manager = rest.target.manager!;

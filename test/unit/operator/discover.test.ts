@@ -339,6 +339,37 @@ describe('a foreign operator', () => {
   });
 });
 
+describe('a Service that is called, but not installed', () => {
+  const prod = {
+    namespace: 'prod',
+    service: 'shop-webhook-service',
+    deployment: 'shop-controller-manager',
+    webhooks: shopWebhooks,
+  };
+
+  it('is no second installation', async () => {
+    install(cluster, prod);
+    convert(cluster, 'orders', 'shop.example.com', 'system', 'webhook-service');
+    expect(names(await find(shop)).services).toEqual(['prod/shop-webhook-service']);
+  });
+
+  it('is named in the error where it is the only one', async () => {
+    convert(cluster, 'orders', 'shop.example.com', 'system', 'webhook-service');
+    await expect(find(shop)).rejects.toMatchObject({ code: 'target.not-found' });
+  });
+});
+
+it('a path without a group, of a version that the core group does not have, belongs to the operator', async () => {
+  const path = '/mutate-v1alpha1-order';
+  install(cluster, {
+    ...{ namespace: 'orders', service: 'connect-injector', deployment: 'connect-injector' },
+    webhooks: [{ path, group: 'shop.example.com' }],
+  });
+  expect(names(await find(checkoutFacts(['shop.example.com'], [path], ['control-plane']))).deployment).toBe(
+    'connect-injector',
+  );
+});
+
 describe('the Deployment behind a Service', () => {
   const twoManagers = (first: object, second: object): void => {
     install(cluster, {

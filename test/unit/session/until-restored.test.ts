@@ -161,3 +161,32 @@ it('ends with the last failure when its limit has passed, or somebody leaves', a
     message: expect.stringContaining('away'),
   });
 });
+
+it('the stand-in goes before the manager comes back: with it goes the lock of a leader for life', async () => {
+  const metadata = { name: 'manager-devloop-s1', namespace: 'shop', labels: { 'devloop.dev/session': 's1' } };
+  cluster.put('Pod', { metadata });
+  cluster.calls.length = 0;
+  await restore(work(), ['shop'], NO_WAIT);
+  const [removed, resumed] = ['remove Pod', 'patch Deployment'].map((what) =>
+    cluster.calls.findIndex((call) => call.startsWith(what)),
+  );
+  expect(removed).toBeGreaterThan(-1);
+  expect(removed).toBeLessThan(resumed!);
+  const pods = events.filter((event) => event.type === 'change' && event.object.kind === 'Pod');
+  expect(pods).toMatchObject([{ action: 'delete' }]);
+  await expectRestored();
+});
+
+it('a stand-in that a webhook keeps at first is deleted at the end', async () => {
+  const metadata = { name: 'manager-devloop-s1', namespace: 'shop', labels: { 'devloop.dev/session': 's1' } };
+  cluster.put('Pod', { metadata });
+  let tries = 0;
+  const before = (verb: string, what: string): void => {
+    if (verb === 'remove' && what.startsWith('Pod') && tries++ === 0)
+      throw refusal(403, 'Forbidden', 'admission webhook "pods.shop" denied the request');
+  };
+  cluster.hook = { before };
+  await restore(work(), ['shop'], NO_WAIT);
+  expect(tries).toBe(2);
+  await expectRestored();
+});
