@@ -207,6 +207,8 @@ export interface SessionStatus {
 export interface Searched {
   context: string;
   namespaces?: string[];
+  /** Only those that hold one of these objects, as the user named them. */
+  names?: string[];
 }
 
 /** `deployment`: the one whose session it is about, as the user named it; absent where there is only one session. */

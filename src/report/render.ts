@@ -255,9 +255,11 @@ const STATE_COLOURS: Record<SessionStatus['state'], Colour> = {
 
 /** One block per session. */
 function renderStatus({ sessions, searched }: Of<'status'>, paint: Paint): string {
-  const { context, namespaces = [] } = searched;
+  const { context, namespaces = [], names } = searched;
+  const nobody =
+    names === undefined ? 'No operator is taken over' : `Nobody has taken over ${names.join(', ')}`;
   const where = namespaces.length === 0 ? 'in any namespace' : `in namespace ${namespaces.join(', ')}`;
-  if (sessions.length === 0) return oneLine(`No operator is taken over ${where} (context ${context}).`);
+  if (sessions.length === 0) return oneLine(`${nobody} ${where} (context ${context}).`);
   return sessions.map((session) => statusBlock(session, paint)).join('\n\n');
 }
 

@@ -1,16 +1,15 @@
-import { describe, isWorkload, type Kind, WORKLOAD_KINDS } from '../cluster/api/kinds.ts';
-import { leasedObject } from '../cluster/names.ts';
-import { type Found, findMarked, type Marked } from '../cluster/takeover/find-marked.ts';
-import { isChanged } from '../cluster/takeover/restore.ts';
+import { describe, isWorkload, type Kind } from '../cluster/api/kinds.ts';
+import { type Found, findMarked } from '../cluster/takeover/find-marked.ts';
 import type { Work } from '../cluster/work.ts';
 import type { TakenObject } from '../operator/closed-webhooks.ts';
 import { discover } from '../operator/discover.ts';
 import { noCheckoutFacts } from '../operator/sources.ts';
-import { splitName, type Target, type TargetNames } from '../operator/target.ts';
+import { splitName, type Target } from '../operator/target.ts';
 import { type CommandContext, openContext } from './context/context.ts';
 import { heldBy, liveHolder, type Traces } from './context/holders.ts';
 import { unlessInterrupted } from './context/interrupt.ts';
 import { type LocalMachine, thisMachine } from './context/local-machine.ts';
+import { type Named, namedSessions, namesIn, takenBy } from './context/named.ts';
 import { inNamedNamespaces } from './context/namespaces.ts';
 import type { DownOptions, Io } from './context/options.ts';
 import { searchedIn, unsearched } from './context/search.ts';
@@ -32,13 +31,8 @@ export async function down(options: DownOptions, io: Io): Promise<void> {
   );
   const found = await unlessInterrupted(finding, io.signal);
   for (const warning of unsearched(found, options.namespace)) io.emit(warning);
-  const sessions = selectSessions(found.marked, (one) => isWanted(one, options, context.wanted));
-  if (sessions.length === 0) {
-    const { context: name, namespaces } = searchedIn(context, found, options.namespace);
-    const where = namespaces === undefined ? 'in any namespace' : `in namespace ${namespaces.join(', ')}`;
-    const message = `No devloop session has changed anything ${where} (context ${name}), so there is nothing to restore.`;
-    io.emit({ type: 'note', message });
-  }
+  const sessions = sessionsIn(found, options);
+  if (sessions.length === 0) io.emit({ type: 'note', message: nothingToRestore(context, found, options) });
   const command: DownCommand = { context, namespaces, options, machine, io };
   const outcomes: Outcome[] = [];
   for (const session of sessions) {
@@ -100,7 +94,7 @@ async function endSession(command: DownCommand, session: Traces): Promise<Outcom
     }
   }
   const work: Work = { api, sessionId, emit, signal };
-  const taken = takenBy(session);
+  const taken = takenBy(sessionId, objects);
   const mayAnswer = options.takeOver;
   const dead = { namespaces: places, taken, mayAnswer, isAwaited: true, target: () => targetOf(work, taken) };
   const result = await restoreDead(work, dead, answerMeans(context, io, {}), {
@@ -109,18 +103,6 @@ async function endSession(command: DownCommand, session: Traces): Promise<Outcom
   reportKept(result, emit);
   restored(result.changes);
   return { kept: result.left.length };
-}
-
-const TAKEN_KINDS: Kind[] = ['Service', ...WORKLOAD_KINDS];
-
-/** What the session took over: what carries its mark, and what only its Leases name, since it is restored already. */
-function takenBy({ sessionId, objects }: Traces): TakenObject[] {
-  const changed = objects.filter(({ ref }) => TAKEN_KINDS.includes(ref.kind) && isChanged(ref, sessionId));
-  const leased = objects.flatMap(({ ref }) =>
-    ref.kind === 'Lease' ? (leasedObject(ref, TAKEN_KINDS) ?? []) : [],
-  );
-  const all: TakenObject[] = [...leased.map((ref) => ({ ref })), ...changed];
-  return [...new Map(all.map((one) => [describe(one.ref), one])).values()];
 }
 
 async function targetOf({ api }: Work, taken: TakenObject[]): Promise<Target> {
@@ -136,19 +118,18 @@ function namespacesToSearch({ api, wanted }: CommandContext): string[] {
   return [...new Set([api.namespace, own, ...wanted.services.map((name) => splitName(name, own).namespace)])];
 }
 
-/** If the user named objects, only the sessions that changed one of them; each is restored as a whole. */
-function isWanted({ ref }: Marked, options: DownOptions, wanted: TargetNames): boolean {
-  const isNamed = (name: string): boolean => name === `${ref.namespace}/${ref.name}` || name === ref.name;
-  if (options.services.length > 0) return ref.kind === 'Service' && options.services.some(isNamed);
-  if (options.deployment !== undefined) return isWorkload(ref.kind) && isNamed(options.deployment);
-  if (options.namespace !== undefined) return ref.namespace === wanted.namespace;
-  return true;
+/** If the user named objects, only the sessions that hold one of them; each is restored as a whole. */
+function sessionsIn({ marked }: Found, named: Named): Traces[] {
+  return [...namedSessions(marked, named)].map(([sessionId, objects]) => ({ sessionId, objects }));
 }
 
-function selectSessions(marked: Marked[], isSelected: (one: Marked) => boolean): Traces[] {
-  const ids = new Set(marked.filter(isSelected).map((one) => one.sessionId));
-  return [...ids].map((sessionId) => ({
-    sessionId,
-    objects: marked.filter((one) => one.sessionId === sessionId),
-  }));
+function nothingToRestore(context: CommandContext, found: Found, options: DownOptions): string {
+  const { context: name, namespaces } = searchedIn(context, found, options.namespace);
+  const where = namespaces === undefined ? 'in any namespace' : `in namespace ${namespaces.join(', ')}`;
+  const what = namesIn(options)?.join(', ') ?? 'anything';
+  const nothing = `No devloop session has changed ${what} ${where} (context ${name}), so there is nothing to restore.`;
+  const others = sessionsIn(found, { services: [] }).flatMap(({ sessionId, objects }) =>
+    takenBy(sessionId, objects).map(({ ref }) => describe(ref)),
+  );
+  return others.length === 0 ? nothing : `${nothing} Other sessions hold ${others.join(', ')}.`;
 }

@@ -8,6 +8,7 @@ import type { DevloopEvent, SessionStatus } from '../report/events.ts';
 import { type CommandContext, openContext } from './context/context.ts';
 import { unlessInterrupted } from './context/interrupt.ts';
 import { type LocalMachine, thisMachine } from './context/local-machine.ts';
+import { type Named, namedSessions, namesIn } from './context/named.ts';
 import { inNamedNamespaces } from './context/namespaces.ts';
 import type { Io, StatusOptions } from './context/options.ts';
 import { searchedIn, unsearched } from './context/search.ts';
@@ -19,9 +20,11 @@ export async function status(options: StatusOptions, io: Io): Promise<void> {
   const quiet: Io = { ...io, emit: (event) => event.type !== 'discovered' && io.emit(event) };
   await using context = await openContext(options, quiet, 'optional');
   const look: Look = { context, machine: await thisMachine(io.env), io, dead: new Map() };
+  const { services, deployment } = options;
+  const named: Named = { services, deployment, namespace: context.wanted.namespace };
   let last = '';
   do {
-    const events = await unlessInterrupted(readSessions(look), io.signal);
+    const events = await unlessInterrupted(readSessions(look, named), io.signal);
     const text = JSON.stringify(events);
     if (text !== last) for (const event of events) io.emit(event);
     last = text;
@@ -37,18 +40,16 @@ export interface Look {
 }
 
 /** The sessions, after warnings about what could not be looked at. */
-async function readSessions(look: Look): Promise<DevloopEvent[]> {
+async function readSessions(look: Look, named: Named): Promise<DevloopEvent[]> {
   const { context } = look;
-  const { api, wanted } = context;
-  const { namespace } = wanted;
+  const { api } = context;
+  const { namespace } = named;
   const finding = findMarked(api, [namespace ?? api.namespace], { secrets: false });
   const found: Found = await inNamedNamespaces(context, finding);
-  const { marked } = found;
-  const shown = namespace === undefined ? marked : marked.filter((one) => one.ref.namespace === namespace);
-  const ids = [...new Set(shown.map((one) => one.sessionId))].sort();
-  const ofSession = (id: string): Marked[] => marked.filter((one) => one.sessionId === id);
-  const sessions = await Promise.all(ids.map((id) => sessionStatus(id, ofSession(id), look)));
-  const searched = searchedIn(context, found, namespace);
+  const shown = [...namedSessions(found.marked, named)];
+  const sessions = await Promise.all(shown.map(([id, marked]) => sessionStatus(id, marked, look)));
+  const names = namesIn(named);
+  const searched = { ...searchedIn(context, found, namespace), ...(names && { names }) };
   return [...unsearched(found, namespace), { type: 'status', sessions, searched }];
 }
 

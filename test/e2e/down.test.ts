@@ -294,3 +294,30 @@ it('prints in a dry run what each field is now, and what it would be', async () 
   ]);
   expect(await markOf('Service', 'first')).toBe('s1');
 });
+
+it('is only about the session that holds what is named, and so is status', async () => {
+  await takenOver('first', 's1');
+  await takenOver('second', 's2');
+  const namespaces = async (...args: string[]): Promise<unknown[]> => {
+    const { code, events, log } = await asAdmin('--dry-run', ...args);
+    expect(code, log).toBe(0);
+    const found = events.flatMap((event) => (event.type === 'change' ? (event.object.namespace ?? []) : []));
+    return [...new Set(found)];
+  };
+  expect(await namespaces('--deployment', 'webhook')).toEqual(['first', 'second']);
+  expect(await namespaces('--deployment', 'webhook', '-n', 'first')).toEqual(['first']);
+  expect(await namespaces('--service', 'webhook', '-n', 'second')).toEqual(['second']);
+  const { events } = await downWith(cluster.kubeconfig, '--deployment', 'webhok');
+  const message = expect.stringMatching(/ webhok .*Other sessions hold .*Deployment first\/webhook/);
+  expect(events.at(-1)).toMatchObject({ type: 'note', message });
+  const shown = async (...args: string[]): Promise<unknown> => {
+    const env = { KUBECONFIG: cluster.kubeconfig };
+    const status = await runDevloop(['status', ...args], { cwd: tmpdir(), env });
+    return status.events
+      .flatMap((event) => (event.type === 'status' ? event.sessions : []))
+      .map((one) => one.session);
+  };
+  expect(await shown('--deployment', 'webhok')).toEqual([]);
+  expect(await shown('--deployment', 'first/webhook')).toEqual(['s1']);
+  expect(await shown('--service', 'webhook', '-n', 'second')).toEqual(['s2']);
+});

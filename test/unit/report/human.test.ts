@@ -230,12 +230,16 @@ describe('status', () => {
   });
 
   it('says so when there is nothing', () => {
-    const nothing = (namespaces?: string[]): string =>
+    const nothing = (namespaces?: string[], names?: string[]): string =>
       printed([
-        { type: 'status', sessions: [], searched: { context: 'dev', ...(namespaces ? { namespaces } : {}) } },
+        {
+          ...{ type: 'status', sessions: [] },
+          searched: { context: 'dev', ...(namespaces && { namespaces }), ...(names && { names }) },
+        },
       ]).stdout;
     expect(nothing()).toBe('No operator is taken over in any namespace (context dev).\n');
     expect(nothing(['shop'])).toBe('No operator is taken over in namespace shop (context dev).\n');
+    expect(nothing(undefined, ['hook'])).toMatch(/hook in any namespace/);
   });
 });
 

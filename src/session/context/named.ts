@@ -1,0 +1,52 @@
+import { describe, isWorkload, type Kind, type ObjectRef, WORKLOAD_KINDS } from '../../cluster/api/kinds.ts';
+import { leasedObject } from '../../cluster/names.ts';
+import type { Marked } from '../../cluster/takeover/find-marked.ts';
+import { isChanged } from '../../cluster/takeover/restore.ts';
+import type { TakenObject } from '../../operator/closed-webhooks.ts';
+
+/** Objects as `[namespace/]name`, and the namespace of those without one. */
+export interface Named {
+  services: string[];
+  deployment?: string | undefined;
+  namespace?: string | undefined;
+}
+
+/**
+ * The sessions that the user asked about, each with all of its marked objects: those that hold a named object, or else those with
+ * something in the namespace, or else all.
+ */
+export function namedSessions(marked: Marked[], named: Named): Map<string, Marked[]> {
+  const ids = new Set(marked.filter(({ ref }) => isNamed(ref, named)).map((one) => one.sessionId));
+  return new Map([...ids].sort().map((id) => [id, marked.filter((one) => one.sessionId === id)]));
+}
+
+/** A Lease counts as what it is for: that may be restored already. */
+function isNamed(ref: ObjectRef, { services, deployment, namespace }: Named): boolean {
+  const { kind, ...taken } = leasedBy(ref) ?? ref;
+  const isHere = namespace === undefined || taken.namespace === namespace;
+  const isOne = (name: string): boolean =>
+    name === `${taken.namespace}/${taken.name}` || (name === taken.name && isHere);
+  if (services.length > 0) return kind === 'Service' && services.some(isOne);
+  if (deployment !== undefined) return isWorkload(kind) && isOne(deployment);
+  return isHere;
+}
+
+/** What a session took over: what carries its mark, and what only its Leases name, since it is restored already. */
+export function takenBy(sessionId: string, objects: Marked[]): TakenObject[] {
+  const changed = objects.filter(({ ref }) => TAKEN_KINDS.includes(ref.kind) && isChanged(ref, sessionId));
+  const leased = objects.flatMap(({ ref }) => leasedBy(ref) ?? []);
+  const all: TakenObject[] = [...leased.map((ref) => ({ ref })), ...changed];
+  return [...new Map(all.map((one) => [describe(one.ref), one])).values()];
+}
+
+function leasedBy(ref: ObjectRef): ObjectRef | undefined {
+  return ref.kind === 'Lease' ? leasedObject(ref, TAKEN_KINDS) : undefined;
+}
+
+const TAKEN_KINDS: Kind[] = ['Service', ...WORKLOAD_KINDS];
+
+/** As the user named them; absent where no object was. */
+export function namesIn({ services, deployment }: Named): string[] | undefined {
+  if (services.length > 0) return services;
+  return deployment === undefined ? undefined : [deployment];
+}
