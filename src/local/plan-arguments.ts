@@ -58,10 +58,12 @@ const THROUGH_SHELL =
   "A shell starts the manager in its container, with a script that devloop does not evaluate, so the controller runs without the manager's arguments.";
 
 /** Of `-c 'exec /manager --a=$(B) --c="$D"'`: one command of plain words. Undefined for any other script. */
-function scriptArguments([flags = '', script = '', ...rest]: string[]): string[] | undefined {
+function scriptArguments([flags = '', written = '', ...rest]: string[]): string[] | undefined {
+  // Charts write one argument per line.
+  const script = written.replaceAll(/\\\n\s*/g, ' ').trim();
   if (!/^-[a-z]*c$/.test(flags) || rest.length > 0 || SPECIAL.test(script.replaceAll(REFERENCE, '')))
     return undefined;
-  const words = script.trim().match(/(?:"[^"]*"|[^\s"])+/g) ?? [];
+  const words = script.match(/(?:"[^"]*"|[^\s"])+/g) ?? [];
   const [, ...own] = words[0] === 'exec' ? words.slice(1) : words;
   return own.map((word) =>
     word.replaceAll('"', '').replaceAll(REFERENCE, (_, a, b, c) => `$(${a ?? b ?? c})`),

@@ -261,6 +261,8 @@ test('a key pair that the sources look for where nobody can write is passed by i
 test.each<[string, string[] | undefined]>([
   [`exec /manager serve --a=$(LEVEL) --b="$LEVEL" $\{LEVEL}`, ['serve', '--a=info', '--b=info', 'info']],
   ['/manager --dir="a b"', ['--dir=a b']],
+  ['exec /manager serve \\\n  --a=b \\\n  --dir="c" \\\n', ['serve', '--a=b', '--dir=c']],
+  ['/manager --a=b\n/manager --c=d', undefined],
   ['cd /x && /manager --a', undefined],
   ['/manager --a=`hostname`', undefined],
 ])('the arguments in the script of a shell: %s', async (script, expected) => {
