@@ -40,11 +40,15 @@ export interface ProbeTarget {
   port: number;
   /** base64 PEM */
   caBundle: string;
+  /** How many answers are proof, where one may be chance; 1 by default. */
+  count?: number;
 }
 
 export interface Prober extends AsyncDisposable {
   /** One dry-run creation that only our own webhook configuration sees. */
   once(): Promise<ProbeAnswer>;
+  /** The rest of the target's count, at the same moment, each over a connection of its own. */
+  others(): Promise<ProbeAnswer[]>;
 }
 
 type Probing = (work: Work, language: ProbeLanguage) => Promise<Prober>;
@@ -72,25 +76,34 @@ export function createProber(target: ProbeTarget): Step<Probing> {
     changes: [change],
     permissions: probePermissions(target.namespace),
     async apply(work, language) {
-      let nonce = newNonce();
+      const { count = 1 } = target;
+      let nonces = newNonces(count);
       let isUsed = false;
-      const ref = { ...object, name: probeConfigurationName(work.sessionId, nonce.slice(0, 6)) };
-      const wanted = { nonce, path: language.path(nonce) };
-      const created = configuration(ref.name, work.sessionId, target, wanted);
+      const webhooks = (): Webhook[] => nonces.map((nonce) => webhook(target, nonce, language.path(nonce)));
+      const ref = { ...object, name: probeConfigurationName(work.sessionId, nonces[0]!.slice(0, 6)) };
+      const created = configuration(ref.name, work.sessionId, webhooks());
       await createMarked({ ...work, emit: () => {} }, ref, created);
       work.emit({ type: 'change', ...change, object: ref });
+      const ask = async (nonce: string): Promise<ProbeAnswer> => {
+        const started = performance.now();
+        const answer = await dryRun(work.api, target.namespace, nonce);
+        const latencyMs = performance.now() - started;
+        const read = answerOf(answer, nonce, work.sessionId, language);
+        if (read === 'reached') return { reached: true, latencyMs };
+        isUsed ||= !read.pending;
+        return { reached: false, ...read };
+      };
       return {
         async once() {
-          if (isUsed) nonce = await renewNonce(work, ref, language);
-          isUsed = false;
-          const started = performance.now();
-          const answer = await dryRun(work.api, target.namespace, nonce);
-          const latencyMs = performance.now() - started;
-          const read = answerOf(answer, nonce, work.sessionId, language);
-          if (read === 'reached') return { reached: true, latencyMs };
-          isUsed = !read.pending;
-          return { reached: false, ...read };
+          if (isUsed) {
+            nonces = newNonces(count);
+            const patch = [{ op: 'replace', path: '/webhooks', value: webhooks() }];
+            await inRounds(work, ref, () => work.api.patch(ref, 'json', patch));
+            isUsed = false;
+          }
+          return await ask(nonces[0]!);
         },
+        others: () => Promise.all(nonces.slice(1).map(ask)),
         async [Symbol.asyncDispose]() {
           await work.api.remove(ref);
         },
@@ -99,8 +112,9 @@ export function createProber(target: ProbeTarget): Step<Probing> {
   };
 }
 
-function newNonce(): string {
-  return randomBytes(8).toString('hex');
+/** kube-apiserver keeps connections to whoever answered. Only a new path makes it open another one. */
+function newNonces(count: number): string[] {
+  return Array.from({ length: count }, () => randomBytes(8).toString('hex'));
 }
 
 /** `answer`: kube-apiserver's refusal of the dry run, or undefined when nothing refused it. */
@@ -118,28 +132,24 @@ function answerOf(
   return { pending: false, cause: causeOf(answer) };
 }
 
-/** kube-apiserver keeps connections to whoever answered. Only a new path makes it open another one. */
-async function renewNonce(work: Work, ref: ObjectRef, language: ProbeLanguage): Promise<string> {
-  const nonce = newNonce();
-  const patch = [
-    { op: 'replace', path: '/webhooks/0/clientConfig/service/path', value: language.path(nonce) },
-    { op: 'replace', path: '/webhooks/0/objectSelector/matchLabels', value: { [PROBE_LABEL]: nonce } },
-  ];
-  await inRounds(work, ref, () => work.api.patch(ref, 'json', patch));
-  return nonce;
+type Webhook = NonNullable<WebhookConfiguration['webhooks']>[number];
+
+function configuration(name: string, sessionId: string, webhooks: Webhook[]): WebhookConfiguration & object {
+  return {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'ValidatingWebhookConfiguration',
+    metadata: { name, labels: { [SESSION_LABEL]: sessionId } },
+    webhooks,
+  };
 }
 
-function configuration(
-  name: string,
-  sessionId: string,
-  target: ProbeTarget,
-  { nonce, path }: { nonce: string; path: string },
-): WebhookConfiguration & object {
-  const webhook = {
-    name: PROBE_WEBHOOK,
+/** Each sees the objects with its own nonce alone. */
+function webhook({ namespace, service, port, caBundle }: ProbeTarget, nonce: string, path: string): Webhook {
+  const created = {
+    name: `${nonce}.${PROBE_WEBHOOK}`,
     clientConfig: {
-      service: { namespace: target.namespace, name: target.service, port: target.port, path },
-      ...(target.caBundle ? { caBundle: target.caBundle } : {}),
+      service: { namespace, name: service, port, path },
+      ...(caBundle ? { caBundle } : {}),
     },
     rules: [
       {
@@ -156,12 +166,7 @@ function configuration(
     timeoutSeconds: TIMEOUT_SECONDS,
     admissionReviewVersions: ['v1'],
   };
-  return {
-    apiVersion: 'admissionregistration.k8s.io/v1',
-    kind: 'ValidatingWebhookConfiguration',
-    metadata: { name, labels: { [SESSION_LABEL]: sessionId } },
-    webhooks: [webhook],
-  };
+  return created;
 }
 
 /** The refusal of the dry run; undefined when nothing refused it, since the API server has not seen the configuration yet. */

@@ -106,7 +106,7 @@ async function verify(run: DoctorRun, target: Target, route: string, signal: Abo
         ask: run.io.ask,
         emit: (event) => events.push(event),
         signal,
-        inARow: PROBES,
+        probes: PROBES,
       },
       plans,
     );
@@ -127,9 +127,9 @@ export function routeFinding(events: DevloopEvent[]): Finding {
     verdict: 'ok',
     answer: `the cluster reaches this machine at ${verified.address}`,
     proof: [
-      `${PROBES} consecutive probes by kube-apiserver were answered here`,
+      `${PROBES} probes by kube-apiserver were answered here`,
       ...source,
-      'the time is that of the last probe, over a new connection',
+      'the time is that of one probe, over a new connection',
     ],
     latencyMs: verified.latencyMs,
   };

@@ -18,7 +18,7 @@ import { planRoutes } from '../route/kinds.ts';
 import { openRoute } from '../route/open-route.ts';
 import { routePorts } from '../route/point.ts';
 import { type OpenRoute, type RouteSettings, type Routing, routeSettings } from '../route/routing.ts';
-import { IN_A_ROW, type ProbeResult, probeUntil, serviceProber } from '../route/verify.ts';
+import { type ProbeResult, probeUntil, serviceProber } from '../route/verify.ts';
 
 /** How the cluster can reach this machine, and with which key pair it is answered. */
 export interface AnswerMeans {
@@ -77,7 +77,7 @@ async function addressBefore(
   return address !== undefined && port !== undefined && isOwn(address) ? { address, port } : undefined;
 }
 
-/** Points the Services of the user here, and resolves when kube-apiserver gets answers, several times in a row. */
+/** Points the Services of the user here, and resolves when kube-apiserver gets answers, several of them. */
 async function reach(routing: Routing, pairs: KeyPairs, ends: Ends, limitMs: number): Promise<ProbeResult> {
   const { target, sessionId, signal } = routing;
   const { gateways } = ends;
@@ -89,7 +89,7 @@ async function reach(routing: Routing, pairs: KeyPairs, ends: Ends, limitMs: num
       await using prober = await serviceProber(routing, service);
       await pointHere(routing, ends, service);
       // Where the session was killed early, or its restore late, the manager answers, too.
-      return await probeUntil(prober, { wanted: 'any', inARow: IN_A_ROW, limitMs }, signal);
+      return await probeUntil(prober, { wanted: 'any', limitMs }, signal);
     }),
   );
   return results.find(({ reached }) => !reached) ?? results[0]!;

@@ -7,16 +7,16 @@ import type { Work } from '../../cluster/work.ts';
 import { messageOf } from '../../errors.ts';
 import type { Target, TargetService } from '../../operator/target.ts';
 import type { WebhookService } from '../../operator/webhooks.ts';
-import { IN_A_ROW, PROBE_LANGUAGE, probeUntil, serviceProber } from '../route/verify.ts';
+import { PROBE_LANGUAGE, probeUntil, serviceProber } from '../route/verify.ts';
 
 const LIMIT_MS = 10_000;
 
-/** At the end of `up`: the gateway stays until kube-apiserver gets its answers from the in-cluster Pods, several times in a row. */
+/** At the end of `up`: the gateway stays until kube-apiserver gets its answers from the in-cluster Pods, which several prove. */
 export async function waitUntilLetGo(work: Work, { services }: Target): Promise<void> {
   const waitForOne = async (service: TargetService): Promise<void> => {
     if (!(await hasReadyPods(work.api, service.service))) return;
     await using prober = await serviceProber(work, service);
-    await probeUntil(prober, { wanted: 'other', inARow: IN_A_ROW, limitMs: LIMIT_MS }, work.signal);
+    await probeUntil(prober, { wanted: 'other', limitMs: LIMIT_MS }, work.signal);
   };
   const warn = (error: unknown): void => {
     const message = `devloop could not verify that the in-cluster webhook answers again: ${messageOf(error)}`;
@@ -34,7 +34,7 @@ export async function waitUntilAnswering(
   work: Work,
   services: ObjectRef[],
   webhooks: WebhookService[],
-  inARow = 1,
+  count = 1,
 ): Promise<void> {
   const { api, signal } = work;
   await Promise.allSettled(
@@ -43,12 +43,12 @@ export async function waitUntilAnswering(
       const call = called?.calls[0];
       if (call === undefined) return;
       const { port, caBundle } = call;
-      const target = { namespace: ref.namespace!, service: ref.name, port, caBundle };
+      const target = { namespace: ref.namespace!, service: ref.name, port, caBundle, count };
       // Both at once; a failure counts below.
       const ready = hasReadyPods(api, { metadata: ref });
       ready.catch(() => {});
       await using prober = await createProber(target).apply(work, PROBE_LANGUAGE);
-      if (await ready) await probeUntil(prober, { wanted: 'other', inARow, limitMs: LIMIT_MS }, signal);
+      if (await ready) await probeUntil(prober, { wanted: 'other', limitMs: LIMIT_MS }, signal);
     }),
   );
 }

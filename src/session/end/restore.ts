@@ -86,7 +86,10 @@ export async function restoreOnce(work: Work, namespaces: string[], options: Res
   };
   // What the controller's stand-in owns goes with it: the lock of a leader for life, without which a manager may not even start to serve.
   // A webhook that nobody answers yet may refuse this, so it is tried again at the end.
-  const releasing = removeStandIns(work, marked).catch(() => {});
+  const released = removeStandIns(work, marked).then(
+    () => true,
+    () => false,
+  );
   const resumed: Left[] = [];
   const resuming = attempt(async () => {
     resumed.push(...(await resumeManagers(work, managers, options.readySeconds, marked)));
@@ -103,8 +106,7 @@ export async function restoreOnce(work: Work, namespaces: string[], options: Res
   await attempt(async () => left.push(...(await restoreWebhookTimes(work, marked))));
   await attempt(async () => left.push(...(await removeMarks(work, left))));
   await attempt(() => waitUntilUnblocked(work, left));
-  await releasing;
-  await attempt(() => removeStandIns(work, marked));
+  if (!(await released)) await attempt(() => removeStandIns(work, marked));
   await attempt(() => removeRelays(work, marked));
   await attempt(async () => refusePart(sessionId, marked, unseen));
   const kept = left.filter((one) => one.kept.length > 0);

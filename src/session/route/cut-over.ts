@@ -8,13 +8,13 @@ import type { DevloopEvent } from '../../report/events.ts';
 import type { ChosenRoute } from './open-route.ts';
 import { moveService, routePorts } from './point.ts';
 import type { OpenRoute, PointStep, Routing } from './routing.ts';
-import { IN_A_ROW, notReached, type ProbeResult, probeUntil, serviceProber } from './verify.ts';
+import { notReached, type ProbeResult, probeUntil, serviceProber } from './verify.ts';
 
 const CUT_OVER_MS = 30_000;
 const RECONNECTED_MS = 10_000;
 const START_AGAIN = 'Stop this session with Ctrl-C, and run devloop up again.';
 
-/** Points every webhook Service to this machine. Returns when kube-apiserver has followed, several times in a row. */
+/** Points every webhook Service to this machine. Returns when kube-apiserver has followed, which several answers prove. */
 export async function cutOver(routing: Routing, chosen: ChosenRoute, pairs: KeyPairs): Promise<void> {
   for (const { serverName } of routing.target.services)
     chosen.gateways.present(serverName, pairs.get(serverName)!.pair);
@@ -25,7 +25,7 @@ async function cutOverOne(routing: Routing, open: OpenRoute, { service, apply }:
   // kube-apiserver learns of the prober's webhook while the Service is being changed.
   await using prober = await serviceProber(routing, service);
   await apply(routing, open);
-  const wanted = { wanted: 'us', inARow: IN_A_ROW, limitMs: CUT_OVER_MS } as const;
+  const wanted = { wanted: 'us', limitMs: CUT_OVER_MS } as const;
   const result = await probeUntil(prober, wanted, routing.signal);
   if (!result.reached) {
     throw new DevloopError(
@@ -81,8 +81,8 @@ async function onceReachable<T>(signal: AbortSignal, step: () => Promise<T>): Pr
 async function verifyAgain(routing: Routing, open: OpenRoute): Promise<void> {
   const events = await allDone(
     routing.target.services.map(async (service) => {
-      await using prober = await serviceProber(routing, service);
-      const wanted = { wanted: 'us', inARow: 1, limitMs: RECONNECTED_MS } as const;
+      await using prober = await serviceProber(routing, service, 1);
+      const wanted = { wanted: 'us', limitMs: RECONNECTED_MS } as const;
       const result = await probeUntil(prober, wanted, routing.signal);
       if (!result.reached)
         throw await notReached(open.route, `kube-apiserver says: ${result.cause}`, START_AGAIN);

@@ -51,8 +51,8 @@ export interface Routing extends Work {
   /** A warning that the controller's answers get. */
   stamp?: GatewayOptions['stamp'];
   onTimeout?: GatewayOptions['onTimeout'];
-  /** How many probes in a row verify a route; 1 by default. */
-  inARow?: number;
+  /** How many probes verify a route; 1 by default. */
+  probes?: number;
   /** Verifies a route in another way than through temporary Services. */
   verify?: (ends: Pick<OpenRoute, 'route' | 'gateways'>, limitMs: number) => Promise<ProbeResult>;
 }

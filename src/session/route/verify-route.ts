@@ -87,7 +87,7 @@ async function verifyLike(
   { route, gateways, isHopeless }: RouteEnds,
   limitMs: number,
 ): Promise<ProbeResult> {
-  const { sessionId, signal, inARow = 1 } = routing;
+  const { sessionId, signal, probes: count = 1 } = routing;
   const { namespace = '', name } = probeServiceRef(like, sessionId);
   const serverName = `${name}.${namespace}.svc`;
   await using stack = new AsyncDisposableStack();
@@ -95,7 +95,7 @@ async function verifyLike(
   stack.use(gateways.presentOnly(serverName, pair));
   const caBundle = Buffer.from(pair.certificate).toString('base64');
   const port = (): number => route.portFor(gateways.portFor(ports[0]!.targetPort));
-  const target = { namespace, service: name, port: PROBE_SERVICE_PORT, caBundle };
+  const target = { namespace, service: name, port: PROBE_SERVICE_PORT, caBundle, count };
   // At the same time: kube-apiserver needs a moment to learn of the webhook, and kube-proxy to learn of the Service.
   const creating = createProbeService(like).apply(routing, route.target, port);
   const probing = createProber(target).apply(routing, PROBE_LANGUAGE);
@@ -104,9 +104,9 @@ async function verifyLike(
     probing.then((prober) => stack.use(prober)),
   ]);
   const [service, prober] = await Promise.all([creating, probing]);
-  const following = { once: () => service.follow().then(prober.once) };
+  const following = { once: () => service.follow().then(prober.once), others: prober.others };
   const isKnownToFail = async (): Promise<boolean> =>
     otherFamily(like.spec, route.target) !== undefined || ((await isHopeless?.()) ?? false);
-  const wanted = { wanted: 'us', inARow, limitMs, isHopeless: isKnownToFail } as const;
+  const wanted = { wanted: 'us', limitMs, isHopeless: isKnownToFail } as const;
   return await probeUntil(following, wanted, signal);
 }

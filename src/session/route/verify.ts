@@ -14,8 +14,8 @@ import type { Route } from '../../route/route.ts';
 /** What gateways and probers agree on. */
 export const PROBE_LANGUAGE = { path: probePath, read: readProbe };
 const PAUSE_MS = 25;
-/** While kube-proxy catches up, either end may answer by chance. Ten answers in a row are no longer chance. */
-export const IN_A_ROW = 10;
+/** While kube-proxy catches up, either end may answer by chance. Ten equal answers are no longer chance. */
+export const PROBES = 10;
 
 export interface ProbeResult {
   reached: boolean;
@@ -29,7 +29,6 @@ export type Wanted = 'us' | 'other' | 'any';
 
 export interface Probing {
   wanted: Wanted;
-  inARow: number;
   limitMs: number;
   /** Whether it is known already why nothing will answer. It is asked once, when that has taken longer than kube-proxy needs. */
   isHopeless?: (() => Promise<boolean>) | undefined;
@@ -42,26 +41,27 @@ const UNANSWERED =
   /dial tcp|connection refused|no endpoints available|deadline exceeded|timeout|\bEOF\b|connection reset/i;
 
 /**
- * Probes until the gateway (`us`), or something else (`other`), has answered `inARow` times, or the time is up. In a row, because
- * each kube-proxy and kube-apiserver learns of a new endpoint in its own time.
+ * Probes until the gateway (`us`), or something else (`other`), has answered as often as the prober counts, or the time is up. More than
+ * once, because each kube-proxy and kube-apiserver learns of a new endpoint in its own time; at the same moment, because a cluster can be
+ * far away.
  */
 export async function probeUntil(
-  prober: Pick<Prober, 'once'>,
-  { wanted, inARow, limitMs, isHopeless }: Probing,
+  prober: Pick<Prober, 'once' | 'others'>,
+  { wanted, limitMs, isHopeless }: Probing,
   signal: AbortSignal,
 ): Promise<ProbeResult> {
   const deadline = performance.now() + limitMs;
   const isKnownToFail = onceInDoubt(isHopeless);
-  let row = 0;
   let cause = 'no answer yet';
   while (performance.now() < deadline) {
     signal.throwIfAborted();
-    const answer = await prober.once();
-    if (!isPending(answer)) row = isWanted(answer, wanted) ? row + 1 : 0;
+    const first = await prober.once();
+    const others = isWanted(first, wanted) ? await prober.others() : [];
+    const answer = [first, ...others].find((one) => !isWanted(one, wanted)) ?? first;
     cause = answer.reached ? '' : answer.cause;
-    if (row >= inARow)
+    if (isWanted(answer, wanted))
       return { reached: answer.reached || wanted === 'any', latencyMs: latencyOf(answer), cause };
-    if (!isWanted(answer, wanted)) await pause(PAUSE_MS);
+    await pause(PAUSE_MS);
     if (await isKnownToFail(answer)) break;
   }
   return { reached: false, latencyMs: 0, cause };
@@ -93,13 +93,18 @@ function isWanted(answer: ProbeAnswer, wanted: Wanted): boolean {
 }
 
 /** Probes the user's own Service with the caBundle of the user's own configuration: address, port, certificate and trust at once. */
-export async function serviceProber(work: Work, { service, calls, ports }: TargetService): Promise<Prober> {
+export async function serviceProber(
+  work: Work,
+  { service, calls, ports }: TargetService,
+  count = PROBES,
+): Promise<Prober> {
   const call = calls.find((one) => one.caBundle !== '') ?? calls[0];
   const target: ProbeTarget = {
     namespace: service.metadata.namespace!,
     service: service.metadata.name,
     port: call?.port ?? ports[0]!.port,
     caBundle: call?.caBundle ?? '',
+    count,
   };
   return await createProber(target).apply(work, PROBE_LANGUAGE);
 }
