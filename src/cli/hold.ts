@@ -30,7 +30,10 @@ export function releaseCommand(shell: Shell): Command {
 
 function withSession(command: Command, shell: Shell, on: boolean): Command {
   return command
-    .option('--session <id>', 'session of this machine (default: those of this checkout)')
+    .option(
+      '--session <id>',
+      'session of this machine (default: those of this checkout, or else the only one)',
+    )
     .optionsGroup('Output:')
     .option('--json', 'print one JSON event per line')
     .helpOption('-h, --help', 'show this help')

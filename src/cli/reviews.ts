@@ -41,7 +41,10 @@ export function reviewsCommand(shell: Shell): Command {
       'list (default), show ID..., export ID..., save NAME [ID...], replay [ID...], or verify NAME',
     )
     .option('-f, --follow', 'keep running, and list each new review')
-    .option('--session <id>', 'session of this machine (default: the one of this checkout)')
+    .option(
+      '--session <id>',
+      'session of this machine (default: the one of this checkout, or else the only one)',
+    )
     .option('--set <name>', 'saved set instead of a session', parseSetName)
     .addOption(
       new Option(
@@ -121,10 +124,21 @@ function requireIds(action: Action, ids: string[], name: string): void {
   if (action === 'list' && first !== undefined)
     throw invalid('`list` takes no ids.', `${name} reviews show ${first}`);
   if (action !== 'list' && action !== 'replay' && first === undefined)
-    throw invalid(`\`${action}\` needs ${isNamed ? 'a name' : 'an id'}.`, `${name} reviews --help`);
+    throw invalid(
+      `\`${action}\` needs ${isNamed ? 'the name of a set' : 'an id'}.`,
+      whereNamed(action, name),
+    );
   if (action === 'verify' && ids.length > 1)
     throw invalid('`verify` takes one name.', `${name} reviews verify ${first}`);
   if (isNamed) parseSetName(first!);
+}
+
+/** Where what is missing can be seen, or made. */
+function whereNamed(action: Action, name: string): string {
+  if (action === 'save') return `${name} reviews save create-web`;
+  if (action === 'verify')
+    return `To save reviews as a set: ${name} reviews save create-web\nThen: ${name} reviews verify create-web`;
+  return `${name} reviews list`;
 }
 
 function requireFitting(action: Action, { json, output, update }: ReviewsFlags, reviews: string): void {

@@ -33,7 +33,7 @@ export async function writeSet(
     await using handle = await open(unfinished, O_CREAT | O_EXCL | O_WRONLY, 0o644);
     await handle.writeFile(records.map((record) => `${JSON.stringify(sorted(record))}\n`).join(''));
     if (replaces) await rename(unfinished, file);
-    else await linkNew(unfinished, file, name);
+    else await linkNew(unfinished, file);
   } finally {
     await rm(unfinished, { force: true });
   }
@@ -41,11 +41,11 @@ export async function writeSet(
 }
 
 /** Also where two save at the same moment, one of them is refused. */
-async function linkNew(unfinished: string, file: string, name: string): Promise<void> {
+async function linkNew(unfinished: string, file: string): Promise<void> {
   await link(unfinished, file).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error;
     throw new DevloopError('review.exists', `${file} exists.`, {
-      hint: `To replace it: devloop reviews save ${name} --update`,
+      hint: 'To replace it, add --update to that command.',
       cause: error,
     });
   });

@@ -11,7 +11,10 @@ const LIMIT_MS = 10_000;
 /** Makes the reviews of the sessions of this checkout wait, or lets them go on. Needs no cluster. */
 export async function hold({ on, session: wanted }: HoldOptions, io: Io): Promise<void> {
   const all = await localSessions(await thisMachine(io.env));
-  const chosen = chooseSessions(all, checkoutRoot(io.cwd), { wanted });
+  const checkout = checkoutRoot(io.cwd);
+  const chosen = chooseSessions(all, checkout, { wanted });
+  for (const other of chosen.filter((one) => one.checkout !== checkout))
+    io.emit({ type: 'note', message: `Session ${other.id} runs in ${other.checkout}.` });
   const results = await Promise.allSettled(chosen.map((one) => holdOne(one, on, io)));
   const failed = results.filter((result) => result.status === 'rejected').map(({ reason }) => reason);
   // Of several Deployments, mostly only one has webhooks.

@@ -33,12 +33,14 @@ export interface Comparing extends Omit<ReplayOptions, 'onReplayed' | 'atOnce'> 
   build?: string;
   /** Whether a changed answer is the right one from now on; by default, none is. */
   accepts?: ((before: ReviewRecord, after: ReviewRecord) => boolean) | undefined;
+  /** What to do where the new answers are right. */
+  hint?: string;
 }
 
 /** Reports each review and then all of them. Throws 'review.changed' if an answer changed that is not accepted. */
 export async function compareAll(
   records: ReviewRecord[],
-  { emit, build, accepts = () => false, ...options }: Comparing,
+  { emit, build, accepts = () => false, hint, ...options }: Comparing,
 ): Promise<void> {
   const started = performance.now();
   let wrong = 0;
@@ -49,12 +51,15 @@ export async function compareAll(
   const count = await replay(records, { ...options, atOnce: AT_ONCE, onReplayed });
   const ms = Math.round(performance.now() - started);
   emit({ type: 'reviews.compared', ...count, ms, ...(build === undefined ? {} : { build }) });
-  if (wrong > 0) throw changed(wrong, count);
+  if (wrong > 0) throw changed(wrong, count, hint);
 }
 
-function changed(wrong: number, { replayed }: ReplayCount): DevloopError {
+function changed(wrong: number, { replayed }: ReplayCount, hint?: string): DevloopError {
   const message = `The controller now answers ${wrong} of ${replayed} recorded reviews differently.`;
-  return new DevloopError('review.changed', message, { isSummary: true });
+  return new DevloopError('review.changed', message, {
+    isSummary: true,
+    ...(hint === undefined ? {} : { hint }),
+  });
 }
 
 async function untilAnswering(port: number, { emit, signal }: Io): Promise<void> {

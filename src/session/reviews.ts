@@ -95,10 +95,13 @@ interface Source {
   waiting?(): Promise<WaitingReviews | undefined>;
 }
 
-async function sourceOf({ set, session }: ReviewsOptions, checkout: string, io: Io): Promise<Source> {
+async function sourceOf({ action, set, session }: ReviewsOptions, checkout: string, io: Io): Promise<Source> {
   if (set !== undefined) return await setSource(checkout, set);
   const all = await localSessions(await thisMachine(io.env));
-  const otherwise = 'For a saved set: devloop reviews --set NAME';
+  const otherwise =
+    action === 'replay'
+      ? 'To send a saved set to a manager without a session: devloop reviews verify NAME'
+      : 'To list a saved set: devloop reviews --set NAME';
   const chosenSession = chooseSession(all, checkout, { wanted: session, otherwise });
   const { id, directory } = chosenSession;
   const waiting = () => waitingIn(chosenSession, io);

@@ -74,7 +74,7 @@ const WITHOUT_CLUSTER =
   'The manager ran without a cluster. If it has to read from the API server, give it that of envtest: export KUBEBUILDER_ASSETS="$(setup-envtest use -p path)"';
 
 async function compareWith(
-  { records, withSideEffects, accepts }: SavedSet,
+  { name, records, withSideEffects, accepts }: SavedSet,
   wanted: ManagerWanted,
   { server, io }: { server: ApiServer; io: Io },
 ): Promise<void> {
@@ -88,6 +88,9 @@ async function compareWith(
     signal,
     emit,
     accepts,
+    ...(accepts === undefined
+      ? { hint: `If the new answers are right: devloop reviews verify ${name} --update` }
+      : {}),
     ...(build === undefined ? {} : { build }),
   });
 }

@@ -348,6 +348,8 @@ describe.each(CONTROL_PLANES)(
       expect(other.events).toContainEqual(
         expect.objectContaining({ type: 'reviews.compared', replayed: 2, changed: 1 }),
       );
+      const hint = expect.stringContaining('devloop reviews verify regression --update');
+      expect(other.events.at(-1)).toMatchObject({ code: 'review.changed', hint });
       // The new answers are meant.
       const updated = await verify({}, '--update');
       expect(updated.code, updated.log).toBe(0);

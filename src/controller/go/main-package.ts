@@ -167,10 +167,12 @@ function noManager(mains: MainPackage[], { paths }: ChoiceHints): DevloopError {
     });
   }
   const names = mains.map((main) => main.package);
+  const listed =
+    names.length === 1 ? `${names[0]} does not link` : `none of ${names.slice(0, SHOWN).join(', ')} links`;
   const nor = paths.length > 0 ? ', nor contains the path of a webhook' : '';
   return new DevloopError(
     'target.not-found',
-    `No main package of this checkout is an operator's: none of ${names.slice(0, SHOWN).join(', ')} links controller-runtime, the Operator SDK or informers of client-go${nor}. devloop runs nothing.`,
+    `No main package of this checkout is an operator's: ${listed} controller-runtime, the Operator SDK or informers of client-go${nor}. devloop runs nothing.`,
     { hint: ['If one is an operator nevertheless:', ...names.slice(0, SHOWN).map(command)].join('\n') },
   );
 }

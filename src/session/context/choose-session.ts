@@ -37,7 +37,7 @@ function onlyOne(
     throw new DevloopError('session.not-found', 'Several sessions run on this machine.', { hint: list });
   const none =
     wanted === undefined ? 'No session runs on this machine.' : `No session ${wanted} runs on this machine.`;
-  const start = ['Start one with devloop up.', otherwise, AFTER_A_CRASH].filter(Boolean).join(' ');
+  const start = ['Start one with devloop up.', otherwise, AFTER_A_CRASH].filter(Boolean).join('\n');
   throw new DevloopError('session.not-found', none, {
     hint: all.length > 0 ? list : start,
   });

@@ -1,6 +1,8 @@
+import { DevloopError } from '../../errors.ts';
 import { isPortBusy, requireFreePort } from '../../machine/port.ts';
 import { portOwner } from '../../machine/system.ts';
-import { orphanPids } from '../context/session-directories.ts';
+import { type LocalSession, orphanPids } from '../context/session-directories.ts';
+import { sessionOnPort } from '../context/session-on-port.ts';
 import { type Check, type Finding, NotChecked, needed } from './check.ts';
 
 /** Are the ports on which the controller will listen free? */
@@ -16,8 +18,11 @@ export const portCheck: Check = {
       );
     const orphans = await orphanPids(machine);
     for (const port of ports) {
-      const owner = (await isPortBusy(port)) ? await portOwner(port) : undefined;
+      if (!(await isPortBusy(port))) continue;
+      const owner = await portOwner(port);
       if (owner !== undefined && orphans.includes(owner.pid)) return orphanFinding(port, owner.pid);
+      const session = await sessionOnPort(port, machine);
+      if (session !== undefined) throw inUseBy(session, port);
       await requireFreePort(port);
     }
     return {
@@ -27,6 +32,13 @@ export const portCheck: Check = {
     };
   },
 };
+
+/** Nothing to kill: a session that loses its controller only starts it again. */
+function inUseBy({ id, checkout }: LocalSession, port: number): DevloopError {
+  const message = `The controller needs port ${port}, which is in use by the controller of session ${id}.`;
+  const hint = `Press Ctrl-C in its terminal (it runs in ${checkout}), or: devloop down`;
+  return new DevloopError('port.in-use', message, { hint });
+}
 
 export function orphanFinding(port: number, pid: number): Finding {
   return {

@@ -1,9 +1,8 @@
 import { DevloopError } from '../../errors.ts';
 import { describeOwner, isPortBusy } from '../../machine/port.ts';
-import { sessionListensOn } from '../../machine/process.ts';
 import { portOwner } from '../../machine/system.ts';
 import { thisMachine } from '../context/local-machine.ts';
-import { controllersOf, type LocalSession, localSessions } from '../context/session-directories.ts';
+import { sessionOnPort } from '../context/session-on-port.ts';
 
 /**
  * Throws 'port.in-use' where the manager could not listen, before it is built. A session's controller is nothing to end: the next command
@@ -15,7 +14,7 @@ export async function requireManagerPort(
   env: Record<string, string | undefined>,
 ): Promise<void> {
   if (!(await isPortBusy(port))) return;
-  const session = await sessionOn(port, env);
+  const session = await sessionOnPort(port, await thisMachine(env));
   if (session === undefined) {
     const owner = await portOwner(port);
     throw inUse(port, describeOwner(owner), `When it has ended: devloop reviews verify ${name}`);
@@ -29,16 +28,4 @@ export async function requireManagerPort(
 function inUse(port: number, user: string, hint: string): DevloopError {
   const message = `The manager needs port ${port}, which is in use by ${user}.`;
   return new DevloopError('port.in-use', message, { hint });
-}
-
-/** The session of this machine whose controller listens there. */
-async function sessionOn(
-  port: number,
-  env: Record<string, string | undefined>,
-): Promise<LocalSession | undefined> {
-  const machine = await thisMachine(env);
-  for (const session of await localSessions(machine))
-    for (const pid of await controllersOf(machine, [session.id]))
-      if (await sessionListensOn(pid, port)) return session;
-  return undefined;
 }

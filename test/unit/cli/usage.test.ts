@@ -54,7 +54,14 @@ describe('wrong usage ends with 2 and says what to do', () => {
     ],
     ['flags alone', ['-n', 'shop', '--watch'], /needs a command/, /devloop --help/],
     ['help for what is no command', ['help', 'donw'], /unknown command 'donw'/i, /down/],
-    ['an unknown shell', ['completion', 'tcsh'], /bash, zsh, fish/, /completion --help/],
+    ['no set to verify', ['reviews', 'verify'], /needs the name/, /reviews save/],
+    ['no review to show', ['reviews', 'show'], /needs an id/, /reviews list/],
+    [
+      'an unknown shell',
+      ['completion', 'tcsh'],
+      /'tcsh' is invalid\. .*bash, zsh, fish/,
+      /completion --help/,
+    ],
   ])('%s', (_, args, message, hint) => {
     const { code, stdout, stderr } = runBin(args);
     expect(code, stderr).toBe(2);

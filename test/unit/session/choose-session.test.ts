@@ -33,6 +33,13 @@ it('names the operators where one checkout has several', () => {
   );
 });
 
+it('says on one line each what can be done where no session runs', () => {
+  const fail = () =>
+    chooseSession([], '/src/c', { wanted: undefined, otherwise: 'devloop reviews --set NAME' });
+  const hint = expect.stringMatching(/devloop up.*\ndevloop reviews --set NAME\n.*devloop down/);
+  expect(fail).toThrow(expect.objectContaining({ hint }));
+});
+
 it.each([
   ['there is none', [], undefined],
   ['several run elsewhere', [a, b], undefined],

@@ -47,9 +47,9 @@ it('saves a set under a name that is free, and replaces one only when it is aske
   await run('save', ['new', '1', '2']);
   expect((await read('new')).trim().split('\n')).toHaveLength(2);
   const before = await read('new');
-  await expect(run('save', ['new', '3'])).rejects.toMatchObject({
-    ...{ code: 'review.exists', hint: expect.stringContaining('devloop reviews save new --update') },
-  });
+  // No command that would save other reviews than these.
+  const hint = expect.stringMatching(/^(?!.*save new --update).*--update/);
+  await expect(run('save', ['new', '3'])).rejects.toMatchObject({ code: 'review.exists', hint });
   expect(await read('new')).toBe(before);
   await run('save', ['new', '3'], { update: true });
   expect(await read('new')).toContain('r-000003');

@@ -8,6 +8,8 @@ import { recordController } from '../../../src/controller/orphan.ts';
 import { startTimeOf } from '../../../src/machine/system.ts';
 import { thisMachine } from '../../../src/session/context/local-machine.ts';
 import { claimDirectory, controllerRecord } from '../../../src/session/context/session-directories.ts';
+import type { DoctorRun } from '../../../src/session/doctor/check.ts';
+import { portCheck } from '../../../src/session/doctor/port.ts';
 import { requireManagerPort } from '../../../src/session/verify/port.ts';
 import { freePort } from '../../support/free-port.ts';
 
@@ -64,6 +66,18 @@ it.each([
   await using controller = await listener();
   await session(checkout, controller.pid);
   await expect(requireManagerPort(port, SET, env)).rejects.toMatchObject(refused('session abcd1234', hint));
+});
+
+it('doctor names the session, too, instead of a process to kill', async () => {
+  await using controller = await listener();
+  await session('/other', controller.pid);
+  const operator = Promise.resolve({
+    target: { services: [{ ports: [{ targetPort: port }] }] },
+    refusals: [],
+  });
+  const run = { operator, machine: await thisMachine(env) } as unknown as DoctorRun;
+  const checked = portCheck.run(run, new AbortController().signal);
+  await expect(checked).rejects.toMatchObject(refused('session abcd1234', /\/other.*devloop down$/));
 });
 
 it('names any other process, also beside a session that uses another port', async () => {

@@ -274,6 +274,7 @@ test.each<[string, Record<string, string>]>([
   const directory = await directoryWith({ ...CHECKOUT, ...files });
   const error = await findMainPackage(directory, { paths: ['/validate-a'] }).catch((thrown) => thrown);
   expect(error).toMatchObject({ code: 'target.not-found', hint: expect.stringContaining('--package .') });
+  expect(error.message.includes('none of')).toBe(Object.keys(files).includes('cmd/x/main.go'));
   // The printed cure.
   const named = { package: '.', source: '--package' };
   expect((await findMainPackage(directory, { named })).package).toBe('.');

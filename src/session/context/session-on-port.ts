@@ -1,0 +1,11 @@
+import { sessionListensOn } from '../../machine/process.ts';
+import type { LocalMachine } from './local-machine.ts';
+import { controllersOf, type LocalSession, localSessions } from './session-directories.ts';
+
+/** The running session of this machine whose controller listens there. */
+export async function sessionOnPort(port: number, machine: LocalMachine): Promise<LocalSession | undefined> {
+  for (const session of await localSessions(machine))
+    for (const pid of await controllersOf(machine, [session.id]))
+      if (await sessionListensOn(pid, port)) return session;
+  return undefined;
+}
