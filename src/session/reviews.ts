@@ -66,7 +66,10 @@ async function sendAgain(
 ): Promise<void> {
   const { action, sideEffects: withSideEffects, session, set: name = '' } = options;
   const ids = action === 'verify' ? [] : options.ids;
-  if (action === 'replay') chosen(ids, records, source);
+  if (action === 'replay') {
+    const named = (await setNames(checkout)).find((one) => ids.includes(one));
+    chosen(ids, records, source, named && `To replay the saved set: devloop reviews replay --set ${named}`);
+  }
   const wanted = wantedOf({ ids, filter: options.filter }, records);
   if (wanted.length === 0) throw noneOf('replayed');
   if (action === 'verify') {
@@ -169,15 +172,18 @@ async function list(
 }
 
 /** Those with the ids that were given. Throws 'review.not-found' for one that there is not. */
-function chosen(ids: string[], records: ReviewRecord[], source: Source): ReviewRecord[] {
+function chosen(
+  ids: string[],
+  records: ReviewRecord[],
+  source: Source,
+  hint = 'devloop reviews list',
+): ReviewRecord[] {
   return ids.map((id) => {
     const found = records.find((record) => record.id === fullId(id));
     if (found) return found;
     const range =
       records.length === 0 ? 'It has none.' : `It has ${records[0]!.id} to ${records.at(-1)!.id}.`;
-    throw new DevloopError('review.not-found', `${source.name} has no review ${id}. ${range}`, {
-      hint: 'devloop reviews list',
-    });
+    throw new DevloopError('review.not-found', `${source.name} has no review ${id}. ${range}`, { hint });
   });
 }
 

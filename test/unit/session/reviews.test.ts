@@ -56,6 +56,12 @@ it('saves a set under a name that is free, and replaces one only when it is aske
   expect((await readdir(sets)).sort()).toEqual(['new.ndjson', 'old.ndjson']);
 });
 
+it('tells whoever gives the name of a set instead of an id how to replay it', async () => {
+  const hintFor = (id: string): Promise<unknown> => run('replay', [id]).catch((error) => error.hint);
+  expect(await hintFor('old')).toMatch(/devloop reviews replay --set old$/);
+  expect(await hintFor('nothing')).toBe('devloop reviews list');
+});
+
 it('reads the last line of a set without its end, and warns of one that is cut', async () => {
   await appendFile(join(sets, 'old.ndjson'), text(4));
   expect(
