@@ -58,7 +58,7 @@ export function keepHints({ checkout, kubeconfig, context, kubectl }: Kept): str
     `  kubectl${option} apply -f config/samples/apps_v1_application.yaml`,
     `  kubectl${option} get app -o wide`,
     '',
-    'To try it: edit internal/webhook/v1/application_webhook.go, save, and apply again.',
+    'To try it: change the text of imageRequired in internal/webhook/v1/application_webhook.go (the demo has left its own there), save, and apply again.',
     'To end it: npm run demo -- --stop',
   ].join('\n');
 }
