@@ -61,18 +61,27 @@ const THROUGH_SHELL =
 function scriptArguments([flags = '', written = '', ...rest]: string[]): string[] | undefined {
   // Charts write one argument per line.
   const script = written.replaceAll(/\\\n\s*/g, ' ').trim();
-  if (!/^-[a-z]*c$/.test(flags) || rest.length > 0 || SPECIAL.test(script.replaceAll(REFERENCE, '')))
-    return undefined;
-  const words = script.match(/(?:"[^"]*"|[^\s"])+/g) ?? [];
+  if (!/^-[a-z]*c$/.test(flags) || rest.length > 0 || !isPlain(script)) return undefined;
+  const words = script.match(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g) ?? [];
   const [, ...own] = words[0] === 'exec' ? words.slice(1) : words;
   return own.map((word) =>
-    word.replaceAll('"', '').replaceAll(REFERENCE, (_, a, b, c) => `$(${a ?? b ?? c})`),
+    word.replaceAll(/"([^"]*)"|'([^']*)'/g, '$1$2').replaceAll(REFERENCE, (_, a, b, c) => `$(${a ?? b ?? c})`),
   );
 }
 
 /** `$(A)` is Kubernetes' own; the shell knows the others. */
 const REFERENCE = /\$\((\w+)\)|\$\{(\w+)\}|\$(\w+)/g;
-const SPECIAL = /[;&|<>()`$'\\*?!#~[\]{}\n]/;
+const SPECIAL = /[;&|<>()`$\\*?!#~[\]{}\n]/;
+
+/** Nothing in it means more to a shell than its own characters and variables; in quotes, less does. */
+function isPlain(script: string): boolean {
+  const parts = script.match(/"[^"`\\]*"|'[^'$]*'|[^"']+/g) ?? [];
+  const special = (part: string): RegExp => (part.startsWith('"') ? /\$/ : SPECIAL);
+  return (
+    parts.join('') === script &&
+    parts.every((part) => part.startsWith("'") || !special(part).test(part.replaceAll(REFERENCE, '')))
+  );
+}
 
 /** Relative paths to mounted files are relative to the container's working directory; here they become absolute. */
 export function inWorkingDirectory(own: ExpandedArgument[], { manager }: Target): ExpandedArgument[] {

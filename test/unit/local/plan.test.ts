@@ -263,6 +263,11 @@ test.each<[string, string[] | undefined]>([
   ['/manager --dir="a b"', ['--dir=a b']],
   ['exec /manager serve \\\n  --a=b \\\n  --dir="c" \\\n', ['serve', '--a=b', '--dir=c']],
   ['/manager --a=b\n/manager --c=d', undefined],
+  [`/manager --a="*" --b='c; d' --e="f $LEVEL"`, ['--a=*', '--b=c; d', '--e=f info']],
+  [`/manager --a='$LEVEL'`, undefined],
+  ['/manager --a="$(hostname -f)"', undefined],
+  [`/manager --a="don't" ; reboot "won't"`, undefined],
+  ['/manager --a="b', undefined],
   ['cd /x && /manager --a', undefined],
   ['/manager --a=`hostname`', undefined],
 ])('the arguments in the script of a shell: %s', async (script, expected) => {
