@@ -65,7 +65,9 @@ function scriptArguments([flags = '', written = '', ...rest]: string[]): string[
   const words = script.match(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g) ?? [];
   const [, ...own] = words[0] === 'exec' ? words.slice(1) : words;
   return own.map((word) =>
-    word.replaceAll(/"([^"]*)"|'([^']*)'/g, '$1$2').replaceAll(REFERENCE, (_, a, b, c) => `$(${a ?? b ?? c})`),
+    word
+      .replaceAll(/"([^"]*)"|'([^']*)'/g, '$1$2')
+      .replaceAll(REFERENCE, (_, a, b, c) => `$(${a ?? b ?? c})`),
   );
 }
 

@@ -328,6 +328,29 @@ describe('an operator in another language, with several Services, ports and a co
     expect(await up.exited).toBe(130);
   });
 
+  it('a CA in the Secret, which the caBundle trusts, issues what kube-apiserver accepts; Ctrl-C restores everything', async () => {
+    const base64 = (text: string): string => Buffer.from(text).toString('base64');
+    const ca = await selfSignedPair(['ca.hooks'], { days: 10 });
+    const data = { 'ca-cert.pem': base64(ca.certificate), 'ca-key.pem': base64(ca.key) };
+    const metadata = { name: 'own-ca', namespace: HOOK_NAMESPACE };
+    await cluster.apply([{ apiVersion: 'v1', kind: 'Secret', metadata, data }]);
+    const { webhooks = [] } = (await cluster.read(configuration)) as WebhookConfiguration;
+    const trusted = Buffer.from(webhooks[0]!.clientConfig.caBundle!, 'base64').toString();
+    const value = base64(trusted + ca.certificate);
+    for (const index of [0, 1])
+      await patchHooks([{ op: 'replace', path: `/webhooks/${index}/clientConfig/caBundle`, value }]);
+    await writeFile(join(directory, 'devloop.yaml'), 'certificates: {secret: own-ca}\n');
+    const now = await snapshot(cluster, HOOK_NAMESPACE);
+    const server = hookServer('issued', '9444', '9445');
+    await using up = startDevloop(['up', ...SERVICES.slice(0, 2), ...server], options());
+    await up.waitFor('session.ready');
+    await expect(ask('first')).rejects.toThrow('issued on 9444 says no');
+    up.signal('SIGINT');
+    expect(await up.exited, up.log()).toBe(130);
+    await hooksAtRest(cluster);
+    expect(await snapshot(cluster, HOOK_NAMESPACE)).toEqual(now);
+  });
+
   it('takes reviews of webhooks and CRDs that are added while it runs, and nothing on other paths; Ctrl-C restores everything', async () => {
     const now = await snapshot(cluster, HOOK_NAMESPACE);
     await using up = startDevloop(
