@@ -9,8 +9,12 @@ import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts
 import { hookServer } from '../support/hook-server.ts';
 import { isRunning } from '../support/is-running.ts';
 import { inSoak, repeat } from '../support/repeat.ts';
+import { createReviewer } from '../support/reviews.ts';
 import { checkoutSample, deploySample, NAMESPACE, rolledOut } from '../support/sample-operator.ts';
 import { snapshot } from '../support/snapshot.ts';
+
+/** What the sample's own webhook says to an Application without an image. */
+const IN_CLUSTER = /needs an image/;
 
 /** Nothing is built, which is quicker: what the controller is does not matter to most of these tests. */
 const SERVER = hookServer('local', '9443');
@@ -95,10 +99,18 @@ describe('kill -9', () => {
     await kill(up);
   }
 
-  async function expectDownRestores(): Promise<void> {
+  async function expectDownRestores(afterwards = async (): Promise<void> => {}): Promise<void> {
     const { code, log } = await runDevloop(['down'], { cwd: tmpdir(), env: env() });
     expect(code, log).toBe(0);
+    await afterwards();
     await expectRestored();
+  }
+
+  /** Over several connections, right away: kube-proxy has followed when `down` says that everything is restored. */
+  async function expectAnswers(): Promise<void> {
+    await using reviewer = await createReviewer(cluster.kubeconfig);
+    const answers = await Promise.all(Array.from({ length: 8 }, () => reviewer.ask()));
+    expect(answers.filter((answer) => !IN_CLUSTER.test(answer))).toEqual([]);
   }
 
   async function expectRestored(): Promise<void> {
@@ -112,7 +124,7 @@ describe('kill -9', () => {
     async (...moment) => {
       await repeat(`up killed at "${moment[0]}"`, { soak: 3 }, async () => {
         await killUpAt(moment);
-        await expectDownRestores();
+        await expectDownRestores(expectAnswers);
       });
     },
   );
@@ -127,7 +139,7 @@ describe('kill -9', () => {
         await writeFile(join(checkout.directory, 'saved.txt'), `${name} ${index}`);
         await up.waitForAny((event) => !seen.has(event) && is(event));
         await kill(up);
-        await expectDownRestores();
+        await expectDownRestores(expectAnswers);
       });
     },
   );

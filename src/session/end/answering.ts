@@ -1,17 +1,23 @@
+import { pollUntil } from '../../async.ts';
 import type { ClusterApi } from '../../cluster/api/client.ts';
 import { ApiError } from '../../cluster/api/errors.ts';
 import type { ObjectRef } from '../../cluster/api/kinds.ts';
+import { labelQuery } from '../../cluster/api/labels.ts';
+import type { Service } from '../../cluster/api/objects.ts';
+import { answered } from '../../cluster/api/repeat.ts';
+import type { Pod } from '../../cluster/api/workloads.ts';
 import { isReadySlice, slicesOf } from '../../cluster/takeover/endpoints.ts';
 import { createProber } from '../../cluster/takeover/probe.ts';
 import type { Work } from '../../cluster/work.ts';
 import { messageOf } from '../../errors.ts';
 import type { Target, TargetService } from '../../operator/target.ts';
 import type { WebhookService } from '../../operator/webhooks.ts';
-import { PROBE_LANGUAGE, probeUntil, serviceProber } from '../route/verify.ts';
+import { PROBE_LANGUAGE, PROBES, probeUntil, serviceProber } from '../route/verify.ts';
 
 const LIMIT_MS = 10_000;
+const POLL_MS = 100;
 
-/** At the end of `up`: the gateway stays until kube-apiserver gets its answers from the in-cluster Pods, which several prove. */
+/** At the end of `up`: the gateway stays until kube-apiserver gets its answers from the in-cluster Pods. */
 export async function waitUntilLetGo(work: Work, { services }: Target): Promise<void> {
   const waitForOne = async (service: TargetService): Promise<void> => {
     if (!(await hasReadyPods(work.api, service.service))) return;
@@ -34,7 +40,6 @@ export async function waitUntilAnswering(
   work: Work,
   services: ObjectRef[],
   webhooks: WebhookService[],
-  count = 1,
 ): Promise<void> {
   const { api, signal } = work;
   await Promise.allSettled(
@@ -43,14 +48,32 @@ export async function waitUntilAnswering(
       const call = called?.calls[0];
       if (call === undefined) return;
       const { port, caBundle } = call;
-      const target = { namespace: ref.namespace!, service: ref.name, port, caBundle, count };
-      // Both at once; a failure counts below.
-      const ready = hasReadyPods(api, { metadata: ref });
+      const target = { namespace: ref.namespace!, service: ref.name, port, caBundle, count: PROBES };
+      // All at once; a failure counts below.
+      const ready = oldPodsEnded(work, ref).then(() => hasReadyPods(api, { metadata: ref }));
       ready.catch(() => {});
       await using prober = await createProber(target).apply(work, PROBE_LANGUAGE);
       if (await ready) await probeUntil(prober, { wanted: 'other', limitMs: LIMIT_MS }, signal);
     }),
   );
+}
+
+/**
+ * The manager's Pods of before may still be ending, where `up` was killed right after it had paused the manager. kube-apiserver has
+ * connections to them, and kube-proxy leads to them as long as there is no other.
+ */
+async function oldPodsEnded({ api, signal }: Work, ref: ObjectRef): Promise<void> {
+  const service = await api.get<Service>(ref);
+  const labels = service?.spec.selector;
+  if (labels === undefined) return;
+  const query = { labelSelector: labelQuery(labels) };
+  const isOver = async (): Promise<boolean> => {
+    const pods = await api.list<Pod>('Pod', ref.namespace, { query });
+    return pods.every(({ metadata }) => metadata.deletionTimestamp === undefined);
+  };
+  await pollUntil(answered(isOver), { everyMs: POLL_MS, limitMs: LIMIT_MS, signal }).catch((error) => {
+    if (!(error instanceof ApiError && error.isForbidden)) throw error;
+  });
 }
 
 /** Whether anything could answer. The relay needs no permission on slices: an account without it waits. */

@@ -20,7 +20,6 @@ import { noCheckoutFacts } from '../../operator/sources.ts';
 import type { Target } from '../../operator/target.ts';
 import { listConfigurations, listWebhookServices, servicesCalledBy } from '../../operator/webhooks.ts';
 import type { OpenRoute } from '../route/routing.ts';
-import { PROBES } from '../route/verify.ts';
 import { type AnswerMeans, answerInstead } from './answer-instead.ts';
 import { waitUntilAnswering } from './answering.ts';
 import { isAway, MANAGER_READY_SECONDS, type Restored, type RestoreOptions } from './restore.ts';
@@ -77,7 +76,7 @@ export async function restoreDead(
     readySeconds: MANAGER_READY_SECONDS,
     async afterServices() {
       const webhooks = await listWebhookServices(api, noCheckoutFacts()).catch(() => []);
-      await waitUntilAnswering(work, services, webhooks, PROBES);
+      await waitUntilAnswering(work, services, webhooks);
       await answering?.gateways.drain();
     },
   });
