@@ -82,9 +82,15 @@ function parse<T>(object: string, name: string, read: () => T): T {
   }
 }
 
-/** The certificate and the key of a CA in a Secret, whatever their names; undefined where there is none. */
+const SERVER_AUTH = '1.3.6.1.5.5.7.3.1';
+
+/**
+ * The certificate and the key of a CA in a Secret, whatever their names; undefined where there is none. A serving certificate that is its
+ * own CA does not count: whoever made it meant its names.
+ */
 export function caFromSecret(data: Record<string, string>): KeyPair | undefined {
-  return pairsIn([...decode(data)]).find(({ leaf }) => leaf.ca)?.pair;
+  const isIssuer = (one: X509Certificate): boolean => one.ca && !(one.keyUsage ?? []).includes(SERVER_AUTH);
+  return pairsIn([...decode(data)]).find(({ leaf }) => isIssuer(leaf))?.pair;
 }
 
 function findPair(texts: Map<string, string>): KeyPair | undefined {

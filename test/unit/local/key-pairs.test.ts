@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { selfSignedPair } from '../../../src/certificates/self-signed.ts';
 import { type FoundPair, findKeyPair, mountPointsOf, useRenewed } from '../../../src/local/key-pairs.ts';
 import type { TargetService } from '../../../src/operator/target.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
@@ -96,6 +97,14 @@ describe('a manager that keeps only its CA in a Secret', () => {
     const leaf = issue({ names: ['other.shop.svc'] });
     const files = { 'tls.crt': leaf.certificate, 'tls.key': leaf.key };
     await expect(find({ leaf: files }, leaf.certificate)).rejects.toMatchObject({
+      code: 'certificate.not-found',
+    });
+  });
+
+  it('a serving certificate for another name that is its own CA issues none', async () => {
+    const { certificate, key } = await selfSignedPair(['other.shop.svc'], { days: 1 });
+    const files = { 'tls.crt': certificate, 'tls.key': key };
+    await expect(find({ other: files }, certificate)).rejects.toMatchObject({
       code: 'certificate.not-found',
     });
   });
