@@ -29,6 +29,7 @@ import { HOOK_SERVER, hookServer } from '../support/hook-server.ts';
 import { load } from '../support/reviews.ts';
 import { snapshot } from '../support/snapshot.ts';
 import { openTerminal } from '../support/terminal.ts';
+import { issue } from '../unit/certificates/openssl.ts';
 
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const SERVICES = ['--service', `${HOOK_NAMESPACE}/first`, '--service', `${HOOK_NAMESPACE}/second`];
@@ -330,7 +331,7 @@ describe('an operator in another language, with several Services, ports and a co
 
   it('a CA in the Secret, which the caBundle trusts, issues what kube-apiserver accepts; Ctrl-C restores everything', async () => {
     const base64 = (text: string): string => Buffer.from(text).toString('base64');
-    const ca = await selfSignedPair(['ca.hooks'], { days: 10 });
+    const ca = issue({ ca: true, subject: '/CN=hooks CA', names: [] });
     const data = { 'ca-cert.pem': base64(ca.certificate), 'ca-key.pem': base64(ca.key) };
     const metadata = { name: 'own-ca', namespace: HOOK_NAMESPACE };
     await cluster.apply([{ apiVersion: 'v1', kind: 'Secret', metadata, data }]);
