@@ -3,6 +3,8 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { selfSignedPair } from '../../../src/certificates/self-signed.ts';
@@ -26,6 +28,7 @@ import { sharedSample } from '../../support/shared-sample.ts';
 import { snapshots } from '../../support/snapshot.ts';
 
 /** The operator once more: nothing runs there, and no cert-manager keeps its certificate. */
+const SETTLED_MS = 500;
 const SECOND = 'second-operator-system';
 const SECOND_SERVICE = 'second-operator-webhook-service';
 const SECOND_DEPLOYMENT = 'second-operator-controller-manager';
@@ -95,6 +98,18 @@ describe('devloop refuses', () => {
   }
 
   /** Runs devloop to its end: one clear error, the documented exit code, no trace of a crash, and a cluster as it was. */
+  /** Resolves when Kubernetes' controllers have followed a new object. */
+  async function settled(): Promise<void> {
+    for (
+      let before: unknown, now: unknown = await all();
+      !isDeepStrictEqual(before, now);
+      now = await all()
+    ) {
+      before = now;
+      await sleep(SETTLED_MS);
+    }
+  }
+
   async function refuses(
     args: string[],
     refusal: Refusal,
@@ -495,6 +510,7 @@ describe('devloop refuses', () => {
       );
       for (const one of wanted) delete one.metadata.annotations?.['cert-manager.io/inject-ca-from'];
       await cluster.apply(wanted);
+      await settled();
     });
 
     it('that also matches the checkout, unless --namespace or --service chooses one', async () => {
@@ -616,6 +632,7 @@ describe('devloop refuses', () => {
       async function service(spec: object): Promise<void> {
         await cluster.call('DELETE', `${services}/${SECOND_SERVICE}`);
         await cluster.call('POST', services, { metadata: { name: SECOND_SERVICE }, spec });
+        await settled();
       }
       const ports = [{ port: 443, targetPort: 9443 }];
       const selector = { 'control-plane': 'controller-manager', 'app.kubernetes.io/name': 'second-operator' };
