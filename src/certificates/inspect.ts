@@ -1,7 +1,7 @@
 import type { X509Certificate } from 'node:crypto';
 import { DevloopError } from '../errors.ts';
 import { findTrust } from './chain.ts';
-import type { KeyPair } from './key-pair.ts';
+import { type KeyPair, SERVER_AUTH } from './key-pair.ts';
 import { readableCertificates, readCertificates } from './pem.ts';
 
 export interface Problem {
@@ -26,7 +26,6 @@ export interface Expectation {
 }
 
 const SOON_MS = 24 * 60 * 60 * 1000;
-const SERVER_AUTHENTICATION = '1.3.6.1.5.5.7.3.1';
 const ANY_USAGE = '2.5.29.37.0';
 
 /** Checks a key pair as kube-apiserver will. Expects a pair that was read by keyPairFromSecret. */
@@ -89,7 +88,7 @@ function nameProblems(leaf: X509Certificate, names: string[], serverNames: strin
 function usageProblems(leaf: X509Certificate): Problem[] {
   // Node calls the extended key usage `keyUsage`.
   const usage: string[] | undefined = leaf.keyUsage;
-  if (usage === undefined || usage.includes(SERVER_AUTHENTICATION) || usage.includes(ANY_USAGE)) return [];
+  if (usage === undefined || usage.includes(SERVER_AUTH) || usage.includes(ANY_USAGE)) return [];
   return [error('it is not a server certificate: its extended key usage lacks "server auth"')];
 }
 

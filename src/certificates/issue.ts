@@ -8,7 +8,7 @@ import {
 } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { asn1 as Asn1 } from 'node-forge';
-import type { KeyPair } from './key-pair.ts';
+import { type KeyPair, SERVER_AUTH } from './key-pair.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 const COMMON_NAME = '2.5.4.3';
@@ -18,7 +18,6 @@ const EXTENSIONS = {
   extKeyUsage: '2.5.29.37',
   subjectAltName: '2.5.29.17',
 };
-const SERVER_AUTH = '1.3.6.1.5.5.7.3.1';
 
 /** What a key of this type signs with: the algorithm's identifier, whether that has a NULL behind it, and the digest. */
 const ALGORITHMS: Record<string, { oid: string; hasNull: boolean; digest: string | null }> = {

@@ -82,7 +82,8 @@ function parse<T>(object: string, name: string, read: () => T): T {
   }
 }
 
-const SERVER_AUTH = '1.3.6.1.5.5.7.3.1';
+/** The extended key usage of a certificate that a server presents. */
+export const SERVER_AUTH = '1.3.6.1.5.5.7.3.1';
 
 /**
  * The certificate and the key of a CA in a Secret, whatever their names; undefined where there is none. A serving certificate that is its

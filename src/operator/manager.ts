@@ -159,10 +159,9 @@ async function namedWorkload(
  */
 async function podBehind(api: ClusterApi, service: Service): Promise<Located | undefined> {
   const matchLabels = originalSelector(service);
-  const labelSelector = labelQuery(matchLabels);
-  if (labelSelector === '') return undefined;
-  const pods = await api.list<Pod>('Pod', service.metadata.namespace, { query: { labelSelector } });
-  const pod = pods.find((one) => !['Succeeded', 'Failed'].includes(one.status?.phase ?? ''));
+  const pod = (await selectedPods(api, service)).find(
+    (one) => !['Succeeded', 'Failed'].includes(one.status?.phase ?? ''),
+  );
   if (pod === undefined) return undefined;
   const { metadata, spec } = pod;
   const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
@@ -199,4 +198,11 @@ function commonParts(a: string, b: string): number {
   const [left, right] = [a.split('-'), b.split('-')];
   const differs = left.findIndex((part, index) => part !== right[index]);
   return differs < 0 ? left.length : differs;
+}
+
+/** The Pods that the Service selects, or did before a session; none where it has no selector. */
+export async function selectedPods(api: ClusterApi, service: Service): Promise<Pod[]> {
+  const labelSelector = labelQuery(originalSelector(service));
+  if (labelSelector === '') return [];
+  return await api.list<Pod>('Pod', service.metadata.namespace, { query: { labelSelector } });
 }

@@ -1,4 +1,3 @@
-import type { ClusterApi } from '../../cluster/api/client.ts';
 import { labelQuery } from '../../cluster/api/labels.ts';
 import type { EndpointSlice, Service } from '../../cluster/api/objects.ts';
 import type { Pod } from '../../cluster/api/workloads.ts';
@@ -7,6 +6,7 @@ import { originalSelector } from '../../cluster/marks/selector.ts';
 import { isControllerSlice, slicesOf } from '../../cluster/takeover/endpoints.ts';
 import type { Manager } from '../../cluster/takeover/pause/pause.ts';
 import { isPodOf } from '../../cluster/takeover/pause/pods.ts';
+import { selectedPods } from '../../operator/manager.ts';
 import type { Check, Finding } from './check.ts';
 import { targetWithServices } from './run.ts';
 
@@ -26,12 +26,6 @@ export const podsCheck: Check = {
     );
   },
 };
-
-async function selectedPods(api: ClusterApi, service: Service): Promise<Pod[]> {
-  const labelSelector = labelQuery(originalSelector(service));
-  if (labelSelector === '') return [];
-  return await api.list<Pod>('Pod', service.metadata.namespace, { query: { labelSelector } });
-}
 
 export interface ServicePods {
   service: Service;

@@ -2,14 +2,13 @@ import { pollUntil } from '../../async.ts';
 import type { ClusterApi } from '../../cluster/api/client.ts';
 import { ApiError } from '../../cluster/api/errors.ts';
 import type { ObjectRef } from '../../cluster/api/kinds.ts';
-import { labelQuery } from '../../cluster/api/labels.ts';
 import type { Service } from '../../cluster/api/objects.ts';
 import { answered } from '../../cluster/api/repeat.ts';
-import type { Pod } from '../../cluster/api/workloads.ts';
 import { isReadySlice, slicesOf } from '../../cluster/takeover/endpoints.ts';
 import { createProber } from '../../cluster/takeover/probe.ts';
 import type { Work } from '../../cluster/work.ts';
 import { messageOf } from '../../errors.ts';
+import { selectedPods } from '../../operator/manager.ts';
 import type { Target, TargetService } from '../../operator/target.ts';
 import type { WebhookService } from '../../operator/webhooks.ts';
 import { PROBE_LANGUAGE, PROBES, probeUntil, serviceProber } from '../route/verify.ts';
@@ -64,11 +63,9 @@ export async function waitUntilAnswering(
  */
 async function oldPodsEnded({ api, signal }: Work, ref: ObjectRef): Promise<void> {
   const service = await api.get<Service>(ref);
-  const labels = service?.spec.selector;
-  if (labels === undefined) return;
-  const query = { labelSelector: labelQuery(labels) };
+  if (service === undefined) return;
   const isOver = async (): Promise<boolean> => {
-    const pods = await api.list<Pod>('Pod', ref.namespace, { query });
+    const pods = await selectedPods(api, service);
     return pods.every(({ metadata }) => metadata.deletionTimestamp === undefined);
   };
   await pollUntil(answered(isOver), { everyMs: POLL_MS, limitMs: LIMIT_MS, signal }).catch((error) => {
