@@ -1,4 +1,6 @@
 import type { PathStep } from '../config/json-path.ts';
+import { namesSecret } from './secret-names.ts';
+import { hideInText, isNoSecret, mayNameSecret } from './secret-texts.ts';
 
 /** What replaces secrets before anything of a review is stored or shown. */
 
@@ -8,30 +10,7 @@ export interface Redacted<T> {
   count: number;
 }
 
-/** Beginnings of the words in a key whose value is a secret, whatever else the key says. */
-const SECRET_WORDS = [
-  'token',
-  'password',
-  'passwd',
-  'passphrase',
-  'secret',
-  'apikey',
-  'private',
-  'credential',
-];
-/** `secretName`, `tokenRef`, `passwordFile`: where a secret is, not what it is. */
-const REFERENCE_WORDS = new Set([
-  'name',
-  'namespace',
-  'ref',
-  'refs',
-  'file',
-  'path',
-  'type',
-  'kind',
-  'seconds',
-]);
-/** The same, below a key that names a secret. */
+/** Below a key that names a secret: where the secret is and of which kind, not what it is. */
 const REFERENCES = new Set([
   'name',
   'namespace',
@@ -41,9 +20,17 @@ const REFERENCES = new Set([
   'path',
   'audience',
   'secretName',
+  'type',
+  'algorithm',
+  'encoding',
+  'rotationPolicy',
 ]);
-/** kube-apiserver's name for how the user logged in, such as the hash of a certificate. It is in nearly every review. */
-const CREDENTIAL_ID = 'authentication.kubernetes.io/credential-id';
+/** What else a reference to a key of a Secret can have. */
+const IN_SELECTORS = new Set([...REFERENCES, 'key', 'property', 'optional', 'mode']);
+/** In an entry of a list of variables or parameters: what belongs to its name. */
+const VALUES = new Set(['value', 'default']);
+/** Headers, as probes send them. */
+const SECRET_HEADERS = new Set(['authorization', 'proxy-authorization', 'cookie']);
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 /** No API of Kubernetes nests that much, and whatever follows a deeper value here would run out of stack. */
 const MOST_LEVELS = 200;
@@ -53,12 +40,17 @@ export interface RedactOptions {
   isSecret?: boolean;
   /** What the user names, from the root of each Kubernetes object. */
   paths?: PathStep[][];
+  /** What a JSON patch in it changes. */
+  object?: unknown;
 }
 
-/** A copy without the data of Secrets, values whose keys name a secret, PEM blocks, what the user names, and what is nested too deep. */
-export function redact<T>(value: T, { isSecret = false, paths = [] }: RedactOptions = {}): Redacted<T> {
+/** A copy without the data of Secrets, values whose names are those of secrets, PEM blocks, what the user names, and what is nested too deep. */
+export function redact<T>(
+  value: T,
+  { isSecret = false, paths = [], object }: RedactOptions = {},
+): Redacted<T> {
   const counter = { count: 0, levels: 0 };
-  const place: Place = { counter, isSecret, hides: 'nothing', paths, following: [] };
+  const place: Place = { counter, isSecret, hides: 'nothing', paths, following: [], object };
   return { value: walk(value, place) as T, count: counter.count };
 }
 
@@ -71,6 +63,8 @@ interface Place {
   /** What the user names, and how it goes on from here. */
   paths: PathStep[][];
   following: PathStep[][];
+  /** What a JSON patch here changes. */
+  object: unknown;
 }
 
 function walk(value: unknown, place: Place): unknown {
@@ -82,7 +76,7 @@ function walk(value: unknown, place: Place): unknown {
   }
   counter.levels += 1;
   const copy = Array.isArray(value)
-    ? value.map((item, index) => walk(item, below(place, String(index), hides)))
+    ? value.map((item, index) => walk(item, below(place, String(index), hidesInList(value, index, hides))))
     : walkObject(value as Record<string, unknown>, place);
   counter.levels -= 1;
   return copy;
@@ -120,7 +114,9 @@ function walkObject(object: Record<string, unknown>, outer: Place): Record<strin
   const entries = Object.entries(object).map(([key, value]) => {
     if (key === LAST_APPLIED && typeof value === 'string') return [key, lastApplied(value, place)];
     if (key === 'value' && isOperation(object)) return [key, walk(value, atPointer(object, place))];
-    return [key, walk(value, below(place, key, hidesAt(key, object, place)))];
+    const inner = below(place, key, hidesAt(key, object, place));
+    const isProse = key === 'message' && inner.hides === 'nothing' && typeof value === 'string';
+    return [key, isProse ? shown(value, inner, true) : walk(value, inner)];
   });
   return Object.fromEntries(entries);
 }
@@ -133,8 +129,8 @@ const REVIEWS = new Set(['AdmissionReview', 'ConversionReview']);
 
 /** Of a JSON patch. */
 function isOperation(
-  object: Record<string, unknown>,
-): object is Record<string, unknown> & { path: string; op: string } {
+  object: object & { path?: unknown; op?: unknown },
+): object is object & { path: string; op: string } {
   return typeof object.path === 'string' && typeof object.op === 'string';
 }
 
@@ -152,21 +148,40 @@ function atPointer(operation: { path: string; op: string }, place: Place): Place
   return { ...place, following, hides };
 }
 
-function hidesAt(key: string, object: object, { isSecret, hides }: Place): Place['hides'] {
+function hidesAt(key: string, object: object, { isSecret, hides, object: patched }: Place): Place['hides'] {
   if (hides === 'everything') return hides;
   if (isSecret && (key === 'data' || key === 'stringData')) return 'all';
   if (isSecret && hides !== 'nothing') return 'all';
-  if (key === 'value' && isSecretValue(object, isSecret)) return 'all';
+  if (key === 'value' && isOperation(object) && isSecretPath(object.path, { isSecret, patched }))
+    return 'all';
+  if (VALUES.has(key) && isSecretEntry(object)) return 'all';
   if (namesSecret(key)) return 'all';
-  if (hides === 'nothing' || REFERENCES.has(key)) return 'nothing';
+  if (hides === 'nothing' || isReference(key, object)) return 'nothing';
   return 'texts';
 }
 
-/** Of the entry of a list of variables, or of an operation of a JSON patch. */
-function isSecretValue(object: object, isSecret: boolean): boolean {
-  const { name, path, op } = object as Record<string, unknown>;
-  if (typeof name === 'string' && namesSecret(name)) return true;
-  return typeof path === 'string' && typeof op === 'string' && isSecretPath(path, isSecret);
+/** Below a key that names a secret: `{name: db, key: password}` says where it is. */
+function isReference(key: string, object: object): boolean {
+  if (typeof Reflect.get(object, key) === 'object') return false;
+  if (REFERENCES.has(key)) return true;
+  const isSelector = 'name' in object || 'path' in object;
+  return key === 'key' && isSelector && Object.keys(object).every((one) => IN_SELECTORS.has(one));
+}
+
+/** `{name: DB_PASSWORD, value: …}`, of variables, parameters or headers; a requirement of a selector has an operator. */
+function isSecretEntry(entry: unknown): boolean {
+  if (typeof entry !== 'object' || entry === null) return false;
+  const { name, key, operator } = entry as Record<string, unknown>;
+  return [name, operator === undefined ? key : undefined].some(
+    (one) => typeof one === 'string' && (namesSecret(one) || SECRET_HEADERS.has(one.toLowerCase())),
+  );
+}
+
+/** `--password` and its value may be two arguments. */
+function hidesInList(list: unknown[], index: number, hides: Place['hides']): Place['hides'] {
+  const [flag, value] = [list[index - 1], list[index]];
+  if (hides !== 'nothing' || typeof flag !== 'string' || typeof value !== 'string') return hides;
+  return /^--?[\w-]+$/.test(flag) && !value.startsWith('-') && namesSecret(flag) ? 'all' : hides;
 }
 
 /** The `request` of an AdmissionReview names the kind of its objects; the items of a list do not. */
@@ -175,9 +190,21 @@ function isSecretKind({ kind }: Record<string, unknown>): boolean {
   return typeof kind === 'object' && kind !== null && Reflect.get(kind, 'kind') === 'Secret';
 }
 
-function isSecretPath(path: string, isSecret: boolean): boolean {
+function isSecretPath(path: string, { isSecret, patched }: { isSecret: boolean; patched: unknown }): boolean {
   const tokens = path.split('/').slice(1);
-  return (isSecret && (tokens[0] === 'data' || tokens[0] === 'stringData')) || tokens.some(namesSecret);
+  if (isSecret && (tokens[0] === 'data' || tokens[0] === 'stringData')) return true;
+  const last = tokens.at(-1) ?? '';
+  if (tokens.some(namesSecret)) return namesSecret(last) || !REFERENCES.has(last);
+  // The patch alone does not name the variable. Operations before it may have moved the entries of the list.
+  const list = VALUES.has(last) && valueAt(patched, tokens.slice(0, -2));
+  return Array.isArray(list) && list.some(isSecretEntry);
+}
+
+function valueAt(object: unknown, tokens: string[]): unknown {
+  return tokens.reduce<unknown>((value, token) => {
+    const key = token.replaceAll('~1', '/').replaceAll('~0', '~');
+    return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
+  }, object);
 }
 
 /** The object that `kubectl apply` sent last, as JSON in an annotation. */
@@ -190,59 +217,31 @@ function lastApplied(text: string, place: Place): string {
   }
 }
 
-/** The same few keys come in each review: without this, half the time of recording goes into their words. */
-const known = new Map<string, boolean>();
-const MOST_KNOWN = 5_000;
-const LONGEST_KNOWN = 100;
-
-/** `dbPassword`, `API_KEY`, `client-secret`; not `secretName`, which says where one is. */
-export function namesSecret(key: string): boolean {
-  const before = known.get(key);
-  if (before !== undefined) return before;
-  const names = hasSecretWord(key);
-  if (known.size >= MOST_KNOWN) known.clear();
-  if (key.length <= LONGEST_KNOWN) known.set(key, names);
-  return names;
-}
-
-function hasSecretWord(key: string): boolean {
-  if (key === CREDENTIAL_ID) return false;
-  const words = key
-    .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')
-    .toLowerCase()
-    .split(/[^a-z0-9]+/)
-    .filter(Boolean);
-  if (REFERENCE_WORDS.has(words.at(-1) ?? '')) return false;
-  return words.some(
-    (word, index) =>
-      SECRET_WORDS.some((secret) => word.startsWith(secret)) ||
-      (word === 'api' && words[index + 1]?.startsWith('key')),
-  );
-}
-
 function textAt(text: string, place: Place): string {
-  if (place.hides !== 'nothing') return hidden(text, place);
-  let shown = '';
-  let rest = text;
-  for (let begin = rest.indexOf(PEM_BEGIN); begin >= 0; begin = rest.indexOf(PEM_BEGIN)) {
-    const end = endOfPem(rest, begin);
-    shown += rest.slice(0, begin) + hidden(rest.slice(begin, end), place);
-    rest = rest.slice(end);
-  }
-  return shown + rest;
+  const { hides, isSecret } = place;
+  if (hides === 'nothing') return shown(text, place, false);
+  return hides !== 'everything' && !isSecret && isNoSecret(text) ? text : hidden(text, place);
 }
 
-/** Where the block that begins there ends; one without an end takes all of the rest. */
-function endOfPem(text: string, begin: number): number {
-  const last = text.indexOf(PEM_END, begin);
-  const dashes = last < 0 ? -1 : text.indexOf(DASHES, last + PEM_END.length);
-  return dashes < 0 ? text.length : dashes + DASHES.length;
+/** Without what is secret in it. `isProse`: see `Hiding`. */
+function shown(text: string, place: Place, isProse: boolean): string {
+  const hide = (secret: string): string => hidden(secret, place);
+  return jsonText(text, place) ?? hideInText(text, { hide, isProse });
+}
+
+/** Of an object that is in another one as text; undefined where it is none. As it was, where nothing in it is secret. */
+function jsonText(text: string, place: Place): string | undefined {
+  if (!/^\s*[{[]/.test(text) || (place.paths.length === 0 && !mayNameSecret(text))) return undefined;
+  const before = place.counter.count;
+  try {
+    const safe = walk(JSON.parse(text), { ...place, following: [] });
+    return place.counter.count === before ? text : JSON.stringify(safe);
+  } catch {
+    return undefined;
+  }
 }
 
 const HIDDEN = /^<redacted \d+ bytes>$/;
-const DASHES = '-----';
-const PEM_BEGIN = '-----BEGIN ';
-const PEM_END = '-----END ';
 
 /** Says how long it was. What is hidden already stays as it is, in a review that is sent again. */
 function hidden(text: string, { counter }: Place): string {

@@ -8,6 +8,8 @@ import type { DevloopEvent } from '../report/events.ts';
 import { differences, isSameAnswer } from './compare.ts';
 import { asDryRun, USUAL_PORT } from './export.ts';
 import { type ReviewRecord, summaryOf } from './record.ts';
+import { redact } from './redact.ts';
+import { askedBy } from './show.ts';
 import { recordOf } from './summarize.ts';
 
 export interface ReplayOptions {
@@ -75,10 +77,16 @@ async function replayOne(before: ReviewRecord, asking: Asking, options: ReplayOp
   if (why !== undefined) return { before, result: 'left-out', why };
   const after = await askAgain(before, asking, options);
   if (after === 'same') return { before, result: 'same' };
-  const found = differences(before, after);
+  // A set may have been recorded before more names were those of secrets, or edited.
+  const found = differences(redactedAgain(before, options), after);
   return found.length === 0
     ? { before, result: 'same' }
     : { before, result: 'changed', after, differences: found };
+}
+
+function redactedAgain(before: ReviewRecord, { paths }: ReplayOptions): ReviewRecord {
+  const isSecret = before.resource?.kind === 'Secret';
+  return redact(before, { isSecret, paths, object: askedBy(before.request).object }).value;
 }
 
 function whyLeftOut(record: ReviewRecord, withSideEffects: boolean): string | undefined {

@@ -28,22 +28,20 @@ export function recordOf(served: ServedReview, { id, calls, paths = [] }: Record
   const response = answer && withPatch(parsed(answer.body));
   const path = url.split('?', 1)[0]!;
   const asked = factsOf(request, path, calls);
+  const isSecret = asked.resource?.kind === 'Secret';
+  const redacting = { isSecret, paths, object: fieldOf(fieldOf(request, 'request'), 'object') };
   const summary: ReviewSummary = {
     id,
     at: new Date(at).toISOString(),
     path,
     port,
     ...asked,
-    ...verdictOf(asked, served, { response, paths }),
+    ...verdictOf(asked, served, { response, redacting }),
     ms,
   };
   const size = { request: body.length, response: answer ? Buffer.byteLength(answer.body) : 0 };
   const isLarge = size.request > LARGEST_KEPT || size.response > LARGEST_KEPT;
-  const isSecret = summary.resource?.kind === 'Secret';
-  const safe = redact(isLarge ? { summary } : { summary, request, response }, {
-    isSecret,
-    paths,
-  });
+  const safe = redact(isLarge ? { summary } : { summary, request, response }, redacting);
   const { summary: safeSummary, ...review } = safe.value;
   return {
     v: RECORD_VERSION,
@@ -141,9 +139,9 @@ function conversionFacts(request: object, path: string, calls: NamedCall[]): Fac
 type Outcome = Pick<ReviewSummary, 'verdict' | 'code' | 'message' | 'warnings' | 'patch'>;
 
 function verdictOf(
-  { kind, resource }: Facts,
+  { kind }: Facts,
   { answer }: ServedReview,
-  { response, paths }: { response: unknown; paths: PathStep[][] },
+  { response, redacting }: { response: unknown; redacting: RedactOptions },
 ): Outcome {
   if (answer === undefined)
     return { verdict: 'unanswered', message: 'the client was gone before there was an answer' };
@@ -161,9 +159,7 @@ function verdictOf(
       message: cut(Buffer.from(answer.body).toString('utf8')),
     };
   if (!isObject(given)) return { verdict: 'failed', code: 200, message: 'the answer is not a review' };
-  return kind === 'conversion'
-    ? conversionOutcome(given)
-    : admissionOutcome(given, { isSecret: resource?.kind === 'Secret', paths });
+  return kind === 'conversion' ? conversionOutcome(given) : admissionOutcome(given, redacting);
 }
 
 function conversionOutcome(response: object): Outcome {

@@ -106,7 +106,7 @@ describe.each(CONTROL_PLANES)(
         (await runDevloop(['reviews', ...args], { cwd: checkout.directory, env: env() })).events;
       const annotated = application('seen', 'devloop.test/pause:1').replace(
         'name: seen,',
-        'name: seen, annotations: {example.com/api-token: hunter2, example.com/pin: swordfish},',
+        'name: seen, annotations: {example.com/api-token: hunter2, example.com/dbpassword: hunter2, example.com/pin: swordfish},',
       );
       await cluster.kubectl(['apply', '-f', '-'], { input: annotated });
       await expect(apply('unseen', '')).rejects.toThrow(LOCAL);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { jsonPath } from '../../../src/config/json-path.ts';
-import { namesSecret, redact } from '../../../src/reviews/redact.ts';
+import { redact } from '../../../src/reviews/redact.ts';
+import { namesSecret } from '../../../src/reviews/secret-names.ts';
 
 const HIDDEN = /^<redacted \d+ bytes>$/;
 
@@ -66,6 +67,29 @@ describe('values whose keys name a secret', () => {
     'privateKey',
     'PASSWD',
     'awsCredentials',
+    'PGPASSWORD',
+    'DBPASSWORD',
+    'dbpassword',
+    'rootpassword',
+    'MYSQL_ROOT_PASSWORD',
+    'accesstoken',
+    'githubToken2',
+    'clientsecret',
+    'AWSSecretAccessKey',
+    'signingKey',
+    'signing_key',
+    'SIGNINGKEY',
+    'accessKey',
+    'AWS_ACCESS_KEY_ID',
+    'encryption-key',
+    'APIKeys',
+    'sshPrivateKey',
+    'DB_PASS',
+    'MYSQL_PWD',
+    'rsa.private',
+    'aws-creds',
+    '.dockerconfigjson',
+    'client-key-data',
   ])('%s does', (key) => {
     expect(namesSecret(key)).toBe(true);
     expect(redact({ spec: { [key]: 'hunter2' } })).toEqual({
@@ -84,6 +108,25 @@ describe('values whose keys name a secret', () => {
     'tokenExpirationSeconds',
     'key',
     'authentication.kubernetes.io/credential-id',
+    'secretname',
+    'PASSWORD_FILE',
+    'secretRefs',
+    'tokenTTL',
+    'tokenUrl',
+    'maxTokens',
+    'passwordPolicy',
+    'credentialSpec',
+    'gmsaCredentialSpecName',
+    'imagePullSecrets',
+    'existingSecret',
+    'keyRef',
+    'matchKeys',
+    'topologyKey',
+    'publicKey',
+    'passThrough',
+    'privateSubnets',
+    'PWD',
+    'csi.storage.k8s.io/provisioner-secret-namespace',
   ])('%s does not', (key) => {
     expect(redact({ spec: { [key]: 'web' } })).toEqual({ value: { spec: { [key]: 'web' } }, count: 0 });
   });
@@ -97,6 +140,61 @@ describe('values whose keys name a secret', () => {
       secret: { secretName: 'db', defaultMode: 420 },
       credentials: { user: '<redacted 1 bytes>', deep: [{ pass: '<redacted 1 bytes>' }] },
     });
+  });
+
+  it('are kept where they say which key of a Secret it is', () => {
+    const spec = {
+      password: { name: 'db', key: 'admin' },
+      volumes: [{ secret: { secretName: 'db', items: [{ key: 'ca.crt', path: 'ca' }], optional: true } }],
+      privateKey: { algorithm: 'ECDSA', size: 256 },
+      env: [{ name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'db', key: 'token' } } }],
+      projected: { serviceAccountToken: { audience: 'api', expirationSeconds: 3600, path: 'token' } },
+      imagePullSecrets: [{ name: 'registry' }],
+    };
+    expect(redact({ spec })).toEqual({ value: { spec }, count: 0 });
+    const credentials = { name: 'ann', key: 'hunter2', region: 'x' };
+    expect(JSON.stringify(redact({ credentials }).value)).not.toContain('hunter2');
+  });
+
+  it('are kept in selectors, tolerations and topologies, and where a variable stands for another one', () => {
+    const spec = {
+      selector: { matchExpressions: [{ key: 'token', operator: 'In', values: ['a'] }], matchKeys: ['token'] },
+      tolerations: [{ key: 'secret-nodes', operator: 'Equal', value: 'yes', effect: 'NoSchedule' }],
+      topologySpreadConstraints: [{ topologyKey: 'zone' }],
+      args: ['--password=$(DB_PASSWORD)', '--rotate-tokens=true', '--token-file=/var/token'],
+      env: [
+        { name: 'USE_TOKEN', value: 'true' },
+        { name: 'PASSWORD', value: '$(OTHER)' },
+      ],
+    };
+    expect(redact({ spec })).toEqual({ value: { spec }, count: 0 });
+  });
+
+  it('are replaced in entries with a key, in headers, and in arguments', () => {
+    const spec = {
+      parameters: [{ key: 'dbpassword', value: 'hunter2' }],
+      httpHeaders: [{ name: 'Authorization', value: 'Basic hunter2' }],
+      args: ['--db-password=hunter2 hunter2', '--token', 'hunter2', 'serve'],
+      command: ['sh', '-c', 'exec env TOKEN=hunter2 serve --access-key=hunter2 --mode=fast'],
+    };
+    const text = JSON.stringify(redact({ spec }).value);
+    expect(text).not.toContain('hunter2');
+    expect(text).toContain('--mode=fast');
+    expect(text).toContain('serve');
+  });
+
+  it('are replaced where an operation names the value of a variable by its place', () => {
+    const object = { spec: { env: [{ name: 'MODE' }, { name: 'PGPASSWORD', value: 'old' }] } };
+    const patch = [
+      { op: 'add', path: '/spec/env/0', value: { name: 'A', value: 'b' } },
+      { op: 'replace', path: '/spec/env/2/value', value: 'hunter2' },
+      { op: 'replace', path: '/spec/volumes/0/secret/secretName', value: 'db' },
+      { op: 'replace', path: '/spec/image', value: 'nginx' },
+    ];
+    const { value, count } = redact({ patch }, { object });
+    expect(value.patch.toSpliced(1, 1)).toEqual(patch.toSpliced(1, 1));
+    expect(value.patch[1]!.value).toMatch(HIDDEN);
+    expect(count).toBe(1);
   });
 
   it('are replaced in variables and in patches, whose own words name them', () => {
@@ -116,6 +214,55 @@ describe('values whose keys name a secret', () => {
       password: 0,
       automountServiceAccountToken: false,
     });
+  });
+});
+
+describe('texts that hold more than one value', () => {
+  it.each([
+    ['JSON', '{"mode":"fast","dbpassword":"hunter2"}', '{"mode":"fast","dbpassword":"<redacted 7 bytes>"}'],
+    [
+      'a Secret as JSON',
+      ' {"kind":"Secret","data":{"user":"hunter2"}}',
+      '{"kind":"Secret","data":{"user":"<redacted 7 bytes>"}}',
+    ],
+    ['properties', 'mode=fast\ndb.password=hunter2 x\n', 'mode=fast\ndb.password=<redacted 9 bytes>\n'],
+    [
+      'YAML',
+      'mode: fast\nauth:\n  - token: "hunter2"\n    secretName: db\n',
+      'mode: fast\nauth:\n  - token: <redacted 9 bytes>\n    secretName: db\n',
+    ],
+    [
+      'a block of YAML',
+      'token: |\n  hunter2\n\n  hunter2\nmode: fast',
+      'token: |\n  <redacted 7 bytes>\n\n  <redacted 7 bytes>\nmode: fast',
+    ],
+    ['a URL', 'postgres://ann:hunter2@db:5432/shop', 'postgres://ann:<redacted 7 bytes>@db:5432/shop'],
+    ['a data source', "host=db password='hunter2' user=a", 'host=db password=<redacted 9 bytes> user=a'],
+  ])('%s', (_, text, safe) => {
+    expect(redact({ data: { config: text } }).value.data.config).toBe(safe);
+    // As in a review that is sent again.
+    expect(redact({ data: { config: safe } }).value.data.config).toBe(safe);
+  });
+
+  it.each([
+    'registry.example.com/token-service:v1.2',
+    'token-service:v1.2',
+    '{"secretName": "db",  "mode": "fast"}',
+    '{"token": cut',
+    'https://example.com:8443/token?user=ann@example.com',
+  ])('stay as they are without a secret: %s', (text) => {
+    expect(redact({ text })).toEqual({ value: { text }, count: 0 });
+  });
+
+  it('is told apart from what a program says about an object', () => {
+    const message = '2 errors:\nspec.password: Required value\ntoken: too short';
+    expect(redact({ message })).toEqual({ value: { message }, count: 0 });
+    expect(redact({ message: 'cannot log in with password=hunter2' }).value.message).not.toContain('hunter2');
+  });
+
+  it('may be as long and as strange as they like', () => {
+    for (const part of ['token', '-', ' ', "password='", '"', '=', 'a:', '://a:', '[{'])
+      expect(redact({ text: `\n${part.repeat(50_000)}` }).value.text).toContain(part[0]);
   });
 });
 

@@ -1,0 +1,61 @@
+/** Which names say that their value is a secret: of fields, variables, flags, annotations. */
+
+/** In a name without its separators, in lower case: `PGPASSWORD`, `dbPassword`, `access-key`, `APIKeys`. */
+const SECRET =
+  /passw(?:or)?d|passphrase|passcode|token|secret|credential|dockerconfig|dockercfg|(?:api|access|account|auth|client|decryption|encryption|hmac|master|priv|private|shared|signing)key/;
+/** As the last word of a name: `DB_PASS`, `rsaPrivate`. Elsewhere they mean something else: `passThrough`, `privateSubnets`. */
+const LAST_WORDS = new Set(['pass', 'pwd', 'private', 'cred', 'creds', 'psk']);
+/** The shell's variable for the working directory. */
+const WORKING_DIRECTORY = 'PWD';
+
+/** The last word of a name that says where a secret is, of which kind, for how long, or how much of it; not what it is. */
+const ABOUT = new Set(
+  [
+    'name names namespace namespaces ref refs reference selector file files path paths dir directory mount',
+    'url uri endpoint arn issuer provider audience audiences type types kind mode version group class',
+    'spec template policy algorithm encoding format size length count limit enabled optional',
+    'ttl seconds minutes hours days duration interval timeout expiry expiration',
+  ].flatMap((line) => line.split(' ')),
+);
+/** The same without a separator: `secretname`, `PASSWORDFILE`. */
+const ENDS_ABOUT = new RegExp(`(?:${SECRET.source})s?(?:name|namespace|ref|refs|file|path|type)$`);
+/** The first word: `maxTokens`. */
+const QUANTITIES = new Set(['max', 'min']);
+/** `imagePullSecrets`, `existingSecret`: their values are names of Secrets. */
+const NAMES_OF_SECRETS = /(?:pull|existing)secrets?$/;
+/** kube-apiserver's name for how the user logged in, such as the hash of a certificate. It is in nearly every review. */
+const CREDENTIAL_ID = 'authentication.kubernetes.io/credential-id';
+
+/** The same few keys come in each review: without this, half the time of recording goes into their words. */
+const known = new Map<string, boolean>();
+const MOST_KNOWN = 5_000;
+const LONGEST_KNOWN = 100;
+
+/** `dbPassword`, `API_KEY`, `client-secret`; not `secretName`, which says where one is. */
+export function namesSecret(name: string): boolean {
+  const before = known.get(name);
+  if (before !== undefined) return before;
+  const names = isSecretName(name);
+  if (known.size >= MOST_KNOWN) known.clear();
+  if (name.length <= LONGEST_KNOWN) known.set(name, names);
+  return names;
+}
+
+function isSecretName(name: string): boolean {
+  if (name === CREDENTIAL_ID || name === WORKING_DIRECTORY) return false;
+  const words = name
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter(Boolean);
+  const last = words.at(-1) ?? '';
+  if (LAST_WORDS.has(last)) return true;
+  const whole = words.join('');
+  if (!SECRET.test(whole)) return false;
+  return !(
+    ABOUT.has(last) ||
+    QUANTITIES.has(words[0]!) ||
+    NAMES_OF_SECRETS.test(whole) ||
+    ENDS_ABOUT.test(whole)
+  );
+}

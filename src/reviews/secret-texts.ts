@@ -1,0 +1,91 @@
+import { namesSecret } from './secret-names.ts';
+
+/** Replaces what is secret in a text, and leaves the rest as it is. Takes time in proportion to the length, whatever the text is. */
+
+export interface Hiding {
+  hide: (secret: string) => string;
+  /** What a program says about an object: `spec.token: Required value` is no value of it. */
+  isProse: boolean;
+}
+
+/** What is replaced already, in a review that is sent again. */
+const HIDDEN = '<redacted \\d+ bytes>';
+/** `postgres://user:password@host`. */
+const IN_URL = /(?<=:\/\/[^\s/@:]{0,200}:)[^\s/@]{1,1000}(?=@)/g;
+/** One argument of a command. */
+const FLAG = /^(--?([\w.-]+)=)([\s\S]+)$/;
+/** `user=a password=b`, `?token=x`. A word begins once, so that a long one is not read again and again. */
+const ASSIGNED = new RegExp(`(?<![\\w.-])([\\w.-]+)=(${HIDDEN}|"[^"\\n]*"|'[^'\\n]*'|["']?[^\\s"']+)`, 'g');
+/** A line of properties, of variables, or of YAML. */
+const LINE =
+  /^(?<before>[ \t]*(?:- +)?(?:export +)?(?<quote>["']?)(?<name>[A-Za-z_][\w./-]*)\k<quote>[ \t]*(?:(?<colon>:)[ \t]+|=[ \t]*))(?<value>\S.*)$/;
+/** Of YAML: the value is what follows, further to the right. */
+const BLOCK = /^[|>][-+\d]*$/;
+/** `$(VAR)` and `${VAR}` stand for variables. */
+const NO_SECRET = /^(?:\$\(\w+\)|\$\{\w+\}|true|false|null|~|""|''|<redacted \d+ bytes>)$/;
+/** In every name of a secret, in some spelling. */
+const HINT = /pass|pwd|token|secret|cred|key|private|psk|dockerc/i;
+
+/** Whether a text can contain the name of a secret. */
+export function mayNameSecret(text: string): boolean {
+  return HINT.test(text);
+}
+
+/** Whether a value is none, whatever its name says. */
+export function isNoSecret(value: string): boolean {
+  return NO_SECRET.test(value);
+}
+
+export function hideInText(text: string, { hide, isProse }: Hiding): string {
+  const plain = withoutPem(text, hide);
+  const safe = plain.includes('://') ? plain.replaceAll(IN_URL, (secret) => hide(secret)) : plain;
+  if (!mayNameSecret(safe)) return safe;
+  const [, flag, name, value] = FLAG.exec(safe) ?? [];
+  if (flag !== undefined && isSecret(name!, value!)) return flag + hide(value!);
+  const withoutLines = hideLines(safe, { hide, isProse: isProse || !safe.includes('\n') });
+  return withoutLines.replaceAll(ASSIGNED, (all, key: string, secret: string) =>
+    isSecret(key, secret) ? `${key}=${hide(secret)}` : all,
+  );
+}
+
+function hideLines(text: string, { hide, isProse }: Hiding): string {
+  let block: number | undefined;
+  const shown = text.split('\n').map((line) => {
+    const indent = line.length - line.trimStart().length;
+    if (block !== undefined && (indent > block || indent === line.length))
+      return line.slice(0, indent) + (indent === line.length ? '' : hide(line.slice(indent)));
+    block = undefined;
+    const { before, name, colon, value } = LINE.exec(line)?.groups ?? {};
+    if (value === undefined || (isProse && colon) || !isSecret(name!, value)) return line;
+    if (!colon || !BLOCK.test(value)) return before + hide(value);
+    block = indent;
+    return line;
+  });
+  return shown.join('\n');
+}
+
+function isSecret(name: string, value: string): boolean {
+  return !isNoSecret(value) && namesSecret(name);
+}
+
+const DASHES = '-----';
+const PEM_BEGIN = '-----BEGIN ';
+const PEM_END = '-----END ';
+
+function withoutPem(text: string, hide: Hiding['hide']): string {
+  let shown = '';
+  let rest = text;
+  for (let begin = rest.indexOf(PEM_BEGIN); begin >= 0; begin = rest.indexOf(PEM_BEGIN)) {
+    const end = endOfPem(rest, begin);
+    shown += rest.slice(0, begin) + hide(rest.slice(begin, end));
+    rest = rest.slice(end);
+  }
+  return shown + rest;
+}
+
+/** Where the block that begins there ends; one without an end takes all of the rest. */
+function endOfPem(text: string, begin: number): number {
+  const last = text.indexOf(PEM_END, begin);
+  const dashes = last < 0 ? -1 : text.indexOf(DASHES, last + PEM_END.length);
+  return dashes < 0 ? text.length : dashes + DASHES.length;
+}
