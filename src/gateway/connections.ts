@@ -18,12 +18,12 @@ export interface Connections {
    */
   track(request: IncomingMessage, response: ServerResponse): boolean;
   /** The connection belongs to kube-apiserver, as far as one can see. */
-  recognize(request: IncomingMessage): void;
+  recognize(request: IncomingMessage, what: 'review' | 'probe'): void;
   /** From now on each connection gets one more answer and is then closed. Idle ones stay open until they have sent a request. */
   closeAfterNextAnswer(): void;
   /**
    * Closes idle connections at once, busy ones after their answer, and those whose first review may be under way after that. Resolves
-   * when they are closed; one whose client has disappeared is destroyed after a while.
+   * when they are closed, and when no further one can be on its way; one whose client has disappeared is destroyed after a while.
    */
   drain(): Promise<void>;
   /** Destroys all connections without a request, including those that never sent one. */
@@ -57,6 +57,7 @@ export interface Admission {
 export function trackConnections(server: Server, admission: Admission): Connections {
   const connections = new Map<string, Connection>();
   let closingAll = false;
+  let lastReviewAt = Number.NEGATIVE_INFINITY;
   let draining: Promise<void> | undefined;
   const closeAfterNextAnswer = (): void => {
     closingAll = true;
@@ -81,14 +82,15 @@ export function trackConnections(server: Server, admission: Admission): Connecti
       if (closingAll) closeAfter(response);
       return true;
     },
-    recognize(request) {
+    recognize(request, what) {
+      if (what === 'review') lastReviewAt = performance.now();
       const connection = connections.get(peerOf(request.socket));
       if (connection !== undefined) connection.used = true;
     },
     closeAfterNextAnswer,
     drain() {
       closeAfterNextAnswer();
-      draining ??= drainAll(connections);
+      draining ??= drainAll(connections, () => lastReviewAt);
       return draining;
     },
     destroyIdle() {
@@ -147,17 +149,23 @@ const GONE_MS = 3_000;
 /** kube-apiserver connects when it has a review to send, and sends it as soon as the handshake is done. */
 const FIRST_REVIEW_MS = 1_000;
 
-/** A connection that was opened before the drain was asked for can be accepted later: a busy machine lets it wait. */
-async function drainAll(connections: Map<string, Connection>): Promise<void> {
+/** How often a drain looks for connections that have come meanwhile. */
+const LOOK_MS = 50;
+
+/**
+ * A connection that was opened before the drain was asked for can be accepted later: a busy machine lets it wait, and so does a tunnel.
+ * While reviews come, the next one may be on its way.
+ */
+async function drainAll(connections: Map<string, Connection>, lastReviewAt: () => number): Promise<void> {
   const lateFrom = performance.now() + FIRST_REVIEW_MS;
   const seen = new Set<Connection>();
-  const drainNew = async (): Promise<void> => {
+  for (let left = Number.POSITIVE_INFINITY; left > 0; ) {
     const added = [...connections.values()].filter((one) => one.openedAt < lateFrom && !seen.has(one));
     for (const one of added) seen.add(one);
     await Promise.all(added.map((one) => (one.used ? drainOne(one) : untilUsed(one))));
-    if (added.length > 0) await drainNew();
-  };
-  await drainNew();
+    left = Math.min(lastReviewAt() + FIRST_REVIEW_MS, lateFrom) - performance.now();
+    if (left > 0) await pause(Math.min(left, LOOK_MS));
+  }
 }
 
 /** Resolves when an unused connection is closed, which it is after its first answer, or when it sends no review. */

@@ -21,7 +21,7 @@ export interface ReviewContext {
   paths: Paths;
   bodies: Bodies;
   /** Called for a complete review or probe. */
-  recognize(request: IncomingMessage): void;
+  recognize(request: IncomingMessage, what: 'review' | 'probe'): void;
   /** Called for any other request. */
   refuse(): void;
   /** Aborted when the gateway closes: reviews that have not reached the controller are then answered at once. */
@@ -175,7 +175,7 @@ async function answerOf(
   }
   using body = await context.bodies.read(request, { signal: waiting.signal, onDropped });
   if (body === undefined) return TOO_LARGE;
-  context.recognize(request);
+  context.recognize(request, nonce === undefined ? 'review' : 'probe');
   if (nonce !== undefined) return answerProbe(nonce, context.sessionId, body.bytes.toString('utf8'));
   const own = context.own && answerOwn(body.bytes.toString('utf8'), context.own);
   if (own !== undefined) return own;

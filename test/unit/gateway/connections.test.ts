@@ -132,6 +132,33 @@ test('drain waits for the first review of a new connection', async () => {
   await drained;
 });
 
+test('drain waits for a connection that is still on its way while reviews come', async () => {
+  await using bench = await setUp();
+  await using tunnel = await slowTunnel(bench.gateway.port, 300);
+  bench.gateway.closeAfterNextAnswer();
+  expect(await bench.ask('/before')).toMatchObject({ status: 200 });
+  const late = keepAlive(tunnel.port).then(({ ask }) => ask('/late'));
+  await bench.gateway.drain();
+  await bench.gateway[Symbol.asyncDispose]();
+  expect(await late).toMatch(/^HTTP\/1\.1 200[\s\S]*Connection: close/);
+});
+
+/** Carries each connection, some time after it was opened. */
+async function slowTunnel(port: number, ms: number): Promise<AsyncDisposable & { port: number }> {
+  const server = createServer(async (near) => {
+    await pause(ms);
+    const far = connect({ port, host: '127.0.0.1' });
+    far.on('error', () => near.destroy());
+    near.on('error', () => far.destroy());
+    near.pipe(far).pipe(near);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    [Symbol.asyncDispose]: async () => void server.close(),
+  };
+}
+
 test('drain does not wait for connections over which no review comes', async () => {
   await using bench = await setUp();
   const { socket } = await keepAlive(bench.gateway.port);

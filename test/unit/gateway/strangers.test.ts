@@ -176,7 +176,7 @@ test('an incomplete request protects its connection no more than silence, and a 
   server.on('request', (request, response) => {
     connections.track(request, response);
     request.resume().once('end', () => {
-      connections.recognize(request);
+      connections.recognize(request, 'review');
       if (request.url === '/slow') slow += 1;
       else response.end('ok');
     });
@@ -217,7 +217,7 @@ test.runIf(process.platform === 'linux')(
     let held = 0;
     server.on('request', (request, response) => {
       connections.track(request, response);
-      connections.recognize(request);
+      connections.recognize(request, 'review');
       if (request.url === '/held') held += 1;
       else response.end('ok');
     });
