@@ -123,33 +123,36 @@ async function reviewHistory(): Promise<void> {
   await cluster.kubectl(['create', '-f', '-'], { input: JSON.stringify({ apiVersion, ...configuration }) });
 }
 
-it('a manager in a DaemonSet is paused, and restored with its history after a crash, which its webhook reviews', async () => {
-  await replaceBy('DaemonSet', 1);
-  await reviewHistory();
-  const before = await snapshot(cluster, HOOK_NAMESPACE);
-  await using session = up();
-  await session.waitFor('session.ready');
-  expect(await runningPods()).toEqual([]);
-  expect(await standIns()).toMatchObject([{ metadata: { ownerReferences: [{ kind: 'DaemonSet' }] } }]);
-  await expect(ask('first')).rejects.toThrow('local on 9444 says no');
-  session.signal('SIGKILL');
-  await session.exited;
-  const down = await runDevloop(['down'], { ...options(), cwd: tmpdir() });
-  expect(down.code, down.log).toBe(0);
-  await atRest('DaemonSet', 1, before);
-  await cluster.kubectl(['delete', 'validatingwebhookconfiguration', 'history']);
-});
+describe('a manager in a DaemonSet', () => {
+  beforeAll(() => replaceBy('DaemonSet', 1));
 
-it('devloop down elsewhere ends the session of a manager in a DaemonSet, which does not fight it', async () => {
-  const before = await snapshot(cluster, HOOK_NAMESPACE);
-  await using session = up();
-  await session.waitFor('session.ready');
-  const down = await runDevloop(['down', '--take-over'], { ...options(), cwd: tmpdir() });
-  expect(down.code, down.log).toBe(0);
-  expect(await session.exited, session.log()).toBe(4);
-  expect(session.events.at(-1)).toMatchObject({ type: 'error', code: 'session.lost' });
-  expect(session.events).not.toContainEqual(expect.objectContaining({ type: 'guard.overwritten' }));
-  await atRest('DaemonSet', 1, before);
+  it('is paused, and restored with its history after a crash, which its webhook reviews', async () => {
+    await reviewHistory();
+    const before = await snapshot(cluster, HOOK_NAMESPACE);
+    await using session = up();
+    await session.waitFor('session.ready');
+    expect(await runningPods()).toEqual([]);
+    expect(await standIns()).toMatchObject([{ metadata: { ownerReferences: [{ kind: 'DaemonSet' }] } }]);
+    await expect(ask('first')).rejects.toThrow('local on 9444 says no');
+    session.signal('SIGKILL');
+    await session.exited;
+    const down = await runDevloop(['down'], { ...options(), cwd: tmpdir() });
+    expect(down.code, down.log).toBe(0);
+    await atRest('DaemonSet', 1, before);
+    await cluster.kubectl(['delete', 'validatingwebhookconfiguration', 'history']);
+  });
+
+  it('devloop down elsewhere ends its session, which does not fight it', async () => {
+    const before = await snapshot(cluster, HOOK_NAMESPACE);
+    await using session = up();
+    await session.waitFor('session.ready');
+    const down = await runDevloop(['down', '--take-over'], { ...options(), cwd: tmpdir() });
+    expect(down.code, down.log).toBe(0);
+    expect(await session.exited, session.log()).toBe(4);
+    expect(session.events.at(-1)).toMatchObject({ type: 'error', code: 'session.lost' });
+    expect(session.events).not.toContainEqual(expect.objectContaining({ type: 'guard.overwritten' }));
+    await atRest('DaemonSet', 1, before);
+  });
 });
 
 it('a manager in a Job is refused, unless it is left running', async () => {

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -58,6 +59,19 @@ describe.each(CONTROL_PLANES)(
       });
       await started.waitFor('session.ready', undefined, 120_000);
       return started;
+    };
+
+    /** The denial of this one object is the set `regression`: two reviews, as the mutating webhook sees it, too. */
+    const saveRegression = async (): Promise<void> => {
+      if (existsSync(join(checkout.directory, 'testdata/reviews/regression.ndjson'))) return;
+      await expect(apply('regression', '')).rejects.toThrow(LOCAL);
+      await eventually(async () => {
+        const { code, log } = await runDevloop(['reviews', 'save', 'regression', '--name', 'regression'], {
+          cwd: checkout.directory,
+          env: env(),
+        });
+        expect(code, log).toBe(0);
+      });
     };
 
     beforeAll(async () => {
@@ -217,7 +231,8 @@ describe.each(CONTROL_PLANES)(
       await eventually(async () => expect(await names(deployments)).toEqual([]));
     });
 
-    it('replaces the controller when a file is saved, and answers every review meanwhile', async () => {
+    it('replaces the controller when a file is saved, answers every review meanwhile, and compares what the new build answers', async () => {
+      await expect(apply('unseen', '')).rejects.toThrow(LOCAL);
       await using reviewer = await createReviewer(cluster.kubeconfig);
       const saving = (async () => {
         const text = await say();
@@ -225,9 +240,6 @@ describe.each(CONTROL_PLANES)(
         await eventually(async () => expect(await reviewer.ask()).toContain(text));
       })();
       expect(await failuresWhile(reviewer, saving, (one) => one.includes(LOCAL))).toEqual([]);
-    });
-
-    it('compares recorded reviews with what the new build answers', async () => {
       const { changed, replayed } = await up!.waitFor('reviews.compared');
       expect(changed).toBeGreaterThan(0);
       expect(changed).toBeLessThan(replayed);
@@ -247,15 +259,13 @@ describe.each(CONTROL_PLANES)(
       const allowed = await again('--verdict', 'allowed', '--since', '10m');
       expect(allowed.events.at(-1)).toMatchObject({ type: 'reviews.compared', changed: 0 });
       expect(allowed.code).toBe(0);
-      // For the last test.
-      await expect(apply('regression', '')).rejects.toThrow(LOCAL);
-      await eventually(async () => {
-        const { code, log } = await runDevloop(['reviews', 'save', 'regression', '--name', 'regression'], {
-          cwd: checkout.directory,
-          env: env(),
-        });
-        expect(code, log).toBe(0);
-      });
+      // What is replayed is no review of the cluster's.
+      const ids = up!.events.flatMap((event) => (event.type === 'review' ? [event.id] : []));
+      expect(new Set(ids).size).toBe(ids.length);
+    });
+
+    it('asks its own controller about a saved set, and says so where the set is to be verified', async () => {
+      await saveRegression();
       // The port is the session's: verify says what asks its controller instead.
       const run = (...args: string[]) =>
         runDevloop(['reviews', ...args], { cwd: checkout.directory, env: env() });
@@ -272,9 +282,6 @@ describe.each(CONTROL_PLANES)(
         ],
       });
       expect((await run('replay', '--set', 'regression')).code).toBe(0);
-      // What is replayed is no review of the cluster's.
-      const ids = up!.events.flatMap((event) => (event.type === 'review' ? [event.id] : []));
-      expect(new Set(ids).size).toBe(ids.length);
     });
 
     it('shows what the compiler says and goes on serving with the old program', async () => {
@@ -321,6 +328,7 @@ describe.each(CONTROL_PLANES)(
     });
 
     it('puts everything back on Ctrl-C, and loses no review; a saved set is verified without any session', async () => {
+      await saveRegression();
       const ending = up!;
       up = undefined;
       await using reviewer = await createReviewer(cluster.kubeconfig);

@@ -72,7 +72,7 @@ export function identity(holder: Pick<Holder, 'user' | 'host' | 'pid'>): string 
 export function leasePermissions(namespace: string): Permission[] {
   return permissionsOn('Lease', 'get list create patch delete', {
     namespace,
-    why: 'tell others who is using the operator',
+    why: 'show others who is using the operator',
     without: 'others who take over the operator get no warning',
   });
 }

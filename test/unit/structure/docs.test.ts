@@ -2,6 +2,8 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { generateDocs, parseUnion } from '../../../scripts/generate-docs.ts';
+import type { DoctorRun } from '../../../src/session/doctor/check.ts';
+import { allChecks } from '../../../src/session/doctor/checks.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
@@ -29,6 +31,45 @@ it('names the needed Go version in one sentence, the same everywhere', () => {
   expect(named.map((all) => all?.map((text) => text.trim()))).toEqual(
     files.map(() => ['You need Go 1.26 or newer: https://go.dev/dl']),
   );
+});
+
+/** The code words in the first column of the table with this head. */
+function firstColumn(file: string, head: string): string[] {
+  const text = readFileSync(join(ROOT, file), 'utf8');
+  const table = text.split(`\n${head}\n`)[1]?.split('\n\n')[0] ?? '';
+  const cells = table
+    .split('\n')
+    .slice(1)
+    .map((row) => row.split(' | ')[0]!);
+  return cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, word]) => word!));
+}
+
+/** The texts of a type that is a union of them. */
+function textsOf(file: string, type: string): string[] {
+  const text = readFileSync(join(ROOT, file), 'utf8').split(`export type ${type} =`)[1]!.split(';')[0]!;
+  return [...text.matchAll(/'([^']+)'/g)].map(([, word]) => word!);
+}
+
+it('names each check, each verdict, each state of a session and each command in the tables that explain them', async () => {
+  const checks = await allChecks({
+    context: Promise.reject(new Error('no cluster')),
+    options: {},
+  } as DoctorRun);
+  const routes = (name: string): string => name.replace(/^route .*/, 'route …');
+  expect(firstColumn('docs/guide.md', '| check | question |')).toEqual([
+    ...new Set(checks.map(({ name }) => routes(name))),
+  ]);
+  expect(firstColumn('docs/guide.md', '| verdict | meaning |')).toEqual(
+    textsOf('src/report/review.ts', 'ReviewVerdict'),
+  );
+  // Before it is ready, a session has no line at the bottom.
+  const states = textsOf('src/report/session-state.ts', 'SessionPhase').filter((one) => one !== 'starting');
+  expect(firstColumn('docs/guide.md', '| state | meaning |').sort()).toEqual(
+    expect.arrayContaining(states.sort()),
+  );
+  const commands = readFileSync(join(ROOT, 'docs/commands.md'), 'utf8').matchAll(/^## devloop (\w+)$/gm);
+  const listed = firstColumn('README.md', '| command | what it does |').map((text) => text.split(' ')[1]);
+  expect(new Set(listed)).toEqual(new Set([...commands].map(([, name]) => name)));
 });
 
 it('installs every document that an error names', () => {

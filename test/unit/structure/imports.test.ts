@@ -1,9 +1,11 @@
-import { globSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { globSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { expect, it } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const LONGEST = 300;
+const LARGEST_BYTES = 1_000_000;
 
 const CLUSTER = ['cluster', 'cluster/api', 'cluster/marks'];
 const MIDDLE = [
@@ -108,6 +110,12 @@ it('leaves the process to the two programs, main.ts and the one that runs in the
 it(`keeps files at ${LONGEST} lines or fewer`, () => {
   const long = sources.filter(({ text }) => text.trimEnd().split('\n').length > LONGEST);
   expect(long.map(({ path }) => path)).toEqual([]);
+});
+
+it('keeps built programs out of the repository, which every clone would carry for ever', () => {
+  const tracked = execFileSync('git', ['ls-files', '-z'], { cwd: ROOT, encoding: 'utf8' }).split('\0');
+  const sizes = tracked.map((path) => statSync(join(ROOT, path), { throwIfNoEntry: false })?.size ?? 0);
+  expect(tracked.filter((_, index) => sizes[index]! > LARGEST_BYTES)).toEqual([]);
 });
 
 it('sees the imports and calls that it forbids', () => {
