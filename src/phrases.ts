@@ -21,6 +21,11 @@ export function shellQuoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
+/** The same, quoted only where it has to be. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : shellQuoted(text);
+}
+
 /** `shop-webhook` of registry.example.com:5000/team/shop-webhook:v1@sha256:…; empty for an image without a name. */
 export function imageName(image: string): string {
   return image.split('@')[0]!.split('/').at(-1)!.split(':')[0]!;

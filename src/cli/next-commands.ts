@@ -1,6 +1,6 @@
 import type { Option } from 'commander';
 import { AGAIN } from '../errors.ts';
-import { shellQuoted } from '../phrases.ts';
+import { shellWord } from '../phrases.ts';
 import type { DevloopEvent } from '../report/events.ts';
 
 /** A command as it was typed: the commands that devloop suggests repeat its flags. */
@@ -62,43 +62,71 @@ export function withNextCommands(event: DevloopEvent, typed: Typed, cluster: Cho
   return lines.length === 0 ? rest : { ...rest, hint: lines.join('\n') };
 }
 
+/** Quoted for a shell. The apostrophe of a word is no quote. */
+const QUOTED = String.raw`(?<!\w)(?:'[^']*'(?:\\''[^']*')*|"[^"]*")`;
+const FLAG = String.raw`--?[a-z][-\w]*(?:[ =](?:${QUOTED}|[^-\s]\S*))?`;
+
 /** A command of devloop that ends its line, behind words such as "Or:" or not. */
 const COMMAND = new RegExp(
-  `^(?<before>.*?)(?:${AGAIN}|(?<![-\\w])devloop (?<name>\\w+))(?<flags>(?: --?[a-z][-\\w]*(?:[ =][^-\\s]\\S*)?)*)(?<own> -- .+)?$`,
+  `^(?<before>.*?)(?:${AGAIN}|(?<![-\\w])devloop (?<name>\\w+))(?<flags>(?: ${FLAG})*)(?<own> -- .+)?$`,
 );
 
-/** One line has one command, to its end or to a comment. Undefined where it is what was typed. */
+/** One line, to its end or to a comment. Undefined where it is what was typed. */
 function completed(line: string, typed: Typed, cluster: ChosenCluster): string | undefined {
-  const comment = /\s+# .*$/.exec(line)?.[0] ?? '';
-  const text = line.slice(0, line.length - comment.length);
+  const [text = ''] = masked(line)
+    .split(/(?=\s+# )/, 1)
+    .map(({ length }) => line.slice(0, length));
+  const comment = line.slice(text.length);
   const found = COMMAND.exec(text)?.groups;
   if (found === undefined || (found.name ?? typed.command) !== typed.command)
-    return withPlace(text, typed, cluster) + comment;
+    return withPlaces(text, typed, cluster) + comment;
   const { before = '', flags = '', own } = found;
   const more = typed.flags.filter(isMissingIn(flags));
   const isTyped = own === undefined && flagsIn(flags).every((one) => typed.flags.some(isEqual(one)));
   if (isTyped && before === '') return undefined;
-  const program = typed.own.length === 0 ? '' : ` -- ${typed.own.map(quoted).join(' ')}`;
-  return `${before}${[typed.name, typed.command, ...more.map(shown)].join(' ')}${flags}${own ?? program}${comment}`;
+  const program = typed.own.length === 0 ? '' : ` -- ${typed.own.map(shellWord).join(' ')}`;
+  const again = [typed.name, typed.command, ...more.map(shown)].join(' ');
+  return `${withPlaces(before, typed, cluster)}${again}${flags}${own ?? program}${comment}`;
 }
 
 /** The flags that every command understands in the same way, and that say where to look. */
 const PLACE = ['--kubeconfig', '--context', '--namespace'];
 
-/** Another command, possibly in the middle of a sentence. */
-function withPlace(text: string, typed: Typed, { kubeconfig, context }: ChosenCluster): string {
-  const place = typed.flags.filter(({ long }) => PLACE.includes(long)).filter(isMissingIn(text));
+/**
+ * The commands of a line, which may be in a sentence: from a name to the next one, or to what ends it for a shell. A sentence that only speaks of
+ * devloop or kubectl says so before ("while devloop up runs") or after the name ("kubectl is missing").
+ */
+const COMMANDS = new RegExp(
+  [
+    String.raw`(?<![-\w./]|\b(?:as|by|end|of|than|that|what|when|where|whether|while) )`,
+    String.raw`(?:devloop (?<command>up|down|status|doctor|certs)\b`,
+    // `kubectl config` is about all contexts, and a plug-in takes flags only behind its name.
+    String.raw`|kubectl(?= )(?! (?:devloop|is|was|has|does|did|can|cannot|reads|writes)\b)(?<group> config| cert-manager \w+)?)`,
+    String.raw`(?=(?<rest>.*?)(?:$|[;|&)\x60]|(?<![-\w])(?:kubectl|devloop) ))`,
+  ].join(''),
+  'g',
+);
+
+/** Each command of the text for the cluster and the namespace that were chosen. */
+function withPlaces(text: string, typed: Typed, { kubeconfig, context }: ChosenCluster): string {
+  const place = typed.flags.filter(({ long }) => PLACE.includes(long));
   const file = kubeconfig === undefined ? [] : [{ long: '--kubeconfig', value: kubeconfig }];
   const chosen = context === undefined ? file : [...file, { long: '--context', value: context }];
-  const add = (words: string, flags: TypedFlag[]): string => [words, ...flags.map(shown)].join(' ');
-  return text
-    .replace(/(?<![-\w])kubectl(?= (?!devloop ))(?: config(?= ))?/, (words) =>
-      // `kubectl config` is about all contexts.
-      add(words, (words.endsWith('config') ? file : chosen).filter(isMissingIn(text))),
-    )
-    .replace(/(?<![-\w])devloop (up|down|status|doctor|certs)\b/, (_, command) =>
-      add(`${typed.name} ${command}`, place),
-    );
+  let done = '';
+  let at = 0;
+  for (const { 0: words, index, groups } of masked(text).matchAll(COMMANDS)) {
+    const { command, group, rest = '' } = groups!;
+    const own = command === undefined ? (group === ' config' ? file : chosen) : place;
+    const name = command === undefined ? words : `${typed.name} ${command}`;
+    done += text.slice(at, index) + [name, ...own.filter(isMissingIn(rest)).map(shown)].join(' ');
+    at = index + words.length;
+  }
+  return done + text.slice(at);
+}
+
+/** What is quoted is not looked into: of the same length, without it. */
+function masked(text: string): string {
+  return text.replaceAll(new RegExp(QUOTED, 'g'), (found) => '_'.repeat(found.length));
 }
 
 function isMissingIn(text: string): (flag: TypedFlag) => boolean {
@@ -107,22 +135,20 @@ function isMissingIn(text: string): (flag: TypedFlag) => boolean {
 }
 
 function flagsIn(text: string): TypedFlag[] {
-  return [...text.matchAll(/(?<= )(--?[a-z][-\w]*)(?:[ =]([^-\s]\S*))?/g)].map(([, name = '', value]) => {
+  return [...text.matchAll(new RegExp(`(?<= )${FLAG}`, 'g'))].map(([flag]) => {
+    const [, name = '', value] = /^([^ =]+)[ =]?(.+)?$/.exec(flag)!;
     const long = name === '-n' ? '--namespace' : name;
     return value === undefined ? { long } : { long, value };
   });
 }
 
+/** Whether a flag that was typed is this one of a line, as `shown` shows it. */
 function isEqual(one: TypedFlag): (other: TypedFlag) => boolean {
-  return ({ long, value }) => long === one.long && value === one.value;
+  return ({ long, value }) =>
+    long === one.long && (value === one.value || (value !== undefined && shellWord(value) === one.value));
 }
 
 function shown({ long, value }: TypedFlag): string {
   const flag = long === '--namespace' ? '-n' : long;
-  return value === undefined ? flag : `${flag} ${quoted(value)}`;
-}
-
-/** For a POSIX shell. */
-function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : shellQuoted(word);
+  return value === undefined ? flag : `${flag} ${shellWord(value)}`;
 }

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { DevloopError, messageOf, originOf } from '../../errors.ts';
+import { shellWord } from '../../phrases.ts';
 import type { Selected } from './kubeconfig.ts';
 
 interface StatusBody {
@@ -144,7 +145,7 @@ export function connectionError(selected: Selected, error: unknown): DevloopErro
   const code = (error as NodeJS.ErrnoException).code ?? '';
   const cause = messageOf(error) || code;
   const server = `The API server of context ${selected.context} (${selected.server})`;
-  const check = `Check: kubectl --context ${selected.context} get --raw /version`;
+  const check = `Check: kubectl --context ${shellWord(selected.context)} get --raw /version`;
   if (TLS_CODES.test(code)) {
     // After the semicolon, Node gives advice to people who run Node.
     const message = `${server} presented a certificate that is not trusted: ${cause.split(';')[0]}`;
@@ -170,7 +171,7 @@ export function unauthorizedError(selected: Selected, cause?: unknown): DevloopE
     'cluster.unauthorized',
     `The API server of context ${selected.context} does not accept the credentials of the kubeconfig.${why}`,
     {
-      hint: `Log in again the way you usually do, then check: kubectl --context ${selected.context} auth whoami`,
+      hint: `Log in again the way you usually do, then check: kubectl --context ${shellWord(selected.context)} auth whoami`,
       cause,
     },
   );

@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
 import type { Cluster, KubeConfig } from '@kubernetes/client-node';
 import { AGAIN, DevloopError, messageOf } from '../../errors.ts';
+import { shellWord } from '../../phrases.ts';
 import { similarNames } from '../../similar.ts';
 
 export interface KubeconfigChoice {
@@ -39,7 +40,7 @@ export async function loadKubeconfig(
       'kubeconfig.invalid',
       `Context ${context} names a cluster that is missing or incomplete in the kubeconfig (${files.join(', ')}).`,
       {
-        hint: `kubectl config view --context ${context}`,
+        hint: `kubectl config view --context ${shellWord(context)}`,
       },
     );
   }
@@ -126,7 +127,7 @@ async function readFile(file: string, config: KubeConfig): Promise<Merged> {
     throw new DevloopError(
       'kubeconfig.invalid',
       `The kubeconfig ${file} cannot be read: ${withoutContent(error)}`,
-      { hint: `Check: kubectl --kubeconfig ${file} config view` },
+      { hint: `Check: kubectl --kubeconfig ${shellWord(file)} config view` },
     );
   }
 }
@@ -159,7 +160,7 @@ export function notUsable(context: string, why: string): DevloopError {
     'kubeconfig.invalid',
     `Context ${context} of the kubeconfig cannot be used: ${why}.`,
     {
-      hint: `Check: kubectl --context ${context} config view --minify`,
+      hint: `Check: kubectl --context ${shellWord(context)} config view --minify`,
     },
   );
 }
@@ -185,7 +186,7 @@ function selectContext(config: KubeConfig, context: string, asked: boolean, file
       {
         hint:
           similarNames(context, known)
-            .map((one) => `${AGAIN} --context ${one}`)
+            .map((one) => `${AGAIN} --context ${shellWord(one)}`)
             .join('\n') || 'kubectl config get-contexts',
       },
     );

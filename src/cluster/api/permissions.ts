@@ -1,4 +1,5 @@
 import { DevloopError } from '../../errors.ts';
+import { shellWord } from '../../phrases.ts';
 import type { ClusterApi } from './client.ts';
 import { GarbledAnswer } from './errors.ts';
 import { apiGroupOf, type Kind, kindInfo } from './kinds.ts';
@@ -73,7 +74,7 @@ export function forbidden(api: Pick<ClusterApi, 'context'>, lacking: Permission[
   }
   const lines = [...grouped].map(([what, { verbs, why }]) => `\n  ${verbs.join(', ')}  ${what}: to ${why}`);
   const { verb, namespace } = lacking[0]!;
-  const check = `kubectl --context ${api.context} auth can-i ${verb} ${resourceOf(lacking[0]!)}${namespace === undefined ? '' : ` -n ${namespace}`}`;
+  const check = `kubectl --context ${shellWord(api.context)} auth can-i ${verb} ${resourceOf(lacking[0]!)}${namespace === undefined ? '' : ` -n ${namespace}`}`;
   return new DevloopError(
     'cluster.forbidden',
     `Your account lacks permissions; nothing was changed:${lines.join('')}`,

@@ -1,6 +1,7 @@
 import { Duplex } from 'node:stream';
 import type { RawData, WebSocket } from 'ws';
 import { DevloopError } from '../../errors.ts';
+import { shellWord } from '../../phrases.ts';
 import type { ClusterApi } from './client.ts';
 import { ApiError } from './errors.ts';
 import { describe, type ObjectRef, objectPath } from './kinds.ts';
@@ -60,7 +61,7 @@ async function open(api: ClusterApi, target: ForwardTarget, signal: AbortSignal)
 function forbidden(api: ClusterApi, { namespace }: ForwardTarget, cause: ApiError): DevloopError {
   const message = `Port-forwards in namespace ${namespace} need the verbs get and create on pods/portforward (create since Kubernetes 1.35): ${cause.message}`;
   return new DevloopError('cluster.forbidden', message, {
-    hint: `Ask for them. To check: kubectl --context ${api.context} auth can-i create pods/portforward -n ${namespace}`,
+    hint: `Ask for them. To check: kubectl --context ${shellWord(api.context)} auth can-i create pods/portforward -n ${namespace}`,
     cause,
   });
 }

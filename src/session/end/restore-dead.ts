@@ -19,6 +19,7 @@ import {
 import { noCheckoutFacts } from '../../operator/sources.ts';
 import type { Target } from '../../operator/target.ts';
 import { listConfigurations, listWebhookServices, servicesCalledBy } from '../../operator/webhooks.ts';
+import { shellWord } from '../../phrases.ts';
 import type { OpenRoute } from '../route/routing.ts';
 import { type AnswerMeans, answerInstead } from './answer-instead.ts';
 import { waitUntilAnswering } from './answering.ts';
@@ -153,7 +154,7 @@ function blocked({ api, sessionId }: Work, closed: ClosedWebhook[], error: unkno
   const pass = policyCommand(api.context, closed, 'Ignore');
   const back = policyCommand(api.context, closed, 'Fail');
   return new DevloopError('restore.blocked', message, {
-    hint: `${pass} && devloop down --context ${api.context}; ${back}`,
+    hint: `${pass} && devloop down --context ${shellWord(api.context)}; ${back}`,
     cause: error,
   });
 }

@@ -28,7 +28,7 @@ import {
 } from '../../cluster/takeover/restore.ts';
 import type { Work } from '../../cluster/work.ts';
 import { DevloopError } from '../../errors.ts';
-import { shellQuoted } from '../../phrases.ts';
+import { shellQuoted, shellWord } from '../../phrases.ts';
 import type { Emit } from '../../report/events.ts';
 
 /** How long a resumed in-cluster manager is waited for. */
@@ -205,7 +205,7 @@ function faultText(context: string, ref: ObjectRef, { fault }: Fault): { message
 }
 
 function kubectl(context: string, { kind, namespace, name }: ObjectRef, verb: string): string {
-  return `kubectl --context ${context} ${namespace ? `-n ${namespace} ` : ''}${verb} ${kind.toLowerCase()} ${name}`;
+  return `kubectl --context ${shellWord(context)} ${namespace ? `-n ${namespace} ` : ''}${verb} ${kind.toLowerCase()} ${name}`;
 }
 
 /** Quotes are escaped for the shell. */

@@ -58,6 +58,51 @@ describe('a suggested command', () => {
     );
   });
 
+  it('is each one of a line, whatever joins them', () => {
+    const patch = `kubectl --context dev patch validatingwebhookconfiguration v -p '{"name":"kubectl get; devloop up"}'`;
+    const cluster = { kubeconfig: '/tmp/a b' };
+    const down = typed('down', ['--kubeconfig', '/tmp/a b']);
+    const placed = patch.replace('kubectl', "kubectl --kubeconfig '/tmp/a b'");
+    expect(hintAfter(down, `${patch} && ${patch} && devloop down --context dev; ${patch}`, cluster)).toBe(
+      `${placed} && ${placed} && devloop down --kubeconfig '/tmp/a b' --context dev; ${placed}`,
+    );
+    expect(hintAfter(down, `${patch}; devloop down --context dev`, cluster)).toBe(
+      `${placed}; devloop down --kubeconfig '/tmp/a b' --context dev`,
+    );
+    expect(hintAfter(down, `Then: echo '{"a":"it'\\''s kubectl x"}' | kubectl apply -f -`, cluster)).toBe(
+      `Then: echo '{"a":"it'\\''s kubectl x"}' | kubectl --kubeconfig '/tmp/a b' apply -f -`,
+    );
+    expect(hintAfter(down, "Look at cert-manager's: kubectl get pods # or 'devloop up'", cluster)).toBe(
+      "Look at cert-manager's: kubectl --kubeconfig '/tmp/a b' get pods # or 'devloop up'",
+    );
+    expect(hintAfter(down, 'devloop status shows it; devloop up restores it')).toBe(
+      "devloop status --kubeconfig '/tmp/a b' shows it; devloop up --kubeconfig '/tmp/a b' restores it",
+    );
+  });
+
+  it('of a plug-in of kubectl has its flags behind the name', () => {
+    expect(hintAfter(typed('up'), 'kubectl cert-manager renew -n shop cert', { context: 'a b' })).toBe(
+      "kubectl cert-manager renew --context 'a b' -n shop cert",
+    );
+  });
+
+  it('is not what a sentence only speaks of', () => {
+    const cluster = { context: 'kind-dev', kubeconfig: '/tmp/config' };
+    for (const text of [
+      'Do not upgrade the release while devloop up runs.',
+      'kubectl is not installed.',
+      'That is what kubectl get shows.',
+    ])
+      expect(hintAfter(typed('down', PLACE), text, cluster)).toBe(text);
+  });
+
+  it('has a value that is quoted', () => {
+    expect(hintAfter(typed('up', ['-n', 'shop']), `${AGAIN} --context 'a b'`)).toBe(
+      "devloop up -n shop --context 'a b'",
+    );
+    expect(hintAfter(typed('up', ['--context', 'a b']), `${AGAIN} --context 'a b'`)).toBeUndefined();
+  });
+
   it('that is the same one again has all that was typed, apart from what it replaces', () => {
     const up = typed('up', ['--route', 'direct', '--context', 'a', '--json'], ['go', 'run', './my cmd']);
     expect(hintAfter(up, `${AGAIN} --route relay`)).toBe(

@@ -1,5 +1,12 @@
 import { beforeEach, expect, it } from 'vitest';
-import type { EndpointSlice, Lease, Service } from '../../../src/cluster/api/objects.ts';
+import { withNextCommands } from '../../../src/cli/next-commands.ts';
+import type {
+  EndpointSlice,
+  Lease,
+  Service,
+  WebhookConfiguration,
+} from '../../../src/cluster/api/objects.ts';
+import type { DevloopError } from '../../../src/errors.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { restoreDead } from '../../../src/session/end/restore-dead.ts';
 import { type FakeCluster, fakeCluster } from '../../support/fake-cluster.ts';
@@ -72,4 +79,31 @@ it('leaves an operator alone that fails closed, but was not changed and answers'
 
 it('answers in place of an operator that fails closed, and has no Pod that is ready', async () => {
   await expect(restoreIt()).rejects.toMatchObject({ code: 'restore.blocked' });
+});
+
+it('every command of the cure is for the cluster of the session', async () => {
+  const metadata = { name: 'other' };
+  const { webhooks } = cluster.read<WebhookConfiguration>('ValidatingWebhookConfiguration', 'shop')!;
+  cluster.put('MutatingWebhookConfiguration', { metadata, webhooks } as never);
+  const { hint, message } = await restoreIt().then(
+    () => ({ hint: '', message: '' }),
+    (error: DevloopError) => ({ hint: error.hint ?? '', message: error.message }),
+  );
+  const kubeconfig = '/tmp/my config';
+  const typed = {
+    name: 'devloop',
+    command: 'down',
+    flags: [{ long: '--kubeconfig', value: kubeconfig }],
+    own: [],
+  };
+  const event = withNextCommands({ type: 'warning', message, hint }, typed, { kubeconfig });
+  const commands = (event.type === 'warning' && event.hint?.split(/ && |; /)) || [];
+  expect(commands.map((one) => one.split(' ', 1)[0])).toEqual([
+    'kubectl',
+    'kubectl',
+    'devloop',
+    'kubectl',
+    'kubectl',
+  ]);
+  for (const command of commands) expect(command).toContain(` --kubeconfig '${kubeconfig}' --context `);
 });
