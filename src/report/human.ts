@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 import { createBottomLine } from './bottom-line.ts';
-import type { Emit } from './events.ts';
+import type { DevloopEvent, Emit } from './events.ts';
 import { type PrintedEvent, render } from './render.ts';
 import { reviewCount } from './render-review.ts';
 import { createReviewCounts } from './review-counts.ts';
@@ -43,7 +43,7 @@ export function createHumanPrinter({ stderr, stdout, env, verbosity }: HumanPrin
   return {
     print(unsafe, deployment) {
       if (!isShown(unsafe, verbosity)) return;
-      const event = safeEvent(unsafe, colours);
+      const event = inFull(safeEvent(unsafe, colours), verbosity);
       if (event.type === 'review' && verbosity !== 'verbose' && !counts.isFirst(event, deployment)) return;
       if (event.type === 'waiting') {
         bottom.wait(event);
@@ -60,6 +60,13 @@ export function createHumanPrinter({ stderr, stdout, env, verbosity }: HumanPrin
       bottom.clear();
     },
   };
+}
+
+/** With --verbose, a review also says who asked where that is the account of the session: it is nearly always. */
+function inFull(event: DevloopEvent, verbosity: Verbosity): DevloopEvent {
+  if (event.type !== 'review' || verbosity !== 'verbose') return event;
+  const { isOwnUser: _, ...named } = event;
+  return named;
 }
 
 /** Where several sessions print, each event begins with the Deployment's name, without the namespace. */

@@ -1,8 +1,8 @@
 import { counted } from '../phrases.ts';
 import type { DevloopEvent } from './events.ts';
 import type { LateAnswer, ReviewSection, ReviewSummary, ReviewVerdict, WaitingReview } from './review.ts';
-import { lateWords, shortName, subject, WAITS } from './review-words.ts';
-import { type Colour, duration, indented, oneLine, type Paint, paintedRow } from './text.ts';
+import { byUser, lateWords, shortName, subject, timeOf, WAITS } from './review-words.ts';
+import { type Colour, duration, indented, limitText, oneLine, type Paint, paintedRow } from './text.ts';
 
 const COLOURS: Record<ReviewVerdict, Colour> = {
   allowed: 'green',
@@ -14,26 +14,33 @@ const COLOURS: Record<ReviewVerdict, Colour> = {
 };
 const MOST_CHANGES = 4;
 
-/** One line: verdict, operation and object, webhook, what it said or changed, and its times. */
-function reviewLine(review: ReviewSummary, paint: Paint): string {
+/** Operation and object, who asked, webhook, what it said or changed, its times, and the build that answered. */
+function reviewText(review: ReviewSummary, paint: Paint): string {
   const { verdict, message, warnings = [], patch = [] } = review;
   const more = patch.length > MOST_CHANGES ? [`and ${patch.length - MOST_CHANGES} more`] : [];
   const text = [
-    subject(review),
+    [subject(review), paint('dim', oneLine(byUser(review)))].filter(Boolean).join(' '),
     paint('dim', shortName(review.webhook)),
     verdict === 'allowed' || message === undefined ? '' : message,
     [...patch.slice(0, MOST_CHANGES), ...more].join(' '),
     warnings.length === 0 ? '' : paint('yellow', `warns: ${warnings.join('; ')}`),
-    paint('dim', `(${[times(review), review.build].filter(Boolean).join(', ')})`),
+    paint('dim', `(${[timeOf(review), review.build].filter(Boolean).join(', ')})`),
     review.late ? paint('yellow', `later: ${lateWords(review.late)}`) : '',
     review.isOldBuild ? paint('yellow', 'the old build answered') : '',
   ];
-  return paintedRow(paint, COLOURS[verdict], verdict, text.filter(Boolean).map(oneLine).join('  '));
+  return text.filter(Boolean).map(oneLine).join('  ');
+}
+
+/** `10:15:02`, here. */
+function clock(at: string): string {
+  return new Date(at).toTimeString().slice(0, 'hh:mm:ss'.length);
 }
 
 /** As it is printed while `up` runs, with the id that `devloop reviews show` takes. */
 export function liveReview(review: ReviewSummary, paint: Paint): string {
-  return `${reviewLine(review, paint)}  ${paint('dim', review.id)}`;
+  const { verdict, id, at } = review;
+  const text = `${paint('dim', clock(at))}  ${reviewText(review, paint)}  ${paint('dim', id)}`;
+  return paintedRow(paint, COLOURS[verdict], verdict, text);
 }
 
 /** For a review whose line was printed before. */
@@ -49,20 +56,20 @@ export function reviewCount(review: ReviewSummary, count: number, paint: Paint):
   return paintedRow(paint, COLOURS[verdict], verdict, oneLine(text));
 }
 
-/** With its id and time of day, for a list. */
+/** For a list, in which all lines name who asked. */
 export function listedReview(review: ReviewSummary, paint: Paint): string {
-  const time = new Date(review.at).toTimeString().slice(0, 'hh:mm:ss'.length);
-  return `${review.id}  ${paint('dim', time)}  ${reviewLine(review, paint)}`;
+  const { isOwnUser: _, ...named } = review;
+  const line = paintedRow(paint, COLOURS[review.verdict], review.verdict, reviewText(named, paint));
+  return `${review.id}  ${paint('dim', clock(review.at))}  ${line}`;
 }
 
 /** One without an answer, which has no id yet, in the columns of a list. */
 export function waitingReview(review: WaitingReview, paint: Paint): string {
-  const time = new Date(review.at).toTimeString().slice(0, 'hh:mm:ss'.length);
-  const { total, budget } = review.ms;
-  const how = `(${duration(total)} of ${duration(budget)}, ${WAITS[review.waitsFor]})`;
-  const text = [subject(review), paint('dim', shortName(review.webhook)), paint('dim', how)];
+  const how = `(${timeOf(review)}, ${WAITS[review.waitsFor]})`;
+  const who = [subject(review), paint('dim', oneLine(byUser(review)))].filter(Boolean).join(' ');
+  const text = [who, paint('dim', shortName(review.webhook)), paint('dim', how)];
   const line = paintedRow(paint, 'yellow', 'waiting', text.map(oneLine).join('  '));
-  return `${' '.repeat('r-000041'.length)}  ${paint('dim', time)}  ${line}`;
+  return `${' '.repeat('r-000041'.length)}  ${paint('dim', clock(review.at))}  ${line}`;
 }
 
 export function shownReview(review: ReviewSummary, sections: ReviewSection[], paint: Paint): string {
@@ -72,7 +79,7 @@ export function shownReview(review: ReviewSummary, sections: ReviewSection[], pa
   const facts = [
     ...(user === undefined ? [] : [`by ${user}`]),
     `on ${path}`,
-    `held ${duration(ms.held)}, answered after ${duration(ms.controller)} of ${duration(ms.budget)}`,
+    `held ${duration(ms.held)}, answered after ${duration(ms.controller)} of ${limitText(ms.budget)}`,
     ...(build === undefined ? [] : [`by build ${build}${old}`]),
   ];
   return [
@@ -133,10 +140,4 @@ function painted(text: string, paint: Paint): string {
     return line.startsWith('-') ? paint('red', line) : line;
   };
   return text.split('\n').map(colour).join('\n');
-}
-
-/** How long it took; where that is much of the budget, also the budget. */
-function times({ ms }: ReviewSummary): string {
-  const isMuch = ms.total > ms.budget / 4;
-  return isMuch ? `${duration(ms.total)} of ${duration(ms.budget)}` : duration(ms.total);
 }

@@ -1,6 +1,6 @@
 import { counted } from '../phrases.ts';
-import type { LateAnswer, ReviewSummary, WaitingReview, WaitsFor } from './review.ts';
-import { duration } from './text.ts';
+import type { LateAnswer, ReviewSummary, ReviewTimes, WaitingReview, WaitsFor } from './review.ts';
+import { duration, limitText } from './text.ts';
 
 /** What a review is about: `CREATE Application default/web`. */
 export function subject({
@@ -24,6 +24,22 @@ export function subject({
 /** `vapplication` for `vapplication.kb.io`. */
 export function shortName(webhook: string): string {
   return webhook.startsWith('/') ? webhook : webhook.split('.', 1)[0]!;
+}
+
+const LONGEST_USER = 30;
+
+/** `by ann`, `by argocd/deployer`, `by replicaset-controller`; nothing where it is the account of the session. */
+export function byUser({ user = '', isOwnUser }: Pick<ReviewSummary, 'user' | 'isOwnUser'>): string {
+  if (user === '' || isOwnUser) return '';
+  const [, namespace, account] = /^system:serviceaccount:([^:]+):(.+)$/.exec(user) ?? [];
+  const inNamespace = namespace === 'kube-system' ? account : `${namespace}/${account}`;
+  const name = account === undefined ? user.replace(/^system:/, '') : inNamespace!;
+  return `by ${name.length > LONGEST_USER ? `${name.slice(0, LONGEST_USER)}…` : name}`;
+}
+
+/** `7 ms of 10 s`: how long it took, of how long the caller waits. */
+export function timeOf({ ms }: { ms: Pick<ReviewTimes, 'total' | 'budget'> }): string {
+  return `${duration(ms.total)} of ${limitText(ms.budget)}`;
 }
 
 /** What the controller answered after devloop had. */

@@ -13,6 +13,8 @@ export interface ReviewSummary {
   resource?: ReviewedKind;
   object?: ReviewedObject;
   user?: string;
+  /** It is the account that the session itself uses. */
+  isOwnUser?: true;
   dryRun?: boolean;
   /** What the webhook declares, other than None and NoneOnDryRun. */
   sideEffects?: string;

@@ -38,6 +38,11 @@ export function duration(ms: number): string {
   return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }
 
+/** A limit that somebody chose: `10 s`. */
+export function limitText(ms: number): string {
+  return ms >= 1000 && ms % 1000 === 0 ? `${ms / 1000} s` : duration(ms);
+}
+
 /** As kubectl's users write it: `Service shop/hook`. */
 export function objectText({ kind, namespace, name }: ObjectName): string {
   return oneLine(`${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`);

@@ -34,6 +34,8 @@ export interface RecorderOptions {
   answering: Answering;
   /** What the user wants to be replaced. */
   paths?: PathStep[][];
+  /** Whether a user is the account of the session. */
+  isOwn?: (user: string) => boolean;
   /** Gets each record, too. */
   onRecord?: (record: ReviewRecord) => void;
 }
@@ -45,6 +47,7 @@ export class Recorder implements AsyncDisposable {
   #warn: (message: string) => void;
   #answering: Answering;
   #paths: PathStep[][];
+  #isOwn: (user: string) => boolean;
   #onRecord: (record: ReviewRecord) => void;
   #waiting: { review: ServedReview; by: AnsweringBuild }[] = [];
   #arrived = new Set<ArrivedReview>();
@@ -62,12 +65,13 @@ export class Recorder implements AsyncDisposable {
 
   constructor(
     recording: Recording,
-    { answering, paths = [], onRecord = () => {} }: RecorderOptions,
+    { answering, paths = [], isOwn = () => false, onRecord = () => {} }: RecorderOptions,
     emit: Emit,
   ) {
     this.#recording = recording;
     this.#answering = answering;
     this.#paths = paths;
+    this.#isOwn = isOwn;
     this.#onRecord = onRecord;
     this.#emit = emit;
     this.#warn = createWarner(emit);
@@ -177,7 +181,8 @@ export class Recorder implements AsyncDisposable {
     const recorded = recordOf(review, { id, calls: this.#calls, paths: this.#paths });
     // An answer of devloop's own is of no build.
     const isControllers = !['answered-by-devloop', 'unanswered'].includes(recorded.verdict);
-    const record = isControllers ? { ...recorded, ...by } : recorded;
+    const own = this.#isOwn(recorded.user ?? '') ? { isOwnUser: true as const } : {};
+    const record = { ...recorded, ...own, ...(isControllers ? by : {}) };
     this.#emit({ type: 'review', ...summaryOf(record) });
     this.#recording.add(record);
     this.#onRecord(record);

@@ -1,3 +1,5 @@
+import { accountOf } from '../cluster/api/account.ts';
+import type { ClusterApi } from '../cluster/api/client.ts';
 import { jsonPath } from '../config/json-path.ts';
 import { DevloopError } from '../errors.ts';
 import type { DevloopEvent, Emit } from '../report/events.ts';
@@ -29,7 +31,12 @@ export function createAnswered(
   const answering = createAnswering();
   const replaying = options.replay ? createReplaying(paths, { emit, signal }) : undefined;
   const onRecord = replaying && { onRecord: replaying.keep };
-  const recorder = new Recorder(createRecording(files.directory), { answering, paths, ...onRecord }, emit);
+  const isOwn = ownUser(context.api, signal);
+  const recorder = new Recorder(
+    createRecording(files.directory),
+    { answering, paths, isOwn, ...onRecord },
+    emit,
+  );
   return {
     recorder,
     answering,
@@ -60,4 +67,14 @@ export function createAnswered(
       await replaying?.[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Asked once, beside everything else. Where the API server does not say, each review names its user. */
+function ownUser(api: ClusterApi, signal: AbortSignal): (user: string) => boolean {
+  let own: string | undefined;
+  accountOf(api, { signal }).then(
+    (account) => (own = account?.username),
+    () => {},
+  );
+  return (user) => user !== '' && user === own;
 }

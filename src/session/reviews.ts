@@ -247,7 +247,10 @@ async function save(
 ): Promise<void> {
   const [name = '', ...wanted] = ids;
   chosen(wanted, records, source);
-  const kept = wantedOf({ ids: wanted, filter }, records).filter(({ request }) => request !== undefined);
+  // Whose account the session had is no matter of a set's.
+  const kept = wantedOf({ ids: wanted, filter }, records)
+    .filter(({ request }) => request !== undefined)
+    .map(({ isOwnUser: _, ...record }) => record);
   if (kept.length === 0) throw noneOf('saved');
   const { saveSet } = await import('./saved-set.ts');
   const file = await saveSet(checkout, name, { records: kept, replaces: update });

@@ -106,7 +106,7 @@ it('lists the newest first, and only the rows that can be seen are in the docume
   expect(rows[0]).toBe('r-000300');
   expect(rows.length).toBeLessThan(60);
   expect(await text('#r-000300')).toMatch(
-    /denied\s+CREATE Application default\/web-300\s+vapplication\s+spec\.image: Required value\s+701 ms\s+r-000300/,
+    /denied\s+CREATE Application default\/web-300\s+by ann\s+vapplication\s+spec\.image: Required value\s+701 ms of 10 s\s+r-000300/,
   );
   server.reviewed(reviewOf(301));
   await tab.until(`document.querySelector('[role=option]').id === 'r-000301'`);
@@ -118,7 +118,7 @@ it('shows the reviews without an answer above the list, until they are in it', a
   await openPage();
   session.unanswered = [waitingReview()];
   await tab.until(`document.querySelector('.unanswered')?.innerText.includes('default/web-7')`);
-  expect(await text('.unanswered')).toMatch(/waiting[\s\S]*3\.2 s of 10\.0 s, held/);
+  expect(await text('.unanswered')).toMatch(/waiting[\s\S]*3\.2 s of 10 s, held/);
   session.unanswered = [];
   server.reviewed(reviewOf(301));
   await tab.until(`document.querySelector('[role=option]').id === 'r-000301'`);

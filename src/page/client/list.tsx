@@ -1,8 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { counted } from '../../phrases.ts';
 import { isLater, type ReviewSummary } from '../../report/review.ts';
-import { lateWords, shortName, subject } from '../../report/review-words.ts';
-import { duration } from '../../report/text.ts';
+import { byUser, lateWords, shortName, subject, timeOf } from '../../report/review-words.ts';
 import type { Store } from './store.ts';
 import { clock } from './text.ts';
 import { Unanswered } from './unanswered.tsx';
@@ -109,10 +108,13 @@ interface RowProps {
 }
 
 function Row({ review, place: [index, count], top, store }: RowProps) {
-  const { id, at, verdict, webhook, message, patch = [], ms, isOldBuild, late } = review;
+  const { id, at, verdict, webhook, message, patch = [], warnings = [], build, isOldBuild, late } = review;
   const old = isOldBuild ? 'the old build answered' : '';
   const later = late && `later: ${lateWords(late)}`;
-  const said = [old, later, verdict === 'allowed' ? '' : message, patch.join(' ')].filter(Boolean).join('  ');
+  const warns = warnings.length === 0 ? '' : `warns: ${warnings.join('; ')}`;
+  const said = [old, later, verdict === 'allowed' ? '' : message, patch.join(' '), warns]
+    .filter(Boolean)
+    .join('  ');
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the list box takes the keys.
     // biome-ignore lint/a11y/useFocusableInteractive: the list box has the focus.
@@ -127,8 +129,9 @@ function Row({ review, place: [index, count], top, store }: RowProps) {
       onClick={() => store.select(id)}
     >
       <time dateTime={at}>{clock(at)}</time> <b class="verdict">{verdict}</b>{' '}
-      <span class="subject">{subject(review)}</span> <span class="webhook">{shortName(webhook)}</span>{' '}
-      <span class="said">{said}</span> <span class="took">{duration(ms.total)}</span>{' '}
+      <span class="subject">{subject(review)}</span> <span class="user">{byUser(review)}</span>{' '}
+      <span class="webhook">{shortName(webhook)}</span> <span class="said">{said}</span>{' '}
+      <span class="took">{timeOf(review)}</span> <span class="program">{build}</span>{' '}
       <span class="id">{id}</span>
     </div>
   );

@@ -1,5 +1,4 @@
-import { shortName, subject, WAITS } from '../../report/review-words.ts';
-import { duration } from '../../report/text.ts';
+import { byUser, shortName, subject, timeOf, WAITS } from '../../report/review-words.ts';
 import { matches } from '../query.ts';
 import type { Store } from './store.ts';
 import { clock } from './text.ts';
@@ -17,10 +16,10 @@ export function Unanswered({ store: { waiting, query } }: { store: Store }) {
       {shown.map((review, index) => (
         <li key={index}>
           <time dateTime={review.at}>{clock(review.at)}</time> <b class="verdict">waiting</b>{' '}
-          <span class="subject">{subject(review)}</span>{' '}
+          <span class="subject">{subject(review)}</span> <span class="user">{byUser(review)}</span>{' '}
           <span class="webhook">{shortName(review.webhook)}</span>{' '}
           <span class="took">
-            {duration(review.ms.total)} of {duration(review.ms.budget)}, {WAITS[review.waitsFor]}
+            {timeOf(review)}, {WAITS[review.waitsFor]}
           </span>
         </li>
       ))}

@@ -1,5 +1,5 @@
+import { type Account, accountOf } from '../../cluster/api/account.ts';
 import type { ClusterApi } from '../../cluster/api/client.ts';
-import { ApiError } from '../../cluster/api/errors.ts';
 import { type Check, type Finding, neededOfCluster, type Version } from './check.ts';
 
 /** Times a second call, over the connection that the first one opened: that is what every later call takes. */
@@ -26,10 +26,6 @@ export const clusterCheck: Check = {
   },
 };
 
-interface Review {
-  status?: { userInfo?: { username?: string; groups?: string[] } };
-}
-
 /** Who is this account? */
 export const accountCheck: Check = {
   name: 'account',
@@ -38,25 +34,11 @@ export const accountCheck: Check = {
   async run({ context, version }) {
     const { api } = await neededOfCluster(context);
     await neededOfCluster(version);
-    return accountFinding(await reviewSelf(api));
+    return accountFinding(await accountOf(api));
   },
 };
 
-const PATH = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
-
-async function reviewSelf(api: ClusterApi): Promise<Review | undefined> {
-  const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
-  try {
-    return await api.call<Review>('POST', PATH, body);
-  } catch (error) {
-    // Kubernetes has this API since 1.28.
-    if (error instanceof ApiError && (error.status === 404 || error.isForbidden)) return undefined;
-    throw error;
-  }
-}
-
-function accountFinding(review: Review | undefined): Finding {
-  const { username, groups = [] } = review?.status?.userInfo ?? {};
+function accountFinding({ username, groups = [] }: Account = {}): Finding {
   if (username === undefined)
     return { verdict: 'unknown', answer: 'the API server does not say who this account is' };
   const named = groups.length > 0 ? [`groups ${groups.join(', ')}`] : [];

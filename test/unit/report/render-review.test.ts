@@ -5,14 +5,18 @@ import { createHumanPrinter } from '../../../src/report/human.ts';
 import type { ReviewSummary } from '../../../src/report/review.ts';
 import { reviewOf, waitingReview } from '../../support/session-facts.ts';
 
-const review: ReviewSummary = reviewOf(41, {
+const others: ReviewSummary = reviewOf(41, {
   object: { namespace: 'default', name: 'web' },
   ms: { held: 0, controller: 7, total: 7, budget: 10_000 },
 });
+const review: ReviewSummary = { ...others, isOwnUser: true };
+/** As the terminal's time zone has it. */
+const time = new Date(review.at).toTimeString().slice(0, 'hh:mm:ss'.length);
 
-function printer(verbosity: 'quiet' | 'normal' | 'verbose' = 'normal') {
+function printer(verbosity: 'quiet' | 'normal' | 'verbose' = 'normal', columns?: number) {
   const lines = { stdout: '', stderr: '' };
   const terminal = (name: keyof typeof lines) => ({
+    ...(columns === undefined ? {} : { isTTY: true, columns }),
     write(text: string) {
       lines[name] += text;
     },
@@ -20,23 +24,27 @@ function printer(verbosity: 'quiet' | 'normal' | 'verbose' = 'normal') {
   const printed = createHumanPrinter({
     stdout: terminal('stdout'),
     stderr: terminal('stderr'),
-    env: {},
+    env: columns === undefined ? {} : { NO_COLOR: '1' },
     verbosity,
   });
   return { lines, ...printed };
 }
 
 it.each<[string, Partial<ReviewSummary>, string]>([
-  ['allowed', {}, 'allowed       CREATE Application default/web  vapplication  (7 ms)  r-000041'],
+  [
+    'allowed',
+    {},
+    'allowed       <time>  CREATE Application default/web  vapplication  (7 ms of 10 s)  r-000041',
+  ],
   [
     'denied, with the reason',
     { verdict: 'denied', message: 'spec.image:\n  Required value', code: 422 },
-    'denied        CREATE Application default/web  vapplication  spec.image: Required value  (7 ms)  r-000041',
+    'denied        <time>  CREATE Application default/web  vapplication  spec.image: Required value  (7 ms of 10 s)  r-000041',
   ],
   [
     'patched, the first four changes',
     { patch: ['+a=1', '~b', '-c', '+d', '+e', '+f'] },
-    'allowed       CREATE Application default/web  vapplication  +a=1 ~b -c +d and 2 more  (7 ms)  r-000041',
+    'allowed       <time>  CREATE Application default/web  vapplication  +a=1 ~b -c +d and 2 more  (7 ms of 10 s)  r-000041',
   ],
   [
     'slow, and warned',
@@ -45,7 +53,7 @@ it.each<[string, Partial<ReviewSummary>, string]>([
       dryRun: true,
       ms: { held: 4000, controller: 1000, total: 5000, budget: 10_000 },
     },
-    'allowed       CREATE Application default/web (dry run)  vapplication  warns: old field  (5.0 s of 10.0 s)  r-000041',
+    'allowed       <time>  CREATE Application default/web (dry run)  vapplication  warns: old field  (5.0 s of 10 s)  r-000041',
   ],
   [
     'a conversion',
@@ -57,18 +65,48 @@ it.each<[string, Partial<ReviewSummary>, string]>([
       objects: 14,
       webhook: 'apps.shop',
     },
-    'converted     Application shop/v1 -> shop/v2, 14 objects  apps  (7 ms)  r-000041',
+    'converted     <time>  Application shop/v1 -> shop/v2, 14 objects  apps  (7 ms of 10 s)  r-000041',
   ],
   [
     'no review',
     { kind: 'unreadable', verdict: 'failed', webhook: '/validate', message: 'no' },
-    'failed        a request on /validate that is not a review  /validate  no  (7 ms)  r-000041',
+    'failed        <time>  a request on /validate that is not a review  /validate  no  (7 ms of 10 s)  r-000041',
   ],
 ])('is one line with its id: %s', (_, change, line) => {
   const { print, lines, close } = printer();
   print({ type: 'review', ...review, ...change });
   close();
-  expect(lines).toEqual({ stdout: '', stderr: `${line}\n` });
+  expect(lines).toEqual({ stdout: '', stderr: `${line.replace('<time>', time)}\n` });
+});
+
+it.each([
+  ['ann@example.com', 'by ann@example.com'],
+  ['system:serviceaccount:argocd:deployer', 'by argocd/deployer'],
+  ['system:serviceaccount:kube-system:replicaset-controller', 'by replicaset-controller'],
+  ['system:node:one', 'by node:one'],
+  [`oidc:${'a'.repeat(40)}`, `by oidc:${'a'.repeat(25)}…`],
+])('names the user %s shortly, and is readable in 100 columns', (user, named) => {
+  const { print, lines, close } = printer('normal', 100);
+  const patch = ['+spec.replicas=1', '~spec.image'];
+  print({ type: 'review', ...others, user, patch, build: '3f2a91c 10:14:58 +dirty' });
+  close();
+  const shown = lines.stderr.trimEnd().split('\n');
+  expect(shown.length).toBeLessThanOrEqual(3);
+  expect(Math.max(...shown.map(({ length }) => length))).toBeLessThanOrEqual(100);
+  const text = shown.join('').replaceAll(/\s+/g, ' ');
+  expect(text).toContain(`allowed ${time} CREATE Application default/web ${named} vapplication`);
+  expect(text).toMatch(/\(7 ms of 10 s, 3f2a91c 10:14:58 \+dirty\) r-000041$/);
+});
+
+it('names its own account only in a list, and with --verbose', () => {
+  for (const verbosity of ['normal', 'verbose'] as const) {
+    const { print, lines, close } = printer(verbosity);
+    print({ type: 'review', ...review });
+    print({ type: 'reviews.listed', review });
+    close();
+    expect(lines.stderr.includes('by ann')).toBe(verbosity === 'verbose');
+    expect(lines.stdout).toContain('default/web by ann  vapplication');
+  }
 });
 
 it('counts those that say the same within a second, and prints the others', async () => {
@@ -109,7 +147,7 @@ it('lists and shows to stdout, and keeps what the cluster wrote from the termina
   print({ type: 'reviews.shown', review, sections: [{ title: 'object', text: 'spec:\x1b[2J\n  a: 1' }] });
   expect(lines.stdout).not.toContain('\x1b');
   print({ type: 'reviews.waiting', review: waitingReview() });
-  expect(lines.stdout).toMatch(/^ {10}\S+ {2}waiting .*default\/web-7 .*\(3\.2 s of 10\.0 s, held\)$/m);
+  expect(lines.stdout).toMatch(/^ {10}\S+ {2}waiting .*default\/web-7 .*\(3\.2 s of 10 s, held\)$/m);
   expect(lines.stdout).toContain('r-000041');
   expect(lines.stdout).toContain('object\n  spec:\n    a: 1');
 });

@@ -113,8 +113,25 @@ it.each([
 });
 
 function newRecorder(events: DevloopEvent[], answering = createAnswering()): Recorder {
-  return new Recorder(createRecording(directory), { answering }, (event) => void events.push(event));
+  const isOwn = (user: string) => user === 'me';
+  return new Recorder(createRecording(directory), { answering, isOwn }, (event) => void events.push(event));
 }
+
+it('marks what the account of the session asked for', async () => {
+  const events: DevloopEvent[] = [];
+  const answer = { status: 200, headers: [], body: Buffer.from('{"response":{"allowed":true}}') };
+  const ms = { held: 0, controller: 1, total: 1, budget: 10_000 };
+  {
+    await using recorder = newRecorder(events);
+    for (const username of ['me', 'ann']) {
+      const review = { kind: 'AdmissionReview', request: { uid: 'u', userInfo: { username } } };
+      const body = Buffer.from(JSON.stringify(review));
+      recorder.served({ url: '/v', port: 9443, at: 0, body, answer, ms });
+    }
+  }
+  expect(events).toMatchObject([{ user: 'me', isOwnUser: true }, { user: 'ann' }]);
+  expect(events[1]).not.toHaveProperty('isOwnUser');
+});
 
 it('records in the order of the answers, all at the end, and reports each', async () => {
   const events: DevloopEvent[] = [];
