@@ -4,6 +4,13 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
+/** `90s`, `10m` and `2h` in milliseconds; undefined for all else. */
+export function durationMs(text: string): number | undefined {
+  const [, number = '', unit = ''] = /^(\d{1,6})([smh])$/.exec(text) ?? [];
+  const ms = { s: 1_000, m: 60_000, h: 3_600_000 }[unit];
+  return ms === undefined ? undefined : Number(number) * ms;
+}
+
 /** Who wrote an object's field, as `managedFields` of its metadata names them. */
 interface WriterNames {
   manager: string;

@@ -9,6 +9,7 @@ import {
   type RouteChoice,
   routeChoice,
 } from '../config/route-choice.ts';
+import { durationMs } from '../phrases.ts';
 
 const LABEL = '[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?';
 const NAMESPACE = new RegExp(`^${LABEL}$`);
@@ -70,10 +71,9 @@ export function collectPaths(value: string, earlier: string[] = []): string[] {
 
 /** `90s`, `10m`, `2h` in milliseconds. */
 export function parseAge(value: string): number {
-  const [, number = '', unit = ''] = /^(\d{1,6})([smh])$/.exec(value) ?? [];
-  const ms = { s: 1_000, m: 60_000, h: 3_600_000 }[unit];
+  const ms = durationMs(value);
   if (ms === undefined) throw new InvalidArgumentError('Expected a duration, such as 30s, 10m or 2h.');
-  return Number(number) * ms;
+  return ms;
 }
 
 export function parseMilliseconds(value: string): number {

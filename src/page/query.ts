@@ -1,3 +1,4 @@
+import { durationMs } from '../phrases.ts';
 import type { ReviewSummary, ReviewVerdict, WaitingReview } from '../report/review.ts';
 import { subject } from '../report/review-words.ts';
 import { type ReviewFilter, selects } from '../reviews/select.ts';
@@ -55,6 +56,11 @@ const TERMS: Record<string, Take> = {
     const verdict = VERDICTS.find((one) => one.startsWith(value.toLowerCase()));
     if (verdict) filter.verdict = verdict;
     else faults.push(`verdict:${value} is none of ${VERDICTS.join(', ')}`);
+  },
+  since({ filter, faults }, value) {
+    const ms = durationMs(value);
+    if (ms === undefined) faults.push(`since:${value} is not a duration such as 30s, 10m or 2h`);
+    else filter.since = Date.now() - ms;
   },
   slow({ filter, faults }, value) {
     const slowMs = Number(value.replace(/ms$/, ''));

@@ -47,7 +47,7 @@ function Filter({ store }: { store: Store }) {
         type="search"
         autocomplete="off"
         spellcheck={false}
-        placeholder="kind:Application verdict:denied user:ann slow:500 text"
+        placeholder="kind:Application verdict:denied user:ann since:10m text"
         aria-describedby="query-result"
         value={queryText}
         onInput={({ currentTarget }) => store.find(currentTarget.value)}

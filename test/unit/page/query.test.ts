@@ -36,10 +36,22 @@ it.each([
   expect(matches(parseQuery(text), denied)).toBe(expected);
 });
 
+it.each([
+  ['since:2h', true],
+  ['since:10m', false],
+  ['since:', true],
+])('%j selects a review of an hour ago: %s', (text, expected) => {
+  const at = new Date(Date.now() - 3_600_000).toISOString();
+  expect(matches(parseQuery(text), { ...denied, at })).toBe(expected);
+});
+
 describe('a term that means nothing', () => {
-  it.each(['verdict:perhaps', 'slow:soon'])('%s is named, and selects everything', (text) => {
-    const query = parseQuery(text);
-    expect(query.faults).toEqual([expect.stringContaining(text)]);
-    expect(matches(query, denied)).toBe(true);
-  });
+  it.each(['verdict:perhaps', 'slow:soon', 'since:soon', 'since:10'])(
+    '%s is named, and selects everything',
+    (text) => {
+      const query = parseQuery(text);
+      expect(query.faults).toEqual([expect.stringContaining(text)]);
+      expect(matches(query, denied)).toBe(true);
+    },
+  );
 });
