@@ -69,16 +69,23 @@ function seconds(ms: number): string {
 }
 
 /**
- * The same answer, or, where it only says that the controller had no time to give one, devloop's own verdict. There is none for a
- * conversion, which only the controller can do, nor for a request that cannot be read.
+ * What stands in place of an answer without a verdict of the controller's. A conversion fails with the same Status, as a ConversionReview.
+ * An admission gets devloop's own verdict if the controller only had no time, and somebody asked for one; else kube-apiserver has to see
+ * the error, to apply the failurePolicy. So does a request that cannot be read.
  */
 export function inPlaceOf(answer: Answer, body: Buffer | undefined, onTimeout: OnTimeout): Answer {
-  if (answer.late === undefined || body === undefined || onTimeout === 'fail') return answer;
-  const review = jsonOf(body) as Review | null | undefined;
-  const uid = review?.request?.uid;
-  if (review?.kind !== 'AdmissionReview' || typeof uid !== 'string') return answer;
-  const { kind, apiVersion } = review;
-  return jsonAnswer(200, { kind, apiVersion, response: { uid, ...verdictOf(onTimeout, answer.late) } });
+  if (typeof answer.body !== 'string' || body === undefined) return answer;
+  const late = onTimeout === 'fail' ? undefined : answer.late;
+  // Most are admissions, and large ones need not be read for nothing.
+  if (late === undefined && !body.includes('ConversionReview')) return answer;
+  const { kind, apiVersion, request } = (jsonOf(body) ?? {}) as Review;
+  const uid = request?.uid;
+  if (typeof uid !== 'string') return answer;
+  const inReview = (response: object): Answer =>
+    jsonAnswer(200, { kind, apiVersion, response: { uid, ...response } });
+  if (kind === 'ConversionReview') return inReview({ convertedObjects: [], result: jsonOf(answer.body) });
+  if (kind !== 'AdmissionReview' || late === undefined || onTimeout === 'fail') return answer;
+  return inReview(verdictOf(onTimeout, late));
 }
 
 /** kube-apiserver cuts longer warnings. */

@@ -148,7 +148,7 @@ function verdictOf(
   const given = fieldOf(response, 'response');
   // Text is devloop's own answer, bytes are the controller's.
   if (typeof answer.body === 'string') {
-    const own = isObject(given) ? admissionOutcome(given, {}) : undefined;
+    const own = isObject(given) ? ownOutcome(given, kind) : undefined;
     const message = textOf(response, 'message');
     return { code: answer.status, ...(own ?? { message }), verdict: 'answered-by-devloop' };
   }
@@ -162,10 +162,16 @@ function verdictOf(
   return kind === 'conversion' ? conversionOutcome(given) : admissionOutcome(given, redacting);
 }
 
+function ownOutcome(response: object, kind: Facts['kind']): Outcome {
+  return kind === 'conversion' ? conversionOutcome(response) : admissionOutcome(response, {});
+}
+
 function conversionOutcome(response: object): Outcome {
   const result = fieldOf(response, 'result');
   if (textOf(result, 'status') === 'Success') return { verdict: 'converted' };
-  return { verdict: 'failed', message: textOf(result, 'message') };
+  const code = fieldOf(result, 'code');
+  const message = textOf(result, 'message');
+  return { verdict: 'failed', ...(typeof code === 'number' ? { code } : {}), message };
 }
 
 /** The response has its patch as a list. */

@@ -17,13 +17,23 @@ const verdict = (response: object) => ({
   status: 200,
   body: { kind: 'AdmissionReview', apiVersion: 'v1', response },
 });
+const notConverted = {
+  status: 200,
+  body: {
+    kind: 'ConversionReview',
+    apiVersion: 'v1',
+    response: { uid: '1', convertedObjects: [], result: { status: 'Failure', ...failed.body } },
+  },
+};
 
 it.each([
   ['fail', 'an admission', review('AdmissionReview'), failed],
   ['allow', 'an admission', review('AdmissionReview'), verdict(allowed)],
   ['deny', 'an admission', review('AdmissionReview'), verdict(denied)],
-  ['allow', 'a conversion', review('ConversionReview'), failed],
-  ['deny', 'a conversion', review('ConversionReview'), failed],
+  ['fail', 'a conversion', review('ConversionReview'), notConverted],
+  ['allow', 'a conversion', review('ConversionReview'), notConverted],
+  ['deny', 'a conversion', review('ConversionReview'), notConverted],
+  ['fail', 'a conversion without a uid', '{"kind":"ConversionReview"}', failed],
   ['allow', 'a request that is no review', '{"request":{"uid":"1"}}', failed],
   ['allow', 'a request that is no JSON', '{', failed],
 ] as const)(
@@ -53,6 +63,8 @@ it('a review that no controller will answer in time is answered the same way at 
   // The session ends: devloop decides nothing any more.
   bench.gateway.failFast('the session is ending');
   expect((await ask()).status).toBe(503);
+  const { text } = await bench.ask('/convert?timeout=30s', { body: review('ConversionReview') });
+  expect(JSON.parse(text)).toMatchObject(notConverted.body);
 });
 
 it('says in the error that reviews are held, and how that ends', async () => {
