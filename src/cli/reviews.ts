@@ -69,7 +69,7 @@ export function reviewsCommand(shell: Shell): Command {
     ['--verdict denied --since 10m', 'List what was denied in the last ten minutes'],
     [
       'show 41',
-      'Show the object of review r-000041, what the client and the webhook changed, and the answer',
+      'Show the object of review r-000041, what the client and the webhook changed, and the answer; of a conversion, the objects before and after it',
     ],
     ['export 41 > review.json', 'Write its AdmissionReview to a file'],
     ['export 41 -o curl | sh', 'Send it to the controller again, as a dry run'],

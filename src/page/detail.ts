@@ -1,6 +1,6 @@
 import { yaml } from '../reviews/objects.ts';
 import { type ReviewRecord, summaryOf } from '../reviews/record.ts';
-import { answerIn, answerOf, askedBy, notKept, patchedObject } from '../reviews/show.ts';
+import { answerIn, answerOf, askedBy, conversionOf, notKept, patchedObject } from '../reviews/show.ts';
 import type { ReviewDetail, ReviewPart } from './protocol.ts';
 
 /** Each part as a whole; what it differs in is for whoever shows it. */
@@ -51,12 +51,10 @@ function patchPart(object: Objects['object'], patch: Parameters<typeof patchedOb
 
 /** All objects, one after the other, before and after. */
 function convertedParts(request: unknown, response: unknown): ReviewPart[] {
-  const { objects, ...asked } = askedBy(request) as { objects?: unknown };
-  const { convertedObjects, ...answer } = answerIn(response) as { convertedObjects?: unknown };
-  const documents = (list: unknown): string => (Array.isArray(list) ? list.map(yaml).join('\n---\n') : '');
+  const { before, after, asked, answer } = conversionOf(request, response);
   return [
     { name: 'request', text: yaml(asked) },
-    { name: 'object', before: documents(objects), text: documents(convertedObjects) },
+    { name: 'object', before, text: after },
     { name: 'response', text: yaml(answer) },
   ];
 }

@@ -32,7 +32,12 @@ function rootedAt(operations: PatchOperation[]): Parameters<typeof applyPatch>[1
 
 /** Only the lines that differ, with three lines around each. */
 export function objectDiff(before: unknown, after: unknown): string {
-  const texts = [`${yaml(before)}\n`, `${yaml(after)}\n`] as const;
+  return textDiff(yaml(before), yaml(after));
+}
+
+/** The same of texts without an end of the last line. */
+export function textDiff(before: string, after: string): string {
+  const texts = [`${before}\n`, `${after}\n`] as const;
   const [, , , , ...lines] = createTwoFilesPatch('', '', ...texts, '', '', { context: 3 }).split('\n');
   const text = lines
     .filter((line) => !line.startsWith('\\'))

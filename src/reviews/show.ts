@@ -1,5 +1,5 @@
 import type { ReviewSection } from '../report/review.ts';
-import { objectDiff, patched, yaml } from './objects.ts';
+import { objectDiff, patched, textDiff, yaml } from './objects.ts';
 import type { PatchOperation } from './patch.ts';
 import type { ReviewRecord } from './record.ts';
 
@@ -13,8 +13,9 @@ export function sectionsOf({ lateResponse, ...record }: ReviewRecord): ReviewSec
   ];
 }
 
-function ownSections({ request, response, size }: ReviewRecord): ReviewSection[] {
+function ownSections({ kind, request, response, size }: ReviewRecord): ReviewSection[] {
   if (request === undefined || response === undefined) return [{ title: 'review', text: notKept(size) }];
+  if (kind === 'conversion') return convertedSections(request, response);
   const { object, oldObject } = askedBy(request);
   const answer = answerIn(response);
   const current = object ?? oldObject;
@@ -25,6 +26,31 @@ function ownSections({ request, response, size }: ReviewRecord): ReviewSection[]
     ...(change === undefined ? [] : [{ title: 'changed by the webhook', text: change }]),
     { title: 'answer', text: yaml(answerOf(answer, response)) },
   ];
+}
+
+function convertedSections(request: unknown, response: unknown): ReviewSection[] {
+  const { before, after, answer } = conversionOf(request, response);
+  return [
+    { title: 'objects', text: before },
+    ...(after === ''
+      ? []
+      : [
+          { title: 'converted objects', text: after },
+          { title: 'changed by the webhook', text: textDiff(before, after) },
+        ]),
+    { title: 'answer', text: yaml(answerOf(answer, response)) },
+  ];
+}
+
+/** The objects of a conversion as YAML documents, before and after it, and what else was asked and answered. No text: there are none. */
+export function conversionOf(
+  request: unknown,
+  response: unknown,
+): { before: string; after: string; asked: object; answer: object } {
+  const { objects, ...asked } = askedBy(request) as { objects?: unknown };
+  const { convertedObjects, ...answer } = answerIn(response) as { convertedObjects?: unknown };
+  const documents = (list: unknown): string => (Array.isArray(list) ? list.map(yaml).join('\n---\n') : '');
+  return { before: documents(objects), after: documents(convertedObjects), asked, answer };
 }
 
 export function notKept(size: ReviewRecord['size']): string {

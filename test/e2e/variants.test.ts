@@ -12,6 +12,7 @@ import type { WebhookConfiguration } from '../../src/cluster/api/objects.ts';
 import type { Workload } from '../../src/cluster/api/workloads.ts';
 import { CATALOGUE } from '../../src/errors.ts';
 import { isPortBusy } from '../../src/machine/port.ts';
+import type { DevloopEvent } from '../../src/report/events.ts';
 import { objectText } from '../../src/report/text.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { established } from '../support/cluster-waits.ts';
@@ -63,12 +64,18 @@ describe('an operator in another language, with several Services, ports and a co
     return await act().finally(() => setTimeoutSeconds(10));
   };
 
-  /** An object of version v2, which is stored as v1 and read as v2 again. */
-  async function expectConverted(group: string, plural: string, kind: string): Promise<void> {
-    const path = `${group}/v2/namespaces/default/${plural}`;
+  /** Creates an object of version v2, which is stored as v1. */
+  async function convert(group: string, plural: string, kind: string): Promise<void> {
     const apiVersion = `${group.slice('/apis/'.length)}/v2`;
-    await cluster.call('POST', path, { apiVersion, kind, metadata: { name: 'one' } });
-    expect(await cluster.read(`${path}/one`)).toMatchObject({ apiVersion });
+    const object = { apiVersion, kind, metadata: { name: 'one' } };
+    await cluster.call('POST', `${group}/v2/namespaces/default/${plural}`, object);
+  }
+
+  /** The same, and it is read as v2 again. */
+  async function expectConverted(group: string, plural: string, kind: string): Promise<void> {
+    await convert(group, plural, kind);
+    const apiVersion = `${group.slice('/apis/'.length)}/v2`;
+    expect(await cluster.read(`${group}/v2/namespaces/default/${plural}/one`)).toMatchObject({ apiVersion });
     await cluster.call('DELETE', `${group}/v1/namespaces/default/${plural}/one`);
   }
 
@@ -242,13 +249,23 @@ describe('an operator in another language, with several Services, ports and a co
       await once(server, 'close');
     }
     const waiting = ask('first').then(String, (error: Error) => error.message);
+    const converting = convert('/apis/hooks.example.com', 'widgets', 'Widget').catch(String);
     await pause(500);
     up.signal('SIGINT');
     expect(await waiting).toContain('the session is ending');
+    expect(await converting).toMatch(/conversion webhook for .* failed: devloop: .*the session is ending/);
     expect(await up.exited).toBe(130);
+    expect(up.events).toContainEqual(
+      expect.objectContaining({
+        type: 'review',
+        kind: 'conversion',
+        verdict: 'answered-by-devloop',
+        code: 503,
+      }),
+    );
   });
 
-  it('at a terminal: h and devloop release elsewhere, a review held too long, o, r, a hidden log, and q restores everything', async () => {
+  it('at a terminal: h and devloop release elsewhere, a review held too long, o, r, a hidden log, p, ?, and q restores everything', async () => {
     const up = ['up', '--on-timeout', 'deny', ...SERVICES, ...hookServer('typed', '9444', '9445')];
     const { cwd, env } = options();
     const line = [process.execPath, BIN, ...up].join(' ');
@@ -279,7 +296,7 @@ describe('an operator in another language, with several Services, ports and a co
     expect(await applied).toContain('typed on 9444 says no');
     await eventually(async () =>
       expect(await list()).toMatchObject([
-        { type: 'reviews.listed', review: { id: 'r-000001', verdict: 'denied' } },
+        { type: 'reviews.listed', review: { id: 'r-000001', verdict: 'denied', isOwnUser: true } },
       ]),
     );
     expect(terminal.shown()).toContain('r-000001');
@@ -296,6 +313,13 @@ describe('an operator in another language, with several Services, ports and a co
     await press('r', 'replaced ');
     await expect(ask('first')).rejects.toThrow('typed on 9444 says no');
     expect(terminal.shown().match(/│ typed listens on 9444/g)).toHaveLength(1);
+    await press('p', 'ignoring ');
+    await writeFile(join(directory, 'changed'), 'x');
+    expect(terminal.shown().match(/replaced /g)).toHaveLength(1);
+    // What changed in between counts then.
+    await press('p', 'following ');
+    await eventually(async () => expect(terminal.shown().match(/replaced /g)).toHaveLength(2), 90_000);
+    await press('?', 'p  ignore changed files');
     await press('q', 'restored ');
     await terminal.closed;
     expect(terminal.shown()).toMatch(/note +q: /);
@@ -382,6 +406,20 @@ describe('an operator in another language, with several Services, ports and a co
     await cluster.apply(gadgets(webhooks[0]!.clientConfig.caBundle!));
     await established(cluster, 'gadgets.other.example.com');
     await eventually(() => expectConverted('/apis/other.example.com', 'gadgets', 'Gadget'));
+    const converted = await up.waitFor('review', ({ verdict }) => verdict === 'converted');
+    expect(converted).toMatchObject({
+      ...{ kind: 'conversion', webhook: 'gadgets.other.example.com', objects: 1 },
+      ...{ from: ['other.example.com/v2'], to: 'other.example.com/v1' },
+    });
+    const { events: parts } = await runDevloop(['reviews', 'show', converted.id], options());
+    expect(parts).toMatchObject([{ type: 'reviews.shown', review: { id: converted.id } }]);
+    const { sections } = parts[0] as Extract<DevloopEvent, { type: 'reviews.shown' }>;
+    expect(sections.map(({ title, text }) => [title, /^-apiVersion: (\S+)/m.exec(text)?.[1]])).toEqual([
+      ['objects', undefined],
+      ['converted objects', undefined],
+      ['changed by the webhook', 'other.example.com/v2'],
+      ['answer', undefined],
+    ]);
     await cluster.call('DELETE', `${CRDS}/gadgets.other.example.com`);
     up.signal('SIGINT');
     expect(await up.exited).toBe(130);

@@ -121,6 +121,49 @@ it('records a conversion', () => {
   });
 });
 
+it('shows the objects of a conversion before and after it, and what it changed', () => {
+  const objects = [1, 2].map((replicas) => ({ apiVersion: 'shop/v1', kind: 'Application', replicas }));
+  const convertedObjects = objects.map(({ replicas, kind }) => ({
+    apiVersion: 'shop/v2',
+    kind,
+    scale: { replicas },
+  }));
+  const body = { kind: 'ConversionReview', request: { uid: 'u', desiredAPIVersion: 'shop/v2', objects } };
+  const sections = (response: object) =>
+    new Map(
+      sectionsOf(
+        recordOf(served(body, { kind: 'ConversionReview', response }), { id: 'r-000001', calls }),
+      ).map(({ title, text }) => [title, text]),
+    );
+  const done = sections({ uid: 'u', result: { status: 'Success' }, convertedObjects });
+  expect(done.get('objects')).toMatch(/shop\/v1[\s\S]*replicas: 1\n---\n[\s\S]*replicas: 2$/);
+  expect(done.get('converted objects')).toMatch(/shop\/v2[\s\S]*\n---\n[\s\S]*replicas: 2$/);
+  expect(done.get('changed by the webhook')?.split('\n')).toEqual(
+    expect.arrayContaining([
+      '-apiVersion: shop/v1',
+      '+apiVersion: shop/v2',
+      '-replicas: 2',
+      '+  replicas: 2',
+    ]),
+  );
+  expect(done.get('answer')).toBe('result:\n  status: Success');
+  const failed = sections({ uid: 'u', result: { status: 'Failure', message: 'no field scale' } });
+  expect([...failed.keys()]).toEqual(['objects', 'answer']);
+  expect(failed.get('answer')).toContain('no field scale');
+});
+
+it('says why devloop answered a conversion', () => {
+  const body = { kind: 'ConversionReview', request: { uid: 'u', desiredAPIVersion: 'shop/v2', objects: [] } };
+  const result = { status: 'Failure', code: 503, message: 'devloop: too late' };
+  const answer = {
+    ...{ status: 200, headers: [] },
+    body: JSON.stringify({ kind: 'ConversionReview', response: { uid: 'u', result } }),
+  };
+  expect(recordOf({ ...served(body, {}), answer }, { id: 'r-000001', calls })).toMatchObject({
+    ...{ kind: 'conversion', verdict: 'answered-by-devloop', code: 503, message: 'devloop: too late' },
+  });
+});
+
 describe('what is not as it should be', () => {
   const asked = { kind: 'AdmissionReview', request };
 
