@@ -14,6 +14,8 @@ import type { Problem, RestartEvent } from './restart-state.ts';
 export interface RunPlan {
   cwd: string;
   env: Record<string, string>;
+  /** What a text in arguments and variables stands for, which is known only when the controller starts; undefined where it cannot be had. */
+  late?: { standsFor: string; value(): string | undefined } | undefined;
   /** Arguments that contain values of Secrets, and how they are shown. */
   hidden: ReadonlyMap<string, string>;
   /** Undefined for an operator without webhooks. */
@@ -67,9 +69,16 @@ const OBSERVE_MS = 1500;
 /** Starts the controller, records it for a later session in case this one is killed, and emits what happens to it. */
 export function run(plan: RunPlan, { command, build }: Startable, emit: Emit, signal: AbortSignal): Running {
   const start = performance.now();
-  const { cwd, env, debugging } = plan;
+  const { cwd, debugging } = plan;
   const debugged = debugging?.attend();
-  const started = debugging ? debugging.wrap(command) : command;
+  const known = command.map((word) => whenStarting(word, plan) ?? '');
+  const env = Object.fromEntries(
+    Object.entries(plan.env).flatMap(([name, value]) => {
+      const now = whenStarting(value, plan);
+      return now === undefined ? [] : [[name, now]];
+    }),
+  );
+  const started = debugging ? debugging.wrap(known) : known;
   const shown = shownCommand(started, plan);
   const inPlace = withPlaced(plan.placed?.files ?? [], plan.placed?.scratch ?? '', started);
   const controller = startController({ command: inPlace, cwd, env, debugged }, emit, (leader) =>
@@ -105,6 +114,13 @@ export function run(plan: RunPlan, { command, build }: Startable, emit: Emit, si
     },
     kill: () => controller.kill(),
   };
+}
+
+/** Undefined for what contains a value that cannot be had. */
+function whenStarting(text: string, { late }: RunPlan): string | undefined {
+  if (late === undefined || !text.includes(late.standsFor)) return text;
+  const value = late.value();
+  return value && text.replaceAll(late.standsFor, () => value);
 }
 
 /** The command without the values of Secrets. */

@@ -40,6 +40,8 @@ export interface ControllerInputs {
   chosen: { context?: string | undefined; kubeconfig?: string | undefined };
   /** What the controller gets as the name of its Pod. */
   podName: string;
+  /** Stands for the uid of that Pod until the controller starts. */
+  podUid?: string | undefined;
   /** For a program that connects to the cluster as in a Pod. */
   connection?: Pick<PodConnection, 'variables' | 'files'> | undefined;
   /** devloop's own environment. */

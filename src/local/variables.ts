@@ -9,6 +9,8 @@ export interface VariableInputs {
   target: Target;
   /** What the controller gets as the name of its Pod. */
   podName: string;
+  /** Stands for the uid of that Pod. */
+  podUid?: string | undefined;
   /** Variables that the sources read for the switch of leader election. */
   electionVariables: ReadonlySet<string>;
 }
@@ -22,7 +24,7 @@ export interface ManagerVariables extends PodEnvironment {
 export async function managerVariables(inputs: VariableInputs, emit: Emit): Promise<ManagerVariables> {
   const { manager } = inputs.target;
   if (manager === undefined) return { values: {}, secrets: new Set(), unknown: [], nodes: [], passable: {} };
-  const environment = await readPodEnvironment(inputs.api, manager, inputs.podName);
+  const environment = await readPodEnvironment(inputs.api, manager, inputs);
   for (const { name, why } of environment.unknown)
     emit({ type: 'warning', message: `The controller runs without its variable ${name}: ${why}.` });
   for (const name of environment.nodes) {

@@ -7,6 +7,7 @@ import { AGAIN, DevloopError } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
 import { findManager, otherServicesOf, withContainer } from './manager.ts';
 import { type Ranked, rank } from './match.ts';
+import { apisOfCheckout, isOfApiServer, listApiServices, type ServedApi, servedApis } from './served-apis.ts';
 import { reportSiblings } from './siblings.ts';
 import type { CheckoutFacts } from './sources.ts';
 import {
@@ -37,8 +38,14 @@ export async function discover({ api, names, facts, emit, onUnusablePort }: Disc
   const apiServices = listApiServices(api);
   // If discovery fails first, nothing awaits these: their own failures must not count as unhandled.
   for (const loading of [apiServices, Promise.resolve(facts)]) loading.catch(() => {});
-  const listed = await listWebhookServices(api, facts);
+  const called = await listWebhookServices(api, facts);
+  const listed = called.filter((one) => !isOfApiServer(one));
   const checkout = await facts;
+  const listing = {
+    apis: await apiServices,
+    calls: called.filter(isOfApiServer).flatMap(({ calls }) => calls),
+  };
+  const through = apisOfCheckout(listing, checkout);
   const chosen = await Promise.all(
     (await chooseServices(api, listed, names, checkout)).map(async ({ webhooks, source }) => {
       return { webhooks, source, service: await readService(api, webhooks) };
@@ -51,7 +58,7 @@ export async function discover({ api, names, facts, emit, onUnusablePort }: Disc
   const manager = located && withContainer(located, chosen);
   const isNamed = names.services.length > 0 || names.deployment !== undefined;
   if (chosen.length === 0 && manager === undefined && checkout.declaresWebhooks && !isNamed)
-    throw noWebhook(listed, checkout, names);
+    throw noWebhook(listed, checkout, names, through);
   const own =
     names.services.length > 0
       ? chosen
@@ -59,16 +66,13 @@ export async function discover({ api, names, facts, emit, onUnusablePort }: Disc
   const namespace = chosen[0]?.service.metadata.namespace ?? names.namespace ?? api.namespace;
   const target: Target = {
     services: own.map((one) => targetService(one, manager, onUnusablePort ?? throwError)),
-    ...(manager ? { manager } : {}),
+    ...(manager ? { manager, apis: await servedApis(api, manager, listing) } : {}),
     namespace: manager?.ref.namespace ?? namespace,
   };
   reportTarget(target, emit);
-  reportWebhooksOff(listed, checkout, target, emit);
-  if (manager)
-    await Promise.all([
-      reportServedApis(api, manager, await apiServices, emit),
-      reportSiblings({ api, manager, names }, checkout, emit),
-    ]);
+  reportThroughApis(through, target.apis, emit);
+  if (through.length === 0) reportWebhooksOff(listed, checkout, target, emit);
+  if (manager) await reportSiblings({ api, manager, names }, checkout, emit);
   return target;
 }
 
@@ -145,6 +149,16 @@ function belongsTo(manager: TargetManager | undefined, service: Service, emit: E
   return false;
 }
 
+/** Of webhooks that go through an API to Pods that the session does not pause. */
+function reportThroughApis(through: ApiService[], own: ServedApi[] = [], emit: Emit): void {
+  for (const { metadata, spec } of through) {
+    if (own.some(({ name }) => name === metadata.name)) continue;
+    const { namespace, name } = spec.service!;
+    const message = `Webhooks of this checkout are called through APIService ${metadata.name}, which cannot be routed here. Service ${namespace}/${name} answers them in the cluster.`;
+    emit({ type: 'note', message });
+  }
+}
+
 /** Not those that are called through another Service of the cluster. */
 function reportWebhooksOff(
   listed: WebhookService[],
@@ -166,16 +180,28 @@ function reportWebhooksOff(
   }
 }
 
-function noWebhook(all: WebhookService[], facts: CheckoutFacts, { namespace }: TargetNames): DevloopError {
+function noWebhook(
+  all: WebhookService[],
+  facts: CheckoutFacts,
+  { namespace }: TargetNames,
+  through: ApiService[],
+): DevloopError {
   const listed = all.filter((one) => namespace === undefined || one.namespace === namespace);
   const where = namespace === undefined ? 'the cluster' : `namespace ${namespace}`;
   const groups = [...facts.groups].slice(0, 5).join(', ') || 'none found';
   const names = listed.slice(0, 8).map((one) => `${one.namespace}/${one.name}`);
+  const isQuoted = ({ name, calls }: WebhookService): boolean =>
+    facts.quoted.has(name) && calls.some(({ from }) => facts.quoted.has(from.name));
+  const quoted = listed.filter(isQuoted).map((one) => `${one.namespace}/${one.name}`);
+  const services = quoted.length > 0 ? quoted : ['NAMESPACE/NAME'];
+  const behind = through.map(({ metadata }) => metadata.name).join(', ');
+  const called =
+    behind && ` Its webhooks are called through APIService ${behind}, which cannot be routed here.`;
   return new DevloopError(
     'target.no-webhook',
-    `This checkout declares webhooks (API groups: ${groups}), but no webhook Service in ${where} matches it, and no Deployment by its name. Webhook Services there: ${names.join(', ') || 'none'}.`,
+    `This checkout declares webhooks (API groups: ${groups}), but no webhook Service in ${where} matches it, and no Deployment by its name. Webhook Services there: ${names.join(', ') || 'none'}.${called}`,
     {
-      hint: `Deploy the operator first, usually with: make deploy IMG=…\nIf it is deployed, name its webhook Service: ${AGAIN} --service NAMESPACE/NAME\nIf its webhooks are off, name its Deployment: ${AGAIN} --deployment NAMESPACE/NAME`,
+      hint: `Deploy the operator first, usually with: make deploy IMG=…\nIf it is deployed, name its webhook Service: ${services.map((one) => `${AGAIN} --service ${one}`).join('\n')}\nIf its webhooks are off, name its Deployment: ${AGAIN} --deployment NAMESPACE/NAME`,
     },
   );
 }
@@ -190,37 +216,4 @@ function ambiguous(rivals: Ranked[]): DevloopError {
     `Several operators in the cluster match this checkout:${list.join('')}`,
     { hint: ['Choose one:', ...commands].join('\n') },
   );
-}
-
-/** None for an account that is not allowed to list them. */
-async function listApiServices(api: ClusterApi): Promise<ApiService[]> {
-  return await api.list<ApiService>('APIService', undefined).catch(noneIfRefused);
-}
-
-/** Warns of APIs that kube-apiserver forwards to the manager's Pods. */
-async function reportServedApis(
-  api: ClusterApi,
-  manager: TargetManager,
-  all: ApiService[],
-  emit: Emit,
-): Promise<void> {
-  const { ref } = manager;
-  const names = await servedApis(api, manager, all);
-  if (names.length === 0) return;
-  emit({
-    type: 'warning',
-    message: `${ref.kind} ${ref.name} also backs APIService ${names.join(', ')}, which is unavailable while the ${ref.kind} is paused.`,
-    hint: 'If the controller fails here with "unable to load in-cluster configuration", turn that API off in its configuration.',
-  });
-}
-
-async function servedApis(api: ClusterApi, { object }: TargetManager, all: ApiService[]): Promise<string[]> {
-  const { namespace } = object.metadata;
-  const nearby = all.filter(({ spec }) => spec.service !== undefined && spec.service.namespace === namespace);
-  if (nearby.length === 0) return [];
-  const services = await api.list<Service>('Service', namespace).catch(noneIfRefused);
-  const own = services.filter((service) => isSelectedBy(object, originalSelector(service)));
-  return nearby
-    .filter(({ spec }) => own.some(({ metadata }) => metadata.name === spec.service!.name))
-    .map(({ metadata }) => metadata.name);
 }

@@ -7,6 +7,8 @@ export interface OwnPod {
   manager: Pick<TargetManager, 'object' | 'container'>;
   namespace: string;
   podName: string;
+  /** Absent where it is not known, or is not to be: in files. */
+  podUid?: string | undefined;
 }
 
 /** A field, or the size of a resource; undefined for what is only known inside a Pod. */
@@ -23,7 +25,10 @@ export function entryOf<T>(map: Record<string, T> | undefined, name: string): T 
   return map !== undefined && Object.hasOwn(map, name) ? map[name] : undefined;
 }
 
-function fieldValue(path: string, { manager: { object }, namespace, podName }: OwnPod): string | undefined {
+function fieldValue(
+  path: string,
+  { manager: { object }, namespace, podName, podUid }: OwnPod,
+): string | undefined {
   const { metadata, spec } = object.spec.template;
   const one = /^metadata\.(labels|annotations)\['(.+)'\]$/.exec(path);
   if (one) return entryOf(metadata?.[one[1] as 'labels' | 'annotations'], one[2]!) ?? '';
@@ -34,6 +39,8 @@ function fieldValue(path: string, { manager: { object }, namespace, podName }: O
       return namespace;
     case 'metadata.name':
       return podName;
+    case OWN_UID:
+      return podUid;
     case 'spec.serviceAccountName':
       return spec.serviceAccountName ?? 'default';
     case 'status.podIP':
@@ -80,15 +87,19 @@ function amountOf(quantity = ''): number | undefined {
 }
 
 export const OWN_NAME: FieldRef = { fieldPath: 'metadata.name' };
+const OWN_UID = 'metadata.uid';
 
-/** Whether the manager's container learns the name of its Pod, by a variable or a file. Programs that do mostly read that Pod. */
+/**
+ * Whether the manager's container learns the name or the uid of its Pod, by a variable or a file. Programs that do mostly read that Pod,
+ * or make it the owner of what they create.
+ */
 export function readsOwnPod({ object, container }: OwnPod['manager']): boolean {
-  const isName = ({ fieldRef }: { fieldRef?: FieldRef } = {}): boolean =>
-    fieldRef?.fieldPath === OWN_NAME.fieldPath;
+  const isOwn = ({ fieldRef }: { fieldRef?: FieldRef } = {}): boolean =>
+    fieldRef?.fieldPath === OWN_NAME.fieldPath || fieldRef?.fieldPath === OWN_UID;
   const mounted = (container.volumeMounts ?? []).map(({ name }) => name);
   const volumes = (object.spec.template.spec.volumes ?? []).filter(({ name }) => mounted.includes(name));
   const files = volumes.flatMap(projectedSources).flatMap(({ downwardAPI }) => downwardAPI?.items ?? []);
-  return (container.env ?? []).some(({ valueFrom }) => isName(valueFrom)) || files.some(isName);
+  return (container.env ?? []).some(({ valueFrom }) => isOwn(valueFrom)) || files.some(isOwn);
 }
 
 /** What the files of a volume come from; a volume of one source is one of several. */

@@ -19,7 +19,7 @@ export interface PodEnvironment {
 export async function readPodEnvironment(
   api: ClusterApi,
   manager: TargetManager,
-  podName: string,
+  own: Pick<OwnPod, 'podName' | 'podUid'>,
 ): Promise<PodEnvironment> {
   const { object, container } = manager;
   const namespace = object.metadata.namespace ?? 'default';
@@ -27,7 +27,7 @@ export async function readPodEnvironment(
   const result: PodEnvironment = { values: {}, secrets: new Set(), unknown: [], nodes: [] };
   for (const source of container.envFrom ?? []) await addAll(source, read, result);
   for (const variable of container.env ?? []) {
-    const value = await readValue(api, variable, { manager, namespace, podName }, read);
+    const value = await readValue(api, variable, { ...own, manager, namespace }, read);
     // Like the kubelet: a value from a Secret or ConfigMap keeps its dollar signs.
     const isLiteral = variable.valueFrom === undefined;
     if (value !== undefined) {

@@ -1,5 +1,5 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, posix } from 'node:path';
 import { electionFlags, electionVariables } from './leader-election.ts';
 import { importedSources, localModules } from './local-modules.ts';
 import { collectPathFlags, type PathFlags } from './path-flags.ts';
@@ -27,6 +27,8 @@ export interface CheckoutFacts {
   kubeconfigFlags: Set<string>;
   /** Its sources connect to the cluster as a program in a Pod does. */
   connectsFromPod: boolean;
+  /** Names of objects that its sources mention, such as those that a program registers webhooks with. */
+  quoted: Set<string>;
   /** The checkout registers or declares webhooks. */
   declaresWebhooks: boolean;
 }
@@ -52,6 +54,7 @@ export function noCheckoutFacts(): CheckoutFacts {
     pathFlags: { defaults: [], constants: new Map() },
     kubeconfigFlags: new Set(),
     connectsFromPod: false,
+    quoted: new Set(),
     declaresWebhooks: false,
   };
 }
@@ -123,10 +126,16 @@ async function readSmall(file: string): Promise<string> {
 /** Only the marker in a package that defines types counts: an operator's sources also name the groups of many others. */
 const GROUP_MARKER = /\+groupName=([\w.-]+)/g;
 const SOURCE_PATH = /"(\/[A-Za-z0-9][A-Za-z0-9._/-]{2,150})"/g;
+/** `filepath.Join("/tmp", "certs")` */
+const JOINED_PATH = /\b(?:file)?path\.Join\(\s*("\/[^"\n]*"(?:\s*,\s*"[^"\n]*")+)\s*,?\s*\)/g;
+const QUOTED_NAME = /"([a-z0-9]+(?:[.-][a-z0-9]+){1,20})"/g;
 export const MARKER_PATH = /\+kubebuilder:webhook:[^\n]*\bpath="?([^",\s]+)/g;
 /** `StringVar(&file, "kubeconfig", …)` of Go's flag package and of pflag. */
 const KUBECONFIG_FLAG =
   /\.String(?:Var)?P?\(\s*(?:&?[\w.]+\s*,\s*)?(?:"kubeconfig"|clientcmd\.RecommendedConfigPathFlag)/;
+/** Also the libraries of API servers, which look up who their callers are. */
+const CONNECTS_FROM_POD =
+  /\b(?:InClusterConfig|BuildConfigFromFlags)\(|"[\w./-]*(?:k8s\.io\/apiserver\/pkg\/server|apiserver-runtime|(?:metrics-apiserver|generic-admission-server)\/pkg\/)/;
 const MANIFEST_PATH = /^\s*path:\s*["']?(\/[A-Za-z0-9][A-Za-z0-9._/-]*)/gm;
 
 const RECIPE = /^(?:(?:.+\.)?(?:Docker|Container)file(?:\..+)?|(?:GNUm|m|M)akefile)$/;
@@ -160,14 +169,17 @@ function collect(text: string, file: string, facts: CheckoutFacts): void {
   }
   all(GROUP_MARKER, facts.groups);
   all(SOURCE_PATH, facts.paths);
+  for (const [, parts = ''] of text.matchAll(JOINED_PATH))
+    facts.paths.add(posix.join(...parts.match(/[^",\s]+/g)!));
   all(MARKER_PATH, facts.markerPaths);
+  all(QUOTED_NAME, facts.quoted);
   for (const path of facts.markerPaths) facts.paths.add(path);
   for (const name of electionVariables(text)) facts.electionVariables.add(name);
   for (const flag of electionFlags(text))
     facts.electionFlags.set(flag, (facts.electionFlags.get(flag) ?? new Set()).add(dirname(file)));
   collectPathFlags(text, dirname(file), facts.pathFlags);
   if (KUBECONFIG_FLAG.test(text)) facts.kubeconfigFlags.add(dirname(file));
-  if (/\b(?:InClusterConfig|BuildConfigFromFlags)\(/.test(text)) facts.connectsFromPod = true;
+  if (CONNECTS_FROM_POD.test(text)) facts.connectsFromPod = true;
   if (/\+kubebuilder:webhook:|NewWebhookManagedBy|GetWebhookServer\(\)|"k8s\.io\/api\/admission\//.test(text))
     facts.declaresWebhooks = true;
 }

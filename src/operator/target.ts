@@ -3,6 +3,7 @@ import type { Service, ServicePort } from '../cluster/api/objects.ts';
 import type { Container, Workload } from '../cluster/api/workloads.ts';
 import { AGAIN, DevloopError } from '../errors.ts';
 import type { Discovered, Emit } from '../report/events.ts';
+import type { ServedApi } from './served-apis.ts';
 import { callersOf, type WebhookCall, type WebhookService } from './webhooks.ts';
 import { servicePort, targetPortOf } from './workload.ts';
 
@@ -30,6 +31,8 @@ export interface Target {
   services: TargetService[];
   /** Absent where none was found: then nothing is paused. */
   manager?: TargetManager;
+  /** The APIs that the manager's Pods serve. */
+  apis?: ServedApi[];
   namespace: string;
 }
 

@@ -2,6 +2,7 @@ import { allDone, allOrNone } from '../async.ts';
 import type { ObjectRef } from '../cluster/api/kinds.ts';
 import type { KubeObject } from '../cluster/api/objects.ts';
 import type { Pausing } from '../cluster/takeover/pause/pause.ts';
+import type { StandIn } from '../cluster/takeover/stand-in.ts';
 import type { Work } from '../cluster/work.ts';
 import { type ControllerPlan, createSupervisor } from '../controller/supervisor.ts';
 import type { KeyPairs } from '../local/key-pairs.ts';
@@ -24,6 +25,7 @@ import type { SessionDebugger } from './start/debugger.ts';
 import { followManager } from './start/follow-manager.ts';
 import type { SessionLeases } from './start/leases.ts';
 import type { Session } from './start/session.ts';
+import { UID_OF_STAND_IN } from './start/stand-in.ts';
 
 /** A session while it runs. */
 export interface Running {
@@ -33,6 +35,8 @@ export interface Running {
   answered: Answered;
   /** What `endUp` takes down again; filled step by step. */
   standing: Standing;
+  /** While it is kept. */
+  standIn?: StandIn;
   /** What reacts to the cluster and the route until the end. */
   followers: AsyncDisposableStack;
   /** What writes to the user's objects: it has ended before they are restored. */
@@ -51,7 +55,8 @@ export async function takeOver(running: Running): Promise<void> {
   const { pairs, keyPairDirectories, controller: planned } = await prepareLocally(session, connection);
   const debug = planned && (await debuggerFor(session, planned, work));
   standing.debug = debug;
-  const controller = planned && { ...planned, debugging: debug?.debugging };
+  const late = { standsFor: UID_OF_STAND_IN, value: () => running.standIn?.uid() };
+  const controller = planned && { ...planned, late, debugging: debug?.debugging };
   const supervisor = controller && createSupervisor(controller, { emit, signal });
   standing.supervisor = supervisor;
   standing.mayHaveChanged = true;
@@ -147,7 +152,7 @@ async function holdAndOpen(running: Running): Promise<void> {
   const { session, work, leases, standing, writers, ending } = running;
   await leases.hold(session, work, (error) => ending.abort(error));
   // While the operator's own webhooks answer in the cluster; the controller will read it as soon as it starts.
-  for (const { apply } of session.plan.standIn) writers.use(await apply(work));
+  for (const { apply } of session.plan.standIn) running.standIn = writers.use(await apply(work));
   if (session.target.services.length > 0)
     standing.route = await openRoute(routingOf(running), session.plan.routes);
 }

@@ -21,8 +21,14 @@ export interface PodReader extends Manager {
   container: Container;
 }
 
-/** Creates the Pod and, until it is disposed, creates it again when somebody deletes it. Disposing leaves it in place. */
-export type StandInStep = Step<(work: Work) => Promise<AsyncDisposable>>;
+/** The Pod while it is kept. Disposing leaves it in place. */
+export interface StandIn extends AsyncDisposable {
+  /** Of the Pod as it is now; undefined where there is none. */
+  uid(): string | undefined;
+}
+
+/** Creates the Pod and, until it is disposed, creates it again when somebody deletes it. */
+export type StandInStep = Step<(work: Work) => Promise<StandIn>>;
 
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 30_000;
@@ -58,9 +64,10 @@ export function createStandIn(reader: PodReader): StandInStep {
     async apply(work) {
       const ref = refFor(work.sessionId);
       const pods = await podsFor(work, reader, ref);
-      if (!(await create(work, ref, pods))) return { async [Symbol.asyncDispose]() {} };
+      const created = await create(work, ref, pods);
+      if (created === undefined) return { uid: () => undefined, async [Symbol.asyncDispose]() {} };
       work.emit({ type: 'change', ...change, object: ref });
-      return keep(work, ref, pods);
+      return keep(work, created, ref, pods);
     },
   };
 }
@@ -98,18 +105,17 @@ async function selectorsIn(api: ClusterApi, { ref, object }: Manager): Promise<L
   ];
 }
 
-/** Whether it could be created. */
-async function create(work: Work, ref: ObjectRef, pods: Pod[]): Promise<boolean> {
+/** Undefined where it could not be created. */
+async function create(work: Work, ref: ObjectRef, pods: Pod[]): Promise<Pod | undefined> {
   const [first, ...others] = pods;
   try {
-    await createMarked({ ...work, emit: () => {} }, ref, first!);
-    return true;
+    return await createMarked({ ...work, emit: () => {} }, ref, first!);
   } catch (error) {
     const refusal = refusalOf(error);
     if (refusal === undefined) throw error;
     if (refusal.isForbidden && others.length > 0) return await create(work, ref, others);
     work.emit({ type: 'warning', message: standInMissing(ref, refusal.message) });
-    return false;
+    return undefined;
   }
 }
 
@@ -119,15 +125,18 @@ export function standInMissing(ref: ObjectRef, because: string): string {
 }
 
 /** While others delete it again and again, each next try is later. */
-function keep(work: Work, ref: ObjectRef, pods: Pod[]): AsyncDisposable {
+function keep(work: Work, first: Pod, ref: ObjectRef, pods: Pod[]): StandIn {
   const ending = new AbortController();
   const signal = AbortSignal.any([work.signal, ending.signal]);
   let losses = 0;
+  let current = first;
   let creating = Promise.resolve();
   const again = async (): Promise<void> => {
     if (!(await sleep(backOff(losses++, FIRST_PAUSE_MS, LONGEST_PAUSE_MS), signal))) return;
-    if (await create(work, ref, pods))
-      work.emit({ type: 'change', action: 'create', object: ref, detail: 'somebody had deleted it' });
+    const created = await create(work, ref, pods);
+    if (created === undefined) return;
+    current = created;
+    work.emit({ type: 'change', action: 'create', object: ref, detail: 'somebody had deleted it' });
   };
   const warn = (error: unknown): void => {
     work.emit({ type: 'warning', message: standInMissing(ref, messageOf(error)) });
@@ -138,6 +147,7 @@ function keep(work: Work, ref: ObjectRef, pods: Pod[]): AsyncDisposable {
   // Rejects where the account is not allowed to watch Pods.
   const watching = watchObjects(work.api, ref, { signal, onObjects }).catch(() => {});
   return {
+    uid: () => current.metadata.uid,
     async [Symbol.asyncDispose]() {
       ending.abort();
       await Promise.all([watching, creating]);

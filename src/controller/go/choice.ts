@@ -57,7 +57,8 @@ export type Choice =
 
 /**
  * How much each clue counts. A program that is not built from the webhooks cannot serve them, so having the most of them outweighs
- * everything that recipes say, which can be about another image. Names are the weakest clue.
+ * everything that recipes say, which can be about another image. Names are the weakest clue, but for that of the program that the
+ * container itself names: it weighs more than a library, which another program of the operator can link.
  */
 const WEIGHT = {
   ko: 200,
@@ -66,6 +67,7 @@ const WEIGHT = {
   library: 30,
   image: 30,
   makefile: 20,
+  program: 40,
   folder: 20,
   below: 15,
   builds: 12,
@@ -94,7 +96,13 @@ export function candidatesOf(mains: MainPackage[], hints: ChoiceHints): Candidat
   const declared = new Set(mains.flatMap(({ paths }) => [...paths])).size;
   const most = Math.max(0, ...mains.map(({ paths }) => paths.size));
   return mains
-    .filter((main) => main.isManager || main.paths.size > 0 || hints.ko.includes(main.package))
+    .filter(
+      (main) =>
+        main.isManager ||
+        main.paths.size > 0 ||
+        hints.ko.includes(main.package) ||
+        hints.program === nameOf(main),
+    )
     .map((main) => {
       const evidence = evidenceOf(main, hints, { declared, most });
       const score = evidence.reduce((sum, { weight }) => sum + weight, 0);
@@ -189,7 +197,10 @@ function nameEvidence(main: MainPackage, hints: ChoiceHints): Evidence[] {
   return [
     program === undefined
       ? NONE
-      : { weight: WEIGHT.folder, says: `its name is that of the program, ${program}` },
+      : {
+          weight: hints.program === undefined ? WEIGHT.folder : WEIGHT.program,
+          says: `its name is that of the program, ${program}`,
+        },
     isImage ? { weight: WEIGHT.folder, says: `its name is that of the image, ${image}` } : NONE,
     partOf === undefined || isImage ? NONE : { weight: WEIGHT.name, says: `its name is part of ${partOf}` },
   ];

@@ -7,6 +7,7 @@ import { type CommandContext, checkoutFactsOf, checkoutRoot } from '../context/c
 import { sessionsInTheWay } from '../context/holders.ts';
 import { inNamedNamespaces } from '../context/namespaces.ts';
 import { pauseChoice, planPause } from '../start/pause.ts';
+import { reportServedApis } from '../start/served-apis.ts';
 import {
   type DiscoveredOperator,
   type DoctorRun,
@@ -70,18 +71,20 @@ async function planOfPause(
 }
 
 /** Discovers as `up` does, but continues where a Service has wrong ports, so that the rest can still be checked. */
-async function discoverOperator(run: Pick<DoctorRun, 'context'>): Promise<DiscoveredOperator> {
-  const context = await run.context;
+async function discoverOperator({
+  context: opening,
+  options,
+}: Pick<DoctorRun, 'context' | 'options'>): Promise<DiscoveredOperator> {
+  const context = await opening;
   const events: DevloopEvent[] = [];
   const refusals: Refused[] = [];
   const facts = await checkoutFactsOf(context);
+  const emit = (event: DevloopEvent): void => void events.push(event);
   const target = await discover({
-    api: context.api,
-    names: context.wanted,
-    facts,
-    emit: (event) => events.push(event),
+    ...{ api: context.api, names: context.wanted, facts, emit },
     onUnusablePort: (error, service) => refusals.push({ error, service }),
   });
+  reportServedApis(target, pauseChoice(options, context), emit);
   return { target, groups: facts.groups, events, refusals };
 }
 

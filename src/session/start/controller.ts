@@ -23,7 +23,7 @@ import { controllerRecord } from '../context/session-directories.ts';
 import { assertPorts } from '../route/gateways.ts';
 import { routeSettings } from '../route/routing.ts';
 import type { Session, UpCommand } from './session.ts';
-import { podNameFor } from './stand-in.ts';
+import { podNameFor, podUidFor } from './stand-in.ts';
 
 /** What a session needs on this machine. */
 export interface LocalPlan {
@@ -111,7 +111,7 @@ export function controllerInputs(
   pairs: KeyPairs,
   connection: PodConnection | undefined,
 ): ControllerInputs {
-  const { context, target, facts, options, files, io, sessionId } = session;
+  const { context, target, plan, facts, options, files, io, sessionId } = session;
   const { api, root, config, chosen } = context;
   return {
     api,
@@ -123,6 +123,7 @@ export function controllerInputs(
     forDebugger: options.debug !== undefined,
     chosen,
     podName: podNameFor(target, sessionId),
+    podUid: podUidFor(target, plan.standIn),
     connection,
     env: io.env,
     files,

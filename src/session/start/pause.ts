@@ -12,7 +12,9 @@ import { waitFor } from '../../cluster/takeover/pause/waits.ts';
 import type { Observer } from '../../cluster/work.ts';
 import type { PauseChoice } from '../../config/choices.ts';
 import { DevloopError } from '../../errors.ts';
+import type { ServedApi } from '../../operator/served-apis.ts';
 import type { Target, TargetManager } from '../../operator/target.ts';
+import { callersOf } from '../../operator/webhooks.ts';
 import type { CommandContext } from '../context/context.ts';
 import type { PauseOptions } from '../context/options.ts';
 
@@ -27,7 +29,7 @@ export function pauseChoice(options: PauseOptions, { config }: CommandContext): 
  */
 export async function planPause(
   observer: Observer,
-  { manager }: Pick<Target, 'manager'>,
+  { manager, apis = [] }: Pick<Target, 'manager' | 'apis'>,
   choice: PauseChoice,
   isRestored = false,
 ): Promise<PauseStep[]> {
@@ -41,6 +43,8 @@ export async function planPause(
       const pause = pauseFor(manager);
       if (pause === undefined) throw unsupported(manager);
       if (losesVolumes(manager)) throw volumesLost(manager);
+      const reviewing = apis.filter(({ calls }) => calls.length > 0);
+      if (reviewing.length > 0) throw answersThroughApi(manager, reviewing);
       return [pause.pause(manager)];
     }
   }
@@ -97,6 +101,16 @@ function volumesLost({ ref }: TargetManager): DevloopError {
   return new DevloopError(
     'pause.unsupported',
     `Kubernetes would delete the volumes of ${describe(ref)} when devloop scales it to 0 (persistentVolumeClaimRetentionPolicy.whenScaled: Delete).`,
+    { hint: OTHER_WAYS },
+  );
+}
+
+function answersThroughApi({ ref }: TargetManager, apis: ServedApi[]): DevloopError {
+  const callers = callersOf(apis.flatMap(({ calls }) => calls)).map(describe);
+  const names = apis.map(({ name }) => name).join(', ');
+  return new DevloopError(
+    'pause.unsupported',
+    `${describe(ref)} answers ${callers.join(', ')} through APIService ${names}. Such reviews cannot be routed to this machine, so they would fail while devloop pauses it.`,
     { hint: OTHER_WAYS },
   );
 }

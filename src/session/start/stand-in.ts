@@ -10,10 +10,19 @@ import { readsOwnPod } from '../../operator/downward.ts';
 import type { Target } from '../../operator/target.ts';
 import type { Emit } from '../../report/events.ts';
 
+/** Stands for the uid of the stand-in Pod, which the API server chooses. */
+export const UID_OF_STAND_IN = '<uid of the stand-in Pod>';
+
 /** The name that the controller gets as that of its Pod. A manager that runs in nothing but a Pod goes on, so that Pod is its own. */
 export function podNameFor({ manager }: Pick<Target, 'manager'>, sessionId: string): string {
   if (manager === undefined) return '';
   return manager.ref.kind === 'Pod' ? manager.ref.name : standInRef(manager, sessionId).name;
+}
+
+/** Absent where there is no such Pod. */
+export function podUidFor({ manager }: Pick<Target, 'manager'>, standIn: StandInStep[]): string | undefined {
+  if (manager?.ref.kind === 'Pod') return manager.object.metadata.uid;
+  return standIn.length > 0 ? UID_OF_STAND_IN : undefined;
 }
 
 export function planStandIn({ manager }: Pick<Target, 'manager'>): StandInStep[] {

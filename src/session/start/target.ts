@@ -17,6 +17,7 @@ import { type RouteSettings, routeSettings } from '../route/routing.ts';
 import { pauseChoice, planPause } from './pause.ts';
 import { askPermissions, permittedRoutes, untriedRoutes } from './permissions.ts';
 import { planAnyTakeOver, planTakeOver } from './plan.ts';
+import { reportServedApis } from './served-apis.ts';
 import type { Discovered, UpCommand } from './session.ts';
 import { permittedStandIn } from './stand-in.ts';
 import { RUNS_HERE, requireDefinitions } from './undeployed.ts';
@@ -36,6 +37,7 @@ export async function discoverTarget(command: UpCommand): Promise<Discovered & {
   const choice = pauseChoice(options, context);
   const observer = { api, emit: io.emit, signal: io.signal };
   const plan = planTakeOver(target, settings, await planPause(observer, target, choice), options.debug);
+  reportServedApis(target, choice, io.emit);
   const { manager } = target;
   const noticing = manager && choice === 'auto' ? pauseNotices(api, manager) : [];
   const [allowed, notices] = await Promise.all([askPermissions(api, plan), noticing]);

@@ -136,7 +136,11 @@ it('is created again when somebody deletes it, and not after the session has end
   };
   const kept = await createStandIn(reader()).apply(work());
   cluster.drop('Pod', NAME, 'shop');
+  const [first] = [kept.uid()];
   await eventually(async () => expect(standIn()).toBeDefined());
+  expect(first).toBeDefined();
+  await eventually(async () => expect(kept.uid()).toBe(standIn()?.metadata.uid));
+  expect(kept.uid()).not.toBe(first);
   await kept[Symbol.asyncDispose]();
   cluster.drop('Pod', NAME, 'shop');
   const looks = found.length;
@@ -177,10 +181,12 @@ test.each<[string, LabelSelector[], string[]]>([
   ).toEqual(gone.sort());
 });
 
-test('a manager that learns the name of its Pod gets a stand-in, by a variable or a file', () => {
+test('a manager that learns the name or the uid of its Pod gets a stand-in, by a variable or a file', () => {
   expect(planStandIn({ manager: reader() })).toHaveLength(1);
   const { container, ...rest } = reader();
   expect(planStandIn({ manager: { ...rest, container: { name: 'manager' } } })).toEqual([]);
+  const env = [{ name: 'POD_UID', valueFrom: { fieldRef: { fieldPath: 'metadata.uid' } } }];
+  expect(planStandIn({ manager: { ...rest, container: { ...container, env } } })).toHaveLength(1);
   const items = [{ path: 'name', fieldRef: { fieldPath: 'metadata.name' } }];
   rest.object.spec.template.spec.volumes = [
     { name: 'info', projected: { sources: [{ downwardAPI: { items } }] } },

@@ -561,3 +561,16 @@ test('a program that writes into its own checkout is not restarted endlessly', a
   const { reason } = await recorder.waitFor('build.started', undefined, from).catch(() => ({ reason: [] }));
   expect(reason).toEqual(['other.mjs']);
 });
+
+test.each([
+  ['it is filled in', 'u1', 'OWN=uid=u1 --uid=u1'],
+  ['a variable with it is left out where it cannot be had', undefined, 'OWN= '],
+])('of a value that is known only when the controller starts, %s', async (_, uid, line) => {
+  const run = ['/bin/sh', '-c', 'echo "OWN=$OWN $1"; exec sleep 60', 'sh', '--uid=<uid>'];
+  const late = { standsFor: '<uid>', value: () => uid };
+  const env = { PATH: process.env.PATH!, OWN: 'uid=<uid>' };
+  const { supervisor, recorder } = supervise(await nodePlan(run, { env, late }));
+  const started = supervisor.start();
+  await recorder.waitFor('controller.output', (event) => event.line === line);
+  await started;
+});

@@ -50,6 +50,24 @@ it.each([
   expect((await readCheckout(root)).declaresWebhooks).toBe(expected);
 });
 
+it('knows paths that the sources join from constant parts', async () => {
+  const text = 'package main\nvar a = filepath.Join("/tmp", "cert")\nvar b = path.Join(dir, "/etc", "x")\n';
+  await writeFiles({ 'go.mod': 'module example.com/shop\n', 'main.go': text });
+  const { paths } = await readCheckout(root);
+  expect(paths).toContain('/tmp/cert');
+  expect(paths).not.toContain('/etc/x');
+});
+
+it.each([
+  ['a client of its own', 'config, err := rest.InClusterConfig()\n', true],
+  ["an API server's library", 'import "k8s.io/apiserver/pkg/server/options"\n', true],
+  ['an API server for metrics', 'import basecmd "sigs.k8s.io/custom-metrics-apiserver/pkg/cmd"\n', true],
+  ['another part of that library', 'import "k8s.io/apiserver/pkg/authentication/user"\n', false],
+])('%s connects to the cluster as a Pod does: %s', async (_name, text, expected) => {
+  await writeFiles({ 'go.mod': 'module example.com/shop\n', 'main.go': `package main\n\n${text}` });
+  expect((await readCheckout(root)).connectsFromPod).toBe(expected);
+});
+
 describe('the layouts of kubebuilder', () => {
   it.each([
     [

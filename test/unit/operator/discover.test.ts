@@ -227,6 +227,18 @@ describe('a foreign operator', () => {
     });
   });
 
+  it('is named by the hint where the sources register its webhooks, and taken over only by that name', async () => {
+    install(cluster, shopOnRoot);
+    install(cluster, certManager);
+    const quoted = new Set(['hooks', 'shop-system-hooks', 'cert-manager-webhook']);
+    const facts = { ...checkoutFacts([], [], ['other']), quoted };
+    const hint = await find(facts).catch(({ hint }) => hint);
+    expect(hint.match(/--service (\S+)/g)).toEqual(['--service shop-system/hooks']);
+    expect(names(await find(facts, { services: ['shop-system/hooks'] })).deployment).toBe(
+      'shop-controller-manager',
+    );
+  });
+
   it.each([
     ['the Pod example of the kubebuilder book', '/mutate-v1-pod'],
     ['a core kind', '/mutate--v1-pod'],
@@ -608,29 +620,69 @@ it('goes on without an unusable port if the caller handles the error', async () 
   expect(target.services[0]!.ports).toEqual([]);
 });
 
-it('warns of an API that the Pods of the manager serve, and of no others', async () => {
-  install(cluster, { namespace: 's', service: 'x', deployment: 'x', webhooks: shopWebhooks });
-  install(cluster, { namespace: 's', service: 'y', deployment: 'y', webhooks: [], labels: { app: 'y' } });
-  const apis = [
-    ['v1.own', { namespace: 's', name: 'x' }],
-    ['v1.neighbour', { namespace: 's', name: 'y' }],
-    ['v1.elsewhere', { namespace: 't', name: 'x' }],
-    ['v1.built-in', undefined],
-  ] as const;
-  for (const [name, service] of apis)
-    cluster.put<ApiService>('APIService', { metadata: { name }, spec: service ? { service } : {} });
-  const warnings: string[] = [];
-  const emit = (event: DevloopEvent): void => {
-    if (event.type === 'warning') warnings.push(event.message);
+describe('an API of the cluster', () => {
+  const admission = {
+    metadata: { name: 'orders' },
+    webhooks: [
+      {
+        name: 'o.example.com',
+        clientConfig: {
+          service: { namespace: 'default', name: 'kubernetes', path: '/apis/a.example.com/v1/orders' },
+        },
+        rules: [{ apiGroups: ['shop.example.com'] }],
+      },
+    ],
   };
-  await discover({ api: cluster.api, names: { services: [] }, facts: shop, emit });
-  expect(warnings).toEqual([expect.stringContaining('APIService v1.own,')]);
-  cluster.hook.before = (verb, what) => {
-    if (verb === 'list' && what.startsWith('APIService')) throw refusal(403, 'Forbidden');
-  };
-  warnings.length = 0;
-  await discover({ api: cluster.api, names: { services: [] }, facts: shop, emit });
-  expect(warnings).toEqual([]);
+
+  it('that the Pods of the manager serve is known, and no other', async () => {
+    install(cluster, { namespace: 's', service: 'x', deployment: 'x', webhooks: shopWebhooks });
+    install(cluster, { namespace: 's', service: 'y', deployment: 'y', webhooks: [], labels: { app: 'y' } });
+    const apis = [
+      ['v1.own', { namespace: 's', name: 'x' }],
+      ['v1.neighbour', { namespace: 's', name: 'y' }],
+      ['v1.elsewhere', { namespace: 't', name: 'x' }],
+      ['v1.built-in', undefined],
+    ] as const;
+    for (const [name, service] of apis)
+      cluster.put<ApiService>('APIService', { metadata: { name }, spec: service ? { service } : {} });
+    expect((await find(shop)).apis).toEqual([{ name: 'v1.own', service: 'x', calls: [] }]);
+    cluster.hook.before = (verb, what) => {
+      if (verb === 'list' && what.startsWith('APIService')) throw refusal(403, 'Forbidden');
+    };
+    expect((await find(shop)).apis).toEqual([]);
+  });
+
+  it('that carries the webhooks of a checkout whose manager is not found is in the error', async () => {
+    cluster.put<WebhookConfiguration>('ValidatingWebhookConfiguration', admission);
+    const spec = { service: { namespace: 'x', name: 'y' } };
+    cluster.put<ApiService>('APIService', { metadata: { name: 'v1.a.example.com' }, spec });
+    await expect(find(shop)).rejects.toMatchObject({
+      code: 'target.no-webhook',
+      message: expect.stringContaining('through APIService v1.a.example.com'),
+    });
+  });
+
+  it.each([
+    ['the manager', 'shop', ['orders'], []],
+    ['another Deployment', 'y', [], ['v1.a.example.com']],
+  ])('carries webhooks to %s: they are not called off', async (_, service, callers, noted) => {
+    const names = { namespace: 'shop-system', webhooks: [] };
+    install(cluster, { ...names, service: 'shop', deployment: 'shop-controller-manager' });
+    install(cluster, { ...names, service: 'y', deployment: 'y', labels: { app: 'y' } });
+    cluster.put<WebhookConfiguration>('ValidatingWebhookConfiguration', admission);
+    const spec = { service: { namespace: 'shop-system', name: service } };
+    cluster.put<ApiService>('APIService', { metadata: { name: 'v1.a.example.com' }, spec });
+    const notes: string[] = [];
+    const emit = (event: DevloopEvent): void => {
+      if (event.type === 'note') notes.push(event.message);
+    };
+    const target = await discover({ api: cluster.api, names: { services: [] }, facts: shop, emit });
+    expect(target.services).toEqual([]);
+    expect(target.manager?.ref.name).toBe('shop-controller-manager');
+    const calls = target.apis!.flatMap((one) => one.calls);
+    expect(calls.map(({ from }) => from.name)).toEqual(callers);
+    expect(notes).toEqual(noted.map((name) => expect.stringContaining(`APIService ${name}`)));
+  });
 });
 
 it('ignores the webhook configuration of a probe, and webhooks that are configured by URL', async () => {

@@ -188,9 +188,11 @@ describe('the environment of the Pod', () => {
           { name: 'NO_LABEL', valueFrom: { fieldRef: { fieldPath: "metadata.labels['valueOf']" } } },
           { name: 'LIMIT', valueFrom: { resourceFieldRef: { resource: 'limits.memory' } } },
           { name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
+          { name: 'POD_UID', valueFrom: { fieldRef: { fieldPath: 'metadata.uid' } } },
+          { name: 'RESOURCE', value: 'uid=$(POD_UID)' },
         ],
       }),
-      'shop-devloop-s1',
+      { podName: 'shop-devloop-s1', podUid: 'u1' },
     );
     expect(env.values).toEqual({
       S_LEVEL: 'info',
@@ -203,6 +205,8 @@ describe('the environment of the Pod', () => {
       NO_LABEL: '',
       SERVICE_ACCOUNT_NAME: 'shop-sa',
       POD_NAME: 'shop-devloop-s1',
+      POD_UID: 'u1',
+      RESOURCE: 'uid=u1',
     });
     expect(env.unknown.map((one) => one.name)).toEqual(['*', 'MISSING', 'LIMIT']);
     expect(cluster.calls.filter((call) => call === 'get ConfigMap shop/settings')).toHaveLength(1);
@@ -211,7 +215,7 @@ describe('the environment of the Pod', () => {
   it('has some node of the cluster as its own, always the same one', async () => {
     const cluster = fakeCluster();
     const env = [{ name: 'NODE', valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } }];
-    const read = () => readPodEnvironment(cluster.api, manager({ env }), 'shop-devloop-s1');
+    const read = () => readPodEnvironment(cluster.api, manager({ env }), { podName: 'shop-devloop-s1' });
     expect(await read()).toMatchObject({ values: {}, unknown: [{ name: 'NODE' }], nodes: [] });
     for (const name of ['b', 'a']) cluster.put('Node', { metadata: { name } });
     expect(await read()).toMatchObject({ values: { NODE: 'a' }, unknown: [], nodes: ['NODE'] });
@@ -223,7 +227,7 @@ describe('the environment of the Pod', () => {
       value: `$(V${at})$(V${at})`,
     }));
     const container = manager({ env: [{ name: 'V0', value: 'x' }, ...doubling] });
-    const { values } = await readPodEnvironment(fakeCluster().api, container, 'p');
+    const { values } = await readPodEnvironment(fakeCluster().api, container, { podName: 'p' });
     expect(values.V10).toHaveLength(2 ** 10);
     expect(Math.max(...Object.values(values).map(({ length }) => length))).toBeLessThanOrEqual(2 ** 17);
     const [argument] = expandArguments(['$(V10)'.repeat(1_000)], { values, secrets: new Set() });
@@ -254,7 +258,7 @@ describe('the environment of the Pod', () => {
           { name: 'S_user', value: 'overridden' },
         ],
       }),
-      '',
+      { podName: '' },
     );
     expect(expandArguments(['--u=$(URL)', '--h=$(HOST)', '$(S_password)', '$(S_user)'], environment)).toEqual(
       [

@@ -3,6 +3,7 @@ import type { Kind } from '../../../src/cluster/api/kinds.ts';
 import type { Lease } from '../../../src/cluster/api/objects.ts';
 import type { Pod, Workload } from '../../../src/cluster/api/workloads.ts';
 import type { TargetManager } from '../../../src/operator/target.ts';
+import type { WebhookCall } from '../../../src/operator/webhooks.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { changesOf } from '../../../src/session/route/routing.ts';
 import { planPause } from '../../../src/session/start/pause.ts';
@@ -62,6 +63,30 @@ it.each([
     message: expect.stringMatching(message),
     hint: expect.stringMatching(/--pause lease[\s\S]*--pause none/),
   });
+});
+
+it('refuses to pause what answers reviews through an API of the cluster, and leaves it running', async () => {
+  const from = { kind: 'ValidatingWebhookConfiguration', name: 'orders' } as const;
+  const call = {
+    from,
+    name: 'o',
+    path: '/apis/a.example.com/v1/orders',
+    port: 443,
+    caBundle: '',
+    groups: [],
+  };
+  const served = (calls: WebhookCall[]) => ({
+    manager: manager('Deployment'),
+    apis: [{ name: 'v1.a.example.com', service: 'shop', calls }],
+  });
+  await expect(planPause(observer(), served([call]), 'auto')).rejects.toMatchObject({
+    code: 'pause.unsupported',
+    message: expect.stringMatching(
+      /ValidatingWebhookConfiguration orders through APIService v1.a.example.com/,
+    ),
+  });
+  expect(await planPause(observer(), served([]), 'auto')).toHaveLength(1);
+  expect(await planPause(observer(), served([call]), 'none')).toHaveLength(1);
 });
 
 it('pauses by the Lease of any Pod, and refuses where none holds one', async () => {

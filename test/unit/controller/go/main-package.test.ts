@@ -50,6 +50,12 @@ test.each<[string, Record<string, string>, string[] | undefined, string]>([
     './cmd/agent',
   ],
   [
+    'the program of the Deployment, which links no library of managers, beside one that does',
+    { 'cmd/shop-controller/main.go': MANAGER, 'cmd/shop-webhook/main.go': TOOL },
+    ['shop-webhook'],
+    './cmd/shop-webhook',
+  ],
+  [
     'two managers, one of which the Dockerfile builds',
     {
       'cmd/a/main.go': MANAGER,

@@ -1,0 +1,71 @@
+/** APIs of the cluster that kube-apiserver forwards to a manager's Pods, and webhooks that it calls through them. */
+import type { ClusterApi } from '../cluster/api/client.ts';
+import { noneIfRefused } from '../cluster/api/errors.ts';
+import type { ApiService, Service } from '../cluster/api/objects.ts';
+import { originalSelector } from '../cluster/marks/selector.ts';
+import type { CheckoutFacts } from './sources.ts';
+import type { WebhookCall, WebhookService } from './webhooks.ts';
+import { type FoundWorkload, isSelectedBy } from './workload.ts';
+
+/** An API that the manager's Pods answer. */
+export interface ServedApi {
+  /** Of the APIService: `v1.admission.example.com`. */
+  name: string;
+  /** The name of the Service that it calls, in the manager's namespace. */
+  service: string;
+  /** The webhooks that reach the manager through this API. */
+  calls: WebhookCall[];
+}
+
+/** Everything in the cluster that can be such an API, or is called through one. */
+export interface ApiListing {
+  apis: ApiService[];
+  /** What webhooks call at kube-apiserver's own Service. */
+  calls: WebhookCall[];
+}
+
+/** None for an account that is not allowed to list them. */
+export async function listApiServices(api: ClusterApi): Promise<ApiService[]> {
+  return await api.list<ApiService>('APIService', undefined).catch(noneIfRefused);
+}
+
+/** kube-apiserver's own Service. A webhook that calls it means an API behind it. */
+export function isOfApiServer({ namespace, name }: Pick<WebhookService, 'namespace' | 'name'>): boolean {
+  return namespace === 'default' && name === 'kubernetes';
+}
+
+/** Those through which webhooks for the checkout's own kinds are called. */
+export function apisOfCheckout(
+  { apis, calls }: ApiListing,
+  { groups }: Pick<CheckoutFacts, 'groups'>,
+): ApiService[] {
+  const own = calls.filter((call) => call.groups.some((group) => groups.has(group)));
+  return [...new Set(own.flatMap((call) => apiBehind(call, apis) ?? []))];
+}
+
+/** Undefined for a call to an API that kube-apiserver serves itself. */
+function apiBehind({ path }: WebhookCall, apis: ApiService[]): ApiService | undefined {
+  const [, group, version] = /^\/apis\/([^/]+)\/([^/]+)\//.exec(path) ?? [];
+  const found = apis.find(({ metadata }) => metadata.name === `${version}.${group}`);
+  return found?.spec.service && found;
+}
+
+/** The APIs that the manager's Pods serve. */
+export async function servedApis(
+  api: ClusterApi,
+  { object }: Pick<FoundWorkload, 'object'>,
+  { apis, calls }: ApiListing,
+): Promise<ServedApi[]> {
+  const { namespace } = object.metadata;
+  const nearby = apis.filter(({ spec }) => spec.service?.namespace === namespace);
+  if (nearby.length === 0) return [];
+  const services = await api.list<Service>('Service', namespace).catch(noneIfRefused);
+  const own = services.filter((service) => isSelectedBy(object, originalSelector(service)));
+  return nearby.flatMap((one): ServedApi[] => {
+    const service = own.find(({ metadata }) => metadata.name === one.spec.service!.name)?.metadata.name;
+    if (service === undefined) return [];
+    return [
+      { name: one.metadata.name, service, calls: calls.filter((call) => apiBehind(call, apis) === one) },
+    ];
+  });
+}

@@ -1,0 +1,39 @@
+import { describe } from '../../cluster/api/kinds.ts';
+import type { PauseChoice } from '../../config/choices.ts';
+import type { ServedApi } from '../../operator/served-apis.ts';
+import type { Target } from '../../operator/target.ts';
+import type { Emit } from '../../report/events.ts';
+
+/** Warns of APIs of the cluster that nobody answers while the session runs. */
+export function reportServedApis(
+  { services, manager, apis = [] }: Target,
+  choice: PauseChoice,
+  emit: Emit,
+): void {
+  if (manager === undefined) return;
+  const { kind, namespace } = manager.ref;
+  const isTaken = ({ service }: ServedApi): boolean =>
+    services.some(
+      ({ service: { metadata } }) => metadata.name === service && metadata.namespace === namespace,
+    );
+  const byService = Map.groupBy(apis.filter(isTaken), ({ service }) => service);
+  for (const [service, taken] of byService) {
+    const message = `Service ${namespace}/${service} also backs ${listed(taken)}, which is unavailable while the Service is taken over: ${MEANS}`;
+    emit({ type: 'warning', message, hint: IN_CLUSTER });
+  }
+  const paused = choice === 'auto' ? apis.filter((one) => !isTaken(one)) : [];
+  if (paused.length === 0) return;
+  const message = `${describe(manager.ref)} also backs ${listed(paused)}, which is unavailable while the ${kind} is paused: ${MEANS}`;
+  emit({
+    type: 'warning',
+    message,
+    hint: `To keep that API in the cluster, if the manager elects a leader: devloop up --pause lease\n${IN_CLUSTER}`,
+  });
+}
+
+const MEANS = 'requests to it fail, and namespaces are deleted only when the session has ended.';
+const IN_CLUSTER = 'If the controller fails here because of that API, turn the API off in its configuration.';
+
+function listed(apis: ServedApi[]): string {
+  return `APIService ${apis.map(({ name }) => name).join(', ')}`;
+}
