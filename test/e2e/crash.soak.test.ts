@@ -150,7 +150,7 @@ describe('kill -9', () => {
       await using down = startDevloop(['down'], { cwd: tmpdir(), env: env() });
       await down.waitForAny(is, 120_000);
       await kill(down);
-      await expectDownRestores();
+      await expectDownRestores(expectAnswers);
     });
   });
 

@@ -45,23 +45,17 @@ export function isChanged(ref: ObjectRef, sessionId: string): boolean {
 
 const of = (marked: Marked[], kind: Kind): Marked[] => marked.filter((one) => one.ref.kind === kind);
 
-/** The managers that a session has paused: those that carry its mark, and `known` ones, whose mark may be gone already. */
-export function pausedManagers(marked: Marked[], known: ObjectRef[]): ObjectRef[] {
-  const refs = [...marked.map(({ ref }) => ref), ...known];
-  const managers = refs.filter(({ kind }) => pauseOf(kind) !== undefined);
-  return [...new Map(managers.map((ref) => [describe(ref), ref])).values()];
-}
-
 /**
- * First the in-cluster manager is resumed, while the reviews are still answered here. One that is no longer marked may have been
- * resumed a moment ago, so it is waited for, too.
+ * First the in-cluster manager, which is among the objects that were `taken`, is resumed, while the reviews are still answered here. One
+ * that is no longer marked may have been resumed a moment ago, so it is waited for, too.
  */
 export async function resumeManagers(
   work: Work,
-  managers: ObjectRef[],
+  taken: ObjectRef[],
   readySeconds: number,
   marked: Marked[] = [],
 ): Promise<Left[]> {
+  const managers = taken.filter(({ kind }) => pauseOf(kind) !== undefined);
   const seen = new Map(marked.map(({ ref, object }) => [describe(ref), object]));
   return await allDone(managers.map((ref) => resume(work, ref, readySeconds, seen.get(describe(ref)))));
 }

@@ -101,8 +101,8 @@ async function restoreAll(
   const onAway = (error: unknown): void => emit(away(error, ending));
   const waiting = { awayLimitMs: AWAY_LIMIT_MS, onAway };
   // Another devloop may have removed the mark: this machine still answers until the manager is back.
-  const managers = pausing.length > 0 && target.manager ? [target.manager.ref] : [];
-  const options = { readySeconds: MANAGER_READY_SECONDS, managers, onFound, afterServices, ...waiting };
+  const taken = pausing.length > 0 && target.manager ? [target.manager.ref] : [];
+  const options = { readySeconds: MANAGER_READY_SECONDS, taken, onFound, afterServices, ...waiting };
   await releaseManager(work, pausing);
   const restored = await restore(work, namespacesOf(target), options);
   reportKept(restored, emit);

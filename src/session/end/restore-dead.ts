@@ -64,7 +64,9 @@ export async function restoreDead(
   const afterServices = session.isAwaited
     ? async () => waitUntilAnswering(work, services, servicesCalledBy(await configurations.catch(() => [])))
     : undefined;
-  const alone = { ...options, found, isUnanswered: !session.mayAnswer, afterServices };
+  // A `down` that was killed may have restored some of it, and left only the Lease that names it.
+  const awaited = session.isAwaited ? { ...options, taken: taken.map(({ ref }) => ref) } : options;
+  const alone = { ...awaited, found, isUnanswered: !session.mayAnswer, afterServices };
   if (closed.length === 0) return await restore(work, namespaces, alone);
   const now = found ?? (await findMarked(api, namespaces, { sessionId }));
   if (await isUntouched(work, now, services)) return await restore(work, namespaces, alone);
@@ -73,7 +75,7 @@ export async function restoreDead(
     : await answerOrRefuse(work, session, { closed, marked: now.marked, means });
   if (answering !== undefined) await pauseBlocked(work, await session.target());
   return await restore(work, namespaces, {
-    ...options,
+    ...awaited,
     readySeconds: MANAGER_READY_SECONDS,
     async afterServices() {
       const webhooks = await listWebhookServices(api, noCheckoutFacts()).catch(() => []);

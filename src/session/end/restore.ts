@@ -13,8 +13,8 @@ import {
 } from '../../cluster/takeover/find-marked.ts';
 import { holderOf } from '../../cluster/takeover/lease.ts';
 import {
+  isChanged,
   type Left,
-  pausedManagers,
   removeCreated,
   removeLeases,
   removeMarks,
@@ -37,8 +37,8 @@ export const MANAGER_READY_SECONDS = 90;
 export interface RestoreOptions {
   /** How long the in-cluster manager can take to become ready. 0: do not wait. */
   readySeconds: number;
-  /** Managers that the session has paused, even if somebody else has removed their mark. */
-  managers?: ObjectRef[] | undefined;
+  /** What the session took over, even if its mark is gone: somebody else, or a `down` that was killed, may have removed it. */
+  taken?: ObjectRef[] | undefined;
   /** Called with the number of changes to restore, before the first one is restored. */
   onFound?: ((changes: number) => void) | undefined;
   /** What a look of a moment ago has found; absent: it is looked for. */
@@ -60,8 +60,8 @@ export interface Restored {
 
 /** Of one pass. */
 interface Pass extends Restored {
-  /** The managers that were paused; the next pass waits for them, too. */
-  managers: ObjectRef[];
+  /** What had been taken over; the next pass waits for that, too. */
+  taken: ObjectRef[];
   /** What failed, in order. As long as there is something, the Leases stay. */
   failures: unknown[];
 }
@@ -75,8 +75,8 @@ export async function restoreOnce(work: Work, namespaces: string[], options: Res
   const { api, sessionId } = work;
   const { marked, unseen } = options.found ?? (await findMarked(api, namespaces, { sessionId }));
   options.onFound?.(changesOf(marked));
-  const services = marked.filter((one) => one.ref.kind === 'Service').map((one) => one.ref);
-  const managers = pausedManagers(marked, options.managers ?? []);
+  const taken = takenOver(sessionId, marked, options.taken);
+  const services = taken.filter(({ kind }) => kind === 'Service');
   const left: Left[] = [];
   const failures: unknown[] = [];
   // After a step that fails, the others are still tried: each of them leaves less behind. But where the API server is only away for
@@ -92,7 +92,7 @@ export async function restoreOnce(work: Work, namespaces: string[], options: Res
   );
   const resumed: Left[] = [];
   const resuming = attempt(async () => {
-    resumed.push(...(await resumeManagers(work, managers, options.readySeconds, marked)));
+    resumed.push(...(await resumeManagers(work, taken, options.readySeconds, marked)));
   });
   if (!options.isUnanswered) await resuming;
   await attempt(async () => left.push(...(await restoreServices(work, marked))));
@@ -113,7 +113,12 @@ export async function restoreOnce(work: Work, namespaces: string[], options: Res
   if (failures.length === 0) await attempt(() => assertNothingLeft(work, namespaces, kept));
   // As long as something is left to restore, the Lease says whose it is.
   if (failures.length === 0) await attempt(() => removeLeases(work, marked));
-  return { context: api.context, changes: changesOf(marked), left: kept, managers, failures };
+  return { context: api.context, changes: changesOf(marked), left: kept, taken, failures };
+}
+
+function takenOver(sessionId: string, marked: Marked[], known: ObjectRef[] = []): ObjectRef[] {
+  const changed = marked.map(({ ref }) => ref).filter((ref) => isChanged(ref, sessionId));
+  return [...new Map([...changed, ...known].map((ref) => [describe(ref), ref])).values()];
 }
 
 /** Nothing is wrong with what was tried: it can be tried again, once the API server is back or its user has logged in again. */

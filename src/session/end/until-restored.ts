@@ -23,7 +23,7 @@ export interface UntilRestored extends RestoreOptions {
 export async function restore(work: Work, namespaces: string[], options: UntilRestored): Promise<Restored> {
   const { awayLimitMs = AWAY_LIMIT_MS, onAway, onFound, found: seen, ...rest } = options;
   const left = new Map<string, Left>();
-  let managers = options.managers ?? [];
+  let { taken } = options;
   let most = 0;
   let passes = 0;
   let isAnnounced = false;
@@ -37,8 +37,8 @@ export async function restore(work: Work, namespaces: string[], options: UntilRe
   const pass = async (): Promise<void> => {
     passes++;
     const look = passes === 1 ? { found: seen } : {};
-    const done = await restoreOnce(work, namespaces, { ...rest, ...look, managers, onFound: found });
-    managers = done.managers;
+    const done = await restoreOnce(work, namespaces, { ...rest, ...look, taken, onFound: found });
+    taken = done.taken;
     for (const one of done.left) left.set(describe(one.ref), one);
     if (done.failures.length > 0) throw done.failures.find(mayPass) ?? done.failures[0];
   };

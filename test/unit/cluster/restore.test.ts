@@ -7,7 +7,6 @@ import { ourEndpoints, ourSlice } from '../../../src/cluster/takeover/endpoints.
 import { findMarked } from '../../../src/cluster/takeover/find-marked.ts';
 import { deploymentPause } from '../../../src/cluster/takeover/pause/replicas.ts';
 import {
-  pausedManagers,
   removeCreated,
   removeLeases,
   restoreServices,
@@ -66,7 +65,11 @@ async function takeOver(session: string): Promise<void> {
 
 async function restoreAll(sessionId: string): Promise<void> {
   const { marked } = await findMarked(cluster.api, [], { sessionId });
-  await resumeManagers(work(sessionId), pausedManagers(marked, []), 0);
+  await resumeManagers(
+    work(sessionId),
+    marked.map(({ ref }) => ref),
+    0,
+  );
   await restoreServices(work(sessionId), marked);
   await removeCreated(work(sessionId), marked);
   await removeLeases(work(sessionId), marked);
@@ -120,7 +123,11 @@ describe('a take-over and its restoration', () => {
       await takeOver(`s${writes}`).catch(() => {});
       cluster.hook = {};
       const { marked } = await findMarked(cluster.api, []);
-      await resumeManagers(work(`s${writes}`), pausedManagers(marked, []), 0);
+      await resumeManagers(
+        work(`s${writes}`),
+        marked.map(({ ref }) => ref),
+        0,
+      );
       await restoreServices(work(`s${writes}`), marked);
       expect(service().spec).toEqual(specs.service);
       expect(cluster.read<Workload>('Deployment', 'manager', 'shop')!.spec).toEqual(specs.deployment);

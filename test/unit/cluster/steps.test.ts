@@ -11,7 +11,6 @@ import { deploymentPause } from '../../../src/cluster/takeover/pause/replicas.ts
 import { createProber } from '../../../src/cluster/takeover/probe.ts';
 import { createProbeService } from '../../../src/cluster/takeover/probe-service.ts';
 import {
-  pausedManagers,
   removeCreated,
   removeLeases,
   removeStandIns,
@@ -112,7 +111,11 @@ async function callsOf(apply: (work: Work) => Promise<unknown>, events: DevloopE
   const made = [...cluster.calls];
   const { marked } = await findMarked(cluster.api, [], { sessionId: 's1' });
   cluster.calls.length = 0;
-  await resumeManagers(work, pausedManagers(marked, []), 0);
+  await resumeManagers(
+    work,
+    marked.map(({ ref }) => ref),
+    0,
+  );
   await restoreServices(work, marked);
   // As the endpoints controller does, once the selector is back.
   cluster.edit('Endpoints', 'hook', 'shop', (endpoints) => delete endpoints.metadata.labels);

@@ -1,14 +1,16 @@
 import { beforeEach, expect, it } from 'vitest';
 import { withNextCommands } from '../../../src/cli/next-commands.ts';
+import type { ObjectRef } from '../../../src/cluster/api/kinds.ts';
 import type {
   EndpointSlice,
   Lease,
   Service,
   WebhookConfiguration,
 } from '../../../src/cluster/api/objects.ts';
+import type { Workload } from '../../../src/cluster/api/workloads.ts';
 import type { DevloopError } from '../../../src/errors.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
-import { restoreDead } from '../../../src/session/end/restore-dead.ts';
+import { type DeadSession, restoreDead } from '../../../src/session/end/restore-dead.ts';
 import { type FakeCluster, fakeCluster } from '../../support/fake-cluster.ts';
 
 const SERVICE = { kind: 'Service', namespace: 'shop', name: 'webhook' } as const;
@@ -38,28 +40,7 @@ beforeEach(() => {
   } as never);
 });
 
-async function restoreIt(): Promise<unknown> {
-  const { signal } = new AbortController();
-  const work = {
-    api: cluster.api,
-    sessionId: 's1',
-    emit: (event: DevloopEvent) => events.push(event),
-    signal,
-  };
-  const target = async (): Promise<never> => {
-    throw new Error('somebody answers instead of the operator');
-  };
-  const session = {
-    namespaces: ['shop'],
-    taken: [{ ref: SERVICE }],
-    mayAnswer: false,
-    isAwaited: false,
-    target,
-  };
-  return await restoreDead(work, session, {} as never, { readySeconds: 0 });
-}
-
-it('leaves an operator alone that fails closed, but was not changed and answers', async () => {
+function putReadySlice(): void {
   cluster.put<EndpointSlice>('EndpointSlice', {
     metadata: {
       namespace: 'shop',
@@ -73,6 +54,41 @@ it('leaves an operator alone that fails closed, but was not changed and answers'
     endpoints: [{ addresses: ['10.0.0.1'], conditions: { ready: true } }],
     ports: [],
   });
+}
+
+function putManager(status: NonNullable<Workload['status']>): { ref: ObjectRef } {
+  cluster.put<Workload>('Deployment', {
+    metadata: { namespace: 'shop', name: 'manager' },
+    spec: { replicas: 1, selector: {}, template: { spec: { containers: [] } } },
+    status,
+  });
+  return { ref: { kind: 'Deployment', namespace: 'shop', name: 'manager' } };
+}
+
+async function restoreIt(session: Partial<DeadSession> = {}, readySeconds = 0): Promise<unknown> {
+  const { signal } = new AbortController();
+  const work = {
+    api: cluster.api,
+    sessionId: 's1',
+    emit: (event: DevloopEvent) => events.push(event),
+    signal,
+  };
+  const target = async (): Promise<never> => {
+    throw new Error('somebody answers instead of the operator');
+  };
+  const dead = {
+    namespaces: ['shop'],
+    taken: [{ ref: SERVICE }],
+    mayAnswer: false,
+    isAwaited: false,
+    target,
+    ...session,
+  };
+  return await restoreDead(work, dead, {} as never, { readySeconds });
+}
+
+it('leaves an operator alone that fails closed, but was not changed and answers', async () => {
+  putReadySlice();
   await restoreIt();
   expect(events.filter(({ type }) => type === 'note')).toEqual([]);
 });
@@ -106,4 +122,23 @@ it('every command of the cure is for the cluster of the session', async () => {
     'kubectl',
   ]);
   for (const command of commands) expect(command).toContain(` --kubeconfig '${kubeconfig}' --context `);
+});
+
+it('waits for the manager that a killed down has resumed, as long as a Lease names it', async () => {
+  putReadySlice();
+  const { ref } = putManager({ readyReplicas: 0 });
+  cluster.drop('ValidatingWebhookConfiguration', 'shop');
+  let looks = 0;
+  let isReady = false;
+  cluster.hook = {
+    before(verb, what) {
+      if (what.startsWith('Lease') && verb === 'remove') expect(isReady).toBe(true);
+      if (what !== 'Deployment shop/manager' || verb !== 'get' || ++looks < 4) return;
+      isReady = true;
+      putManager({ readyReplicas: 1 });
+    },
+  };
+  await restoreIt({ taken: [{ ref: SERVICE }, { ref }], isAwaited: true }, 30);
+  expect(isReady).toBe(true);
+  expect(cluster.names('Lease')).toEqual([]);
 });
