@@ -1,10 +1,9 @@
 import { apiGroupOf, WEBHOOK_KINDS } from '../src/cluster/api/kinds.ts';
-import { type Permission, resourceOf } from '../src/cluster/api/permissions.ts';
+import { guardPermissions, type Permission, resourceOf } from '../src/cluster/api/permissions.ts';
 import { daemonSetPause } from '../src/cluster/takeover/pause/daemon-set.ts';
 import { leasePausePermissions } from '../src/cluster/takeover/pause/leader-lease.ts';
 import { statefulSetPause } from '../src/cluster/takeover/pause/replicas.ts';
 import { webhookTimePermissions } from '../src/cluster/takeover/webhook-time.ts';
-import { guardPermissions } from '../src/session/guard/guard.ts';
 import { permissionsOf } from '../src/session/route/routing.ts';
 import { commonPermissions, routePermissions } from '../src/session/start/permissions.ts';
 import { planAnyTakeOver } from '../src/session/start/plan.ts';

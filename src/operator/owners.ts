@@ -15,6 +15,7 @@ const MANAGERS: [RegExp, OwnerKind][] = [
   [/^argocd-(?:application-)?controller$/, 'Argo CD'],
   [/^kustomize-controller$/, 'Flux Kustomization'],
   [/^helm-controller$/, 'Flux HelmRelease'],
+  [/^helm$/, 'Helm'],
   [/^olm(?:\.install)?$/, 'OLM'],
 ];
 

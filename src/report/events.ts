@@ -73,6 +73,8 @@ export type DevloopEvent =
   | { type: 'session.restored'; session: string; changes: number; ms: number }
   /** Somebody else wrote a field that this session had changed (`from` and `to` are JSON). devloop has written it again. */
   | { type: 'guard.overwritten'; object: ObjectName; field: string; from: string; to: string; by: Writer }
+  /** Somebody else deleted an object with which the session points a Service to this machine. devloop has created it again. */
+  | { type: 'guard.deleted'; object: ObjectName }
   /** A new version of the operator was applied. `restart`: the controller's command or environment changes when it is restarted next. */
   | { type: 'guard.followed'; object: ObjectName; changes: string[]; restart: boolean; by: Writer }
   /** A review, after its answer is out. */

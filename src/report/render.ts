@@ -108,6 +108,8 @@ function renderProgress(event: ProgressEvent, paint: Paint): string {
         oneLine(`${objectText(event.object)}  ${what} by ${writerText(event.by)}`),
       );
     }
+    case 'guard.deleted':
+      return paintedRow(paint, 'yellow', 'deleted', oneLine(`${objectText(event.object)}  by somebody else`));
     case 'guard.followed': {
       const next = event.restart ? 'The controller is restarted with them at the next change of a file.' : '';
       const lines = [

@@ -33,6 +33,7 @@ const SHOWN_FROM: Record<DevloopEvent['type'], Verbosity> = {
   'session.stopping': 'normal',
   'session.restored': 'quiet',
   'guard.overwritten': 'quiet',
+  'guard.deleted': 'quiet',
   'guard.followed': 'normal',
   review: 'normal',
   'review.late': 'normal',

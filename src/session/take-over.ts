@@ -1,5 +1,5 @@
 import { allDone, allOrNone } from '../async.ts';
-import type { ObjectRef } from '../cluster/api/kinds.ts';
+import { type ObjectRef, refOf } from '../cluster/api/kinds.ts';
 import type { KubeObject } from '../cluster/api/objects.ts';
 import type { Pausing } from '../cluster/takeover/pause/pause.ts';
 import type { StandIn } from '../cluster/takeover/stand-in.ts';
@@ -11,12 +11,14 @@ import { stampOf } from '../reviews/answering.ts';
 import type { Answered } from './answered.ts';
 import type { Standing } from './end/end-up.ts';
 import { noticeUninstall } from './guard/callers.ts';
-import { startGuard } from './guard/guard.ts';
-import type { Guarded } from './guard/react.ts';
+import { watchedPointer } from './guard/endpoints.ts';
+import { startGuard, type Watched } from './guard/guard.ts';
+import { type Guarded, watchedObject } from './guard/react.ts';
 import { cutOver, followReconnects } from './route/cut-over.ts';
 import { ownAnswers } from './route/gateways.ts';
-import { openRoute } from './route/open-route.ts';
+import { type ChosenRoute, openRoute } from './route/open-route.ts';
 import { followPaths } from './route/paths.ts';
+import { routePointers } from './route/point.ts';
 import { type Routing, routeSettings } from './route/routing.ts';
 import { createServedGate } from './route/served.ts';
 import { serve } from './serve.ts';
@@ -61,8 +63,8 @@ export async function takeOver(running: Running): Promise<void> {
   standing.supervisor = supervisor;
   standing.mayHaveChanged = true;
   const onManager = followManager(session, work, { pairs, connection, controller, supervisor });
-  const guarded = guardedObjects(running, onManager);
-  running.writers.use(startGuard(work, guarded, (error) => ending.abort(error)));
+  const watched = guardedObjects(running, onManager).map((one) => watchedObject(one, session.sessionId));
+  running.writers.use(startGuard(work, watched, (error) => ending.abort(error)));
   await allOrNone([holdAndOpen(running), supervisor?.build() ?? Promise.resolve()], ending);
   // Somebody may have run `devloop down` in the meantime.
   await leases.renew();
@@ -126,9 +128,7 @@ function guardedObjects(
   { session, work, standing }: Running,
   onManager: NonNullable<Guarded['onObject']>,
 ): Guarded[] {
-  // The operator's own webhook may review what the guard writes, and its controller may be down, or at a breakpoint.
-  const answerOwn = (): Disposable | undefined =>
-    standing.route?.gateways.answerOwn(ownAnswers(session.target, session.sessionId));
+  const answerOwn = (): Disposable | undefined => answerGuard(session, standing.route);
   return session.plan.guarded.map((guarded) => {
     if (guarded.isOptional) return guarded;
     if (guarded.ref.kind !== 'Service') return { ...guarded, answerOwn, onObject: onManager };
@@ -138,6 +138,22 @@ function guardedObjects(
       if (route && point) await point.apply(work, route);
     };
     return { ...guarded, answerOwn, again };
+  });
+}
+
+/** The operator's own webhook may review what the guard writes, and its controller may be down, or at a breakpoint. */
+function answerGuard({ target, sessionId }: Session, route: ChosenRoute | undefined): Disposable | undefined {
+  return route?.gateways.answerOwn(ownAnswers(target, sessionId));
+}
+
+/** What points the Services to an address, once it does. */
+function guardedPointers({ session }: Running, route: ChosenRoute): Watched[] {
+  const { target, sessionId } = session;
+  const answerOwn = (): Disposable | undefined => answerGuard(session, route);
+  return target.services.flatMap((service) => {
+    const ref = refOf('Service', service.service.metadata);
+    const pointers = routePointers(route, service, sessionId);
+    return pointers.map((pointer) => watchedPointer({ ...pointer, service: ref, answerOwn }));
   });
 }
 
@@ -158,11 +174,12 @@ async function holdAndOpen(running: Running): Promise<void> {
 }
 
 async function pointServices(running: Running, pairs: KeyPairs): Promise<void> {
-  const { session, work, answered, standing, followers, ending } = running;
+  const { session, work, answered, standing, followers, writers, ending } = running;
   const { route } = standing;
   if (route === undefined) return;
   const routing = routingOf(running);
-  const noticed = noticeUninstall(work, (error) => ending.abort(error));
+  const end = (error: unknown): void => ending.abort(error);
+  const noticed = noticeUninstall(work, end);
   const onCalls = (calls: WebhookCall[]): void => {
     answered.recorder.name(calls);
     noticed(calls);
@@ -171,6 +188,7 @@ async function pointServices(running: Running, pairs: KeyPairs): Promise<void> {
   const cuttingOver = cutOver(routing, route, pairs);
   followers.use(followReconnects(routing, route, cuttingOver));
   await cuttingOver;
+  writers.use(startGuard(work, guardedPointers(running, route), end));
 }
 
 function routingOf({ session, work, answered }: Running): Routing {

@@ -6,10 +6,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { parseAllDocuments, stringify } from 'yaml';
 import { type ClusterApi, connect } from '../../src/cluster/api/client.ts';
-import { objectPath } from '../../src/cluster/api/kinds.ts';
+import { objectPath, refOf } from '../../src/cluster/api/kinds.ts';
 import { loadKubeconfig } from '../../src/cluster/api/kubeconfig.ts';
-import type { Service } from '../../src/cluster/api/objects.ts';
+import type { EndpointSlice, Endpoints, Service } from '../../src/cluster/api/objects.ts';
 import type { Workload } from '../../src/cluster/api/workloads.ts';
+import { SERVICE_NAME, slicesOf } from '../../src/cluster/takeover/endpoints.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
@@ -150,6 +151,36 @@ async function expectMarksWrittenAgain(up: DevloopRun, original: Service): Promi
   await expectServedHere();
 }
 
+/** What points the Service to this machine is devloop's own, and nobody else writes it again. */
+async function expectEndpointsWrittenAgain(up: DevloopRun): Promise<void> {
+  const service = { metadata: SERVICE_REF };
+  const [slice, ...others] = await slicesOf(api, service);
+  expect(others).toEqual([]);
+  const { metadata } = slice!;
+  const selected = ['-l', `${SERVICE_NAME}=${SERVICE}`, '--now'];
+  await cluster.kubectl(['-n', NAMESPACE, 'delete', 'endpointslice', ...selected]);
+  await up.waitFor('guard.deleted', ({ object }) => object.name === metadata.name);
+  await expectServedHere();
+  const [again] = await slicesOf(api, service);
+  expect(again).toMatchObject({ metadata: { name: metadata.name }, endpoints: slice!.endpoints });
+  const query = { fieldManager: 'meddler' };
+  const endpoints = [{ addresses: ['203.0.113.7'] }];
+  await api.patch<EndpointSlice>(refOf('EndpointSlice', metadata), 'merge', { endpoints }, { query });
+  const by = { manager: 'meddler', operation: 'Update' };
+  expect(await overwritten(up, 'EndpointSlice', 'endpoints')).toMatchObject({ by });
+  await expectServedHere();
+  const ref = { ...SERVICE_REF, kind: 'Endpoints' } as const;
+  const { subsets } = (await api.get<Endpoints>(ref))!;
+  await api.remove(ref);
+  await up.waitFor('guard.deleted', ({ object }) => object.kind === 'Endpoints');
+  await eventually(async () => expect((await api.get<Endpoints>(ref))?.subsets).toEqual(subsets));
+  // Nothing was mirrored from them.
+  await eventually(async () =>
+    expect(await slicesOf(api, service)).toMatchObject([{ metadata: { name: metadata.name } }]),
+  );
+  await expectServedHere();
+}
+
 it('relay: kubectl apply of the operator is reported and written over, and reviews stay here', async () => {
   const before = await snapshot(cluster, NAMESPACE);
   await using up = await takenOver('--route', 'relay', ...SERVER);
@@ -158,21 +189,22 @@ it('relay: kubectl apply of the operator is reported and written over, and revie
   await expectRestored(up, before);
 });
 
-it('direct: one watch for each object sees kubectl apply and marks that are removed, which are reported and written over', async () => {
+it('direct: one watch for each object sees kubectl apply, and marks and endpoints that are removed, which are reported and written over', async () => {
   const before = await snapshot(cluster, NAMESPACE);
   const original = (await api.get<Service>(SERVICE_REF))!;
   await using up = await takenOver('--route', 'direct', ...SERVER);
-  const resources = ['services', 'deployments'];
+  const resources = ['services', 'deployments', 'endpoints', 'endpointslices'];
   const requests = () => Promise.all(resources.map(requestsFor));
   const first = await requests();
-  expect(first.map(({ watches }) => watches)).toEqual([1, 1]);
+  expect(first.map(({ watches }) => watches)).toEqual([1, 1, 1, 1]);
   await pause(3_000);
   expect(await requests()).toEqual(first);
   await expectServedHere();
+  await expectEndpointsWrittenAgain(up);
   await expectWrittenOver(up);
   await expectMarksWrittenAgain(up, original);
   await expectRestored(up, before);
-  expect((await requests()).map(({ watches }) => watches)).toEqual([0, 0]);
+  expect((await requests()).map(({ watches }) => watches)).toEqual([0, 0, 0, 0]);
 });
 
 it('the selector of a new manifest is what the session restores', async () => {

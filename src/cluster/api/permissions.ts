@@ -2,7 +2,7 @@ import { DevloopError } from '../../errors.ts';
 import { shellWord } from '../../phrases.ts';
 import type { ClusterApi } from './client.ts';
 import { GarbledAnswer } from './errors.ts';
-import { apiGroupOf, type Kind, kindInfo } from './kinds.ts';
+import { apiGroupOf, type Kind, kindInfo, type ObjectRef } from './kinds.ts';
 
 export interface Permission {
   kind: Kind;
@@ -24,6 +24,18 @@ export function permissionsOn(
   rest: Omit<Permission, 'kind' | 'verb'>,
 ): Permission[] {
   return verbs.split(' ').map((verb) => ({ kind, verb, ...rest }));
+}
+
+const OVERWRITES = {
+  why: 'notice what others change',
+  without: 'devloop does not notice when somebody overwrites its changes',
+};
+
+/** To watch objects that a session changes. */
+export function guardPermissions(objects: ObjectRef[]): Permission[] {
+  return objects.flatMap(({ kind, namespace }) =>
+    permissionsOn(kind, 'watch', { ...(namespace === undefined ? {} : { namespace }), ...OVERWRITES }),
+  );
 }
 
 /** Asks the API server about all of them at once, and resolves to those that the account does not have. */

@@ -26,6 +26,25 @@ export function familyOf(address: string): 'IPv4' | 'IPv6' {
   return address.includes(':') ? 'IPv6' : 'IPv4';
 }
 
+/** An object that points a Service to an address. */
+export interface Pointer {
+  ref: ObjectRef;
+  /** As it has to be now. What it says besides stays; undefined where there is none. */
+  wanted(now: KubeObject | undefined): KubeObject;
+}
+
+/** The session's EndpointSlice and Endpoints of a Service, as they point to where `to` says at the moment. */
+export function pointersOf(service: Service, sessionId: string, to: () => Destination): Pointer[] {
+  const ref = refOf('Service', service.metadata);
+  return [
+    { ref: sliceRef(ref, sessionId), wanted: (now) => wantedSlice(service, sessionId, to(), now) },
+    {
+      ref: { ...ref, kind: 'Endpoints' },
+      wanted: (now) => ourEndpoints(service, sessionId, to(), now as Endpoints | undefined),
+    },
+  ];
+}
+
 export function endpointPermissions(namespace: string): Permission[] {
   const rest = { namespace, why: 'point the webhook Service to this machine' };
   const verbs = 'get list create update delete';
@@ -51,45 +70,30 @@ async function writeBoth(
   to: () => Destination,
   mayWrite: (now: KubeObject | undefined) => boolean,
 ): Promise<void> {
-  const { sessionId } = work;
-  const ref = refOf('Service', service.metadata);
-  await allDone([
-    writeSlice(work, service, to, mayWrite),
-    writeOne<Endpoints>(work, { ...ref, kind: 'Endpoints' }, to, (at, now) =>
-      mayWrite(now) ? ourEndpoints(service, sessionId, at, now) : undefined,
-    ),
-  ]);
+  await allDone(
+    pointersOf(service, work.sessionId, to).map((pointer) => writeOne(work, pointer, to, mayWrite)),
+  );
 }
 
 /** The session's EndpointSlice alone, beside those of Kubernetes: for a Service that has a selector. */
-export async function writeSlice(
-  work: Work,
-  service: Service,
-  to: () => Destination,
-  mayWrite: (now: KubeObject | undefined) => boolean = () => true,
-): Promise<void> {
-  const { sessionId } = work;
-  const ref = sliceRef(refOf('Service', service.metadata), sessionId);
-  await writeOne<EndpointSlice>(work, ref, to, (at, now) => {
-    if (!mayWrite(now)) return undefined;
-    const slice = ourSlice(service, sessionId, at);
-    return now === undefined ? slice : { ...now, endpoints: slice.endpoints, ports: slice.ports ?? [] };
-  });
+export async function writeSlice(work: Work, service: Service, to: () => Destination): Promise<void> {
+  const [slice] = pointersOf(service, work.sessionId, to);
+  await writeOne(work, slice!, to, () => true);
 }
 
-async function writeOne<T extends KubeObject>(
+async function writeOne(
   work: Work,
-  ref: ObjectRef,
+  { ref, wanted }: Pointer,
   to: () => Destination,
-  wanted: (at: Destination, now: T | undefined) => T | undefined,
+  mayWrite: (now: KubeObject | undefined) => boolean,
 ): Promise<void> {
   const { api, emit } = work;
   await inRounds(work, ref, async () => {
     for (let at: Destination | undefined; !isDeepStrictEqual(at, to()); ) {
-      const now = await api.get<T>(ref);
+      const now = await api.get<KubeObject>(ref);
+      if (!mayWrite(now)) return;
       at = to();
-      const next = wanted(at, now);
-      if (next === undefined) return;
+      const next = wanted(now);
       if (isDeepStrictEqual(next, now)) continue;
       await (now === undefined ? api.create(ref, next) : api.replace(ref, next));
       const detail = `to ${at.address}:${at.ports.map(({ port }) => port).join(', ')}`;
@@ -114,6 +118,19 @@ export function ourSlice(service: Service, sessionId: string, to: Destination): 
     endpoints: [{ addresses: [to.address], conditions: { ready: true } }],
     ports: to.ports.map(({ name: portName, port }) => ({ name: portName, port, protocol: 'TCP' })),
   };
+}
+
+function wantedSlice(
+  service: Service,
+  sessionId: string,
+  to: Destination,
+  now: KubeObject | undefined,
+): KubeObject {
+  const slice = ourSlice(service, sessionId, to);
+  if (now === undefined) return slice;
+  const labels = { ...now.metadata.labels, ...slice.metadata.labels };
+  const { endpoints, ports = [] } = slice;
+  return { ...now, metadata: { ...now.metadata, labels }, endpoints, ports } as EndpointSlice;
 }
 
 export function ourEndpoints(

@@ -2,7 +2,7 @@ import { DevloopError } from '../../errors.ts';
 import { describe, type ObjectRef, refOf } from '../api/kinds.ts';
 import { labelQuery } from '../api/labels.ts';
 import type { Service } from '../api/objects.ts';
-import { type Permission, permissionsOn } from '../api/permissions.ts';
+import { guardPermissions, type Permission, permissionsOn } from '../api/permissions.ts';
 import { applyChange } from '../marks/change.ts';
 import { same, sessionOf } from '../marks/marks.ts';
 import { ANY_SESSION, sliceRef } from '../names.ts';
@@ -88,14 +88,19 @@ export function pointToAddress(
   const ref = refOf('Service', service.metadata);
   const detail = `to ${place}`;
   const controllerSlices: ObjectRef = { ...ref, kind: 'EndpointSlice', name: `${ref.name}-*` };
+  const pointers = [{ ...ref, kind: 'Endpoints' } as const, sliceRef(ref, ANY_SESSION)];
   return {
     changes: [
       { action: 'update', object: ref, detail: selectorDetail(undefined) },
-      { action: 'update', object: { ...ref, kind: 'Endpoints' }, detail },
-      { action: 'create', object: sliceRef(ref, ANY_SESSION), detail },
+      { action: 'update', object: pointers[0]!, detail },
+      { action: 'create', object: pointers[1]!, detail },
       { action: 'delete', object: controllerSlices, detail: RECREATED_LATER },
     ],
-    permissions: [...servicePermissions(ref.namespace!), ...endpointPermissions(ref.namespace!)],
+    permissions: [
+      ...servicePermissions(ref.namespace!),
+      ...endpointPermissions(ref.namespace!),
+      ...guardPermissions(pointers),
+    ],
     async apply(work, to) {
       await swapSelector(work, service, undefined);
       await writeEndpoints(work, service, to);

@@ -1,8 +1,8 @@
 /** Why a session ends because of what others do to its objects, and what to do about it. */
 import type { ClusterApi } from '../../cluster/api/client.ts';
-import { describe, type ObjectRef } from '../../cluster/api/kinds.ts';
+import { describe, isWorkload, type ObjectRef } from '../../cluster/api/kinds.ts';
 import type { KubeObject } from '../../cluster/api/objects.ts';
-import { DevloopError } from '../../errors.ts';
+import { AGAIN, DevloopError } from '../../errors.ts';
 import { judgeOwner, readPolicy } from '../../operator/owner-policy.ts';
 import { type Owner, ownerKindOf, ownersOf } from '../../operator/owners.ts';
 import { writerText } from '../../phrases.ts';
@@ -55,6 +55,22 @@ export async function fought(
   });
 }
 
+/** Who deletes an object is in no object. */
+export function deletedAgain(ref: ObjectRef): DevloopError {
+  const message = `Somebody keeps deleting ${describe(ref)}, whenever devloop creates it.`;
+  const hint = `Kubernetes does not record who deletes an object, except in the API server's audit log.\n${otherWay(ref)}`;
+  return new DevloopError('session.overwritten', message, { hint });
+}
+
+/** How to do without the field that somebody else insists on. */
+function otherWay({ kind }: ObjectRef): string {
+  if (isWorkload(kind))
+    return `If the manager elects a leader, its Lease can be held instead: ${AGAIN} --pause lease`;
+  if (kind === 'Endpoints' || kind === 'EndpointSlice')
+    return `The relay needs no endpoints of devloop's: ${AGAIN} --route relay`;
+  return '';
+}
+
 async function peaceHint(
   api: ClusterApi,
   ref: ObjectRef,
@@ -63,7 +79,7 @@ async function peaceHint(
 ): Promise<string> {
   const manager = by?.manager;
   const owner = ownerWriting(object, manager);
-  const again = 'Then run devloop up again.';
+  const again = ['Then run devloop up again.', otherWay(ref)].filter(Boolean).join('\n');
   if (owner === undefined) return `${strangerHint(ref, object, manager)}\n${again}`;
   const { pause } = judgeOwner(owner, await readPolicy(api, owner));
   const ignoring =
@@ -83,6 +99,6 @@ function strangerHint(ref: ObjectRef, { metadata }: KubeObject, manager: string 
   const parent = metadata.ownerReferences?.find(({ controller }) => controller);
   const who = manager === undefined ? 'whoever writes it' : manager;
   if (parent !== undefined)
-    return `It belongs to ${parent.kind} ${parent.name}, whose own operator sets it. Pause that operator, or scale it through ${parent.kind} ${parent.name}.`;
+    return `It belongs to ${parent.kind} ${parent.name}, whose own operator writes it. Pause that operator, or change it through ${parent.kind} ${parent.name}.`;
   return `Stop ${who} from writing it; kubectl -n ${ref.namespace} get ${ref.kind.toLowerCase()} ${ref.name} -o yaml --show-managed-fields shows who owns each field.`;
 }

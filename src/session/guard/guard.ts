@@ -1,36 +1,31 @@
-import { backOff, sleep } from '../../async.ts';
+import { sleep } from '../../async.ts';
 import { describe, type ObjectRef } from '../../cluster/api/kinds.ts';
 import type { KubeObject } from '../../cluster/api/objects.ts';
-import { type Permission, permissionsOn } from '../../cluster/api/permissions.ts';
 import { watchObjects } from '../../cluster/api/watch.ts';
-import { type FieldChange, sessionOf } from '../../cluster/marks/marks.ts';
-import { undoOf } from '../../cluster/marks/undo.ts';
 import type { Work } from '../../cluster/work.ts';
 import { type DevloopError, messageOf } from '../../errors.ts';
-import { type Guarded, type Memory, react } from './react.ts';
+import { pauseMs, type Rounds, retryMs } from './rounds.ts';
 
-const FIRST_PAUSE_MS = 250;
-const LONGEST_PAUSE_MS = 5_000;
-
-const OVERWRITES = {
-  why: 'notice what others change',
-  without: 'devloop does not notice when somebody overwrites its changes',
-};
-
-export function guardPermissions(objects: ObjectRef[]): Permission[] {
-  return objects.flatMap(({ kind, namespace }) =>
-    permissionsOn(kind, 'watch', { ...(namespace === undefined ? {} : { namespace }), ...OVERWRITES }),
-  );
+/** An object that others may change while the session runs. */
+export interface Watched {
+  ref: ObjectRef;
+  rounds: Rounds;
+  /** The session goes on where somebody else does not give in. */
+  isOptional?: true | undefined;
+  /** Sees every version of the object, also those that `react` does not get, because a newer one is there. */
+  onObject?(object: KubeObject): void;
+  /** Deals with one version; undefined: there is none. Returns why the session has to end, if it has to. */
+  react(work: Work, object: KubeObject | undefined): Promise<DevloopError | undefined>;
 }
 
 /**
- * Watches the objects that the session changes. What somebody else overwrites is written again; `end` is called where they do not
- * give in, and where an object is gone. Disposing waits for a write that is under way, and never rejects.
+ * Watches objects of the session. What somebody else overwrites is written again; `end` is called where they do not give in, and where
+ * an object is gone that the session cannot create. Disposing waits for a write that is under way, and never rejects.
  */
-export function startGuard(work: Work, objects: Guarded[], end: (error: unknown) => void): AsyncDisposable {
+export function startGuard(work: Work, objects: Watched[], end: (error: unknown) => void): AsyncDisposable {
   const ending = new AbortController();
   const guard = { ...work, signal: AbortSignal.any([work.signal, ending.signal]) };
-  const guarding = objects.map((guarded) => guardOne(guard, guarded, end).catch(end));
+  const guarding = objects.map((watched) => guardOne(guard, watched, end).catch(end));
   return {
     async [Symbol.asyncDispose]() {
       ending.abort();
@@ -39,16 +34,12 @@ export function startGuard(work: Work, objects: Guarded[], end: (error: unknown)
   };
 }
 
-async function guardOne(work: Work, guarded: Guarded, end: (error: DevloopError) => void): Promise<void> {
-  const { ref, onObject, isOptional } = guarded;
-  const { api, emit, signal, sessionId } = work;
+async function guardOne(work: Work, watched: Watched, end: (error: DevloopError) => void): Promise<void> {
+  const { ref, rounds, isOptional } = watched;
+  const { api, emit, signal } = work;
   const states = newest<KubeObject | undefined>();
-  const memory: Memory = { changes: undefined, writes: [], tries: [], isHalfDone: false };
   const onObjects = ([object]: KubeObject[]): void => {
-    if (object !== undefined) {
-      memory.changes ??= changesIn(object, guarded, sessionId);
-      onObject?.(object);
-    }
+    if (object !== undefined) watched.onObject?.(object);
     states.put(object);
   };
   const watching = watchObjects(api, ref, { signal, onObjects });
@@ -56,11 +47,11 @@ async function guardOne(work: Work, guarded: Guarded, end: (error: DevloopError)
   let failures = 0;
   for (let state = await states.next(signal); state; state = await states.next(signal)) {
     // After a write that did not last, each next one is later.
-    await sleep(pauseMs(memory), signal);
+    await sleep(pauseMs(rounds), signal);
     state = states.take() ?? state;
     if (signal.aborted) break;
     try {
-      const cause = await react(work, guarded, memory, state.value);
+      const cause = await watched.react(work, state.value);
       if (cause !== undefined && isOptional && cause.code === 'session.overwritten') {
         emit({ type: 'warning', message: cause.message });
         break;
@@ -69,17 +60,11 @@ async function guardOne(work: Work, guarded: Guarded, end: (error: DevloopError)
       failures = 0;
     } catch (error) {
       if (failures === 0) emit({ type: 'warning', message: notWritten(ref, error) });
-      await sleep(backOff(failures++, FIRST_PAUSE_MS, LONGEST_PAUSE_MS), signal);
+      await sleep(retryMs(failures++), signal);
       states.put((states.take() ?? state).value);
     }
   }
   await reporting;
-}
-
-function changesIn(object: KubeObject, { own }: Guarded, sessionId: string): FieldChange[] | undefined {
-  if (sessionOf(object) !== sessionId) return undefined;
-  const changes = undoOf(object, own);
-  return 'fault' in changes ? undefined : changes;
 }
 
 function notWatched(ref: ObjectRef, error: unknown): string {
@@ -88,13 +73,6 @@ function notWatched(ref: ObjectRef, error: unknown): string {
 
 function notWritten(ref: ObjectRef, error: unknown): string {
   return `${describe(ref)} could not be written again: ${messageOf(error)} devloop keeps trying.`;
-}
-
-function pauseMs({ writes }: Memory): number {
-  const last = writes.at(-1);
-  if (last === undefined) return 0;
-  const elapsedMs = performance.now() - last;
-  return Math.max(0, backOff(writes.length - 1, FIRST_PAUSE_MS, LONGEST_PAUSE_MS) - elapsedMs);
 }
 
 /** Hands over the newest value only: what comes while the reader is busy replaces what came before it. */

@@ -83,9 +83,10 @@ export function hasUndo(object: KubeObject, own: OwnChange, changes: FieldChange
 }
 
 /** kube-apiserver calls a writer without a name of its own after its user agent. */
-const OWN_MANAGER = USER_AGENT;
+export const OWN_MANAGER = USER_AGENT;
 
-function lastOther({ lastWriter }: Observed): Writer | undefined {
+/** Undefined where this was devloop, or nobody is recorded. */
+export function lastOther({ lastWriter }: Observed): Writer | undefined {
   return lastWriter?.manager === OWN_MANAGER ? undefined : lastWriter;
 }
 

@@ -1,13 +1,15 @@
-import { ApiError } from '../../cluster/api/errors.ts';
 import type { ObjectRef } from '../../cluster/api/kinds.ts';
 import type { KubeObject } from '../../cluster/api/objects.ts';
 import { patchSeen } from '../../cluster/marks/change.ts';
-import { type FieldChange, markedPatch, type OwnChange } from '../../cluster/marks/marks.ts';
+import { type FieldChange, markedPatch, type OwnChange, sessionOf } from '../../cluster/marks/marks.ts';
 import { changesAfter } from '../../cluster/marks/observe.ts';
+import { undoOf } from '../../cluster/marks/undo.ts';
 import type { Work } from '../../cluster/work.ts';
 import type { DevloopError } from '../../errors.ts';
 import { fought, gone, restoredElsewhere, takenBy } from './causes.ts';
-import { hasUndo, type Judgement, judge } from './judge.ts';
+import type { Watched } from './guard.ts';
+import { hasUndo, type Judgement, judge, type Overwritten } from './judge.ts';
+import { isFight, noRounds, type Rounds, wroteFirst } from './rounds.ts';
 
 /** An object that the session changes. */
 export interface Guarded {
@@ -24,23 +26,36 @@ export interface Guarded {
 }
 
 /** What the guard remembers of one object. */
-export interface Memory {
+export interface Memory extends Rounds {
   /** What this session changed, as it was when its mark appeared. What the mark says later may be somebody else's. */
   changes: FieldChange[] | undefined;
   /** The same after a write whose answer may have been lost. */
   sent?: FieldChange[];
-  /** When it was written again, and when that was tried: within the last minute, on the clock of performance.now(). */
-  writes: number[];
-  tries: number[];
   /** The object was written again, but not what has to follow. */
   isHalfDone: boolean;
 }
 
-/** After so many writes within a minute, somebody else will not give in. */
-const MOST_WRITES = 5;
-/** A try fails when somebody writes in between, often a controller to the status. */
-const MOST_TRIES = 25;
-const ROUNDS_MS = 60_000;
+/** As the guard watches it. */
+export function watchedObject(guarded: Guarded, sessionId: string): Watched {
+  const { ref, own, isOptional, onObject } = guarded;
+  const memory: Memory = { changes: undefined, ...noRounds(), isHalfDone: false };
+  return {
+    ref,
+    isOptional,
+    rounds: memory,
+    onObject(object) {
+      memory.changes ??= changesIn(object, own, sessionId);
+      onObject?.(object);
+    },
+    react: (work, object) => react(work, guarded, memory, object),
+  };
+}
+
+function changesIn(object: KubeObject, own: OwnChange, sessionId: string): FieldChange[] | undefined {
+  if (sessionOf(object) !== sessionId) return undefined;
+  const changes = undoOf(object, own);
+  return 'fault' in changes ? undefined : changes;
+}
 
 /** Deals with one version of an object; returns why the session has to end, if it has to. */
 export async function react(
@@ -81,32 +96,24 @@ async function resist(
 ): Promise<DevloopError | undefined> {
   const { ref, own } = guarded;
   const { api, sessionId, emit } = work;
-  const now = performance.now();
-  memory.writes = memory.writes.filter((at) => now - at < ROUNDS_MS);
-  memory.tries = memory.tries.filter((at) => now - at < ROUNDS_MS);
-  if (memory.writes.length >= MOST_WRITES || memory.tries.length >= MOST_TRIES)
-    return await fought(api, ref, object, fields[0]!);
-  memory.tries.push(now);
+  if (isFight(memory)) return await fought(api, ref, object, fields[0]!);
   const changes = changesAfter(memory.changes!, observed);
   const patch = markedPatch(object, sessionId, changes, own.store);
   memory.sent = changes;
   memory.isHalfDone = true;
   using _answering = guarded.answerOwn?.();
-  // Whoever wrote in between is seen next.
-  if (!(await unlessConflict(patchSeen(api, ref, object, patch)))) return undefined;
-  memory.writes.push(performance.now());
+  if (!(await wroteFirst(memory, () => patchSeen(api, ref, object, patch)))) return undefined;
   memory.changes = changes;
-  for (const { path, ours, now: theirs, by } of fields)
-    emit({
-      type: 'guard.overwritten',
-      object: ref,
-      field: path.join('.'),
-      from: JSON.stringify(ours ?? null),
-      to: JSON.stringify(theirs ?? null),
-      by: by ?? NOBODY,
-    });
+  reportOverwritten(work, ref, fields);
   emit({ type: 'change', action: 'update', object: ref, detail: 'as devloop had left it' });
   return await followUp(guarded, memory);
+}
+
+export function reportOverwritten({ emit }: Work, object: ObjectRef, fields: Overwritten[]): void {
+  for (const { path, ours, now, by = NOBODY } of fields) {
+    const [from, to] = [ours, now].map((value) => JSON.stringify(value ?? null)) as [string, string];
+    emit({ type: 'guard.overwritten', object, field: path.join('.'), from, to, by });
+  }
 }
 
 /** Nothing is recorded. */
@@ -117,13 +124,4 @@ async function followUp({ again, answerOwn }: Guarded, memory: Memory): Promise<
   using _answering = answerOwn?.();
   await again?.();
   memory.isHalfDone = false;
-}
-
-async function unlessConflict<T>(writing: Promise<T>): Promise<T | undefined> {
-  try {
-    return await writing;
-  } catch (error) {
-    if (error instanceof ApiError && error.isConflict) return undefined;
-    throw error;
-  }
 }

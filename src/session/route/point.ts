@@ -1,5 +1,10 @@
 import { ANY_SESSION, relayLabels } from '../../cluster/names.ts';
-import { type Destination, moveEndpoints } from '../../cluster/takeover/endpoints.ts';
+import {
+  type Destination,
+  moveEndpoints,
+  type Pointer,
+  pointersOf,
+} from '../../cluster/takeover/endpoints.ts';
 import { pointToAddress, pointToPods } from '../../cluster/takeover/service.ts';
 import type { Work } from '../../cluster/work.ts';
 import type { TargetService } from '../../operator/target.ts';
@@ -29,6 +34,12 @@ export function pointToRoutePods(service: TargetService): PointStep {
 export async function moveService(work: Work, open: OpenRoute, service: TargetService): Promise<void> {
   if ('address' in open.route.target)
     await moveEndpoints(work, service.service, () => destination(open, service));
+}
+
+/** The objects that point a Service to an open route; none where Kubernetes writes the endpoints. */
+export function routePointers(open: OpenRoute, service: TargetService, sessionId: string): Pointer[] {
+  if (!('address' in open.route.target)) return [];
+  return pointersOf(service.service, sessionId, () => destination(open, service));
 }
 
 /** At this moment: a tunnel that reconnected has other ports. */

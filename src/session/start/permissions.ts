@@ -1,6 +1,11 @@
 import type { ClusterApi } from '../../cluster/api/client.ts';
-import { forbidden, missing, type Permission, resourceOf } from '../../cluster/api/permissions.ts';
-import { guardPermissions } from '../guard/guard.ts';
+import {
+  forbidden,
+  guardPermissions,
+  missing,
+  type Permission,
+  resourceOf,
+} from '../../cluster/api/permissions.ts';
 import { permissionsOf, type RoutePlan } from '../route/routing.ts';
 import type { TakeOverPlan } from './plan.ts';
 

@@ -75,6 +75,7 @@ export function everyEvent(text: string): DevloopEvent[] {
       to: text,
       by: { manager: text, operation: text, time: text },
     },
+    { type: 'guard.deleted', object: { kind: text, name: text } },
     {
       type: 'guard.followed',
       object: { kind: text, name: text },

@@ -164,6 +164,7 @@ describe('verbosity', () => {
       'released',
       'restored',
       'overwritten',
+      'deleted',
       'error:',
       '→',
     ]);

@@ -72,6 +72,15 @@ it('names each check, each verdict, each state of a session and each command in 
   expect(new Set(listed)).toEqual(new Set([...commands].map(([, name]) => name)));
 });
 
+it('names files that are there', () => {
+  const pages = ['README.md', 'CONTRIBUTING.md', ...globSync('docs/*.md', { cwd: ROOT })];
+  const named = pages.flatMap((page) => [
+    ...readFileSync(join(ROOT, page), 'utf8').matchAll(/`((?:src|test|scripts)\/[-\w./]+\.\w+)`/g),
+  ]);
+  expect(named.length).toBeGreaterThan(20);
+  expect(named.map(([, file]) => file!).filter((file) => !existsSync(join(ROOT, file)))).toEqual([]);
+});
+
 it('installs every document that an error names', () => {
   const { files } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { files: string[] };
   expect(files).toContain('docs/*.md');

@@ -1,0 +1,83 @@
+import { sleep } from '../../async.ts';
+import type { ObjectRef } from '../../cluster/api/kinds.ts';
+import type { KubeObject, Service } from '../../cluster/api/objects.ts';
+import { same, sessionOf } from '../../cluster/marks/marks.ts';
+import { observe, writerOf } from '../../cluster/marks/observe.ts';
+import { valueAt } from '../../cluster/marks/paths.ts';
+import type { Pointer } from '../../cluster/takeover/endpoints.ts';
+import type { Work } from '../../cluster/work.ts';
+import type { DevloopError } from '../../errors.ts';
+import { deletedAgain, fought } from './causes.ts';
+import type { Watched } from './guard.ts';
+import { lastOther, type Overwritten, OWN_MANAGER } from './judge.ts';
+import { reportOverwritten } from './react.ts';
+import { isFight, noRounds, type Rounds, wroteFirst } from './rounds.ts';
+
+/** Kubernetes' controllers write the endpoints of a Service that gets a selector; that ends when its own guard has removed it. */
+const SETTLE_MS = 250;
+
+export interface GuardedPointer extends Pointer {
+  service: ObjectRef;
+  /** Has the gateways answer the reviews of what is written here, until it is disposed. */
+  answerOwn?: () => Disposable | undefined;
+}
+
+/**
+ * An object that points a Service to this machine, as the guard watches it. Its contents are devloop's own, so there is no undo to keep, and
+ * one that was deleted is created again.
+ */
+export function watchedPointer(pointer: GuardedPointer): Watched {
+  const rounds = noRounds();
+  return {
+    ref: pointer.ref,
+    rounds,
+    react: (work, object) => reactToPointer(work, pointer, rounds, object),
+  };
+}
+
+/** Deals with one version of the object; returns why the session has to end, if it has to. */
+export async function reactToPointer(
+  work: Work,
+  pointer: GuardedPointer,
+  rounds: Rounds,
+  seen: KubeObject | undefined,
+): Promise<DevloopError | undefined> {
+  const { api, emit, sessionId, signal } = work;
+  const { ref, wanted } = pointer;
+  if (isIntact(pointer, seen) || !(await sleep(SETTLE_MS, signal))) return undefined;
+  const [service, now] = await Promise.all([api.get<Service>(pointer.service), api.get<KubeObject>(ref)]);
+  // Otherwise the guard of the Service deals with it first, and writes its endpoints again.
+  const isPointed = service && sessionOf(service) === sessionId && same(service.spec.selector, undefined);
+  if (!isPointed || isIntact(pointer, now)) return undefined;
+  const fields = now === undefined ? [] : overwritten(pointer, now);
+  if (isFight(rounds)) return now === undefined ? deletedAgain(ref) : await fought(api, ref, now, fields[0]!);
+  using _answering = pointer.answerOwn?.();
+  const next = wanted(now);
+  const write = () => (now === undefined ? api.create(ref, next) : api.replace(ref, next));
+  if (!(await wroteFirst(rounds, write))) return undefined;
+  if (now === undefined) emit({ type: 'guard.deleted', object: ref });
+  reportOverwritten(work, ref, fields);
+  const action = now === undefined ? 'create' : 'update';
+  emit({ type: 'change', action, object: ref, detail: 'as devloop had left it' });
+  return undefined;
+}
+
+function isIntact(pointer: Pointer, now: KubeObject | undefined): boolean {
+  return now !== undefined && overwritten(pointer, now).length === 0;
+}
+
+/** Of Endpoints, and of an EndpointSlice. */
+const CONTENTS = [['subsets'], ['endpoints'], ['ports']];
+
+/** What others wrote. Where devloop did, it is at it: an SSH route that has reconnected has other ports. */
+function overwritten({ wanted }: Pointer, object: KubeObject): Overwritten[] {
+  const next = wanted(object);
+  const last = lastOther(observe(object, []));
+  const labels = Object.keys(next.metadata.labels ?? {}).map((label) => ['metadata', 'labels', label]);
+  return [...CONTENTS, ...labels].flatMap((path) => {
+    const [ours, now] = [valueAt(next, path), valueAt(object, path)];
+    const by = writerOf(object, path);
+    if (same(ours, now) || by?.manager === OWN_MANAGER) return [];
+    return [{ path, ours, now, by: by ?? last }];
+  });
+}

@@ -1,0 +1,52 @@
+import { backOff } from '../../async.ts';
+import { ApiError } from '../../cluster/api/errors.ts';
+
+/** When an object was written again, and when that was tried: on the clock of performance.now(). */
+export interface Rounds {
+  writes: number[];
+  tries: number[];
+}
+
+/** After so many writes within a minute, somebody else will not give in. */
+const MOST_WRITES = 5;
+/** A try fails when somebody writes in between, often a controller to the status. */
+const MOST_TRIES = 25;
+const ROUNDS_MS = 60_000;
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 5_000;
+
+export function noRounds(): Rounds {
+  return { writes: [], tries: [] };
+}
+
+/** Forgets what is a minute old, and says whether somebody else fights for the object. */
+export function isFight(rounds: Rounds): boolean {
+  const recent = (at: number): boolean => performance.now() - at < ROUNDS_MS;
+  rounds.writes = rounds.writes.filter(recent);
+  rounds.tries = rounds.tries.filter(recent);
+  return rounds.writes.length >= MOST_WRITES || rounds.tries.length >= MOST_TRIES;
+}
+
+/** How long the next write still has to wait. */
+export function pauseMs({ writes }: Rounds): number {
+  const last = writes.at(-1);
+  return last === undefined ? 0 : Math.max(0, retryMs(writes.length - 1) - (performance.now() - last));
+}
+
+/** After so many writes that did not last, or failed. */
+export function retryMs(failures: number): number {
+  return backOff(failures, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
+}
+
+/** Makes a write. False where somebody else wrote in between: they are seen next. */
+export async function wroteFirst(rounds: Rounds, write: () => Promise<unknown>): Promise<boolean> {
+  rounds.tries.push(performance.now());
+  try {
+    await write();
+  } catch (error) {
+    if (error instanceof ApiError && error.isConflict) return false;
+    throw error;
+  }
+  rounds.writes.push(performance.now());
+  return true;
+}
