@@ -189,11 +189,24 @@ function caBundleOf(service: TargetService): string {
   return Buffer.from(encoded, 'base64').toString('utf8');
 }
 
-function missingSecret({ namespace, name, directories: [directory] }: SecretCandidate): DevloopError {
+const OWN_PAIR = 'If the manager makes its own key pair and keeps it in its Pod, set it up to take one from';
+
+function missingSecret({
+  namespace,
+  name,
+  directories: [directory],
+  optional,
+}: SecretCandidate): DevloopError {
   const mounted = directory ? `, but the manager mounts it at ${directory}` : '';
-  return new DevloopError('certificate.not-found', `Secret ${namespace}/${name} does not exist${mounted}.`, {
-    hint: `Check whether its certificate was issued: kubectl -n ${namespace} get certificates,secrets`,
-  });
+  const mountedIf = optional ? '. The manager starts without it, too' : mounted;
+  const next = `Check whether its certificate was issued: kubectl -n ${namespace} get certificates,secrets`;
+  return new DevloopError(
+    'certificate.not-found',
+    `Secret ${namespace}/${name} does not exist${mountedIf}.`,
+    {
+      hint: optional ? `${next}\n${OWN_PAIR} that Secret.` : next,
+    },
+  );
 }
 
 function notFound({ manager }: Target, { serverName, service }: TargetService): DevloopError {
@@ -205,7 +218,7 @@ function notFound({ manager }: Target, { serverName, service }: TargetService): 
     'certificate.not-found',
     `No Secret with a key pair for ${serverName} was found: ${mounts}, and no TLS Secret in namespace ${namespace} is for that name.`,
     {
-      hint: `kubectl -n ${namespace} get secrets\nThen name it in devloop.yaml: certificates: {secret: …}\nIf the manager makes its own key pair and keeps it in its Pod, set it up to take one from a Secret.`,
+      hint: `kubectl -n ${namespace} get secrets\nThen name it in devloop.yaml: certificates: {secret: …}\n${OWN_PAIR} a Secret.`,
     },
   );
 }

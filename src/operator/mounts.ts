@@ -15,6 +15,8 @@ export interface Mount {
   file?: string;
   /** key -> file name, where the volume renames keys. */
   items?: Record<string, string>;
+  /** The Pod starts without it, too. */
+  optional?: boolean;
 }
 
 export function mountsOf(workload: Workload, container: Container): Mount[] {
@@ -35,13 +37,14 @@ export function mountsOf(workload: Workload, container: Container): Mount[] {
 function sourcesOf(volume: Volume): Omit<Mount, 'path' | 'file'>[] {
   return projectedSources(volume).flatMap(({ secret, configMap }) => {
     const kind = secret ? 'Secret' : 'ConfigMap';
-    const { name, items } = secret ?? configMap ?? {};
+    const { name, items, optional } = secret ?? configMap ?? {};
     if (name === undefined) return [];
     return [
       {
         kind,
         name,
         ...(items ? { items: Object.fromEntries(items.map((one) => [one.key, one.path])) } : {}),
+        ...(optional ? { optional } : {}),
       },
     ];
   });
@@ -66,6 +69,8 @@ export interface SecretCandidate {
   /** The directories in the container, the likeliest first; none for a Secret that is not mounted. */
   directories: string[];
   exists: boolean;
+  /** The manager runs without it, too. */
+  optional?: boolean;
   /** cert-manager's Certificate that issues it, where there is one. */
   certificate?: string;
 }
@@ -112,6 +117,7 @@ async function readSecret(api: ClusterApi, namespace: string, mounts: Mount[]): 
     files: Object.assign({}, ...files.toReversed()),
     directories: [...new Set(directories)],
     exists: secret !== undefined,
+    optional: mounts.every(({ optional }) => optional === true),
     ...issuedFor(secret),
   };
 }

@@ -77,6 +77,9 @@ func readOwnPod(namespace string) error {
 	if err := cluster.Get(context.Background(), key, &pod); err != nil {
 		return err
 	}
+	if uid := os.Getenv("POD_UID"); uid != string(pod.UID) {
+		return fmt.Errorf("POD_UID is %q, and that of the Pod is %q", uid, pod.UID)
+	}
 	for _, owner := range pod.OwnerReferences {
 		fmt.Println("own Pod of", pod.Labels["app.kubernetes.io/name"], "belongs to", owner.Kind)
 	}
@@ -86,6 +89,7 @@ func readOwnPod(namespace string) error {
 const OWN_POD_VARIABLE = `
         env:
         - {name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}
+        - {name: POD_UID, valueFrom: {fieldRef: {fieldPath: metadata.uid}}}
 `;
 const MAY_READ_PODS = '- {apiGroups: [""], resources: [pods], verbs: [get]}\n';
 const SETTINGS = `apiVersion: v1

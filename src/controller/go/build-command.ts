@@ -53,8 +53,17 @@ function linkerFlag(
   if (all.length > flags.length) sources.push('-w links faster');
   if (all.length < flags.length) sources.push('without -s and -w, for the debugger');
   if (found && leftOut.length > 0)
-    sources.push(`without ${leftOut.join(' ')} of ${found.source}, which devloop does not evaluate`);
+    sources.push(
+      `without ${shortened(leftOut.join(' '))} of ${found.source}, which devloop does not evaluate`,
+    );
   return { what: 'linker flags', flag: `-ldflags=${value}`, value, source: sources.join('; ') };
+}
+
+const MOST_SHOWN = 200;
+
+/** Makefiles can nest their conditions to tens of thousands of characters. */
+function shortened(text: string): string {
+  return text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)} …` : text;
 }
 
 /** The tags that GOFLAGS sets. */

@@ -38,7 +38,7 @@ export interface ChoiceHints {
 export interface Evidence {
   /** How much it counts; below 0, it speaks against the package. */
   weight: number;
-  /** For display: `the Dockerfile builds it as manager`. */
+  /** For display: `the Dockerfile builds it as manager`; against a package, what is said of it: `is in a directory of tools`. */
   says: string;
 }
 
@@ -75,10 +75,14 @@ const WEIGHT = {
   registers: 8,
   makes: 6,
   tool: -25,
+  commandLine: -60,
 };
 
 const TOOL_DIRECTORY =
   /(?:^|\/)(?:hack|tests?|tools?|examples?|samples?|docs?|e2e|scripts?|internal\/tools?)(?:\/|$)/;
+
+/** It links what it installs, or validates as the webhooks do, and runs in no cluster. */
+const COMMAND_LINE_TOOL = /^kubectl[-_]|ctl$|(?:^|-)cli$/;
 
 /** Weighs all clues about all main packages. */
 export function chooseMainPackage(mains: MainPackage[], hints: ChoiceHints): Choice {
@@ -146,8 +150,17 @@ function evidenceOf(
     imageEvidence(main, hints),
     makefileEvidence(main, hints),
     ...nameEvidence(main, hints),
-    { weight: isTool ? WEIGHT.tool : 0, says: 'it is in a directory of tools or tests' },
+    { weight: isTool ? WEIGHT.tool : 0, says: 'is in a directory of tools or tests' },
+    {
+      weight: isCommandLineTool(main, hints) ? WEIGHT.commandLine : 0,
+      says: 'is named like a command line tool',
+    },
   ];
+}
+
+function isCommandLineTool(main: MainPackage, { program }: ChoiceHints): boolean {
+  const own = nameOf(main);
+  return own !== program && COMMAND_LINE_TOOL.test(own);
 }
 
 const NONE: Evidence = { weight: 0, says: '' };
@@ -243,10 +256,9 @@ function buildsAs({ output }: BuildRecipe, program: string | undefined): boolean
 /** The clues that put the best ahead of the second, the most decisive first. */
 function differences(best: Candidate, second: Candidate): string {
   const ahead = best.evidence.flatMap(({ weight, says }, index) => {
-    const by = weight - second.evidence[index]!.weight;
-    return by > 0
-      ? [{ by, says: weight > 0 ? says : `${second.package} is in a directory of tools or tests` }]
-      : [];
+    const other = second.evidence[index]!;
+    const by = weight - other.weight;
+    return by > 0 ? [{ by, says: weight > 0 ? says : `${second.package} ${other.says}` }] : [];
   });
   return ahead
     .sort((a, b) => b.by - a.by)

@@ -40,6 +40,34 @@ it('names each mount point once, and none for a Secret that is not mounted', () 
   expect(mountPointsOf(pairs)).toEqual(['/a', '/c', '/b']);
 });
 
+it.each([
+  ['a Secret that the Pod needs', {}, expect.not.stringContaining('its own key pair')],
+  [
+    'one without which the manager makes its own key pair',
+    { optional: true },
+    expect.stringContaining('its own key pair'),
+  ],
+])('what to do about %s, and that does not exist', async (_, volume, hint) => {
+  const container = { name: 'manager', volumeMounts: [{ name: 'cert', mountPath: '/certs' }] };
+  const volumes = [{ name: 'cert', secret: { secretName: 'webhook-cert', ...volume } }];
+  const metadata = { name: 'manager', namespace: 'shop' };
+  const object = {
+    metadata,
+    spec: { selector: {}, template: { spec: { containers: [container], volumes } } },
+  };
+  const manager = { ref: { kind: 'Deployment' as const, ...metadata }, object, container, source: '' };
+  const target = { services: [], namespace: 'shop', manager };
+  const service: TargetService = {
+    service: { metadata: { name: 'webhook', namespace: 'shop' }, spec: {} },
+    ...{ serverName: 'webhook.shop.svc', calls: [], ports: [], source: '' },
+  };
+  await expect(findKeyPair({ api: fakeCluster().api, target }, service, () => {})).rejects.toMatchObject({
+    code: 'certificate.not-found',
+    message: expect.stringContaining('Secret shop/webhook-cert does not exist'),
+    hint,
+  });
+});
+
 describe('a manager that keeps only its CA in a Secret', () => {
   const serverName = 'webhook.shop.svc';
   const base64 = (text: string): string => Buffer.from(text).toString('base64');

@@ -113,6 +113,20 @@ test('of two managers, the one whose sources contain the webhook paths is chosen
   expect((await found('/validate-bootstrap')).package).toBe('./bootstrap');
 });
 
+test('a command line tool that installs the webhooks is no manager, though the manager computes their paths', async () => {
+  const files = {
+    'cmd/manager/main.go': MANAGER,
+    'cmd/kubectl-shop/main.go': MANAGER.replace('import', 'import _ "example.com/operator/init"\nimport'),
+    'init/init.go': 'package init\n\nconst path = "/admit-shop-v1-order"\n',
+    Makefile: 'cli:\n\tgo build -o bin/kubectl-shop ./cmd/kubectl-shop\n',
+    Dockerfile: 'RUN go build -o manager ./cmd/manager\n',
+  };
+  expect(await find(files, ['/root/manager'], ['/admit-shop-v1-order'])).toMatchObject({
+    package: './cmd/manager',
+    source: expect.stringContaining('command line tool'),
+  });
+});
+
 test('of two managers that contain the same webhooks, the one with them in its subdirectories is chosen', async () => {
   const manager = MANAGER.replace('import', 'import _ "example.com/operator/bootstrap/hooks"\nimport');
   const files = {
