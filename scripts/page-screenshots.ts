@@ -20,7 +20,14 @@ export async function takeScreenshots(): Promise<void> {
     },
   });
   session.recorded.push(
-    ...REVIEWS.map((one, index) => reviewOf(index + 1, { ...one, at: timeOf(index), build: BUILD })),
+    ...REVIEWS.map((one, index) =>
+      reviewOf(index + 1, {
+        ...(one.user === undefined ? OWN : {}),
+        ...one,
+        at: timeOf(index),
+        build: BUILD,
+      }),
+    ),
   );
   session.now.context = 'kind-dev';
   session.now.targets = [
@@ -50,6 +57,9 @@ const NO_IMAGE =
 const MUTATED = 'r-000007';
 const DENIED = 'r-000006';
 
+const OWN: Partial<ReviewSummary> = { user: 'ann', isOwnUser: true };
+const OTHER = { user: 'bob' };
+
 const REVIEWS: Partial<ReviewSummary>[] = [
   asked('shop', 'CREATE', 'mutate', { patch: PATCH }),
   asked('shop', 'CREATE', 'validate'),
@@ -59,8 +69,8 @@ const REVIEWS: Partial<ReviewSummary>[] = [
   asked('web', 'CREATE', 'validate', { verdict: 'denied', code: 422, message: NO_IMAGE }),
   asked('web', 'CREATE', 'mutate', { patch: PATCH }),
   asked('web', 'CREATE', 'validate'),
-  asked('web', 'UPDATE', 'mutate', { user: 'system:serviceaccount:argocd:argocd' }),
-  asked('web', 'UPDATE', 'validate', { user: 'system:serviceaccount:argocd:argocd' }),
+  asked('web', 'UPDATE', 'mutate', OTHER),
+  asked('web', 'UPDATE', 'validate', OTHER),
   asked('batch', 'CREATE', 'mutate', { patch: PATCH }),
   asked('batch', 'CREATE', 'validate', {
     verdict: 'denied',

@@ -1,7 +1,7 @@
 import { counted } from '../phrases.ts';
 import type { DevloopEvent } from './events.ts';
 import type { LateAnswer, ReviewSection, ReviewSummary, ReviewVerdict, WaitingReview } from './review.ts';
-import { byUser, lateWords, shortName, subject, timeOf, WAITS } from './review-words.ts';
+import { byUser, clock, lateWords, shortName, subject, timeOf, WAITS } from './review-words.ts';
 import { type Colour, duration, indented, limitText, oneLine, type Paint, paintedRow } from './text.ts';
 
 const COLOURS: Record<ReviewVerdict, Colour> = {
@@ -29,11 +29,6 @@ function reviewText(review: ReviewSummary, paint: Paint): string {
     review.isOldBuild ? paint('yellow', 'the old build answered') : '',
   ];
   return text.filter(Boolean).map(oneLine).join('  ');
-}
-
-/** `10:15:02`, here. */
-function clock(at: string): string {
-  return new Date(at).toTimeString().slice(0, 'hh:mm:ss'.length);
 }
 
 /** As it is printed while `up` runs, with the id that `devloop reviews show` takes. */

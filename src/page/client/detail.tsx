@@ -1,14 +1,13 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { counted } from '../../phrases.ts';
 import type { ReviewSummary } from '../../report/review.ts';
-import { lateWords, subject } from '../../report/review-words.ts';
+import { clock, lateWords, subject } from '../../report/review-words.ts';
 import { duration } from '../../report/text.ts';
 import type { ExportFormat, ReviewDetail, ReviewPart } from '../protocol.ts';
 import { exportReview, hasKey, readReview } from './api.ts';
 import { Replay } from './replay.tsx';
 import { SideBySide } from './side-by-side.tsx';
 import type { Store } from './store.ts';
-import { clock } from './text.ts';
 
 /** One review: what was decided and why, and then its parts. */
 export function Detail({ id, store }: { id: string; store: Store }) {

@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { counted } from '../../phrases.ts';
 import { isLater, type ReviewSummary } from '../../report/review.ts';
-import { byUser, lateWords, shortName, subject, timeOf } from '../../report/review-words.ts';
+import { byUser, clock, lateWords, shortName, subject } from '../../report/review-words.ts';
+import { duration, limitText } from '../../report/text.ts';
 import type { Store } from './store.ts';
-import { clock } from './text.ts';
 import { Unanswered } from './unanswered.tsx';
 
 /** Rows above and below those that can be seen, so that scrolling shows no gap. */
@@ -108,7 +108,19 @@ interface RowProps {
 }
 
 function Row({ review, place: [index, count], top, store }: RowProps) {
-  const { id, at, verdict, webhook, message, patch = [], warnings = [], build, isOldBuild, late } = review;
+  const {
+    id,
+    at,
+    verdict,
+    webhook,
+    message,
+    patch = [],
+    warnings = [],
+    ms,
+    build,
+    isOldBuild,
+    late,
+  } = review;
   const old = isOldBuild ? 'the old build answered' : '';
   const later = late && `later: ${lateWords(late)}`;
   const warns = warnings.length === 0 ? '' : `warns: ${warnings.join('; ')}`;
@@ -131,8 +143,11 @@ function Row({ review, place: [index, count], top, store }: RowProps) {
       <time dateTime={at}>{clock(at)}</time> <b class="verdict">{verdict}</b>{' '}
       <span class="subject">{subject(review)}</span> <span class="user">{byUser(review)}</span>{' '}
       <span class="webhook">{shortName(webhook)}</span> <span class="said">{said}</span>{' '}
-      <span class="took">{timeOf(review)}</span> <span class="program">{build}</span>{' '}
-      <span class="id">{id}</span>
+      <span class="took">
+        {duration(ms.total)}
+        <span class="budget"> of {limitText(ms.budget)}</span>
+      </span>{' '}
+      <span class="program">{build}</span> <span class="id">{id}</span>
     </div>
   );
 }

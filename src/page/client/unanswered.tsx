@@ -1,7 +1,6 @@
-import { byUser, shortName, subject, timeOf, WAITS } from '../../report/review-words.ts';
+import { byUser, clock, shortName, subject, timeOf, WAITS } from '../../report/review-words.ts';
 import { matches } from '../query.ts';
 import type { Store } from './store.ts';
-import { clock } from './text.ts';
 
 /** While all reviews are held, there can be many. */
 const MOST_SHOWN = 5;
