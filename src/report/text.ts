@@ -22,6 +22,7 @@ export function indented(text: string, column: number): string {
 
 /** Line ends, with the space around them, become one space. Without a regular expression, which would look at long spaces again and again. */
 export function oneLine(text: string): string {
+  if (!text.includes('\n')) return text;
   const lines = text.split('\n');
   const last = lines.length - 1;
   const trimmed = lines.map((line, at) => {
@@ -66,8 +67,12 @@ const UNSAFE = new RegExp(
   'gu',
 );
 
+/** Nearly all texts are. */
+const PLAIN = /^[\t\n -~]*$/;
+
 /** Text from outside, without anything that could move the cursor, hide what was shown, or make the terminal answer. */
 export function safeText(text: string, keepColours = false): string {
+  if (PLAIN.test(text)) return text;
   return text.replaceAll(UNSAFE, (found, ...rest) => {
     const { colour } = rest.at(-1) as { colour: string | undefined };
     return keepColours && colour !== undefined ? found : '';

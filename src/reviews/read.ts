@@ -12,9 +12,12 @@ export interface ReadRecording {
   unread: number;
 }
 
-export async function readRecording(directory: string): Promise<ReadRecording> {
+/** summaries: without request and response, which are most of a recording. */
+export type Wanted = 'records' | 'summaries';
+
+export async function readRecording(directory: string, wanted: Wanted = 'records'): Promise<ReadRecording> {
   const { older, newer } = recordingFiles(directory);
-  return parseRecords((await textOf(older)) + (await textOf(newer)));
+  return parseRecords((await textOf(older)) + (await textOf(newer)), wanted);
 }
 
 /** Of a saved set. Editors may leave out the end of the last line. */
@@ -34,12 +37,12 @@ async function textOf(file: string): Promise<string> {
   return text.slice(0, text.lastIndexOf('\n') + 1);
 }
 
-export function parseRecords(text: string): ReadRecording {
+export function parseRecords(text: string, wanted: Wanted = 'records'): ReadRecording {
   const lines = text
     .split('\n')
     .slice(0, -1)
     .filter((line) => line.trim() !== '');
-  const parsed = lines.map(parseRecord);
+  const parsed = lines.map((line) => (wanted === 'summaries' ? parseSummary(line) : parseRecord(line)));
   const known = parsed.filter((record) => record !== undefined);
   const records = known.filter((record) => 'ms' in record);
   const byId = new Map(records.map((record) => [record.id, record]));
@@ -51,6 +54,13 @@ export function parseRecords(text: string): ReadRecording {
     late: late.map(({ id, late: answer }) => ({ id, late: answer })),
     unread: parsed.length - known.length,
   };
+}
+
+/** In a line of a recording, the summary comes first. No text in it contains this key, because quotes in texts are escaped. */
+function parseSummary(line: string): ReviewRecord | LateRecord | undefined {
+  const end = line.indexOf(',"request":');
+  const cut = end > 0 && line.endsWith('}') ? parseRecord(`${line.slice(0, end)}}`) : undefined;
+  return cut ?? parseRecord(line);
 }
 
 function parseRecord(line: string): ReviewRecord | LateRecord | undefined {

@@ -20,7 +20,7 @@ export interface ScannedPart {
 export async function* scanSummaries(directory: string, after: string): AsyncGenerator<ScannedPart> {
   let last = after;
   for await (const lines of linesOf(directory)) {
-    const { records, late } = parseRecords(lines);
+    const { records, late } = parseRecords(lines, 'summaries');
     const reviews = records.filter(({ id }) => isLater(id, last)).map(summaryOf);
     last = reviews.at(-1)?.id ?? last;
     if (reviews.length > 0 || late.length > 0) yield { reviews, late };

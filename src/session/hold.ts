@@ -1,9 +1,9 @@
 import { messageOf } from '../errors.ts';
+import { checkoutRoot } from './context/checkout.ts';
 import { chooseSessions } from './context/choose-session.ts';
-import { checkoutRoot } from './context/context.ts';
 import { thisMachine } from './context/local-machine.ts';
+import { type LocalSession, localSessions } from './context/local-sessions.ts';
 import type { HoldOptions, Io } from './context/options.ts';
-import { type LocalSession, localSessions } from './context/session-directories.ts';
 import { askSession } from './control/client.ts';
 
 const LIMIT_MS = 10_000;

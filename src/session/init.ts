@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { DevloopError, messageOf } from '../errors.ts';
 import { notWritten } from '../machine/own-files.ts';
-import { checkoutRoot } from './context/context.ts';
+import { checkoutRoot } from './context/checkout.ts';
 import { DEBUG_PORT, type InitOptions, type Io } from './context/options.ts';
 import { goLandConfiguration, LAUNCH_NAME, withLaunch } from './editor-files.ts';
 

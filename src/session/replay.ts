@@ -5,8 +5,8 @@ import { DevloopError } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
 import type { ReviewRecord } from '../reviews/record.ts';
 import { type ReplayCount, type ReplayOptions, replay, replayedEvent } from '../reviews/replay.ts';
+import type { LocalSession } from './context/local-sessions.ts';
 import type { Io } from './context/options.ts';
-import type { LocalSession } from './context/session-directories.ts';
 import { askSession } from './control/client.ts';
 
 /** A person waits for the result, and the controller has nothing else to do in most cases. */

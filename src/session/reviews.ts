@@ -2,24 +2,19 @@ import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { sleep } from '../async.ts';
 import { DevloopError } from '../errors.ts';
-import { findWebhookSetups } from '../operator/webhook-setup.ts';
 import { counted } from '../phrases.ts';
-import type { Emit } from '../report/events.ts';
 import { isLater } from '../report/review.ts';
-import { curlCommand, plainJson, requireKept } from '../reviews/export.ts';
-import { goTest } from '../reviews/export-go.ts';
-import { type ReadRecording, readRecording, readRecords } from '../reviews/read.ts';
+import { type ReadRecording, readRecording, readRecords, type Wanted } from '../reviews/read.ts';
 import { type ReviewRecord, summaryOf } from '../reviews/record.ts';
 import type { WaitingReviews } from '../reviews/recorder.ts';
 import { recordingFiles } from '../reviews/recording.ts';
 import { selects } from '../reviews/select.ts';
 import { setFile, setNames } from '../reviews/sets.ts';
-import { sectionsOf } from '../reviews/show.ts';
+import { checkoutRoot } from './context/checkout.ts';
 import { chooseSession } from './context/choose-session.ts';
-import { checkoutRoot } from './context/context.ts';
 import { thisMachine } from './context/local-machine.ts';
+import { type LocalSession, localSessions } from './context/local-sessions.ts';
 import type { Io, ReviewsOptions } from './context/options.ts';
-import { type LocalSession, localSessions } from './context/session-directories.ts';
 
 const LOOK_EVERY_MS = 300;
 const ASK_MS = 2_000;
@@ -30,7 +25,7 @@ export async function reviews(options: ReviewsOptions, io: Io): Promise<string> 
   const source = await sourceOf(options, checkout, io);
   // Asked first: what is answered in between is then in the recording.
   const waiting = options.action === 'list' && !options.follow ? await source.waiting?.() : undefined;
-  const { records, unread } = await source.read();
+  const { records, unread } = await source.read(options.action === 'list' ? 'summaries' : 'records');
   if (unread > 0)
     io.emit({
       type: 'warning',
@@ -40,12 +35,16 @@ export async function reviews(options: ReviewsOptions, io: Io): Promise<string> 
     case 'list':
       await list(options, { source, records, waiting }, io);
       return '';
-    case 'show':
+    case 'show': {
+      const { sectionsOf } = await import('../reviews/show.ts');
       for (const record of chosen(options.ids, records, source))
         io.emit({ type: 'reviews.shown', review: summaryOf(record), sections: sectionsOf(record) });
       return '';
-    case 'export':
+    }
+    case 'export': {
+      const { exported } = await import('./exported.ts');
       return await exported(options, chosen(options.ids, records, source), { checkout, emit: io.emit });
+    }
     case 'replay':
     case 'verify':
       await sendAgain(options, { checkout, source, records, unread }, io);
@@ -91,7 +90,7 @@ async function sendAgain(
 /** Where reviews are read from. */
 interface Source {
   name: string;
-  read(): Promise<ReadRecording>;
+  read(wanted: Wanted): Promise<ReadRecording>;
   /** Another text after each change; undefined when it is gone. */
   version(): Promise<string | undefined>;
   /** Undefined if the session cannot be asked: it starts or ends, or has no socket. */
@@ -110,7 +109,7 @@ async function sourceOf({ action, set, session }: ReviewsOptions, checkout: stri
   const waiting = () => waitingIn(chosenSession, io);
   const { older, newer } = recordingFiles(directory);
   const version = () => versionOf(directory, [older, newer]);
-  return { name: `session ${id}`, read: () => readRecording(directory), version, waiting };
+  return { name: `session ${id}`, read: (wanted) => readRecording(directory, wanted), version, waiting };
 }
 
 async function versionOf(place: string, files: string[]): Promise<string | undefined> {
@@ -165,7 +164,7 @@ async function list(
     if (version === undefined) return io.emit({ type: 'note', message: `${source.name} has ended.` });
     if (version === seen) continue;
     seen = version;
-    const now = (await source.read()).records;
+    const now = (await source.read('summaries')).records;
     now.filter(({ id }) => isLater(id, last)).forEach(emit);
     last = now.at(-1)?.id ?? last;
   }
@@ -191,37 +190,6 @@ function chosen(
 function fullId(id: string): string {
   return /^\d{1,15}$/.test(id) ? `r-${id.padStart(6, '0')}` : id;
 }
-
-/** The requests, a curl command each, or a Go test with all of them. Warns of what a person has to know. */
-export async function exported(
-  { format, ids }: Pick<ReviewsOptions, 'format' | 'ids'>,
-  records: ReviewRecord[],
-  { checkout, emit }: { checkout: string; emit: Emit },
-): Promise<string> {
-  const kept = records.map(requireKept);
-  for (const { id, redacted } of kept) {
-    const message = `Values that look secret are replaced in review ${id}.`;
-    if (redacted !== undefined) emit({ type: 'warning', message });
-  }
-  if (format === 'curl') return kept.map(curlCommand).join('');
-  if (format === 'review') return kept.map(({ request }) => `${plainJson(request)}\n`).join('');
-  const setups = await findWebhookSetups(
-    checkout,
-    kept.map(({ path }) => path),
-  );
-  const [setup, other] = setups;
-  if (other !== undefined)
-    throw new DevloopError(
-      'usage.invalid',
-      `The webhooks of these reviews are in several packages: ${setups.map(({ directory }) => directory).join(', ')}.`,
-      { hint: `Export the reviews of one of them at a time: devloop reviews export ${ids[0]} -o go` },
-    );
-  if (setup!.calls.length === 0) emit({ type: 'warning', message: FILL_IN });
-  return goTest(kept, setup!);
-}
-
-const FILL_IN =
-  'No function that registers these webhooks was found beside a kubebuilder marker with their path: fill in the line with TODO.';
 
 /** Those that the filter selects; with ids, of these. */
 function wantedOf(

@@ -1,5 +1,5 @@
 import { DevloopError } from '../../errors.ts';
-import type { LocalSession } from './session-directories.ts';
+import type { LocalSession } from './local-sessions.ts';
 
 export interface Choice {
   /** The id of a session; by default the one of this checkout. */

@@ -1,10 +1,10 @@
-import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { type ClusterApi, connect } from '../../cluster/api/client.ts';
 import { loadKubeconfig } from '../../cluster/api/kubeconfig.ts';
 import { type Config, loadConfig } from '../../config/load.ts';
 import { AGAIN, DevloopError } from '../../errors.ts';
 import { type CheckoutFacts, noCheckoutFacts, readCheckout } from '../../operator/sources.ts';
+import { checkoutRoot, isCheckout, SIGNS_OF_A_CHECKOUT } from './checkout.ts';
 import type { CommonOptions, Io } from './options.ts';
 
 /** What every command needs: the merged settings of flags, environment and devloop.yaml, and the cluster. */
@@ -79,29 +79,12 @@ function contextSource(options: CommonOptions, io: Io, config: Config): string {
   return config.context === undefined ? 'current context of the kubeconfig' : 'devloop.yaml';
 }
 
-/** The nearest parent directory with a go.mod, else the nearest with a .git, else `cwd` itself. */
-export function checkoutRoot(cwd: string): string {
-  for (const sign of ['go.mod', '.git']) {
-    for (let directory = cwd; ; directory = dirname(directory)) {
-      if (existsSync(join(directory, sign))) return directory;
-      if (dirname(directory) === directory) break;
-    }
-  }
-  return cwd;
-}
-
 /** Reads the checkout. A directory that is not a checkout is not searched, since it may contain anything. */
 export async function checkoutFactsOf({ root, wanted }: CommandContext): Promise<CheckoutFacts> {
   if (isCheckout(root)) return await readCheckout(root);
   if (wanted.services.length === 0 && wanted.deployment === undefined) throw noCheckout(root);
   return noCheckoutFacts();
 }
-
-export function isCheckout(root: string): boolean {
-  return SIGNS_OF_A_CHECKOUT.some((sign) => existsSync(join(root, sign)));
-}
-
-const SIGNS_OF_A_CHECKOUT = ['go.mod', '.git', 'devloop.yaml'];
 
 function noCheckout(root: string): DevloopError {
   return new DevloopError(

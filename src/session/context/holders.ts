@@ -10,7 +10,7 @@ import type { Observer } from '../../cluster/work.ts';
 import { DevloopError } from '../../errors.ts';
 import type { Target } from '../../operator/target.ts';
 import type { LocalMachine } from './local-machine.ts';
-import { isKnownDead } from './session-directories.ts';
+import { isKnownDead } from './local-sessions.ts';
 
 /** The namespaces in which a session on this target changes or creates objects. */
 export function namespacesOf(target: Target): string[] {

@@ -1,23 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { endOrphan, orphanPid } from '../../controller/orphan.ts';
 import { removeLocalFiles } from '../../local/key-pair-files.ts';
-import { makePath, otherWriter, requireWritable, writeBelow } from '../../machine/own-files.ts';
+import { makePath, requireWritable, writeBelow } from '../../machine/own-files.ts';
 import type { Emit } from '../../report/events.ts';
 import { isRunning, type LocalMachine } from './local-machine.ts';
-
-const OWNER = 'devloop.json';
-
-interface Owner {
-  host: string;
-  pid: number;
-  processStart: string;
-  /** The root of the checkout. */
-  checkout: string;
-  /** Of the manager that it takes over; one checkout can have several. */
-  operator?: string;
-}
+import { OWNER, type Owner, ownerOf, sessionIds } from './local-sessions.ts';
 
 /** Short enough for labels and names, and random enough to be unique in a cluster. */
 export function newSessionId(): string {
@@ -97,54 +86,4 @@ async function isAbandoned(machine: LocalMachine, directory: string): Promise<bo
   if ((await isRunning(owner)) !== false) return false;
   // A machine's name may change, but a controller that runs here was started here.
   return owner.host === machine.host || (await orphanPid(controllerRecord(directory))) !== undefined;
-}
-
-/** None where others can write: such a directory is not devloop's, and its records could name anything. */
-async function sessionIds({ stateDirectory }: LocalMachine): Promise<string[]> {
-  if ((await otherWriter(stateDirectory)) !== undefined) return [];
-  const names = await readdir(stateDirectory).catch(() => []);
-  return names.filter((name) => !name.startsWith('.'));
-}
-
-/** A session that runs on this machine. */
-export interface LocalSession {
-  id: string;
-  directory: string;
-  checkout: string;
-  /** Of the manager that it took over, where that is known. */
-  operator?: string;
-}
-
-export async function localSessions(machine: LocalMachine): Promise<LocalSession[]> {
-  const found = (await sessionIds(machine)).sort().map(async (id): Promise<LocalSession[]> => {
-    const directory = join(machine.stateDirectory, id);
-    const owner = await ownerOf(directory);
-    const isHere = owner?.host === machine.host && (await isRunning(owner)) === true;
-    const { checkout, operator } = owner ?? { checkout: '', operator: undefined };
-    return isHere ? [{ id, directory, checkout, ...(operator === undefined ? {} : { operator }) }] : [];
-  });
-  return (await Promise.all(found)).flat();
-}
-
-/** Whether a session ran on this machine and its process is gone; false also if nothing is known about it. */
-export async function isKnownDead(machine: LocalMachine, sessionId: string): Promise<boolean> {
-  const owner = await ownerOf(join(machine.stateDirectory, sessionId));
-  return owner?.host === machine.host && (await isRunning(owner)) === false;
-}
-
-async function ownerOf(directory: string): Promise<Owner | undefined> {
-  try {
-    const owner: unknown = JSON.parse(await readFile(join(directory, OWNER), 'utf8'));
-    return isOwner(owner) ? owner : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** A crash of the machine can leave anything in a file. */
-function isOwner(value: unknown): value is Owner {
-  const { host, pid, processStart } = (value ?? {}) as Partial<Owner>;
-  return (
-    typeof host === 'string' && Number.isSafeInteger(pid) && pid! > 0 && typeof processStart === 'string'
-  );
 }

@@ -1,6 +1,7 @@
 import { sessionListensOn } from '../../machine/process.ts';
 import type { LocalMachine } from './local-machine.ts';
-import { controllersOf, type LocalSession, localSessions } from './session-directories.ts';
+import { type LocalSession, localSessions } from './local-sessions.ts';
+import { controllersOf } from './session-directories.ts';
 
 /** The running session of this machine whose controller listens there. */
 export async function sessionOnPort(port: number, machine: LocalMachine): Promise<LocalSession | undefined> {

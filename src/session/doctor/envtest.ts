@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { readTextFile } from '../../machine/text-file.ts';
 import { runTool } from '../../machine/tool.ts';
 import { missingAssets } from '../../operator/envtest-assets.ts';
-import { isCheckout } from '../context/context.ts';
+import { isCheckout } from '../context/checkout.ts';
 import { type Check, type Finding, NothingToCheck } from './check.ts';
 
 /** What will the operator's own tests run against? `up` does not need it, but its author does. */

@@ -1,7 +1,8 @@
 import { DevloopError } from '../../errors.ts';
 import { isPortBusy, requireFreePort } from '../../machine/port.ts';
 import { portOwner } from '../../machine/system.ts';
-import { type LocalSession, orphanPids } from '../context/session-directories.ts';
+import type { LocalSession } from '../context/local-sessions.ts';
+import { orphanPids } from '../context/session-directories.ts';
 import { sessionOnPort } from '../context/session-on-port.ts';
 import { type Check, type Finding, NotChecked, needed } from './check.ts';
 

@@ -7,7 +7,7 @@ import { DevloopError } from '../../errors.ts';
 import { buildWithoutRun, mainPackageHints, namedPackage } from '../../local/program.ts';
 import { readTextFile } from '../../machine/text-file.ts';
 import { runTool } from '../../machine/tool.ts';
-import { isCheckout } from '../context/context.ts';
+import { isCheckout } from '../context/checkout.ts';
 import { type Check, type Finding, NotChecked, NothingToCheck, neededOfCluster } from './check.ts';
 import { goFinding, type LocalGo, readGoMod } from './go-version.ts';
 

@@ -37,6 +37,18 @@ it('reads a recording in parts, oldest first, without the objects', async () => 
   expect(parts[0]![0]).toEqual(reviewOf(3));
 });
 
+it('reads a review whose texts look like the end of its summary, and a late answer with a request in it', async () => {
+  const recording = createRecording(directory);
+  const odd = reviewOf(1, { message: 'no: {"a":1,"request":{}}', user: ',"request":' });
+  recording.add({ v: 1, ...odd, request: { request: { request: 1 } }, response: {} });
+  const late = { verdict: 'denied', totalMs: 1 } as const;
+  recording.add({ v: 1, id: odd.id, late, lateResponse: { a: 1, request: {} } });
+  await recording.flush();
+  const parts = [];
+  for await (const part of scanSummaries(directory, '')) parts.push(part);
+  expect(parts).toEqual([{ reviews: [{ ...odd, late }], late: [{ id: odd.id, late }] }]);
+});
+
 it('reads both files, and what cannot be read is left out', async () => {
   await record(1, 3);
   const { older, newer } = recordingFiles(directory);

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { thisMachine } from '../../../src/session/context/local-machine.ts';
-import { claimDirectory, endOrphans, isKnownDead } from '../../../src/session/context/session-directories.ts';
+import { isKnownDead } from '../../../src/session/context/local-sessions.ts';
+import { claimDirectory, endOrphans } from '../../../src/session/context/session-directories.ts';
 
 it('a session that starts keeps its directory while another one removes abandoned directories', async () => {
   const stateDirectory = await mkdtemp(join(tmpdir(), 'devloop-state-'));

@@ -1,0 +1,19 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** The nearest parent directory with a go.mod, else the nearest with a .git, else `cwd` itself. */
+export function checkoutRoot(cwd: string): string {
+  for (const sign of ['go.mod', '.git']) {
+    for (let directory = cwd; ; directory = dirname(directory)) {
+      if (existsSync(join(directory, sign))) return directory;
+      if (dirname(directory) === directory) break;
+    }
+  }
+  return cwd;
+}
+
+export const SIGNS_OF_A_CHECKOUT = ['go.mod', '.git', 'devloop.yaml'];
+
+export function isCheckout(root: string): boolean {
+  return SIGNS_OF_A_CHECKOUT.some((sign) => existsSync(join(root, sign)));
+}

@@ -1,0 +1,38 @@
+import { DevloopError } from '../errors.ts';
+import { findWebhookSetups } from '../operator/webhook-setup.ts';
+import type { Emit } from '../report/events.ts';
+import { curlCommand, plainJson, requireKept } from '../reviews/export.ts';
+import { goTest } from '../reviews/export-go.ts';
+import type { ReviewRecord } from '../reviews/record.ts';
+import type { ReviewsOptions } from './context/options.ts';
+
+/** The requests, a curl command each, or a Go test with all of them. Warns of what a person has to know. */
+export async function exported(
+  { format, ids }: Pick<ReviewsOptions, 'format' | 'ids'>,
+  records: ReviewRecord[],
+  { checkout, emit }: { checkout: string; emit: Emit },
+): Promise<string> {
+  const kept = records.map(requireKept);
+  for (const { id, redacted } of kept) {
+    const message = `Values that look secret are replaced in review ${id}.`;
+    if (redacted !== undefined) emit({ type: 'warning', message });
+  }
+  if (format === 'curl') return kept.map(curlCommand).join('');
+  if (format === 'review') return kept.map(({ request }) => `${plainJson(request)}\n`).join('');
+  const setups = await findWebhookSetups(
+    checkout,
+    kept.map(({ path }) => path),
+  );
+  const [setup, other] = setups;
+  if (other !== undefined)
+    throw new DevloopError(
+      'usage.invalid',
+      `The webhooks of these reviews are in several packages: ${setups.map(({ directory }) => directory).join(', ')}.`,
+      { hint: `Export the reviews of one of them at a time: devloop reviews export ${ids[0]} -o go` },
+    );
+  if (setup!.calls.length === 0) emit({ type: 'warning', message: FILL_IN });
+  return goTest(kept, setup!);
+}
+
+const FILL_IN =
+  'No function that registers these webhooks was found beside a kubebuilder marker with their path: fill in the line with TODO.';
