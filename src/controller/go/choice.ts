@@ -117,15 +117,16 @@ export function candidatesOf(mains: MainPackage[], hints: ChoiceHints): Candidat
 
 /**
  * The main packages about which the go tool has to be asked: if they link a library of managers, or the best one does not, the choice
- * would be another one.
+ * would be another one. Also the best one, where nothing but its name speaks for it.
  */
 export function undecided(mains: MainPackage[], hints: ChoiceHints): MainPackage[] {
   const unknown = mains.filter(({ isManager }) => isManager === undefined);
   const best = candidatesOf(mains, hints)[0];
   return unknown.filter((main) => {
+    if (main.package === best?.package) return main.paths.size === 0 && !hints.ko.includes(main.package);
     const others = mains.map((one) => (one === main ? { ...one, isManager: true } : one));
     const itself = candidatesOf(others, hints).find((one) => one.package === main.package)!;
-    return main.package !== best?.package && itself.score >= (best?.score ?? 0);
+    return itself.score >= (best?.score ?? 0);
   });
 }
 

@@ -74,7 +74,11 @@ export async function findMainPackage(root: string, hints: MainPackageHints): Pr
   const choice = chooseMainPackage(mains, clues);
   if ('candidates' in choice)
     throw choice.candidates.length > 0 ? ambiguous(choice.candidates) : noManager(mains, clues);
-  const hasWebhooks = mains.some((main) => main.package === choice.package && main.paths.size > 0);
+  const chosen = mains.find((main) => main.package === choice.package)!;
+  const hasWebhooks = chosen.paths.size > 0;
+  const isKnown = chosen.isManager !== false || hasWebhooks || clues.ko.includes(chosen.package);
+  const isCalled = (hints.paths ?? []).length > 0;
+  if (!isKnown && !isCalled) throw notManager(chosen);
   const rivals = choice.rivals.slice(0, SHOWN).map((rival) => rival.package);
   return { ...found(choice.package, choice.source), hasWebhooks, rivals };
 }
@@ -156,6 +160,15 @@ function ambiguous(candidates: Candidate[]): DevloopError {
     'controller.no-main',
     `Several main packages could be the manager:${list.join('')}`,
     { hint: ['Choose one:', ...candidates.map((one) => command(one.package))].join('\n') },
+  );
+}
+
+/** What runs on each node, for example, is no manager. */
+function notManager({ package: name }: MainPackage): DevloopError {
+  return new DevloopError(
+    'target.not-found',
+    `The container's command is named after ${name}, which links neither controller-runtime, the Operator SDK nor informers of client-go, and no webhook calls it. devloop runs nothing.`,
+    { hint: `If it is an operator nevertheless:\n${command(name)}` },
   );
 }
 

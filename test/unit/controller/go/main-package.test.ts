@@ -50,12 +50,6 @@ test.each<[string, Record<string, string>, string[] | undefined, string]>([
     './cmd/agent',
   ],
   [
-    'the program of the Deployment, which links no library of managers, beside one that does',
-    { 'cmd/shop-controller/main.go': MANAGER, 'cmd/shop-webhook/main.go': TOOL },
-    ['shop-webhook'],
-    './cmd/shop-webhook',
-  ],
-  [
     'two managers, one of which the Dockerfile builds',
     {
       'cmd/a/main.go': MANAGER,
@@ -111,6 +105,22 @@ test('of two managers, the one whose sources contain the webhook paths is chosen
     source: expect.stringContaining('all webhook paths'),
   });
   expect((await found('/validate-bootstrap')).package).toBe('./bootstrap');
+});
+
+test('what the container names runs before another program, but without webhooks only if it can be a manager', async () => {
+  const files = { 'cmd/shop-controller/main.go': MANAGER, 'cmd/shop-webhook/main.go': TOOL };
+  const found = await find(files, ['shop-webhook'], ['/']);
+  expect(found.package).toBe('./cmd/shop-webhook');
+  // Only the go tool can tell what the other module links.
+  const client = {
+    'runtime/pkg/client/client.go': 'package client\n',
+    'cmd/shop-webhook/main.go': MANAGER.replace('controller-runtime', 'controller-runtime/pkg/client'),
+  };
+  for (const more of [{}, client])
+    await expect(find({ ...files, ...more }, ['shop-webhook'])).rejects.toMatchObject({
+      code: 'target.not-found',
+      hint: expect.stringContaining('--package ./cmd/shop-webhook'),
+    });
 });
 
 test('a command line tool that installs the webhooks is no manager, though the manager computes their paths', async () => {
