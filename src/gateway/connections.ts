@@ -22,8 +22,8 @@ export interface Connections {
   /** From now on each connection gets one more answer and is then closed. Idle ones stay open until they have sent a request. */
   closeAfterNextAnswer(): void;
   /**
-   * Closes idle connections at once, busy ones after their answer, and those whose first review may be under way after that. Resolves
-   * when they are closed, and when no further one can be on its way; one whose client has disappeared is destroyed after a while.
+   * Waits until no review has come for a second; then closes idle connections at once, busy ones after their answer, and those whose
+   * first review may be under way after that. Resolves when they are closed; one whose client has disappeared is destroyed after a while.
    */
   drain(): Promise<void>;
   /** Destroys all connections without a request, including those that never sent one. */
@@ -90,7 +90,7 @@ export function trackConnections(server: Server, admission: Admission): Connecti
     closeAfterNextAnswer,
     drain() {
       closeAfterNextAnswer();
-      draining ??= drainAll(connections, () => lastReviewAt);
+      draining ??= untilLull(() => lastReviewAt).then(() => drainAll(connections));
       return draining;
     },
     destroyIdle() {
@@ -149,23 +149,33 @@ const GONE_MS = 3_000;
 /** kube-apiserver connects when it has a review to send, and sends it as soon as the handshake is done. */
 const FIRST_REVIEW_MS = 1_000;
 
-/** How often a drain looks for connections that have come meanwhile. */
+/** Where no review has come for so long, the next one meets the closing of a connection by chance only. */
+const LULL_MS = 1_000;
 const LOOK_MS = 50;
 
+/** Each answer closes a connection, so that those that kube-apiserver keeps run out meanwhile. */
+const LONGEST_LULL_WAIT_MS = 10_000;
+
 /**
- * A connection that was opened before the drain was asked for can be accepted later: a busy machine lets it wait, and so does a tunnel.
- * While reviews come, the next one may be on its way.
+ * While reviews come, the next one may be on its way over any connection, also one that is still idle, unused, or inside a tunnel,
+ * and would be lost if this side closed it.
  */
-async function drainAll(connections: Map<string, Connection>, lastReviewAt: () => number): Promise<void> {
+async function untilLull(lastReviewAt: () => number): Promise<void> {
+  const deadline = performance.now() + LONGEST_LULL_WAIT_MS;
+  while (performance.now() < Math.min(lastReviewAt() + LULL_MS, deadline)) await pause(LOOK_MS);
+}
+
+/** A connection that was opened before the drain was asked for can be accepted later: a busy machine lets it wait. */
+async function drainAll(connections: Map<string, Connection>): Promise<void> {
   const lateFrom = performance.now() + FIRST_REVIEW_MS;
   const seen = new Set<Connection>();
-  for (let left = Number.POSITIVE_INFINITY; left > 0; ) {
+  const drainNew = async (): Promise<void> => {
     const added = [...connections.values()].filter((one) => one.openedAt < lateFrom && !seen.has(one));
     for (const one of added) seen.add(one);
     await Promise.all(added.map((one) => (one.used ? drainOne(one) : untilUsed(one))));
-    left = Math.min(lastReviewAt() + FIRST_REVIEW_MS, lateFrom) - performance.now();
-    if (left > 0) await pause(Math.min(left, LOOK_MS));
-  }
+    if (added.length > 0) await drainNew();
+  };
+  await drainNew();
 }
 
 /** Resolves when an unused connection is closed, which it is after its first answer, or when it sends no review. */

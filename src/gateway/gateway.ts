@@ -74,8 +74,8 @@ export interface Gateway extends AsyncDisposable {
   /** From now on each connection gets one more answer and is then closed. Final. This way, busy clients are gone before `drain`. */
   closeAfterNextAnswer(): void;
   /**
-   * Closes idle connections at once, busy ones after their answer, and new ones after their first answer. Final. Resolves when
-   * the connections are closed that were open at the call or soon after, except those over which no review comes.
+   * When no review has come for a second: closes idle connections, busy ones after their answer, and new ones after their first answer.
+   * Final. Resolves when the connections are closed that were open then or soon after, except those over which no review comes.
    */
   drain(): Promise<void>;
 }

@@ -104,7 +104,7 @@ async function idleAndBusy() {
   return { ...bench, idle, busy, slow, answer: () => answer() };
 }
 
-test('drain closes idle connections at once, busy ones after their answer, and new ones after their first answer', async () => {
+test('drain closes idle connections when no review comes any more, busy ones after their answer, and new ones after their first answer', async () => {
   await using bench = await idleAndBusy();
   const { idle, busy, slow, answer } = bench;
   let drained = false;
@@ -129,6 +129,18 @@ test('drain waits for the first review of a new connection', async () => {
   await pause(100);
   expect(await ask('/late')).toMatch(/^HTTP\/1\.1 200[\s\S]*Connection: close/);
   await once(socket, 'close');
+  await drained;
+});
+
+test('drain closes no idle connection while reviews come: each gets its answer first', async () => {
+  await using bench = await setUp();
+  const kept = await Promise.all(Array.from({ length: 4 }, () => keepAlive(bench.gateway.port)));
+  for (const [index, { ask }] of kept.entries()) if (index % 2 === 0) await ask('/before');
+  const drained = bench.gateway.drain().then(() => bench.gateway[Symbol.asyncDispose]());
+  for (const { ask } of kept) {
+    await pause(400);
+    expect(await ask('/late')).toMatch(/^HTTP\/1\.1 200[\s\S]*Connection: close/);
+  }
   await drained;
 });
 
