@@ -1,8 +1,10 @@
+import { existsSync } from 'node:fs';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { WebhookConfiguration } from '../../src/cluster/api/objects.ts';
+import { CATALOGUE } from '../../src/errors.ts';
 import { groupsOf } from '../../src/machine/system.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { DapClient, delve } from '../support/delve.ts';
@@ -43,6 +45,11 @@ beforeAll(async () => {
   await rm(join(checkout.directory, 'go.sum'));
   env = { KUBECONFIG: cluster.kubeconfig, CGO_ENABLED: '0', PATH: `${dirname(dlv)}:${process.env.PATH}` };
   port = await freePort();
+  const written = await runDevloop(['init', '--ide', 'vscode', '--port', String(port)], {
+    cwd: checkout.directory,
+    env,
+  });
+  expect(written.code, written.log).toBe(0);
   before = await snapshot(cluster, NAMESPACE);
 });
 
@@ -60,9 +67,13 @@ const apply = (name: string): Promise<string> =>
     .kubectl(['apply', '--server-side', '-f', '-'], { input: application(name, '') })
     .catch((error: Error) => error.message);
 
+/** Attaches as the configuration says that `devloop init` has written. */
 async function editor(): Promise<DapClient> {
-  const client = new DapClient(port);
-  await client.begin(file, [line]);
+  const launch = JSON.parse(await readFile(join(checkout.directory, '.vscode/launch.json'), 'utf8'));
+  const { host, port: listens, request, ...attach } = launch.configurations[0];
+  expect([host, request]).toEqual(['127.0.0.1', 'attach']);
+  const client = new DapClient(listens);
+  await client.begin(file, [line], attach);
   return client;
 }
 
@@ -104,6 +115,21 @@ it('a dry run says what changes, and how the controller is built and debugged', 
   expect(planned?.build).toContain('-gcflags=all=-N -l');
   expect(planned?.build?.filter((word) => word.startsWith('-ldflags'))).toEqual(['-ldflags=']);
   expect(planned?.command.slice(1, 3)).toEqual(['exec', '--headless']);
+  expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
+});
+
+it('without a debugger for Go, names the command that installs it, and changes nothing', async () => {
+  const directories = (process.env.PATH ?? '').split(':').filter((one) => !existsSync(join(one, 'dlv')));
+  const without = { ...env, PATH: directories.join(':'), GOBIN: join(checkout.directory, 'no-programs') };
+  const { code, events, log } = await runDevloop(['up', '--package', './cmd', `--debug=${port}`], {
+    cwd: checkout.directory,
+    env: without,
+  });
+  expect(code, log).toBe(CATALOGUE['debug.no-delve'].exit);
+  expect(events.at(-1)).toMatchObject({
+    ...{ type: 'error', code: 'debug.no-delve' },
+    hint: expect.stringContaining('go install github.com/go-delve/delve/cmd/dlv@'),
+  });
   expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
 });
 

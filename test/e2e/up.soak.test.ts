@@ -78,6 +78,11 @@ describe.each(CONTROL_PLANES)(
       cluster = await startCluster({ ...mode, log: (line) => console.error(line) });
       await deploySample(cluster);
       checkout = await checkoutSample();
+      const git = (...args: string[]) => spawnSync('git', args, { cwd: checkout.directory });
+      git('init', '--quiet');
+      git('add', '.');
+      git('-c', 'user.name=ann', '-c', 'user.email=ann@example.com', 'commit', '--quiet', '-m', 'sample');
+      // From now on, git sees a change that is not committed.
       await say();
       before = await snapshot(cluster, NAMESPACE);
     });
@@ -136,7 +141,7 @@ describe.each(CONTROL_PLANES)(
         verdict: 'allowed',
         patch: expect.arrayContaining([expect.stringMatching(/^\+spec\.replicas=\d+$/)]),
         ms: { budget: 10_000 },
-        build: expect.stringMatching(/^[0-9a-f]{7} \d\d:\d\d:\d\d$/),
+        build: expect.stringMatching(/^[0-9a-f]{7} \d\d:\d\d:\d\d \+dirty$/),
       });
       const listed = await eventually(async () => {
         const events = await reviews('--name', 'unseen', '--verdict', 'denied');

@@ -58,10 +58,11 @@ export class DapClient implements Disposable {
     await this.ask('initialize', { clientName: 'the test', adapterID: 'go' });
     const attached = this.ask('attach', { mode: 'remote', ...more });
     await this.event('initialized');
-    await attached;
     const breakpoints = lines.map((line) => ({ line }));
     await this.ask('setBreakpoints', { source: { path: file }, breakpoints });
     await this.ask('configurationDone');
+    // debugpy answers it only now.
+    await attached;
   }
 
   /** The body of the answer; rejects if that is a failure. */
