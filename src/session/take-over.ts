@@ -4,7 +4,7 @@ import type { KubeObject } from '../cluster/api/objects.ts';
 import type { Pausing } from '../cluster/takeover/pause/pause.ts';
 import type { StandIn } from '../cluster/takeover/stand-in.ts';
 import type { Work } from '../cluster/work.ts';
-import { type ControllerPlan, createSupervisor } from '../controller/supervisor.ts';
+import { createSupervisor } from '../controller/supervisor.ts';
 import type { KeyPairs } from '../local/key-pairs.ts';
 import type { WebhookCall } from '../operator/webhooks.ts';
 import { stampOf } from '../reviews/answering.ts';
@@ -54,8 +54,8 @@ export async function takeOver(running: Running): Promise<void> {
   const { target } = session;
   const connection = await connectionFor(session);
   if (connection) running.followers.use(connection);
-  const { pairs, keyPairDirectories, controller: planned } = await prepareLocally(session, connection);
-  const debug = planned && (await debuggerFor(session, planned, work));
+  const { pairs, keyPairDirectories, controller: planned, dlv } = await prepareLocally(session, connection);
+  const debug = dlv === undefined ? undefined : await debuggerOf(session, dlv, work);
   standing.debug = debug;
   const late = { standsFor: UID_OF_STAND_IN, value: () => running.standIn?.uid() };
   const controller = planned && { ...planned, late, debugging: debug?.debugging };
@@ -87,15 +87,9 @@ export async function takeOver(running: Running): Promise<void> {
 }
 
 /** Loaded where it is asked for only. */
-async function debuggerFor(
-  { options }: Session,
-  controller: ControllerPlan,
-  work: Work,
-): Promise<SessionDebugger | undefined> {
-  if (options.debug === undefined) return undefined;
+async function debuggerOf({ options }: Session, dlv: string, work: Work): Promise<SessionDebugger> {
   const { openDebugger } = await import('./start/debugger.ts');
-  const { findDelve } = await import('../debugger/find-delve.ts');
-  return await openDebugger(options.debug.port, await findDelve(controller.cwd, work.signal), work);
+  return await openDebugger(options.debug!.port, dlv, work);
 }
 
 /**

@@ -30,6 +30,8 @@ export interface LocalPlan {
   pairs: KeyPairs;
   /** Absent if the user starts the process that answers. */
   controller: PlannedController | undefined;
+  /** The debugger's program, if the controller is to be debugged. */
+  dlv?: string | undefined;
 }
 
 /** The same when everything is written. */
@@ -38,11 +40,12 @@ export interface LocalParts {
   /** Where the controller looks for its key pair. */
   keyPairDirectories: string[];
   controller: ControllerPlan | undefined;
+  dlv?: string | undefined;
 }
 
 /**
  * All checks of this machine before the first write to the cluster: `up` begins with what this returns, and its dry run prints it.
- * Writes nothing. `ending`: process groups that `up` ends first.
+ * Writes nothing. `ending`: processes that `up` ends first, with their groups.
  */
 export async function planLocally(
   session: Session,
@@ -58,7 +61,18 @@ export async function planLocally(
   const controller = await planController(controllerInputs(session, pairs, connection), io);
   // The supervisor checks again when it starts; here nothing has been changed yet.
   if (controller.plan.webhook) await requireFreePort(controller.plan.webhook.port, 0, ending);
-  return { pairs, controller };
+  return { pairs, controller, dlv: await debuggerFor(session, controller.plan.cwd, ending) };
+}
+
+/** Loaded where it is asked for only. */
+async function debuggerFor(
+  { options: { debug }, io }: Session,
+  cwd: string,
+  ending: number[],
+): Promise<string | undefined> {
+  if (debug === undefined) return undefined;
+  const { requireDebugger } = await import('./debugger.ts');
+  return await requireDebugger(debug.port, { cwd, ending, signal: io.signal });
 }
 
 /** Writes what a session needs on this machine. */
@@ -67,7 +81,7 @@ export async function prepareLocally(
   connection: PodConnection | undefined,
 ): Promise<LocalParts> {
   const { context, options, files, io } = session;
-  const { pairs, controller } = await planLocally(session, { connection });
+  const { pairs, controller, dlv } = await planLocally(session, { connection });
   const temporary = join(files.directory, 'tmp');
   await writeBelow(files.directory, () => makePath(temporary));
   const [pair] = pairs.values();
@@ -79,7 +93,12 @@ export async function prepareLocally(
     return { pairs, keyPairDirectories: [files.keyPairDirectory], controller: undefined };
   await writeNeededFiles(controller.needed);
   const written = pair ? await writeHardCoded(files, controller.hardCoded, pair, io.emit) : [];
-  return { pairs, keyPairDirectories: [files.keyPairDirectory, ...written], controller: controller.plan };
+  return {
+    pairs,
+    keyPairDirectories: [files.keyPairDirectory, ...written],
+    controller: controller.plan,
+    dlv,
+  };
 }
 
 /** Where a session's files are, given its directory. */

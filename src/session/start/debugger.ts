@@ -4,8 +4,10 @@ import type { Debugging } from '../../controller/runner.ts';
 import type { Gate } from '../../controller/supervisor.ts';
 import { letRun, watchController } from '../../debugger/delve.ts';
 import { DebugEndpoint } from '../../debugger/endpoint.ts';
+import { findDelve } from '../../debugger/find-delve.ts';
 import { connectDelve } from '../../debugger/json-rpc.ts';
 import { messageOf } from '../../errors.ts';
+import { portOwner } from '../../machine/system.ts';
 import type { Emit } from '../../report/events.ts';
 
 /** The debugger of one session. Disposed of when the controller has ended. */
@@ -20,6 +22,22 @@ export interface SessionDebugger extends AsyncDisposable {
   gate: Gate;
   /** The session is ending: the editors' sessions end, and the controller runs without breakpoints. */
   end(): Promise<void>;
+}
+
+/**
+ * Resolves to the delve of a session whose editors connect to this port. Throws 'debug.no-delve', and 'port.in-use' unless one of the
+ * processes `ending` has the port: `up` ends them first.
+ */
+export async function requireDebugger(
+  port: number,
+  { cwd, ending, signal }: { cwd: string; ending: number[]; signal: AbortSignal },
+): Promise<string> {
+  const dlv = await findDelve(cwd, signal);
+  const owner = await portOwner(port);
+  if (owner === undefined || !ending.includes(owner.pid)) {
+    await using _tried = await DebugEndpoint.listen(port, () => {});
+  }
+  return dlv;
 }
 
 /** Listens for editors on this port; `dlv` is delve's program. Throws 'port.in-use'. */

@@ -14,12 +14,19 @@ export async function printPlan(
   command: UpCommand,
   found: Discovered & { inTheWay: InTheWay },
 ): Promise<void> {
-  const { context, io, machine, options } = command;
+  const { context, io, machine } = command;
   const { target, plan, inTheWay } = found;
   const files = localFilesOf(join(machine.stateDirectory, ANY_SESSION), command);
-  const own = inTheWay.living.filter(({ local }) => local).map(({ sessionId }) => sessionId);
-  const ending = [...(await orphanPids(machine)), ...(await controllersOf(machine, own))];
-  const { controller } = await planLocally(
+  const own = inTheWay.living.filter(({ local }) => local);
+  const ending = [
+    ...own.flatMap(({ holder }) => holder?.pid ?? []),
+    ...(await orphanPids(machine)),
+    ...(await controllersOf(
+      machine,
+      own.map(({ sessionId }) => sessionId),
+    )),
+  ];
+  const { controller, dlv } = await planLocally(
     { ...command, ...found, files, sessionId: ANY_SESSION },
     { ending },
   );
@@ -37,7 +44,7 @@ export async function printPlan(
   if (controller) {
     const { build, run, cwd } = controller.plan;
     const shown = shownCommand(run, controller.plan);
-    const command = options.debug ? await debugged(shown, cwd, io.signal) : shown;
+    const command = dlv === undefined ? shown : await debugged(dlv, shown);
     io.emit({ type: 'controller.planned', ...(build === undefined ? {} : { build }), command, cwd });
   }
 
@@ -46,11 +53,10 @@ export async function printPlan(
   }
 }
 
-/** Throws 'debug.no-delve', as `up` would. */
-async function debugged(command: string[], cwd: string, signal: AbortSignal): Promise<string[]> {
+/** Loaded where it is asked for only. */
+async function debugged(dlv: string, command: string[]): Promise<string[]> {
   const { debugCommand } = await import('./debugger.ts');
-  const { findDelve } = await import('../../debugger/find-delve.ts');
-  return debugCommand(await findDelve(cwd, signal), command);
+  return debugCommand(dlv, command);
 }
 
 const NO_LEASES =

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -97,7 +97,6 @@ describe('devloop refuses', () => {
     else expect(errors, dry.log).toMatchObject([{ code: error.code, message: error.message }]);
   }
 
-  /** Runs devloop to its end: one clear error, the documented exit code, no trace of a crash, and a cluster as it was. */
   /** Resolves when Kubernetes' controllers have followed a new object. */
   async function settled(): Promise<void> {
     for (
@@ -110,6 +109,7 @@ describe('devloop refuses', () => {
     }
   }
 
+  /** Runs devloop to its end: one clear error, the documented exit code, no trace of a crash, and a cluster as it was. */
   async function refuses(
     args: string[],
     refusal: Refusal,
@@ -142,6 +142,21 @@ describe('devloop refuses', () => {
     own.push(sample);
     await change(sample.directory);
     return sample.directory;
+  }
+
+  async function listening(port: number): Promise<Server & AsyncDisposable> {
+    const server = createServer();
+    await new Promise<void>((resolve) => void server.listen(port, '127.0.0.1', resolve));
+    return server;
+  }
+
+  /** Programs with which Go builds; the debugger only says its version. */
+  async function toolsWith(delve?: string): Promise<Record<string, string>> {
+    const bin = await mkdtemp(join(scratch, 'bin-'));
+    const go = execFileSync('sh', ['-c', 'command -v go'], { encoding: 'utf8' }).trim();
+    await symlink(go, join(bin, 'go'));
+    if (delve) await writeFile(join(bin, 'dlv'), `#!/bin/sh\necho 'Version: ${delve}'\n`, { mode: 0o755 });
+    return { PATH: bin, GOBIN: bin };
   }
 
   async function scratchFile(name: string, content: string): Promise<string> {
@@ -244,6 +259,26 @@ describe('devloop refuses', () => {
   });
 
   describe('a target', () => {
+    it('that nothing names, outside of a checkout', async () => {
+      const refusal = {
+        code: 'target.no-operator',
+        message: scratch,
+        hint: '--service NAMESPACE/NAME',
+      } as const;
+      await refuses(['up'], refusal, { cwd: scratch });
+    });
+
+    it('that a living session holds', async () => {
+      const before = await all();
+      await using up = startDevloop(['up', '-n', NAMESPACE, ...SERVER], { cwd: checkout, env: env() });
+      await up.waitFor('session.ready');
+      const message = new RegExp(`${NAMESPACE}.* is held by `);
+      await refuses(['up', '-n', NAMESPACE], { code: 'session.held', message, hint: 'devloop down' });
+      up.signal('SIGINT');
+      expect(await up.exited, up.log()).toBe(130);
+      await eventually(async () => expect(await all()).toEqual(before));
+    });
+
     it('without a webhook in the namespace that was named', async () => {
       const message = /API groups: apps\.example\.com.*namespace default/;
       await refuses(['up', '-n', 'default'], {
@@ -283,14 +318,53 @@ describe('devloop refuses', () => {
 
   describe('this machine', () => {
     it('when port 9443 is held, and names the holder', async () => {
-      const server = createServer();
-      await new Promise<void>((resolve) => void server.listen(9443, '127.0.0.1', resolve));
-      try {
-        const message = new RegExp(`port 9443.* process ${process.pid} \\(`);
-        await refuses(['up'], { code: 'port.in-use', message, hint: `kill ${process.pid}` });
-      } finally {
-        await new Promise((resolve) => server.close(resolve));
-      }
+      await using _holder = await listening(9443);
+      const message = new RegExp(`port 9443.* process ${process.pid} \\(`);
+      await refuses(['up'], { code: 'port.in-use', message, hint: `kill ${process.pid}` });
+    });
+
+    it("when the editors' port is held", async () => {
+      await using holder = await listening(0);
+      const { port } = holder.address() as AddressInfo;
+      const message = new RegExp(`port ${port}.* process ${process.pid} \\(`);
+      const refusal = { code: 'port.in-use', message, hint: `--debug=${port + 1}` } as const;
+      await refuses(['up', `--debug=${port}`], refusal, { env: await toolsWith('1.999.0') });
+    });
+
+    it.each([
+      [undefined, /there is no dlv/],
+      ['1.2.0', /dlv has the version 1\.2\.0/],
+    ])('with delve %s', async (version, message) => {
+      const hint = 'go install github.com/go-delve';
+      await refuses(
+        ['up', '--debug'],
+        { code: 'debug.no-delve', message, hint },
+        { env: await toolsWith(version) },
+      );
+    });
+
+    it('where others can write to its directory', async () => {
+      const open = join(scratch, 'open');
+      await mkdir(open);
+      await chmod(open, 0o777);
+      const XDG_STATE_HOME = join(open, 'state');
+      const refusal = {
+        code: 'files.not-written',
+        message: XDG_STATE_HOME,
+        hint: 'XDG_STATE_HOME=DIR',
+      } as const;
+      await refuses(['up'], refusal, { env: { XDG_STATE_HOME } });
+    });
+
+    it("where a key of the user's is in the place of the controller's", async () => {
+      const cwd = await copy(async (directory) => {
+        await writeFile(join(directory, 'devloop.yaml'), 'certificates: {directory: own}\n');
+        await mkdir(join(directory, 'own'));
+        await writeFile(join(directory, 'own/tls.key'), 'mine');
+      });
+      const hint = 'devloop certs --output DIR';
+      await refuses(['up'], { code: 'certificate.not-written', message: 'own', hint }, { cwd });
+      expect(await readFile(join(cwd, 'own/tls.key'), 'utf8')).toBe('mine');
     });
 
     it('without Go', async () => {
@@ -534,28 +608,29 @@ describe('devloop refuses', () => {
       }
     });
 
+    const putSecret = async (data: Record<string, string>): Promise<void> => {
+      const manifest = {
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: { name: SECRET, namespace: SECOND },
+        data,
+      };
+      await cluster.apply([manifest]);
+    };
+    const trust = async (ca: string): Promise<void> => {
+      for (const kind of ['validating', 'mutating']) {
+        const name = `${kind}webhookconfigurations/second-operator-${kind}-webhook-configuration`;
+        await cluster.call('PATCH', `/apis/admissionregistration.k8s.io/v1/${name}`, [
+          { op: 'add', path: '/webhooks/0/clientConfig/caBundle', value: base64(ca) },
+        ]);
+      }
+    };
+
     describe('whose Secret', () => {
       const object = `Secret ${SECOND}/${SECRET}`;
       let good: { certificate: string; key: string };
-      const secret = async (data: Record<string, string>): Promise<void> => {
-        const manifest = {
-          apiVersion: 'v1',
-          kind: 'Secret',
-          metadata: { name: SECRET, namespace: SECOND },
-          data,
-        };
-        await cluster.apply([manifest]);
-      };
       const pair = (certificate: string, key: string): Promise<void> =>
-        secret({ 'tls.crt': base64(certificate), 'tls.key': base64(key) });
-      const trust = async (ca: string): Promise<void> => {
-        for (const kind of ['validating', 'mutating']) {
-          const name = `${kind}webhookconfigurations/second-operator-${kind}-webhook-configuration`;
-          await cluster.call('PATCH', `/apis/admissionregistration.k8s.io/v1/${name}`, [
-            { op: 'add', path: '/webhooks/0/clientConfig/caBundle', value: base64(ca) },
-          ]);
-        }
-      };
+        putSecret({ 'tls.crt': base64(certificate), 'tls.key': base64(key) });
       const up = (refusal: Refusal): Promise<string> => refuses(['up', '-n', SECOND, ...SERVER], refusal);
 
       beforeAll(async () => {
@@ -569,7 +644,7 @@ describe('devloop refuses', () => {
       });
 
       it('is empty', async () => {
-        await secret({});
+        await putSecret({});
         await up({ code: 'certificate.invalid', message: `${object} is empty`, hint: /./ });
       });
 
@@ -624,6 +699,21 @@ describe('devloop refuses', () => {
         const message = /does not chain to the caBundle: its issuer is CN=devloop/;
         await up({ code: 'certificate.unusable', message, hint: `kubectl -n ${SECOND}` });
       });
+    });
+
+    it('whose manager gets an argument that no program can get', async () => {
+      const { certificate, key } = await selfSignedPair([SECOND_NAME], { days: 10 });
+      await trust(certificate);
+      await putSecret({ 'tls.crt': base64(certificate), 'tls.key': base64(key), nul: base64('a\0b') });
+      const env = [{ name: 'NUL', valueFrom: { secretKeyRef: { name: SECRET, key: 'nul' } } }];
+      const container = '/spec/template/spec/containers/0';
+      await cluster.call('PATCH', `/apis/apps/v1/namespaces/${SECOND}/deployments/${SECOND_DEPLOYMENT}`, [
+        { op: 'add', path: `${container}/env`, value: env },
+        { op: 'add', path: `${container}/args/-`, value: '--name=$(NUL)' },
+      ]);
+      await settled();
+      const message = '--name=$(NUL) contains a NUL byte';
+      await refuses(['up', '-n', SECOND], { code: 'controller.argument', message, hint: 'devloop up' });
     });
 
     describe('whose Service', () => {
