@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { PAUSE_IMAGE } from '../cluster/build.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { account } from '../support/account.ts';
-import { BIN, runDevloop, startDevloop } from '../support/devloop.ts';
+import { BIN, type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { hookServer } from '../support/hook-server.ts';
 import { createReviewer, type Reviewer } from '../support/reviews.ts';
 import {
@@ -20,6 +20,9 @@ import { snapshot } from '../support/snapshot.ts';
 
 /** Nobody tells the manager of it: it is a constant of its sources. */
 const FIXED = '/tmp/devloop-test-habits/serving-certs';
+
+/** No text in any encoding that is usual for files. */
+const KEYSTORE = Buffer.from([0xfe, 0xed, 0xfe, 0xed, 0x00, 0x80, 0xc3, 0x28, 0xff]);
 
 const MESSAGE = 'an Application needs an image';
 
@@ -256,6 +259,7 @@ it('a manager that looks where its sources say, in a mounted file, and in a file
   expect(printed).toContain('own Pod of application-operator belongs to Deployment');
   expect(await standIns()).toMatchObject([{ spec: { schedulingGates: [{}] }, status: { phase: 'Pending' } }]);
   await access(join(FIXED, 'tls.key'));
+  await expectOnlyOwnVariables(up);
   // Being asked for its paths is nothing that the manager complains about.
   const output = up.events.flatMap((event) => (event.type === 'controller.output' ? [event.line] : []));
   expect(output.filter((line) => /\tERROR\t|panic|devloop\.dev/.test(line))).toEqual([]);
@@ -335,6 +339,7 @@ it('a session that is killed leaves its key pair there and prints no Secret, and
   const text = await printedBy(['up', '--verbose'], quiet.env, /taken over in/);
   printed.push((await runDevloop(['status'], quiet)).log, (await printedBy(['status'], quiet.env)).text);
   const values = await secretValues();
+  const keystores: Buffer[] = [];
   const files = await readdir(state, { recursive: true, withFileTypes: true });
   for (const file of files.filter((one) => one.isFile())) {
     const path = join(file.parentPath, file.name);
@@ -342,7 +347,9 @@ it('a session that is killed leaves its key pair there and prints no Secret, and
     const { mode } = await stat(path);
     if (values.some(({ value }) => content.includes(value))) expect([path, mode & 0o077]).toEqual([path, 0]);
     if (file.name === 'controller.json') printed.push(content);
+    if (file.name === 'store.jks') keystores.push(Buffer.from(content, 'latin1'));
   }
+  expect(keystores).toEqual([KEYSTORE]);
   printed.push(text.end('SIGKILL').text);
   await access(join(FIXED, 'tls.key'));
   const { code, log } = await runDevloop(['down'], { ...quiet, cwd: tmpdir() });
@@ -376,6 +383,17 @@ it('an account that may not create Pods is warned before the take-over, which go
   expect(await snapshot(cluster, NAMESPACE)).toEqual(before);
 });
 
+/** With these of the Deployment, the build would fail, and each program would load a library that is only in the image. */
+async function expectOnlyOwnVariables(up: DevloopRun): Promise<void> {
+  const started = up.events.find((event) => event.type === 'controller.started');
+  const variables = await readFile(`/proc/${started!.pid}/environ`, 'latin1');
+  const names = variables.split('\0').map((one) => one.split('=', 1)[0]);
+  expect(names).toContain('POD_NAME');
+  expect(names.filter((name) => name === 'LD_PRELOAD' || name === 'GOFLAGS')).toEqual([]);
+  const message = expect.stringContaining('without LD_PRELOAD, GOFLAGS of the Deployment');
+  expect(up.events).toContainEqual(expect.objectContaining({ type: 'note', message }));
+}
+
 /** The references to Secrets are there, and no value of one. */
 async function expectUnprinted(text: string): Promise<void> {
   expect(text).toMatch(/\$\(TOKEN\)/);
@@ -392,7 +410,13 @@ async function addSecrets(): Promise<void> {
     metadata: { name: 'credentials', namespace: NAMESPACE },
     stringData: { token, password, 'config.yaml': `leaderElect: true\nsecret: ${token}\n` },
   };
-  await cluster.apply([secret]);
+  const keystore = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'keystore', namespace: NAMESPACE },
+    data: { 'store.jks': KEYSTORE.toString('base64') },
+  };
+  await cluster.apply([secret, keystore]);
   const container = '/spec/template/spec/containers/0';
   const add = (path: string, value: unknown) => ({ op: 'add', path, value });
   const mount = { name: 'credentials', mountPath: '/credentials' };
@@ -401,14 +425,18 @@ async function addSecrets(): Promise<void> {
       name: 'TOKEN',
       valueFrom: { secretKeyRef: { name: 'credentials', key: 'token' } },
     }),
+    add(`${container}/env/-`, { name: 'LD_PRELOAD', value: '/image/lib.so' }),
+    add(`${container}/env/-`, { name: 'GOFLAGS', value: '-mod=nonsense' }),
     add(`${container}/env/-`, { name: 'DSN', value: 'postgres://me:$(C_password)@db/$(TOKEN)' }),
     add(`${container}/envFrom`, [{ prefix: 'C_', secretRef: { name: 'credentials' } }]),
     // Words behind the flags mean nothing to this manager.
-    ...['$(TOKEN)', '$(DSN)', '/credentials/$(TOKEN)', '/credentials/config.yaml'].map((word) =>
+    ...['$(TOKEN)', '$(DSN)', '/credentials/$(TOKEN)', '/credentials/config.yaml', '/keystore'].map((word) =>
       add(`${container}/args/-`, word),
     ),
     add(`${container}/volumeMounts/-`, mount),
     add('/spec/template/spec/volumes/-', { name: 'credentials', secret: { secretName: 'credentials' } }),
+    add(`${container}/volumeMounts/-`, { name: 'keystore', mountPath: '/keystore' }),
+    add('/spec/template/spec/volumes/-', { name: 'keystore', secret: { secretName: 'keystore' } }),
   ];
   await cluster.call('PATCH', `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/${DEPLOYMENT}`, patch);
   await rolledOut(cluster);

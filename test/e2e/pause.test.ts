@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -8,7 +8,7 @@ import { loadKubeconfig } from '../../src/cluster/api/kubeconfig.ts';
 import { microTime } from '../../src/cluster/api/micro-time.ts';
 import type { Lease, Service, WebhookConfiguration } from '../../src/cluster/api/objects.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
-import type { WorkloadKind } from '../support/cluster-waits.ts';
+import { established, rolledOut as isRolledOut, type WorkloadKind } from '../support/cluster-waits.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { deployElecting, leader } from '../support/electing-operator.ts';
 import { eventually } from '../support/eventually.ts';
@@ -22,7 +22,9 @@ import {
 } from '../support/hook-operator.ts';
 import { hookServer } from '../support/hook-server.ts';
 import { startOlm } from '../support/olm-stand-in.ts';
-import { application, DEPLOYMENT, NAMESPACE, rolledOut } from '../support/sample-operator.ts';
+import { revocableLogin } from '../support/revocable-login.ts';
+import { application, DEPLOYMENT, NAMESPACE, rolledOut, SAMPLE } from '../support/sample-operator.ts';
+import { checkoutShop, shopInStatefulSet } from '../support/shop-settings.ts';
 import { snapshot } from '../support/snapshot.ts';
 
 const SERVICES = ['--service', `${HOOK_NAMESPACE}/first`, '--service', `${HOOK_NAMESPACE}/second`];
@@ -90,15 +92,26 @@ const atRest = (kind: WorkloadKind, replicas: number, before: object) =>
     expect(await snapshot(cluster, HOOK_NAMESPACE)).toEqual(before);
   });
 
-it('a manager in a StatefulSet is paused, and restored', async () => {
+const overwritten = (session: DevloopRun, kind: WorkloadKind) =>
+  session.waitFor('guard.overwritten', ({ object }) => object.kind === kind);
+
+it('a manager in a StatefulSet is paused, and again when somebody scales it, with the login that the kubeconfig has since then, and restored', async () => {
   const before = await snapshot(cluster, HOOK_NAMESPACE);
-  await using session = up();
+  await using login = await revocableLogin(cluster);
+  await using session = up('--kubeconfig', login.kubeconfig);
   await session.waitFor('session.ready');
   expect(await runningPods()).toEqual([]);
   const owned = [{ kind: 'StatefulSet', name: 'hooks' }];
   const name = expect.stringMatching(/^hooks-devloop-[0-9a-f]{8}-0$/);
   expect(await standIns()).toMatchObject([{ metadata: { name, ownerReferences: owned } }]);
   await expect(ask('first')).rejects.toThrow('local on 9444 says no');
+  await login.revoke();
+  // As `aws eks update-kubeconfig` does: another user, with another way to log in.
+  await copyFile(cluster.kubeconfig, login.kubeconfig);
+  await cluster.kubectl(['-n', HOOK_NAMESPACE, 'scale', 'statefulset', 'hooks', '--replicas=2']);
+  const by = { manager: expect.stringContaining('kubectl'), operation: 'Update' };
+  expect(await overwritten(session, 'StatefulSet')).toMatchObject({ field: 'spec.replicas', by });
+  await eventually(async () => expect(await runningPods()).toEqual([]));
   session.signal('SIGINT');
   expect(await session.exited, session.log()).toBe(130);
   await atRest('StatefulSet', 2, before);
@@ -142,15 +155,22 @@ describe('a manager in a DaemonSet', () => {
     await cluster.kubectl(['delete', 'validatingwebhookconfiguration', 'history']);
   });
 
-  it('devloop down elsewhere ends its session, which does not fight it', async () => {
+  it('is paused again when somebody resumes it; devloop down elsewhere ends its session, which does not fight it', async () => {
     const before = await snapshot(cluster, HOOK_NAMESPACE);
     await using session = up();
     await session.waitFor('session.ready');
+    const nodeSelector = { 'devloop.dev/paused': null };
+    const patch = JSON.stringify({ spec: { template: { spec: { nodeSelector } } } });
+    await cluster.kubectl(['-n', HOOK_NAMESPACE, 'patch', 'daemonset', 'hooks', '--type=merge', '-p', patch]);
+    await overwritten(session, 'DaemonSet');
+    await eventually(async () => expect(await runningPods()).toEqual([]));
+    const guarded = (): object[] => session.events.filter(({ type }) => type === 'guard.overwritten');
+    const fought = guarded().length;
     const down = await runDevloop(['down', '--take-over'], { ...options(), cwd: tmpdir() });
     expect(down.code, down.log).toBe(0);
     expect(await session.exited, session.log()).toBe(4);
     expect(session.events.at(-1)).toMatchObject({ type: 'error', code: 'session.lost' });
-    expect(session.events).not.toContainEqual(expect.objectContaining({ type: 'guard.overwritten' }));
+    expect(guarded()).toHaveLength(fought);
     await atRest('DaemonSet', 1, before);
   });
 });
@@ -168,6 +188,8 @@ it('a manager in a Job is refused, unless it is left running', async () => {
     hint: expect.stringMatching(/--pause lease[\s\S]*--pause none/),
   });
   expect(refused.events.filter(({ type }) => type === 'change')).toEqual([]);
+  const dry = await runDevloop(['up', '--dry-run', ...SERVICES, ...hookServer('local')], options());
+  expect(dry.events.at(-1), dry.log).toMatchObject({ type: 'error', code: 'pause.unsupported' });
   await using session = up('--pause', 'none');
   const { message } = await session.waitFor('warning', (event) => event.message.includes('not paused'));
   expect(message).toContain(`Pod ${HOOK_NAMESPACE}/${pods[0]}`);
@@ -317,4 +339,48 @@ it('--pause lease: the Pods stay up but idle, and lead again afterwards', async 
   await eventually(async () => expect(await deployments()).toContain('held'));
   await rolledOut(cluster);
   await eventually(async () => expect(await snapshot(cluster, NAMESPACE)).toEqual(before));
+});
+
+describe('an operator without webhooks, built here', () => {
+  let checkout: Awaited<ReturnType<typeof checkoutShop>>;
+  const run = (...flags: string[]): DevloopRun =>
+    startDevloop(['up', ...flags], { ...options(), cwd: checkout.directory });
+
+  async function expectRestored(session: DevloopRun, before: unknown): Promise<void> {
+    session.signal('SIGINT');
+    expect(await session.exited, session.log()).toBe(130);
+    await eventually(async () => expect(await snapshot(cluster, HOOK_NAMESPACE)).toEqual(before));
+  }
+
+  beforeAll(async () => {
+    checkout = await checkoutShop();
+    // It is not deployed, but its CRDs are there.
+    await cluster.apply(await cluster.kubectl(['kustomize', join(SAMPLE, 'config/crd')]));
+    await established(cluster, 'applications.apps.example.com');
+    await cluster.kubectl(['-n', NAMESPACE, 'delete', 'deployment', DEPLOYMENT, '--ignore-not-found']);
+    return () => checkout[Symbol.asyncDispose]();
+  });
+
+  it('gets the arguments, variables and files of its StatefulSet, and elects no leader, which a variable asks for', async () => {
+    await cluster.apply(shopInStatefulSet(HOOK_NAMESPACE));
+    await isRolledOut(cluster, 'StatefulSet', `${HOOK_NAMESPACE}/shop`);
+    const before = await snapshot(cluster, HOOK_NAMESPACE);
+    await using session = run('--deployment', `${HOOK_NAMESPACE}/shop`);
+    await session.waitFor('session.ready', undefined, 300_000);
+    const line = 'HA=false GREETING=hello settings=from a file';
+    expect(session.events).toContainEqual(expect.objectContaining({ type: 'controller.output', line }));
+    await expectRestored(session, before);
+    await cluster.kubectl(['-n', HOOK_NAMESPACE, 'delete', 'statefulset', 'shop']);
+  });
+
+  it('runs as make run would where it is not deployed, but its CRDs are installed', async () => {
+    const before = await snapshot(cluster, HOOK_NAMESPACE);
+    await using session = run();
+    await session.waitFor('note', ({ message }) => message.includes('the controller only runs here'));
+    await session.waitFor('session.ready', undefined, 300_000);
+    const line = 'HA= GREETING= settings=';
+    expect(session.events).toContainEqual(expect.objectContaining({ type: 'controller.output', line }));
+    expect(session.events.filter(({ type }) => type === 'change')).toEqual([]);
+    await expectRestored(session, before);
+  });
 });
