@@ -81,7 +81,13 @@ export function safeText(text: string, keepColours = false): string {
 
 /** The event with all its texts made safe; only the controller's own output may keep its colours. */
 export function safeEvent<E extends DevloopEvent>(event: E, colours: boolean): E {
-  return safeValue(event, colours && event.type === 'controller.output') as E;
+  return isPlain(event) ? event : (safeValue(event, colours && event.type === 'controller.output') as E);
+}
+
+/** Whether all its texts are. Most events are, and need no copy. */
+function isPlain(value: unknown): boolean {
+  if (typeof value === 'string') return PLAIN.test(value);
+  return typeof value !== 'object' || value === null || Object.values(value).every(isPlain);
 }
 
 function safeValue(value: unknown, keepColours: boolean): unknown {
