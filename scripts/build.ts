@@ -15,6 +15,10 @@ import { relayProgram } from './build-relay.ts';
 const ROOT = join(import.meta.dirname, '..');
 const DIST = join(ROOT, 'dist');
 
+const SAY_EVERY_MS = 4_500;
+const sayHowLong = (): void => console.error(`> build: ${(performance.now() / 1000).toFixed(1)} s so far`);
+setInterval(sayHowLong, SAY_EVERY_MS).unref();
+
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
 
 const { metafile } = await build({

@@ -25,14 +25,18 @@ function interrupt(signal, child) {
   child?.kill(signal);
 }
 
-/** Runs a program, prints how long it took, and returns its exit code. After Ctrl-C, waits for the program to end and exits. */
-export async function step(title, command, args, options = {}) {
+/**
+ * Runs a program, prints how long it took, and returns its exit code. After Ctrl-C, waits for the program to end and exits. With
+ * `sayEveryMs`, for a program that prints nothing while it works, prints now and then how long it has taken so far.
+ */
+export async function step(title, command, args, { sayEveryMs, ...options } = {}) {
   say(title);
   const started = performance.now();
+  const seconds = () => `${((performance.now() - started) / 1000).toFixed(1)} s`;
+  const timer = sayEveryMs && setInterval(() => say(`${title}: ${seconds()} so far`), sayEveryMs);
   const code = await run(command, args, options);
-  say(
-    `${title}: ${code === 0 ? 'done' : `failed with exit code ${code}`} in ${((performance.now() - started) / 1000).toFixed(1)} s`,
-  );
+  clearInterval(timer);
+  say(`${title}: ${code === 0 ? 'done' : `failed with exit code ${code}`} in ${seconds()}`);
   if (interrupted !== undefined) process.exit(interrupted);
   return code;
 }

@@ -10,6 +10,8 @@ import { fail, requiredStep, step } from './run-step.mjs';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const MODULES = join(ROOT, 'node_modules');
 const NODE = join(MODULES, '.bin', 'node');
+/** Of what prints nothing on its own. */
+const SAY_EVERY_MS = 4_500;
 const BUILT_FROM = [
   'src',
   'scripts/build.ts',
@@ -54,7 +56,7 @@ async function install() {
     'install packages',
     'npm',
     ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'],
-    { cwd: ROOT },
+    { cwd: ROOT, sayEveryMs: SAY_EVERY_MS },
   );
   if (!existsSync(NODE))
     fail(
@@ -94,19 +96,22 @@ async function build() {
 /** With arguments, runs only vitest. Without, runs every check and returns the first exit code that is not 0. */
 async function test() {
   if (args.length > 0) return await vitest('tests');
-  const codes = [await node('types', 'node_modules/typescript/bin/tsc', '--noEmit')];
-  codes.push(
-    await node('types of the page', 'node_modules/typescript/bin/tsc', '--noEmit', '-p', 'src/page/client'),
-  );
-  codes.push(
-    await node('lint', 'node_modules/@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.'),
-  );
+  const tsc = ['node_modules/typescript/bin/tsc', '--noEmit'];
+  const codes = [
+    await check('types', ...tsc),
+    await check('types of the page', ...tsc, '-p', 'src/page/client'),
+    await check('lint', 'node_modules/@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.'),
+  ];
   codes.push(await vitest('tests'));
   return codes.find((code) => code !== 0) ?? 0;
 }
 
 function vitest(title, ...options) {
   return node(title, 'node_modules/vitest/vitest.mjs', 'run', ...options);
+}
+
+function check(title, ...rest) {
+  return step(title, NODE, rest, { ...child, sayEveryMs: SAY_EVERY_MS });
 }
 
 function node(title, script, ...rest) {

@@ -12,9 +12,9 @@ const HINT = `All settings are in ${documentPath('guide.md')}`;
 const LARGEST = 64 * 1024;
 const SHOWN = 20;
 
-/** Reads the nearest devloop.yaml from `cwd` upwards, but not from outside the checkout, nor one of another user: it names commands. */
+/** Reads the nearest devloop.yaml, but not from outside the checkout, nor one of another user: it names commands. */
 export async function loadConfig(cwd: string): Promise<{ file: string; config: Config } | undefined> {
-  const file = findFile(cwd);
+  const file = configFile(cwd);
   if (file === undefined) return undefined;
   const text = await readText(file);
   // Most checkouts have no such file and need no parser.
@@ -24,7 +24,8 @@ export async function loadConfig(cwd: string): Promise<{ file: string; config: C
   return { file, config: parsed.config };
 }
 
-function findFile(cwd: string): string | undefined {
+/** The nearest devloop.yaml from `cwd` up to the root of the checkout, whatever is in it. */
+export function configFile(cwd: string): string | undefined {
   const above = [cwd];
   for (let directory = cwd; dirname(directory) !== directory; directory = dirname(directory))
     above.push(dirname(directory));

@@ -10,6 +10,7 @@ import type { WaitingReviews } from '../reviews/recorder.ts';
 import { recordingFiles } from '../reviews/recording.ts';
 import { selects } from '../reviews/select.ts';
 import { setFile, setNames } from '../reviews/sets.ts';
+import { similarNames } from '../similar.ts';
 import { checkoutRoot } from './context/checkout.ts';
 import { chooseSession } from './context/choose-session.ts';
 import { thisMachine } from './context/local-machine.ts';
@@ -98,7 +99,7 @@ interface Source {
 }
 
 async function sourceOf({ action, set, session }: ReviewsOptions, checkout: string, io: Io): Promise<Source> {
-  if (set !== undefined) return await setSource(checkout, set);
+  if (set !== undefined) return await setSource(checkout, { action, set });
   const all = await localSessions(await thisMachine(io.env));
   const otherwise =
     action === 'replay'
@@ -126,12 +127,20 @@ async function waitingIn(session: LocalSession, { emit, signal }: Io): Promise<W
   });
 }
 
-async function setSource(checkout: string, name: string): Promise<Source> {
+async function setSource(
+  checkout: string,
+  { action, set: name }: { action: ReviewsOptions['action']; set: string },
+): Promise<Source> {
   const names = await setNames(checkout);
   const file = setFile(checkout, name);
   if (!names.includes(name)) {
     const known = names.length === 0 ? 'There are no saved sets here.' : `Saved sets: ${names.join(', ')}.`;
-    const hint = 'To save the reviews of a session: devloop reviews save NAME';
+    // Commands take no other names.
+    const usable = names.filter((one) => /^\w[\w.-]*$/.test(one));
+    const commands = similarNames(name, usable).map((one) =>
+      action === 'verify' ? `devloop reviews verify ${one}` : `devloop reviews ${action} --set ${one}`,
+    );
+    const hint = commands.join('\n') || 'To save the reviews of a session: devloop reviews save NAME';
     throw new DevloopError('review.not-found', `${file} does not exist. ${known}`, { hint });
   }
   return { name: file, read: () => readRecords(file), version: () => versionOf(file, [file]) };

@@ -1,8 +1,11 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { configFile } from '../../config/load.ts';
 
-/** The nearest parent directory with a go.mod, else the nearest with a .git, else `cwd` itself. */
+/** The directory of devloop.yaml, else the nearest parent directory with a go.mod, else the nearest with a .git, else `cwd` itself. */
 export function checkoutRoot(cwd: string): string {
+  const config = configFile(cwd);
+  if (config !== undefined) return dirname(config);
   for (const sign of ['go.mod', '.git']) {
     for (let directory = cwd; ; directory = dirname(directory)) {
       if (existsSync(join(directory, sign))) return directory;

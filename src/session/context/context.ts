@@ -1,4 +1,3 @@
-import { dirname } from 'node:path';
 import { type ClusterApi, connect } from '../../cluster/api/client.ts';
 import { loadKubeconfig } from '../../cluster/api/kubeconfig.ts';
 import { type Config, loadConfig } from '../../config/load.ts';
@@ -56,7 +55,7 @@ export async function openContext(
   return {
     api,
     config,
-    root: loaded ? dirname(loaded.file) : checkoutRoot(io.cwd),
+    root: checkoutRoot(io.cwd),
     wanted: {
       services: options.services.length > 0 ? options.services : listOf(config.service),
       deployment: options.deployment ?? config.deployment,

@@ -14,6 +14,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
 const SCRIPTS = join(import.meta.dirname, '../../../scripts');
@@ -141,6 +142,13 @@ it('says how to get Go before it installs anything', () => {
   const { status, stderr, calls } = run('demo');
   expect({ status, calls }).toEqual({ status: 2, calls: [] });
   expect(stderr).toMatch(/go\.dev\/dl/);
+});
+
+it('says how long a silent step has taken so far', () => {
+  const file = pathToFileURL(join(root, 'scripts/run-step.mjs')).href;
+  const script = `import { step } from '${file}'; await step('types', 'sleep', ['0.5'], { sayEveryMs: 50 }); process.exit();`;
+  const { stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
+  expect(stderr).toMatch(/^> types\n> types: 0\.\d s so far\n/);
 });
 
 it('refuses what it does not know', () => {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,23 +16,45 @@ beforeEach(async () => {
 });
 afterEach(() => rm(state, { recursive: true }));
 
+/** A session of this machine that answers whatever it is asked. */
+async function startSession(id: string, checkout: string): Promise<AsyncDisposable> {
+  const directory = await claimDirectory(await thisMachine({ XDG_STATE_HOME: state }), id, { checkout });
+  const server = createServer((socket) => void socket.end('{"answer":{}}\n'));
+  await once(server.listen({ path: socketPath(directory) }), 'listening');
+  return { [Symbol.asyncDispose]: async () => void server.close() };
+}
+
+async function holdIn(cwd: string): Promise<DevloopEvent[]> {
+  const events: DevloopEvent[] = [];
+  const emit = (event: DevloopEvent): void => void events.push(event);
+  const { signal } = new AbortController();
+  await hold({ on: true }, { cwd, env: { XDG_STATE_HOME: state }, emit, signal });
+  return events;
+}
+
 it.each([
   ['of this checkout', 0],
   ['of another one, which it names', 1],
-])('holds the only session of this machine: %s', async (_, notes) => {
+])('holds the only session of this machine: %s', async (_where, notes) => {
   const cwd = await mkdtemp(join(state, 'here-'));
   const checkout = notes === 0 ? cwd : '/src/shop';
-  const env = { XDG_STATE_HOME: state };
-  const directory = await claimDirectory(await thisMachine(env), 'abcd1234', { checkout });
-  const server = createServer((socket) => void socket.end('{"answer":{}}\n'));
-  await once(server.listen({ path: socketPath(directory) }), 'listening');
-  try {
-    const events: DevloopEvent[] = [];
-    const emit = (event: DevloopEvent): void => void events.push(event);
-    await hold({ on: true }, { cwd, env, emit, signal: new AbortController().signal });
-    const note = { type: 'note', message: expect.stringMatching(/abcd1234 .*\/src\/shop/) };
-    expect(events).toEqual([...Array(notes).fill(note), { type: 'reviews.held', session: 'abcd1234' }]);
-  } finally {
-    server.close();
-  }
+  await using _ = await startSession('abcd1234', checkout);
+  const note = { type: 'note', message: expect.stringMatching(/abcd1234 .*\/src\/shop/) };
+  expect(await holdIn(cwd)).toEqual([
+    ...Array(notes).fill(note),
+    { type: 'reviews.held', session: 'abcd1234' },
+  ]);
+});
+
+it('holds the session that was started with the devloop.yaml of this folder, not one of the folder above', async () => {
+  const above = await mkdtemp(join(state, 'above-'));
+  const cwd = join(above, 'operator');
+  await mkdir(join(above, '.git'));
+  await mkdir(cwd);
+  await writeFile(join(cwd, 'devloop.yaml'), '');
+  await using sessions = new AsyncDisposableStack();
+  sessions.use(await startSession('aaaa1111', above));
+  sessions.use(await startSession('bbbb2222', cwd));
+  expect(await holdIn(cwd)).toEqual([{ type: 'reviews.held', session: 'bbbb2222' }]);
+  expect(await holdIn(above)).toEqual([{ type: 'reviews.held', session: 'aaaa1111' }]);
 });

@@ -62,6 +62,14 @@ it('tells whoever gives the name of a set instead of an id how to replay it', as
   expect(await hintFor('nothing')).toBe('devloop reviews list');
 });
 
+it('names the saved sets that may have been meant', async () => {
+  const hintFor = (action: ReviewsOptions['action'], set: string): Promise<unknown> =>
+    run(action, [], { set }).catch((error) => error.hint);
+  expect(await hintFor('verify', 'odl')).toMatch(/^devloop reviews verify old$/);
+  expect(await hintFor('list', 'olds')).toMatch(/^devloop reviews list --set old$/);
+  expect(await hintFor('verify', 'webhooks')).toMatch(/save NAME$/);
+});
+
 it('reads the last line of a set without its end, and warns of one that is cut', async () => {
   await appendFile(join(sets, 'old.ndjson'), text(4));
   expect(
