@@ -6,21 +6,31 @@ import { notWritten } from '../machine/own-files.ts';
 import { killSession, signalGroup } from '../machine/process.ts';
 import { startTimeOf } from '../machine/system.ts';
 
-/** Identifies one process: its pid alone may belong to another process by the time the record is read. */
-export interface ControllerRecord {
+/** A process that devloop has started. */
+export interface Orphan {
   pid: number;
-  startTime: string;
   command: string[];
+}
+
+/** Identifies one process: its pid alone may belong to another process by the time the record is read. */
+export interface ProcessRecord extends Orphan {
+  startTime: string;
 }
 
 const POLL_MS = 10;
 const DESCENDANTS_MS = 1000;
 
 /**
- * Records the controller before its program begins, for a later session that finds this one dead. Synchronous, so that the program waits
+ * Records a process before its program begins, for a later devloop that finds this one dead. Synchronous, so that the program waits
  * as short as possible. Throws 'files.not-written'.
  */
-export function recordController(file: string, record: ControllerRecord): void {
+export function recordStarted(file: string, process: Orphan): void {
+  const startTime = startTimeOf(process.pid);
+  // Without one, the process has ended already.
+  if (startTime !== undefined) recordProcess(file, { ...process, startTime });
+}
+
+export function recordProcess(file: string, record: ProcessRecord): void {
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     writeFileSync(`${file}.new`, `${JSON.stringify(record)}\n`, { mode: 0o600 });
@@ -30,11 +40,11 @@ export function recordController(file: string, record: ControllerRecord): void {
   }
 }
 
-/** Ends the controller that a killed session left behind, with its whole session: a debugger is the leader, and ends what it debugs on SIGTERM. Returns it, or undefined when there is none. */
+/** Ends the process that a killed devloop left behind, with its whole session: a debugger is the leader, and ends what it debugs on SIGTERM. Returns it, or undefined when there is none. */
 export async function endOrphan(
   file: string,
   options: { graceMs: number } = { graceMs: 5000 },
-): Promise<{ pid: number; command: string[] } | undefined> {
+): Promise<Orphan | undefined> {
   const record = await readRecord(file);
   const found = record !== undefined && isRunning(record);
   if (found) {
@@ -47,21 +57,21 @@ export async function endOrphan(
   return found ? { pid: record.pid, command: record.command } : undefined;
 }
 
-/** The pid of a recorded controller, which a killed session may have left behind; undefined when it no longer runs. */
-export async function orphanPid(file: string): Promise<number | undefined> {
+/** A recorded process, which a killed devloop may have left behind; undefined when it no longer runs. */
+export async function orphanOf(file: string): Promise<Orphan | undefined> {
   const record = await readRecord(file);
-  return record !== undefined && isRunning(record) ? record.pid : undefined;
+  return record !== undefined && isRunning(record) ? record : undefined;
 }
 
-function isRunning(record: ControllerRecord): boolean {
+function isRunning(record: ProcessRecord): boolean {
   return startTimeOf(record.pid) === record.startTime;
 }
 
-async function readRecord(file: string): Promise<ControllerRecord | undefined> {
+async function readRecord(file: string): Promise<ProcessRecord | undefined> {
   const text = await readFile(file, 'utf8').catch(() => undefined);
   if (text === undefined) return undefined;
   try {
-    const record = JSON.parse(text) as Partial<ControllerRecord>;
+    const record = JSON.parse(text) as Partial<ProcessRecord>;
     return isRecord(record) ? record : undefined;
   } catch {
     // Cut short by the crash that it was written for.
@@ -69,7 +79,7 @@ async function readRecord(file: string): Promise<ControllerRecord | undefined> {
   }
 }
 
-function isRecord(value: Partial<ControllerRecord> | null): value is ControllerRecord {
+function isRecord(value: Partial<ProcessRecord> | null): value is ProcessRecord {
   return (
     Number.isInteger(value?.pid) &&
     value!.pid! > 1 &&

@@ -5,7 +5,7 @@ import { DevloopError, messageOf } from '../errors.ts';
 import { forwardLines } from '../machine/lines.ts';
 import { endFollowers, endGroup, killGroup, killSession, signalGroup } from '../machine/process.ts';
 import type { Emit } from '../report/events.ts';
-import { type ControllerCommand, spawnWaiting } from './spawn-waiting.ts';
+import { type ControllerCommand, type NotSpawned, spawnWaiting } from './spawn-waiting.ts';
 
 export interface Exit {
   code: number | null;
@@ -61,7 +61,9 @@ export function startController(
   record: (pid: number) => void = () => {},
 ): ControllerProcess {
   const { debugged } = run;
-  const { child, begin } = spawnWaiting(run);
+  const spawned = spawnWaiting(run);
+  if ('failure' in spawned) return notStarted(spawned);
+  const { child, begin } = spawned;
   const lines: string[] = [];
   const forward = (stream: 'stdout' | 'stderr') =>
     forwardLines(child[stream], (line) => {
@@ -99,6 +101,12 @@ export function startController(
       if (isRunning(child)) signalGroup(child.pid!, 'SIGKILL');
     },
   };
+}
+
+function notStarted(why: NotSpawned): ControllerProcess {
+  const exit: Exit = { code: null, signal: null, ...why };
+  const exited = Promise.resolve(exit);
+  return { pid: undefined, exited, lastLines: () => [], stop: () => exited, kill() {} };
 }
 
 /** Returns why the program must not begin: what cannot be recorded could not be found after a crash. */

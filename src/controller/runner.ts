@@ -3,10 +3,10 @@ import { pollUntil, reportWhileWaiting, sleep } from '../async.ts';
 import { DevloopError } from '../errors.ts';
 import { type Placed, withPlaced } from '../machine/mount-namespace.ts';
 import { sessionListensOn } from '../machine/process.ts';
-import { groupListensOn, startTimeOf } from '../machine/system.ts';
+import { groupListensOn } from '../machine/system.ts';
 import type { Emit } from '../report/events.ts';
 import { endedByItself, exitProblem } from './exit-cause.ts';
-import { recordController } from './orphan.ts';
+import { recordStarted } from './orphan.ts';
 import { type ControllerProcess, type Debugged, type Exit, startController } from './process.ts';
 import { answersTls, type Endpoint, waitUntilReady } from './readiness.ts';
 import type { Problem, RestartEvent } from './restart-state.ts';
@@ -82,7 +82,7 @@ export function run(plan: RunPlan, { command, build }: Startable, emit: Emit, si
   const shown = shownCommand(started, plan);
   const inPlace = withPlaced(plan.placed?.files ?? [], plan.placed?.scratch ?? '', started);
   const controller = startController({ command: inPlace, cwd, env, debugged }, emit, (leader) =>
-    record(plan.stateFile, { pid: leader, command: shown }),
+    recordStarted(plan.stateFile, { pid: leader, command: shown }),
   );
   const { pid } = controller;
   if (pid !== undefined) emit({ type: 'controller.started', pid, command: shown, build });
@@ -204,13 +204,6 @@ function servedByStranger(port: number | undefined, who: string): string {
 }
 
 const OWN_PROCESS = 'Let the command serve the port itself, in the foreground.';
-
-/** Throws 'files.not-written'. */
-function record(file: string, process: { pid: number; command: string[] }): void {
-  const startTime = startTimeOf(process.pid);
-  // Without one, the process has ended already.
-  if (startTime !== undefined) recordController(file, { ...process, startTime });
-}
 
 /** A record that cannot be removed names a process that is gone. */
 async function forget(file: string, controller: ControllerProcess): Promise<Exit> {

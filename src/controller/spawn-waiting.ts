@@ -15,6 +15,12 @@ export interface WaitingProcess {
   begin(go: boolean): void;
 }
 
+/** Why the system cannot start it, and what to do. */
+export interface NotSpawned {
+  failure: string;
+  hint: string;
+}
+
 /** `read` fails when the pipe is closed without a word, which is what the kernel does when devloop is killed. */
 const WAIT = 'read -r go && exec "$@" </dev/null';
 const SHELL = '/bin/sh';
@@ -26,7 +32,17 @@ const SHELL = '/bin/sh';
  * A shell drops variables whose names it does not understand (`a.b`), so with such a variable the program begins at once. So does one
  * that does not exist: Node says best why.
  */
-export function spawnWaiting({ command, cwd, env }: ControllerCommand): WaitingProcess {
+export function spawnWaiting(run: ControllerCommand): WaitingProcess | NotSpawned {
+  try {
+    return spawnShell(run);
+  } catch (error) {
+    // Node tells of most other failures later.
+    if ((error as NodeJS.ErrnoException).code !== 'E2BIG') throw error;
+    return tooLarge(run);
+  }
+}
+
+function spawnShell({ command, cwd, env }: ControllerCommand): WaitingProcess {
   const options = { cwd, env: { ...env, PWD: cwd }, detached: true };
   const [program = '', ...args] = command;
   if (!Object.keys(env).every(isShellName) || !isProgram(program, cwd, env.PATH)) {
@@ -58,4 +74,30 @@ function isProgram(name: string, cwd: string, path = '/usr/bin:/bin'): boolean {
       return false;
     }
   });
+}
+
+/** Of Linux, for one argument or variable with its name, in bytes. */
+const LARGEST_WORD = 128 * 1024;
+
+/** Their values may be secret. */
+function tooLarge({ command, env }: ControllerCommand): NotSpawned {
+  const sizes = [
+    ...Object.entries(env).map(([name, value]) => [`variable ${name}`, `${name}=${value}`] as const),
+    ...command.map((word, index) => [`argument ${index}`, word] as const),
+  ].map(([what, text]) => ({ what, bytes: Buffer.byteLength(text) + 1 }));
+  const large = sizes.filter(({ bytes }) => bytes > LARGEST_WORD);
+  const total = sizes.reduce((sum, { bytes }) => sum + bytes, 0);
+  const failure =
+    large.length > 0
+      ? `the system takes at most 128 KiB for one variable or argument, and ${large.map(sizeText).join(', ')}`
+      : `its variables and arguments together have ${kib(total)}, which is more than the system takes`;
+  return { failure, hint: 'Let the controller read long values from a file.' };
+}
+
+function sizeText({ what, bytes }: { what: string; bytes: number }): string {
+  return `${what} has ${kib(bytes)}`;
+}
+
+function kib(bytes: number): string {
+  return `${Math.ceil(bytes / 1024)} KiB`;
 }

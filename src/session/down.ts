@@ -13,7 +13,7 @@ import { type Named, namedSessions, namesIn, takenBy } from './context/named.ts'
 import { inNamedNamespaces } from './context/namespaces.ts';
 import type { DownOptions, Io } from './context/options.ts';
 import { searchedIn, unsearched } from './context/search.ts';
-import { endOrphans } from './context/session-directories.ts';
+import { endOrphans, reportOrphans } from './context/session-directories.ts';
 import { answerMeans } from './end/answer-instead.ts';
 import { printRestore } from './end/dry-run.ts';
 import { changesOf, incomplete, MANAGER_READY_SECONDS, reportKept } from './end/restore.ts';
@@ -43,7 +43,7 @@ export async function down(options: DownOptions, io: Io): Promise<void> {
     });
     outcomes.push(outcome);
   }
-  if (!options.dryRun) await endOrphans(machine, io.emit);
+  await (options.dryRun ? reportOrphans : endOrphans)(machine, io.emit);
   conclude(outcomes);
 }
 

@@ -5,7 +5,9 @@ import { envtestAssets } from '../operator/envtest-assets.ts';
 import type { DevloopEvent, Emit } from '../report/events.ts';
 import { USUAL_PORT } from '../reviews/export.ts';
 import type { ReviewRecord } from '../reviews/record.ts';
+import { thisMachine } from './context/local-machine.ts';
 import type { Io } from './context/options.ts';
+import { endOrphans } from './context/session-directories.ts';
 import { type Comparing, compareAll } from './replay.ts';
 import { startEnvtest } from './verify/envtest.ts';
 import { type ManagerWanted, startManager } from './verify/manager.ts';
@@ -31,6 +33,8 @@ export async function verifySet(set: SavedSet, io: Io): Promise<void> {
   const config = (await loadConfig(io.cwd))?.config ?? {};
   const { records, checkout } = set;
   const port = records.find((one) => one.port !== undefined)?.port ?? USUAL_PORT;
+  // The manager of one that was killed would have the port.
+  await endOrphans(await thisMachine(io.env), io.emit, 'verify');
   await requireManagerPort(port, set, io.env);
   const paths = [...new Set(records.map(({ path }) => path))];
   const wanted: ManagerWanted = { checkout, config, port, paths, readySeconds: READY_SECONDS };

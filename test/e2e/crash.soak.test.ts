@@ -160,6 +160,10 @@ describe('kill -9', () => {
     await first.waitFor('session.ready');
     await kill(first);
     expect(await isRunning(pid)).toBe(true);
+    const dry = await runDevloop(['down', '--dry-run'], { cwd: tmpdir(), env: env() });
+    const named = expect.objectContaining({ type: 'note', message: expect.stringContaining(`pid ${pid}`) });
+    expect(dry.events).toContainEqual(named);
+    expect(await isRunning(pid)).toBe(true);
     await using second = startUp(SERVER);
     await second.waitFor('session.ready');
     expect(await isRunning(pid)).toBe(false);

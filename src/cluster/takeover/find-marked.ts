@@ -1,10 +1,21 @@
 import type { ClusterApi } from '../api/client.ts';
 import { ApiError } from '../api/errors.ts';
-import { type Kind, kindInfo, type ObjectRef, refOf, WEBHOOK_KINDS } from '../api/kinds.ts';
+import {
+  describe,
+  isWorkload,
+  type Kind,
+  kindInfo,
+  type ObjectRef,
+  refOf,
+  WEBHOOK_KINDS,
+  WORKLOAD_KINDS,
+} from '../api/kinds.ts';
 import type { KubeObject } from '../api/objects.ts';
+import type { Workload } from '../api/workloads.ts';
 import { sessionOf } from '../marks/marks.ts';
-import { isOurs, relaySecretRef, SESSION_LABEL } from '../names.ts';
+import { isOurs, leasedObject, relaySecretRef, SESSION_LABEL } from '../names.ts';
 import { PAUSES } from './pause/strategies.ts';
+import { standInRef } from './stand-in.ts';
 
 /** Kinds that can carry a mark. */
 const MARKED_KINDS: Kind[] = [
@@ -72,7 +83,8 @@ export async function findMarked(
     secretsIn(atOnce, [sessionId ?? '']),
   ]);
   const unseen = all.flatMap((one) => one.unseen);
-  const marked = all.flatMap((one) => one.marked);
+  const listed = all.flatMap((one) => one.marked);
+  const marked = [...listed, ...(await hiddenStandIns(api, listed, unseen))];
   const limits = all.some(({ only }) => only !== undefined) ? { only: namespaces } : {};
   if (!secrets) return { marked, unseen, ...limits };
   const sessions = new Set(marked.map((one) => one.sessionId));
@@ -126,12 +138,33 @@ async function relaySecrets(
 ): Promise<Marked[]> {
   const listed = await list('Secret', namespace);
   if (listed !== undefined) return listed;
-  const named = [...sessions].map(async (sessionId): Promise<Marked[]> => {
-    const ref = relaySecretRef(namespace, sessionId);
-    const object = await unlessForbidden(api.get<KubeObject>(ref, { accept: ONE_METADATA_ONLY }));
-    return object !== undefined && sessionOf(object) === sessionId ? [{ ref, sessionId, object }] : [];
+  const refs = [...sessions].map((sessionId) => ({ ref: relaySecretRef(namespace, sessionId), sessionId }));
+  return await readMarked(api, refs);
+}
+
+/** Where Pods cannot be listed, a stand-in is read by its name, which follows from that of its manager. */
+async function hiddenStandIns(api: ClusterApi, marked: Marked[], unseen: Unseen[]): Promise<Marked[]> {
+  const hidden = unseen.filter(({ kind }) => kind === 'Pod').map(({ namespace }) => namespace);
+  const standIns = marked.flatMap(({ ref, sessionId, object }) => {
+    const manager = isWorkload(ref.kind) ? ref : leasedObject(ref, WORKLOAD_KINDS);
+    if (manager === undefined || !hidden.includes(manager.namespace)) return [];
+    return [{ ref: standInRef({ ref: manager, object: object as Workload }, sessionId), sessionId }];
   });
-  return (await Promise.all(named)).flat();
+  // A manager can have a mark and a Lease.
+  return await readMarked(api, new Map(standIns.map((one) => [describe(one.ref), one])).values());
+}
+
+/** Those that there are. */
+async function readMarked(
+  api: ClusterApi,
+  refs: Iterable<{ ref: ObjectRef; sessionId: string }>,
+): Promise<Marked[]> {
+  const read = [...refs].map(async ({ ref, sessionId }): Promise<Marked[]> => {
+    const object = await unlessForbidden(api.get<KubeObject>(ref, { accept: ONE_METADATA_ONLY }));
+    const isIts = object !== undefined && sessionOf(object) === sessionId;
+    return isIts && !isEnding({ ref, object, sessionId }) ? [{ ref, sessionId, object }] : [];
+  });
+  return (await Promise.all(read)).flat();
 }
 
 /** A relay's Pod takes seconds to terminate, and there is nothing left to do about it. */

@@ -14,6 +14,8 @@ export interface Owner {
   checkout: string;
   /** Of the manager that it takes over; one checkout can have several. */
   operator?: string;
+  /** No session: `reviews verify` runs a manager of its own. */
+  verifies?: true;
 }
 
 /** None where others can write: such a directory is not devloop's, and its records could name anything. */
@@ -36,8 +38,9 @@ export async function localSessions(machine: LocalMachine): Promise<LocalSession
   const found = (await sessionIds(machine)).sort().map(async (id): Promise<LocalSession[]> => {
     const directory = join(machine.stateDirectory, id);
     const owner = await ownerOf(directory);
-    const isHere = owner?.host === machine.host && (await isRunning(owner)) === true;
-    const { checkout, operator } = owner ?? { checkout: '', operator: undefined };
+    if (owner === undefined || owner.verifies) return [];
+    const isHere = owner.host === machine.host && (await isRunning(owner)) === true;
+    const { checkout, operator } = owner;
     return isHere ? [{ id, directory, checkout, ...(operator === undefined ? {} : { operator }) }] : [];
   });
   return (await Promise.all(found)).flat();

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { endOrphan, orphanPid } from '../../controller/orphan.ts';
+import { endOrphan, type Orphan, orphanOf } from '../../controller/orphan.ts';
 import { removeLocalFiles } from '../../local/key-pair-files.ts';
 import { makePath, requireWritable, writeBelow } from '../../machine/own-files.ts';
 import type { Emit } from '../../report/events.ts';
-import { isRunning, type LocalMachine } from './local-machine.ts';
+import { isRunning, type LocalMachine, thisMachine } from './local-machine.ts';
 import { OWNER, type Owner, ownerOf, sessionIds } from './local-sessions.ts';
 
 /** Short enough for labels and names, and random enough to be unique in a cluster. */
@@ -20,7 +20,7 @@ export function newSessionId(): string {
 export async function claimDirectory(
   machine: LocalMachine,
   sessionId: string,
-  of: Pick<Owner, 'checkout' | 'operator'>,
+  of: Pick<Owner, 'checkout' | 'operator' | 'verifies'>,
 ): Promise<string> {
   const { host, processStart } = machine;
   const owner: Owner = { host, pid: process.pid, processStart, ...of };
@@ -41,42 +41,78 @@ export async function claimDirectory(
   }
 }
 
-/** Where a session records the controller that it runs. */
-export function controllerRecord(directory: string): string {
-  return join(directory, 'controller.json');
+/** For what `reviews verify` starts. It is not listed as a session. Throws 'files.not-written'. */
+export async function verifyDirectory(
+  checkout: string,
+  env: Record<string, string | undefined>,
+): Promise<string> {
+  return await claimDirectory(await thisMachine(env), newSessionId(), { checkout, verifies: true });
 }
 
-/** Stops the controllers of devloop processes that were killed, and removes the files of those sessions. */
-export async function endOrphans(machine: LocalMachine, emit: Emit): Promise<void> {
-  for (const directory of await abandonedDirectories(machine)) {
-    const ended = await endOrphan(controllerRecord(directory));
-    if (ended) {
-      const message = `Stopped the controller of a killed session (pid ${ended.pid}: ${ended.command.join(' ')}).`;
-      emit({ type: 'note', message });
+/** What devloop starts, in the order in which it is ended. */
+const STARTED = ['controller', 'kube-apiserver', 'etcd'] as const;
+type Started = (typeof STARTED)[number];
+
+/** Where a process that devloop starts is recorded, in the directory of the session or of `reviews verify`. */
+export function processRecord(directory: string, name: Started): string {
+  return join(directory, `${name}.json`);
+}
+
+/** Ends what killed devloop processes have left running, and removes their files. */
+export async function endOrphans(machine: LocalMachine, emit: Emit, of?: 'verify'): Promise<void> {
+  for (const directory of await abandonedDirectories(machine, of)) {
+    for (const name of STARTED) {
+      const ended = await endOrphan(processRecord(directory, name));
+      if (ended) emit({ type: 'note', message: `Stopped ${orphanText(ended)}.` });
     }
     await removeLocalFiles(directory);
   }
 }
 
-/** The controllers that `endOrphans` would stop. */
+/** Says what `endOrphans` would end. */
+export async function reportOrphans(machine: LocalMachine, emit: Emit): Promise<void> {
+  for (const orphan of await orphans(machine))
+    emit({ type: 'note', message: `devloop down would stop ${orphanText(orphan)}.` });
+}
+
+function orphanText({ pid, command }: Orphan): string {
+  return `what a killed devloop left running (pid ${pid}: ${command.join(' ')})`;
+}
+
 export async function orphanPids(machine: LocalMachine): Promise<number[]> {
+  return (await orphans(machine)).map(({ pid }) => pid);
+}
+
+async function orphans(machine: LocalMachine): Promise<Orphan[]> {
   const directories = await abandonedDirectories(machine);
-  const pids = await Promise.all(directories.map((directory) => orphanPid(controllerRecord(directory))));
-  return pids.filter((pid) => pid !== undefined);
+  return await runningOf(
+    directories.flatMap((directory) => STARTED.map((name) => processRecord(directory, name))),
+  );
 }
 
 /** The controllers that sessions of this machine run. */
 export async function controllersOf(machine: LocalMachine, sessionIds: string[]): Promise<number[]> {
-  const records = sessionIds.map((sessionId) => controllerRecord(join(machine.stateDirectory, sessionId)));
-  const pids = await Promise.all(records.map((record) => orphanPid(record)));
-  return pids.filter((pid) => pid !== undefined);
+  const directories = sessionIds.map((sessionId) => join(machine.stateDirectory, sessionId));
+  const running = await runningOf(directories.map((directory) => processRecord(directory, 'controller')));
+  return running.map(({ pid }) => pid);
 }
 
-async function abandonedDirectories(machine: LocalMachine): Promise<string[]> {
+async function runningOf(records: string[]): Promise<Orphan[]> {
+  const running = await Promise.all(records.map(orphanOf));
+  return running.filter((one) => one !== undefined);
+}
+
+async function abandonedDirectories(machine: LocalMachine, of?: 'verify'): Promise<string[]> {
   const ids = await sessionIds(machine);
   const directories = ids.map((id) => join(machine.stateDirectory, id));
-  const abandoned = await Promise.all(directories.map((directory) => isAbandoned(machine, directory)));
-  return directories.filter((_, index) => abandoned[index]);
+  const areMeant = await Promise.all(
+    directories.map(
+      async (directory) =>
+        (of === undefined || (await ownerOf(directory))?.verifies === true) &&
+        (await isAbandoned(machine, directory)),
+    ),
+  );
+  return directories.filter((_, index) => areMeant[index]);
 }
 
 /** Several machines may share a home directory without seeing each other's processes: each leaves the others' sessions alone. */
@@ -85,5 +121,6 @@ async function isAbandoned(machine: LocalMachine, directory: string): Promise<bo
   if (owner === undefined) return true;
   if ((await isRunning(owner)) !== false) return false;
   // A machine's name may change, but a controller that runs here was started here.
-  return owner.host === machine.host || (await orphanPid(controllerRecord(directory))) !== undefined;
+  const records = STARTED.map((name) => processRecord(directory, name));
+  return owner.host === machine.host || (await runningOf(records)).length > 0;
 }

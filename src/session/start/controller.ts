@@ -19,7 +19,7 @@ import { makePath, requireWritable, writeBelow } from '../../machine/own-files.t
 import { requireFreePort } from '../../machine/port.ts';
 import type { Target } from '../../operator/target.ts';
 import type { CommandContext } from '../context/context.ts';
-import { controllerRecord } from '../context/session-directories.ts';
+import { processRecord } from '../context/session-directories.ts';
 import { assertPorts } from '../route/gateways.ts';
 import { routeSettings } from '../route/routing.ts';
 import type { Session, UpCommand } from './session.ts';
@@ -147,7 +147,7 @@ export function controllerInputs(
     env: io.env,
     files,
     keyPairMounts: mountPointsOf(pairs),
-    stateFile: controllerRecord(files.directory),
+    stateFile: processRecord(files.directory, 'controller'),
     keptProgram: keptProgram(io.env, root),
   };
 }

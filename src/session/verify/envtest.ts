@@ -1,7 +1,6 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { pollUntil, reportWhileWaiting } from '../../async.ts';
@@ -9,10 +8,12 @@ import { type ClusterApi, connect } from '../../cluster/api/client.ts';
 import { ApiError } from '../../cluster/api/errors.ts';
 import { loadKubeconfig } from '../../cluster/api/kubeconfig.ts';
 import type { KubeObject } from '../../cluster/api/objects.ts';
+import { recordStarted } from '../../controller/orphan.ts';
 import { startController } from '../../controller/process.ts';
 import { DevloopError, messageOf } from '../../errors.ts';
 import { manifestTexts } from '../../operator/sources.ts';
 import type { Io } from '../context/options.ts';
+import { processRecord, verifyDirectory } from '../context/session-directories.ts';
 import { type ApiServer, kubeconfigFor } from './no-cluster.ts';
 
 const READY_SECONDS = 60;
@@ -22,11 +23,16 @@ const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 /** Starts an API server with the CRDs of the checkout: empty otherwise, on the loopback interface, and gone when it is disposed. */
 export async function startEnvtest(assets: string, checkout: string, io: Io): Promise<ApiServer> {
   await using started = new AsyncDisposableStack();
-  const directory = await mkdtemp(join(tmpdir(), 'devloop-envtest-'));
+  const directory = await verifyDirectory(checkout, io.env);
   started.defer(() => rm(directory, { recursive: true, force: true }));
-  const start = (name: string, args: string[]) => {
-    const command = [join(assets, name), ...args];
-    const running = startController({ command, cwd: directory, env: cleanEnv(io.env) }, () => {});
+  const start = (name: 'etcd' | 'kube-apiserver', args: string[]) => {
+    const program = join(assets, name);
+    const run = { command: [program, ...args], cwd: directory, env: cleanEnv(io.env) };
+    const running = startController(
+      run,
+      () => {},
+      (pid) => recordStarted(processRecord(directory, name), { pid, command: [program] }),
+    );
     started.defer(async () => void (await running.stop({ graceMs: 2_000 })));
     return running;
   };

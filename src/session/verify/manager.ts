@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pollUntil } from '../../async.ts';
 import { isFree, writeKeyPair } from '../../certificates/files.ts';
@@ -17,7 +16,7 @@ import { readCheckout } from '../../operator/sources.ts';
 import type { Target } from '../../operator/target.ts';
 import type { Emit } from '../../report/events.ts';
 import type { Io } from '../context/options.ts';
-import { controllerRecord } from '../context/session-directories.ts';
+import { processRecord, verifyDirectory } from '../context/session-directories.ts';
 import { keptProgram } from '../start/controller.ts';
 import type { ApiServer } from './no-cluster.ts';
 
@@ -50,7 +49,7 @@ export async function startManager(
   io: Io,
 ): Promise<RunningManager> {
   await using started = new AsyncDisposableStack();
-  const directory = await mkdtemp(join(tmpdir(), 'devloop-verify-'));
+  const directory = await verifyDirectory(wanted.checkout, io.env);
   started.defer(() => removeLocalFiles(directory));
   const files = localFiles(directory, { startsController: true });
   await mkdir(join(directory, 'tmp'), { mode: 0o700 });
@@ -89,7 +88,7 @@ async function plan(
       podName: `${NAME}-${randomUUID().slice(0, 8)}`,
       env: io.env,
       keyPairMounts: [DEFAULT_DIRECTORY],
-      stateFile: controllerRecord(files.directory),
+      stateFile: processRecord(files.directory, 'controller'),
       keptProgram: keptProgram(io.env, checkout),
     },
     io,

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it, test } from 'vitest';
-import type { LabelSelector } from '../../../src/cluster/api/objects.ts';
+import type { LabelSelector, Lease } from '../../../src/cluster/api/objects.ts';
 import type { Pod, Workload } from '../../../src/cluster/api/workloads.ts';
 import { SESSION_LABEL } from '../../../src/cluster/names.ts';
 import { findMarked } from '../../../src/cluster/takeover/find-marked.ts';
@@ -94,6 +94,17 @@ it('is deleted with the session, and a Secret of no relay is looked for', async 
   expect(await restore(work(), ['shop'], { readySeconds: 0 })).toMatchObject({ changes: 1 });
   expect(cluster.names('Pod')).toEqual(['manager-66d9-x']);
   expect(cluster.calls.filter((call) => call.startsWith('remove'))).toEqual([`remove Pod shop/${NAME}`]);
+});
+
+it('is deleted by an account that is not allowed to list Pods', async () => {
+  await (await createStandIn(reader()).apply(work()))[Symbol.asyncDispose]();
+  const metadata = { name: 'devloop.deployment.manager', namespace: 'shop' };
+  cluster.put<Lease>('Lease', { metadata: { ...metadata, labels: { [SESSION_LABEL]: 's1' } }, spec: {} });
+  cluster.hook.before = (verb, what) => {
+    if (verb === 'list' && what.startsWith('Pod')) throw refusal(403, 'Forbidden');
+  };
+  await restore(work(), ['shop'], { readySeconds: 0 });
+  expect(cluster.names('Pod')).toEqual(['manager-66d9-x']);
 });
 
 it('is created with what its container has where the least is too little', async () => {

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { endOrphan, recordController } from '../../../src/controller/orphan.ts';
+import { endOrphan, recordProcess } from '../../../src/controller/orphan.ts';
 import { startController } from '../../../src/controller/process.ts';
 import { startTimeOf } from '../../../src/machine/system.ts';
 import { isRunning } from '../../support/is-running.ts';
@@ -22,7 +22,7 @@ test.each(['ends-on-sigterm.mjs', 'ignores-sigterm.mjs', 'leaves-grandchild.mjs'
   '%s is ended',
   async (name) => {
     const { file, controller, pid, startTime } = await orphan(name);
-    await recordController(file, { pid, startTime, command: ['manager', '--flag'] });
+    await recordProcess(file, { pid, startTime, command: ['manager', '--flag'] });
     expect(await endOrphan(file, { graceMs: 300 })).toEqual({ pid, command: ['manager', '--flag'] });
     expect(await isRunning(pid)).toBe(false);
     await controller.exited;
@@ -32,7 +32,7 @@ test.each(['ends-on-sigterm.mjs', 'ignores-sigterm.mjs', 'leaves-grandchild.mjs'
 
 test('another process that got the pid of the controller is not touched', async () => {
   const { file, controller, pid, startTime } = await orphan('ends-on-sigterm.mjs');
-  await recordController(file, { pid, startTime: `${startTime}0`, command: ['manager', '--flag'] });
+  await recordProcess(file, { pid, startTime: `${startTime}0`, command: ['manager', '--flag'] });
   expect(await endOrphan(file)).toBeUndefined();
   expect(await isRunning(pid)).toBe(true);
   await expect(readFile(file)).rejects.toThrow('ENOENT');

@@ -76,6 +76,25 @@ test('a program that cannot be started has exited, with the reason', async () =>
   expect(recorder.events).toEqual([]);
 });
 
+// macOS has no limit of its own for one of them.
+test.skipIf(process.platform !== 'linux').each([
+  ['a variable', { TOKENS: 'x'.repeat(200_000) }, /variable TOKENS has 196 KiB/],
+  [
+    'all variables',
+    Object.fromEntries(Array.from({ length: 64 }, (_, n) => [`V${n}`, 'x'.repeat(100_000)])),
+    /together/,
+  ],
+])(
+  'what the system does not start because of the size of %s has exited, with the reason',
+  async (_, env, why) => {
+    const controller = startController({ command: ['true'], cwd: '/', env }, () => {});
+    const failure = expect.stringMatching(why);
+    expect(await controller.exited).toMatchObject({ code: null, failure, hint: expect.any(String) });
+    expect(controller.pid).toBeUndefined();
+    expect(await controller.stop({ graceMs: 0 })).toMatchObject({ failure });
+  },
+);
+
 test.each(['before', 'after'])(
   'killed %s the record, devloop leaves no program that nobody could find',
   async (moment) => {

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
-import { endOrphan, recordController } from '../../../src/controller/orphan.ts';
+import { endOrphan, recordProcess } from '../../../src/controller/orphan.ts';
 import { type ControllerProcess, startController } from '../../../src/controller/process.ts';
 import { groupsOf, startTimeOf } from '../../../src/machine/system.ts';
 import { openDebugger, type SessionDebugger } from '../../../src/session/start/debugger.ts';
@@ -168,7 +168,7 @@ test('what a killed devloop leaves is ended with its debugger, also at a breakpo
   await editor.stoppedAt();
   const pid = controller.pid!;
   const file = join(await directoryWith(), 'controller.json');
-  recordController(file, { pid, startTime: startTimeOf(pid)!, command: ['manager'] });
+  recordProcess(file, { pid, startTime: startTimeOf(pid)!, command: ['manager'] });
   expect(await endOrphan(file)).toMatchObject({ pid });
   expect(await groupsOf(pid)).toEqual([]);
 });

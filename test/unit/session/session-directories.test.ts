@@ -1,11 +1,21 @@
-import { spawnSync } from 'node:child_process';
-import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import type { DevloopEvent } from '../../../src/report/events.ts';
 import { thisMachine } from '../../../src/session/context/local-machine.ts';
-import { isKnownDead } from '../../../src/session/context/local-sessions.ts';
-import { claimDirectory, endOrphans } from '../../../src/session/context/session-directories.ts';
+import { isKnownDead, localSessions } from '../../../src/session/context/local-sessions.ts';
+import {
+  claimDirectory,
+  endOrphans,
+  reportOrphans,
+} from '../../../src/session/context/session-directories.ts';
+import { eventually } from '../../support/eventually.ts';
+import { isRunning } from '../../support/is-running.ts';
+
+const STARTS_ENVTEST = join(import.meta.dirname, '../../fixtures/session/starts-envtest.mjs');
 
 it('a session that starts keeps its directory while another one removes abandoned directories', async () => {
   const stateDirectory = await mkdtemp(join(tmpdir(), 'devloop-state-'));
@@ -53,6 +63,32 @@ it('nothing is written below a directory that others can write, and no record th
   await endOrphans(machine, () => {});
   expect(await readdir(stateDirectory)).toEqual(['planted']);
   await rm(open, { recursive: true });
+});
+
+it('an API server that a killed `reviews verify` left running is named, and ended', async () => {
+  const state = await mkdtemp(join(tmpdir(), 'devloop-state-'));
+  const names = ['kube-apiserver', 'etcd'];
+  for (const name of names)
+    await writeFile(join(state, name), '#!/bin/sh\necho $$ > "$0.pid"\nexec sleep 600\n', { mode: 0o755 });
+  const env = { ...process.env, XDG_STATE_HOME: state };
+  const verify = spawn(process.execPath, [STARTS_ENVTEST, state, state], { env, stdio: 'inherit' });
+  const pidOf = async (name: string): Promise<number> =>
+    Number(await readFile(join(state, `${name}.pid`), 'utf8'));
+  await eventually(async () => expect((await Promise.all(names.map(pidOf))).every(Boolean)).toBe(true));
+  const machine = await thisMachine(env);
+  expect(await localSessions(machine)).toEqual([]);
+  verify.kill('SIGKILL');
+  await once(verify, 'exit');
+  const pids = await Promise.all(names.map(pidOf));
+  const events: DevloopEvent[] = [];
+  const emit = (event: DevloopEvent): void => void events.push(event);
+  await reportOrphans(machine, emit);
+  await endOrphans(machine, emit, 'verify');
+  const notes = pids.map((pid) => ({ type: 'note', message: expect.stringContaining(`pid ${pid}`) }));
+  expect(events).toEqual([...notes, ...notes]);
+  expect(await Promise.all(pids.map(isRunning))).toEqual([false, false]);
+  expect(await readdir(machine.stateDirectory)).toEqual([]);
+  await rm(state, { recursive: true });
 });
 
 const MODULE = join(import.meta.dirname, '../../../src/session/context/session-directories.ts');

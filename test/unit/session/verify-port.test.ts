@@ -4,10 +4,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { recordController } from '../../../src/controller/orphan.ts';
+import { recordProcess } from '../../../src/controller/orphan.ts';
 import { startTimeOf } from '../../../src/machine/system.ts';
 import { thisMachine } from '../../../src/session/context/local-machine.ts';
-import { claimDirectory, controllerRecord } from '../../../src/session/context/session-directories.ts';
+import { claimDirectory, processRecord } from '../../../src/session/context/session-directories.ts';
 import type { DoctorRun } from '../../../src/session/doctor/check.ts';
 import { portCheck } from '../../../src/session/doctor/port.ts';
 import { requireManagerPort } from '../../../src/session/verify/port.ts';
@@ -45,7 +45,7 @@ async function listener() {
 
 async function session(checkout: string, pid: number): Promise<string> {
   const directory = await claimDirectory(await thisMachine(env), 'abcd1234', { checkout });
-  recordController(controllerRecord(directory), { pid, startTime: startTimeOf(pid)!, command: [] });
+  recordProcess(processRecord(directory, 'controller'), { pid, startTime: startTimeOf(pid)!, command: [] });
   return directory;
 }
 
