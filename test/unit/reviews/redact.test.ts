@@ -150,7 +150,7 @@ describe('values whose keys name a secret', () => {
       env: [{ name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'db', key: 'token' } } }],
       projected: { serviceAccountToken: { audience: 'api', expirationSeconds: 3600, path: 'token' } },
       imagePullSecrets: [{ name: 'registry' }],
-      secrets: [{ kind: 'Secret', name: 'db', uid: 'u', resourceVersion: '7', fieldPath: 'data' }],
+      secrets: [{ name: 'db', uid: 'u', resourceVersion: '7', fieldPath: 'data' }],
     };
     expect(redact({ spec })).toEqual({ value: { spec }, count: 0 });
     const credentials = { name: 'ann', key: 'hunter2', region: 'x' };
