@@ -2,20 +2,28 @@ import type { Readable } from 'node:stream';
 
 /** Largest body of one review, in bytes. */
 export const LARGEST_BODY = 16 * 2 ** 20;
-/** All bodies of one gateway together, in bytes. */
+/** All bodies of one gateway together, in bytes; all answers may take as much again. */
 const MOST_HELD = 64 * 2 ** 20;
-/** What Node needs for a chunk of a body, however short it is. */
-const CHUNK_OVERHEAD = 256;
+/** Chunks that are shorter share a buffer of this size: one of its own would take a kilobyte, however short it is. */
+const SHORT = 16 * 1024;
+/** What Node needs for a buffer. */
+const OVERHEAD = 256;
 
 /** A complete body. Disposing it makes room for others. */
 export interface Body extends Disposable {
   bytes: Buffer;
 }
 
-/** A body that is arriving, or held. */
+/** An answer, while it arrives from the controller and until its client has read it. Disposing it makes room for others. */
+export interface HeldAnswer extends Disposable {
+  add(bytes: number): void;
+}
+
+/** A body or an answer that is arriving, or held. */
 interface Held {
-  chunks: Buffer[];
-  /** What the chunks take, in bytes. */
+  /** Of a body: its chunks, and room for more. */
+  parts: { room: Buffer; used: number }[];
+  /** What it takes, in bytes. */
   cost: number;
   isComplete: boolean;
   drop(): void;
@@ -45,7 +53,7 @@ export class Bodies {
   /** Undefined for a body that is larger than LARGEST_BODY. Rejects if the connection or the signal ends before the body is complete. */
   read(stream: Readable, { signal, onDropped }: Reading): Promise<Body | undefined> {
     const { promise, resolve, reject } = Promise.withResolvers<Body | undefined>();
-    const held: Held = { chunks: [], cost: 0, isComplete: false, drop: onDropped };
+    const held: Held = { parts: [], cost: 0, isComplete: false, drop: onDropped };
     let size = 0;
     const stop = (): void => reject(signal.reason);
     this.#held.add(held);
@@ -71,12 +79,36 @@ export class Bodies {
       .finally(() => signal.removeEventListener('abort', stop));
   }
 
+  /** Counts an answer, which somebody else holds. */
+  hold(onDropped: () => void): HeldAnswer {
+    const held: Held = { parts: [], cost: 0, isComplete: true, drop: onDropped };
+    this.#held.add(held);
+    return {
+      add: (bytes) => this.#count(held, bytes),
+      [Symbol.dispose]: () => this.#free(held),
+    };
+  }
+
   #store(held: Held, chunk: Buffer): void {
     if (!this.#held.has(held)) return;
-    const cost = chunk.length + CHUNK_OVERHEAD;
+    const last = held.parts.at(-1);
+    if (last !== undefined && last.room.length - last.used >= chunk.length) {
+      chunk.copy(last.room, last.used);
+      last.used += chunk.length;
+      return;
+    }
+    // Most bodies have one chunk, whatever its length.
+    const isShort = last !== undefined && chunk.length < SHORT;
+    const room = isShort ? Buffer.allocUnsafe(SHORT) : chunk;
+    if (isShort) chunk.copy(room);
+    held.parts.push({ room, used: chunk.length });
+    this.#count(held, room.length + OVERHEAD);
+  }
+
+  #count(held: Held, cost: number): void {
+    if (!this.#held.has(held)) return;
     this.#bytes += cost;
     held.cost += cost;
-    held.chunks.push(chunk);
     while (this.#bytes > this.#most) this.#dropOne(held);
   }
 
@@ -93,14 +125,19 @@ export class Bodies {
     this.#held.delete(held);
     this.#bytes -= held.cost;
     held.cost = 0;
-    held.chunks = [];
+    held.parts = [];
   }
 
   #complete(held: Held): Body {
-    const { chunks } = held;
+    const { parts } = held;
+    const bytes = parts.length === 1 ? parts[0]!.room : Buffer.concat(parts.map(usedOf));
     held.isComplete = true;
-    held.chunks = [];
-    const bytes = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+    held.parts = [];
+    this.#count(held, bytes.length + OVERHEAD - held.cost);
     return { bytes, [Symbol.dispose]: () => this.#free(held) };
   }
+}
+
+function usedOf({ room, used }: Held['parts'][number]): Buffer {
+  return room.subarray(0, used);
 }

@@ -19,6 +19,8 @@ export interface ReviewRequest {
   body: Uint8Array;
   /** The name that the client asked for in its TLS handshake. */
   serverName: string | undefined;
+  /** Called with the number of bytes of each part of the answer. */
+  arriving(bytes: number): void;
 }
 
 export interface Forwarder {
@@ -135,7 +137,10 @@ function attempt(
         reused: outgoing.reusedSocket,
       }),
     );
-    outgoing.on('response', (incoming) => void readAnswer(incoming, outgoing.reusedSocket).then(settle));
+    outgoing.on('response', (incoming) => {
+      incoming.on('data', (chunk: Buffer) => review.arriving(chunk.length));
+      void readAnswer(incoming, outgoing.reusedSocket).then(settle);
+    });
     outgoing.end(review.body);
   });
 }

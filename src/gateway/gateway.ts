@@ -103,7 +103,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       return [...owns].at(-1);
     },
     ...{ sessionId, controller, gate, forwarder, paths, arrived, served, late, stamp, onTimeout, warn },
-    bodies: new Bodies(),
+    ...{ bodies: new Bodies(), answers: new Bodies() },
     recognize: connections.recognize,
     refuse: () => strangers.count('request'),
     closing: closing.signal,

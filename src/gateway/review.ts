@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import { messageOf } from '../errors.ts';
 import type { ReviewTimes, WaitsFor } from '../report/review.ts';
-import { type Bodies, LARGEST_BODY } from './bodies.ts';
+import { type Bodies, type HeldAnswer, LARGEST_BODY } from './bodies.ts';
 import type { ControllerAddress, Forwarder } from './forward.ts';
 import { budgetOf, type Gate, patienceFor, type Waiting } from './gate.ts';
 import { type Answer, forwardable, lastAnswer, statusAnswer } from './http.ts';
@@ -12,6 +12,8 @@ import { answerProbe, probeNonce } from './probe.ts';
 import { stamped } from './stamp.ts';
 import { answerAtEnd, type End, inPlaceOf, type OnTimeout } from './unanswered.ts';
 
+const UNREAD_MS = 10_000;
+
 /** What all reviews of one gateway share. */
 export interface ReviewContext {
   sessionId: string;
@@ -20,6 +22,7 @@ export interface ReviewContext {
   forwarder: Forwarder;
   paths: Paths;
   bodies: Bodies;
+  answers: Bodies;
   /** Called for a complete review or probe. */
   recognize(request: IncomingMessage, what: 'review' | 'probe'): void;
   /** Called for any other request. */
@@ -186,11 +189,13 @@ async function answerOf(
       return waiting.for === 'body' ? 'release' : waiting.for;
     },
   });
+  using answer = context.answers.hold(onDropped);
   const review = {
     url,
     headers: forwardable(request.rawHeaders),
     body: body.bytes,
     serverName: (request.socket as TLSSocket).servername || undefined,
+    arriving: answer.add,
   };
   return await context.forwarder.forward(review, waiting);
 }
@@ -212,7 +217,7 @@ function endOf(signal: AbortSignal, request: IncomingMessage): End | undefined {
 }
 
 function send(
-  { warn, served }: ReviewContext,
+  { warn, served, answers }: ReviewContext,
   { request, trace }: { request: IncomingMessage; trace: Trace },
   response: ServerResponse,
   { status, headers, body }: Answer,
@@ -227,6 +232,21 @@ function send(
   const bytes = typeof body === 'string' ? Buffer.from(body) : body;
   response.writeHead(status, [...headers, 'Content-Length', String(bytes.length)]);
   response.end(bytes);
+  untilRead(
+    answers.hold(() => response.destroy()),
+    response,
+    bytes.length,
+  );
+}
+
+/** kube-apiserver reads an answer at once. Whoever does not, loses it and the connection. */
+function untilRead(held: HeldAnswer, response: ServerResponse, bytes: number): void {
+  const patience = setTimeout(() => response.destroy(), UNREAD_MS);
+  response.once('close', () => {
+    clearTimeout(patience);
+    held[Symbol.dispose]();
+  });
+  held.add(bytes);
 }
 
 function statusMessage(body: string): string {

@@ -90,18 +90,16 @@ test('twelve clients with large bodies hold at most 64 MiB, and a review passes'
   expect(most).toBeLessThan(150 * 2 ** 20);
 });
 
-test('short chunks count for what they take', async () => {
+test('a body takes the same room in short chunks as in one, and bodies of others none of it', async () => {
   const bodies = new Bodies(100_000);
-  expect(
-    await reading(
-      bodies,
-      Array.from({ length: 1000 }, () => 1),
-    ),
-  ).toBe('dropped');
-  const long = await reading(bodies, [90_000]);
-  if (long === 'dropped') throw new Error(long);
+  const short = await reading(
+    bodies,
+    Array.from({ length: 10_000 }, () => 1),
+  );
+  if (short === 'dropped') throw new Error(short);
+  expect(short.body!.bytes).toHaveLength(10_000);
   expect(await reading(bodies, [90_000])).toBe('dropped');
-  long.body![Symbol.dispose]();
+  short.body![Symbol.dispose]();
   expect(await reading(bodies, [90_000])).toHaveProperty('body.bytes');
 });
 
@@ -129,6 +127,28 @@ test('a stranger who knows a path and fills the room while reviews are held keep
   bench.gateway.release();
   expect((await usual).status).toBe(200);
   await expect.poll(() => bench.controller.seen.length, { timeout: 10_000 }).toBe(4);
+});
+
+test('answers that nobody reads hold at most 64 MiB, and a review passes', async () => {
+  const answer = Buffer.alloc(8 * 2 ** 20);
+  let served = 0;
+  await using bench = await setUp(new Controller((_, response) => response.end(answer)), {
+    served: () => void served++,
+  });
+  const clients = await Promise.all(Array.from({ length: 12 }, () => tls(bench.gateway.port)));
+  const head = 'POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nConnection: close';
+  for (const client of clients) client.pause().write(`${head}\r\n\r\n{}`);
+  await until(() => served === clients.length, 20_000);
+  expect((await bench.ask('/validate')).text).toHaveLength(answer.length);
+  const received = clients.map(async (client) => {
+    let bytes = 0;
+    client.on('data', (chunk) => (bytes += chunk.length)).resume();
+    if (!client.closed) await once(client, 'close');
+    return bytes;
+  });
+  const whole = (await Promise.all(received)).filter((bytes) => bytes > answer.length);
+  expect(whole.length).toBeGreaterThan(0);
+  expect(whole.length).toBeLessThanOrEqual(64 / 8);
 });
 
 type Outcome = 'dropped' | { body: Body | undefined; readonly isDropped: boolean };
