@@ -117,7 +117,7 @@ async function readSecret(api: ClusterApi, namespace: string, mounts: Mount[]): 
     files: Object.assign({}, ...files.toReversed()),
     directories: [...new Set(directories)],
     exists: secret !== undefined,
-    optional: mounts.every(({ optional }) => optional === true),
+    ...(mounts.every(({ optional }) => optional) ? { optional: true } : {}),
     ...issuedFor(secret),
   };
 }

@@ -39,7 +39,7 @@ export function createRecording(directory: string): Recording {
   };
   return {
     add(record) {
-      if (!broken) lines.push(`${JSON.stringify(record)}\n`);
+      if (!broken) lines.push(`${JSON.stringify('ms' in record ? summaryFirst(record) : record)}\n`);
     },
     async flush() {
       const batch = lines;
@@ -56,6 +56,11 @@ export function createRecording(directory: string): Recording {
       await writing;
     },
   };
+}
+
+/** Most readers need the summary alone, and stop at the request. */
+function summaryFirst({ request, response, ...summary }: ReviewRecord): ReviewRecord {
+  return { ...summary, request, response };
 }
 
 /** Never through a link that somebody else put there. */

@@ -7,6 +7,7 @@ import { PAUSE_IMAGE } from '../cluster/build.ts';
 import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { account } from '../support/account.ts';
 import { BIN, type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
+import { eventually } from '../support/eventually.ts';
 import { hookServer } from '../support/hook-server.ts';
 import { createReviewer, type Reviewer } from '../support/reviews.ts';
 import {
@@ -240,7 +241,12 @@ async function standIns(): Promise<object[]> {
 
 const env = (): Record<string, string> => ({ KUBECONFIG: cluster.kubeconfig, CGO_ENABLED: '0' });
 it('a manager that looks where its sources say, in a mounted file, and in a file of its Pod runs without configuration, its Secrets unprinted', async () => {
-  const before = await snapshot(cluster, NAMESPACE);
+  // The Pods of an earlier rollout linger in the slices.
+  const before = await eventually(async () => {
+    const now = await snapshot(cluster, NAMESPACE);
+    expect(JSON.stringify(now)).not.toContain('"ready":false');
+    return now;
+  });
   await edit('internal/webhook/v1/application_webhook.go', MESSAGE, 'answered here');
   await using up = startDevloop(['up', '--verbose'], { cwd: checkout.directory, env: env() });
   await up.waitFor('session.ready', undefined, 300_000);

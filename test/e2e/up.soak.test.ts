@@ -329,7 +329,7 @@ describe.each(CONTROL_PLANES)(
         .kubectl(['apply', '-f', '-'], { input: application('bad', '') })
         .catch(String);
       expect(refused).toContain(LOCAL);
-      expect(refused).toMatch(/Warning: devloop: build [0-9a-f]{7} [\d:]{8} answered/);
+      expect(refused).toMatch(/Warning: devloop: build [0-9a-f]{7} [\d:]{8} \+dirty answered/);
     });
 
     it('puts everything back on Ctrl-C, and loses no review; a saved set is verified without any session', async () => {

@@ -57,7 +57,18 @@ export async function resumeManagers(
 ): Promise<Left[]> {
   const managers = taken.filter(({ kind }) => pauseOf(kind) !== undefined);
   const seen = new Map(marked.map(({ ref, object }) => [describe(ref), object]));
-  return await allDone(managers.map((ref) => resume(work, ref, readySeconds, seen.get(describe(ref)))));
+  const resumed = await allDone(
+    managers.map(async (ref) => {
+      const object = seen.get(describe(ref));
+      return await resume(work, ref, readySeconds, object).catch((error) => {
+        // What the account is not allowed to see is looked for at the end, and named there.
+        if (object === undefined && error instanceof DevloopError && error.code === 'cluster.forbidden')
+          return undefined;
+        throw error;
+      });
+    }),
+  );
+  return resumed.filter((one) => one !== undefined);
 }
 
 /** Once the webhooks answer again. */

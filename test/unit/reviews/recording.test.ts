@@ -34,6 +34,17 @@ const record = (number: number): ReviewRecord => ({
   ms: { held: 0, controller: number, total: number, budget: 10_000 },
 });
 
+it('has the whole summary for those who read no more of it, whatever the order of what was recorded', async () => {
+  const recording = createRecording(directory);
+  const summary = { ...record(1), build: '3f2a91c 10:14:58', isOwnUser: true as const };
+  recording.add({ request: { a: 1 }, response: { b: 2 }, ...summary });
+  await recording.flush();
+  expect((await readRecording(directory, 'summaries')).records).toEqual([summary]);
+  expect((await readRecording(directory)).records).toEqual([
+    { ...summary, request: { a: 1 }, response: { b: 2 } },
+  ]);
+});
+
 it('keeps reviews for their owner alone, and reads them again', async () => {
   const recording = createRecording(directory);
   recording.add(record(1));
