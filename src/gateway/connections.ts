@@ -151,7 +151,6 @@ const FIRST_REVIEW_MS = 1_000;
 
 /** Where no review has come for so long, the next one meets the closing of a connection by chance only. */
 const LULL_MS = 1_000;
-const LOOK_MS = 50;
 
 /** Each answer closes a connection, so that those that kube-apiserver keeps run out meanwhile. */
 const LONGEST_LULL_WAIT_MS = 10_000;
@@ -162,7 +161,8 @@ const LONGEST_LULL_WAIT_MS = 10_000;
  */
 async function untilLull(lastReviewAt: () => number): Promise<void> {
   const deadline = performance.now() + LONGEST_LULL_WAIT_MS;
-  while (performance.now() < Math.min(lastReviewAt() + LULL_MS, deadline)) await pause(LOOK_MS);
+  const left = (): number => Math.min(lastReviewAt() + LULL_MS, deadline) - performance.now();
+  for (let ms = left(); ms > 0; ms = left()) await pause(ms);
 }
 
 /** A connection that was opened before the drain was asked for can be accepted later: a busy machine lets it wait. */
