@@ -4,8 +4,10 @@ import { type ChosenCluster, type Typed, withNextCommands } from './cli/next-com
 import { runProgram } from './cli/program.ts';
 import type { OutputOptions, Task } from './cli/shell.ts';
 import { CATALOGUE, DevloopError, messageOf, originOf } from './errors.ts';
+import { gathered } from './report/gather.ts';
 import type { Printer } from './report/human.ts';
 import type { AttendedSession, Keyboard } from './report/keyboard.ts';
+import { breakSilence } from './report/silence.ts';
 
 declare const DEVLOOP_VERSION: string;
 
@@ -100,7 +102,6 @@ async function ask(question: string, options: { hidden: boolean }): Promise<stri
 
 async function openPrinter(): Promise<Printer> {
   if (printer === undefined) {
-    const { breakSilence } = await import('./report/silence.ts');
     const created = await createPrinter();
     const { print, ...others } = output.isPatient ? created : breakSilence(created);
     printer = {
@@ -112,7 +113,7 @@ async function openPrinter(): Promise<Printer> {
 }
 
 async function createPrinter(): Promise<Printer> {
-  const { stderr, stdout, env } = process;
+  const { stderr, stdout } = gathered(process.stdout, process.stderr);
   if (output.json) {
     const { createJsonPrinter } = await import('./report/json.ts');
     return createJsonPrinter(
@@ -121,7 +122,7 @@ async function createPrinter(): Promise<Printer> {
     );
   }
   const { createHumanPrinter } = await import('./report/human.ts');
-  return createHumanPrinter({ stderr, stdout, env, verbosity: output.verbosity });
+  return createHumanPrinter({ stderr, stdout, env: process.env, verbosity: output.verbosity });
 }
 
 /** Prints what failed and returns the exit code. */

@@ -47,6 +47,7 @@ export function typedFlags(words: string[], options: readonly Option[]): TypedFl
  * A line of a hint that repeats just what was typed is left out.
  */
 export function withNextCommands(event: DevloopEvent, typed: Typed, cluster: ChosenCluster): DevloopEvent {
+  if (!('message' in event || 'hint' in event)) return event;
   // Its flags are what is wrong.
   if (event.type === 'error' && event.code === 'usage.invalid') return event;
   const complete = (line: string): string | undefined => completed(line, typed, cluster);

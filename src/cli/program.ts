@@ -32,7 +32,7 @@ export async function runProgram(
 ): Promise<void> {
   const end = args.indexOf('--');
   const own = end < 0 ? undefined : args.slice(end + 1);
-  const program = createProgram(shell, own);
+  const program = createProgram(shell, own, aloneIn(args));
   const before = commandFirst(end < 0 ? args : args.slice(0, end), program.commands);
   if (own !== undefined && before[0] !== 'up')
     throw invalid('Only `up` takes a command after `--`.', `${shell.name} up -- command`);
@@ -55,7 +55,23 @@ function typedCommand(program: Command, [command = '', ...words]: string[], own:
   return { name: program.name(), command, flags: typedFlags(words, options), own };
 }
 
-export function createProgram(shell: Shell, own?: string[]): Command {
+type Create = (shell: Shell, own?: string[]) => Command;
+
+/** By their groups in the help, in its order. */
+const COMMANDS: Record<string, Record<string, Create>> = {
+  'Take over and restore:': { up: upCommand, down: downCommand },
+  'Control a session:': { hold: holdCommand, release: releaseCommand },
+  'Inspect:': { status: statusCommand, reviews: reviewsCommand, doctor: doctorCommand },
+  'Set up:': { init: initCommand, certs: certsCommand },
+};
+
+/** The name of a command that needs no other one. To make all of them takes as long as a short command does. */
+function aloneIn([first = '']: string[]): string | undefined {
+  return Object.values(COMMANDS).some((commands) => Object.hasOwn(commands, first)) ? first : undefined;
+}
+
+/** With all commands, or with the one of the given name. */
+export function createProgram(shell: Shell, own?: string[], only?: string): Command {
   const program = new Command(shell.name)
     .description(
       'Runs a Kubernetes operator on your machine as if it ran in the cluster, admission webhooks included, and restores the cluster afterwards.',
@@ -63,21 +79,14 @@ export function createProgram(shell: Shell, own?: string[]): Command {
     .usage('<command> [options]')
     .version(shell.version, '-V, --version', 'show the version')
     .helpOption('-h, --help', 'show this help, or the help of a command')
-    .helpCommand(false)
-    .commandsGroup('Take over and restore:')
-    .addCommand(upCommand(shell, own))
-    .addCommand(downCommand(shell))
-    .commandsGroup('Control a session:')
-    .addCommand(holdCommand(shell))
-    .addCommand(releaseCommand(shell))
-    .commandsGroup('Inspect:')
-    .addCommand(statusCommand(shell))
-    .addCommand(reviewsCommand(shell))
-    .addCommand(doctorCommand(shell))
-    .commandsGroup('Set up:')
-    .addCommand(initCommand(shell))
-    .addCommand(certsCommand(shell));
-  program.addCommand(completionCommand(shell, program)).addHelpText('after', exitCodesHelp());
+    .helpCommand(false);
+  for (const [group, commands] of Object.entries(COMMANDS)) {
+    program.commandsGroup(group);
+    for (const [name, create] of Object.entries(commands))
+      if (only === undefined || only === name) program.addCommand(create(shell, own));
+  }
+  if (only === undefined) program.addCommand(completionCommand(shell, program));
+  program.addHelpText('after', exitCodesHelp);
   for (const command of [program, ...program.commands]) {
     command.exitOverride().configureOutput({ writeOut: shell.write, outputError() {} });
   }

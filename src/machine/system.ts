@@ -1,6 +1,5 @@
 import type { Ends } from './linux.ts';
 import * as linux from './linux.ts';
-import * as macos from './macos.ts';
 
 /**
  * What devloop needs from an operating system beyond Node's API. Another system needs one more file like linux.ts, and its
@@ -33,7 +32,7 @@ export interface PortOwner {
   name: string;
 }
 
-const system: OperatingSystem = process.platform === 'linux' ? linux : macos;
+const system: OperatingSystem = process.platform === 'linux' ? linux : await import('./macos.ts');
 
 export const {
   startTimeOf,

@@ -29,8 +29,11 @@ export function shortName(webhook: string): string {
 /** `10:15:02`, here. Of a thousand reviews in a list, `toTimeString` would take most of the time. */
 export function clock(at: string): string {
   const time = new Date(at);
-  const parts = [time.getHours(), time.getMinutes(), time.getSeconds()];
-  return parts.map((part) => String(part).padStart(2, '0')).join(':');
+  return `${twoDigits(time.getHours())}:${twoDigits(time.getMinutes())}:${twoDigits(time.getSeconds())}`;
+}
+
+function twoDigits(part: number): string {
+  return part < 10 ? `0${part}` : `${part}`;
 }
 
 const LONGEST_USER = 30;

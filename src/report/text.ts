@@ -84,10 +84,13 @@ export function safeEvent<E extends DevloopEvent>(event: E, colours: boolean): E
   return isPlain(event) ? event : (safeValue(event, colours && event.type === 'controller.output') as E);
 }
 
+/** How JSON writes control characters, other than tab and line feed. A text can also have it for what it is. */
+const ESCAPED = /\\[bfru]/;
+
 /** Whether all its texts are. Most events are, and need no copy. */
-function isPlain(value: unknown): boolean {
-  if (typeof value === 'string') return PLAIN.test(value);
-  return typeof value !== 'object' || value === null || Object.values(value).every(isPlain);
+function isPlain(event: DevloopEvent): boolean {
+  const json = JSON.stringify(event);
+  return PLAIN.test(json) && !ESCAPED.test(json);
 }
 
 function safeValue(value: unknown, keepColours: boolean): unknown {

@@ -27,8 +27,8 @@ export interface ReviewRecord extends ReviewSummary {
 }
 
 /** The summary alone. */
-export function summaryOf({ lateResponse: ______, ...record }: ReviewRecord): ReviewSummary {
-  const { v: _, request: __, response: ___, size: ____, redacted: _____, ...summary } = record;
+export function summaryOf(record: ReviewRecord): ReviewSummary {
+  const { v, request, response, size, redacted, lateResponse, ...summary } = record;
   return summary;
 }
 

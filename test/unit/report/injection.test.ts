@@ -43,6 +43,13 @@ describe.each(Object.entries(ATTACKS))('text that %s', (_, attack) => {
   });
 });
 
+it('leaves nothing of a control character that is alone in its text', () => {
+  for (let code = 0; code <= 0x9f; code++) {
+    const { stderr } = printed([{ type: 'note', message: `a${String.fromCharCode(code)}b` }]);
+    expect(stderr, `character ${code}`).not.toMatch(ACTIVE);
+  }
+});
+
 it('leaves nothing active of any mixture of control characters', () => {
   const unit = fc.constantFrom(
     '\x1b',
