@@ -1,9 +1,7 @@
 /** The endpoints that point a Service to an address: see docs/architecture.md for why both an EndpointSlice and Endpoints are needed. */
 import { isDeepStrictEqual } from 'node:util';
-import { allDone, sleep } from '../../async.ts';
-import { DevloopError } from '../../errors.ts';
-import type { ClusterApi } from '../api/client.ts';
-import { describe, type ObjectRef, refOf } from '../api/kinds.ts';
+import { allDone } from '../../async.ts';
+import { type ObjectRef, refOf } from '../api/kinds.ts';
 import type { EndpointSlice, Endpoints, KubeObject, Service } from '../api/objects.ts';
 import { type Permission, permissionsOn } from '../api/permissions.ts';
 import { inRounds } from '../marks/change.ts';
@@ -18,9 +16,6 @@ export interface Destination {
 }
 
 export const SERVICE_NAME = 'kubernetes.io/service-name';
-const CONTROLLERS = new Set(['endpointslice-controller.k8s.io', 'endpointslicemirroring-controller.k8s.io']);
-const REMOVE_LIMIT_MS = 10_000;
-const POLL_MS = 25;
 
 export function familyOf(address: string): 'IPv4' | 'IPv6' {
   return address.includes(':') ? 'IPv6' : 'IPv4';
@@ -73,6 +68,12 @@ async function writeBoth(
   await allDone(
     pointersOf(service, work.sessionId, to).map((pointer) => writeOne(work, pointer, to, mayWrite)),
   );
+}
+
+/** The session's Endpoints alone, with the label that keeps the mirroring controller away. */
+export async function writeOldEndpoints(work: Work, service: Service, to: () => Destination): Promise<void> {
+  const [, endpoints] = pointersOf(service, work.sessionId, to);
+  await writeOne(work, endpoints!, to, () => true);
 }
 
 /** The session's EndpointSlice alone, beside those of Kubernetes: for a Service that has a selector. */
@@ -158,57 +159,4 @@ export function ourEndpoints(
       },
     ],
   };
-}
-
-/**
- * The controllers' slices stay when a selector is removed, and the mirroring controller adds one. All of them have to go, and to
- * stay away for two rounds.
- */
-export async function removeControllerSlices({ api, emit }: Work, service: Service): Promise<void> {
-  const started = performance.now();
-  for (let emptyRounds = 0; ; ) {
-    const leftovers = (await slicesOf(api, service)).filter(isControllerSlice);
-    emptyRounds = leftovers.length === 0 ? emptyRounds + 1 : 0;
-    if (emptyRounds === 2) return;
-    await allDone(
-      leftovers.map(async ({ metadata }) => {
-        const object = refOf('EndpointSlice', metadata);
-        if (await api.remove(object, metadata.uid))
-          emit({ type: 'change', action: 'delete', object, detail: RECREATED_LATER });
-      }),
-    );
-    if (performance.now() - started > REMOVE_LIMIT_MS) throw recreated(service, leftovers);
-    await sleep(POLL_MS);
-  }
-}
-
-export const RECREATED_LATER = 'Kubernetes recreates it later';
-
-function recreated(service: Service, slices: EndpointSlice[]): DevloopError {
-  const names = slices.map(({ metadata }) => metadata.name).join(', ');
-  const { namespace, name } = service.metadata;
-  const ref = describe(refOf('Service', service.metadata));
-  const message = `Something keeps creating EndpointSlices for ${ref}: ${names}.`;
-  const shown = `kubectl -n ${namespace} get endpointslices -l ${SERVICE_NAME}=${name} -o yaml --show-managed-fields`;
-  return new DevloopError('change.conflict', message, { hint: `To see what creates them: ${shown}` });
-}
-
-export async function slicesOf(
-  api: ClusterApi,
-  service: { metadata: { namespace?: string; name: string } },
-): Promise<EndpointSlice[]> {
-  return await api.list<EndpointSlice>('EndpointSlice', service.metadata.namespace, {
-    query: { labelSelector: `${SERVICE_NAME}=${service.metadata.name}` },
-  });
-}
-
-/** Created by Kubernetes' own controllers, which recreate it once the Service has its selector again. */
-export function isControllerSlice(slice: EndpointSlice): boolean {
-  return CONTROLLERS.has(slice.metadata.labels?.[MANAGED_BY] ?? '');
-}
-
-export function isReadySlice(slice: EndpointSlice): boolean {
-  return (slice.endpoints ?? []).some(
-    (endpoint) => endpoint.conditions?.ready !== false && endpoint.addresses.length > 0,
-  );
 }

@@ -11,10 +11,10 @@ import { SELECTOR } from '../marks/selector.ts';
 import type { Kept } from '../marks/undo.ts';
 import { isOwnService, isProbeConfiguration, isRelayPod, relaySecretRef } from '../names.ts';
 import type { Work } from '../work.ts';
-import { isControllerSlice, isReadySlice, slicesOf } from './endpoints.ts';
 import type { Marked } from './find-marked.ts';
 import type { Pause } from './pause/pause.ts';
 import { pauseOf } from './pause/strategies.ts';
+import { isControllerSlice, isReadySlice, slicesOf } from './slices.ts';
 import { restoreWebhooks, WEBHOOKS } from './webhook-time.ts';
 
 const POLL_MS = 20;

@@ -12,11 +12,11 @@ import {
   type Destination,
   endpointPermissions,
   familyOf,
-  RECREATED_LATER,
-  removeControllerSlices,
   SERVICE_NAME,
   writeEndpoints,
+  writeOldEndpoints,
 } from './endpoints.ts';
+import { RECREATED_LATER, removeControllerSlices, turnControllerSlices } from './slices.ts';
 
 /** Rejects Services that cannot point anywhere else, before anything is written. */
 export function assertTakeable(service: Service, address?: string): void {
@@ -78,8 +78,9 @@ export function pointToPods(service: Service, labels: Record<string, string>): S
 }
 
 /**
- * Points a Service to an address; `place` says whose it is, for display. The selector goes first, in a patch that carries its own
- * undo. Then come our endpoints, and the controllers' slices go last, so that there is always an endpoint.
+ * Points a Service to an address; `place` says whose it is, for display. The selector goes in a patch that carries its own undo, after the
+ * Endpoints, which Kubernetes would mirror to a slice otherwise. The controllers' slices point to the address before ours is there, and go
+ * last, so that there is always an endpoint, and kube-proxy, which waits a second after each change, has to follow one only.
  */
 export function pointToAddress(
   service: Service,
@@ -102,7 +103,9 @@ export function pointToAddress(
       ...guardPermissions(pointers),
     ],
     async apply(work, to) {
+      await writeOldEndpoints(work, service, to);
       await swapSelector(work, service, undefined);
+      await turnControllerSlices(work, service, to);
       await writeEndpoints(work, service, to);
       await removeControllerSlices(work, service);
     },

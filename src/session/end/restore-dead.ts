@@ -4,10 +4,10 @@ import { describe, type ObjectRef } from '../../cluster/api/kinds.ts';
 import type { Service } from '../../cluster/api/objects.ts';
 import type { Pod } from '../../cluster/api/workloads.ts';
 import { relayState } from '../../cluster/relay/state.ts';
-import { isControllerSlice, isReadySlice, slicesOf } from '../../cluster/takeover/endpoints.ts';
 import { type Found, findMarked, type Marked } from '../../cluster/takeover/find-marked.ts';
 import { pauseFor } from '../../cluster/takeover/pause/strategies.ts';
 import { isChanged, relayPods, removeRelays } from '../../cluster/takeover/restore.ts';
+import { isControllerSlice, isReadySlice, slicesOf } from '../../cluster/takeover/slices.ts';
 import type { Work } from '../../cluster/work.ts';
 import { DevloopError, messageOf } from '../../errors.ts';
 import {

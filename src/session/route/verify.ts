@@ -13,7 +13,8 @@ import type { Route } from '../../route/route.ts';
 
 /** What gateways and probers agree on. */
 export const PROBE_LANGUAGE = { path: probePath, read: readProbe };
-const PAUSE_MS = 25;
+/** Each miss changes the webhook configuration of the probe, which every kube-apiserver then reads again. */
+const PAUSE_MS = { first: 25, most: 100, factor: 1.25 };
 /** While kube-proxy catches up, either end may answer by chance. Ten equal answers are no longer chance. */
 export const PROBES = 10;
 
@@ -53,6 +54,7 @@ export async function probeUntil(
   const deadline = performance.now() + limitMs;
   const isKnownToFail = onceInDoubt(isHopeless);
   let cause = 'no answer yet';
+  let pauseMs = PAUSE_MS.first;
   while (performance.now() < deadline) {
     signal.throwIfAborted();
     const first = await prober.once();
@@ -61,7 +63,8 @@ export async function probeUntil(
     cause = answer.reached ? '' : answer.cause;
     if (isWanted(answer, wanted))
       return { reached: answer.reached || wanted === 'any', latencyMs: latencyOf(answer), cause };
-    await pause(PAUSE_MS);
+    await pause(pauseMs);
+    pauseMs = Math.min(pauseMs * PAUSE_MS.factor, PAUSE_MS.most);
     if (await isKnownToFail(answer)) break;
   }
   return { reached: false, latencyMs: 0, cause };

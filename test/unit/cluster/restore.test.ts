@@ -173,6 +173,39 @@ describe('a take-over and its restoration', () => {
     ]);
   });
 
+  it('points here in one change that kube-proxy sees, before any slice is created or deleted', async () => {
+    const seen: string[] = [];
+    cluster.hook = {
+      before(verb, what) {
+        const slice = cluster.read<EndpointSlice>('EndpointSlice', 'webhook-service-x', 'shop');
+        if (!['get', 'list'].includes(verb))
+          seen.push(`${verb} ${what}, ${slice?.endpoints?.[0]?.addresses}`);
+      },
+    };
+    await pointToAddress(service(), '').apply(work(), () => to);
+    expect(seen).toEqual([
+      'replace Endpoints shop/webhook-service, 10.1.1.1',
+      'patch Service shop/webhook-service, 10.1.1.1',
+      'replace EndpointSlice shop/webhook-service-x, 10.1.1.1',
+      'create EndpointSlice shop/webhook-service-devloop-s1, 10.0.0.7',
+      'remove EndpointSlice shop/webhook-service-x, 10.0.0.7',
+    ]);
+  });
+
+  it.each([404, 409])(
+    'goes on where a slice of the controllers changes at the same moment (%i)',
+    async (status) => {
+      cluster.hook = {
+        before(verb, what) {
+          if (verb === 'replace' && what.startsWith('EndpointSlice')) throw refusal(status, 'Stale', 'stale');
+        },
+      };
+      await pointToAddress(service(), '').apply(work(), () => to);
+      expect(cluster.read('EndpointSlice', 'webhook-service-devloop-s1', 'shop')).toBeDefined();
+      expect(cluster.read('EndpointSlice', 'webhook-service-x', 'shop')).toBeUndefined();
+    },
+  );
+
   it('refuses a Service whose selector somebody else has just changed', async () => {
     const seen = service();
     cluster.edit<Service>(

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Service } from '../../../src/cluster/api/objects.ts';
-import { isControllerSlice, ourEndpoints, ourSlice } from '../../../src/cluster/takeover/endpoints.ts';
+import { ourEndpoints, ourSlice } from '../../../src/cluster/takeover/endpoints.ts';
 import { assertTakeable } from '../../../src/cluster/takeover/service.ts';
+import { isControllerSlice } from '../../../src/cluster/takeover/slices.ts';
 
 describe('the endpoints of a session', () => {
   const service: Service = { metadata: { name: 'webhook-service', namespace: 'shop' }, spec: {} };

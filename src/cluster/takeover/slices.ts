@@ -1,0 +1,90 @@
+/** The EndpointSlices of a Service, and those among them that Kubernetes' own controllers write. */
+import { allDone, sleep } from '../../async.ts';
+import { DevloopError } from '../../errors.ts';
+import type { ClusterApi } from '../api/client.ts';
+import { ApiError } from '../api/errors.ts';
+import { describe, refOf } from '../api/kinds.ts';
+import type { EndpointSlice, Service } from '../api/objects.ts';
+import { MANAGED_BY } from '../names.ts';
+import type { Work } from '../work.ts';
+import { type Destination, ourSlice, SERVICE_NAME } from './endpoints.ts';
+
+const CONTROLLERS = new Set(['endpointslice-controller.k8s.io', 'endpointslicemirroring-controller.k8s.io']);
+const REMOVE_LIMIT_MS = 10_000;
+const POLL_MS = 25;
+
+/** Points the controllers' slices of a Service without selector to where ours will point. They are deleted next. */
+export async function turnControllerSlices(
+  { api, sessionId }: Work,
+  service: Service,
+  to: () => Destination,
+): Promise<void> {
+  const { addressType, endpoints, ports = [] } = ourSlice(service, sessionId, to());
+  const slices = (await slicesOf(api, service)).filter(isControllerSlice);
+  await allDone(
+    slices
+      .filter((slice) => slice.addressType === addressType)
+      .map((slice) =>
+        api
+          .replace(refOf('EndpointSlice', slice.metadata), { ...slice, endpoints, ports })
+          .catch(noneIfStale),
+      ),
+  );
+}
+
+function noneIfStale(error: unknown): void {
+  if (!(error instanceof ApiError && (error.status === 404 || error.status === 409))) throw error;
+}
+
+/**
+ * The controllers' slices stay when a selector is removed, and the mirroring controller adds one. All of them have to go, and to
+ * stay away for two rounds.
+ */
+export async function removeControllerSlices({ api, emit }: Work, service: Service): Promise<void> {
+  const started = performance.now();
+  for (let emptyRounds = 0; ; ) {
+    const leftovers = (await slicesOf(api, service)).filter(isControllerSlice);
+    emptyRounds = leftovers.length === 0 ? emptyRounds + 1 : 0;
+    if (emptyRounds === 2) return;
+    await allDone(
+      leftovers.map(async ({ metadata }) => {
+        const object = refOf('EndpointSlice', metadata);
+        if (await api.remove(object, metadata.uid))
+          emit({ type: 'change', action: 'delete', object, detail: RECREATED_LATER });
+      }),
+    );
+    if (performance.now() - started > REMOVE_LIMIT_MS) throw recreated(service, leftovers);
+    await sleep(POLL_MS);
+  }
+}
+
+export const RECREATED_LATER = 'Kubernetes recreates it later';
+
+function recreated(service: Service, slices: EndpointSlice[]): DevloopError {
+  const names = slices.map(({ metadata }) => metadata.name).join(', ');
+  const { namespace, name } = service.metadata;
+  const ref = describe(refOf('Service', service.metadata));
+  const message = `Something keeps creating EndpointSlices for ${ref}: ${names}.`;
+  const shown = `kubectl -n ${namespace} get endpointslices -l ${SERVICE_NAME}=${name} -o yaml --show-managed-fields`;
+  return new DevloopError('change.conflict', message, { hint: `To see what creates them: ${shown}` });
+}
+
+export async function slicesOf(
+  api: ClusterApi,
+  service: { metadata: { namespace?: string; name: string } },
+): Promise<EndpointSlice[]> {
+  return await api.list<EndpointSlice>('EndpointSlice', service.metadata.namespace, {
+    query: { labelSelector: `${SERVICE_NAME}=${service.metadata.name}` },
+  });
+}
+
+/** Created by Kubernetes' own controllers, which recreate it once the Service has its selector again. */
+export function isControllerSlice(slice: EndpointSlice): boolean {
+  return CONTROLLERS.has(slice.metadata.labels?.[MANAGED_BY] ?? '');
+}
+
+export function isReadySlice(slice: EndpointSlice): boolean {
+  return (slice.endpoints ?? []).some(
+    (endpoint) => endpoint.conditions?.ready !== false && endpoint.addresses.length > 0,
+  );
+}
