@@ -22,6 +22,8 @@ const WEBHOOK = 'internal/webhook/v1/application_webhook.go';
 /** Asking all the time would take the processor from the compiler and the cluster. */
 const ASK_EVERY_MS = 25;
 const ANSWER_LIMIT_MS = 120_000;
+/** A call to a Pod that has just gone hangs for ten seconds, while the next call is answered. It is asked beside it. */
+const HANGING_MS = 500;
 
 let edits = 0;
 
@@ -62,9 +64,14 @@ export async function firstAnswer(
   since: number,
 ): Promise<number> {
   let last = '';
-  while (performance.now() - since < ANSWER_LIMIT_MS) {
+  let answered: number | undefined;
+  const ask = async (): Promise<void> => {
     last = await reviewer.ask();
-    if (last.includes(text)) return performance.now() - since;
+    if (last.includes(text)) answered ??= performance.now() - since;
+  };
+  while (performance.now() - since < ANSWER_LIMIT_MS) {
+    await Promise.race([ask(), sleep(HANGING_MS)]);
+    if (answered !== undefined) return answered;
     await sleep(ASK_EVERY_MS);
   }
   throw new Error(`no review was answered with "${text}" within ${ANSWER_LIMIT_MS} ms; the last: ${last}`);
