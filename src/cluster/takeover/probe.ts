@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import type { ClusterApi } from '../api/client.ts';
 import { ApiError } from '../api/errors.ts';
 import type { ObjectRef } from '../api/kinds.ts';
-import type { WebhookConfiguration } from '../api/objects.ts';
 import { type Permission, permissionsOn } from '../api/permissions.ts';
 import { whileAway } from '../api/repeat.ts';
 import { createMarked, inRounds } from '../marks/change.ts';
@@ -12,16 +11,21 @@ import {
   PROBE_WEBHOOK,
   probeConfigurationName,
   probeObjectName,
-  SESSION_LABEL,
 } from '../names.ts';
 import type { PlannedChange, Step } from '../step.ts';
 import type { Work } from '../work.ts';
+import {
+  isOfWitness,
+  type ProbedService,
+  type ProbeWebhook,
+  probeConfiguration,
+  probeWebhook,
+  witnessNonce,
+  witnessOf,
+} from './probe-configuration.ts';
 
 /** A dry run changes nothing, so it can be repeated. */
 const AWAY_LIMIT_MS = 10_000;
-
-/** A black hole costs so much time for each probe. */
-const TIMEOUT_SECONDS = 3;
 
 /** How the gateway is asked, and answers. The caller passes in the gateway's own functions. */
 export interface ProbeLanguage {
@@ -34,12 +38,7 @@ export type ProbeAnswer =
   | { reached: true; latencyMs: number }
   | { reached: false; pending: boolean; cause: string };
 
-export interface ProbeTarget {
-  namespace: string;
-  service: string;
-  port: number;
-  /** base64 PEM */
-  caBundle: string;
+export interface ProbeTarget extends ProbedService {
   /** How many answers are proof, where one may be chance; 1 by default. */
   count?: number;
 }
@@ -79,16 +78,26 @@ export function createProber(target: ProbeTarget): Step<Probing> {
       const { count = 1 } = target;
       let nonces = newNonces(count);
       let isUsed = false;
-      const webhooks = (): Webhook[] => nonces.map((nonce) => webhook(target, nonce, language.path(nonce)));
+      let isKnown = false;
+      const webhooks = (): ProbeWebhook[] => {
+        const own = nonces.map((nonce) => probeWebhook(target, nonce, language.path(nonce)));
+        return [...own, witnessOf(own[0]!, nonces[0]!)];
+      };
       const ref = { ...object, name: probeConfigurationName(work.sessionId, nonces[0]!.slice(0, 6)) };
-      const created = configuration(ref.name, work.sessionId, webhooks());
+      const created = probeConfiguration(ref.name, work.sessionId, webhooks());
       await createMarked({ ...work, emit: () => {} }, ref, created);
       work.emit({ type: 'change', ...change, object: ref });
+      const refusal = (nonce: string): Promise<string | undefined> =>
+        dryRun(work.api, target.namespace, nonce);
       const ask = async (nonce: string): Promise<ProbeAnswer> => {
+        const wasKnown = isKnown;
         const started = performance.now();
-        const answer = await dryRun(work.api, target.namespace, nonce);
+        const answer = await refusal(nonce);
         const latencyMs = performance.now() - started;
-        const read = answerOf(answer, nonce, work.sessionId, language);
+        isKnown ||=
+          answer === undefined ? isOfWitness(await refusal(witnessNonce(nonces[0]!))) : isOurs(answer);
+        const read =
+          wasKnown && answer === undefined ? ALLOWED : answerOf(answer, nonce, work.sessionId, language);
         if (read === 'reached') return { reached: true, latencyMs };
         isUsed ||= !read.pending;
         return { reached: false, ...read };
@@ -100,6 +109,7 @@ export function createProber(target: ProbeTarget): Step<Probing> {
             const patch = [{ op: 'replace', path: '/webhooks', value: webhooks() }];
             await inRounds(work, ref, () => work.api.patch(ref, 'json', patch));
             isUsed = false;
+            isKnown = false;
           }
           return await ask(nonces[0]!);
         },
@@ -117,6 +127,13 @@ function newNonces(count: number): string[] {
   return Array.from({ length: count }, () => randomBytes(8).toString('hex'));
 }
 
+/** Only a server that allows whatever it is asked answers a probe so. */
+const ALLOWED = { pending: false, cause: 'something else answered the probe, and allowed it' };
+
+function isOurs(refusal: string): boolean {
+  return refusal.includes(PROBE_WEBHOOK);
+}
+
 /** `answer`: kube-apiserver's refusal of the dry run, or undefined when nothing refused it. */
 function answerOf(
   answer: string | undefined,
@@ -126,47 +143,10 @@ function answerOf(
 ): 'reached' | { pending: boolean; cause: string } {
   if (answer === undefined) return { pending: true, cause: 'kube-apiserver does not know the probe yet' };
   // Somebody else refused it, which says nothing about the route.
-  if (!answer.includes(PROBE_WEBHOOK)) return { pending: true, cause: answer };
+  if (!isOurs(answer)) return { pending: true, cause: answer };
   const read = language.read(answer);
   if (read?.nonce === nonce && read.session === sessionId) return 'reached';
   return { pending: false, cause: causeOf(answer) };
-}
-
-type Webhook = NonNullable<WebhookConfiguration['webhooks']>[number];
-
-function configuration(name: string, sessionId: string, webhooks: Webhook[]): WebhookConfiguration & object {
-  return {
-    apiVersion: 'admissionregistration.k8s.io/v1',
-    kind: 'ValidatingWebhookConfiguration',
-    metadata: { name, labels: { [SESSION_LABEL]: sessionId } },
-    webhooks,
-  };
-}
-
-/** Each sees the objects with its own nonce alone. */
-function webhook({ namespace, service, port, caBundle }: ProbeTarget, nonce: string, path: string): Webhook {
-  const created = {
-    name: `${nonce}.${PROBE_WEBHOOK}`,
-    clientConfig: {
-      service: { namespace, name: service, port, path },
-      ...(caBundle ? { caBundle } : {}),
-    },
-    rules: [
-      {
-        operations: ['CREATE'],
-        apiGroups: [''],
-        apiVersions: ['v1'],
-        resources: ['configmaps'],
-        scope: 'Namespaced',
-      },
-    ],
-    objectSelector: { matchLabels: { [PROBE_LABEL]: nonce } },
-    failurePolicy: 'Fail',
-    sideEffects: 'None',
-    timeoutSeconds: TIMEOUT_SECONDS,
-    admissionReviewVersions: ['v1'],
-  };
-  return created;
 }
 
 /** The refusal of the dry run; undefined when nothing refused it, since the API server has not seen the configuration yet. */

@@ -1,0 +1,75 @@
+import { beforeEach, expect, it } from 'vitest';
+import type { WebhookConfiguration } from '../../../src/cluster/api/objects.ts';
+import { createProber, type Prober } from '../../../src/cluster/takeover/probe.ts';
+import { fakeCluster, refusal } from '../../support/fake-cluster.ts';
+
+const CONFIGURATION = 'ValidatingWebhookConfiguration';
+const language = {
+  path: (nonce: string) => `/${nonce}`,
+  read: (answer: string) => ({ nonce: /gateway (\w+)/.exec(answer)?.[1] ?? '', session: 's1' }),
+};
+
+let cluster: ReturnType<typeof fakeCluster>;
+/** The webhooks that kube-apiserver knows. */
+let known: NonNullable<WebhookConfiguration['webhooks']>;
+let answers: 'allows everything' | 'gateway';
+
+function learn(): void {
+  const [name] = cluster.names(CONFIGURATION);
+  known = cluster.read<WebhookConfiguration>(CONFIGURATION, name!)!.webhooks!;
+}
+
+beforeEach(() => {
+  known = [];
+  answers = 'allows everything';
+  cluster = fakeCluster();
+  // As kube-apiserver decides about a dry run.
+  cluster.hook.before = (verb, what) => {
+    if (verb !== 'create' || !what.startsWith('ConfigMap')) return;
+    const probe = what.replace(/^.*devloop-probe-/, '');
+    const asked = known.find(
+      ({ objectSelector }) => objectSelector?.matchLabels?.['devloop.dev/probe'] === probe,
+    );
+    const [condition] = (asked?.matchConditions ?? []) as { expression: string }[];
+    if (condition)
+      throw refusal(403, 'Forbidden', `expression '${condition.expression}' resulted in error: no such key`);
+    if (asked && answers === 'gateway')
+      throw refusal(
+        403,
+        'Forbidden',
+        `admission webhook "${asked.name}" denied the request: gateway ${probe}`,
+      );
+  };
+  // A dry run stores nothing.
+  cluster.hook.after = (verb, what) => {
+    if (verb === 'create' && what.startsWith('ConfigMap'))
+      cluster.drop('ConfigMap', what.replace(/^.*\//, ''), 'shop');
+  };
+});
+
+function prober(): Promise<Prober> {
+  const work = { api: cluster.api, sessionId: 's1', emit: () => {}, signal: new AbortController().signal };
+  return createProber({ namespace: 'shop', service: 'hook', port: 443, caBundle: '' }).apply(work, language);
+}
+
+it('a probe that nobody refuses says nothing until kube-apiserver knows it; then somebody has allowed it', async () => {
+  await using probes = await prober();
+  expect(await probes.once()).toMatchObject({ pending: true });
+  learn();
+  expect(await probes.once()).toMatchObject({ pending: true });
+  expect(await probes.once()).toMatchObject({ pending: false, cause: expect.stringContaining('allowed it') });
+});
+
+it('a server that allows everything does not keep the connection over which the gateway has to be asked', async () => {
+  await using probes = await prober();
+  learn();
+  const before = known;
+  await probes.once();
+  await probes.once();
+  answers = 'gateway';
+  // New paths, since kube-apiserver keeps the connection of a path.
+  await probes.once();
+  learn();
+  expect(known.map(({ name }) => name)).not.toEqual(before.map(({ name }) => name));
+  expect(await probes.once()).toMatchObject({ reached: true });
+});
