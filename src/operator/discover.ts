@@ -6,7 +6,7 @@ import { originalSelector } from '../cluster/marks/selector.ts';
 import { AGAIN, DevloopError } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
 import { findManager, otherServicesOf, withContainer } from './manager.ts';
-import { type Ranked, rank } from './match.ts';
+import { isRegistered, type Ranked, rank } from './match.ts';
 import { apisOfCheckout, isOfApiServer, listApiServices, type ServedApi, servedApis } from './served-apis.ts';
 import { reportSiblings } from './siblings.ts';
 import type { CheckoutFacts } from './sources.ts';
@@ -190,9 +190,8 @@ function noWebhook(
   const where = namespace === undefined ? 'the cluster' : `namespace ${namespace}`;
   const groups = [...facts.groups].slice(0, 5).join(', ') || 'none found';
   const names = listed.slice(0, 8).map((one) => `${one.namespace}/${one.name}`);
-  const isQuoted = ({ name, calls }: WebhookService): boolean =>
-    facts.quoted.has(name) && calls.some(({ from }) => facts.quoted.has(from.name));
-  const quoted = listed.filter(isQuoted).map((one) => `${one.namespace}/${one.name}`);
+  const isOwn = (one: WebhookService): boolean => one.calls.some((call) => isRegistered(one, call, facts));
+  const quoted = listed.filter(isOwn).map((one) => `${one.namespace}/${one.name}`);
   const services = quoted.length > 0 ? quoted : ['NAMESPACE/NAME'];
   const behind = through.map(({ metadata }) => metadata.name).join(', ');
   const called =

@@ -44,7 +44,8 @@ export function ownPaths(calls: WebhookCall[]): string[] {
 /**
  * The Services that match, the best first. Taking over somebody else's operator would be worse than finding none. So a rule for a
  * group of this checkout proves nothing (policy engines have such rules), and neither does a path in a bundled manifest: the
- * sources have to serve a path of the Service, or to define a kind that it converts.
+ * sources have to serve a path of the Service, to define a kind that it converts, or to name the Service and the configuration that has
+ * it review a kind that they define.
  */
 export function rank(services: WebhookService[], facts: CheckoutFacts): Ranked[] {
   return services
@@ -64,20 +65,39 @@ function judge(service: WebhookService, facts: CheckoutFacts): Ranked {
   const converted = service.calls.filter(
     ({ from, groups }) => from.kind === 'CustomResourceDefinition' && facts.groups.has(groups[0]!),
   );
+  const registered = service.calls.filter(
+    (call) => isRegistered(service, call, facts) && call.groups.some((group) => facts.groups.has(group)),
+  );
   const shared = paths.filter(
     (path) => !served.includes(path) && (facts.manifestPaths.has(path) || facts.paths.has(path)),
   );
-  const proof = served.length * 4 + converted.length * 4 + (names.length > 0 ? shared.length * 2 : 0);
+  const certain = served.length + converted.length + registered.length;
+  const proof = certain * 4 + (names.length > 0 ? shared.length * 2 : 0);
   return {
     ...service,
     evidence: [
       ...served.slice(0, 2).map((path) => `path ${path} is in this checkout`),
       ...converted.slice(0, 1).map(({ from }) => `converts ${from.name}, which this checkout defines`),
+      ...registered
+        .slice(0, 1)
+        .map(({ from }) => `this checkout registers ${from.name} for a kind that it defines`),
       ...names.slice(0, 1).map((name) => `its name matches this checkout (${name})`),
     ],
-    certain: served.length + converted.length > 0,
+    certain: certain > 0,
     score: proof > 0 ? proof + Math.min(names.length, 1) : 0,
   };
+}
+
+/**
+ * The sources name the Service and the configuration that calls it, as a program does that registers its webhooks itself. So does one
+ * that installs another operator.
+ */
+export function isRegistered(
+  { name }: WebhookService,
+  { from }: WebhookCall,
+  { quoted }: CheckoutFacts,
+): boolean {
+  return quoted.has(name) && quoted.has(from.name);
 }
 
 function pathsOf(calls: WebhookCall[]): string[] {

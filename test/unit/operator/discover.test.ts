@@ -239,6 +239,15 @@ describe('a foreign operator', () => {
     );
   });
 
+  it('is taken over if the sources register webhooks for a kind that they define', async () => {
+    install(cluster, { ...shopOnRoot, webhooks: [{ path: '/', group: 'shop.example.com' }] });
+    const quoted = new Set(['hooks', 'shop-system-hooks']);
+    const facts = { ...checkoutFacts(['shop.example.com'], [], ['other']), quoted };
+    expect(names(await find(facts)).deployment).toBe('shop-controller-manager');
+    const named = { ...facts, quoted: new Set(['hooks']) };
+    await expect(find(named)).rejects.toMatchObject(refused);
+  });
+
   it.each([
     ['the Pod example of the kubebuilder book', '/mutate-v1-pod'],
     ['a core kind', '/mutate--v1-pod'],
