@@ -13,14 +13,19 @@ export interface RepeatedErrors extends Disposable {
 
 /**
  * A manager can answer reviews while its reconcilers do nothing but log errors. The same error, logged again and again by a
- * controller that has just started, is one warning with its count. Each error is reported once.
+ * controller that has just started, is one warning with its count. Each error is reported once, and none once the signal has aborted: while
+ * the session ends, errors come from what is being restored.
  */
-export function noticeRepeatedErrors(emit: Emit, settleMs = SETTLE_MS): RepeatedErrors {
+export function noticeRepeatedErrors(
+  { emit, signal }: { emit: Emit; signal: AbortSignal },
+  settleMs = SETTLE_MS,
+): RepeatedErrors {
   const counts = new Map<string, number>();
   const reported = new Set<string>();
   const timers = new Set<NodeJS.Timeout>();
   let startedAt = performance.now();
   const report = (error: LoggedError): void => {
+    if (signal.aborted) return;
     const times = counts.get(error.key) ?? 0;
     const message = `The controller has logged the same error ${times} times since it started, so it may answer reviews and do nothing else: ${error.text}`;
     emit({ type: 'warning', message, hint: MEND });

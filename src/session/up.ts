@@ -53,7 +53,8 @@ async function run(session: Session): Promise<void> {
   const writers = new AsyncDisposableStack();
   const ending = new AbortController();
   const leases = followers.use(createSessionLeases(target));
-  const errors = followers.use(noticeRepeatedErrors(io.emit));
+  const signal = AbortSignal.any([io.signal, ending.signal]);
+  const errors = followers.use(noticeRepeatedErrors({ emit: io.emit, signal }));
   const log = createControllerLog(options.controllerLog ?? context.config.controller?.log ?? 'all');
   // All events pass through here: they are printed, and the Leases and the page show what they say about the session.
   const emit: Emit = (event) => {
@@ -64,7 +65,6 @@ async function run(session: Session): Promise<void> {
     control.observe(event);
     page.observe(event);
   };
-  const signal = AbortSignal.any([io.signal, ending.signal]);
   const work: Work = { api: context.api, sessionId, emit, signal };
   const answered = followers.use(createAnswered(session, work));
   const { recorder } = answered;

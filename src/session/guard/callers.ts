@@ -7,6 +7,8 @@ import { DEPLOY_AGAIN } from './causes.ts';
 
 /** Some managers delete their webhook configurations when they stop, and create them again when they are ready. */
 const GRACE_MS = 60_000;
+/** Others delete what they registered before, and register it again at once. */
+const AT_ONCE_MS = 2_000;
 
 /**
  * Gets all calls to the Services, at first and after each change. A webhook configuration or CRD that no longer calls them is reported.
@@ -15,7 +17,7 @@ const GRACE_MS = 60_000;
 export function noticeUninstall(
   { emit, signal }: Pick<Work, 'emit' | 'signal'>,
   end: (error: DevloopError) => void,
-  graceMs = GRACE_MS,
+  { graceMs = GRACE_MS, atOnceMs = AT_ONCE_MS } = {},
 ): (calls: WebhookCall[]) => void {
   let callers: string[] = [];
   let changes = 0;
@@ -23,13 +25,17 @@ export function noticeUninstall(
     const seen = changes;
     if ((await sleep(graceMs, signal)) && seen === changes) end(uninstalled(last));
   };
+  const warnUnlessBack = async (gone: string[]): Promise<void> => {
+    if (!(await sleep(atOnceMs, signal))) return;
+    for (const caller of gone.filter((one) => !callers.includes(one)))
+      emit({ type: 'warning', message: `${caller} was deleted, or no longer calls the controller.` });
+  };
   return (calls) => {
     const before = callers;
     callers = callersOf(calls).map(describe);
     if (before.join() === callers.join()) return;
     changes++;
-    for (const caller of before.filter((one) => !callers.includes(one)))
-      emit({ type: 'warning', message: `${caller} was deleted, or no longer calls the controller.` });
+    void warnUnlessBack(before.filter((one) => !callers.includes(one)));
     if (callers.length === 0) void endUnlessBack(before);
   };
 }

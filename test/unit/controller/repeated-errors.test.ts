@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { errorIn, noticeRepeatedErrors } from '../../../src/controller/repeated-errors.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
@@ -50,7 +51,8 @@ test('names, numbers and ids do not make another error of it', () => {
 
 test('the same error again and again is one warning with its count; others are none', async () => {
   const events: DevloopEvent[] = [];
-  const errors = noticeRepeatedErrors((event) => events.push(event), 1);
+  const { signal } = new AbortController();
+  const errors = noticeRepeatedErrors({ emit: (event) => void events.push(event), signal }, 1);
   onTestFinished(() => errors[Symbol.dispose]());
   const log = (cause: string) =>
     errors.observe({
@@ -66,4 +68,16 @@ test('the same error again and again is one warning with its count; others are n
   for (const cause of ['same', 'same', 'same', 'other', 'other', 'other']) log(cause);
   await eventually(async () => expect(events).toHaveLength(2));
   expect(events[1]).toMatchObject({ message: expect.stringMatching(/ 3 times .* m: other/) });
+});
+
+test('what is logged while the session ends is none', async () => {
+  const events: DevloopEvent[] = [];
+  const ending = new AbortController();
+  const emit = (event: DevloopEvent): void => void events.push(event);
+  using errors = noticeRepeatedErrors({ emit, signal: ending.signal }, 1);
+  ending.abort();
+  for (let times = 0; times < 4; times++)
+    errors.observe({ type: 'controller.output', stream: 'stderr', line: 'level=error msg=m error="same"' });
+  await pause(20);
+  expect(events).toEqual([]);
 });

@@ -8,6 +8,7 @@ import { noticeUninstall } from '../../../../src/session/guard/callers.ts';
 import { eventually } from '../../../support/eventually.ts';
 
 const GRACE_MS = 50;
+const AT_ONCE_MS = 20;
 
 let events: DevloopEvent[];
 let ended: DevloopError[];
@@ -18,7 +19,10 @@ beforeEach(() => {
   ended = [];
   const { signal } = new AbortController();
   const work = { emit: (event: DevloopEvent) => void events.push(event), signal };
-  notice = noticeUninstall(work, (error) => void ended.push(error), GRACE_MS);
+  notice = noticeUninstall(work, (error) => void ended.push(error), {
+    graceMs: GRACE_MS,
+    atOnceMs: AT_ONCE_MS,
+  });
 });
 
 const call = (kind: Kind, path = '/'): WebhookCall => ({
@@ -56,6 +60,7 @@ it('a manager that creates them again as it starts is not', async () => {
   notice([mutating]);
   await pause(2 * GRACE_MS);
   expect(ended).toEqual([]);
+  expect(warnings()).toEqual([]);
 });
 
 it('a Service that no webhook calls is not', async () => {
