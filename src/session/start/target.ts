@@ -40,14 +40,16 @@ export async function discoverTarget(command: UpCommand): Promise<Discovered & {
   reportServedApis(target, choice, io.emit);
   const { manager } = target;
   const noticing = manager && choice === 'auto' ? pauseNotices(api, manager) : [];
+  const looking = sessionsInTheWay(observer, target, machine, options.takeOver);
+  // What the account lacks counts first.
+  looking.catch(() => {});
   const [allowed, notices] = await Promise.all([askPermissions(api, plan), noticing]);
   plan.routes = permittedRoutes(api, allowed);
   // A process that the user starts does not learn its name.
   plan.standIn = options.controller ? await permittedStandIn(api, plan.standIn, io.emit) : [];
   for (const { text: message, mayResume } of notices) if (mayResume) io.emit({ type: 'note', message });
   for (const message of untriedRoutes(allowed)) io.emit({ type: 'note', message });
-  const inTheWay = await sessionsInTheWay(observer, target, machine, options.takeOver);
-  return { target, plan, facts: await facts, inTheWay };
+  return { target, plan, facts: await facts, inTheWay: await looking };
 }
 
 /** The target after other sessions were restored: its objects have changed, its routes have not. */
