@@ -19,6 +19,11 @@ export interface Connections {
   track(request: IncomingMessage, response: ServerResponse): boolean;
   /** The connection belongs to kube-apiserver, as far as one can see. */
   recognize(request: IncomingMessage, what: 'review' | 'probe'): void;
+  /**
+   * What a request has behind it when it arrives, and its answer before it, in ms: a round trip, and for the first one over a connection
+   * those of TCP and TLS, too.
+   */
+  travelMs(request: IncomingMessage): number;
   /** From now on each connection gets one more answer and is then closed. Idle ones stay open until they have sent a request. */
   closeAfterNextAnswer(): void;
   /**
@@ -38,6 +43,8 @@ interface Connection {
   /** On the clock of `performance.now()`. */
   openedAt: number;
   tls?: TLSSocket;
+  /** The TLS handshake takes one, as seen from here. */
+  roundTripMs: number;
   answering: Set<ServerResponse>;
   /** A review or a probe came over it. */
   used: boolean;
@@ -45,6 +52,8 @@ interface Connection {
 
 /** More than an API server of a small cluster has requests in progress. */
 const MOST_CONNECTIONS = 1_000;
+/** Of TCP, of TLS, and of the request and its answer; through a tunnel, opening its channel is a part of another one. */
+const ROUND_TRIPS_OF_FIRST = 3.5;
 
 export interface Admission {
   /** Whether this address may connect. */
@@ -66,7 +75,9 @@ export function trackConnections(server: Server, admission: Admission): Connecti
   server.on('connection', (raw) => admit(raw as Socket, connections, admission));
   server.on('secureConnection', (tls) => {
     const connection = connections.get(peerOf(tls));
-    if (connection !== undefined) connection.tls = tls;
+    if (connection === undefined) return;
+    connection.tls = tls;
+    connection.roundTripMs = performance.now() - connection.openedAt;
   });
   return {
     track(request, response) {
@@ -86,6 +97,10 @@ export function trackConnections(server: Server, admission: Admission): Connecti
       if (what === 'review') lastReviewAt = performance.now();
       const connection = connections.get(peerOf(request.socket));
       if (connection !== undefined) connection.used = true;
+    },
+    travelMs(request) {
+      const connection = connections.get(peerOf(request.socket));
+      return connection ? connection.roundTripMs * (connection.used ? 1 : ROUND_TRIPS_OF_FIRST) : 0;
     },
     closeAfterNextAnswer,
     drain() {
@@ -120,7 +135,8 @@ function admit(raw: Socket, connections: Map<string, Connection>, admission: Adm
   }
   const peer = peerOf(raw);
   const openedAt = performance.now();
-  connections.set(peer, { raw, address: remoteAddress, openedAt, answering: new Set(), used: false });
+  const unused = { openedAt, roundTripMs: 0, used: false };
+  connections.set(peer, { raw, address: remoteAddress, answering: new Set(), ...unused });
   raw.once('close', () => connections.delete(peer));
 }
 

@@ -3,7 +3,7 @@ import type { Answer } from './http.ts';
 const DEFAULT_BUDGET_MS = 10_000;
 const CONVERSION_BUDGET_MS = 30_000;
 export const LONGEST_BUDGET_MS = 30_000;
-const LARGEST_MARGIN_MS = 500;
+const LEAST_MARGIN_MS = 500;
 
 const UNIT_MS: Record<string, number> = {
   ns: 1e-6,
@@ -29,11 +29,13 @@ export function budgetOf(url: string): number {
 }
 
 /**
- * How long the gateway may take to answer, in ms. It is less than the budget: the caller's clock started earlier, when it
- * dialled, and the caller still has to read the answer.
+ * How long the gateway may take to answer, in ms. It is less than the budget: the caller's clock started earlier, when it dialled, and the
+ * caller still has to read the answer. `travelMs`: what that takes, where it is known to be slow.
  */
-export function patienceFor(budgetMs: number): number {
-  return budgetMs - Math.min(LARGEST_MARGIN_MS, budgetMs / 10);
+export function patienceFor(budgetMs: number, travelMs = 0): number {
+  const margin = Math.max(Math.min(LEAST_MARGIN_MS, budgetMs / 10), travelMs);
+  // A handshake can also be slow because this machine was busy at that moment.
+  return budgetMs - Math.min(margin, budgetMs / 4);
 }
 
 /** Parses a duration in Go syntax (`1m30s`, `500ms`) of at most 32 characters; the result is in ms. */

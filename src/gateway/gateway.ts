@@ -104,7 +104,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     },
     ...{ sessionId, controller, gate, forwarder, paths, arrived, served, late, stamp, onTimeout, warn },
     ...{ bodies: new Bodies(), answers: new Bodies() },
-    recognize: connections.recognize,
+    ...{ recognize: connections.recognize, travelMs: connections.travelMs },
     refuse: () => strangers.count('request'),
     closing: closing.signal,
   };

@@ -25,6 +25,8 @@ export interface ReviewContext {
   answers: Bodies;
   /** Called for a complete review or probe. */
   recognize(request: IncomingMessage, what: 'review' | 'probe'): void;
+  /** What the client's dialling and the answer's way back take together, in ms, as far as the connection shows. */
+  travelMs(request: IncomingMessage): number;
   /** Called for any other request. */
   refuse(): void;
   /** Aborted when the gateway closes: reviews that have not reached the controller are then answered at once. */
@@ -87,7 +89,7 @@ export async function serveReview(
   const url = request.url ?? '/';
   const trace: Trace = { arrived: performance.now() };
   const budgetMs = budgetOf(url);
-  const patienceMs = patienceFor(budgetMs);
+  const patienceMs = patienceFor(budgetMs, context.travelMs(request));
   const end = new AbortController();
   const deadline = performance.now() + patienceMs;
   const waiting: Waiting = {
@@ -118,7 +120,7 @@ export async function serveReview(
       const { controller, gate } = context;
       const { isHeldForUser } = gate;
       if (why !== undefined)
-        return answerAtEnd(why, { waitedFor: waiting.for, budgetMs, controller, isHeldForUser });
+        return answerAtEnd(why, { waitedFor: waiting.for, budgetMs, patienceMs, controller, isHeldForUser });
       return statusAnswer(500, `unexpected error, which is a bug in devloop: ${messageOf(error)}`);
     });
     // When the session ends, it is the failurePolicy that counts again.

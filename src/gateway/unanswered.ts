@@ -1,5 +1,5 @@
 import type { ControllerAddress } from './forward.ts';
-import { LONGEST_BUDGET_MS, patienceFor, type Waiting } from './gate.ts';
+import { LONGEST_BUDGET_MS, type Waiting } from './gate.ts';
 import { type Answer, jsonAnswer, jsonOf, lateAnswer, statusAnswer } from './http.ts';
 
 /** What a review gets that the controller does not answer in time. `fail`: an error, so kube-apiserver applies the failurePolicy. */
@@ -11,6 +11,8 @@ export type End = 'budget-used' | 'client-gone' | 'gateway-closed' | 'no-room';
 export interface Unanswered {
   waitedFor: Waiting['for'];
   budgetMs: number;
+  /** How long it could wait here. */
+  patienceMs: number;
   controller: ControllerAddress;
   isHeldForUser: boolean;
 }
@@ -31,8 +33,8 @@ export function answerAtEnd(end: End, review: Unanswered): Answer | undefined {
   }
 }
 
-function answerInTime({ waitedFor, budgetMs, controller, isHeldForUser }: Unanswered): Answer {
-  const waited = seconds(patienceFor(budgetMs));
+function answerInTime({ waitedFor, budgetMs, patienceMs, controller, isHeldForUser }: Unanswered): Answer {
+  const waited = seconds(patienceMs);
   const timeout = ` (the timeout of this webhook is ${seconds(budgetMs)}).`;
   const tryAgain = `${timeout} Check the output of \`devloop up\`, then try again.`;
   switch (waitedFor) {

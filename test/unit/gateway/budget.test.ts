@@ -43,3 +43,9 @@ test('the gateway answers a tenth of the budget earlier, at most half a second',
   expect(patienceFor(30_000)).toBe(29_500);
   expect(patienceFor(1000)).toBe(900);
 });
+
+test('it answers even earlier where the way is longer than that, but keeps three quarters of the budget', () => {
+  expect(patienceFor(10_000, 300)).toBe(9500);
+  expect(patienceFor(10_000, 1050)).toBe(8950);
+  expect(patienceFor(1000, 1050)).toBe(750);
+});

@@ -38,7 +38,7 @@ it('a hold loses no review, whether it ends in time or not', { timeout: 600_000 
         await controller.start();
         gateway.release();
       }
-      expect(new Set(await impatient)).toEqual(new Set([expect.stringContaining('devloop allowed this')]));
+      for (const answer of await impatient) expect(answer).toContain('devloop allowed this');
       await until(() => gateway.held === PATIENT);
       gateway.releaseForUser();
       expect(new Set(await patient)).toEqual(new Set(['{"by":"the controller"}']));

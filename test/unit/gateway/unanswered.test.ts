@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { ServedReview } from '../../../src/gateway/review.ts';
-import { Controller, setUp } from './support.ts';
+import { longWay } from '../../support/long-way.ts';
+import { ask, Controller, setUp } from './support.ts';
 
 const review = (kind: string) => JSON.stringify({ kind, apiVersion: 'v1', request: { uid: '1' } });
 const failed = {
@@ -72,6 +73,19 @@ it('says in the error that reviews are held, and how that ends', async () => {
   bench.gateway.holdForUser();
   const { text } = await bench.ask('/validate?timeout=300ms');
   expect(JSON.parse(text).message).toContain('devloop release');
+});
+
+it('the error arrives in the budget also over a long way, by a new connection and by one that is open', async () => {
+  await using bench = await setUp();
+  await using way = await longWay(bench.gateway.port, 100);
+  bench.gateway.holdForUser();
+  for (const _ of ['new', 'open']) {
+    const { text } = await ask(way.port, '/validate?timeout=3s', {
+      agent: bench.agent,
+      signal: AbortSignal.timeout(3000),
+    });
+    expect(JSON.parse(text).message).toContain('devloop release');
+  }
 });
 
 it("a controller's own error stays what it is", async () => {
