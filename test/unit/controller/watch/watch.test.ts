@@ -1,14 +1,15 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { findMainPackage } from '../../../../src/controller/go/main-package.ts';
 import { listSources, localSources } from '../../../../src/controller/go/sources.ts';
 import { isGenerated, isGoInput, isNotSource, structureOf } from '../../../../src/controller/watch/filter.ts';
-import { readScope, type WatchTarget } from '../../../../src/controller/watch/scope.ts';
+import { readScope } from '../../../../src/controller/watch/scope.ts';
 import { watchSources } from '../../../../src/controller/watch/watch.ts';
 import { directoryWith, put } from '../support/places.ts';
+import { watchIn } from '../support/watching.ts';
 
 const NEVER = new AbortController().signal;
 const MODULE = {
@@ -16,36 +17,6 @@ const MODULE = {
   'cmd/main.go': 'package main\n\nimport _ "example.com/m/a"\n\nfunc main() {}\n',
   'a/a.go': 'package a\n',
 };
-
-async function watchIn(directory: string, target: WatchTarget, sinceMs = Number.POSITIVE_INFINITY) {
-  const seen: string[][] = [];
-  let wake = () => {};
-  const watcher = await watchSources({
-    cwd: directory,
-    target,
-    sinceMs,
-    isOfBuild: () => false,
-    signal: NEVER,
-    onChange(files) {
-      seen.push(files.map((file) => relative(directory, file)));
-      wake();
-    },
-    onError: (message) => expect.unreachable(message),
-  });
-  onTestFinished(() => watcher[Symbol.asyncDispose]());
-  /** Waits for these and for the mark, which is made last; whatever else was seen until then is one too many. */
-  async function expectChanges(expected: string[], mark: string): Promise<void> {
-    await put(directory, mark, `package main\n\nconst mark = ${performance.now()}\n`);
-    const wanted = [...expected, mark].sort();
-    while (!wanted.every((file) => seen.flat().includes(file))) {
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-      });
-    }
-    expect([...new Set(seen.splice(0).flat())].sort()).toEqual(wanted);
-  }
-  return { watcher, seen, expectChanges };
-}
 
 async function watchGo(files: Record<string, string> = {}) {
   const directory = await directoryWith({ ...MODULE, ...files });
