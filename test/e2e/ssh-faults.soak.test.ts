@@ -86,6 +86,20 @@ it('survives black holes', async () => {
   });
 });
 
+it.runIf(SOAK).each([5, 15, 60])(
+  'survives a black hole of %i s, as of a machine that sleeps',
+  async (seconds) => {
+    await using opened = await openRoute(sshd, [target.port]);
+    await repeat(`black hole of ${seconds} s`, { soak: 3 }, () =>
+      recovers(opened, async () => {
+        await sshd.network.cut();
+        await sleep(seconds * 1000);
+        await sshd.network.mend();
+      }),
+    );
+  },
+);
+
 it('survives connections that are reset in the middle of the handshake', async () => {
   await using breaker = await relayTo(sshd.address, 22, sshd.network.hostIp);
   await using opened = await throughBreaker(breaker);
