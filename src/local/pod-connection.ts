@@ -1,4 +1,3 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
@@ -9,6 +8,7 @@ import type { ClusterApi } from '../cluster/api/client.ts';
 import { endToEnd } from '../cluster/api/forward.ts';
 import { messageOf } from '../errors.ts';
 import { isOfAnotherUser } from '../machine/port.ts';
+import { isToken, newToken } from '../machine/token.ts';
 
 /** The API server as a program in a Pod finds it: two variables, and the files of its ServiceAccount. */
 export interface PodConnection extends AsyncDisposable {
@@ -26,11 +26,12 @@ const MOST_HEADERS = 2 ** 20;
  */
 export async function openPodConnection(api: Pick<ClusterApi, 'forward'>): Promise<PodConnection> {
   const { certificate, key } = await selfSignedPair(['localhost'], { days: DAYS });
-  const token = randomBytes(32).toString('base64url');
+  const token = newToken();
   const server = createServer(
     { cert: certificate, key, maxHeaderSize: MOST_HEADERS },
     (request, response) => {
-      if (isHolder(request.headers.authorization, token)) void answer(api, request, response);
+      if (isToken(request.headers.authorization ?? '', `Bearer ${token}`))
+        void answer(api, request, response);
       else refuse(response, 401, 'Unauthorized');
     },
   );
@@ -53,11 +54,6 @@ export async function openPodConnection(api: Pick<ClusterApi, 'forward'>): Promi
       await closed;
     },
   };
-}
-
-function isHolder(authorization = '', token: string): boolean {
-  const [given, wanted] = [authorization, `Bearer ${token}`].map((text) => Buffer.from(text));
-  return given!.length === wanted!.length && timingSafeEqual(given!, wanted!);
 }
 
 async function answer(

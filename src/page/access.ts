@@ -1,5 +1,5 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import { isToken, newToken } from '../machine/token.ts';
 import { KEY_HEADER } from './protocol.ts';
 
 /** A link that a browser gets as an argument, which other users can read, works once and not for long. */
@@ -38,14 +38,14 @@ export interface Asked {
 }
 
 export function createAccess(): Access {
-  const [base, token] = [`/${random()}/`, random()];
-  const secrets: Secrets = { cookie: random(), key: random() };
+  const [base, token] = [`/${newToken()}/`, newToken()];
+  const secrets: Secrets = { cookie: newToken(), key: newToken() };
   const tickets = new Map<string, number>();
   return {
     base,
     token,
     ticket() {
-      const ticket = random();
+      const ticket = newToken();
       tickets.set(ticket, performance.now() + TICKET_MS);
       return ticket;
     },
@@ -53,7 +53,7 @@ export function createAccess(): Access {
       const until = tickets.get(given);
       tickets.delete(given);
       const isCurrent = until !== undefined && performance.now() < until;
-      if (!isCurrent && !isSame(given, token)) return undefined;
+      if (!isCurrent && !isToken(given, token)) return undefined;
       const { cookie, key } = secrets;
       return { cookie: `${COOKIE}=${cookie}; Path=${base}; HttpOnly; SameSite=Strict`, key };
     },
@@ -79,8 +79,8 @@ function refusalWithout(
   wanted: 'read' | 'change',
   headers: IncomingHttpHeaders,
 ): Refusal | undefined {
-  if (!isSame(cookieOf(headers), cookie)) return { status: 401, message: 'The page has no valid cookie.' };
-  if (wanted === 'change' && !isSame(String(headers[KEY_HEADER] ?? ''), key))
+  if (!isToken(cookieOf(headers), cookie)) return { status: 401, message: 'The page has no valid cookie.' };
+  if (wanted === 'change' && !isToken(String(headers[KEY_HEADER] ?? ''), key))
     return { status: 401, message: 'The page has no valid key.' };
   return undefined;
 }
@@ -95,11 +95,6 @@ function wrongHost(port: number): Refusal {
 const READING = ['GET', 'HEAD'];
 const CHANGING = ['POST'];
 const METHODS: Record<Wanted, string[]> = { page: READING, login: CHANGING, read: READING, change: CHANGING };
-
-/** 192 bits, in characters that need no quotes in a URL, a cookie or a header. */
-function random(): string {
-  return randomBytes(24).toString('base64url');
-}
 
 /** A name that another address answers to could be pointed here by its owner. */
 function hostsOf(port: number): string[] {
@@ -116,9 +111,4 @@ function isOwnOrigin({ origin, host, ...headers }: IncomingHttpHeaders, isNeeded
 function cookieOf({ cookie = '' }: IncomingHttpHeaders): string {
   const own = cookie.split('; ').find((one) => one.startsWith(`${COOKIE}=`));
   return own?.slice(COOKIE.length + 1) ?? '';
-}
-
-function isSame(given: string, wanted: string): boolean {
-  const [one, other] = [Buffer.from(given), Buffer.from(wanted)];
-  return one.length === other.length && timingSafeEqual(one, other);
 }

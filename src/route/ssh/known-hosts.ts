@@ -1,5 +1,5 @@
 /** What known_hosts files say about the key of a host. */
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import { typeOf } from './wire.ts';
 
 /** A line of a known_hosts file. */
@@ -84,9 +84,8 @@ export function matchesHost(hosts: string, name: string): boolean {
 
 function matchesHashed(hosts: string, name: string): boolean {
   const [, , salt = '', hash = ''] = hosts.split('|');
-  const expected = Buffer.from(hash, 'base64');
   const actual = createHmac('sha1', Buffer.from(salt, 'base64')).update(name).digest();
-  return expected.length === actual.length && timingSafeEqual(expected, actual);
+  return actual.equals(Buffer.from(hash, 'base64'));
 }
 
 /** By hand, because a regular expression with many `*` takes minutes on a name that does not match. */

@@ -1,0 +1,13 @@
+/** Keeps others on this machine out of a port on loopback, which they can connect to. */
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+
+/** 192 bits, in characters that need no quotes in a URL, a cookie or a header. */
+export function newToken(): string {
+  return randomBytes(24).toString('base64url');
+}
+
+/** Takes as long for a guess that is nearly right as for any other of its length. */
+export function isToken(given: string, wanted: string): boolean {
+  const [one, other] = [Buffer.from(given), Buffer.from(wanted)];
+  return one.length === other.length && timingSafeEqual(one, other);
+}
