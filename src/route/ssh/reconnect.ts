@@ -92,7 +92,7 @@ export function retryDelayMs(attempt: number, lostForMs: number, random: number)
   return bounded * (0.75 + random / 4);
 }
 
-/** How long a TCP connection may take. Short at first, because a lost SYN is sent again only after 1, 3 and 7 seconds. */
+/** How long a TCP connection may take. Short at first, because a lost SYN is sent again only after 1, 3 and 7 seconds. A whole number, since timeouts take no other. */
 export function connectLimitMs(lostForMs: number): number {
-  return Math.min(Math.max(1_200, lostForMs / 8), LONGEST_DELAY_MS);
+  return Math.round(Math.min(Math.max(1_200, lostForMs / 8), LONGEST_DELAY_MS));
 }

@@ -32,3 +32,12 @@ it('waits at most a few seconds for a host that returns within a minute', () => 
 it('gives a connection more time after a longer outage', () => {
   expect([0, 15_000, 60_000, 600_000].map(connectLimitMs)).toEqual([1_200, 1_875, 7_500, 10_000]);
 });
+
+it('gives a connection a limit that timeouts take, however long the outage was', () => {
+  const microseconds = fc.nat(100_000_000);
+  fc.assert(
+    fc.property(microseconds, (lostFor) => {
+      expect(() => AbortSignal.timeout(connectLimitMs(lostFor / 1000))).not.toThrow();
+    }),
+  );
+});
