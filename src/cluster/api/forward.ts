@@ -14,7 +14,7 @@ export interface Forwarded {
   signal: AbortSignal;
 }
 
-/** Of one connection, not of the request; who asks, and which server, is told anew. */
+/** They describe one connection rather than the request. The server's name and the credentials are set for each connection, too. */
 const OWN_HEADERS = new Set(
   'connection keep-alive proxy-connection transfer-encoding te trailer upgrade host authorization content-length'.split(
     ' ',

@@ -129,7 +129,7 @@ function openCommand(host: HostSettings, command: string): Duplex {
   return stream;
 }
 
-/** The bytes to and from the next host, carried by the one before it, which may need minutes to find that nobody answers. */
+/** The bytes to and from the next host, carried by the one before it. That one can take minutes to find that the next host does not respond. */
 export async function openThroughJumpHost(
   client: Client,
   [from, to]: [HostSettings, HostSettings],

@@ -115,7 +115,7 @@ async function answerOrRefuse(
   session: DeadSession,
   { closed, marked, means }: { closed: ClosedWebhook[]; marked: Marked[]; means: AnswerMeans },
 ): Promise<OpenRoute | undefined> {
-  const message = `The operator's own webhooks block its restore while nothing answers them, so devloop answers them meanwhile: ${listOf(closed)}.`;
+  const message = `The operator's own webhooks block its restore while nothing answers them, so devloop answers them until it is restored: ${listOf(closed)}.`;
   work.emit({ type: 'note', message });
   await endRelays(work, marked);
   try {

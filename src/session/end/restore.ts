@@ -85,7 +85,7 @@ export async function restoreOnce(work: Work, namespaces: string[], options: Res
     if (!failures.some(isAway)) await step().catch((error) => failures.push(error));
   };
   // What the controller's stand-in owns goes with it: the lock of a leader for life, without which a manager may not even start to serve.
-  // A webhook that nobody answers yet may refuse this, so it is tried again at the end.
+  // A webhook whose server is not up again may block this, so it is tried again at the end.
   const released = removeStandIns(work, marked).then(
     () => true,
     () => false,
