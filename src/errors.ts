@@ -166,7 +166,7 @@ export const CATALOGUE = {
   'files.not-written': {
     exit: 6,
     about:
-      'devloop cannot write its own files on this machine: the disk is full or read-only, or other users could change them.',
+      'devloop cannot write its own files on this machine, or its output to a file: the disk is full or read-only, or other users could change the files.',
   },
   'certificate.not-found': {
     exit: 7,

@@ -23,6 +23,8 @@ let keyboard: Keyboard | undefined;
 let typed: Typed = { name: 'devloop', command: '', flags: [], own: [] };
 let cluster: ChosenCluster = {};
 let crashed = false;
+/** Why some of the output is lost. */
+let unwritten: Error | undefined;
 let interruptedAt: number | undefined;
 
 followSignals();
@@ -31,7 +33,7 @@ surviveCrashes();
 const code = await main();
 printer?.close();
 await Promise.all([flushed(process.stdout), flushed(process.stderr)]);
-process.exit(crashed ? 1 : code);
+process.exit(crashed ? 1 : unwritten ? await reportUnwritten(unwritten) : code);
 
 async function main(): Promise<number> {
   const name = basename(process.argv[1] ?? '').startsWith('kubectl-') ? 'kubectl devloop' : 'devloop';
@@ -185,11 +187,24 @@ function leave(reason: string): void {
   leaving.abort(reason);
 }
 
-/** The reader of our output is gone (`| head`, a closed terminal): print nothing more, but restore the cluster. */
+/**
+ * The reader of our output is gone (`| head`, a closed terminal), or the disk is full: print nothing more, but restore the cluster. A reader
+ * that leaves has seen enough; a file that is cut must not pass for the answer.
+ */
 function surviveBrokenPipes(): void {
   for (const stream of [process.stdout, process.stderr]) {
-    stream.on('error', () => leave('output closed'));
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') unwritten ??= error;
+      leave('output closed');
+    });
   }
+}
+
+async function reportUnwritten(error: Error): Promise<number> {
+  const { fileCause } = await import('./machine/own-files.ts');
+  const cause = fileCause('', error) ?? messageOf(error);
+  process.stderr.write(`error: The output of devloop is not complete: ${cause}.\n`);
+  return CATALOGUE['files.not-written'].exit;
 }
 
 /** An exception in a callback must not leave the cluster taken over. */

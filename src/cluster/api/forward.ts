@@ -16,14 +16,16 @@ export interface Forwarded {
 
 /** They describe one connection rather than the request. The server's name and the credentials are set for each connection, too. */
 const OWN_HEADERS = new Set(
-  'connection keep-alive proxy-connection transfer-encoding te trailer upgrade host authorization content-length'.split(
+  'connection keep-alive proxy-connection transfer-encoding te trailer upgrade host authorization proxy-authorization content-length'.split(
     ' ',
   ),
 );
 
-/** Without those that are about one connection. */
+/** Without those that are about one connection, or that it names as such. */
 export function endToEnd(headers: IncomingHttpHeaders): IncomingHttpHeaders {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !OWN_HEADERS.has(name)));
+  const named = (headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase());
+  const isOwn = (name: string): boolean => OWN_HEADERS.has(name) || named.includes(name);
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !isOwn(name)));
 }
 
 function isRejected(answer: IncomingMessage): boolean {

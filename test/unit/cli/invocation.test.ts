@@ -21,6 +21,17 @@ it('speaks of `kubectl devloop` when kubectl calls it', () => {
   expect(stdout).toContain('kubectl devloop up --dry-run');
 });
 
+it('an answer that a full disk cuts ends in an error, and one whose reader leaves does not', () => {
+  const asked = [process.execPath, BIN, 'doctor', '--help'].join(' ');
+  const run = (sink: string) =>
+    spawnSync('bash', ['-o', 'pipefail', '-c', `${asked} ${sink}`], { encoding: 'utf8' });
+  expect(run('>/dev/full')).toMatchObject({
+    status: 6,
+    stderr: 'error: The output of devloop is not complete: the disk is full.\n',
+  });
+  expect(run('| head -1')).toMatchObject({ status: 0, stderr: '' });
+});
+
 describe('on an old Node', () => {
   const pretend = "Object.defineProperty(process.versions, 'node', { value: '20.20.2' })";
   const nodeFlags = ['--import', `data:text/javascript,${encodeURIComponent(pretend)}`];

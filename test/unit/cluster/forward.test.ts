@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
-import { createForwarder } from '../../../src/cluster/api/forward.ts';
+import { createForwarder, endToEnd } from '../../../src/cluster/api/forward.ts';
 import type { Selected } from '../../../src/cluster/api/kubeconfig.ts';
 import type { Login } from '../../../src/cluster/api/login.ts';
 
@@ -30,4 +30,10 @@ test('the credentials go to the API server, whatever the path says', async () =>
     const answer = await forward({ method: 'GET', path, headers: {}, body: Buffer.alloc(0), signal });
     expect(await text(answer)).toBe(`own ${path} Bearer secret`);
   }
+});
+
+test('headers that are about one connection, or that it names, go no further', () => {
+  const kept = { accept: 'application/json', 'x-mine': '1' };
+  const own = { connection: 'close, X-Hop', 'x-hop': '2', 'proxy-authorization': 'Basic x', te: 'trailers' };
+  expect(endToEnd({ ...kept, ...own })).toEqual(kept);
 });
