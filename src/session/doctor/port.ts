@@ -1,9 +1,7 @@
-import { DevloopError } from '../../errors.ts';
-import { isPortBusy, requireFreePort } from '../../machine/port.ts';
+import { isPortBusy } from '../../machine/port.ts';
 import { portOwner } from '../../machine/system.ts';
-import type { LocalSession } from '../context/local-sessions.ts';
+import { requireControllerPort } from '../context/controller-port.ts';
 import { orphanPids } from '../context/session-directories.ts';
-import { sessionOnPort } from '../context/session-on-port.ts';
 import { type Check, type Finding, NotChecked, needed } from './check.ts';
 
 /** Are the ports on which the controller will listen free? */
@@ -22,9 +20,7 @@ export const portCheck: Check = {
       if (!(await isPortBusy(port))) continue;
       const owner = await portOwner(port);
       if (owner !== undefined && orphans.includes(owner.pid)) return orphanFinding(port, owner.pid);
-      const session = await sessionOnPort(port, machine);
-      if (session !== undefined) throw inUseBy(session, port);
-      await requireFreePort(port);
+      await requireControllerPort(port, machine);
     }
     return {
       verdict: 'ok',
@@ -33,13 +29,6 @@ export const portCheck: Check = {
     };
   },
 };
-
-/** Nothing to kill: a session that loses its controller only starts it again. */
-function inUseBy({ id, checkout }: LocalSession, port: number): DevloopError {
-  const message = `The controller needs port ${port}, which is in use by the controller of session ${id}.`;
-  const hint = `Press Ctrl-C in its terminal (it runs in ${checkout}), or: devloop down`;
-  return new DevloopError('port.in-use', message, { hint });
-}
 
 export function orphanFinding(port: number, pid: number): Finding {
   return {

@@ -16,9 +16,9 @@ import { type ControllerInputs, type PlannedController, planController } from '.
 import { openPodConnection, type PodConnection } from '../../local/pod-connection.ts';
 import { canPlace } from '../../machine/mount-namespace.ts';
 import { makePath, requireWritable, writeBelow } from '../../machine/own-files.ts';
-import { requireFreePort } from '../../machine/port.ts';
 import type { Target } from '../../operator/target.ts';
 import type { CommandContext } from '../context/context.ts';
+import { requireControllerPort } from '../context/controller-port.ts';
 import { processRecord } from '../context/session-directories.ts';
 import { assertPorts } from '../route/gateways.ts';
 import { routeSettings } from '../route/routing.ts';
@@ -60,7 +60,8 @@ export async function planLocally(
   if (!options.controller) return { pairs, controller: undefined };
   const controller = await planController(controllerInputs(session, pairs, connection), io);
   // The supervisor checks again when it starts; here nothing has been changed yet.
-  if (controller.plan.webhook) await requireFreePort(controller.plan.webhook.port, 0, ending);
+  const { webhook } = controller.plan;
+  if (webhook) await requireControllerPort(webhook.port, session.machine, ending);
   return { pairs, controller, dlv: await debuggerFor(session, controller.plan.cwd, ending) };
 }
 

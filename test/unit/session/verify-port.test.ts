@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { recordProcess } from '../../../src/controller/orphan.ts';
 import { startTimeOf } from '../../../src/machine/system.ts';
+import { requireControllerPort } from '../../../src/session/context/controller-port.ts';
 import { thisMachine } from '../../../src/session/context/local-machine.ts';
 import { claimDirectory, processRecord } from '../../../src/session/context/session-directories.ts';
 import type { DoctorRun } from '../../../src/session/doctor/check.ts';
@@ -66,6 +67,16 @@ it.each([
   await using controller = await listener();
   await session(checkout, controller.pid);
   await expect(requireManagerPort(port, SET, env)).rejects.toMatchObject(refused('session abcd1234', hint));
+});
+
+it('up names the session, too, instead of a process to kill, unless it ends that controller first', async () => {
+  await using controller = await listener();
+  await session('/other', controller.pid);
+  const machine = await thisMachine(env);
+  await expect(requireControllerPort(port, machine)).rejects.toMatchObject(
+    refused('session abcd1234', /\/other.*devloop down$/),
+  );
+  await requireControllerPort(port, machine, [controller.pid]);
 });
 
 it('doctor names the session, too, instead of a process to kill', async () => {
