@@ -15,6 +15,8 @@ export interface DescribedFlag {
   short: string | undefined;
   about: string;
   takes: 'nothing' | 'value' | 'file' | 'route';
+  /** The only values that it takes; none where it takes others. */
+  choices: string[];
 }
 
 const ROUTES = `${PLAIN_ROUTES.join(' ')} ssh:`;
@@ -29,6 +31,14 @@ export function bash(commands: Described[]): string {
   const flags = commands.flatMap((command) => command.flags);
   const spelled = (takes: DescribedFlag['takes']): string =>
     [...new Set(flags.filter((flag) => flag.takes === takes).flatMap(spellings))].join('|');
+  const choices = commands.flatMap(({ name, flags }) =>
+    flags
+      .filter(({ choices }) => choices.length > 0)
+      .map((flag) => {
+        const pattern = spellings(flag).map((spelling) => `'${name} ${spelling}'`);
+        return `    ${pattern.join('|')}) COMPREPLY=($(compgen -W '${flag.choices.join(' ')}' -- "$current")); return ;;`;
+      }),
+  );
   const cases = commands.map(
     ({ name, words, flags }) =>
       `    ${name}) offered='${[...words, ...flags.flatMap(spellings)].join(' ')}' ;;`,
@@ -49,6 +59,9 @@ _devloop() {
   fi
   if [[ \${COMP_WORDS[at]} == '=' ]]; then at=$((at - 1)); fi
   previous=\${COMP_WORDS[at]}
+  case "\${COMP_WORDS[1]} $previous" in
+${choices.join('\n')}
+  esac
   case $previous in
     ${spelled('route')})
       COMPREPLY=($(compgen -W '${ROUTES}' -- "$current"))
@@ -110,8 +123,9 @@ export function fish(commands: Described[]): string {
     return [
       `${start} -n __fish_use_subcommand -a ${name} -d ${quoted(about, "\\'")}`,
       ...(words.length > 0 ? [`${here} -a '${words.join(' ')}'`] : []),
-      ...flags.map(({ long, short, about, takes }) => {
-        const value = { nothing: '', value: ' -x', file: ' -rF', route: FISH_ROUTES }[takes];
+      ...flags.map(({ long, short, about, takes, choices }) => {
+        const words = choices.length > 0 ? ` -xa '${choices.join(' ')}'` : ' -x';
+        const value = { nothing: '', value: words, file: ' -rF', route: FISH_ROUTES }[takes];
         return `${here}${short ? ` -s ${short.slice(1)}` : ''} -l ${long.slice(2)}${value} -d ${quoted(about, "\\'")}`;
       }),
     ];
@@ -126,7 +140,8 @@ function spellings({ long, short }: DescribedFlag): string[] {
 
 function zshFlag(flag: DescribedFlag): string[] {
   const about = flag.about.replace(/[[\]:]/g, '\\$&');
-  const value = { nothing: '', value: ':value:', file: ':file:_files', route: ':route:_devloop_routes' }[
+  const words = flag.choices.length > 0 ? `:value:(${flag.choices.join(' ')})` : ':value:';
+  const value = { nothing: '', value: words, file: ':file:_files', route: ':route:_devloop_routes' }[
     flag.takes
   ];
   return spellings(flag).map((spelling) => `*${spelling}[${about}]${value}`);

@@ -1,5 +1,6 @@
 import { Argument, Command, type Option } from 'commander';
 import type { Described, DescribedFlag } from './completion-scripts.ts';
+import { REVIEWS_ACTIONS } from './reviews.ts';
 import type { Shell } from './shell.ts';
 
 export function completionCommand(shell: Shell, program: Command): Command {
@@ -25,11 +26,17 @@ Examples:
     });
 }
 
+/** What the first argument can be, where commander cannot know: what follows it is of another kind. */
+const FIRST_WORDS: Record<string, readonly string[]> = { reviews: REVIEWS_ACTIONS };
+
 function describe(command: Command): Described {
   return {
     name: command.name(),
     about: command.summary(),
-    words: command.registeredArguments.flatMap((argument) => argument.argChoices ?? []),
+    words: [
+      ...command.registeredArguments.flatMap((argument) => argument.argChoices ?? []),
+      ...(FIRST_WORDS[command.name()] ?? []),
+    ],
     takesCommand: command.usage().includes('-- '),
     flags: command
       .createHelp()
@@ -38,9 +45,9 @@ function describe(command: Command): Described {
   };
 }
 
-function describeFlag({ long, short, description, flags, required }: Option): DescribedFlag {
+function describeFlag({ long, short, description, flags, required, argChoices }: Option): DescribedFlag {
   const takes = required ? takenBy(flags) : 'nothing';
-  return { long: long ?? '', short, about: description, takes };
+  return { long: long ?? '', short, about: description, takes, choices: argChoices ?? [] };
 }
 
 function takenBy(flags: string): DescribedFlag['takes'] {

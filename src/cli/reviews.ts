@@ -18,8 +18,8 @@ interface ReviewsFlags extends Omit<ReviewsOptions['filter'], 'slowMs'> {
   json?: true;
 }
 
-const ACTIONS = ['list', 'show', 'export', 'save', 'replay', 'verify'] as const;
-type Action = (typeof ACTIONS)[number];
+export const REVIEWS_ACTIONS = ['list', 'show', 'export', 'save', 'replay', 'verify'] as const;
+type Action = (typeof REVIEWS_ACTIONS)[number];
 const FORMATS: ExportFormat[] = ['review', 'curl', 'go'];
 const VERDICTS: ReviewVerdict[] = [
   'allowed',
@@ -101,9 +101,12 @@ function addFilters(command: Command): Command {
 }
 
 function optionsOf([action = 'list', ...ids]: string[], flags: ReviewsFlags, name: string): ReviewsOptions {
-  const known = ACTIONS.find((one) => one === action);
+  const known = REVIEWS_ACTIONS.find((one) => one === action);
   if (known === undefined)
-    throw invalid(`Unknown action \`${action}\`: expected ${ACTIONS.join(', ')}.`, `${name} reviews --help`);
+    throw invalid(
+      `Unknown action \`${action}\`: expected ${REVIEWS_ACTIONS.join(', ')}.`,
+      `${name} reviews --help`,
+    );
   requireIds(known, ids, name);
   requireFitting(known, flags, `${name} reviews`);
   const { session, follow = false, sideEffects = false, update = false, output: format = 'review' } = flags;

@@ -110,6 +110,22 @@ describe('completion', () => {
     expect(complete("devloop up --port ''")).toEqual(['']);
   });
 
+  it('knows what a flag takes, of each command, and what `reviews` can do', () => {
+    expect(complete("devloop up --pause ''")).toEqual(['auto', 'lease', 'none']);
+    expect(complete('devloop up --on-timeout = d')).toEqual(['deny']);
+    expect(complete('devloop reviews --verdict an')).toEqual(['answered-by-devloop']);
+    expect(complete("devloop reviews -o ''")).toEqual(['review', 'curl', 'go']);
+    expect(complete("devloop certs --output ''")).toEqual(['']);
+    expect(complete('devloop reviews ver')).toEqual(['verify']);
+  });
+
+  it.each([
+    ['zsh', ':value:(auto lease none)'],
+    ['fish', "-l pause -xa 'auto lease none'"],
+  ])('for %s knows what a flag takes', (shell, words) => {
+    expect(runBin(['completion', shell]).stdout).toContain(words);
+  });
+
   it('knows the ways of --route, and the hosts of the OpenSSH configuration', () => {
     expect(complete("devloop up --route ''")).toEqual(['auto', 'direct', 'relay', 'ssh:']);
     // Bash itself makes words of = and :
