@@ -209,6 +209,8 @@ export interface SessionStatus {
 export interface Searched {
   context: string;
   namespaces?: string[];
+  /** The account is not allowed to list all that a session changes. */
+  incomplete?: true;
   /** Only those that hold one of these objects, as the user named them. */
   names?: string[];
 }

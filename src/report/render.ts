@@ -257,11 +257,12 @@ const STATE_COLOURS: Record<SessionStatus['state'], Colour> = {
 
 /** One block per session. */
 function renderStatus({ sessions, searched }: Of<'status'>, paint: Paint): string {
-  const { context, namespaces = [], names } = searched;
+  const { context, namespaces = [], names, incomplete } = searched;
   const nobody =
     names === undefined ? 'No operator is taken over' : `Nobody has taken over ${names.join(', ')}`;
+  const limit = incomplete ? ', as far as your account is allowed to see' : '';
   const where = namespaces.length === 0 ? 'in any namespace' : `in namespace ${namespaces.join(', ')}`;
-  if (sessions.length === 0) return oneLine(`${nobody} ${where} (context ${context}).`);
+  if (sessions.length === 0) return oneLine(`${nobody} ${where} (context ${context})${limit}.`);
   return sessions.map((session) => statusBlock(session, paint)).join('\n\n');
 }
 

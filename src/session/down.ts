@@ -124,10 +124,11 @@ function sessionsIn({ marked }: Found, named: Named): Traces[] {
 }
 
 function nothingToRestore(context: CommandContext, found: Found, options: DownOptions): string {
-  const { context: name, namespaces } = searchedIn(context, found, options.namespace);
+  const { context: name, namespaces, incomplete } = searchedIn(context, found, options.namespace);
   const where = namespaces === undefined ? 'in any namespace' : `in namespace ${namespaces.join(', ')}`;
   const what = namesIn(options)?.join(', ') ?? 'anything';
-  const nothing = `No devloop session has changed ${what} ${where} (context ${name}), so there is nothing to restore.`;
+  const seen = incomplete ? 'as far as your account is allowed to see' : 'so there is nothing to restore';
+  const nothing = `No devloop session has changed ${what} ${where} (context ${name}), ${seen}.`;
   const others = sessionsIn(found, { services: [] }).flatMap(({ sessionId, objects }) =>
     takenBy(sessionId, objects).map(({ ref }) => describe(ref)),
   );

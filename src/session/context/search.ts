@@ -6,11 +6,15 @@ import type { CommandContext } from './context.ts';
 /** Where sessions were looked for. `namespace`: the only one that the user asked about. */
 export function searchedIn(
   { api }: Pick<CommandContext, 'api'>,
-  { only }: Found,
+  { only, unseen }: Found,
   namespace: string | undefined,
 ): Searched {
   const namespaces = namespace === undefined ? only : [namespace];
-  return { context: api.context, ...(namespaces === undefined ? {} : { namespaces }) };
+  return {
+    context: api.context,
+    ...(namespaces === undefined ? {} : { namespaces }),
+    ...(unseen.length === 0 ? {} : { incomplete: true }),
+  };
 }
 
 /** Warnings about what could not be looked at. */

@@ -231,16 +231,22 @@ describe('status', () => {
   });
 
   it('says so when there is nothing', () => {
-    const nothing = (namespaces?: string[], names?: string[]): string =>
+    const nothing = (namespaces?: string[], names?: string[], incomplete?: true): string =>
       printed([
         {
           ...{ type: 'status', sessions: [] },
-          searched: { context: 'dev', ...(namespaces && { namespaces }), ...(names && { names }) },
+          searched: {
+            context: 'dev',
+            ...(namespaces && { namespaces }),
+            ...(names && { names }),
+            ...(incomplete && { incomplete }),
+          },
         },
       ]).stdout;
     expect(nothing()).toBe('No operator is taken over in any namespace (context dev).\n');
     expect(nothing(['shop'])).toBe('No operator is taken over in namespace shop (context dev).\n');
     expect(nothing(undefined, ['hook'])).toMatch(/hook in any namespace/);
+    expect(nothing(['shop'], undefined, true)).toMatch(/in namespace shop .*your account is allowed/);
   });
 });
 

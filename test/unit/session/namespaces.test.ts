@@ -55,7 +55,11 @@ it('an account that may not list the whole cluster is told where devloop looked'
     if (verb === 'list' && what.endsWith('*')) throw refusal(403, 'Forbidden');
   };
   const found = await findMarked(cluster.api, ['shop']);
-  expect(searchedIn(context, found, undefined)).toEqual({ context: 'fake', namespaces: ['shop'] });
+  expect(searchedIn(context, { ...found, unseen: [] }, undefined)).toEqual({
+    context: 'fake',
+    namespaces: ['shop'],
+  });
+  expect(searchedIn(context, { ...found, unseen: [{ kind: 'Lease' }] }, 'shop').incomplete).toBe(true);
   const [warning] = unsearched({ ...found, unseen: [] }, undefined);
   expect(warning).toMatchObject({ type: 'warning', hint: expect.stringContaining(`${AGAIN} -n`) });
   expect(unsearched({ ...found, unseen: [] }, 'shop')).toEqual([]);
