@@ -1,4 +1,4 @@
-import { DevloopError } from '../../errors.ts';
+import { AGAIN, DevloopError } from '../../errors.ts';
 import { shellWord } from '../../phrases.ts';
 import type { ClusterApi } from './client.ts';
 import { GarbledAnswer } from './errors.ts';
@@ -73,8 +73,12 @@ async function isAllowed(
   return allowed;
 }
 
-/** The error that lists all missing permissions, grouped by resource. */
-export function forbidden(api: Pick<ClusterApi, 'context'>, lacking: Permission[]): DevloopError {
+/** The error that lists all missing permissions, grouped by resource. `guessed`: nobody has named their namespace. */
+export function forbidden(
+  api: Pick<ClusterApi, 'context'>,
+  lacking: Permission[],
+  guessed = false,
+): DevloopError {
   const grouped = new Map<string, { verbs: string[]; why: string }>();
   for (const permission of lacking) {
     const { kind, verb, namespace, why } = permission;
@@ -87,10 +91,11 @@ export function forbidden(api: Pick<ClusterApi, 'context'>, lacking: Permission[
   const lines = [...grouped].map(([what, { verbs, why }]) => `\n  ${verbs.join(', ')}  ${what}: to ${why}`);
   const { verb, namespace } = lacking[0]!;
   const check = `kubectl --context ${shellWord(api.context)} auth can-i ${verb} ${resourceOf(lacking[0]!)}${namespace === undefined ? '' : ` -n ${namespace}`}`;
+  const elsewhere = guessed ? `If the operator is in another namespace: ${AGAIN} -n NAMESPACE\n` : '';
   return new DevloopError(
     'cluster.forbidden',
     `Your account lacks permissions; nothing was changed:${lines.join('')}`,
-    { hint: `Ask for them, or use another context. To check one: ${check}` },
+    { hint: `${elsewhere}Ask for them, or use another context. To check one: ${check}` },
   );
 }
 

@@ -1,4 +1,5 @@
 import type { Permission } from '../../cluster/api/permissions.ts';
+import type { Target } from '../../operator/target.ts';
 import { routeSettings } from '../route/routing.ts';
 import { type Allowed, askPermissions, lackingForLeases, permittedRoutes } from '../start/permissions.ts';
 import { planAnyTakeOver, planTakeOver, type TakeOverPlan } from '../start/plan.ts';
@@ -15,10 +16,14 @@ export async function allowedTo(run: Base): Promise<Allowed> {
 async function planOf(run: Base): Promise<TakeOverPlan> {
   const opened = await run.context;
   const settings = routeSettings(run.options, opened);
-  const target = (await run.operator.catch(() => undefined))?.target;
+  const target = await targetOf(run);
   if (target === undefined) return planAnyTakeOver(opened.wanted.namespace ?? opened.api.namespace, settings);
   // Another check reports why it cannot be paused.
   return planTakeOver(target, settings, await run.pause.catch(() => []));
+}
+
+async function targetOf(run: Base): Promise<Target | undefined> {
+  return (await run.operator.catch(() => undefined))?.target;
 }
 
 /** Is the account allowed to do everything that `up` does? */
@@ -27,8 +32,9 @@ export const permissionsCheck: Check = {
   limitSeconds: 60,
   async run(run) {
     const allowed = await run.permissions;
-    const { api } = await run.context;
-    permittedRoutes(api, allowed);
+    const { api, wanted } = await run.context;
+    const target = await targetOf(run);
+    permittedRoutes(api, allowed, target === undefined && wanted.namespace === undefined);
     const closed = allowed.routes.filter((one) => one.lacking.length > 0).map(({ plan }) => plan.name);
     return permissionsFinding(allowed.asked, closed, await lackingForLeases(api, await planOf(run)));
   },

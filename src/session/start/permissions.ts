@@ -61,11 +61,18 @@ export async function lackingForLeases(api: ClusterApi, { leases }: TakeOverPlan
   return await missing(api, distinct(permissionsOf(leases)));
 }
 
-/** The routes that the account is allowed to use. Throws if there is none, with everything that the first one lacks. */
-export function permittedRoutes(api: Pick<ClusterApi, 'context'>, { lacking, routes }: Allowed): RoutePlan[] {
+/**
+ * The routes that the account is allowed to use. Throws if there is none, with everything that the first one lacks. `guessed`: nobody has
+ * named the namespace of the plan.
+ */
+export function permittedRoutes(
+  api: Pick<ClusterApi, 'context'>,
+  { lacking, routes }: Allowed,
+  guessed = false,
+): RoutePlan[] {
   const permitted = routes.filter((one) => one.lacking.length === 0).map(({ plan }) => plan);
   const first = permitted.length === 0 ? (routes[0]?.lacking ?? []) : [];
-  if (lacking.length + first.length > 0) throw forbidden(api, distinct([...lacking, ...first]));
+  if (lacking.length + first.length > 0) throw forbidden(api, distinct([...lacking, ...first]), guessed);
   return permitted;
 }
 

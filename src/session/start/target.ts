@@ -107,7 +107,7 @@ async function lookUp(
   } catch (error) {
     if (!(error instanceof ApiError && error.isForbidden)) throw error;
     const plan = planAnyTakeOver(wanted.namespace ?? api.namespace, settings);
-    permittedRoutes(api, await askPermissions(api, plan));
+    permittedRoutes(api, await askPermissions(api, plan), wanted.namespace === undefined);
     throw error;
   }
 }

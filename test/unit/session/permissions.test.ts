@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Permission } from '../../../src/cluster/api/permissions.ts';
 import { deploymentPause } from '../../../src/cluster/takeover/pause/replicas.ts';
+import { AGAIN, type DevloopError } from '../../../src/errors.ts';
 import type { RoutePlan } from '../../../src/session/route/routing.ts';
 import {
   type Allowed,
@@ -42,6 +43,18 @@ test('a route without its permissions is skipped, with a reason', () => {
 
 test('without any route, the error lists what the first one lacks', () => {
   expect(() => names(allowed([slices], [forward]))).toThrow(/create {2}endpointslices(?![\s\S]*portforward)/);
+});
+
+test('the error says how to name the namespace, where nobody has', () => {
+  const hint = (guessed: boolean): unknown => {
+    try {
+      return permittedRoutes({ context: 'dev' }, allowed([slices], [forward]), guessed);
+    } catch (error) {
+      return (error as DevloopError).hint;
+    }
+  };
+  expect(hint(true)).toContain(`${AGAIN} -n NAMESPACE\n`);
+  expect(hint(false)).not.toContain('NAMESPACE');
 });
 
 test('the error lists what every route needs as well', () => {
