@@ -2,13 +2,14 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { DevloopError, messageOf } from '../errors.ts';
 import { notWritten } from '../machine/own-files.ts';
-import { checkoutRoot } from './context/checkout.ts';
+import { checkoutRoot, isCheckout, SIGNS_OF_A_CHECKOUT } from './context/checkout.ts';
 import { DEBUG_PORT, type InitOptions, type Io } from './context/options.ts';
 import { goLandConfiguration, LAUNCH_NAME, withLaunch } from './editor-files.ts';
 
 /** Writes into the checkout how an editor attaches to the debugger of `up --debug`. What is there already stays as it is. */
 export async function init({ ide, port }: InitOptions, io: Io): Promise<void> {
   const root = checkoutRoot(io.cwd);
+  if (!isCheckout(root)) throw noCheckout(root);
   const file = join(root, ide === 'vscode' ? '.vscode/launch.json' : '.run/devloop.run.xml');
   const before = await textOf(file);
   const after = ide === 'vscode' ? launchFile(file, before, port) : (before ?? goLandConfiguration(port));
@@ -23,6 +24,13 @@ export async function init({ ide, port }: InitOptions, io: Io): Promise<void> {
   io.emit({
     type: 'note',
     message: `${shown}: ${what}. Start the debugger: devloop up --debug${flagValue(port)}`,
+  });
+}
+
+function noCheckout(root: string): DevloopError {
+  const message = `${root} is not a checkout: it contains none of ${SIGNS_OF_A_CHECKOUT.join(', ')}.`;
+  return new DevloopError('target.no-operator', message, {
+    hint: 'Change to the directory of your checkout.',
   });
 }
 

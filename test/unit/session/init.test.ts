@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'jsonc-parser';
 import { expect, test } from 'vitest';
@@ -55,6 +55,16 @@ test('the file is in the root of the checkout, wherever the command runs', async
     version: '0.2.0',
     configurations: [{ ...ATTACH, port: 1 }],
   });
+});
+
+test('nothing is written where there is no checkout', async () => {
+  const { cwd, run } = await checkout();
+  await rm(join(cwd, 'go.mod'));
+  await expect(run()).rejects.toMatchObject({
+    code: 'target.no-operator',
+    message: expect.stringContaining(cwd),
+  });
+  expect(await readdir(cwd)).toEqual([]);
 });
 
 const COMMENTED = `{
