@@ -156,5 +156,6 @@ export function heldBy(live: LeaseHolder, target: Target | undefined): DevloopEr
   const takeOver = `Ask them to stop, or take over: devloop ${target ? 'up' : 'down'} --take-over`;
   const stop = target ? 'devloop down' : `kill ${live.holder?.pid}`;
   const hint = live.local ? `Stop it with Ctrl-C in its terminal, or: ${stop}` : takeOver;
-  return new DevloopError('session.held', `${what} is held by ${live.identity}${since}.`, { hint });
+  const are = what.includes(', ') ? 'are' : 'is';
+  return new DevloopError('session.held', `${what} ${are} held by ${live.identity}${since}.`, { hint });
 }

@@ -272,7 +272,7 @@ describe('devloop refuses', () => {
       const before = await all();
       await using up = startDevloop(['up', '-n', NAMESPACE, ...SERVER], { cwd: checkout, env: env() });
       await up.waitFor('session.ready');
-      const message = new RegExp(`${NAMESPACE}.* is held by `);
+      const message = new RegExp(`${NAMESPACE}.* are held by `);
       await refuses(['up', '-n', NAMESPACE], { code: 'session.held', message, hint: 'devloop down' });
       up.signal('SIGINT');
       expect(await up.exited, up.log()).toBe(130);
