@@ -45,6 +45,7 @@ export function keepHints({ checkout, kubeconfig, context, kubectl }: Kept): str
   const option = context === undefined ? '' : ` --context ${context}`;
   return [
     '',
+    '  export CGO_ENABLED=0    # as the demo did: with another value, Go compiles every package anew, which takes minutes',
     ...(kubeconfig === undefined ? [] : [`  export KUBECONFIG=${kubeconfig}`]),
     ...(kubectl === undefined ? [] : [`  alias kubectl='${kubectl} kubectl'`]),
     `  cd ${checkout}`,
