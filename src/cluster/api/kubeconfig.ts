@@ -78,11 +78,14 @@ function kubeconfigFiles(
   const found = files.filter((file) => existsSync(file));
   if (found.length === 0) {
     throw new DevloopError('kubeconfig.missing', `There is no kubeconfig at ${files.join(' or ')}.`, {
-      hint: 'Name one with --kubeconfig or the variable KUBECONFIG, or let your cluster tool write it (for example: kind export kubeconfig).',
+      hint: ANOTHER,
     });
   }
   return found;
 }
+
+const ANOTHER =
+  'Name one with --kubeconfig or the variable KUBECONFIG, or let your cluster tool write it (for example: kind export kubeconfig).';
 
 interface Merged {
   config: KubeConfig;
@@ -195,7 +198,7 @@ function selectContext(config: KubeConfig, context: string, asked: boolean, file
     'kubeconfig.invalid',
     `The kubeconfig ${files.join(', ')} has no current context. ${list}`,
     {
-      hint: `kubectl config use-context NAME\nOr: ${AGAIN} --context NAME`,
+      hint: known.length === 0 ? ANOTHER : `kubectl config use-context NAME\nOr: ${AGAIN} --context NAME`,
     },
   );
 }

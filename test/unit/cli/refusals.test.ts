@@ -56,9 +56,17 @@ describe('a kubeconfig', () => {
   });
 
   it('without a current context', () => {
-    const file = write('empty', 'apiVersion: v1\nkind: Config\n');
-    const message = /no current context/;
+    const context = { name: 'shop', context: { cluster: 'shop', user: 'dev' } };
+    const file = write('none-chosen', JSON.stringify({ contexts: [context] }));
+    const message = /no current context.*shop/;
     refuses(['down', '--kubeconfig', file], { code: 'kubeconfig.invalid', message, hint: '--context' });
+  });
+
+  it('without any context', () => {
+    const file = write('empty', 'apiVersion: v1\nkind: Config\n');
+    const message = /no contexts/;
+    const hint = 'Name one with --kubeconfig';
+    refuses(['down', '--kubeconfig', file], { code: 'kubeconfig.invalid', message, hint });
   });
 
   it('without the context that was asked for', () => {

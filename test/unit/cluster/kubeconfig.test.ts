@@ -121,11 +121,13 @@ describe('the context', () => {
     await expect(load({ KUBECONFIG: 'a' })).rejects.toMatchObject({
       code: 'kubeconfig.invalid',
       message: expect.stringContaining('no current context'),
+      hint: expect.stringContaining('use-context'),
     });
     await writeFile(join(directory, 'empty'), '');
     await expect(load({ KUBECONFIG: 'empty' })).rejects.toMatchObject({
       code: 'kubeconfig.invalid',
       message: expect.stringContaining('no contexts'),
+      hint: expect.not.stringContaining('use-context'),
     });
   });
 
