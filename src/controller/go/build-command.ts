@@ -56,7 +56,12 @@ function linkerFlag(
     sources.push(
       `without ${shortened(leftOut.join(' '))} of ${found.source}, which devloop does not evaluate`,
     );
-  return { what: 'linker flags', flag: `-ldflags=${value}`, value, source: sources.join('; ') };
+  return {
+    what: 'linker flags',
+    flag: `-ldflags=${value}`,
+    value: value || 'none',
+    source: sources.join('; '),
+  };
 }
 
 const MOST_SHOWN = 200;

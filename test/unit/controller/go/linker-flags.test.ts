@@ -19,6 +19,11 @@ test('for a debugger, nothing is optimized, and no debug information is left out
   const [recipe] = buildRecipes('RUN go build -tags=a -ldflags="-s -w -X main.v=1" -o m .', 'example.com/x');
   const flags = buildFlags({ recipe: recipe!, source: 'the Dockerfile' }, '', true).map(({ flag }) => flag);
   expect(flags).toEqual(['-tags=a', '-ldflags=-X main.v=1', '-gcflags=all=-N -l']);
+  const none = buildRecipes('RUN go build -ldflags=-s -o m .', 'example.com/x')[0]!;
+  expect(buildFlags({ recipe: none, source: 'the Dockerfile' }, '', true)[0]).toMatchObject({
+    flag: '-ldflags=',
+    value: 'none',
+  });
   expect(buildFlags(undefined, '-ldflags=-X=a.b=c', true).map(({ flag }) => flag)).toEqual([
     '-gcflags=all=-N -l',
   ]);
