@@ -103,9 +103,9 @@ async function replaceManager(
   const { target, plan, sessionId } = session;
   const { route } = standing;
   const answersUntilIdle = plan.pause.some(({ answersReviews }) => answersReviews);
-  if (!answersUntilIdle) await point();
-  // The operator's own webhook may review this change, and its controller does not run yet.
+  // The operator's own webhooks may review the probes and the pause, and its controller does not run yet.
   using _answering = route?.gateways.answerOwn(ownAnswers(target, sessionId));
+  if (!answersUntilIdle) await point();
   const pausing = await Promise.all(plan.pause.map((step) => step.apply(work)));
   standing.pausing = pausing;
   for (const { lost } of pausing) void lost?.then((error) => ending.abort(error));

@@ -24,6 +24,7 @@ const GROUPS: Record<string, string> = {
   replicasets: 'apps',
   services: '',
   pods: '',
+  configmaps: '',
   endpoints: '',
   endpointslices: 'discovery.k8s.io',
 };
@@ -115,6 +116,7 @@ spec:
       - name: manager
         image: ${RELAY_IMAGE}
         command: [node, --input-type=module, --eval, ${JSON.stringify(program)}]
+        env: [{name: CLOSES_CONNECTIONS, value: 'true'}]
         ports: [{name: webhook, containerPort: 9444}]
         volumeMounts: [{name: cert, mountPath: /certs}]
       volumes: [{name: cert, secret: {secretName: webhook-cert}}]
