@@ -89,6 +89,12 @@ function leaderElectionOff(
   return off === undefined ? undefined : { tokens: [`${name}=${off}`], because: ELECTION_OFF };
 }
 
+/** The port of metrics or health checks that this argument, a flag with its value, names. */
+export function auxiliaryPort(argument: string): number | undefined {
+  const flag = readFlag(argument, undefined);
+  return flag && portOf(flag);
+}
+
 function portOf(flag: Flag): number | undefined {
   if (!METRICS_ADDRESS.test(flag.name) && !HEALTH_ADDRESS.test(flag.name)) return undefined;
   const digits = /^(?:.*:)?(\d+)$/.exec(flag.value ?? '')?.[1];

@@ -2,9 +2,11 @@ import { requireRoom } from '../certificates/files.ts';
 import type { Work } from '../cluster/work.ts';
 import { type LinkedPackages, linkedFlags } from '../controller/go/linked-packages.ts';
 import { DevloopError, messageOf } from '../errors.ts';
+import { isPortBusy } from '../machine/port.ts';
 import type { ExpandedArgument } from '../operator/environment.ts';
 import { flagsBelow, type PathFlags } from '../operator/path-flags.ts';
 import { type MountPoint, mentions } from '../operator/volumes.ts';
+import { auxiliaryPort } from './arguments.ts';
 
 export interface KeyPairPlaces {
   /** Mount points of key pairs that the sources name, and no argument or variable. */
@@ -78,7 +80,7 @@ export async function planMountFlags(
   if (linked === undefined) return [];
   const unnamed = mounts.filter(({ path }) => !words.some((word) => mentions(word, path)));
   const defaults = new Map(unnamed.flatMap(({ path }) => [...flagsBelow(pathFlags, path)]));
-  const isGiven = (flag: string): boolean => words.some((word) => /^--?([^=]+)/.exec(word)?.[1] === flag);
+  const isGiven = isGivenIn(words);
   const candidates = [...defaults].map(([path, flags]) =>
     [...flags]
       .filter(([flag]) => !isGiven(flag))
@@ -92,4 +94,41 @@ export async function planMountFlags(
     emit({ type: 'note', message: `${own}\nis added: this is its default, which only the Pod has.` });
     return [{ value: own, shown: own }];
   });
+}
+
+function isGivenIn(words: string[]): (flag: string) => boolean {
+  return (flag) => words.some((word) => /^--?([^=]+)/.exec(word)?.[1] === flag);
+}
+
+interface DefaultedAddresses {
+  addressFlags: ReadonlyMap<string, ReadonlySet<string>>;
+  /** The program's packages; absent for a command of the user's: nothing says which flags it has. */
+  linked?: LinkedPackages | undefined;
+  /** The arguments, and the values of the variables. */
+  words: string[];
+  /** The arguments of the controller that runs already: it listens on the ports of defaults that these do not change. */
+  running?: string[] | undefined;
+}
+
+/**
+ * The flags by whose defaults the controller would serve metrics or health checks on a port that is in use on this machine. Written out,
+ * they are arguments like the others, which get another port.
+ */
+export async function planAddressFlags({
+  addressFlags,
+  linked,
+  words,
+  running,
+}: DefaultedAddresses): Promise<ExpandedArgument[]> {
+  if (linked === undefined) return [];
+  const isGiven = isGivenIn(words);
+  const mayChange = running === undefined ? () => true : isGivenIn(running);
+  const candidates = [...addressFlags].map(async ([argument, definers]) => {
+    const flag = /^--([^=]+)/.exec(argument)![1]!;
+    const port = isGiven(flag) || !mayChange(flag) ? undefined : auxiliaryPort(argument);
+    return port !== undefined && (await isPortBusy(port)) ? [[argument, definers] as const] : [];
+  });
+  const colliding = new Map((await Promise.all(candidates)).flat());
+  const defined = await linkedFlags(linked, colliding);
+  return defined.map((argument) => ({ value: argument, shown: argument }));
 }

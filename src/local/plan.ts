@@ -9,7 +9,7 @@ import { type ExpandedArgument, expandArguments } from '../operator/environment.
 import type { CheckoutFacts } from '../operator/sources.ts';
 import type { Target } from '../operator/target.ts';
 import type { Emit } from '../report/events.ts';
-import { planKeyPairFlags, planMountFlags } from './default-flags.ts';
+import { planAddressFlags, planKeyPairFlags, planMountFlags } from './default-flags.ts';
 import { controllerEnvironment, NAMESPACE_FILE } from './environment.ts';
 import { hardCodedDirectories, type LocalFiles } from './key-pair-files.ts';
 import type { MountedPath, NeededFiles } from './mounts.ts';
@@ -143,7 +143,7 @@ function podFiles(
 
 /** The container's arguments, and the defaults of its flags that only the Pod has. */
 async function managerArguments(
-  { target, checkout, keyPairMounts }: ControllerInputs,
+  { target, checkout, keyPairMounts, running }: ControllerInputs,
   { program, environment }: { program: PlannedProgram; environment: ManagerVariables },
   { emit }: Pick<Work, 'emit'>,
 ): Promise<ExpandedArgument[]> {
@@ -154,8 +154,10 @@ async function managerArguments(
   if (manager === undefined) return own;
   const words = [...own.map(({ value }) => value), ...Object.values(environment.passable)];
   const mounts = otherMounts(manager, keyPairMounts);
-  const defaults = await planMountFlags({ ...checkout.facts, ...program, mounts, words }, { emit });
-  return [...own, ...defaults];
+  const defaults = { ...checkout.facts, ...program, words };
+  const mounted = await planMountFlags({ ...defaults, mounts }, { emit });
+  const addresses = await planAddressFlags({ ...defaults, running });
+  return [...own, ...mounted, ...addresses];
 }
 
 function planEnvironment(

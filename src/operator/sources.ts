@@ -1,5 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join, posix } from 'node:path';
+import { addressFlags } from './address-flags.ts';
 import { electionFlags, electionVariables } from './leader-election.ts';
 import { importedSources, localModules } from './local-modules.ts';
 import { collectPathFlags, type PathFlags } from './path-flags.ts';
@@ -22,6 +23,8 @@ export interface CheckoutFacts {
   electionVariables: Set<string>;
   /** Flags whose default leaves leader election on -> the directories of the packages that define them. */
   electionFlags: Map<string, Set<string>>;
+  /** Flags with their defaults, which are addresses with a port (`--metrics-addr=:8080`) -> the directories of the packages that define them. */
+  addressFlags: Map<string, Set<string>>;
   pathFlags: PathFlags;
   /** The directories of packages that define a flag --kubeconfig. */
   kubeconfigFlags: Set<string>;
@@ -51,6 +54,7 @@ export function noCheckoutFacts(): CheckoutFacts {
     images: new Set(),
     electionVariables: new Set(),
     electionFlags: new Map(),
+    addressFlags: new Map(),
     pathFlags: { defaults: [], constants: new Map() },
     kubeconfigFlags: new Set(),
     connectsFromPod: false,
@@ -175,8 +179,10 @@ function collect(text: string, file: string, facts: CheckoutFacts): void {
   all(QUOTED_NAME, facts.quoted);
   for (const path of facts.markerPaths) facts.paths.add(path);
   for (const name of electionVariables(text)) facts.electionVariables.add(name);
-  for (const flag of electionFlags(text))
-    facts.electionFlags.set(flag, (facts.electionFlags.get(flag) ?? new Set()).add(dirname(file)));
+  const define = (flag: string, into: Map<string, Set<string>>): void =>
+    void into.set(flag, (into.get(flag) ?? new Set()).add(dirname(file)));
+  for (const flag of electionFlags(text)) define(flag, facts.electionFlags);
+  for (const flag of addressFlags(text)) define(flag, facts.addressFlags);
   collectPathFlags(text, dirname(file), facts.pathFlags);
   if (KUBECONFIG_FLAG.test(text)) facts.kubeconfigFlags.add(dirname(file));
   if (CONNECTS_FROM_POD.test(text)) facts.connectsFromPod = true;

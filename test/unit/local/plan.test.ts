@@ -1,5 +1,7 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { Service } from '../../../src/cluster/api/objects.ts';
 import type { Container, Workload } from '../../../src/cluster/api/workloads.ts';
 import { startController } from '../../../src/controller/process.ts';
@@ -256,6 +258,23 @@ test('a key pair that the sources look for where nobody can write is passed by i
   const planned = await planController(rest, { emit: () => {}, signal: new AbortController().signal });
   expect(planned.plan.run.slice(1)).toEqual(['serve', '--leader-elect=false', '--cert-dir=/state/s1/certs']);
   expect(planned.hardCoded).toEqual([]);
+});
+
+test('a default port of health checks that is in use is another one here', async () => {
+  const server = createServer().listen(0);
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const directory = await directoryWith({
+    'go.mod': 'module m\n',
+    'main.go': 'package main\nfunc main() {}\n',
+  });
+  const facts = noCheckoutFacts();
+  facts.addressFlags.set(`--health-addr=:${port}`, new Set([directory]));
+  const checkout = { root: directory, facts };
+  const rest = inputs({ settings: { package: '.' }, checkout });
+  const planned = await planController(rest, { emit: () => {}, signal: new AbortController().signal });
+  expect(planned.plan.run.slice(1)).toEqual(['serve', '--leader-elect=false', '--health-addr=:0']);
 });
 
 test.each<[string, string[] | undefined]>([
