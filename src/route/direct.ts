@@ -9,6 +9,8 @@ import type { Route } from './route.ts';
 export interface DirectOptions {
   /** The address that the user chose. */
   address?: string | undefined;
+  /** Where that address comes from, if the user did not choose it. */
+  addressSource?: string | undefined;
   /** `https://host:port` of the API server. */
   server: string;
   /** Addresses of the cluster's nodes. They usually reach this machine at the address that it uses to reach them. */
@@ -20,7 +22,7 @@ export interface DirectOptions {
 /** Addresses of this machine that the cluster may be able to reach, the most likely one first. */
 export async function directAddresses(options: DirectOptions): Promise<FoundAddress[]> {
   if (options.address !== undefined)
-    return [{ address: usableAddress(options.address), source: 'named by you' }];
+    return [{ address: usableAddress(options.address), source: options.addressSource ?? 'named by you' }];
   const towards = [
     ...options.nodes.slice(0, 3).map((node) => ({ host: node, source: `faces node ${node}` })),
     { host: new URL(options.server).hostname.replace(/^\[|\]$/g, ''), source: 'faces the API server' },

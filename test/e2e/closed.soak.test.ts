@@ -105,6 +105,7 @@ it.each(inSoak(UP, 'session.ready'))(
     const before = await killedUp(ALL, 'direct', is);
     const { code, log } = await runDevloop(['down'], elsewhere());
     expect(code, log).toBe(0);
+    expect(log).not.toContain('named by you');
     await expectRestored(before);
   },
 );
@@ -142,6 +143,16 @@ it.each(inSoak(OPERATIONS, 'creations and updates'))(
     await expectRestored(before);
   },
 );
+
+it('up verifies the route where the webhooks review its probes before a controller could allow them', async () => {
+  await failClosed(cluster, caBundle, { resources: ['configmaps'], operations: ['CREATE'] });
+  const before = await snapshot(cluster, CLOSED);
+  await using up = startUp();
+  await up.waitFor('session.ready');
+  up.signal('SIGINT');
+  expect(await up.exited, up.log()).toBe(130);
+  await expectRestored(before);
+});
 
 it('down resumes a manager at once whose Pods were refused while nothing answered', async () => {
   const before = await killedUp(ALL, 'direct');

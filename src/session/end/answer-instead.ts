@@ -51,7 +51,12 @@ export async function answerInstead(work: Work, target: Target, means: AnswerMea
   };
   const before = await addressBefore(work, target);
   if (before !== undefined) {
-    const reopened = await open({ ...means.settings, choice: 'direct', ...before }).catch(() => undefined);
+    const reopened = await open({
+      ...means.settings,
+      choice: 'direct',
+      addressSource: OF_SESSION,
+      ...before,
+    }).catch(() => undefined);
     if (reopened !== undefined) return reopened;
     work.signal.throwIfAborted();
   }
@@ -64,6 +69,8 @@ export async function answerInstead(work: Work, target: Target, means: AnswerMea
 }
 
 type Ends = Pick<OpenRoute, 'route' | 'gateways'>;
+
+const OF_SESSION = 'of the dead session';
 
 /** Where the dead session listened, if that was an address of this machine: then no endpoint has to change. */
 async function addressBefore(

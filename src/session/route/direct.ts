@@ -39,6 +39,7 @@ async function openDirect(routing: Routing, isLast: boolean): Promise<OpenRoute>
   if (families === undefined) throw noSharedFamily(services);
   const addresses = await directAddresses({
     address: settings.address,
+    addressSource: settings.addressSource,
     server: api.server,
     nodes: await nodeAddresses(api),
     families,

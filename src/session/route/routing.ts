@@ -61,6 +61,8 @@ export interface RouteSettings extends GatewaySettings {
   choice: RouteChoice;
   /** The address that the cluster calls. */
   address?: string | undefined;
+  /** Where it comes from, if the user did not choose it. */
+  addressSource?: string;
   relayImage?: string | undefined;
 }
 
