@@ -245,7 +245,7 @@ function renderFinding(finding: Of<'finding'>, paint: Paint): string {
   return [
     `${mark} ${check.padEnd(CHECK_COLUMN)} ${indented(answer, TEXT_AT)}${took}`,
     ...(proof === undefined ? [] : [`${below}${paint('dim', indented(proof.join('\n'), TEXT_AT))}`]),
-    ...(hint === undefined ? [] : [`${below}${paint('bold', '→ next:')} ${indented(hint, TEXT_AT)}`]),
+    ...(hint === undefined ? [] : [`${below}${paint('bold', '→ next:')} ${indented(hint, TEXT_AT + 2)}`]),
   ].join('\n');
 }
 

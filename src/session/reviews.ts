@@ -110,7 +110,7 @@ async function sourceOf({ action, set, session }: ReviewsOptions, checkout: stri
   const waiting = () => waitingIn(chosenSession, io);
   const { older, newer } = recordingFiles(directory);
   const version = () => versionOf(directory, [older, newer]);
-  return { name: `session ${id}`, read: (wanted) => readRecording(directory, wanted), version, waiting };
+  return { name: `Session ${id}`, read: (wanted) => readRecording(directory, wanted), version, waiting };
 }
 
 async function versionOf(place: string, files: string[]): Promise<string | undefined> {

@@ -114,7 +114,7 @@ describe('findings', () => {
         verdict: 'warn',
         answer: 'one\ntwo',
         proof: ['seen'],
-        hint: 'devloop down',
+        hint: 'devloop down\nOr: kill 7',
       },
     ]);
     expect(stderr).toBe('');
@@ -125,6 +125,7 @@ describe('findings', () => {
         '                          two',
         '                          seen',
         '                          → next: devloop down',
+        '                            Or: kill 7',
         '',
       ].join('\n'),
     );
