@@ -1,6 +1,7 @@
 import { describe, isWorkload, type Kind } from '../cluster/api/kinds.ts';
 import { type Found, findMarked } from '../cluster/takeover/find-marked.ts';
 import type { Work } from '../cluster/work.ts';
+import { AGAIN, DevloopError } from '../errors.ts';
 import type { TakenObject } from '../operator/closed-webhooks.ts';
 import { discover } from '../operator/discover.ts';
 import { noCheckoutFacts } from '../operator/sources.ts';
@@ -32,7 +33,8 @@ export async function down(options: DownOptions, io: Io): Promise<void> {
   const found = await unlessInterrupted(finding, io.signal);
   for (const warning of unsearched(found, options.namespace)) io.emit(warning);
   const sessions = sessionsIn(found, options);
-  if (sessions.length === 0) io.emit({ type: 'note', message: nothingToRestore(context, found, options) });
+  if (sessions.length === 0 && !found.blind)
+    io.emit({ type: 'note', message: nothingToRestore(context, found, options) });
   const command: DownCommand = { context, namespaces, options, machine, io };
   const outcomes: Outcome[] = [];
   for (const session of sessions) {
@@ -44,6 +46,7 @@ export async function down(options: DownOptions, io: Io): Promise<void> {
     outcomes.push(outcome);
   }
   await (options.dryRun ? reportOrphans : endOrphans)(machine, io.emit);
+  if (found.blind) throw cannotTell(context, found, options);
   conclude(outcomes);
 }
 
@@ -123,12 +126,26 @@ function sessionsIn({ marked }: Found, named: Named): Traces[] {
   return [...namedSessions(marked, named)].map(([sessionId, objects]) => ({ sessionId, objects }));
 }
 
-function nothingToRestore(context: CommandContext, found: Found, options: DownOptions): string {
+/** A script would take anything else for success. */
+function cannotTell(context: CommandContext, found: Found, options: DownOptions): DevloopError {
+  const { where } = searched(context, found, options);
+  const message = `devloop cannot tell whether a session has changed anything ${where}: your account is not allowed to list any of it.`;
+  return new DevloopError('cluster.forbidden', message, {
+    hint: `If the operator is in another namespace: ${AGAIN} -n NAMESPACE\nOtherwise use an account that is allowed to list these objects.`,
+  });
+}
+
+function searched(context: CommandContext, found: Found, options: DownOptions) {
   const { context: name, namespaces, incomplete } = searchedIn(context, found, options.namespace);
   const where = namespaces === undefined ? 'in any namespace' : `in namespace ${namespaces.join(', ')}`;
+  return { where: `${where} (context ${name})`, incomplete };
+}
+
+function nothingToRestore(context: CommandContext, found: Found, options: DownOptions): string {
+  const { where, incomplete } = searched(context, found, options);
   const what = namesIn(options)?.join(', ') ?? 'anything';
   const seen = incomplete ? 'as far as your account is allowed to see' : 'so there is nothing to restore';
-  const nothing = `No devloop session has changed ${what} ${where} (context ${name}), ${seen}.`;
+  const nothing = `No devloop session has changed ${what} ${where}, ${seen}.`;
   const others = sessionsIn(found, { services: [] }).flatMap(({ sessionId, objects }) =>
     takenBy(sessionId, objects).map(({ ref }) => describe(ref)),
   );

@@ -46,6 +46,8 @@ export interface Found {
   unseen: Unseen[];
   /** The only namespaces that were searched; absent where the whole cluster was. */
   only?: string[];
+  /** The account is not allowed to list any of it. */
+  blind?: true;
 }
 
 export interface Unseen {
@@ -85,7 +87,11 @@ export async function findMarked(
   const unseen = all.flatMap((one) => one.unseen);
   const listed = all.flatMap((one) => one.marked);
   const marked = [...listed, ...(await hiddenStandIns(api, listed, unseen))];
-  const limits = all.some(({ only }) => only !== undefined) ? { only: namespaces } : {};
+  const isBlind = all.every((one) => one.unseen.length === (one.only?.length ?? 1));
+  const limits = {
+    ...(all.some(({ only }) => only !== undefined) ? { only: namespaces } : {}),
+    ...(isBlind ? { blind: true as const } : {}),
+  };
   if (!secrets) return { marked, unseen, ...limits };
   const sessions = new Set(marked.map((one) => one.sessionId));
   if (sessionId !== undefined) sessions.add(sessionId);

@@ -255,6 +255,8 @@ describe('devloop refuses', () => {
       );
       expect(message).toContain('mutatingwebhookconfigurations');
       expect(message).toContain(`deployments.apps in namespace ${NAMESPACE}`);
+      const cannotTell = { code: 'cluster.forbidden', message: 'cannot tell', hint: '-n NAMESPACE' } as const;
+      await refuses(['down'], cannotTell, { env: { KUBECONFIG } });
     });
   });
 

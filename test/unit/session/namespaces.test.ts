@@ -45,6 +45,19 @@ it('an account that is not allowed to read namespaces goes without', async () =>
   expect(await inNamedNamespaces({ api: cluster.api, wanted: wanted('shop') }, Promise.resolve(1))).toBe(1);
 });
 
+it('an account that may list nothing is told from one that may list something', async () => {
+  const cluster = clusterWith();
+  const blind = async (forbidden: (what: string) => boolean): Promise<unknown> => {
+    cluster.hook.before = (verb, what) => {
+      if (verb === 'list' && forbidden(what)) throw refusal(403, 'Forbidden');
+    };
+    return (await findMarked(cluster.api, ['shop', 'other'])).blind;
+  };
+  expect(await blind(() => true)).toBe(true);
+  expect(await blind((what) => !what.startsWith('Lease shop'))).toBeUndefined();
+  expect(await blind(() => false)).toBeUndefined();
+});
+
 it('an account that may not list the whole cluster is told where devloop looked', async () => {
   const cluster = clusterWith();
   const context = { api: cluster.api };
