@@ -89,7 +89,13 @@ async function demo(
     await remember(cluster.kept);
     stays = true;
   }
-  await tell({ cluster, checkout: checkout.directory, logs, narrator, signal });
+  try {
+    await tell({ cluster, checkout: checkout.directory, logs, narrator, signal });
+  } catch (error) {
+    if (stays && !signal.aborted)
+      narrator.say('What --keep asked for is kept all the same. To end it: npm run demo -- --stop');
+    throw error;
+  }
   narrator.say(`That was devloop, in ${Math.round((performance.now() - started) / 1000)} s.`);
   if (options.keep) narrator.say(`\nThe cluster keeps running.\n${keepHints(cluster.kept)}`);
   else narrator.say(`\n${await keptOnDisk()}\n\n${TRY_IT}`);
