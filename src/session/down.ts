@@ -90,7 +90,7 @@ async function endSession(command: DownCommand, session: Traces): Promise<Outcom
   const restored = (changes: number): void =>
     emit({ type: 'session.restored', session: sessionId, changes, ms: performance.now() - startedAt });
   if (holder) {
-    if (!(await stopLocalSession(holder, io))) throw heldBy(holder, undefined);
+    if (!(await stopLocalSession(holder, machine, io))) throw heldBy(holder, undefined);
     if ((await look()).marked.length === 0) {
       restored(changesOf(objects));
       return { kept: 0 };

@@ -4,7 +4,7 @@ import { type DevloopRun, startDevloop } from '../support/devloop.ts';
 import { type Call, FAULTS, type Fault, type FaultProxy, faultProxy } from '../support/fault-proxy.ts';
 import { type HollowOperator, startHollowOperator } from '../support/hollow-operator.ts';
 import { askHook } from '../support/hook-operator.ts';
-import { repeat, SOAK } from '../support/repeat.ts';
+import { record, repeat, SOAK } from '../support/repeat.ts';
 import { revocableLogin } from '../support/revocable-login.ts';
 import { roundTrips } from '../support/round-trips.ts';
 
@@ -73,8 +73,23 @@ async function callsOf(run: () => Promise<DevloopRun>): Promise<Call[]> {
   return proxy.calls.filter(({ occurrence }) => occurrence < OCCURRENCES);
 }
 
+/** How many faults and kills met their call: no two runs are quite alike. */
+let met = 0;
+
 function at(point: Call, fault: Fault): (call: Call) => Fault | undefined {
-  return ({ key, occurrence }) => (key === point.key && occurrence === point.occurrence ? fault : undefined);
+  return ({ key, occurrence }) => {
+    if (key !== point.key || occurrence !== point.occurrence) return undefined;
+    met++;
+    return fault;
+  };
+}
+
+/** As `repeat`, and counts what met its call. */
+async function repeatAndCount(...[what, limits, once]: Parameters<typeof repeat>): Promise<void> {
+  const started = performance.now();
+  met = 0;
+  await repeat(what, limits, once);
+  record(`${what}: met its call`, met, started);
 }
 
 /** A command says that everything is restored only if it is, and otherwise why it is not, in words. */
@@ -133,7 +148,7 @@ it.runIf(SOAK)('down makes at most ten round trips in a row, and a dead session 
 
 it('up survives a fault of the API server, or says which, and leaves nothing behind', async () => {
   const pair = pairs(await callsOf(upAndLeave));
-  await repeat('API fault in up', { soak: 280, quick: 3, limitMs: HANG_MS }, async (index) => {
+  await repeatAndCount('API fault in up', { soak: 280, quick: 3, limitMs: HANG_MS }, async (index) => {
     const { point, fault } = pair(index);
     proxy.reset(at(point, fault));
     await using up = await upAndLeave();
@@ -144,7 +159,7 @@ it('up survives a fault of the API server, or says which, and leaves nothing beh
 it('down survives a fault of the API server, or says which, and can be run again', async () => {
   await leaveDead();
   const pair = pairs(await callsOf(down));
-  await repeat('API fault in down', { soak: 140, quick: 2, limitMs: HANG_MS }, async (index) => {
+  await repeatAndCount('API fault in down', { soak: 140, quick: 2, limitMs: HANG_MS }, async (index) => {
     const { point, fault } = pair(index + 2);
     await leaveDead();
     proxy.reset(at(point, fault));
@@ -204,21 +219,16 @@ it.runIf(SOAK)(
   },
 );
 
-/** Runs a command that is killed at one of its writes. Resolves to whether it got that far. */
-async function killedAt(args: string[], point: Call, when: 'kill before' | 'kill after'): Promise<boolean> {
-  let isKilled = false;
+/** Runs a command that is killed at one of its writes, if it gets that far. */
+async function killAt(args: string[], point: Call, when: 'kill before' | 'kill after'): Promise<void> {
   await using run = start(args);
-  proxy.reset(at(point, when), () => {
-    isKilled = true;
-    run.signal('SIGKILL');
-  });
+  proxy.reset(at(point, when), () => run.signal('SIGKILL'));
   if (args[0] === 'up')
     await run.waitFor('session.ready').then(
       () => run.signal('SIGINT'),
       () => undefined,
     );
   await run.exited;
-  return isKilled;
 }
 
 const KILLS = ['kill before', 'kill after'] as const;
@@ -236,23 +246,23 @@ it('devloop can be killed around every write, and the down after that as well', 
   await leaveDead();
   const downs = await killsOf(down);
   const ofUp = { soak: ups.length, quick: 0, limitMs: HANG_MS };
-  await repeat('kill -9 around a write of up', ofUp, async (index) => {
+  await repeatAndCount('kill -9 around a write of up', ofUp, async (index) => {
     const { point, when } = ups[(index * 11) % ups.length]!;
-    await killedAt(operator.up, point, when);
+    await killAt(operator.up, point, when);
     await repair().catch(rethrow(`${when} ${point.key}`));
   });
   const ofDown = { soak: downs.length, quick: 0, limitMs: HANG_MS };
-  await repeat('kill -9 around a write of down', ofDown, async (index) => {
+  await repeatAndCount('kill -9 around a write of down', ofDown, async (index) => {
     const { point, when } = downs[(index * 5) % downs.length]!;
     await leaveDead();
-    await killedAt(['down'], point, when);
+    await killAt(['down'], point, when);
     await repair().catch(rethrow(`${when} ${point.key}`));
   });
-  await repeat('kill -9 in up, and again in down', { soak: 200, limitMs: HANG_MS }, async (index) => {
+  await repeatAndCount('kill -9 in up, and again in down', { soak: 200, limitMs: HANG_MS }, async (index) => {
     const first = ups[(index * 7) % ups.length]!;
     const second = downs[(index * 3 + 1) % downs.length]!;
-    await killedAt(operator.up, first.point, first.when);
-    await killedAt(['down'], second.point, second.when);
+    await killAt(operator.up, first.point, first.when);
+    await killAt(['down'], second.point, second.when);
     await repair().catch(rethrow(`${first.when} ${first.point.key}, ${second.when} ${second.point.key}`));
   });
 });

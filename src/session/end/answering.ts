@@ -2,12 +2,13 @@ import { pollUntil } from '../../async.ts';
 import type { ClusterApi } from '../../cluster/api/client.ts';
 import { ApiError } from '../../cluster/api/errors.ts';
 import type { ObjectRef } from '../../cluster/api/kinds.ts';
-import type { Service } from '../../cluster/api/objects.ts';
+import type { KubeObject, Service } from '../../cluster/api/objects.ts';
 import { answered } from '../../cluster/api/repeat.ts';
 import { createProber } from '../../cluster/takeover/probe.ts';
 import { isReadySlice, slicesOf } from '../../cluster/takeover/slices.ts';
 import type { Work } from '../../cluster/work.ts';
 import { messageOf } from '../../errors.ts';
+import type { TakenObject } from '../../operator/closed-webhooks.ts';
 import { selectedPods } from '../../operator/manager.ts';
 import type { Target, TargetService } from '../../operator/target.ts';
 import type { WebhookService } from '../../operator/webhooks.ts';
@@ -37,22 +38,23 @@ export async function waitUntilLetGo(work: Work, { services }: Target): Promise<
  */
 export async function waitUntilAnswering(
   work: Work,
-  services: ObjectRef[],
+  services: TakenObject[],
   webhooks: WebhookService[],
 ): Promise<void> {
   const { api, signal } = work;
   await Promise.allSettled(
-    services.map(async (ref) => {
+    services.map(async ({ ref, object }) => {
       const called = webhooks.find(({ namespace, name }) => namespace === ref.namespace && name === ref.name);
       const call = called?.calls[0];
       if (call === undefined) return;
       const { port, caBundle } = call;
       const target = { namespace: ref.namespace!, service: ref.name, port, caBundle, count: PROBES };
       // All at once; a failure counts below.
-      const ready = oldPodsEnded(work, ref).then(() => hasReadyPods(api, { metadata: ref }));
-      ready.catch(() => {});
+      const looking = Promise.all([hasReadyPods(api, { metadata: ref }), oldPodsEnded(work, ref, object)]);
+      looking.catch(() => {});
       await using prober = await createProber(target).apply(work, PROBE_LANGUAGE);
-      if (await ready) await probeUntil(prober, { wanted: 'other', limitMs: LIMIT_MS }, signal);
+      const [isReady] = await looking;
+      if (isReady) await probeUntil(prober, { wanted: 'other', limitMs: LIMIT_MS }, signal);
     }),
   );
 }
@@ -61,8 +63,8 @@ export async function waitUntilAnswering(
  * The manager's Pods of before may still be ending, where `up` was killed right after it had paused the manager. kube-apiserver has
  * connections to them, and kube-proxy leads to them as long as there is no other.
  */
-async function oldPodsEnded({ api, signal }: Work, ref: ObjectRef): Promise<void> {
-  const service = await api.get<Service>(ref);
+async function oldPodsEnded({ api, signal }: Work, ref: ObjectRef, seen?: KubeObject): Promise<void> {
+  const service = (seen as Service | undefined) ?? (await api.get<Service>(ref));
   if (service === undefined) return;
   const isOver = async (): Promise<boolean> => {
     const pods = await selectedPods(api, service);

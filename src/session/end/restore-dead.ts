@@ -54,7 +54,8 @@ export async function restoreDead(
 ): Promise<Restored> {
   const { namespaces, taken } = session;
   const { api, sessionId } = work;
-  const services = taken.map(({ ref }) => ref).filter(({ kind }) => kind === 'Service');
+  const takenServices = taken.filter(({ ref }) => ref.kind === 'Service');
+  const services = takenServices.map(({ ref }) => ref);
   const configurations = listConfigurations(api);
   // A second list of the marked ones costs little: the API server filters it by their label.
   const [closed, found] = await Promise.all([
@@ -62,7 +63,8 @@ export async function restoreDead(
     findMarked(api, namespaces, { sessionId }).catch(whileAway),
   ]);
   const afterServices = session.isAwaited
-    ? async () => waitUntilAnswering(work, services, servicesCalledBy(await configurations.catch(() => [])))
+    ? async () =>
+        waitUntilAnswering(work, takenServices, servicesCalledBy(await configurations.catch(() => [])))
     : undefined;
   // A `down` that was killed may have restored some of it, and left only the Lease that names it.
   const awaited = session.isAwaited ? { ...options, taken: taken.map(({ ref }) => ref) } : options;
@@ -79,7 +81,7 @@ export async function restoreDead(
     readySeconds: MANAGER_READY_SECONDS,
     async afterServices() {
       const webhooks = await listWebhookServices(api, noCheckoutFacts()).catch(() => []);
-      await waitUntilAnswering(work, services, webhooks);
+      await waitUntilAnswering(work, takenServices, webhooks);
       await answering?.gateways.drain();
     },
   });

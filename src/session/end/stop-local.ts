@@ -1,8 +1,10 @@
+import { join } from 'node:path';
 import { pollUntil, reportWhileWaiting } from '../../async.ts';
 import type { LeaseHolder } from '../../cluster/takeover/lease-holder.ts';
 import { DevloopError } from '../../errors.ts';
 import { ENDING } from '../context/health.ts';
-import { isRunning } from '../context/local-machine.ts';
+import { isRunning, type LocalMachine } from '../context/local-machine.ts';
+import { ownerOf } from '../context/local-sessions.ts';
 import type { Io } from '../context/options.ts';
 
 const LIMIT_SECONDS = 120;
@@ -10,9 +12,14 @@ const LOOK_EVERY_MS = 250;
 
 /**
  * Stops a session of this machine as Ctrl-C would, and waits until it has restored everything and its process has exited, so that
- * its ports are free. False if this user is not allowed to stop it, or cannot see which process it is.
+ * its ports are free. False if this user is not allowed to stop it, or cannot see which process it is. Whoever may write Leases can name
+ * any process in them, so the session's own record has to name the same.
  */
-export async function stopLocalSession({ sessionId, holder }: LeaseHolder, io: Io): Promise<boolean> {
+export async function stopLocalSession(
+  { sessionId, holder }: LeaseHolder,
+  machine: Pick<LocalMachine, 'stateDirectory'>,
+  io: Io,
+): Promise<boolean> {
   const { pid, processStart, health } = holder!;
   const name = `${sessionId} (pid ${pid})`;
   // A second signal would end it at once, before it has restored everything.
@@ -21,6 +28,8 @@ export async function stopLocalSession({ sessionId, holder }: LeaseHolder, io: I
   const running = await isRunning({ pid, processStart });
   if (running === false) return true;
   if (running === undefined && !isEnding) return false;
+  const owner = await ownerOf(join(machine.stateDirectory, sessionId));
+  if (owner?.pid !== pid || owner.processStart !== processStart) return false;
   const what = isEnding ? 'is already restoring' : 'is running on this machine; asking it to restore';
   io.emit({ type: 'note', message: `Session ${name} ${what} everything.` });
   try {

@@ -18,7 +18,7 @@ export async function recoverSessions(
   if (inTheWay.sessions.length === 0) return found;
   // A session of this machine can restore everything itself, and its controller uses the ports that this one needs.
   for (const holder of inTheWay.living)
-    if (holder.local && !(await stopLocalSession(holder, io)))
+    if (holder.local && !(await stopLocalSession(holder, command.machine, io)))
       emit({ type: 'warning', ...notStopped(holder) });
   const dead = {
     namespaces: namespacesOf(target),
@@ -40,7 +40,7 @@ export async function recoverSessions(
 
 function notStopped({ sessionId, identity, holder }: LeaseHolder): { message: string; hint: string } {
   return {
-    message: `Session ${sessionId} of ${identity} runs on this machine, but you are not allowed to stop it, so devloop takes over while it runs. It ends when it notices that.`,
+    message: `Session ${sessionId} of ${identity} runs on this machine, but not as one of yours that devloop could stop, so devloop takes over while it runs. It ends when it notices that.`,
     hint: `If its controller keeps a port that this one needs: sudo kill ${holder?.pid}`,
   };
 }

@@ -43,6 +43,11 @@ describe("the relay's objects", () => {
     );
   });
 
+  it('have no time limit of their own: a session in use can last for days', () => {
+    const { spec: pod } = relayPod(spec, 's1', { secret, suffix: 'a', runAsUser: true });
+    expect(pod).not.toHaveProperty('activeDeadlineSeconds');
+  });
+
   it('have the port names that Services refer to', () => {
     expect(relayPod(spec, 's1', { secret, suffix: 'a', runAsUser: true }).spec).toMatchObject({
       containers: [

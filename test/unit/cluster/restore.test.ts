@@ -11,6 +11,7 @@ import {
   removeLeases,
   restoreServices,
   resumeManagers,
+  waitUntilUnblocked,
 } from '../../../src/cluster/takeover/restore.ts';
 import { pointToAddress } from '../../../src/cluster/takeover/service.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
@@ -260,6 +261,31 @@ describe('restoring Services', () => {
     expect(left?.kept).toEqual([{ path: ['spec', 'selector'], now: { app: 'new' }, before: selector }]);
     expect(service().spec.selector).toEqual({ app: 'new' });
     expect(sessionOf(service())).toBeUndefined();
+  });
+});
+
+describe('a manager whose Pods are refused because a webhook does not answer', () => {
+  const ref = { kind: 'Deployment', namespace: 'shop', name: 'manager' } as const;
+  const left = [{ ref, kept: [], isBlocked: true }];
+  const message = 'Internal error occurred: failed calling webhook "v.shop": connection refused';
+  const refused = [{ type: 'ReplicaFailure', status: 'True', message }];
+  const edit = (conditions: typeof refused): void =>
+    void cluster.edit<Workload>('Deployment', 'manager', 'shop', (one) => (one.status = { conditions }));
+
+  it('is no success, however long it is waited for', async () => {
+    edit(refused);
+    const impatient = { ...work(), signal: AbortSignal.timeout(300) };
+    await expect(waitUntilUnblocked(impatient, left)).rejects.toMatchObject({
+      code: 'restore.blocked',
+      message: expect.stringContaining(message),
+    });
+  });
+
+  it('is waited for until they are created', async () => {
+    edit(refused);
+    setTimeout(() => edit([]), 100);
+    await waitUntilUnblocked(work(), left);
+    expect(cluster.read<Workload>('Deployment', 'manager', 'shop')?.status?.conditions).toEqual([]);
   });
 });
 

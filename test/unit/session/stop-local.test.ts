@@ -1,10 +1,27 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { expect, it } from 'vitest';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Holder } from '../../../src/cluster/takeover/lease.ts';
 import { startTimeOf } from '../../../src/machine/system.ts';
 import { healthAfter, STARTING, wordsFor } from '../../../src/session/context/health.ts';
+import { OWNER } from '../../../src/session/context/local-sessions.ts';
 import { stopLocalSession } from '../../../src/session/end/stop-local.ts';
+
+let stateDirectory: string;
+beforeEach(async () => {
+  stateDirectory = await mkdtemp(join(tmpdir(), 'sessions-'));
+});
+afterEach(() => rm(stateDirectory, { recursive: true }));
+
+/** As `up` leaves it for others. */
+async function recordSession(pid: number, processStart: string): Promise<void> {
+  await mkdir(join(stateDirectory, 's1'));
+  const owner = { host: 'here', pid, processStart, checkout: '/' };
+  await writeFile(join(stateDirectory, 's1', OWNER), JSON.stringify(owner));
+}
 
 const ending = healthAfter(STARTING, { type: 'session.stopping', reason: 'SIGINT' }, []);
 
@@ -15,10 +32,11 @@ it.each([
   const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 1000)'], { stdio: 'ignore' });
   const exited = once(child, 'exit');
   const processStart = (await startTimeOf(child.pid!))!;
+  await recordSession(child.pid!, processStart);
   const holder = { pid: child.pid, processStart, health } as Holder;
   const io = { emit: () => {}, signal: new AbortController().signal, env: {}, cwd: '/' };
   const session = { sessionId: 's1', identity: 'x', holder, alive: true, local: true };
-  expect(await stopLocalSession(session, io)).toBe(true);
+  expect(await stopLocalSession(session, { stateDirectory }, io)).toBe(true);
   expect((await exited)[1]).toBe(signal);
 });
 
@@ -35,6 +53,21 @@ it.each([
   } as Holder;
   const io = { emit: () => {}, signal: new AbortController().signal, env: {}, cwd: '/' };
   const session = { sessionId: 's1', identity: 'x', holder, alive: true, local: true };
-  expect(await stopLocalSession(session, io)).toBe(isGone);
+  expect(await stopLocalSession(session, { stateDirectory }, io)).toBe(isGone);
+  expect((await exited)[1]).toBeNull();
+});
+
+it.each([
+  ['of which there is no record', undefined],
+  ['that its record does not name', 1],
+])('a process %s is not signalled, whatever the Lease says', async (_what, recorded) => {
+  const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 1000)'], { stdio: 'ignore' });
+  const exited = once(child, 'exit');
+  const processStart = (await startTimeOf(child.pid!))!;
+  if (recorded !== undefined) await recordSession(recorded, processStart);
+  const holder = { pid: child.pid, processStart, health: 'serving' } as Holder;
+  const io = { emit: () => {}, signal: new AbortController().signal, env: {}, cwd: '/' };
+  const session = { sessionId: 's1', identity: 'x', holder, alive: true, local: true };
+  expect(await stopLocalSession(session, { stateDirectory }, io)).toBe(false);
   expect((await exited)[1]).toBeNull();
 });
