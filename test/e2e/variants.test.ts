@@ -299,7 +299,7 @@ describe('an operator in another language, with several Services, ports and a co
         { type: 'reviews.listed', review: { id: 'r-000001', verdict: 'denied', isOwnUser: true } },
       ]),
     );
-    expect(terminal.shown()).toContain('r-000001');
+    await shows('r-000001');
 
     await runDevloop(['hold'], options());
     expect(await withTimeout(3, () => ask('first').catch(String))).toMatch(/denied the request: .*devloop/);

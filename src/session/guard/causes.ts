@@ -19,7 +19,7 @@ export async function gone(api: ClusterApi, ref: ObjectRef): Promise<DevloopErro
 }
 
 /** False where the account is not allowed to read Namespaces. */
-async function isNamespaceEnding(api: ClusterApi, { namespace }: ObjectRef): Promise<boolean> {
+export async function isNamespaceEnding(api: ClusterApi, { namespace }: ObjectRef): Promise<boolean> {
   if (namespace === undefined) return false;
   try {
     const found = await api.get<KubeObject>({ kind: 'Namespace', name: namespace });

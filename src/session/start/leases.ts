@@ -7,6 +7,7 @@ import type { DevloopEvent, Emit } from '../../report/events.ts';
 import type { Route } from '../../route/route.ts';
 import { healthAfter, STARTING, wordsFor } from '../context/health.ts';
 import { describeTarget, targetsOf } from '../context/holders.ts';
+import { gone, isNamespaceEnding } from '../guard/causes.ts';
 import { serviceName } from '../route/cut-over.ts';
 import type { Session } from './session.ts';
 
@@ -39,7 +40,7 @@ export function createSessionLeases(target: Target): SessionLeases {
         const lease = await apply(quiet, holder);
         if (lease === undefined) return;
         leases.push(held.use(lease));
-        void lease.lost.then((by) => onLost(takenOver(target, by)));
+        void lease.lost.then(async (by) => onLost(await whyLost(work, target, by)));
       }
     },
     renew: () => update({}),
@@ -58,6 +59,13 @@ export function createSessionLeases(target: Target): SessionLeases {
 function withoutRepeats(emit: Emit): Emit {
   const warn = createWarner(emit);
   return (event) => (event.type === 'warning' ? warn(event.message) : emit(event));
+}
+
+/** With a namespace its Lease goes, too, often before the objects that the guard watches. */
+async function whyLost({ api }: Work, target: Target, by: string): Promise<DevloopError> {
+  const [first] = targetsOf(target);
+  const isEnding = first !== undefined && (await isNamespaceEnding(api, first));
+  return isEnding ? await gone(api, first) : takenOver(target, by);
 }
 
 function takenOver(target: Target, by: string): DevloopError {
