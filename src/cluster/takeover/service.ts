@@ -106,6 +106,7 @@ export function pointToAddress(
       await writeOldEndpoints(work, service, to);
       await swapSelector(work, service, undefined);
       await turnControllerSlices(work, service, to);
+      // The Endpoints again: as long as the selector was there, Kubernetes may have overwritten them.
       await writeEndpoints(work, service, to);
       await removeControllerSlices(work, service);
     },

@@ -12,14 +12,22 @@ export const DEPLOY_AGAIN = 'Deploy the operator again, then run devloop up.';
 
 /** The object, or its namespace, was deleted. */
 export async function gone(api: ClusterApi, ref: ObjectRef): Promise<DevloopError> {
-  const message = (await isNamespaceEnding(api, ref))
-    ? `Namespace ${ref.namespace} is being deleted, and ${describe(ref)} with it.`
-    : `${describe(ref)} was deleted: the operator is uninstalled.`;
+  const uninstalled = `${describe(ref)} was deleted: the operator is uninstalled.`;
+  return (await goneWithNamespace(api, ref)) ?? targetGone(uninstalled);
+}
+
+/** The object's namespace is being deleted; undefined where it is not. */
+export async function goneWithNamespace(api: ClusterApi, ref: ObjectRef): Promise<DevloopError | undefined> {
+  if (!(await isNamespaceEnding(api, ref))) return undefined;
+  return targetGone(`Namespace ${ref.namespace} is being deleted, and ${describe(ref)} with it.`);
+}
+
+function targetGone(message: string): DevloopError {
   return new DevloopError('target.gone', message, { hint: DEPLOY_AGAIN });
 }
 
 /** False where the account is not allowed to read Namespaces. */
-export async function isNamespaceEnding(api: ClusterApi, { namespace }: ObjectRef): Promise<boolean> {
+async function isNamespaceEnding(api: ClusterApi, { namespace }: ObjectRef): Promise<boolean> {
   if (namespace === undefined) return false;
   try {
     const found = await api.get<KubeObject>({ kind: 'Namespace', name: namespace });

@@ -7,7 +7,7 @@ import type { DevloopEvent, Emit } from '../../report/events.ts';
 import type { Route } from '../../route/route.ts';
 import { healthAfter, STARTING, wordsFor } from '../context/health.ts';
 import { describeTarget, targetsOf } from '../context/holders.ts';
-import { gone, isNamespaceEnding } from '../guard/causes.ts';
+import { goneWithNamespace } from '../guard/causes.ts';
 import { serviceName } from '../route/cut-over.ts';
 import type { Session } from './session.ts';
 
@@ -64,8 +64,7 @@ function withoutRepeats(emit: Emit): Emit {
 /** With a namespace its Lease goes, too, often before the objects that the guard watches. */
 async function whyLost({ api }: Work, target: Target, by: string): Promise<DevloopError> {
   const [first] = targetsOf(target);
-  const isEnding = first !== undefined && (await isNamespaceEnding(api, first));
-  return isEnding ? await gone(api, first) : takenOver(target, by);
+  return (first && (await goneWithNamespace(api, first))) ?? takenOver(target, by);
 }
 
 function takenOver(target: Target, by: string): DevloopError {
