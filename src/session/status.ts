@@ -75,8 +75,10 @@ async function sessionStatus(sessionId: string, marked: Marked[], look: Look): P
 }
 
 /**
- * A renewal of the last seconds is enough. An older one may only mean that the clocks of the two machines differ, so that Lease is
- * watched for as long as it is valid.
+ * For display, a renewal of the last seconds is enough, so that a live session is shown at once. It compares the clocks of two machines, which
+ * may differ: an older renewal may be that of a live session, so that Lease is watched for as long as it is valid; and a session that died on a
+ * machine whose clock is ahead is shown as live while this clock passes the time of its last renewal. Nothing is decided by that: `up` and
+ * `down` compare no clocks.
  */
 export async function isLive(
   lease: Lease,
@@ -85,10 +87,11 @@ export async function isLive(
 ): Promise<boolean> {
   return await isAlive(lease, machine, async () => {
     const { renewTime = '', leaseDurationSeconds = LEASE_SECONDS } = lease.spec;
+    const uid = lease.metadata.uid ?? ref.name;
+    // What was seen to stand still counts more than what a clock says.
+    if (dead.get(uid) === renewTime) return false;
     const ageMs = Date.now() - Date.parse(renewTime);
     if (ageMs >= 0 && ageMs < leaseDurationSeconds * 1000) return true;
-    const uid = lease.metadata.uid ?? ref.name;
-    if (dead.get(uid) === renewTime) return false;
     const renewed = await isRenewed({ api: context.api, emit: io.emit, signal: io.signal }, ref, lease);
     if (!renewed) dead.set(uid, renewTime);
     return renewed;

@@ -90,7 +90,7 @@ it.runIf(SOAK).each([5, 15, 60])(
   'survives a black hole of %i s, as of a machine that sleeps',
   async (seconds) => {
     await using opened = await openRoute(sshd, [target.port]);
-    await repeat(`black hole of ${seconds} s`, { soak: 3 }, () =>
+    await repeat(`black hole of ${seconds} s`, { soak: 7 }, () =>
       recovers(opened, async () => {
         await sshd.network.cut();
         await sleep(seconds * 1000);

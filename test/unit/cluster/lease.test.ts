@@ -211,6 +211,28 @@ describe('a session', () => {
     expect(await looking).toMatchObject({ alive: false });
   });
 
+  it('of another machine is not dead because the API server was away, when nobody could renew its Lease', async () => {
+    await hold();
+    await held![Symbol.asyncDispose]();
+    let awayMs = 12_000;
+    cluster.hook = {
+      async before() {
+        const ms = awayMs;
+        awayMs = 0;
+        if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms));
+      },
+    };
+    const looking = readHolder(work(), ref, at('there', false), lease());
+    await vi.advanceTimersByTimeAsync(12_000);
+    // More than the Lease lasts since the first look, and less since the API server is back.
+    await vi.advanceTimersByTimeAsync(5_000);
+    await vi.waitUntil(() => cluster.calls.filter((call) => call.startsWith('get')).length > 1);
+    cluster.edit<Lease>('Lease', ref.name, 'shop', ({ spec }) => {
+      spec.renewTime = '2026-01-01T00:00:17.000000Z';
+    });
+    expect(await looking).toMatchObject({ alive: true });
+  });
+
   it('of another machine is dead when its Lease is deleted while it is watched', async () => {
     await hold();
     const looking = readHolder(work(), ref, at('there', false));

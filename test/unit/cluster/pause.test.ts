@@ -11,8 +11,9 @@ import {
 } from '../../../src/cluster/takeover/pause/leader-lease.ts';
 import { deploymentPause } from '../../../src/cluster/takeover/pause/replicas.ts';
 import { pauseFor } from '../../../src/cluster/takeover/pause/strategies.ts';
+import { followPods, waitUntilReady } from '../../../src/cluster/takeover/pause/waits.ts';
 import { eventually } from '../../support/eventually.ts';
-import { fakeCluster } from '../../support/fake-cluster.ts';
+import { fakeCluster, refusal } from '../../support/fake-cluster.ts';
 
 const ref = { kind: 'Deployment', namespace: 'shop', name: 'manager' } as const;
 
@@ -78,6 +79,27 @@ it('waits for the Pods of the Deployment alone, first until they are terminating
   await terminating;
   cluster.drop('Pod', 'manager-1', 'shop');
   expect(await ended).toBe(true);
+});
+
+it('goes on waiting for a manager while the API server does not answer, and ends at any other refusal', async () => {
+  const { cluster, manager, work } = paused(1);
+  const refuse = (status: number, reason: string, times: number): void => {
+    cluster.hook.before = (verb, what) => {
+      if (['get', 'list'].includes(verb) && !what.startsWith('Lease') && times-- > 0)
+        throw refusal(status, reason);
+    };
+  };
+  refuse(503, 'ServiceUnavailable', 4);
+  const { terminating, ended } = followPods(work, manager);
+  await terminating;
+  expect(await ended).toBe(true);
+  refuse(429, 'TooManyRequests', 2);
+  cluster.edit<Workload>('Deployment', 'manager', 'shop', (one) => {
+    one.status = { readyReplicas: 1 };
+  });
+  expect(await waitUntilReady(work, ref, 10)).toEqual({ ready: true });
+  refuse(403, 'Forbidden', 1);
+  await expect(waitUntilReady(work, ref, 10)).rejects.toMatchObject({ status: 403 });
 });
 
 const workload = (replicas?: number): Workload => ({

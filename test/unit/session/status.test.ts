@@ -55,3 +55,26 @@ it('a Lease that was renewed a moment ago is not watched', async () => {
   expect(await isLive(lease, ref, look)).toBe(true);
   expect(cluster.calls).toEqual([]);
 });
+
+it('a session that was seen to stand still stays stale when the clock of this machine reaches that of its own', async () => {
+  const aheadMs = 60_000;
+  const { lease, look } = held(new Date(Date.now() + aheadMs).toISOString());
+  const live = isLive(lease, ref, look);
+  await vi.advanceTimersByTimeAsync(17_000);
+  expect(await live).toBe(false);
+  vi.setSystemTime(Date.now() + aheadMs - 10_000);
+  expect(await isLive(lease, ref, look)).toBe(false);
+});
+
+it.each([
+  ['a day ahead', 86_400_000],
+  ['a day back', -86_400_000],
+])('a live session is live when the clock of this machine was set %s', async (_, ms) => {
+  const { cluster, lease, look } = held(new Date().toISOString());
+  vi.setSystemTime(Date.now() + ms);
+  const live = isLive(lease, ref, look);
+  cluster.edit<Lease>('Lease', ref.name, 'shop', ({ spec }) => {
+    spec.renewTime = new Date(Date.now() - ms + 5_000).toISOString();
+  });
+  expect(await live).toBe(true);
+});

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { hostname } from 'node:os';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Lease, Service } from '../../../src/cluster/api/objects.ts';
 import { HOLDER_ANNOTATION, SESSION_LABEL } from '../../../src/cluster/names.ts';
 import { findMarked } from '../../../src/cluster/takeover/find-marked.ts';
@@ -12,6 +12,7 @@ import type { Target } from '../../../src/operator/target.ts';
 import { liveHolder, sessionsInTheWay } from '../../../src/session/context/holders.ts';
 import { type LocalMachine, thisMachine } from '../../../src/session/context/local-machine.ts';
 import { type FakeCluster, fakeCluster } from '../../support/fake-cluster.ts';
+import { record, SOAK } from '../../support/repeat.ts';
 
 const DAY_MS = 86_400_000;
 const NAME = 'devloop.service.hook';
@@ -50,6 +51,9 @@ const otherContainer = (): Holding => ({
 });
 const elsewhere = (): Holding => ({ ...otherBoot(), host: 'elsewhere' });
 
+/** Its pid is taken, by a process that started at another time. */
+const reused = (): Holding => ({ ...here(), processStart: here().processStart.replace(/\d+$/, '1') });
+
 async function killed(): Promise<Holding> {
   const holding = here();
   owner.kill('SIGKILL');
@@ -57,57 +61,62 @@ async function killed(): Promise<Holding> {
   return holding;
 }
 
-interface Case {
+/** What has become of the holder of a lock. */
+interface Owner {
   name: string;
   holder: () => Holding | string | Promise<Holding>;
-  /** How far the holder's clock is ahead of this one's. */
-  clockMs?: number;
   /** Whether its Lease is renewed while somebody looks. */
   renewed?: boolean;
-  /** What else happens while somebody looks. */
-  meanwhile?: () => void;
   alive: boolean;
 }
 
-const drop = (): void => cluster.drop('Lease', NAME, 'shop');
-
-const CASES: Case[] = [
+const OWNERS: Owner[] = [
   { name: 'it runs on this machine', holder: here, alive: true },
-  { name: 'it runs here, its clock a day ahead', holder: here, clockMs: DAY_MS, alive: true },
-  { name: 'it runs here, its clock a day behind', holder: here, clockMs: -DAY_MS, alive: true },
   { name: 'it was killed here', holder: killed, alive: false },
-  { name: 'it was killed here, its clock a day ahead', holder: killed, clockMs: DAY_MS, alive: false },
-  {
-    name: 'it was killed here, and its pid is that of another process',
-    holder: () => ({ ...here(), processStart: here().processStart.replace(/\d+$/, '1') }),
-    alive: false,
-  },
+  { name: 'it was killed here, and its pid is that of another process', holder: reused, alive: false },
   { name: 'it runs elsewhere', holder: elsewhere, renewed: true, alive: true },
-  { name: 'it runs elsewhere, a day ahead', holder: elsewhere, clockMs: DAY_MS, renewed: true, alive: true },
-  {
-    name: 'it runs elsewhere, a day behind',
-    holder: elsewhere,
-    clockMs: -DAY_MS,
-    renewed: true,
-    alive: true,
-  },
   { name: 'it is gone elsewhere', holder: elsewhere, alive: false },
-  { name: 'it is gone elsewhere, a day ahead', holder: elsewhere, clockMs: DAY_MS, alive: false },
-  { name: 'it is gone elsewhere, a day behind', holder: elsewhere, clockMs: -DAY_MS, alive: false },
   { name: 'it runs on a machine of the same name', holder: otherBoot, renewed: true, alive: true },
   { name: 'it is gone on a machine of the same name', holder: otherBoot, alive: false },
-  {
-    name: 'it runs in another container of this machine',
-    holder: otherContainer,
-    renewed: true,
-    alive: true,
-  },
+  { name: 'it runs in another container here', holder: otherContainer, renewed: true, alive: true },
   { name: 'it is gone in another container', holder: otherContainer, alive: false },
-  { name: 'its Lease is deleted while it is watched', holder: elsewhere, meanwhile: drop, alive: false },
   { name: 'its Lease names no holder, and is renewed', holder: () => '', renewed: true, alive: true },
   { name: 'its Lease names no holder, and stands still', holder: () => '', alive: false },
   { name: 'its Lease names nonsense, and stands still', holder: () => '{"pid":-1}', alive: false },
 ];
+
+interface Case extends Owner {
+  /** How far the holder's clock is ahead of this one's. */
+  clockMs?: number;
+  /** What else happens while somebody looks. */
+  meanwhile?: () => void;
+}
+
+const step = (ms: number) => (): void => void vi.setSystemTime(Date.now() + ms);
+const drop = (): void => cluster.drop('Lease', NAME, 'shop');
+
+type Change = Pick<Case, 'clockMs' | 'meanwhile'>;
+const AGREE = ['and the clocks agree', {}] as const;
+const CLOCKS: (readonly [name: string, change: Change])[] = [
+  ['its clock a day ahead', { clockMs: DAY_MS }],
+  ['its clock a day behind', { clockMs: -DAY_MS }],
+  ['and this clock is set a day ahead', { meanwhile: step(DAY_MS) }],
+  ['and this clock is set a day back', { meanwhile: step(-DAY_MS) }],
+];
+
+/** Each owner with each clock in `npm run soak`, and with one of them in `npm test`. Nobody has to watch a process of this machine. */
+const CASES: Case[] = OWNERS.flatMap((owner, index) => {
+  const isWatched = ![here, killed, reused].includes(owner.holder as never);
+  const clocks = isWatched ? CLOCKS : CLOCKS.slice(0, 2);
+  const chosen = SOAK ? clocks : [clocks[index % clocks.length]!];
+  return [AGREE, ...chosen].map(([clock, change]) => ({
+    ...owner,
+    ...change,
+    name: `${owner.name}, ${clock}`,
+  }));
+});
+const deleted = 'its Lease is deleted while it is watched';
+CASES.push({ name: deleted, holder: elsewhere, meanwhile: drop, alive: false });
 
 function put({ clockMs = 0 }: Case, holder: Holding | string): void {
   const rest = { user: 'ann', since: '', route: '', targets: [], health: '' };
@@ -142,32 +151,37 @@ async function looking<T>({ clockMs = 0, renewed, meanwhile }: Case, look: Promi
   return await look;
 }
 
-describe.each(CASES)('where $name', (given) => {
-  const observer = () => ({ api: cluster.api, emit: () => {}, signal: new AbortController().signal });
-
-  beforeEach(async () => {
-    put(given, await given.holder());
-    vi.useFakeTimers();
-  });
-
-  it(`up ${given.alive ? 'refuses, and names it' : 'takes over'}`, async () => {
-    const service = cluster.read<Service>('Service', 'hook', 'shop')!;
-    const target = { namespace: 'shop', services: [{ service }] } as unknown as Target;
-    const look = looking(given, sessionsInTheWay(observer(), target, machine, false));
-    if (given.alive)
-      await expect(look).rejects.toMatchObject({
-        code: 'session.held',
-        message: expect.stringContaining('ann@there (pid 7)'),
-      });
-    else expect(await look).toEqual({ sessions: ['s1'], living: [] });
-  });
-
-  it(`down ${given.alive ? 'finds it alive' : 'restores what it changed'}`, async () => {
-    const search = () => findMarked(cluster.api, ['shop'], { sessionId: 's1' });
-    const { marked } = await search();
-    const look = liveHolder(observer(), machine, { sessionId: 's1', objects: marked }, search);
-    const holder = await looking(given, look);
-    if (given.alive) expect(holder).toMatchObject({ sessionId: 's1', identity: 'ann@there (pid 7)' });
-    else expect(holder).toBeUndefined();
-  });
+it.each(CASES.map((given) => [given.name, given] as const))('where %s', async (_, given) => {
+  const started = performance.now();
+  put(given, await given.holder());
+  vi.useFakeTimers();
+  const observer = { api: cluster.api, emit: () => {}, signal: new AbortController().signal };
+  const service = cluster.read<Service>('Service', 'hook', 'shop')!;
+  const target = { namespace: 'shop', services: [{ service }] } as unknown as Target;
+  const search = () => findMarked(cluster.api, ['shop'], { sessionId: 's1' });
+  const { marked } = await search();
+  const [up, down] = await looking(
+    given,
+    Promise.allSettled([
+      sessionsInTheWay(observer, target, machine, false),
+      liveHolder(observer, machine, { sessionId: 's1', objects: marked }, search),
+    ]),
+  );
+  const named = expect.stringContaining('ann@there (pid 7)');
+  const [refused, found] = [
+    { code: 'session.held', message: named },
+    { sessionId: 's1', identity: named },
+  ];
+  if (given.alive)
+    expect([up, down]).toMatchObject([
+      { status: 'rejected', reason: refused },
+      { status: 'fulfilled', value: found },
+    ]);
+  else
+    expect([up, down]).toEqual([
+      { status: 'fulfilled', value: { sessions: ['s1'], living: [] } },
+      { status: 'fulfilled', value: undefined },
+    ]);
+  vi.useRealTimers();
+  record('locks, each met by `up` and by `down`', 1, started);
 });
