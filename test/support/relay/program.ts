@@ -13,7 +13,7 @@ import {
   type RelayKeys,
 } from '../../../src/route/relay/wire/keys.ts';
 
-const SOURCE = join(import.meta.dirname, '../../../src/route/relay/pod/program.ts');
+export const RELAY_SOURCE = join(import.meta.dirname, '../../../src/route/relay/pod/program.ts');
 
 export interface RelayProgram extends AsyncDisposable {
   readonly child: ChildProcess;
@@ -63,7 +63,7 @@ async function startOnce(options: RelayProgramOptions): Promise<RelayProgram> {
     file,
     JSON.stringify(relayConfig({ controlPort, proxyPort, ports: [port], keys, heartbeatSeconds })),
   );
-  const [program, ...args] = options.command ?? [process.execPath, SOURCE];
+  const [program, ...args] = options.command ?? [process.execPath, RELAY_SOURCE];
   const child = spawn(program!, [...args, file], { cwd: directory, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   const listening = new Promise<void>((resolve, reject) => {

@@ -17,7 +17,7 @@ export interface Relayed extends AsyncDisposable {
 
 /** The real relay program, and a route from it to the gateway over a connection that can be cut. */
 export async function startRelayed(
-  gateway: Server,
+  gateway: Pick<Server, 'address'>,
   options: RelayProgramOptions & { signal?: AbortSignal } = {},
 ): Promise<Relayed> {
   await using stack = new AsyncDisposableStack();
@@ -85,6 +85,6 @@ export async function listenAsGateway(serve: (socket: Socket) => void): Promise<
   });
 }
 
-export function portOf(server: Server): number {
+export function portOf(server: Pick<Server, 'address'>): number {
   return (server.address() as { port: number }).port;
 }
