@@ -1,6 +1,7 @@
 /** The endpoints that point a Service to an address: see docs/architecture.md for why both an EndpointSlice and Endpoints are needed. */
 import { isDeepStrictEqual } from 'node:util';
 import { allDone } from '../../async.ts';
+import { ApiError } from '../api/errors.ts';
 import { type ObjectRef, refOf } from '../api/kinds.ts';
 import type { EndpointSlice, Endpoints, KubeObject, Service } from '../api/objects.ts';
 import { type Permission, permissionsOn } from '../api/permissions.ts';
@@ -96,11 +97,17 @@ async function writeOne(
       at = to();
       const next = wanted(now);
       if (isDeepStrictEqual(next, now)) continue;
-      await (now === undefined ? api.create(ref, next) : api.replace(ref, next));
+      await (now === undefined ? api.create(ref, next) : api.replace(ref, next).catch(conflictIfGone));
       const detail = `to ${at.address}:${at.ports.map(({ port }) => port).join(', ')}`;
       emit({ type: 'change', action: now ? 'update' : 'create', object: ref, detail });
     }
   });
+}
+
+/** Somebody has just deleted it, so it has to be created. */
+function conflictIfGone(error: unknown): never {
+  if (!(error instanceof ApiError) || error.status !== 404) throw error;
+  throw new ApiError(error.message, 409, 'Conflict');
 }
 
 /** kube-proxy and newer API servers read EndpointSlices; API servers up to 1.33 with endpoint routing read Endpoints. */

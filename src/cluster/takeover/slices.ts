@@ -5,6 +5,7 @@ import type { ClusterApi } from '../api/client.ts';
 import { ApiError } from '../api/errors.ts';
 import { describe, refOf } from '../api/kinds.ts';
 import type { EndpointSlice, Service } from '../api/objects.ts';
+import { same, sessionOf } from '../marks/marks.ts';
 import { MANAGED_BY } from '../names.ts';
 import type { Work } from '../work.ts';
 import { type Destination, ourSlice, SERVICE_NAME } from './endpoints.ts';
@@ -38,14 +39,22 @@ function noneIfStale(error: unknown): void {
 
 /**
  * The controllers' slices stay when a selector is removed, and the mirroring controller adds one. All of them have to go, and to
- * stay away for two rounds.
+ * stay away for two rounds. They come back where the Service has its selector again: it is left to its guard then, or to the devloop
+ * that has restored it.
  */
-export async function removeControllerSlices({ api, emit }: Work, service: Service): Promise<void> {
+export async function removeControllerSlices(work: Work, service: Service): Promise<void> {
+  const { api, emit } = work;
   const started = performance.now();
-  for (let emptyRounds = 0; ; ) {
+  for (let rounds = 0, emptyRounds = 0; ; rounds++) {
     const leftovers = (await slicesOf(api, service)).filter(isControllerSlice);
     emptyRounds = leftovers.length === 0 ? emptyRounds + 1 : 0;
     if (emptyRounds === 2) return;
+    // Not in the first round: where the API server is slow, nothing was deleted yet.
+    if (rounds > 0 && leftovers.length > 0) {
+      const now = await api.get<Service>(refOf('Service', service.metadata));
+      if (!isWithoutSelector(now, work)) return;
+      if (performance.now() - started > REMOVE_LIMIT_MS) throw recreated(service, leftovers);
+    }
     await allDone(
       leftovers.map(async ({ metadata }) => {
         const object = refOf('EndpointSlice', metadata);
@@ -53,9 +62,13 @@ export async function removeControllerSlices({ api, emit }: Work, service: Servi
           emit({ type: 'change', action: 'delete', object, detail: RECREATED_LATER });
       }),
     );
-    if (performance.now() - started > REMOVE_LIMIT_MS) throw recreated(service, leftovers);
     await sleep(POLL_MS);
   }
+}
+
+/** As the session left it when it pointed it to an address. */
+export function isWithoutSelector(service: Service | undefined, { sessionId }: Work): boolean {
+  return service !== undefined && sessionOf(service) === sessionId && same(service.spec.selector, undefined);
 }
 
 export const RECREATED_LATER = 'Kubernetes recreates it later';

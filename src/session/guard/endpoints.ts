@@ -1,10 +1,11 @@
 import { sleep } from '../../async.ts';
 import type { ObjectRef } from '../../cluster/api/kinds.ts';
 import type { KubeObject, Service } from '../../cluster/api/objects.ts';
-import { same, sessionOf } from '../../cluster/marks/marks.ts';
+import { same } from '../../cluster/marks/marks.ts';
 import { observe, writerOf } from '../../cluster/marks/observe.ts';
 import { valueAt } from '../../cluster/marks/paths.ts';
 import type { Pointer } from '../../cluster/takeover/endpoints.ts';
+import { isWithoutSelector } from '../../cluster/takeover/slices.ts';
 import type { Work } from '../../cluster/work.ts';
 import type { DevloopError } from '../../errors.ts';
 import { deletedAgain, fought } from './causes.ts';
@@ -42,13 +43,12 @@ export async function reactToPointer(
   rounds: Rounds,
   seen: KubeObject | undefined,
 ): Promise<DevloopError | undefined> {
-  const { api, emit, sessionId, signal } = work;
+  const { api, emit, signal } = work;
   const { ref, wanted } = pointer;
   if (isIntact(pointer, seen) || !(await sleep(SETTLE_MS, signal))) return undefined;
   const [service, now] = await Promise.all([api.get<Service>(pointer.service), api.get<KubeObject>(ref)]);
   // Otherwise the guard of the Service deals with it first, and writes its endpoints again.
-  const isPointed = service && sessionOf(service) === sessionId && same(service.spec.selector, undefined);
-  if (!isPointed || isIntact(pointer, now)) return undefined;
+  if (!isWithoutSelector(service, work) || isIntact(pointer, now)) return undefined;
   const fields = now === undefined ? [] : overwritten(pointer, now);
   if (isFight(rounds)) return now === undefined ? deletedAgain(ref) : await fought(api, ref, now, fields[0]!);
   using _answering = pointer.answerOwn?.();
