@@ -6,7 +6,7 @@ export const EXIT_CODES = {
   1: 'a bug in devloop',
   2: 'wrong usage or configuration',
   3: 'cluster unreachable, or access denied',
-  4: 'held by somebody else, or a conflict',
+  4: 'held by somebody else, a conflict, or not everything is as it was before',
   5: 'the cluster cannot reach this machine',
   6: 'the controller fails to build or start, or its answers changed',
   7: 'the certificate is unusable',
@@ -101,6 +101,11 @@ export const CATALOGUE = {
     exit: 4,
     about:
       "The operator's own webhooks block its restore while nothing answers them, and devloop cannot answer them from here.",
+  },
+  'manager.not-started': {
+    exit: 4,
+    about:
+      'The in-cluster manager was resumed, but cannot start: its Pods are refused, cannot be scheduled, lack an image, or crash, for example.',
   },
   'undo.incomplete': {
     exit: 4,

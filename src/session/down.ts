@@ -1,5 +1,6 @@
 import { describe, isWorkload, type Kind } from '../cluster/api/kinds.ts';
 import { type Found, findMarked } from '../cluster/takeover/find-marked.ts';
+import type { NotStarted } from '../cluster/takeover/pause/why-not-started.ts';
 import type { Work } from '../cluster/work.ts';
 import { AGAIN, DevloopError } from '../errors.ts';
 import type { TakenObject } from '../operator/closed-webhooks.ts';
@@ -17,9 +18,10 @@ import { searchedIn, unsearched } from './context/search.ts';
 import { endOrphans, reportOrphans } from './context/session-directories.ts';
 import { answerMeans } from './end/answer-instead.ts';
 import { printRestore } from './end/dry-run.ts';
-import { changesOf, incomplete, MANAGER_READY_SECONDS, reportKept } from './end/restore.ts';
+import { changesOf, MANAGER_READY_SECONDS } from './end/restore.ts';
 import { restoreDead } from './end/restore-dead.ts';
 import { stopLocalSession } from './end/stop-local.ts';
+import { refuseUnfinished, reportKept } from './end/unfinished.ts';
 
 /** Restores what devloop sessions changed in this cluster, if they are dead or run on this machine. */
 export async function down(options: DownOptions, io: Io): Promise<void> {
@@ -61,6 +63,7 @@ interface DownCommand {
 interface Outcome {
   /** The number of objects with fields that somebody else changed, and that were kept. */
   kept: number;
+  notStarted?: NotStarted[];
   error?: unknown;
 }
 
@@ -68,7 +71,10 @@ function conclude(outcomes: Outcome[]): void {
   const failed = outcomes.find((one) => 'error' in one);
   if (failed) throw failed.error;
   const kept = outcomes.reduce((sum, one) => sum + one.kept, 0);
-  if (kept > 0) throw incomplete(kept);
+  refuseUnfinished(
+    kept,
+    outcomes.flatMap(({ notStarted = [] }) => notStarted),
+  );
 }
 
 async function endSession(command: DownCommand, session: Traces): Promise<Outcome> {
@@ -105,7 +111,7 @@ async function endSession(command: DownCommand, session: Traces): Promise<Outcom
   });
   reportKept(result, emit);
   restored(result.changes);
-  return { kept: result.left.length };
+  return { kept: result.left.length, notStarted: result.notStarted };
 }
 
 async function targetOf({ api }: Work, taken: TakenObject[]): Promise<Target> {

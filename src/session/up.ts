@@ -1,6 +1,9 @@
+import type { ObjectRef } from '../cluster/api/kinds.ts';
+import { isReady } from '../cluster/takeover/pause/waits.ts';
 import type { Work } from '../cluster/work.ts';
 import { noticeRepeatedErrors } from '../controller/repeated-errors.ts';
 import { removeLocalFiles } from '../local/key-pair-files.ts';
+import type { Target } from '../operator/target.ts';
 import type { Emit } from '../report/events.ts';
 import { type Answered, createAnswered } from './answered.ts';
 import { openContext } from './context/context.ts';
@@ -37,7 +40,10 @@ export async function up(options: UpOptions, io: Io): Promise<void> {
   const operator = operatorName(found.target);
   const checkout = { checkout: context.root, ...(operator === undefined ? {} : { operator }) };
   const directory = await claimDirectory(machine, sessionId, checkout);
-  const session: Session = { ...command, ...found, sessionId, files: localFilesOf(directory, command) };
+  const files = localFilesOf(directory, command);
+  // A manager that a dead session has paused counts as ready.
+  const unready = unreadyManager(discovered.target);
+  const session: Session = { ...command, ...found, sessionId, unready, files };
   const targets = targetsOf(session.target);
   io.emit({ type: 'session.started', session: sessionId, context: context.api.context, targets });
   try {
@@ -68,7 +74,7 @@ async function run(session: Session): Promise<void> {
   const work: Work = { api: context.api, sessionId, emit, signal };
   const answered = followers.use(createAnswered(session, work));
   const { recorder } = answered;
-  const standing: Standing = { mayHaveChanged: false, recorder };
+  const standing: Standing = { mayHaveChanged: false, recorder, unready: session.unready };
   const controlled = controlledOf(standing, answered);
   const name = operatorName(target) ?? sessionId;
   const control = createControl({ session: sessionId, name, controlled, emit, signal });
@@ -94,6 +100,10 @@ async function run(session: Session): Promise<void> {
   const outcome = outcomeOf({ failure, restoring, mayHaveChanged: standing.mayHaveChanged, isInterrupted });
   if (outcome.warning) emit(outcome.warning);
   if (outcome.failure) throw outcome.failure.error;
+}
+
+function unreadyManager({ manager }: Target): ObjectRef[] {
+  return manager === undefined || isReady(manager.object) ? [] : [manager.ref];
 }
 
 function controlledOf(standing: Standing, { facts, replay, waiting }: Answered): Controlled {

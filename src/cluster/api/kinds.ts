@@ -8,6 +8,7 @@ const KINDS = {
   Secret: { root: '/api/v1', apiVersion: 'v1', plural: 'secrets', namespaced: true },
   ConfigMap: { root: '/api/v1', apiVersion: 'v1', plural: 'configmaps', namespaced: true },
   Pod: { root: '/api/v1', apiVersion: 'v1', plural: 'pods', namespaced: true },
+  Event: { root: '/api/v1', apiVersion: 'v1', plural: 'events', namespaced: true },
   Namespace: { root: '/api/v1', apiVersion: 'v1', plural: 'namespaces', namespaced: false },
   Node: { root: '/api/v1', apiVersion: 'v1', plural: 'nodes', namespaced: false },
   Deployment: { root: '/apis/apps/v1', apiVersion: 'apps/v1', plural: 'deployments', namespaced: true },

@@ -16,6 +16,13 @@ export interface Metadata {
   managedFields?: ManagedFields[];
 }
 
+/** As the kubelet and the controllers of workloads write them. */
+export interface KubeEvent extends KubeObject {
+  reason?: string;
+  message?: string;
+  lastTimestamp?: string;
+}
+
 export interface OwnerReference {
   apiVersion?: string;
   kind: string;

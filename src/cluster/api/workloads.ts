@@ -123,6 +123,7 @@ export interface Pod extends KubeObject {
     reason?: string;
     message?: string;
     conditions?: { type: string; status: string; reason?: string; message?: string }[];
+    initContainerStatuses?: ContainerStatus[];
     containerStatuses?: ContainerStatus[];
   };
 }
@@ -131,10 +132,12 @@ export interface ContainerStatus {
   name: string;
   image?: string;
   imageID?: string;
+  ready?: boolean;
   restartCount?: number;
   state?: {
     waiting?: { reason?: string; message?: string };
     running?: object;
     terminated?: { exitCode: number; reason?: string; message?: string };
   };
+  lastState?: { terminated?: { exitCode: number; reason?: string } };
 }

@@ -24,6 +24,8 @@ export interface Holder {
   since: string;
   route: string;
   targets: ObjectName[];
+  /** Those of them that were not ready before: nobody expects that of them afterwards. */
+  unready?: ObjectName[];
   health: string;
 }
 
@@ -37,7 +39,13 @@ export interface HeldLease extends AsyncDisposable {
 export function holderOf(lease: Lease): Holder | undefined {
   try {
     const value: unknown = JSON.parse(lease.metadata.annotations?.[HOLDER_ANNOTATION] ?? '');
-    return isHolder(value) ? { ...value, targets: value.targets.map(nameOnly) } : undefined;
+    if (!isHolder(value)) return undefined;
+    const { unready, ...rest } = value;
+    const names = {
+      targets: value.targets.map(nameOnly),
+      ...(unready && { unready: unready.map(nameOnly) }),
+    };
+    return { ...rest, ...names };
   } catch {
     return undefined;
   }
@@ -56,12 +64,13 @@ function isHolder(value: unknown): value is Holder {
     typeof one?.kind === 'string' &&
     typeof one.name === 'string' &&
     typeof (one.namespace ?? '') === 'string';
+  const areTargets = (all: unknown): boolean => Array.isArray(all) && all.every(isTarget);
   return (
     TEXTS.every((key) => typeof holder[key] === 'string') &&
     Number.isSafeInteger(holder.pid) &&
     holder.pid! > 0 &&
-    Array.isArray(holder.targets) &&
-    holder.targets.every(isTarget)
+    areTargets(holder.targets) &&
+    areTargets(holder.unready ?? [])
   );
 }
 

@@ -13,7 +13,10 @@ import { isOwnService, isProbeConfiguration, isRelayPod, relaySecretRef } from '
 import type { Work } from '../work.ts';
 import type { Marked } from './find-marked.ts';
 import type { Pause } from './pause/pause.ts';
+import { isUnansweredWebhook } from './pause/refusals.ts';
 import { pauseOf } from './pause/strategies.ts';
+import { waitUntilReady } from './pause/waits.ts';
+import { type NotStarted, whyNotStarted } from './pause/why-not-started.ts';
 import { isControllerSlice, isReadySlice, slicesOf } from './slices.ts';
 import { restoreWebhooks, WEBHOOKS } from './webhook-time.ts';
 
@@ -29,6 +32,8 @@ export interface Left {
   isMarked?: boolean;
   /** Its Pods were refused because a webhook did not answer. */
   isBlocked?: boolean;
+  /** It was not ready in time. */
+  isLate?: boolean;
 }
 
 /** What devloop itself changes in objects of a kind; undefined for those that it creates and deletes as a whole. */
@@ -84,7 +89,7 @@ async function resume(work: Work, ref: ObjectRef, readySeconds: number, seen?: K
   const pause = pauseOf(ref.kind)!;
   const left = await restoreOrResume(work, pause, ref, seen);
   if (readySeconds === 0) return left;
-  const { ready, blocked } = await pause.waitUntilResumed(work, ref, readySeconds);
+  const { ready, blocked } = await waitUntilReady(work, ref, readySeconds, pause.refusedBy);
   if (blocked !== undefined) {
     work.emit({
       type: 'note',
@@ -92,13 +97,13 @@ async function resume(work: Work, ref: ObjectRef, readySeconds: number, seen?: K
     });
     return { ...left, isBlocked: true };
   }
-  if (!ready)
-    work.emit({
-      type: 'warning',
-      message: `${describe(ref)} was not ready within ${readySeconds} s; restoring everything else anyway.`,
-      hint: `kubectl -n ${ref.namespace} describe ${ref.kind.toLowerCase()} ${ref.name}`,
-    });
-  return left;
+  if (ready) return left;
+  work.emit({
+    type: 'warning',
+    message: `${describe(ref)} was not ready within ${readySeconds} s; restoring everything else anyway.`,
+    hint: `kubectl -n ${ref.namespace} describe ${ref.kind.toLowerCase()} ${ref.name}`,
+  });
+  return { ...left, isLate: true };
 }
 
 /** A manager that cannot start is not restored. Kubernetes has just tried to create its Pods, so it tries again soon. */
@@ -110,14 +115,21 @@ export async function waitUntilUnblocked({ api, signal }: Work, left: Left[]): P
       let blocked: string | undefined;
       const isOver = async (): Promise<boolean> => {
         const object = await api.get<Workload>(ref);
-        blocked = object && pause?.blockedBy?.(object);
-        return blocked === undefined;
+        blocked = object && (await pause?.refusedBy(api, object));
+        return !isUnansweredWebhook(blocked);
       };
       if (await pollUntil(isOver, { everyMs: 250, limitMs: UNBLOCKED_LIMIT_MS, signal })) return;
       const message = `${describe(ref)} is restored, but cannot create Pods: ${blocked}`;
       throw new DevloopError('restore.blocked', message, { hint: LET_IT_PASS });
     }),
   );
+}
+
+/** Those that were late or blocked, and still cannot start now that everything is restored. */
+export async function findNotStarted({ api }: Work, left: Left[]): Promise<NotStarted[]> {
+  const late = left.filter(({ isLate, isBlocked }) => isLate || isBlocked);
+  const causes = await allDone(late.map(({ ref }) => whyNotStarted(api, ref)));
+  return causes.filter((one) => one !== undefined);
 }
 
 async function restoreOrResume(work: Work, pause: Pause, ref: ObjectRef, seen?: KubeObject): Promise<Left> {

@@ -4,7 +4,7 @@ import type { LeaseHolder } from '../../cluster/takeover/lease-holder.ts';
 import { isChanged, ownChangeOf } from '../../cluster/takeover/restore.ts';
 import type { Emit, FieldValues } from '../../report/events.ts';
 import type { Traces } from '../context/holders.ts';
-import { reportKept } from './restore.ts';
+import { reportKept } from './unfinished.ts';
 
 /** Prints what `down` would restore and delete of a session, with the values of each field now and then. */
 export function printRestore(

@@ -1,5 +1,7 @@
 import { allDone } from '../../async.ts';
+import type { ObjectRef } from '../../cluster/api/kinds.ts';
 import type { Pausing } from '../../cluster/takeover/pause/pause.ts';
+import type { NotStarted } from '../../cluster/takeover/pause/why-not-started.ts';
 import type { Work } from '../../cluster/work.ts';
 import { NO_CONTROLLER, type Supervisor } from '../../controller/supervisor.ts';
 import { messageOf } from '../../errors.ts';
@@ -9,7 +11,8 @@ import { namespacesOf } from '../context/holders.ts';
 import { type Gateways, ownAnswers } from '../route/gateways.ts';
 import type { ChosenRoute } from '../route/open-route.ts';
 import { waitUntilLetGo } from './answering.ts';
-import { incomplete, MANAGER_READY_SECONDS, reportKept } from './restore.ts';
+import { MANAGER_READY_SECONDS } from './restore.ts';
+import { refuseUnfinished, reportKept } from './unfinished.ts';
 import { restore } from './until-restored.ts';
 
 /** Somebody who leaves a terminal open gets the cluster restored as soon as the network is back. */
@@ -23,6 +26,8 @@ export interface Standing {
   debug?: (AsyncDisposable & { end(): Promise<void> }) | undefined;
   pausing?: Pausing[];
   recorder?: AsyncDisposable;
+  /** What was not ready before. */
+  unready?: ObjectRef[];
   /** Something may have been written to the cluster. */
   mayHaveChanged: boolean;
 }
@@ -43,7 +48,7 @@ export async function endUp(work: Work, target: Target, standing: Standing, endi
   // Behind what the controller prints at its end.
   const result = await restoreAndStop(work, target, standing, ending);
   if (result?.event) work.emit(result.event);
-  if (result && result.left > 0) throw incomplete(result.left);
+  if (result) refuseUnfinished(result.left, result.notStarted);
 }
 
 interface Result {
@@ -51,6 +56,7 @@ interface Result {
   event: DevloopEvent | undefined;
   /** Objects that somebody else changed, too. */
   left: number;
+  notStarted: NotStarted[];
 }
 
 async function restoreAndStop(
@@ -72,7 +78,7 @@ async function restoreAndStop(
 async function restoreAll(
   { api, sessionId, emit }: Work,
   target: Target,
-  { route, supervisor, debug, pausing = [] }: Standing,
+  { route, supervisor, debug, pausing = [], unready }: Standing,
   ending: Ending,
 ): Promise<Result> {
   const { reason, isFailure } = ending;
@@ -102,14 +108,14 @@ async function restoreAll(
   const waiting = { awayLimitMs: AWAY_LIMIT_MS, onAway };
   // Another devloop may have removed the mark: this machine still answers until the manager is back.
   const taken = pausing.length > 0 && target.manager ? [target.manager.ref] : [];
-  const options = { readySeconds: MANAGER_READY_SECONDS, taken, onFound, afterServices, ...waiting };
+  const options = { readySeconds: MANAGER_READY_SECONDS, taken, unready, onFound, afterServices, ...waiting };
   await releaseManager(work, pausing);
   const restored = await restore(work, namespacesOf(target), options);
   reportKept(restored, emit);
-  const { changes, left } = restored;
+  const { changes, left, notStarted } = restored;
   const ms = performance.now() - startedAt;
   const event: DevloopEvent = { type: 'session.restored', session: sessionId, changes, ms };
-  return { event: isReported(changes) ? event : undefined, left: left.length };
+  return { event: isReported(changes) ? event : undefined, left: left.length, notStarted };
 }
 
 /** The user's own process, which devloop does not see, may answer until it ends. */

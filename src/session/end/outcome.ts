@@ -32,8 +32,7 @@ export function outcomeOf({ failure, restoring, mayHaveChanged, isInterrupted }:
     return failure === undefined || mayHaveChanged ? {} : { failure: { error: interrupted() } };
   }
   if (own === undefined) return { failure: { error: notRestored(restoring.error) } };
-  const message = `Not everything could be restored: ${messageOf(restoring.error)}`;
-  return { failure: own, warning: { type: 'warning', message, hint: 'devloop down' } };
+  return { failure: own, warning: warningOf(restoring.error) };
 }
 
 /** Which step Ctrl-C ended, and in what way that step failed, no longer matters. A bug still does. */
@@ -46,8 +45,20 @@ function interrupted(): DevloopError {
   return new DevloopError('interrupted', 'Interrupted. Nothing was changed.');
 }
 
+function warningOf(error: unknown): DevloopEvent {
+  if (error instanceof DevloopError && isAllDone(error))
+    return { type: 'warning', message: error.message, ...(error.hint !== undefined && { hint: error.hint }) };
+  const message = `Not everything could be restored: ${messageOf(error)}`;
+  return { type: 'warning', message, hint: 'devloop down' };
+}
+
+/** There is nothing left for `devloop down` to do. */
+function isAllDone({ code }: DevloopError): boolean {
+  return code === 'undo.incomplete' || code === 'manager.not-started';
+}
+
 function notRestored(error: unknown): unknown {
-  if (!(error instanceof DevloopError) || error.code === 'undo.incomplete') return error;
+  if (!(error instanceof DevloopError) || isAllDone(error)) return error;
   const hint = [error.hint, 'To restore the rest: devloop down'].filter(Boolean).join('\n');
   const message = `Not everything could be restored: ${error.message}`;
   return new DevloopError(error.code, message, { hint, cause: error });

@@ -5,6 +5,7 @@ import type { Service } from '../../cluster/api/objects.ts';
 import type { Pod } from '../../cluster/api/workloads.ts';
 import { relayState } from '../../cluster/relay/state.ts';
 import { type Found, findMarked, type Marked } from '../../cluster/takeover/find-marked.ts';
+import { isUnansweredWebhook } from '../../cluster/takeover/pause/refusals.ts';
 import { pauseFor } from '../../cluster/takeover/pause/strategies.ts';
 import { isChanged, relayPods, removeRelays } from '../../cluster/takeover/restore.ts';
 import { isControllerSlice, isReadySlice, slicesOf } from '../../cluster/takeover/slices.ts';
@@ -150,7 +151,8 @@ async function endRelays(work: Work, marked: Marked[]): Promise<void> {
 async function pauseBlocked(work: Work, { manager }: Target): Promise<void> {
   if (manager === undefined) return;
   const pause = pauseFor(manager);
-  if (pause?.blockedBy?.(manager.object) !== undefined) await pause.pauseAgain?.(work, manager);
+  const refusal = await pause?.refusedBy(work.api, manager.object);
+  if (isUnansweredWebhook(refusal)) await pause?.pauseAgain?.(work, manager);
 }
 
 function blocked({ api, sessionId }: Work, closed: ClosedWebhook[], error: unknown): DevloopError {

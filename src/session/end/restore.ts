@@ -1,9 +1,7 @@
 import { isTransient } from '../../cluster/api/errors.ts';
-import { describe, isWebhookKind, type ObjectRef } from '../../cluster/api/kinds.ts';
+import { describe, type ObjectRef } from '../../cluster/api/kinds.ts';
 import type { Lease } from '../../cluster/api/objects.ts';
-import { escapeToken } from '../../cluster/marks/paths.ts';
-import type { Fault, Kept } from '../../cluster/marks/undo.ts';
-import { isLeaseOf, SESSION_LABEL } from '../../cluster/names.ts';
+import { isLeaseOf } from '../../cluster/names.ts';
 import {
   type Found,
   findMarked,
@@ -12,7 +10,9 @@ import {
   unseenText,
 } from '../../cluster/takeover/find-marked.ts';
 import { holderOf } from '../../cluster/takeover/lease.ts';
+import type { NotStarted } from '../../cluster/takeover/pause/why-not-started.ts';
 import {
+  findNotStarted,
   isChanged,
   type Left,
   removeCreated,
@@ -28,8 +28,7 @@ import {
 } from '../../cluster/takeover/restore.ts';
 import type { Work } from '../../cluster/work.ts';
 import { DevloopError } from '../../errors.ts';
-import { shellQuoted, shellWord } from '../../phrases.ts';
-import type { Emit } from '../../report/events.ts';
+import type { ObjectName } from '../../report/events.ts';
 
 /** How long a resumed in-cluster manager is waited for. */
 export const MANAGER_READY_SECONDS = 90;
@@ -39,6 +38,8 @@ export interface RestoreOptions {
   readySeconds: number;
   /** What the session took over, even if its mark is gone: somebody else, or a `down` that was killed, may have removed it. */
   taken?: ObjectRef[] | undefined;
+  /** What was not ready before the session, in addition to what its Leases say. */
+  unready?: ObjectName[] | undefined;
   /** Called with the number of changes to restore, before the first one is restored. */
   onFound?: ((changes: number) => void) | undefined;
   /** What a look of a moment ago has found; absent: it is looked for. */
@@ -56,6 +57,8 @@ export interface Restored {
   context: string;
   changes: number;
   left: Left[];
+  /** Managers that are resumed, but cannot start, although they were ready before. */
+  notStarted: NotStarted[];
 }
 
 /** Of one pass. */
@@ -79,6 +82,7 @@ export async function restoreOnce(work: Work, namespaces: string[], options: Res
   const services = taken.filter(({ kind }) => kind === 'Service');
   const left: Left[] = [];
   const failures: unknown[] = [];
+  const notStarted: NotStarted[] = [];
   // After a step that fails, the others are still tried: each of them leaves less behind. But where the API server is only away for
   // a while, this machine goes on answering until the next pass.
   const attempt = async (step: () => Promise<unknown>): Promise<void> => {
@@ -109,11 +113,19 @@ export async function restoreOnce(work: Work, namespaces: string[], options: Res
   if (!(await released)) await attempt(() => removeStandIns(work, marked));
   await attempt(() => removeRelays(work, marked));
   await attempt(async () => refusePart(sessionId, marked, unseen));
+  const judged = resumed.filter(({ ref }) => !wasUnready(ref, marked, options.unready));
+  await attempt(async () => notStarted.push(...(await findNotStarted(work, judged))));
   const kept = left.filter((one) => one.kept.length > 0);
   if (failures.length === 0) await attempt(() => assertNothingLeft(work, namespaces, kept));
   // As long as something is left to restore, the Lease says whose it is.
   if (failures.length === 0) await attempt(() => removeLeases(work, marked));
-  return { context: api.context, changes: changesOf(marked), left: kept, taken, failures };
+  return { context: api.context, changes: changesOf(marked), left: kept, notStarted, taken, failures };
+}
+
+function wasUnready(ref: ObjectRef, marked: Marked[], known: ObjectName[] = []): boolean {
+  const leases = marked.filter(({ ref: { kind } }) => kind === 'Lease');
+  const held = leases.flatMap(({ object }) => holderOf(object as Lease)?.unready ?? []);
+  return [...known, ...held].some((one) => describe(one) === describe(ref));
 }
 
 function takenOver(sessionId: string, marked: Marked[], known: ObjectRef[] = []): ObjectRef[] {
@@ -171,64 +183,4 @@ function refusePart(sessionId: string, marked: Marked[], unseen: Unseen[]): void
 /** The number of changes, not counting Leases. */
 export function changesOf(marked: Marked[]): number {
   return marked.filter((one) => one.ref.kind !== 'Lease').length;
-}
-
-export function incomplete(count: number): DevloopError {
-  const objects = count === 1 ? 'One object was' : `${count} objects were`;
-  const message = `${objects} changed by somebody else during the session; devloop left those fields unchanged.`;
-  const hint = 'The warnings above show the command for each.';
-  return new DevloopError('undo.incomplete', message, { hint });
-}
-
-/** Warns of what devloop left as it is, with the command that restores it. */
-export function reportKept({ context, left }: Pick<Restored, 'context' | 'left'>, emit: Emit): void {
-  for (const { ref, kept } of left)
-    for (const one of kept)
-      emit({
-        type: 'warning',
-        ...('fault' in one ? faultText(context, ref, one) : keptText(context, ref, one)),
-      });
-}
-
-function keptText(
-  context: string,
-  ref: ObjectRef,
-  { path, now, before }: Exclude<Kept, Fault>,
-): { message: string; hint: string } {
-  return {
-    message: `${describe(ref)}: ${path.join('.')} was changed by somebody else to ${JSON.stringify(now ?? null)}, so devloop left it unchanged. Before the session it was ${JSON.stringify(before ?? null)}.`,
-    hint: `${kubectl(context, ref, 'patch')} ${restoringPatch(ref, path, before)}`,
-  };
-}
-
-/** The session's label stays on such an object, so that it is found again. */
-function faultText(context: string, ref: ObjectRef, { fault }: Fault): { message: string; hint: string } {
-  return {
-    message: `${describe(ref)} has devloop's label, but ${fault}. It was left unchanged.`,
-    hint: `Restore it by hand (deploy the operator again), then: ${kubectl(context, ref, 'label')} ${SESSION_LABEL}-`,
-  };
-}
-
-function kubectl(context: string, { kind, namespace, name }: ObjectRef, verb: string): string {
-  return `kubectl --context ${shellWord(context)} ${namespace ? `-n ${namespace} ` : ''}${verb} ${kind.toLowerCase()} ${name}`;
-}
-
-/** Quotes are escaped for the shell. */
-function restoringPatch({ kind }: ObjectRef, path: string[], before: unknown): string {
-  const [type, patch] = isWebhookKind(kind) ? webhookPatch(path, before) : jsonPatch(path, before);
-  return `--type ${type} -p ${shellQuoted(JSON.stringify(patch))}`;
-}
-
-/** It finds the webhook by its name; a JSON patch would need its index. */
-function webhookPatch([list = '', name = '', field = '']: string[], before: unknown): [string, object] {
-  return ['strategic', { [list]: [{ name, [field]: before ?? null }] }];
-}
-
-/** A merge patch would merge values that are maps. */
-function jsonPatch(path: string[], before: unknown): [string, object] {
-  const pointer = path.map((key) => `/${escapeToken(key)}`).join('');
-  const patch = [
-    before === undefined ? { op: 'remove', path: pointer } : { op: 'add', path: pointer, value: before },
-  ];
-  return ['json', patch];
 }

@@ -24,6 +24,7 @@ export async function restore(work: Work, namespaces: string[], options: UntilRe
   const { awayLimitMs = AWAY_LIMIT_MS, onAway, onFound, found: seen, ...rest } = options;
   const left = new Map<string, Left>();
   let { taken } = options;
+  let notStarted: Restored['notStarted'] = [];
   let most = 0;
   let passes = 0;
   let isAnnounced = false;
@@ -38,14 +39,14 @@ export async function restore(work: Work, namespaces: string[], options: UntilRe
     passes++;
     const look = passes === 1 ? { found: seen } : {};
     const done = await restoreOnce(work, namespaces, { ...rest, ...look, taken, onFound: found });
-    taken = done.taken;
+    ({ taken, notStarted } = done);
     for (const one of done.left) left.set(describe(one.ref), one);
     if (done.failures.length > 0) throw done.failures.find(mayPass) ?? done.failures[0];
   };
   const { emit, signal } = work;
   try {
     await whileAway(pass, { limitMs: awayLimitMs, mayPass, onAway, emit, signal });
-    return { context: work.api.context, changes: most, left: [...left.values()] };
+    return { context: work.api.context, changes: most, left: [...left.values()], notStarted };
   } catch (error) {
     throw error instanceof ApiError ? rejected(error, `Restoring session ${work.sessionId}`) : error;
   }

@@ -27,7 +27,7 @@ export async function printPlan(
     )),
   ];
   const { controller, dlv } = await planLocally(
-    { ...command, ...found, files, sessionId: ANY_SESSION },
+    { ...command, ...found, files, unready: [], sessionId: ANY_SESSION },
     { ending },
   );
   for (const sessionId of markedSessions(target))

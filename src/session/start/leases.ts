@@ -72,7 +72,7 @@ function takenOver(target: Target, by: string): DevloopError {
   return new DevloopError('session.lost', message, { hint: 'devloop status' });
 }
 
-function holderOf({ machine, target, plan }: Session): Holder {
+function holderOf({ machine, target, plan, unready }: Session): Holder {
   return {
     user: machine.user,
     host: machine.host,
@@ -85,6 +85,7 @@ function holderOf({ machine, target, plan }: Session): Holder {
       ...targetsOf(target),
       ...plan.webhookTime.flatMap(({ changes }) => changes.map(({ object }) => object)),
     ],
+    ...(unready.length > 0 && { unready }),
     health: 'starting',
   };
 }

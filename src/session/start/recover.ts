@@ -1,9 +1,9 @@
 import type { LeaseHolder } from '../../cluster/takeover/lease-holder.ts';
 import { type InTheWay, namespacesOf, takenObjects } from '../context/holders.ts';
 import { answerMeans } from '../end/answer-instead.ts';
-import { reportKept } from '../end/restore.ts';
 import { restoreDead } from '../end/restore-dead.ts';
 import { stopLocalSession } from '../end/stop-local.ts';
+import { reportKept } from '../end/unfinished.ts';
 import type { Discovered, UpCommand } from './session.ts';
 import { discoverAgain } from './target.ts';
 

@@ -1,3 +1,4 @@
+import type { ObjectRef } from '../../cluster/api/kinds.ts';
 import type { LocalFiles } from '../../local/key-pair-files.ts';
 import type { CheckoutFacts } from '../../operator/sources.ts';
 import type { Target } from '../../operator/target.ts';
@@ -26,5 +27,7 @@ export interface Discovered {
 /** A take-over by one command. Everything that it changes in the cluster carries its id. */
 export interface Session extends UpCommand, Discovered {
   sessionId: string;
+  /** The manager, where it was not ready before anything was changed. */
+  unready: ObjectRef[];
   files: LocalFiles;
 }

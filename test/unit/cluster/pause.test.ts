@@ -9,6 +9,7 @@ import {
   isHeldBy,
   readElection,
 } from '../../../src/cluster/takeover/pause/leader-lease.ts';
+import { refusedByCondition } from '../../../src/cluster/takeover/pause/refusals.ts';
 import { deploymentPause } from '../../../src/cluster/takeover/pause/replicas.ts';
 import { pauseFor } from '../../../src/cluster/takeover/pause/strategies.ts';
 import { followPods, waitUntilReady } from '../../../src/cluster/takeover/pause/waits.ts';
@@ -97,9 +98,9 @@ it('goes on waiting for a manager while the API server does not answer, and ends
   cluster.edit<Workload>('Deployment', 'manager', 'shop', (one) => {
     one.status = { readyReplicas: 1 };
   });
-  expect(await waitUntilReady(work, ref, 10)).toEqual({ ready: true });
+  expect(await waitUntilReady(work, ref, 10, refusedByCondition)).toEqual({ ready: true });
   refuse(403, 'Forbidden', 1);
-  await expect(waitUntilReady(work, ref, 10)).rejects.toMatchObject({ status: 403 });
+  await expect(waitUntilReady(work, ref, 10, refusedByCondition)).rejects.toMatchObject({ status: 403 });
 });
 
 const workload = (replicas?: number): Workload => ({

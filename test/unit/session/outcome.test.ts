@@ -61,6 +61,15 @@ it('fields that somebody else changed are an error as it is', () => {
   expect(outcome({ restoring: { error: incomplete } }).failure?.error).toBe(incomplete);
 });
 
+it('a manager that cannot start is named, and nothing is said to be left to restore', () => {
+  const hint = 'kubectl describe pod x';
+  const error = new DevloopError('manager.not-started', 'Deployment x cannot start.', { hint });
+  expect(outcome({ restoring: { error }, isInterrupted: true }).failure?.error).toBe(error);
+  const { failure, warning } = outcome({ failure: { error: unreachable }, restoring: { error } });
+  expect(failure?.error).toBe(unreachable);
+  expect(warning).toEqual({ type: 'warning', message: error.message, hint });
+});
+
 it('other failures stay as they are', () => {
   expect(outcome({ failure: { error: unreachable } })).toEqual({ failure: { error: unreachable } });
   expect(outcome({})).toEqual({});

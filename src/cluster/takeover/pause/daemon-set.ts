@@ -7,8 +7,9 @@ import { valueAt } from '../../marks/paths.ts';
 import { PAUSED } from '../../names.ts';
 import type { Work } from '../../work.ts';
 import type { Pause } from './pause.ts';
+import { refusedByEvents } from './refusals.ts';
 import { pausePermissions } from './scale.ts';
-import { followPods, waitFor, waitUntilReady } from './waits.ts';
+import { followPods, waitFor } from './waits.ts';
 
 const SELECTED = ['spec', 'template', 'spec', 'nodeSelector', PAUSED];
 const OBSERVED_SECONDS = 10;
@@ -58,7 +59,7 @@ export const daemonSetPause: Pause = {
     // The mark goes last: whoever is killed before has left it for the next restore.
     return await restoreChange(work, ref, OWN);
   },
-  waitUntilResumed: waitUntilReady,
+  refusedBy: refusedByEvents,
 };
 
 function permissions(namespace: string): ReturnType<Pause['permissions']> {

@@ -6,7 +6,8 @@ import type { Workload } from '../../api/workloads.ts';
 import type { OwnChange } from '../../marks/marks.ts';
 import type { Kept } from '../../marks/undo.ts';
 import type { Step } from '../../step.ts';
-import type { Observer, Work } from '../../work.ts';
+import type { Work } from '../../work.ts';
+import type { RefusedBy } from './refusals.ts';
 
 /** A way to pause the in-cluster manager by a marked change, and to resume it. They are listed in strategies.ts. */
 export interface Pause {
@@ -24,11 +25,10 @@ export interface Pause {
   restore(work: Work, ref: ObjectRef, seen?: KubeObject): Promise<Kept[]>;
   /** Resumes the manager where a webhook that does not answer blocks `restore`; the mark stays. */
   resumeMarked?(work: Work, ref: ObjectRef): Promise<void>;
-  /** What kube-apiserver says when it refuses the manager's Pods because a webhook does not answer. */
-  blockedBy?(workload: Workload): string | undefined;
+  /** What the API server said when it last refused the manager's Pods. */
+  refusedBy: RefusedBy;
   /** Pauses such a manager once more, so that its Pods are created at once when it is resumed. */
   pauseAgain?(work: Work, manager: Manager): Promise<void>;
-  waitUntilResumed(observer: Observer, ref: ObjectRef, limitSeconds: number): Promise<Resumed>;
 }
 
 export interface PauseStep extends Step<(work: Work) => Promise<Pausing>> {
@@ -55,10 +55,4 @@ export interface Pausing {
   release?: (ending: Work) => Promise<void>;
   /** Resolves when the manager is no longer paused, and devloop cannot change that. */
   lost?: Promise<DevloopError>;
-}
-
-/** `blocked`: what kube-apiserver says when the manager's Pods cannot be created because its own webhook is unreachable. */
-export interface Resumed {
-  ready: boolean;
-  blocked?: string;
 }

@@ -1,21 +1,12 @@
-import { UNANSWERED_WEBHOOK } from '../../api/errors.ts';
-import type { Workload } from '../../api/workloads.ts';
+import { refusedByCondition, refusedByEvents } from './refusals.ts';
 import { byScaling } from './scale.ts';
-import { followPods, waitUntilReady } from './waits.ts';
+import { followPods } from './waits.ts';
 
 /** Starting the controller takes longer than it takes until the Pods start to terminate. */
 export const deploymentPause = byScaling('Deployment', {
   follow: async (work, manager) => ({ idle: Promise.resolve(), ...followPods(work, manager) }),
-  waitUntilResumed: (observer, ref, limitSeconds) => waitUntilReady(observer, ref, limitSeconds, blockedBy),
-  blockedBy,
+  refusedBy: refusedByCondition,
 });
-
-function blockedBy({ status }: Workload): string | undefined {
-  const failed = (status?.conditions ?? []).filter(
-    (one) => one.type === 'ReplicaFailure' && one.status === 'True',
-  );
-  return failed.find(({ message }) => UNANSWERED_WEBHOOK.test(message ?? ''))?.message;
-}
 
 /** A StatefulSet ends its Pods one after the other unless it is configured otherwise, and any of them may be the leader. */
 const TERMINATING_SECONDS = 60;
@@ -25,5 +16,5 @@ export const statefulSetPause = byScaling('StatefulSet', {
     const following = followPods(work, manager, TERMINATING_SECONDS);
     return { idle: following.terminating, ...following };
   },
-  waitUntilResumed: waitUntilReady,
+  refusedBy: refusedByEvents,
 });

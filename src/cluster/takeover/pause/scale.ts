@@ -28,7 +28,7 @@ const OWN: OwnChange = {
 /** Scales the manager to 0, so that two managers never work on the same objects. */
 export function byScaling(
   kind: 'Deployment' | 'StatefulSet',
-  { follow, ...own }: Pick<Pause, 'waitUntilResumed' | 'blockedBy'> & { follow: Follow },
+  { follow, ...own }: Pick<Pause, 'refusedBy'> & { follow: Follow },
 ): Pause {
   return {
     name: `replicas of the ${kind}`,
@@ -48,12 +48,18 @@ export function byScaling(
   };
 }
 
+const WHY_NOT_STARTED = {
+  why: 'say why the in-cluster manager does not start again',
+  without: 'devloop may not find out why it does not start again',
+};
+
 type Follow = (work: Work, manager: Manager) => ReturnType<PauseStep['apply']>;
 
 export function pausePermissions(kind: Pause['kind'], namespace: string): Permission[] {
   return [
     ...permissionsOn(kind, 'get list patch', { namespace, why: 'pause the in-cluster manager' }),
     ...permissionsOn('Pod', 'list', { namespace, why: 'wait until the in-cluster manager has ended' }),
+    ...permissionsOn('Event', 'list', { namespace, ...WHY_NOT_STARTED }),
   ];
 }
 

@@ -4,10 +4,12 @@ import { describe, type ObjectRef } from '../../api/kinds.ts';
 import { answered } from '../../api/repeat.ts';
 import type { Workload } from '../../api/workloads.ts';
 import type { Observer } from '../../work.ts';
-import type { Manager, Pausing, Resumed } from './pause.ts';
+import type { Manager, Pausing } from './pause.ts';
 import { podsOf, runningPods } from './pods.ts';
+import { isUnansweredWebhook, type RefusedBy } from './refusals.ts';
 
 const POLL_MS = 50;
+const REFUSAL_EVERY_MS = 250;
 const TERMINATING_SECONDS = 10;
 const ENDED_SECONDS = 60;
 
@@ -33,22 +35,32 @@ export function followPods(
   return { terminating, ended };
 }
 
-/** `blocked` sees the object that is not ready yet, and returns why its Pods cannot be created. */
+/** `blocked`: what the API server says where the manager's Pods cannot be created because a webhook does not answer. */
+export interface Resumed {
+  ready: boolean;
+  blocked?: string;
+}
+
+/** Ends early where a webhook that does not answer keeps the Pods from being created: it can be the operator's own. */
 export async function waitUntilReady(
   observer: Observer,
   ref: ObjectRef,
   limitSeconds: number,
-  blocked: (object: Workload) => string | undefined = () => undefined,
+  refusedBy: RefusedBy,
 ): Promise<Resumed> {
-  let cause: string | undefined;
+  let blocked: string | undefined;
+  let lookAt = performance.now() + REFUSAL_EVERY_MS;
   const what = { for: `${describe(ref)} to become ready`, limitSeconds };
   const ready = await waitFor(observer, what, async () => {
     const object = await observer.api.get<Workload>(ref);
     if (object === undefined || isReady(object)) return true;
-    cause = blocked(object);
-    return cause !== undefined;
+    if (performance.now() < lookAt) return false;
+    const refusal = await refusedBy(observer.api, object);
+    lookAt = performance.now() + REFUSAL_EVERY_MS;
+    if (isUnansweredWebhook(refusal)) blocked = refusal;
+    return blocked !== undefined;
   });
-  return cause === undefined ? { ready } : { ready: false, blocked: cause };
+  return blocked === undefined ? { ready } : { ready: false, blocked };
 }
 
 /** At least one Pod is ready, or none is wanted. */

@@ -1,0 +1,39 @@
+import type { ClusterApi } from '../../api/client.ts';
+import { noneIfForbidden, UNANSWERED_WEBHOOK } from '../../api/errors.ts';
+import type { KubeEvent, KubeObject } from '../../api/objects.ts';
+import type { Workload } from '../../api/workloads.ts';
+
+/** What the API server said when the Pods of a workload could not be created; undefined if that was not the last that happened to them. */
+export type RefusedBy = (api: ClusterApi, workload: Workload) => Promise<string | undefined>;
+
+export const refusedByCondition: RefusedBy = async (_, { status }) =>
+  status?.conditions?.find(({ type, status: is }) => type === 'ReplicaFailure' && is === 'True')?.message;
+
+/** StatefulSets and DaemonSets have no condition for it. Their controllers write each of these about the Pods that they make. */
+export const refusedByEvents: RefusedBy = async (api, workload) => {
+  const last = await lastEvent(api, workload, ['SuccessfulCreate', 'SuccessfulDelete', 'FailedCreate']);
+  return last?.reason === 'FailedCreate' ? last.message : undefined;
+};
+
+/** Because a webhook did not answer, which can be the operator's own. */
+export function isUnansweredWebhook(refusal: string | undefined): boolean {
+  return UNANSWERED_WEBHOOK.test(refusal ?? '');
+}
+
+/**
+ * The last event about an object with one of these reasons; of those in the same second, that with the reason that is named first. Undefined
+ * also where the account is not allowed to list events.
+ */
+export async function lastEvent(
+  api: ClusterApi,
+  { metadata }: KubeObject,
+  reasons: string[],
+): Promise<KubeEvent | undefined> {
+  const query = { fieldSelector: `involvedObject.uid=${metadata.uid}` };
+  const events = await api.list<KubeEvent>('Event', metadata.namespace, { query }).catch(noneIfForbidden);
+  const rank = ({ reason = '' }: KubeEvent): number => reasons.indexOf(reason);
+  const time = ({ lastTimestamp }: KubeEvent): number => Date.parse(lastTimestamp ?? '') || 0;
+  return events
+    .filter((event) => rank(event) !== -1)
+    .sort((a, b) => time(b) - time(a) || rank(a) - rank(b))[0];
+}

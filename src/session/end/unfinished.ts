@@ -1,0 +1,85 @@
+import { describe, isWebhookKind, type ObjectRef } from '../../cluster/api/kinds.ts';
+import { escapeToken } from '../../cluster/marks/paths.ts';
+import type { Fault, Kept } from '../../cluster/marks/undo.ts';
+import { SESSION_LABEL } from '../../cluster/names.ts';
+import type { NotStarted } from '../../cluster/takeover/pause/why-not-started.ts';
+import { DevloopError } from '../../errors.ts';
+import { shellQuoted, shellWord } from '../../phrases.ts';
+import type { Emit } from '../../report/events.ts';
+import type { Restored } from './restore.ts';
+
+/** All that devloop can restore is restored. Throws where that is not all that the user expects: how many objects it `kept`, and what cannot start. */
+export function refuseUnfinished(kept: number, notStarted: NotStarted[]): void {
+  const [first, ...others] = notStarted;
+  if (first !== undefined) throw cannotStart(first, others);
+  if (kept > 0) throw incomplete(kept);
+}
+
+function cannotStart(first: NotStarted, others: NotStarted[]): DevloopError {
+  const texts = [first, ...others].map(
+    ({ ref, cause }) => `${describe(ref)} is resumed, but cannot start: ${cause}`,
+  );
+  const { kind, namespace, name } = first.look;
+  const hint = `kubectl -n ${namespace} describe ${kind.toLowerCase()} ${name}`;
+  return new DevloopError('manager.not-started', texts.join('\n'), { hint });
+}
+
+function incomplete(count: number): DevloopError {
+  const objects = count === 1 ? 'One object was' : `${count} objects were`;
+  const message = `${objects} changed by somebody else during the session; devloop left those fields unchanged.`;
+  const hint = 'The warnings above show the command for each.';
+  return new DevloopError('undo.incomplete', message, { hint });
+}
+
+/** Warns of what devloop left as it is, with the command that restores it. */
+export function reportKept({ context, left }: Pick<Restored, 'context' | 'left'>, emit: Emit): void {
+  for (const { ref, kept } of left)
+    for (const one of kept)
+      emit({
+        type: 'warning',
+        ...('fault' in one ? faultText(context, ref, one) : keptText(context, ref, one)),
+      });
+}
+
+function keptText(
+  context: string,
+  ref: ObjectRef,
+  { path, now, before }: Exclude<Kept, Fault>,
+): { message: string; hint: string } {
+  return {
+    message: `${describe(ref)}: ${path.join('.')} was changed by somebody else to ${JSON.stringify(now ?? null)}, so devloop left it unchanged. Before the session it was ${JSON.stringify(before ?? null)}.`,
+    hint: `${kubectl(context, ref, 'patch')} ${restoringPatch(ref, path, before)}`,
+  };
+}
+
+/** The session's label stays on such an object, so that it is found again. */
+function faultText(context: string, ref: ObjectRef, { fault }: Fault): { message: string; hint: string } {
+  return {
+    message: `${describe(ref)} has devloop's label, but ${fault}. It was left unchanged.`,
+    hint: `Restore it by hand (deploy the operator again), then: ${kubectl(context, ref, 'label')} ${SESSION_LABEL}-`,
+  };
+}
+
+function kubectl(context: string, { kind, namespace, name }: ObjectRef, verb: string): string {
+  return `kubectl --context ${shellWord(context)} ${namespace ? `-n ${namespace} ` : ''}${verb} ${kind.toLowerCase()} ${name}`;
+}
+
+/** Quotes are escaped for the shell. */
+function restoringPatch({ kind }: ObjectRef, path: string[], before: unknown): string {
+  const [type, patch] = isWebhookKind(kind) ? webhookPatch(path, before) : jsonPatch(path, before);
+  return `--type ${type} -p ${shellQuoted(JSON.stringify(patch))}`;
+}
+
+/** It finds the webhook by its name; a JSON patch would need its index. */
+function webhookPatch([list = '', name = '', field = '']: string[], before: unknown): [string, object] {
+  return ['strategic', { [list]: [{ name, [field]: before ?? null }] }];
+}
+
+/** A merge patch would merge values that are maps. */
+function jsonPatch(path: string[], before: unknown): [string, object] {
+  const pointer = path.map((key) => `/${escapeToken(key)}`).join('');
+  const patch = [
+    before === undefined ? { op: 'remove', path: pointer } : { op: 'add', path: pointer, value: before },
+  ];
+  return ['json', patch];
+}

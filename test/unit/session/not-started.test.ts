@@ -1,0 +1,94 @@
+/** A session's objects are restored, and the in-cluster manager does not become ready. */
+import { beforeEach, expect, it } from 'vitest';
+import type { KubeEvent, Lease } from '../../../src/cluster/api/objects.ts';
+import type { Workload } from '../../../src/cluster/api/workloads.ts';
+import { HOLDER_ANNOTATION, leaseRef, SESSION_LABEL } from '../../../src/cluster/names.ts';
+import { findMarked } from '../../../src/cluster/takeover/find-marked.ts';
+import { statefulSetPause } from '../../../src/cluster/takeover/pause/replicas.ts';
+import type { DevloopEvent } from '../../../src/report/events.ts';
+import { refuseUnfinished } from '../../../src/session/end/unfinished.ts';
+import { restore } from '../../../src/session/end/until-restored.ts';
+import { type FakeCluster, fakeCluster } from '../../support/fake-cluster.ts';
+
+const ref = { kind: 'StatefulSet', namespace: 'shop', name: 'manager' } as const;
+let cluster: FakeCluster;
+let events: DevloopEvent[];
+const work = () => ({
+  ...{ api: cluster.api, sessionId: 's1' },
+  emit: (event: DevloopEvent) => void events.push(event),
+  signal: new AbortController().signal,
+});
+
+beforeEach(async () => {
+  events = [];
+  cluster = fakeCluster();
+  const object = cluster.put<Workload>('StatefulSet', {
+    metadata: { name: 'manager', namespace: 'shop' },
+    spec: { replicas: 1, selector: {}, template: { spec: { containers: [] } } },
+  });
+  await statefulSetPause.pause({ ref, object }).apply(work());
+});
+
+function refuse(message: string): void {
+  const metadata = { name: 'refused', namespace: 'shop' };
+  cluster.put<KubeEvent>('Event', { metadata, reason: 'FailedCreate', message });
+}
+
+function putLease(unready: object[]): void {
+  const holder = { user: 'ann', host: 'x', pid: 7, processStart: '', since: '', route: '', health: '' };
+  const annotations = { [HOLDER_ANNOTATION]: JSON.stringify({ ...holder, targets: [ref], unready }) };
+  const { name } = leaseRef(ref);
+  const metadata = { name, namespace: 'shop', labels: { [SESSION_LABEL]: 's1' }, annotations };
+  cluster.put<Lease>('Lease', { metadata, spec: {} });
+}
+
+const end = () => restore(work(), ['shop'], { readySeconds: 0.5 });
+
+it('is an error with the cause, and nothing is left to restore', async () => {
+  putLease([]);
+  refuse('pods "manager-0" is forbidden: exceeded quota');
+  const { notStarted, left } = await end();
+  expect(notStarted).toMatchObject([{ ref, cause: expect.stringContaining('exceeded quota') }]);
+  expect(left).toEqual([]);
+  expect((await findMarked(cluster.api, ['shop'])).marked).toEqual([]);
+  const error = expect.objectContaining({
+    ...{ code: 'manager.not-started', exitCode: 4 },
+    message: expect.stringMatching(/StatefulSet shop\/manager .*exceeded quota/),
+    hint: 'kubectl -n shop describe statefulset manager',
+  });
+  expect(() => refuseUnfinished(0, notStarted)).toThrow(error);
+});
+
+it('is no error where its Lease, or the session, says that it was not ready before', async () => {
+  refuse('exceeded quota');
+  putLease([ref]);
+  expect((await end()).notStarted).toEqual([]);
+  const unready = [ref];
+  const options = { readySeconds: 0.5, taken: [ref], unready };
+  expect((await restore(work(), ['shop'], options)).notStarted).toEqual([]);
+});
+
+it('is a warning where nothing shows that it cannot start', async () => {
+  const { namespace } = ref;
+  cluster.put('Pod', {
+    metadata: {
+      name: 'manager-0',
+      namespace,
+      ownerReferences: [{ kind: ref.kind, name: ref.name, uid: '1' }],
+    },
+  });
+  expect((await end()).notStarted).toEqual([]);
+  expect(events.filter(({ type }) => type === 'warning')).toHaveLength(1);
+});
+
+it('is waited for where a webhook does not answer, and an error where its Pods are refused for another reason then', async () => {
+  refuse('failed calling webhook "pods.shop": connection refused');
+  setTimeout(() => {
+    cluster.edit<KubeEvent>('Event', 'refused', 'shop', (event) => {
+      event.message = 'exceeded quota';
+    });
+  }, 600);
+  const { notStarted } = await restore(work(), ['shop'], { readySeconds: 30 });
+  expect(events).toContainEqual(expect.objectContaining({ type: 'note' }));
+  expect(notStarted).toMatchObject([{ cause: expect.stringContaining('exceeded quota') }]);
+});
