@@ -117,33 +117,44 @@ function pairs<T>(points: T[]): (index: number) => { point: T; fault: Fault } {
   };
 }
 
-// On a machine that is busy with other tests, calls that are made at the same moment can look like one after the other.
-it.runIf(SOAK)('down makes at most ten round trips in a row, and a dead session costs up six', async () => {
-  const measured = async (run: () => Promise<DevloopRun>): Promise<string[]> => {
-    proxy.reset(() => 'late');
-    await using ended = await run();
-    expect([0, 130], ended.log()).toContain(await ended.exited);
-    return roundTrips(proxy.calls);
-  };
-  const up = async (): Promise<DevloopRun> => {
-    const run = start(operator.up);
-    // Until it takes over.
-    await run.waitForAny(({ type }) => type === 'session.started');
-    const before = [...proxy.calls];
-    run.signal('SIGINT');
-    await run.exited;
-    proxy.calls.splice(0, Number.POSITIVE_INFINITY, ...before);
-    return run;
-  };
-  const first = await measured(up);
-  await leaveDead();
-  const after = await measured(up);
-  await leaveDead();
-  const ofDown = await measured(down);
-  console.log(`up ${first.length}, after a dead session ${after.length}, down ${ofDown.length}`);
-  expect(after.length - first.length, after.join('\n')).toBeLessThanOrEqual(6);
-  expect(ofDown.length, ofDown.join('\n')).toBeLessThanOrEqual(10);
+/** The calls of a run that came one after the other, each of them answered late. */
+async function inARow(run: () => Promise<DevloopRun>): Promise<string[]> {
+  proxy.reset(() => 'late');
+  await using ended = await run();
+  expect([0, 130], ended.log()).toContain(await ended.exited);
+  return roundTrips(proxy.calls);
+}
+
+/** `up`, until it takes over. */
+async function upUntilStarted(): Promise<DevloopRun> {
+  const run = start(operator.up);
+  await run.waitForAny(({ type }) => type === 'session.started');
+  const before = [...proxy.calls];
+  run.signal('SIGINT');
+  await run.exited;
+  proxy.calls.splice(0, Number.POSITIVE_INFINITY, ...before);
+  return run;
+}
+
+const TRIES = 3;
+
+it('down makes at most ten round trips in a row, and a dead session costs up six', async () => {
+  let [plain, recovering, ofDown]: string[][] = [];
+  // On a busy machine, calls that are made at the same moment can look like one after the other, never the other way round.
+  const fewer = (now: string[], before: string[] = now): string[] =>
+    now.length < before.length ? now : before;
+  for (let tries = 0; tries < TRIES; tries++) {
+    plain = fewer(await inARow(upUntilStarted), plain);
+    await leaveDead();
+    recovering = fewer(await inARow(upUntilStarted), recovering);
+    await leaveDead();
+    ofDown = fewer(await inARow(down), ofDown);
+    if (recovering.length - plain.length <= 6 && ofDown.length <= 10) break;
+  }
   await repair();
+  console.log(`up ${plain!.length}, after a dead session ${recovering!.length}, down ${ofDown!.length}`);
+  expect(recovering!.length - plain!.length, recovering!.join('\n')).toBeLessThanOrEqual(6);
+  expect(ofDown!.length, ofDown!.join('\n')).toBeLessThanOrEqual(10);
 });
 
 it('up survives a fault of the API server, or says which, and leaves nothing behind', async () => {

@@ -25,7 +25,7 @@ export const FAULTS = [
 /** `late`: answered, but so late that calls which do not wait for each other overlap, however busy the machine is. */
 export type Fault = (typeof FAULTS)[number] | 'late' | 'kill before' | 'kill after';
 
-const LATE_MS = 1_000;
+const LATE_MS = 400;
 
 /** What answers devloop in front of a real API server. It calls that as its administrator, whoever asks. */
 export interface FaultProxy extends AsyncDisposable {
