@@ -25,6 +25,22 @@ export interface BuildIo {
   onErrors(text: string): void;
 }
 
+/** Puts the newest program of the last session where the first build of this one will find it. */
+export async function prepareFirst(plan: BuildPlan): Promise<void> {
+  if (plan.keptProgram !== undefined && outputOf(plan) !== undefined)
+    await restoreKept(plan.keptProgram, programFile(plan, 0));
+}
+
+/** The word after the `-o` that names the program; undefined where the build command names its output in another way. */
+function outputOf({ build = [], run }: BuildPlan): number | undefined {
+  const output = build.indexOf('-o') + 1;
+  return output > 0 && build[output] === run[0] ? output : undefined;
+}
+
+function programFile({ stateFile }: BuildPlan, build: number): string {
+  return join(dirname(stateFile), `controller-${build}`);
+}
+
 /**
  * Builds program number `build` of a session. A new file for each build neither disturbs the running program nor leaves half of one
  * behind. Without a build command, every change counts as a new program.
@@ -33,16 +49,13 @@ export async function buildProgram(plan: BuildPlan, build: number, io: BuildIo):
   const { build: command, run, cwd, keptProgram } = plan;
   if (command === undefined)
     return { ok: true, ms: 0, program: { run, content: undefined, file: undefined } };
-  const output = command.indexOf('-o') + 1;
-  if (output === 0 || command[output] !== run[0])
-    return await runBuild(command, cwd, { run, file: undefined }, io);
-  const binary = join(dirname(plan.stateFile), `controller-${build}`);
-  const isFirst = build === 0;
-  if (keptProgram !== undefined && isFirst) await restoreKept(keptProgram, binary);
+  const output = outputOf(plan);
+  if (output === undefined) return await runBuild(command, cwd, { run, file: undefined }, io);
+  const binary = programFile(plan, build);
   const program = { run: run.with(0, binary), file: binary };
   const outcome = await runBuild(command.with(output, binary), cwd, program, io);
   if (keptProgram !== undefined && outcome.ok) await keepProgram(binary, keptProgram);
-  if (keptProgram !== undefined && isFirst) await removeOldPrograms(dirname(keptProgram)).catch(() => {});
+  if (keptProgram !== undefined && build === 0) await removeOldPrograms(dirname(keptProgram)).catch(() => {});
   return outcome;
 }
 

@@ -31,9 +31,10 @@ export async function buildOnce(
   const ended = new AbortController();
   const untilEnded = AbortSignal.any([signal, ended.signal]);
   void countLater(plan, progress, untilEnded);
+  // Before anything else takes this process's time: people wait for the go tool.
+  const building = buildProgram(plan, number, { signal, onErrors: progress.read });
   const git = askGit(plan.cwd, untilEnded);
   try {
-    const building = buildProgram(plan, number, { signal, onErrors: progress.read });
     const built = await reportWhileWaiting(
       building,
       { for: 'the build', progress: progress.now },

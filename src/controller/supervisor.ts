@@ -1,6 +1,7 @@
 import { sleep } from '../async.ts';
 import { DevloopError } from '../errors.ts';
 import { requireFreePort } from '../machine/port.ts';
+import { prepareFirst } from './build.ts';
 import { buildId } from './build-id.ts';
 import { buildOnce } from './builder.ts';
 import { endedByItself } from './exit-cause.ts';
@@ -21,6 +22,8 @@ export type { ControllerPlan, Gate } from './plan.ts';
 
 /** `restart` and `followFiles` have no effect unless it follows. */
 export interface Supervisor extends AsyncDisposable, Following {
+  /** What the first build can use is put in its place; it then begins at once. */
+  prepare(): Promise<void>;
   /** The first build; throws 'controller.build-failed' with the compiler's output. */
   build(): Promise<void>;
   /** The first start: resolves when the controller is ready. When it throws, the process was told to end; the disposal waits for it. */
@@ -55,6 +58,7 @@ export function createSupervisor(plan: ControllerPlan, ports: SupervisorPorts): 
   let following: Promise<void> | undefined;
   let failedStart: { why: string } | undefined;
   return {
+    prepare: () => prepareFirst(plan),
     build: () => firstBuild(supervised),
     start: () =>
       firstStart(supervised).catch((error) => {

@@ -61,11 +61,13 @@ export async function takeOver(running: Running): Promise<void> {
   const controller = planned && { ...planned, late, debugging: debug?.debugging };
   const supervisor = controller && createSupervisor(controller, { emit, signal });
   standing.supervisor = supervisor;
+  await supervisor?.prepare();
   standing.mayHaveChanged = true;
   const onManager = followManager(session, work, { pairs, connection, controller, supervisor });
   const watched = guardedObjects(running, onManager).map((one) => watchedObject(one, session.sessionId));
   running.writers.use(startGuard(work, watched, (error) => ending.abort(error)));
-  await allOrNone([holdAndOpen(running), supervisor?.build() ?? Promise.resolve()], ending);
+  // The go tool starts first: the calls to the cluster keep this process busy for a while.
+  await allOrNone([supervisor?.build() ?? Promise.resolve(), holdAndOpen(running)], ending);
   // Somebody may have run `devloop down` in the meantime.
   await leases.renew();
   signal.throwIfAborted();

@@ -46,22 +46,32 @@ export async function missing(api: ClusterApi, permissions: Permission[]): Promi
   return answers.filter((one) => !one.allowed).map((one) => one.permission);
 }
 
+/**
+ * Whether the account is one of those that may do everything, as `kubectl auth can-i '*' '*'` asks. One call instead of many, for most of
+ * those who develop operators. false where that is not known.
+ */
+export async function mayDoEverything(api: ClusterApi): Promise<boolean> {
+  return await isGranted(api, { verb: '*', group: '*', resource: '*' }).catch(() => false);
+}
+
 async function isAllowed(
   api: ClusterApi,
   { kind, subresource, verb, namespace }: Permission,
 ): Promise<boolean> {
+  return await isGranted(api, {
+    verb,
+    group: apiGroupOf(kind),
+    resource: kindInfo(kind).plural,
+    ...(subresource === undefined ? {} : { subresource }),
+    ...(namespace === undefined ? {} : { namespace }),
+  });
+}
+
+async function isGranted(api: ClusterApi, resourceAttributes: Record<string, string>): Promise<boolean> {
   const review = {
     apiVersion: 'authorization.k8s.io/v1',
     kind: 'SelfSubjectAccessReview',
-    spec: {
-      resourceAttributes: {
-        verb,
-        group: apiGroupOf(kind),
-        resource: kindInfo(kind).plural,
-        ...(subresource === undefined ? {} : { subresource }),
-        ...(namespace === undefined ? {} : { namespace }),
-      },
-    },
+    spec: { resourceAttributes },
   };
   const answer = await api.call<{ status?: { allowed?: unknown } }>(
     'POST',

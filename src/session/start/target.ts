@@ -2,6 +2,7 @@ import type { ClusterApi } from '../../cluster/api/client.ts';
 import { ApiError } from '../../cluster/api/errors.ts';
 import { refOf } from '../../cluster/api/kinds.ts';
 import type { Service } from '../../cluster/api/objects.ts';
+import { mayDoEverything } from '../../cluster/api/permissions.ts';
 import type { Workload } from '../../cluster/api/workloads.ts';
 import { pauseNotices } from '../../cluster/takeover/pause/notices.ts';
 import { assertTakeable } from '../../cluster/takeover/service.ts';
@@ -28,6 +29,8 @@ export async function discoverTarget(command: UpCommand): Promise<Discovered & {
   const { api } = context;
   const settings = routeSettings(options, context);
   const facts = checkoutFactsOf(context);
+  // Asked beside the discovery.
+  const everything = mayDoEverything(api);
   const target = await inNamedNamespaces(context, lookUp(command, settings, facts, io.emit));
   assertAllTakeable(target, settings);
   if (target.services.length === 0 && target.manager === undefined) {
@@ -43,7 +46,7 @@ export async function discoverTarget(command: UpCommand): Promise<Discovered & {
   const looking = sessionsInTheWay(observer, target, machine, options.takeOver);
   // What the account lacks counts first.
   looking.catch(() => {});
-  const [allowed, notices] = await Promise.all([askPermissions(api, plan), noticing]);
+  const [allowed, notices] = await Promise.all([askPermissions(api, plan, everything), noticing]);
   plan.routes = permittedRoutes(api, allowed);
   // A process that the user starts does not learn its name.
   plan.standIn = options.controller ? await permittedStandIn(api, plan.standIn, io.emit) : [];

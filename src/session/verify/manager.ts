@@ -66,6 +66,7 @@ export async function startManager(
   await writeOwnPair(files, planned.hardCoded);
   const controller = { ...planned.plan, readyMs: wanted.readySeconds * 1000 };
   const supervisor = started.use(createSupervisor(controller, { emit, signal: io.signal }));
+  await supervisor.prepare();
   await supervisor.build();
   await supervisor.start();
   await untilRegistered(wanted, io.signal);

@@ -1,7 +1,7 @@
-import { readdir, utimes, writeFile } from 'node:fs/promises';
+import { readdir, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { buildProgram } from '../../../src/controller/build.ts';
+import { buildProgram, prepareFirst } from '../../../src/controller/build.ts';
 import { removeProgram } from '../../../src/controller/programs.ts';
 import { directoryWith } from './support/places.ts';
 
@@ -13,21 +13,24 @@ const BUILD = ['sh', '-c', '[ -e "$2" ] || echo program > "$2"', 'sh', '-o'];
 async function buildIn(cache: string): Promise<void> {
   const state = await directoryWith();
   const binary = join(state, 'controller');
-  const plan = { cwd: state, build: [...BUILD, binary], run: [binary], keptProgram: join(cache, 'kept') };
-  const built = await buildProgram({ ...plan, stateFile: join(state, 'controller.json') }, 0, {
-    signal: NEVER,
-    onErrors: () => {},
-  });
+  const [stateFile, keptProgram] = [join(state, 'controller.json'), join(cache, 'kept')];
+  const plan = { cwd: state, build: [...BUILD, binary], run: [binary], keptProgram, stateFile };
+  await prepareFirst(plan);
+  const built = await buildProgram(plan, 0, { signal: NEVER, onErrors: () => {} });
   if (!built.ok) throw new Error(built.output);
   await removeProgram({ ...built.program, build: '' });
 }
 
 test('all sessions together keep one program, also when it was up to date', async () => {
   const cache = await directoryWith();
+  const inodes = new Set<number>();
   for (let session = 0; session < 3; session++) {
     await buildIn(cache);
     expect(await readdir(cache)).toEqual(['kept']);
+    inodes.add((await stat(join(cache, 'kept'))).ino);
   }
+  // It was built once.
+  expect(inodes.size).toBe(1);
 });
 
 test('programs of checkouts that were not built for a month are removed', async () => {

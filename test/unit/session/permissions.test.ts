@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Permission } from '../../../src/cluster/api/permissions.ts';
+import { mayDoEverything, type Permission } from '../../../src/cluster/api/permissions.ts';
 import { deploymentPause } from '../../../src/cluster/takeover/pause/replicas.ts';
 import { AGAIN, type DevloopError } from '../../../src/errors.ts';
 import type { RoutePlan } from '../../../src/session/route/routing.ts';
@@ -77,6 +77,32 @@ test('every permission of the plan is asked for once, and none of the routes tha
   const plan = planAnyTakeOver('shop', { choice: { ssh: 'bastion' } });
   expect((await askPermissions(cluster.api, plan)).routes.map((one) => one.plan.name)).toEqual(['ssh']);
   expect(asked.some((one) => one.includes('portforward'))).toBe(false);
+});
+
+test('an account that may do everything is asked about nothing else, and one of which that is not known about everything', async () => {
+  const asked: string[] = [];
+  const cluster = fakeCluster((_method, _path, body) => {
+    const { verb, resource } = (body as { spec: { resourceAttributes: Record<string, string> } }).spec
+      .resourceAttributes;
+    asked.push(`${verb} ${resource}`);
+    return { status: { allowed: resource !== 'endpointslices' && allowsAll } };
+  });
+  let allowsAll: boolean | string = true;
+  const ask = async () =>
+    await askPermissions(
+      cluster.api,
+      planAnyTakeOver('shop', { choice: 'auto' }),
+      mayDoEverything(cluster.api),
+    );
+  expect((await ask()).routes.map(({ lacking }) => lacking)).toEqual([[], []]);
+  expect(asked).toEqual(['* *']);
+  // A garbled answer, and then a refusal.
+  for (const answer of ['perhaps', false]) {
+    allowsAll = answer;
+    asked.length = 0;
+    await ask().catch(() => {});
+    expect(asked.length).toBeGreaterThan(20);
+  }
 });
 
 test('without webhook Services, only the Deployment is asked about', async () => {
