@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
 import type { ClusterApi } from '../cluster/api/client.ts';
-import { isPlaceable, type Placed } from '../machine/mount-namespace.ts';
+import { isFree, isPlaceable, type Placed } from '../machine/mount-namespace.ts';
 import { projectedSources } from '../operator/downward.ts';
 import { isAtOrBelow } from '../operator/path-flags.ts';
 import type { CheckoutFacts } from '../operator/sources.ts';
@@ -104,9 +104,9 @@ async function missedVolumes(
   others: MountPoint[],
 ): Promise<MountedVolume[]> {
   if (!mayPlace) return [];
+  const mayCover = ({ path }: MountPoint): boolean => isPlaceable(path) && isFree(path);
   const points = others.filter(
-    (one) =>
-      isInSources(one, checkout.facts) && isPlaceable(one.path) && projectedSources(one.volume).length > 0,
+    (one) => isInSources(one, checkout.facts) && mayCover(one) && projectedSources(one.volume).length > 0,
   );
   const pod = { manager, namespace: manager.object.metadata.namespace ?? target.namespace, podName };
   const volumes = await readVolumes(api, pod, points);
@@ -145,8 +145,14 @@ function isInSources({ path }: MountPoint, { paths }: Pick<CheckoutFacts, 'paths
 function reportOthers(others: MountPoint[], facts: Pick<CheckoutFacts, 'paths'>, emit: Emit): void {
   const list = (points: MountPoint[]): string =>
     points.map(({ path, volume }) => `${path} (${describeVolume(volume)})`).join(', ');
-  const missed = others.filter((one) => isInSources(one, facts));
-  const rest = others.filter((one) => !missed.includes(one));
+  const inSources = others.filter((one) => isInSources(one, facts));
+  const covered = inSources.filter(({ path }) => !isFree(path));
+  const missed = inSources.filter((one) => !covered.includes(one));
+  const rest = others.filter((one) => !inSources.includes(one));
+  if (covered.length > 0) {
+    const message = `The sources name ${list(covered)}. This machine has files of its own there, which the controller reads instead: what the Pod has is not put in their place.`;
+    emit({ type: 'warning', message });
+  }
   if (missed.length > 0) {
     const message = `The sources name ${list(missed)}, which only the Pod has: no argument or variable names it, so it is not copied.`;
     emit({ type: 'warning', message });

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { runTool } from './tool.ts';
 
@@ -84,4 +84,23 @@ export async function canPlace(): Promise<boolean> {
 export function isPlaceable(to: string): boolean {
   for (let near = to; near !== '/'; near = dirname(near)) if (existsSync(near)) return true;
   return false;
+}
+
+/**
+ * Whether a program that finds something at `to` loses nothing of this machine by it. `/etc` is more than what a Pod has there: a file
+ * `/etc/ld.so.preload` would be loaded into the program and into all that it starts.
+ */
+export function isFree(to: string): boolean {
+  const found = lstatSync(to, { throwIfNoEntry: false });
+  if (found === undefined) return true;
+  return found.isDirectory() && isEmpty(to);
+}
+
+/** One that may not be listed counts as filled. */
+function isEmpty(directory: string): boolean {
+  try {
+    return readdirSync(directory).length === 0;
+  } catch {
+    return false;
+  }
 }

@@ -205,3 +205,21 @@ test('what only the sources name is found in its place, where files can be place
   expect((await plan({ ...elsewhere, mayPlace: true })).placed).toEqual([]);
   expect((await plan(named)).placed).toEqual([]);
 });
+
+test.each(['/etc', '/usr', '/etc/passwd:manager.yaml'])(
+  'what this machine has itself is never covered by what a Pod has there: %s',
+  async (place) => {
+    const [path] = place.split(':');
+    const { placed, warnings } = await plan({
+      volumes: [SETTINGS],
+      mounts: { settings: place },
+      words: [],
+      sourcePaths: [path!, `${path}/shop/config.yaml`],
+      mayPlace: true,
+    });
+    expect(placed).toEqual([]);
+    expect(warnings).toEqual([
+      expect.stringContaining(`The sources name ${path} (ConfigMap settings). This machine`),
+    ]);
+  },
+);

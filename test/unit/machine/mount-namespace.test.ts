@@ -3,7 +3,13 @@ import { lstat, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { canPlace, isPlaceable, type Placed, withPlaced } from '../../../src/machine/mount-namespace.ts';
+import {
+  canPlace,
+  isFree,
+  isPlaceable,
+  type Placed,
+  withPlaced,
+} from '../../../src/machine/mount-namespace.ts';
 import { directoryWith } from '../controller/support/places.ts';
 
 const execute = promisify(execFile);
@@ -21,6 +27,16 @@ test('without files to place, a command is run as it is', () => {
 test('nothing can be placed where every directory above is the root', () => {
   expect(isPlaceable('/no-such-directory/file')).toBe(false);
   expect(isPlaceable('/tmp/no-such-directory/file')).toBe(true);
+});
+
+test('a place is free where nothing is, or an empty directory: no link, no file, no directory with files', async () => {
+  const place = await directoryWith({ file: '' });
+  await mkdir(join(place, 'empty'));
+  await symlink('empty', join(place, 'link'));
+  const free = ['missing', 'missing/below', 'empty', 'link', 'file', ''].map((name) =>
+    isFree(join(place, name)),
+  );
+  expect(free).toEqual([true, true, true, false, false, false]);
 });
 
 // A system that forbids namespaces runs the controller without them.
