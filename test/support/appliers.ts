@@ -1,4 +1,5 @@
 /** How others write to an object that devloop has changed, field by field as the real programs do. */
+import { isDeepStrictEqual } from 'node:util';
 import type { Service } from '../../src/cluster/api/objects.ts';
 import type { Workload } from '../../src/cluster/api/workloads.ts';
 
@@ -40,4 +41,16 @@ export function replaced(live: Applied, manifest: Manifest): Applied {
   const { name, namespace } = live.metadata;
   const metadata = { name, ...(namespace === undefined ? {} : { namespace }) };
   return { metadata, spec: { selector: manifest.selector, replicas: manifest.replicas ?? 1 } } as Applied;
+}
+
+/** The merge patch that a client sends who has read one and wants the other. */
+export function mergePatch(before: unknown, after: unknown): unknown {
+  if (!isMap(before) || !isMap(after)) return after;
+  const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
+  const changed = [...keys].filter((key) => !isDeepStrictEqual(before[key], after[key]));
+  return Object.fromEntries(changed.map((key) => [key, mergePatch(before[key], after[key]) ?? null]));
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

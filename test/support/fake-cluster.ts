@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { ClusterApi } from '../../src/cluster/api/client.ts';
 import { ApiError } from '../../src/cluster/api/errors.ts';
 import { describe, type Kind, type ObjectRef, refOf } from '../../src/cluster/api/kinds.ts';
 import type { KubeObject } from '../../src/cluster/api/objects.ts';
 import type { PatchOperation } from '../../src/cluster/marks/marks.ts';
 import { applyJsonPatch } from './json-patch.ts';
+import { applied, conflictsOf, ownersAfterUpdate } from './managed-fields.ts';
 
 export type Verb = 'get' | 'list' | 'create' | 'replace' | 'patch' | 'remove' | 'call';
 
@@ -14,8 +16,23 @@ export interface Hook {
   after?(verb: Verb, what: string): void | Promise<void>;
 }
 
+/** What became of an object; `object` is as it was last where it is gone. */
+export interface Change {
+  type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  ref: ObjectRef;
+  before: KubeObject | undefined;
+  object: KubeObject;
+}
+
 export interface FakeCluster {
+  /** Writes without a trace in managedFields and generations. */
   api: ClusterApi;
+  /** The same for a client whose writes are recorded under this name. */
+  as(manager: string): ClusterApi;
+  /** `kubectl apply --server-side`; throws where somebody else owns a field that it would change. */
+  apply(ref: ObjectRef, manifest: object, by: { manager: string; isForced: boolean }): void;
+  /** Called after each write that changed something. */
+  onChange?: (change: Change) => void;
   /** `verb Kind namespace/name` of every call, in order. */
   calls: string[];
   hook: Hook;
@@ -30,6 +47,8 @@ export interface FakeCluster {
   ): void;
   drop(kind: Kind, name: string, namespace?: string): void;
   names(kind: Kind): string[];
+  /** The resourceVersion of the newest write. */
+  version(): string;
 }
 
 export function refusal(status: number, reason: string, message = reason): ApiError {
@@ -43,12 +62,27 @@ export function fakeCluster(
   const objects = new Map<string, KubeObject>();
   const calls: string[] = [];
   let version = 100;
-  const store = <T extends KubeObject>(ref: ObjectRef, object: T): T => {
-    object.metadata.resourceVersion = String(++version);
+  const store = <T extends KubeObject>(ref: ObjectRef, object: T, manager?: string): T => {
     for (const map of ['labels', 'annotations'] as const)
       if (Object.keys(object.metadata[map] ?? {}).length === 0) delete object.metadata[map];
+    const before = objects.get(describe(ref));
+    if (manager !== undefined) {
+      record(before, object, manager);
+      if (before !== undefined && isSameVersion(before, object)) return structuredClone(before) as T;
+    }
+    object.metadata.resourceVersion = String(++version);
     objects.set(describe(ref), object);
+    changed({ type: before === undefined ? 'ADDED' : 'MODIFIED', ref, before, object });
     return structuredClone(object);
+  };
+  const changed = (change: Change): void => cluster.onChange?.(structuredClone(change));
+  const drop = (ref: ObjectRef): boolean => {
+    const before = objects.get(describe(ref));
+    if (before === undefined) return false;
+    objects.delete(describe(ref));
+    const metadata = { ...before.metadata, resourceVersion: String(++version) };
+    changed({ type: 'DELETED', ref, before, object: { ...before, metadata } });
+    return true;
   };
   const existing = (ref: ObjectRef): KubeObject => {
     const object = objects.get(describe(ref));
@@ -80,7 +114,7 @@ export function fakeCluster(
     await cluster.hook.after?.(verb, what);
     return result;
   };
-  const api: ClusterApi = {
+  const apiFor = (manager?: string): ClusterApi => ({
     context: 'fake',
     server: 'https://fake:6443',
     namespace: 'default',
@@ -102,13 +136,13 @@ export function fakeCluster(
       around('create', describe(ref), () => {
         if (objects.has(describe(ref)))
           throw refusal(409, 'AlreadyExists', `${describe(ref)} already exists`);
-        return store(ref, born(ref, object)) as never;
+        return store(ref, born(ref, object), manager) as never;
       }),
     replace: (ref, object) =>
       around(
         'replace',
         describe(ref),
-        () => store(ref, moveOn(existing(ref), structuredClone(object) as KubeObject)) as never,
+        () => store(ref, moveOn(existing(ref), structuredClone(object) as KubeObject), manager) as never,
       ),
     patch: (ref, type, patch) =>
       around('patch', describe(ref), () => {
@@ -119,13 +153,14 @@ export function fakeCluster(
             now,
             type === 'json' ? patched(now, patch as PatchOperation[]) : (merged(now, patch) as KubeObject),
           ),
+          manager,
         ) as never;
       }),
     remove: (ref, uid) =>
       around('remove', describe(ref), () => {
         const now = objects.get(describe(ref));
         if (now === undefined || (uid !== undefined && now.metadata.uid !== uid)) return false;
-        return objects.delete(describe(ref));
+        return drop(ref);
       }),
     call: (method, path, body) =>
       around('call', `${method} ${path}`, () => answerCall(method, path, body) as never),
@@ -134,14 +169,15 @@ export function fakeCluster(
     switchProtocol: (path) => Promise.reject(refusal(501, 'NotImplemented', `no connection for ${path}`)),
     forward: ({ path }) => Promise.reject(refusal(501, 'NotImplemented', `nothing is forwarded to ${path}`)),
     async [Symbol.asyncDispose]() {},
-  };
+  });
   const at = (kind: Kind, name: string, namespace?: string): ObjectRef => ({
     kind,
     name,
     ...(namespace === undefined ? {} : { namespace }),
   });
   const cluster: FakeCluster = {
-    api,
+    api: apiFor(),
+    as: apiFor,
     calls,
     hook: {},
     put: (kind, object) =>
@@ -153,11 +189,39 @@ export function fakeCluster(
       change(object as never);
       store(at(kind, name, namespace), object);
     },
+    version: () => String(version),
+    apply(ref, manifest, { manager, isForced }) {
+      const now = existing(ref);
+      const conflicts = isForced ? [] : conflictsOf(now, manifest, manager);
+      if (conflicts.length > 0) throw refusal(409, 'Conflict', conflicts.join());
+      const next = applied(now, manifest, manager);
+      const { managedFields } = next.metadata;
+      store(ref, next, manager);
+      objects.get(describe(ref))!.metadata.managedFields = managedFields!;
+    },
     names: (kind) =>
       [...objects].filter(([key]) => key.startsWith(`${kind} `)).map(([, object]) => object.metadata.name),
-    drop: (kind, name, namespace) => void objects.delete(describe(at(kind, name, namespace))),
+    drop: (kind, name, namespace) => void drop(at(kind, name, namespace)),
   };
   return cluster;
+}
+
+/** A write that changes nothing makes no new version. */
+function isSameVersion(before: KubeObject, next: KubeObject): boolean {
+  const { resourceVersion: _, ...metadata } = before.metadata;
+  const { resourceVersion: __, ...other } = next.metadata;
+  return isDeepStrictEqual({ ...before, metadata }, { ...next, metadata: other });
+}
+
+function record(before: KubeObject | undefined, object: KubeObject, manager: string): void {
+  const { generation = 0, managedFields } = before?.metadata ?? {};
+  const isSameSpec = isDeepStrictEqual(specOf(before), specOf(object));
+  if (specOf(object) !== undefined) object.metadata.generation = isSameSpec ? generation : generation + 1;
+  object.metadata.managedFields = ownersAfterUpdate(before, object, managedFields, manager);
+}
+
+function specOf(object: KubeObject | undefined): unknown {
+  return (object as { spec?: unknown } | undefined)?.spec;
 }
 
 function patched(now: KubeObject, patch: PatchOperation[]): KubeObject {

@@ -67,6 +67,12 @@ export function progress(what: string, count: number): (done: number) => void {
   };
 }
 
+/** A case that failed, as fast-check has named it: `DEVLOOP_SEED=1 DEVLOOP_PATH=4:1:0`. */
+function again(): { seed?: number; path?: string } {
+  const { DEVLOOP_SEED: seed, DEVLOOP_PATH: path } = process.env;
+  return { ...(seed ? { seed: Number(seed) } : {}), ...(path ? { path } : {}) };
+}
+
 /** The same for a property of fast-check, which names the case that fails. */
 export function checkProperty<T>(
   what: string,
@@ -75,7 +81,7 @@ export function checkProperty<T>(
 ): void {
   const numRuns = SOAK ? soak : quick;
   const started = performance.now();
-  fc.assert(property, { numRuns });
+  fc.assert(property, { numRuns, ...again() });
   record(what, numRuns, started);
 }
 
@@ -87,7 +93,7 @@ export async function checkAsyncProperty<T>(
 ): Promise<void> {
   const numRuns = (SOAK ? soak : quick) + examples.length;
   const started = performance.now();
-  await fc.assert(property, { numRuns, examples: examples.map((one): [T] => [one]) });
+  await fc.assert(property, { numRuns, examples: examples.map((one): [T] => [one]), ...again() });
   record(what, numRuns, started);
 }
 

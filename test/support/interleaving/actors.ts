@@ -1,0 +1,152 @@
+/** What others do to the operator's objects while devloop runs: each write is done in both worlds at the same instant. */
+import fc from 'fast-check';
+import { sleep } from '../../../src/async.ts';
+import { ApiError } from '../../../src/cluster/api/errors.ts';
+import type { ObjectRef } from '../../../src/cluster/api/kinds.ts';
+import type { KubeObject, Service } from '../../../src/cluster/api/objects.ts';
+import type { Workload } from '../../../src/cluster/api/workloads.ts';
+import { kubectlApply, type Manifest, mergePatch, replaced } from '../appliers.ts';
+import type { FakeCluster } from '../fake-cluster.ts';
+import { HOOK, MANAGER, NAMESPACE } from './objects.ts';
+import type { World } from './world.ts';
+
+type Applied = Service & Workload;
+
+/** One command of somebody. */
+export interface Act {
+  toString(): string;
+  run(world: World): Promise<void>;
+}
+
+/** The manifest's part for a kind: only a Service has a selector that devloop changes, only a Deployment has replicas. */
+export function applyTo<T extends KubeObject>(live: T, ref: ObjectRef, { selector, replicas }: Manifest): T {
+  const { spec } = live as unknown as Applied;
+  const isService = ref.kind === 'Service';
+  const seen = { ...live, spec: { ...spec, selector: isService ? (spec.selector ?? {}) : {} } };
+  const manifest = isService
+    ? { selector }
+    : { selector: {}, ...(replicas === undefined ? {} : { replicas }) };
+  const next = kubectlApply(seen as Applied, manifest);
+  return { ...next, spec: isService ? next.spec : { ...next.spec, selector: spec.selector } } as never;
+}
+
+function replaceBy<T extends KubeObject>(live: T, ref: ObjectRef, manifest: Manifest): T {
+  const { spec } = live as unknown as Applied;
+  const next = replaced(live as unknown as Applied, manifest);
+  const { selector, replicas } = next.spec;
+  const own = ref.kind === 'Service' ? { selector } : { replicas };
+  return { ...next, spec: { ...spec, ...own } } as never;
+}
+
+const read = (cluster: FakeCluster, ref: ObjectRef): KubeObject =>
+  cluster.read(ref.kind, ref.name, ref.namespace)!;
+
+function act(name: string, run: (world: World) => Promise<void>): Act {
+  return { toString: () => name, run };
+}
+
+/** Reads, decides, and writes a while later without a look: nothing of these names a version. */
+function merging(
+  name: string,
+  ref: ObjectRef,
+  manager: string,
+  change: (now: KubeObject) => KubeObject,
+): Act {
+  return act(`${name} of ${ref.kind}`, async ({ live, without, turn }) => {
+    await turn(`${name} of ${ref.kind} reads`);
+    const patches = [live, without].map((cluster) => {
+      const now = read(cluster, ref);
+      return { api: cluster.as(manager), patch: mergePatch(now, change(now)) };
+    });
+    await turn(`${name} of ${ref.kind} writes`);
+    for (const { api, patch } of patches) await api.patch(ref, 'merge', patch);
+  });
+}
+
+/** `helm upgrade --force`, `kubectl replace`: one write that keeps nothing. */
+function replacing(ref: ObjectRef, manifest: Manifest): Act {
+  const name = `replace ${ref.kind} by ${JSON.stringify(manifest)}`;
+  return act(name, async ({ live, without, turn }) => {
+    await turn(name);
+    for (const cluster of [live, without])
+      await cluster.as('helm').replace(ref, replaceBy(read(cluster, ref), ref, manifest));
+  });
+}
+
+/** What the API server refuses because of a conflict, its writer is told of, and it is not done without devloop either. */
+function serverSide(ref: ObjectRef, { selector, replicas }: Manifest, isForced: boolean): Act {
+  const spec = ref.kind === 'Service' ? { selector } : { replicas: replicas ?? 1 };
+  const name = `server-side apply of ${ref.kind} ${JSON.stringify(spec)}${isForced ? ', forced' : ''}`;
+  return act(name, async ({ live, without, turn }) => {
+    await turn(name);
+    try {
+      live.apply(ref, { spec }, { manager: 'argocd-controller', isForced });
+    } catch (error) {
+      if (error instanceof ApiError && error.isConflict) return;
+      throw error;
+    }
+    without.apply(ref, { spec }, { manager: 'argocd-controller', isForced: true });
+  });
+}
+
+/** Argo CD that heals itself: it writes again what devloop has written over, until devloop gives in. */
+function insisting(ref: ObjectRef, manifest: Manifest): Act {
+  const once = serverSide(ref, manifest, true);
+  return act(`${once}, again and again`, async (world) => {
+    for (let round = 0; round < 10; round++) {
+      await once.run(world);
+      await sleep(3_000);
+    }
+  });
+}
+
+/** The controllers write them again. */
+function deleting(kind: 'Endpoints' | 'EndpointSlice'): Act {
+  return act(`delete ${kind}`, async ({ live, turn }) => {
+    await turn(`delete ${kind}`);
+    for (const name of live.names(kind)) live.drop(kind, name, NAMESPACE);
+  });
+}
+
+const cutWatches = act('all watches end', async ({ watches, turn }) => {
+  await turn('all watches end');
+  watches.cut();
+});
+
+export const selectors = fc.dictionary(fc.constantFrom('app', 'tier'), fc.constantFrom('shop', 'web'), {
+  minKeys: 1,
+  noNullPrototype: true,
+});
+const replicas = fc.integer({ min: 1, max: 3 });
+export const manifests: fc.Arbitrary<Manifest> = fc.record(
+  { selector: selectors, replicas },
+  { requiredKeys: ['selector'], noNullPrototype: true },
+);
+const refs = fc.constantFrom(HOOK, HOOK, MANAGER);
+
+const annotated = (now: KubeObject): KubeObject => ({
+  ...now,
+  metadata: { ...now.metadata, annotations: { ...now.metadata.annotations, note: 'theirs' } },
+});
+const edited = (selector: Record<string, string>) => (now: KubeObject) =>
+  ({ ...now, spec: { ...(now as Service).spec, selector } }) as KubeObject;
+const scaled = (count: number) => (now: KubeObject) =>
+  ({ ...now, spec: { ...(now as Workload).spec, replicas: count } }) as KubeObject;
+
+export const acts: fc.Arbitrary<Act> = fc.oneof(
+  fc
+    .tuple(refs, manifests)
+    .map(([ref, text]) =>
+      merging(`kubectl apply ${JSON.stringify(text)}`, ref, 'kubectl-client-side-apply', (now) =>
+        applyTo(now, ref, text),
+      ),
+    ),
+  fc.tuple(refs, manifests).map(([ref, text]) => replacing(ref, text)),
+  fc.tuple(refs, manifests, fc.boolean()).map(([ref, text, isForced]) => serverSide(ref, text, isForced)),
+  fc.tuple(refs, manifests).map(([ref, text]) => insisting(ref, text)),
+  replicas.map((count) => merging(`kubectl scale to ${count}`, MANAGER, 'kubectl', scaled(count))),
+  selectors.map((one) => merging(`kubectl edit ${JSON.stringify(one)}`, HOOK, 'kubectl-edit', edited(one))),
+  refs.map((ref) => merging('kubectl annotate', ref, 'kubectl-annotate', annotated)),
+  fc.constantFrom('Endpoints' as const, 'EndpointSlice' as const).map(deleting),
+  fc.constant(cutWatches),
+);

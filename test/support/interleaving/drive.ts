@@ -1,0 +1,70 @@
+import { setImmediate as immediately } from 'node:timers/promises';
+import type fc from 'fast-check';
+import { vi } from 'vitest';
+import type { World } from './world.ts';
+
+const MOST_STEPS = 40_000;
+/** No call takes so long that a Lease could not be renewed in time. */
+const LONGEST_TURN_MS = 500;
+
+/**
+ * Runs a story to its end: whatever waits for its turn is picked at random, and the passing of time up to the next timer is one of
+ * these choices. Rejects where nothing is left that could happen, and where it does not end.
+ */
+export async function drive(
+  scheduler: fc.Scheduler,
+  { waitingSince, isSlow }: World,
+  begin: () => Promise<void>,
+): Promise<void> {
+  // async.ts sleeps by node:timers/promises.
+  vi.useFakeTimers({ toFake: [...FAKED], fakeNodeBuiltins: true });
+  // Otherwise a call can take as long as it is until the next timer.
+  if (!isSlow) setInterval(() => {}, LONGEST_TURN_MS);
+  try {
+    let outcome: PromiseSettledResult<void> | undefined;
+    void Promise.allSettled([begin()]).then(([settled]) => {
+      outcome = settled;
+    });
+    let isTimeNext = false;
+    for (let step = 0; ; step++) {
+      // All that follows from the last step and needs no turn.
+      await immediately();
+      if (outcome !== undefined) break;
+      if (step === MOST_STEPS) throw new Error(`not over after ${step} steps`);
+      const isOverdue = performance.now() - (waitingSince() ?? performance.now()) > LONGEST_TURN_MS;
+      if (!isTimeNext && !isOverdue && vi.getTimerCount() > 0) {
+        isTimeNext = true;
+        void scheduler.schedule(Promise.resolve(), 'time passes').then(() => {
+          isTimeNext = false;
+          vi.advanceTimersToNextTimer();
+        });
+      }
+      if (scheduler.count() > 0) await scheduler.waitOne();
+      else throw new Error(`nothing is left that could happen, after ${step} steps`);
+    }
+    if (outcome.status === 'rejected') throw outcome.reason;
+  } finally {
+    vi.useRealTimers();
+  }
+}
+
+/** The same without a choice: time passes as soon as nothing else can happen. */
+export async function withoutWaiting<T>(work: () => Promise<T>): Promise<T> {
+  vi.useFakeTimers({ toFake: [...FAKED], fakeNodeBuiltins: true });
+  try {
+    let isOver = false;
+    const result = work().finally(() => {
+      isOver = true;
+    });
+    result.catch(() => {});
+    for (await immediately(); !isOver; await immediately()) {
+      if (vi.getTimerCount() === 0) throw new Error('nothing is left that could happen');
+      vi.advanceTimersToNextTimer();
+    }
+    return await result;
+  } finally {
+    vi.useRealTimers();
+  }
+}
+
+const FAKED = ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance', 'Date'] as const;

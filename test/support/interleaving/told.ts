@@ -1,0 +1,45 @@
+/** What devloop told its users of fields that others had set meanwhile. */
+import { describe, type ObjectRef } from '../../../src/cluster/api/kinds.ts';
+import type { Json } from '../../../src/cluster/api/objects.ts';
+import { same } from '../../../src/cluster/marks/marks.ts';
+import { valueAt } from '../../../src/cluster/marks/paths.ts';
+import { RELAY_LABEL } from '../../../src/cluster/names.ts';
+import type { DevloopEvent } from '../../../src/report/events.ts';
+import type { FakeCluster } from '../fake-cluster.ts';
+import { HOOK, MANAGER, NAMESPACE } from './objects.ts';
+
+/**
+ * Where what the user is told of is not as it would be without devloop, the two worlds part: whoever merges a manifest into a selector
+ * that is not there cannot keep the entries that the manifest does not name.
+ */
+export function partedBy(event: DevloopEvent, without: FakeCluster): string[] {
+  return [HOOK, MANAGER].flatMap((ref) => {
+    const path = fieldOf(ref);
+    const wanted = valueAt(without.read(ref.kind, ref.name, NAMESPACE), path);
+    const told = toldValues([event], ref, path).filter((value) => !same(value, undefined));
+    return told.some((value) => !same(value, wanted)) ? [describe(ref)] : [];
+  });
+}
+
+export const fieldOf = ({ kind }: ObjectRef): string[] => [
+  'spec',
+  kind === 'Service' ? 'selector' : 'replicas',
+];
+
+/** Values that others had set, of which the user was told. */
+export function toldValues(events: DevloopEvent[], ref: ObjectRef, path: string[]): Json[] {
+  const name = describe(ref);
+  const field = path.join('.');
+  const kept = new RegExp(`^${name}: ${field} was changed by somebody else to (.*), so devloop left`);
+  return events.flatMap((event) => {
+    if (event.type === 'guard.overwritten' && describe(event.object) === name && event.field === field)
+      return [withoutRelay(JSON.parse(event.to))];
+    const found = event.type === 'warning' ? kept.exec(event.message) : null;
+    return found ? [withoutRelay(JSON.parse(found[1]!))] : [];
+  });
+}
+
+function withoutRelay(value: Json): Json {
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).filter(([key]) => key !== RELAY_LABEL));
+}
