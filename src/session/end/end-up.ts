@@ -7,7 +7,7 @@ import { NO_CONTROLLER, type Supervisor } from '../../controller/supervisor.ts';
 import { messageOf } from '../../errors.ts';
 import type { Target } from '../../operator/target.ts';
 import type { DevloopEvent } from '../../report/events.ts';
-import { namespacesOf } from '../context/holders.ts';
+import { namespacesOf, targetsOf } from '../context/holders.ts';
 import { type Gateways, ownAnswers } from '../route/gateways.ts';
 import type { ChosenRoute } from '../route/open-route.ts';
 import { waitUntilLetGo } from './answering.ts';
@@ -108,7 +108,16 @@ async function restoreAll(
   const waiting = { awayLimitMs: AWAY_LIMIT_MS, onAway };
   // Another devloop may have removed the mark: this machine still answers until the manager is back.
   const taken = pausing.length > 0 && target.manager ? [target.manager.ref] : [];
-  const options = { readySeconds: MANAGER_READY_SECONDS, taken, unready, onFound, afterServices, ...waiting };
+  const own = { targets: targetsOf(target), route: route?.plan.name ?? '' };
+  const options = {
+    readySeconds: MANAGER_READY_SECONDS,
+    taken,
+    own,
+    unready,
+    onFound,
+    afterServices,
+    ...waiting,
+  };
   await releaseManager(work, pausing);
   const restored = await restore(work, namespacesOf(target), options);
   reportKept(restored, emit);

@@ -1,14 +1,7 @@
 import { isTransient } from '../../cluster/api/errors.ts';
 import { describe, type ObjectRef } from '../../cluster/api/kinds.ts';
 import type { Lease } from '../../cluster/api/objects.ts';
-import { isLeaseOf } from '../../cluster/names.ts';
-import {
-  type Found,
-  findMarked,
-  type Marked,
-  type Unseen,
-  unseenText,
-} from '../../cluster/takeover/find-marked.ts';
+import { type Found, findMarked, type Marked } from '../../cluster/takeover/find-marked.ts';
 import { holderOf } from '../../cluster/takeover/lease.ts';
 import type { NotStarted } from '../../cluster/takeover/pause/why-not-started.ts';
 import {
@@ -29,6 +22,7 @@ import {
 import type { Work } from '../../cluster/work.ts';
 import { DevloopError } from '../../errors.ts';
 import type { ObjectName } from '../../report/events.ts';
+import { type Changing, refusePart } from './refuse-part.ts';
 
 /** How long a resumed in-cluster manager is waited for. */
 export const MANAGER_READY_SECONDS = 90;
@@ -38,6 +32,8 @@ export interface RestoreOptions {
   readySeconds: number;
   /** What the session took over, even if its mark is gone: somebody else, or a `down` that was killed, may have removed it. */
   taken?: ObjectRef[] | undefined;
+  /** What a session that ends itself knows of its changes, in addition to what its Leases say. */
+  own?: Changing | undefined;
   /** What was not ready before the session, in addition to what its Leases say. */
   unready?: ObjectName[] | undefined;
   /** Called with the number of changes to restore, before the first one is restored. */
@@ -112,7 +108,7 @@ export async function restoreOnce(work: Work, namespaces: string[], options: Res
   await attempt(() => waitUntilUnblocked(work, left));
   if (!(await released)) await attempt(() => removeStandIns(work, marked));
   await attempt(() => removeRelays(work, marked));
-  await attempt(async () => refusePart(sessionId, marked, unseen));
+  await attempt(async () => refusePart(sessionId, { marked, unseen }, options.own));
   const judged = resumed.filter(({ ref }) => !wasUnready(ref, marked, options.unready));
   await attempt(async () => notStarted.push(...(await findNotStarted(work, judged))));
   const kept = left.filter((one) => one.kept.length > 0);
@@ -159,25 +155,6 @@ export class StillMarked extends DevloopError {
     });
     this.name = 'StillMarked';
   }
-}
-
-/**
- * A Lease says which objects may have been changed: the one that it is for, and what its holder wrote into it. If the account cannot list
- * their kinds, nothing shows whether they were restored.
- */
-function refusePart(sessionId: string, marked: Marked[], unseen: Unseen[]): void {
-  const leases = marked.filter(({ ref }) => ref.kind === 'Lease');
-  const held = leases.flatMap(({ object }) => holderOf(object as Lease)?.targets ?? []);
-  const isHidden = ({ kind, namespace }: Unseen): boolean =>
-    leases.some(({ ref }) => isLeaseOf(ref, kind) && ref.namespace === namespace) ||
-    held.some((one) => one.kind === kind && one.namespace === namespace);
-  const hidden = unseen.filter(isHidden);
-  if (hidden.length === 0) return;
-  throw new DevloopError(
-    'cluster.forbidden',
-    `Session ${sessionId} may have changed objects that your account is not allowed to list: ${unseenText(hidden)}. The rest is restored.`,
-    { hint: 'Run devloop down with an account that is allowed to list and patch them.' },
-  );
 }
 
 /** The number of changes, not counting Leases. */

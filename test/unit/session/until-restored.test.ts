@@ -113,6 +113,38 @@ it('an account that is not allowed to see what the session changed restores the 
   expect(cluster.read('Lease', 'devloop.service.webhook', 'shop')).toBeDefined();
 });
 
+function forbidding(...kinds: string[]): void {
+  cluster.hook = {
+    before: (verb, what) => {
+      if (verb === 'list' && kinds.some((kind) => what.startsWith(kind)))
+        throw refusal(403, 'Forbidden', 'no');
+    },
+  };
+}
+
+const OWN = { targets: [{ kind: 'Service' as const, namespace: 'shop', name: 'webhook' }] };
+
+it('a session that has lost all its permissions does not take what it cannot see for restored', async () => {
+  forbidding('Service', 'Deployment', 'Lease', 'Endpoint');
+  await expect(
+    restore(work(), ['shop'], { ...NO_WAIT, own: { ...OWN, route: 'relay' } }),
+  ).rejects.toMatchObject({ code: 'cluster.forbidden', message: expect.stringContaining('Service in shop') });
+});
+
+it.each([
+  ['direct 10.0.0.1', true],
+  ['ssh', true],
+  ['relay', false],
+])('endpoints that cannot be listed matter to a session on the route %s: %s', async (route, matters) => {
+  forbidding('Endpoints', 'EndpointSlice');
+  const restored = restore(work(), ['shop'], { ...NO_WAIT, own: { ...OWN, route } });
+  if (matters)
+    await expect(restored).rejects.toMatchObject({
+      message: expect.stringContaining('EndpointSlice in shop'),
+    });
+  else await expect(restored).resolves.toMatchObject({ changes: 2 });
+});
+
 it('what was kept in an earlier pass is still reported', async () => {
   cluster.edit<Workload>('Deployment', 'manager', 'shop', (object) => (object.spec.replicas = 7));
   let failures = 0;
