@@ -192,6 +192,15 @@ it('where only Deployments are reviewed, the replicas come back by the scale sub
   await expectRestored(before);
 });
 
+it('where the scale subresource is reviewed, too, devloop answers in place of the dead session', async () => {
+  const before = await killedUp(['deployments', 'deployments/scale'], 'direct');
+  const { code, log, events } = await runDevloop(['down'], elsewhere());
+  expect(code, log).toBe(0);
+  const answering = expect.stringMatching(/answers them until it is restored: .*deployments-scale\.closed/);
+  expect(events).toContainEqual(expect.objectContaining({ type: 'note', message: answering }));
+  await expectRestored(before);
+});
+
 it('where nobody can answer, one error names every webhook, nothing is changed, and its one command restores everything', async () => {
   const before = await killedUp(ALL, 'direct');
   const killed = await snapshot(cluster, CLOSED);

@@ -240,13 +240,7 @@ it('somebody who does not give in ends the session, with the setting that stops 
   const before = await snapshot(cluster, NAMESPACE);
   await using up = await takenOver('--route', 'direct', ...SERVER);
   const fighting = new AbortController();
-  const fighter = (async () => {
-    while (!fighting.signal.aborted) {
-      const query = { fieldManager: 'argocd-controller' };
-      await api.patch(DEPLOYMENT_REF, 'merge', { spec: { replicas: 1 } }, { query });
-      await pause(200);
-    }
-  })();
+  const fighter = scaleBack('argocd-controller', fighting.signal);
   try {
     expect(await up.exited, up.log()).toBe(4);
   } finally {
@@ -263,6 +257,124 @@ it('somebody who does not give in ends the session, with the setting that stops 
   await rolledOut(cluster);
   expect(await review()).toContain(MESSAGE);
   await annotate(null);
+});
+
+it('a parent that scales the manager back is named by up, and again where its fight ends the session', async () => {
+  const before = await snapshot(cluster, NAMESPACE);
+  const parent = { kind: 'ConfigMap', namespace: NAMESPACE, name: 'parent' } as const;
+  const { metadata } = await api.create<Service>(parent, { metadata: parent });
+  const owner = {
+    apiVersion: 'v1',
+    kind: parent.kind,
+    name: parent.name,
+    uid: metadata.uid,
+    controller: true,
+  };
+  const own = (ownerReferences: object[] | null): Promise<unknown> =>
+    api.patch(DEPLOYMENT_REF, 'merge', { metadata: { ownerReferences } });
+  await own([owner]);
+  const up = startDevloop(['up', '--route', 'direct', ...SERVER], { cwd: checkout.directory, env: env() });
+  await using _ = up;
+  const { message } = await up.waitFor('note', (event) => event.message.includes('may resume it'));
+  expect(message).toContain(`ConfigMap parent controls Deployment ${NAMESPACE}/${DEPLOYMENT}`);
+  await up.waitFor('session.ready');
+  const fighting = new AbortController();
+  const fighter = scaleBack('parent-operator', fighting.signal);
+  try {
+    expect(await up.exited, up.log()).toBe(4);
+  } finally {
+    fighting.abort();
+    await fighter;
+  }
+  expect(up.events.at(-1)).toMatchObject({
+    ...{ type: 'error', code: 'session.overwritten' },
+    message: expect.stringContaining('parent-operator'),
+    hint: expect.stringContaining('It belongs to ConfigMap parent, whose own operator writes it.'),
+  });
+  await own(null);
+  await api.remove(parent);
+  await eventually(async () => expect(await snapshot(cluster, NAMESPACE)).toEqual(before));
+  await rolledOut(cluster);
+});
+
+/** As long as the signal allows. */
+async function scaleBack(fieldManager: string, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await api.patch(DEPLOYMENT_REF, 'merge', { spec: { replicas: 1 } }, { query: { fieldManager } });
+    await pause(200);
+  }
+}
+
+it('make deploy of a new version while up runs: its image is followed, its replicas are what the session restores', async () => {
+  const { slices, endpoints } = await snapshot(cluster, NAMESPACE);
+  const original = (await api.get<Workload>(DEPLOYMENT_REF))!;
+  const { image = '' } = original.spec.template.spec.containers[0]!;
+  // The same image, by its whole name.
+  const next = `docker.io/library/${image}`;
+  await using up = await takenOver('--route', 'direct', ...SERVER);
+  const version = manifests
+    .replace(`image: ${image}`, `image: ${next}`)
+    .replace('replicas: 1', 'replicas: 2');
+  await cluster.kubectl(['apply', '-f', '-'], { input: version });
+  expect(await overwritten(up, 'Deployment', 'spec.replicas')).toMatchObject({ from: '0', to: '2' });
+  const by = { manager: expect.stringContaining('kubectl'), operation: 'Update' };
+  const followed = await up.waitFor('guard.followed');
+  expect(followed).toMatchObject({ changes: [`image ${image} -> ${next}`], restart: false, by });
+  await eventually(async () => expect((await api.get<Workload>(DEPLOYMENT_REF))?.spec.replicas).toBe(0));
+  await expectServedHere();
+  up.signal('SIGINT');
+  expect(await up.exited, up.log()).toBe(130);
+  const { spec } = (await api.get<Workload>(DEPLOYMENT_REF))!;
+  expect([spec.replicas, spec.template.spec.containers[0]?.image]).toEqual([2, next]);
+  expect(await review()).toContain(MESSAGE);
+  await apply();
+  await rolledOut(cluster);
+  const atRest = { slices, endpoints, marked: [] };
+  await eventually(async () => expect(await snapshot(cluster, NAMESPACE)).toMatchObject(atRest), 60_000);
+});
+
+it('the manager of a dead session is the one that its Service selected before; an undo that names more is refused', async () => {
+  const before = await snapshot(cluster, NAMESPACE);
+  const bystander = { kind: 'Deployment', namespace: NAMESPACE, name: 'bystander' } as const;
+  const labels = { app: 'bystander' };
+  const { spec } = (await api.get<Workload>(DEPLOYMENT_REF))!;
+  const template = { metadata: { labels }, spec: spec.template.spec };
+  await api.create(bystander, {
+    metadata: bystander,
+    spec: { replicas: 0, selector: { matchLabels: labels }, template },
+  });
+  await using up = await takenOver('--route', 'direct', ...SERVER);
+  up.signal('SIGKILL');
+  await up.exited;
+  const plan = async () => {
+    const args = ['up', '--dry-run', '--service', `${NAMESPACE}/${SERVICE}`, ...SERVER];
+    return await runDevloop(args, { cwd: tmpdir(), env: env() });
+  };
+  const { code, events, log } = await plan();
+  expect(code, log).toBe(0);
+  const managers = events.flatMap((event) =>
+    event.type === 'change' && event.object.kind === 'Deployment' ? [event.object.name] : [],
+  );
+  expect(managers, log).toEqual([DEPLOYMENT]);
+  const { metadata } = (await api.get<Service>(SERVICE_REF))!;
+  const undo = JSON.parse(metadata.annotations!['devloop.dev/undo']!);
+  const write = (value: object): Promise<unknown> =>
+    api.patch(SERVICE_REF, 'merge', {
+      metadata: { annotations: { 'devloop.dev/undo': JSON.stringify(value) } },
+    });
+  await write({ ...undo, fields: [...undo.fields, { path: ['spec', 'type'], before: 'NodePort' }] });
+  const marked = await snapshot(cluster, NAMESPACE);
+  const refused = await runDevloop(['up', ...SERVER], { cwd: checkout.directory, env: env() });
+  for (const run of [refused, await plan()]) {
+    expect(run.code, run.log).toBe(4);
+    const message = expect.stringMatching(/^Service .* devloop.dev\/undo names spec\.type/);
+    expect(run.events.at(-1)).toMatchObject({ type: 'error', code: 'undo.incomplete', message });
+  }
+  expect(await snapshot(cluster, NAMESPACE)).toEqual(marked);
+  await write(undo);
+  await using again = await takenOver('--route', 'direct', ...SERVER);
+  await api.remove(bystander);
+  await expectRestored(again, before);
 });
 
 it('devloop down elsewhere ends the session, which does not fight it', async () => {

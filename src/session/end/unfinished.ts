@@ -53,7 +53,11 @@ function keptText(
 }
 
 /** The session's label stays on such an object, so that it is found again. */
-function faultText(context: string, ref: ObjectRef, { fault }: Fault): { message: string; hint: string } {
+export function faultText(
+  context: string,
+  ref: ObjectRef,
+  { fault }: Fault,
+): { message: string; hint: string } {
   return {
     message: `${describe(ref)} has devloop's label, but ${fault}. It was left unchanged.`,
     hint: `Restore it by hand (deploy the operator again), then: ${kubectl(context, ref, 'label')} ${SESSION_LABEL}-`,

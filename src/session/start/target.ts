@@ -18,6 +18,7 @@ import { type RouteSettings, routeSettings } from '../route/routing.ts';
 import { pauseChoice, planPause } from './pause.ts';
 import { askPermissions, permittedRoutes, untriedRoutes } from './permissions.ts';
 import { planAnyTakeOver, planTakeOver } from './plan.ts';
+import { assertRestorable } from './restorable.ts';
 import { reportServedApis } from './served-apis.ts';
 import type { Discovered, UpCommand } from './session.ts';
 import { permittedStandIn } from './stand-in.ts';
@@ -52,7 +53,9 @@ export async function discoverTarget(command: UpCommand): Promise<Discovered & {
   plan.standIn = options.controller ? await permittedStandIn(api, plan.standIn, io.emit) : [];
   for (const { text: message, mayResume } of notices) if (mayResume) io.emit({ type: 'note', message });
   for (const message of untriedRoutes(allowed)) io.emit({ type: 'note', message });
-  return { target, plan, facts: await facts, inTheWay: await looking };
+  const inTheWay = await looking;
+  assertRestorable(api.context, target);
+  return { target, plan, facts: await facts, inTheWay };
 }
 
 /** The target after other sessions were restored: its objects have changed, its routes have not. */

@@ -7,6 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { selfSignedPair } from '../../../src/certificates/self-signed.ts';
 import type { Service, WebhookConfiguration } from '../../../src/cluster/api/objects.ts';
+import type { Workload } from '../../../src/cluster/api/workloads.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import type { TestCluster } from '../../cluster/cluster.ts';
 import { account } from '../../support/account.ts';
@@ -187,6 +188,29 @@ it('prints columns and words for people, without colours if there is no terminal
   expect(out).toMatch(/^ok {7}cluster {10}Kubernetes v1\./);
   expect(out).toMatch(/^unknown {2}image /m);
   expect(out).not.toContain('\x1b');
+});
+
+it('names what else has a say in the number of Pods, and does not prevent the pause', async () => {
+  const metadata = { name: 'say', namespace: NAMESPACE };
+  const { spec } = (await cluster.read(DEPLOYMENT_PATH)) as Workload;
+  const scaleTargetRef = { apiVersion: 'apps/v1', kind: 'Deployment', name: DEPLOYMENT };
+  const budget = { selector: spec.selector, maxUnavailable: 0 };
+  const others = [
+    ['autoscaling/v2', 'HorizontalPodAutoscaler', { scaleTargetRef, minReplicas: 1, maxReplicas: 2 }],
+    ['policy/v1', 'PodDisruptionBudget', budget],
+  ];
+  await cluster.apply(others.map(([apiVersion, kind, spec]) => ({ apiVersion, kind, metadata, spec })));
+  const { code, log, of } = await doctor();
+  expect(code, log).toBe(0);
+  const [pausing] = of('pause');
+  expect(pausing).toMatchObject({ verdict: 'ok' });
+  expect(pausing!.proof).toEqual(
+    expect.arrayContaining([
+      `HorizontalPodAutoscaler ${NAMESPACE}/say does nothing while Deployment ${NAMESPACE}/${DEPLOYMENT} has 0 replicas.`,
+      `PodDisruptionBudget ${NAMESPACE}/say limits evictions only, so it does not prevent the pause.`,
+    ]),
+  );
+  await cluster.kubectl(['-n', NAMESPACE, 'delete', 'hpa,pdb', 'say']);
 });
 
 describe('one broken thing', () => {
