@@ -188,7 +188,7 @@ function planEnvironment(
 
 function notTakenOver(names: string[]): string {
   const all = names.join(', ');
-  return `The controller runs without ${all} of the Deployment:\nsuch variables can run other programs on this machine. To set one: controller: {env: {${names[0]}: …}} in devloop.yaml.`;
+  return `The controller runs without ${all} of the Deployment:\nsuch variables can run other programs on this machine, or give away what the controller sends. To set one: controller: {env: {${names[0]}: …}} in devloop.yaml.`;
 }
 
 /** The flag names one file, in which the current context has to be the right one. */
