@@ -22,6 +22,8 @@ export interface Change {
   ref: ObjectRef;
   before: KubeObject | undefined;
   object: KubeObject;
+  /** The client's name, if it has one. */
+  by?: string | undefined;
 }
 
 export interface FakeCluster {
@@ -72,7 +74,7 @@ export function fakeCluster(
     }
     object.metadata.resourceVersion = String(++version);
     objects.set(describe(ref), object);
-    changed({ type: before === undefined ? 'ADDED' : 'MODIFIED', ref, before, object });
+    changed({ type: before === undefined ? 'ADDED' : 'MODIFIED', ref, before, object, by: manager });
     return structuredClone(object);
   };
   const changed = (change: Change): void => cluster.onChange?.(structuredClone(change));

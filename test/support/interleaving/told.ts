@@ -5,7 +5,7 @@ import { same } from '../../../src/cluster/marks/marks.ts';
 import { valueAt } from '../../../src/cluster/marks/paths.ts';
 import { RELAY_LABEL } from '../../../src/cluster/names.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
-import type { FakeCluster } from '../fake-cluster.ts';
+import type { Change, FakeCluster } from '../fake-cluster.ts';
 import { HOOK, MANAGER, NAMESPACE } from './objects.ts';
 
 /**
@@ -19,6 +19,25 @@ export function partedBy(event: DevloopEvent, without: FakeCluster): string[] {
     const told = toldValues([event], ref, path).filter((value) => !same(value, undefined));
     return told.some((value) => !same(value, wanted)) ? [describe(ref)] : [];
   });
+}
+
+/** Remembers what others write, and finds what devloop says of them although nobody did it. */
+export function createWitness(): { see(change: Change): void; liesIn(event: DevloopEvent): string[] } {
+  const seen: { ref: ObjectRef; value: Json }[] = [];
+  return {
+    see({ ref, object, by }) {
+      if (by === undefined || by === 'devloop' || by === 'kube-controller-manager') return;
+      seen.push({ ref, value: withoutRelay(valueAt(object, fieldOf(ref)) ?? null) });
+    },
+    liesIn: (event) =>
+      [HOOK, MANAGER].flatMap((ref) =>
+        toldValues([event], ref, fieldOf(ref))
+          .filter(
+            (value) => !seen.some((one) => describe(one.ref) === describe(ref) && same(one.value, value)),
+          )
+          .map((value) => `nobody set ${describe(ref)} to ${JSON.stringify(value)}`),
+      ),
+  };
 }
 
 export const fieldOf = ({ kind }: ObjectRef): string[] => [

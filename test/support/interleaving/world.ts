@@ -9,7 +9,7 @@ import type { DevloopEvent } from '../../../src/report/events.ts';
 import { type Change, type FakeCluster, fakeCluster } from '../fake-cluster.ts';
 import { type FakeWatches, fakeWatches } from '../fake-watches.ts';
 import { NAMESPACE } from './objects.ts';
-import { partedBy } from './told.ts';
+import { createWitness, partedBy } from './told.ts';
 
 export interface World {
   live: FakeCluster;
@@ -27,6 +27,8 @@ export interface World {
   tell(event: DevloopEvent): void;
   /** Objects of which a user was told that they are not as they would be without devloop. */
   parted: Set<string>;
+  /** From now on, devloop has to be right in what it says of others. */
+  beginToWitness(): void;
   /** What must never happen, and did. */
   faults: string[];
   changes: ((change: Change) => void)[];
@@ -53,6 +55,8 @@ export function createWorld(scheduler: fc.Scheduler, isSlow: boolean): World {
   };
   const waiting = new Set<{ since: number }>();
   const watches = fakeWatches(live, NAMESPACE);
+  const witness = createWitness();
+  const faults: string[] = [];
   changes.push((change) => watches.record(change));
   const without = fakeCluster();
   const events: DevloopEvent[] = [];
@@ -73,10 +77,12 @@ export function createWorld(scheduler: fc.Scheduler, isSlow: boolean): World {
     events,
     tell(event) {
       events.push(event);
+      faults.push(...witness.liesIn(event));
       for (const one of partedBy(event, without)) parted.add(one);
     },
     parted,
-    faults: [],
+    beginToWitness: () => void changes.push(witness.see),
+    faults,
     changes,
   };
 }

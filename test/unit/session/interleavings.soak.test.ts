@@ -20,6 +20,7 @@ it('whatever the order, all is as if devloop had not been there, or it says what
     await drive(scheduler, world, async () => {
       await install(world, state);
       startControllers(world);
+      world.beginToWitness();
       await tell(story, all);
     });
     served += story.sessions.filter(({ hasServed }) => hasServed).length;
