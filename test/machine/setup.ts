@@ -10,7 +10,7 @@ import { removeAbandoned } from './remove.ts';
 export async function setup(): Promise<void> {
   const log = (line: string): void => console.error(line);
   await removeAbandoned();
-  await ensurePrerequisites(log, { ...SSH_PACKAGES, ...BROWSER_PACKAGES });
+  await ensurePrerequisites(log, { ...SSH_PACKAGES, ...BROWSER_PACKAGES, strace: 'strace' });
   await ensureClusterBinaries({ log });
   await sampleImage();
   await relayImage();

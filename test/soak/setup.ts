@@ -1,11 +1,9 @@
 import { ensureOldControlPlane } from '../cluster/build.ts';
-import { ensurePrerequisites, SSH_PACKAGES } from '../cluster/prerequisites.ts';
 import { debugpy } from '../support/debugpy.ts';
 
 /** What only `npm run soak` needs, once before all files: their machines have no way to the internet. */
 export async function setup(): Promise<void> {
   const log = (line: string): void => console.error(line);
-  await ensurePrerequisites(log, { ...SSH_PACKAGES, strace: 'strace' });
   await ensureOldControlPlane({ log });
   await debugpy(log);
 }
