@@ -69,7 +69,7 @@ export type DevloopEvent =
   /** The take-over is complete. */
   | { type: 'session.ready'; session: string; ms: number }
   | { type: 'session.stopping'; reason: string }
-  /** Everything that the session changed is restored. */
+  /** Everything that the session changed is restored, but for what somebody else changed, too: then an `error` follows. */
   | { type: 'session.restored'; session: string; changes: number; ms: number }
   /** Somebody else wrote a field that this session had changed (`from` and `to` are JSON). devloop has written it again. */
   | { type: 'guard.overwritten'; object: ObjectName; field: string; from: string; to: string; by: Writer }

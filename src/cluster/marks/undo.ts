@@ -30,6 +30,8 @@ export type Kept = { path: string[]; now: Json | undefined; before: Json | undef
 /** Why an undo is not carried out: `devloop.dev/undo is missing`. */
 export interface Fault {
   fault: string;
+  /** The object has lost its label, and the fault is what it still has of a session. */
+  isUnmarked?: true;
 }
 
 /** The fields that the session changed in this object, or why its undo is not believed. */

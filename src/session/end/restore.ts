@@ -19,6 +19,7 @@ import {
   waitForControllerSlices,
   waitUntilUnblocked,
 } from '../../cluster/takeover/restore.ts';
+import { findUnmarked } from '../../cluster/takeover/unmarked.ts';
 import type { Work } from '../../cluster/work.ts';
 import { DevloopError } from '../../errors.ts';
 import type { ObjectName } from '../../report/events.ts';
@@ -109,8 +110,10 @@ export async function restoreOnce(work: Work, namespaces: string[], options: Res
   if (!(await released)) await attempt(() => removeStandIns(work, marked));
   await attempt(() => removeRelays(work, marked));
   await attempt(async () => refusePart(sessionId, { marked, unseen }, options.own));
-  const judged = resumed.filter(({ ref }) => !wasUnready(ref, marked, options.unready));
+  const wasEmpty = (ref: ObjectRef): boolean => wasUnready(ref, marked, options.unready);
+  const judged = resumed.filter(({ ref }) => !wasEmpty(ref));
   await attempt(async () => notStarted.push(...(await findNotStarted(work, judged))));
+  await attempt(async () => left.push(...(await findUnmarked(work, taken, marked, wasEmpty))));
   const kept = left.filter((one) => one.kept.length > 0);
   if (failures.length === 0) await attempt(() => assertNothingLeft(work, namespaces, kept));
   // As long as something is left to restore, the Lease says whose it is.

@@ -56,8 +56,13 @@ function keptText(
 export function faultText(
   context: string,
   ref: ObjectRef,
-  { fault }: Fault,
+  { fault, isUnmarked }: Fault,
 ): { message: string; hint: string } {
+  if (isUnmarked)
+    return {
+      message: `${describe(ref)} ${fault}, and no label of devloop's any more, so devloop cannot restore it. It was left unchanged.`,
+      hint: 'Restore it by hand: deploy the operator again.',
+    };
   return {
     message: `${describe(ref)} has devloop's label, but ${fault}. It was left unchanged.`,
     hint: `Restore it by hand (deploy the operator again), then: ${kubectl(context, ref, 'label')} ${SESSION_LABEL}-`,

@@ -145,6 +145,50 @@ it.each([
   else await expect(restored).resolves.toMatchObject({ changes: 2 });
 });
 
+/** As somebody does who removes labels that they do not know. */
+function strip(
+  kind: 'Service' | 'Deployment',
+  name: string,
+  also: (object: Workload & Service) => void = () => {},
+): void {
+  cluster.edit<Workload & Service>(kind, name, 'shop', (object) => {
+    object.metadata.labels = {};
+    also(object);
+  });
+}
+
+const HELD = {
+  ...{ user: 'ann', host: 'desk', pid: 7, processStart: '', since: '', route: 'relay' },
+  health: '',
+};
+
+it('what looks taken over but has lost its label is reported, and does not count as restored', async () => {
+  for (const ref of [
+    { kind: 'Service', namespace: 'shop', name: 'webhook' },
+    { kind: 'Deployment', namespace: 'shop', name: 'manager' },
+  ] as const)
+    await (await holdLease(ref).apply(work(), { ...HELD, targets: [ref] }))![Symbol.asyncDispose]();
+  strip('Service', 'webhook');
+  strip('Deployment', 'manager');
+  const { left } = await restore(work(), ['shop'], NO_WAIT);
+  const faults = left.map(({ ref, kept }) => [ref.kind, ...kept.map((one) => 'fault' in one && one.fault)]);
+  expect(faults.sort()).toEqual([
+    ['Deployment', 'has 0 replicas'],
+    ['Service', 'still has devloop.dev/undo'],
+  ]);
+  expect(cluster.read('Lease', 'devloop.service.webhook', 'shop')).toBeUndefined();
+});
+
+it.each([
+  ['has the replicas that somebody gave it again', (object: Workload) => void (object.spec.replicas = 2), []],
+  ['had none before the session', () => {}, [{ kind: 'Deployment', namespace: 'shop', name: 'manager' }]],
+] as const)('a manager without a label that %s is restored', async (_, edit, unready) => {
+  strip('Deployment', 'manager', edit);
+  const ref = { kind: 'Deployment', namespace: 'shop', name: 'manager' } as const;
+  const { left } = await restore(work(), ['shop'], { ...NO_WAIT, taken: [ref], unready: [...unready] });
+  expect(left).toEqual([]);
+});
+
 it('what was kept in an earlier pass is still reported', async () => {
   cluster.edit<Workload>('Deployment', 'manager', 'shop', (object) => (object.spec.replicas = 7));
   let failures = 0;

@@ -1,0 +1,55 @@
+import { ApiError } from '../api/errors.ts';
+import { describe, isWorkload, type ObjectRef, WORKLOAD_KINDS } from '../api/kinds.ts';
+import type { KubeObject, Service } from '../api/objects.ts';
+import type { Workload } from '../api/workloads.ts';
+import { sessionOf } from '../marks/marks.ts';
+import { leasedObject, PAUSED, RELAY_LABEL, REPLICAS_LABEL, UNDO_ANNOTATION } from '../names.ts';
+import type { Work } from '../work.ts';
+import type { Marked } from './find-marked.ts';
+import type { Left } from './restore.ts';
+
+/**
+ * What a session took over, or has a Lease for, and what still looks taken over although it is not marked: somebody removed the
+ * label, and nothing restores such an object. `isExpected`: whether one without replicas had none before.
+ */
+export async function findUnmarked(
+  { api }: Work,
+  taken: ObjectRef[],
+  marked: Marked[],
+  isExpected: (ref: ObjectRef) => boolean,
+): Promise<Left[]> {
+  const leases = marked.filter(({ ref }) => ref.kind === 'Lease');
+  const leased = leases.flatMap(({ ref }) => leasedObject(ref, ['Service', ...WORKLOAD_KINDS]) ?? []);
+  const known = new Set(marked.map(({ ref }) => describe(ref)));
+  const named = new Map([...taken, ...leased].map((ref) => [describe(ref), ref]));
+  const lost = [...named].flatMap(([name, ref]) => (known.has(name) ? [] : [ref]));
+  const judged = lost.map(async (ref): Promise<Left[]> => {
+    const object = await api.get<KubeObject>(ref).catch(unlessForbidden);
+    if (object === undefined || sessionOf(object) !== undefined) return [];
+    const trace = ref.kind === 'Service' ? ofService(object) : ofManager(ref, object, isExpected(ref));
+    return trace === undefined ? [] : [{ ref, kept: [{ fault: trace, isUnmarked: true }] }];
+  });
+  return (await Promise.all(judged)).flat();
+}
+
+/** Whether it was restored is then for others to say: what cannot be listed is refused elsewhere. */
+function unlessForbidden(error: unknown): undefined {
+  if (!(error instanceof ApiError && error.isForbidden)) throw error;
+}
+
+function ofService(object: KubeObject): string | undefined {
+  const { selector = {} } = (object as Service).spec;
+  if (object.metadata.annotations?.[UNDO_ANNOTATION] !== undefined) return `still has ${UNDO_ANNOTATION}`;
+  if (RELAY_LABEL in selector) return 'still selects a relay of devloop';
+  return Object.keys(selector).length === 0 ? 'has no selector' : undefined;
+}
+
+function ofManager(ref: ObjectRef, object: KubeObject, isExpected: boolean): string | undefined {
+  if (!isWorkload(ref.kind)) return undefined;
+  const { spec, metadata } = object as Workload;
+  const label = [REPLICAS_LABEL, PAUSED].find((one) => metadata.labels?.[one] !== undefined);
+  if (label !== undefined) return `still has the label ${label}`;
+  if (spec.template.spec?.nodeSelector?.[PAUSED] !== undefined)
+    return `still has the node selector ${PAUSED}`;
+  return spec.replicas === 0 && !isExpected ? 'has 0 replicas' : undefined;
+}
