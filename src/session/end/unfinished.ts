@@ -60,7 +60,7 @@ export function faultText(
 ): { message: string; hint: string } {
   if (isUnmarked)
     return {
-      message: `${describe(ref)} ${fault}, and no label of devloop's any more, so devloop cannot restore it. It was left unchanged.`,
+      message: `${describe(ref)} ${fault}, but has lost devloop's labels, so devloop cannot restore it. It was left unchanged.`,
       hint: 'Restore it by hand: deploy the operator again.',
     };
   return {

@@ -8,6 +8,7 @@ import { deploymentPause } from '../../../src/cluster/takeover/pause/replicas.ts
 import { swapSelector } from '../../../src/cluster/takeover/service.ts';
 import { DevloopError } from '../../../src/errors.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
+import { reportKept } from '../../../src/session/end/unfinished.ts';
 import { restore } from '../../../src/session/end/until-restored.ts';
 import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
 
@@ -170,20 +171,29 @@ it('what looks taken over but has lost its label is reported, and does not count
     await (await holdLease(ref).apply(work(), { ...HELD, targets: [ref] }))![Symbol.asyncDispose]();
   strip('Service', 'webhook');
   strip('Deployment', 'manager');
-  const { left } = await restore(work(), ['shop'], NO_WAIT);
+  const restored = await restore(work(), ['shop'], NO_WAIT);
+  const { left } = restored;
   const faults = left.map(({ ref, kept }) => [ref.kind, ...kept.map((one) => 'fault' in one && one.fault)]);
   expect(faults.sort()).toEqual([
     ['Deployment', 'has 0 replicas'],
     ['Service', 'still has devloop.dev/undo'],
   ]);
   expect(cluster.read('Lease', 'devloop.service.webhook', 'shop')).toBeUndefined();
+  events = [];
+  reportKept(restored, (event) => events.push(event));
+  expect(events).toContainEqual(
+    expect.objectContaining({
+      type: 'warning',
+      message: expect.stringContaining("manager has 0 replicas, but has lost devloop's labels"),
+    }),
+  );
 });
 
 it.each([
-  ['has the replicas that somebody gave it again', (object: Workload) => void (object.spec.replicas = 2), []],
-  ['had none before the session', () => {}, [{ kind: 'Deployment', namespace: 'shop', name: 'manager' }]],
-] as const)('a manager without a label that %s is restored', async (_, edit, unready) => {
-  strip('Deployment', 'manager', edit);
+  ['has the replicas that somebody gave it again', 2, []],
+  ['had none before the session', 0, [{ kind: 'Deployment', namespace: 'shop', name: 'manager' }]],
+] as const)('a manager without a label that %s is restored', async (_, replicas, unready) => {
+  strip('Deployment', 'manager', ({ spec }) => Object.assign(spec, { replicas }));
   const ref = { kind: 'Deployment', namespace: 'shop', name: 'manager' } as const;
   const { left } = await restore(work(), ['shop'], { ...NO_WAIT, taken: [ref], unready: [...unready] });
   expect(left).toEqual([]);
