@@ -7,7 +7,7 @@ import { runDevloop, startDevloop } from '../support/devloop.ts';
 import { deployElecting, leader } from '../support/electing-operator.ts';
 import { eventually } from '../support/eventually.ts';
 import { SOAK } from '../support/repeat.ts';
-import { DEPLOYMENT, NAMESPACE, rolledOut } from '../support/sample-operator.ts';
+import { DEPLOYMENT, IMAGE, NAMESPACE, rolledOut } from '../support/sample-operator.ts';
 import { snapshot } from '../support/snapshot.ts';
 
 const AUTOSCALER = `apiVersion: autoscaling/v2
@@ -20,7 +20,7 @@ spec:
   metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}]
 `;
 
-/** Each waits for a period of Kubernetes, which is 15 seconds. */
+/** Each waits for a period of Kubernetes, which is 15 seconds, or for as long as a manager may take to start. */
 describe.runIf(SOAK)('a manager that is paused', () => {
   let cluster: TestCluster;
   let directory: string;
@@ -78,5 +78,39 @@ describe.runIf(SOAK)('a manager that is paused', () => {
     const down = await runDevloop(['down'], { ...options(), cwd: tmpdir() });
     expect(down.code, down.log).toBe(0);
     await eventually(async () => expect(await snapshot(cluster, NAMESPACE)).toEqual(before));
+  });
+
+  describe('and has an image that nobody has', () => {
+    const setImage = (image: string): Promise<string> =>
+      cluster.kubectl(['-n', NAMESPACE, 'set', 'image', `deployment/${DEPLOYMENT}`, `manager=${image}`]);
+    const isNamed = (run: Awaited<ReturnType<typeof runDevloop>>): void => {
+      expect(run.code, run.log).toBe(4);
+      expect(run.events.map(({ type }) => type)).toContain('session.restored');
+      expect(run.events.at(-1)).toMatchObject({
+        ...{ type: 'error', code: 'manager.not-started' },
+        message: expect.stringMatching(
+          /container manager: (?:ErrImagePull|ImagePullBackOff|ErrImageNeverPull)/,
+        ),
+      });
+    };
+    const down = () => runDevloop(['down'], { ...options(), cwd: tmpdir() });
+
+    it('is named by down after a crash, and is no error where it was like that before', async () => {
+      await using killed = up();
+      await killed.waitFor('session.ready', undefined, 60_000);
+      await setImage('devloop.test/nobody:1');
+      killed.signal('SIGKILL');
+      await killed.exited;
+      isNamed(await down());
+      await using again = up();
+      await again.waitFor('session.ready', undefined, 60_000);
+      again.signal('SIGKILL');
+      await again.exited;
+      const { code, log, events } = await down();
+      expect(code, log).toBe(0);
+      expect(events.filter(({ type }) => type === 'warning')).not.toEqual([]);
+      await setImage(IMAGE.replace('docker.io/library/', ''));
+      await rolledOut(cluster);
+    });
   });
 });
