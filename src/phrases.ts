@@ -28,9 +28,20 @@ export function shellQuoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** The same, quoted only where it has to be. */
+/** The same, quoted only where it has to be, and on one line: bash and zsh read a line feed from `$'a\nb'`. */
 export function shellWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : shellQuoted(text);
+  if (/^[\w@%+=:,./-]+$/.test(text)) return text;
+  return /\p{Cc}/u.test(text) ? escapeQuoted(text) : shellQuoted(text);
+}
+
+/** Each control character by its bytes, since a terminal would not show it. */
+function escapeQuoted(text: string): string {
+  const escaped = text.replaceAll(/[\\']/g, '\\$&').replaceAll('\n', '\\n');
+  return `$'${escaped.replaceAll(/\p{Cc}/gu, (found) => octal(found))}'`;
+}
+
+function octal(text: string): string {
+  return [...Buffer.from(text)].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join('');
 }
 
 /** `shop-webhook` of registry.example.com:5000/team/shop-webhook:v1@sha256:…; empty for an image without a name. */

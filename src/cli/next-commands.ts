@@ -64,7 +64,7 @@ export function withNextCommands(event: DevloopEvent, typed: Typed, cluster: Cho
 }
 
 /** Quoted for a shell. The apostrophe of a word is no quote. */
-const QUOTED = String.raw`(?<!\w)(?:'[^']*'(?:\\''[^']*')*|"[^"]*")`;
+const QUOTED = String.raw`(?<!\w)(?:\$'(?:\\.|[^'\\])*'|'[^']*'(?:\\''[^']*')*|"[^"]*")`;
 const FLAG = String.raw`--?[a-z][-\w]*(?:[ =](?:${QUOTED}|[^-\s]\S*))?`;
 
 /** A command of devloop that ends its line, behind words such as "Or:" or not. */

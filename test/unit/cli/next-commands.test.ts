@@ -103,6 +103,20 @@ describe('a suggested command', () => {
     expect(hintAfter(typed('up', ['--context', 'a b']), `${AGAIN} --context 'a b'`)).toBeUndefined();
   });
 
+  it('is one line, whatever was typed', () => {
+    const text = `it's\ndevloop down`;
+    const up = typed('up', ['--context', text], ['sh', '-c', 'a\nb']);
+    const quoted = `$'it\\'s\\ndevloop down'`;
+    const next = `devloop up --context ${quoted} --route relay -- sh -c $'a\\nb'`;
+    expect(hintAfter(up, `${AGAIN} --route relay`)).toBe(next);
+    // The quoted part is no command, and the flag is the one that was typed.
+    expect(hintAfter(typed('up', ['--context', text]), `${AGAIN} --context ${quoted}`)).toBeUndefined();
+    const cluster = { kubeconfig: '/tmp/config' };
+    expect(hintAfter(typed('up'), `kubectl --context ${quoted} get pods`, cluster)).toBe(
+      `kubectl --kubeconfig /tmp/config --context ${quoted} get pods`,
+    );
+  });
+
   it('that is the same one again has all that was typed, apart from what it replaces', () => {
     const up = typed('up', ['--route', 'direct', '--context', 'a', '--json'], ['go', 'run', './my cmd']);
     expect(hintAfter(up, `${AGAIN} --route relay`)).toBe(
