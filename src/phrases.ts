@@ -11,6 +11,11 @@ export function durationMs(text: string): number | undefined {
   return ms === undefined ? undefined : Number(number) * ms;
 }
 
+/** At most so many characters of a text, with a sign that there is more. */
+export function shortened(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most)}…` : text;
+}
+
 /** Who wrote an object's field, as `managedFields` of its metadata names them. */
 interface WriterNames {
   manager: string;

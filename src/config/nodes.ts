@@ -1,4 +1,5 @@
 import { isAlias, isMap, isNode, isScalar, isSeq, type Pair, type YAMLMap } from 'yaml';
+import { shortened } from '../phrases.ts';
 
 /** Reports a problem at a node of the document. */
 export type Complain = (node: unknown, message: string) => void;
@@ -41,15 +42,15 @@ export function kindOf(node: unknown): string {
   if (isSeq(node)) return 'a list';
   if (!isScalar(node)) return 'nothing';
   const { value, source = '' } = node;
-  if (typeof value === 'string') return value === '' ? 'empty text' : `the text \`${shortened(value)}\``;
+  if (typeof value === 'string') return value === '' ? 'empty text' : `the text \`${shown(value)}\``;
   if (typeof value === 'boolean') return `${value}`;
-  return typeof value === 'number' ? `the number ${shortened(source)}` : `\`${shortened(source)}\``;
+  return typeof value === 'number' ? `the number ${shown(source)}` : `\`${shown(source)}\``;
 }
 
 export function offsetOf(node: unknown): number {
   return isNode(node) ? (node.range?.[0] ?? 0) : 0;
 }
 
-function shortened(text: string): string {
-  return text.length > 60 ? `${text.slice(0, 59)}…` : text;
+function shown(text: string): string {
+  return shortened(text, 60);
 }

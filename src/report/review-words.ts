@@ -1,4 +1,4 @@
-import { counted } from '../phrases.ts';
+import { counted, shortened } from '../phrases.ts';
 import type { LateAnswer, ReviewSummary, ReviewTimes, WaitingReview, WaitsFor } from './review.ts';
 import { duration, limitText } from './text.ts';
 
@@ -44,7 +44,7 @@ export function byUser({ user = '', isOwnUser }: Pick<ReviewSummary, 'user' | 'i
   const [, namespace, account] = /^system:serviceaccount:([^:]+):(.+)$/.exec(user) ?? [];
   const inNamespace = namespace === 'kube-system' ? account : `${namespace}/${account}`;
   const name = account === undefined ? user.replace(/^system:/, '') : inNamespace!;
-  return `by ${name.length > LONGEST_USER ? `${name.slice(0, LONGEST_USER)}…` : name}`;
+  return `by ${shortened(name, LONGEST_USER)}`;
 }
 
 /** `7 ms of 10 s`: how long it took, of how long the caller waits. */

@@ -1,3 +1,4 @@
+import { shortened } from '../../phrases.ts';
 import { joinLinkerFlags, withDebugInformation, withoutDebugInformation } from './linker-flags.ts';
 import type { BuildRecipe } from './recipes.ts';
 
@@ -54,7 +55,7 @@ function linkerFlag(
   if (all.length < flags.length) sources.push('without -s and -w, for the debugger');
   if (found && leftOut.length > 0)
     sources.push(
-      `without ${shortened(leftOut.join(' '))} of ${found.source}, which devloop does not evaluate`,
+      `without ${shortened(leftOut.join(' '), MOST_SHOWN)} of ${found.source}, which devloop does not evaluate`,
     );
   return {
     what: 'linker flags',
@@ -64,12 +65,8 @@ function linkerFlag(
   };
 }
 
-const MOST_SHOWN = 200;
-
 /** Makefiles can nest their conditions to tens of thousands of characters. */
-function shortened(text: string): string {
-  return text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)} …` : text;
-}
+const MOST_SHOWN = 200;
 
 /** The tags that GOFLAGS sets. */
 export function tagsIn(goFlags: string): string[] {

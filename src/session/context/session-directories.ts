@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { endOrphan, type Orphan, orphanOf } from '../../controller/orphan.ts';
 import { removeLocalFiles } from '../../local/key-pair-files.ts';
 import { makePath, requireWritable, writeBelow } from '../../machine/own-files.ts';
+import { shortened } from '../../phrases.ts';
 import type { Emit } from '../../report/events.ts';
 import { isRunning, type LocalMachine, thisMachine } from './local-machine.ts';
 import { OWNER, type Owner, ownerOf, sessionIds } from './local-sessions.ts';
@@ -75,8 +76,11 @@ export async function reportOrphans(machine: LocalMachine, emit: Emit): Promise<
     emit({ type: 'note', message: `devloop down would stop ${orphanText(orphan)}.` });
 }
 
+/** One argument alone can have 128 KiB. */
+const MOST_SHOWN = 200;
+
 function orphanText({ pid, command }: Orphan): string {
-  return `what a killed devloop left running (pid ${pid}: ${command.join(' ')})`;
+  return `what a killed devloop left running (pid ${pid}: ${shortened(command.join(' '), MOST_SHOWN)})`;
 }
 
 export async function orphanPids(machine: LocalMachine): Promise<number[]> {

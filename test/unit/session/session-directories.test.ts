@@ -4,6 +4,7 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { recordStarted } from '../../../src/controller/orphan.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { thisMachine } from '../../../src/session/context/local-machine.ts';
 import { isKnownDead, localSessions } from '../../../src/session/context/local-sessions.ts';
@@ -89,6 +90,24 @@ it('an API server that a killed `reviews verify` left running is named, and ende
   expect(await Promise.all(pids.map(isRunning))).toEqual([false, false]);
   expect(await readdir(machine.stateDirectory)).toEqual([]);
   await rm(state, { recursive: true });
+});
+
+it('a process with an argument of any length is named by the beginning of its command', async () => {
+  const stateDirectory = await mkdtemp(join(tmpdir(), 'devloop-state-'));
+  const machine = { ...(await thisMachine({})), stateDirectory };
+  const command = ['sleep', '600'];
+  const { pid } = spawn(command[0]!, command.slice(1), { detached: true, stdio: 'ignore' });
+  await mkdir(join(stateDirectory, 'killed'));
+  const file = join(stateDirectory, 'killed', 'controller.json');
+  recordStarted(file, { pid: pid!, command: ['manager', `--long=${'x'.repeat(128 * 1024)}`] });
+  const events: DevloopEvent[] = [];
+  const emit = (event: DevloopEvent): void => void events.push(event);
+  await reportOrphans(machine, emit);
+  await endOrphans(machine, emit);
+  const messages = events.map((event) => (event.type === 'note' ? event.message : ''));
+  const shown = expect.stringMatching(`pid ${pid}: manager --long=x{100,200}…\\)\\.$`);
+  expect(messages).toEqual([shown, shown]);
+  await rm(stateDirectory, { recursive: true });
 });
 
 const MODULE = join(import.meta.dirname, '../../../src/session/context/session-directories.ts');
