@@ -6,6 +6,8 @@ import { startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { runDevloop, startDevloop } from '../support/devloop.ts';
 import { deployElecting, leader } from '../support/electing-operator.ts';
 import { eventually } from '../support/eventually.ts';
+import { deployHooks, HOOK_NAMESPACE } from '../support/hook-operator.ts';
+import { hookServer } from '../support/hook-server.ts';
 import { SOAK } from '../support/repeat.ts';
 import { DEPLOYMENT, IMAGE, NAMESPACE, rolledOut } from '../support/sample-operator.ts';
 import { snapshot } from '../support/snapshot.ts';
@@ -112,5 +114,28 @@ describe.runIf(SOAK)('a manager that is paused', () => {
       await setImage(IMAGE.replace('docker.io/library/', ''));
       await rolledOut(cluster);
     });
+  });
+
+  it('in a StatefulSet whose Pods are refused at the end is named with the cause, and everything is restored nevertheless', async () => {
+    await deployHooks(cluster, 'StatefulSet');
+    // Without Pods, nothing is behind the Services.
+    const { slices: _, endpoints: __, ...hooks } = await snapshot(cluster, HOOK_NAMESPACE);
+    const services = ['--service', `${HOOK_NAMESPACE}/first`, '--service', `${HOOK_NAMESPACE}/second`];
+    await using session = startDevloop(
+      ['up', ...services, ...hookServer('local', '9444', '9445')],
+      options(),
+    );
+    await session.waitFor('session.ready', undefined, 60_000);
+    const metadata = { name: 'none', namespace: HOOK_NAMESPACE };
+    const quota = { apiVersion: 'v1', kind: 'ResourceQuota', metadata, spec: { hard: { pods: '0' } } };
+    await cluster.apply([quota]);
+    session.signal('SIGINT');
+    await session.waitFor('session.restored', undefined, 150_000);
+    expect(await session.exited, session.log()).toBe(4);
+    expect(session.events.at(-1)).toMatchObject({
+      ...{ type: 'error', code: 'manager.not-started' },
+      message: expect.stringMatching(/StatefulSet hooks\/hooks .*exceeded quota: none/),
+    });
+    expect(await snapshot(cluster, HOOK_NAMESPACE)).toMatchObject(hooks);
   });
 });

@@ -117,25 +117,6 @@ it('a manager in a StatefulSet is paused, and again when somebody scales it, wit
   await atRest('StatefulSet', 2, before);
 });
 
-it('a manager whose Pods are refused at the end is named with the cause, and everything is restored nevertheless', async () => {
-  // Without Pods, nothing is behind the Services.
-  const { slices: _, endpoints: __, ...before } = await snapshot(cluster, HOOK_NAMESPACE);
-  await using session = up();
-  await session.waitFor('session.ready');
-  const metadata = { name: 'none', namespace: HOOK_NAMESPACE };
-  const quota = { apiVersion: 'v1', kind: 'ResourceQuota', metadata, spec: { hard: { pods: '0' } } };
-  await cluster.apply([quota]);
-  session.signal('SIGINT');
-  await session.waitFor('session.restored', undefined, 150_000);
-  expect(await session.exited, session.log()).toBe(4);
-  expect(session.events.at(-1)).toMatchObject({
-    ...{ type: 'error', code: 'manager.not-started' },
-    message: expect.stringMatching(/StatefulSet hooks\/hooks .*exceeded quota: none/),
-  });
-  expect(await snapshot(cluster, HOOK_NAMESPACE)).toMatchObject(before);
-  await cluster.kubectl(['-n', HOOK_NAMESPACE, 'delete', 'resourcequota', 'none']);
-});
-
 /** From now on the operator decides on what is removed from the history, and nothing passes while nobody answers. */
 async function reviewHistory(): Promise<void> {
   const path = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/hooks';
