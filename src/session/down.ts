@@ -1,6 +1,7 @@
 import { describe, isWorkload, type Kind } from '../cluster/api/kinds.ts';
 import { type Found, findMarked } from '../cluster/takeover/find-marked.ts';
 import type { NotStarted } from '../cluster/takeover/pause/why-not-started.ts';
+import type { Left } from '../cluster/takeover/restore.ts';
 import type { Work } from '../cluster/work.ts';
 import { AGAIN, DevloopError } from '../errors.ts';
 import type { TakenObject } from '../operator/closed-webhooks.ts';
@@ -28,10 +29,7 @@ export async function down(options: DownOptions, io: Io): Promise<void> {
   await using context = await openContext(options, io, 'optional');
   const machine = await thisMachine(io.env);
   const namespaces = namespacesToSearch(context);
-  const finding = inNamedNamespaces(
-    context,
-    findMarked(context.api, namespaces, { secrets: options.dryRun }),
-  );
+  const finding = inNamedNamespaces(context, findMarked(context.api, namespaces, { secrets: false }));
   const found = await unlessInterrupted(finding, io.signal);
   for (const warning of unsearched(found, options.namespace)) io.emit(warning);
   const sessions = sessionsIn(found, options);
@@ -43,7 +41,7 @@ export async function down(options: DownOptions, io: Io): Promise<void> {
     // A session that fails does not prevent the next one from being restored.
     const outcome = await endSession(command, session).catch((error): Outcome => {
       io.signal.throwIfAborted();
-      return { kept: 0, error };
+      return { left: [], error };
     });
     outcomes.push(outcome);
   }
@@ -61,8 +59,8 @@ interface DownCommand {
 }
 
 interface Outcome {
-  /** The number of objects with fields that somebody else changed, and that were kept. */
-  kept: number;
+  /** Objects that somebody else changed, too. */
+  left: Left[];
   notStarted?: NotStarted[];
   error?: unknown;
 }
@@ -70,9 +68,8 @@ interface Outcome {
 function conclude(outcomes: Outcome[]): void {
   const failed = outcomes.find((one) => 'error' in one);
   if (failed) throw failed.error;
-  const kept = outcomes.reduce((sum, one) => sum + one.kept, 0);
   refuseUnfinished(
-    kept,
+    outcomes.flatMap(({ left }) => left),
     outcomes.flatMap(({ notStarted = [] }) => notStarted),
   );
 }
@@ -89,20 +86,17 @@ async function endSession(command: DownCommand, session: Traces): Promise<Outcom
     ? undefined
     : await liveHolder({ api, emit, signal }, machine, session, look);
   if (holder && !holder.local) throw heldBy(holder, undefined);
-  if (options.dryRun) {
-    printRestore(api.context, session, holder, emit);
-    return { kept: 0 };
-  }
+  const work: Work = { api, sessionId, emit, signal };
+  if (options.dryRun) return { left: await printRestore(work, await look(), holder) };
   const restored = (changes: number): void =>
     emit({ type: 'session.restored', session: sessionId, changes, ms: performance.now() - startedAt });
   if (holder) {
     if (!(await stopLocalSession(holder, machine, io))) throw heldBy(holder, undefined);
     if ((await look()).marked.length === 0) {
       restored(changesOf(objects));
-      return { kept: 0 };
+      return { left: [] };
     }
   }
-  const work: Work = { api, sessionId, emit, signal };
   const taken = takenBy(sessionId, objects);
   const mayAnswer = options.takeOver;
   const dead = { namespaces: places, taken, mayAnswer, isAwaited: true, target: () => targetOf(work, taken) };
@@ -111,7 +105,7 @@ async function endSession(command: DownCommand, session: Traces): Promise<Outcom
   });
   reportKept(result, emit);
   restored(result.changes);
-  return { kept: result.left.length, notStarted: result.notStarted };
+  return { left: result.left, notStarted: result.notStarted };
 }
 
 async function targetOf({ api }: Work, taken: TakenObject[]): Promise<Target> {

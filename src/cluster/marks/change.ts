@@ -6,7 +6,7 @@ import type { Json, KubeObject } from '../api/objects.ts';
 import { whileAway } from '../api/repeat.ts';
 import type { Work } from '../work.ts';
 import { changePatch, type OwnChange, type PatchOperation, sessionOf, type UndoStore } from './marks.ts';
-import { type Kept, planUndo } from './undo.ts';
+import { type Kept, keptBy, planUndo } from './undo.ts';
 
 const CONFLICTS = 12;
 /** How long a change is tried while the API server is away. */
@@ -65,13 +65,8 @@ export async function restoreChange(
     first = undefined;
     if (object === undefined || sessionOf(object) !== sessionId) return;
     const plan = planUndo(object, own);
-    if ('fault' in plan) {
-      kept = [plan];
-      return;
-    }
-    kept = plan.fields
-      .filter((field) => field.kept)
-      .map(({ path, to, before }) => ({ path, now: to, before }));
+    kept = keptBy(plan);
+    if ('fault' in plan) return;
     await patchSeen(api, ref, object, plan.patch);
     const detail = kept.length === 0 ? 'as it was' : 'except what others changed';
     emit({ type: 'change', action: 'restore', object: ref, detail });

@@ -34,6 +34,12 @@ export interface Fault {
   isUnmarked?: true;
 }
 
+/** What a restore by this plan leaves as it is. */
+export function keptBy(plan: { fields: FieldUndo[] } | Fault): Kept[] {
+  if ('fault' in plan) return [plan];
+  return plan.fields.filter(({ kept }) => kept).map(({ path, to, before }) => ({ path, now: to, before }));
+}
+
 /** The fields that the session changed in this object, or why its undo is not believed. */
 export function undoOf(object: KubeObject, { store, fields: own }: OwnChange): FieldChange[] | Fault {
   const text = object.metadata[store.map]?.[store.key];

@@ -1,32 +1,51 @@
-import { planUndo } from '../../cluster/marks/undo.ts';
-import type { Marked } from '../../cluster/takeover/find-marked.ts';
+import { keptBy, planUndo } from '../../cluster/marks/undo.ts';
+import type { Found, Marked } from '../../cluster/takeover/find-marked.ts';
 import type { LeaseHolder } from '../../cluster/takeover/lease-holder.ts';
-import { isChanged, ownChangeOf } from '../../cluster/takeover/restore.ts';
-import type { Emit, FieldValues } from '../../report/events.ts';
-import type { Traces } from '../context/holders.ts';
+import { isChanged, type Left, ownChangeOf } from '../../cluster/takeover/restore.ts';
+import { findUnmarked } from '../../cluster/takeover/unmarked.ts';
+import type { Work } from '../../cluster/work.ts';
+import type { FieldValues } from '../../report/events.ts';
+import { takenBy } from '../context/named.ts';
+import { refusePart } from './refuse-part.ts';
+import { wasUnready } from './restore.ts';
 import { reportKept } from './unfinished.ts';
 
-/** Prints what `down` would restore and delete of a session, with the values of each field now and then. */
-export function printRestore(
-  context: string,
-  { sessionId, objects }: Traces,
+/**
+ * Prints what `down` would restore and delete of a session, with the values of each field now and then. Returns what it would leave as it
+ * is, and throws where `down` would because of what the account is not allowed to list. A `holder` that is alive restores its own session,
+ * and guards it until then.
+ */
+export async function printRestore(
+  work: Work,
+  found: Pick<Found, 'marked' | 'unseen'>,
   holder: LeaseHolder | undefined,
-  emit: Emit,
-): void {
+): Promise<Left[]> {
+  const { api, sessionId, emit } = work;
+  const { marked } = found;
   if (holder) {
     const message = `Session ${sessionId} is running on this machine (pid ${holder.holder?.pid}); devloop down would ask it to restore everything.`;
     emit({ type: 'note', message });
   }
-  for (const one of objects) {
-    const { action, fields, fault } = plannedRestore(one, sessionId);
-    if (fault !== undefined) {
-      reportKept({ context, left: [{ ref: one.ref, kept: [{ fault }] }] }, emit);
-      continue;
-    }
-    const detail = `session ${sessionId}`;
-    const change = { type: 'change', action, object: one.ref, detail, dryRun: true } as const;
-    emit(fields ? { ...change, fields } : change);
-  }
+  const planned = marked.map((one) => printPlanned(work, one));
+  if (holder) return [];
+  const taken = takenBy(sessionId, marked).map(({ ref }) => ref);
+  const unmarked = await findUnmarked(work, taken, marked, (ref) => wasUnready(ref, marked));
+  const left = [...planned, ...unmarked].filter(({ kept }) => kept.length > 0);
+  reportKept({ context: api.context, left }, emit);
+  refusePart(sessionId, found);
+  return left;
+}
+
+function printPlanned({ sessionId, emit }: Work, one: Marked): Left {
+  const { ref } = one;
+  const plan = planOf(one, sessionId);
+  const kept = plan === undefined ? [] : keptBy(plan);
+  const { action, fields, fault } = plannedRestore(one, sessionId);
+  if (fault !== undefined) return { ref, kept };
+  const detail = `session ${sessionId}`;
+  const change = { type: 'change', action, object: ref, detail, dryRun: true } as const;
+  emit(fields ? { ...change, fields } : change);
+  return { ref, kept };
 }
 
 /** What the end of a session does with one object. */
@@ -38,10 +57,9 @@ export interface PlannedRestore {
   fault?: string;
 }
 
-export function plannedRestore({ ref, object }: Marked, sessionId: string): PlannedRestore {
-  const action = plannedAction(ref, sessionId);
-  const own = isChanged(ref, sessionId) ? ownChangeOf(ref.kind) : undefined;
-  const plan = own && planUndo(object, own);
+export function plannedRestore(one: Marked, sessionId: string): PlannedRestore {
+  const action = plannedAction(one.ref, sessionId);
+  const plan = planOf(one, sessionId);
   if (plan === undefined) return { action };
   if ('fault' in plan) return { action, fault: plan.fault };
   const fields = plan.fields.map(({ path, now, to }) => ({
@@ -50,6 +68,12 @@ export function plannedRestore({ ref, object }: Marked, sessionId: string): Plan
     after: to ?? null,
   }));
   return { action, fields };
+}
+
+/** Undefined for what is deleted as a whole. */
+function planOf({ ref, object }: Marked, sessionId: string): ReturnType<typeof planUndo> | undefined {
+  const own = isChanged(ref, sessionId) ? ownChangeOf(ref.kind) : undefined;
+  return own && planUndo(object, own);
 }
 
 /** The user's objects are restored, devloop's own are deleted. Kubernetes itself restores Endpoints. */

@@ -2,6 +2,7 @@ import { allDone } from '../../async.ts';
 import type { ObjectRef } from '../../cluster/api/kinds.ts';
 import type { Pausing } from '../../cluster/takeover/pause/pause.ts';
 import type { NotStarted } from '../../cluster/takeover/pause/why-not-started.ts';
+import type { Left } from '../../cluster/takeover/restore.ts';
 import type { Work } from '../../cluster/work.ts';
 import { NO_CONTROLLER, type Supervisor } from '../../controller/supervisor.ts';
 import { messageOf } from '../../errors.ts';
@@ -55,7 +56,7 @@ interface Result {
   /** Absent where nothing had been changed, and an error says all there is to say. */
   event: DevloopEvent | undefined;
   /** Objects that somebody else changed, too. */
-  left: number;
+  left: Left[];
   notStarted: NotStarted[];
 }
 
@@ -124,7 +125,7 @@ async function restoreAll(
   const { changes, left, notStarted } = restored;
   const ms = performance.now() - startedAt;
   const event: DevloopEvent = { type: 'session.restored', session: sessionId, changes, ms };
-  return { event: isReported(changes) ? event : undefined, left: left.length, notStarted };
+  return { event: isReported(changes) ? event : undefined, left, notStarted };
 }
 
 /** The user's own process, which devloop does not see, may answer until it ends. */

@@ -52,6 +52,7 @@ export interface RestoreOptions {
 
 export interface Restored {
   context: string;
+  /** The number of changes that were restored, also those of which others have changed a part. */
   changes: number;
   left: Left[];
   /** Managers that are resumed, but cannot start, although they were ready before. */
@@ -59,7 +60,7 @@ export interface Restored {
 }
 
 /** Of one pass. */
-interface Pass extends Restored {
+interface Pass extends Pick<Restored, 'left' | 'notStarted'> {
   /** What had been taken over; the next pass waits for that, too. */
   taken: ObjectRef[];
   /** What failed, in order. As long as there is something, the Leases stay. */
@@ -117,11 +118,16 @@ export async function restoreOnce(work: Work, namespaces: string[], options: Res
   const kept = left.filter((one) => one.kept.length > 0);
   if (failures.length === 0) await attempt(() => assertNothingLeft(work, namespaces, kept));
   // As long as something is left to restore, the Lease says whose it is.
-  if (failures.length === 0) await attempt(() => removeLeases(work, marked));
-  return { context: api.context, changes: changesOf(marked), left: kept, notStarted, taken, failures };
+  if (failures.length === 0 && !kept.some(isStillMarked)) await attempt(() => removeLeases(work, marked));
+  return { left: kept, notStarted, taken, failures };
 }
 
-function wasUnready(ref: ObjectRef, marked: Marked[], known: ObjectName[] = []): boolean {
+/** Its undo was not carried out, so it keeps its mark. */
+export function isStillMarked({ kept }: Left): boolean {
+  return kept.some((one) => 'fault' in one && !one.isUnmarked);
+}
+
+export function wasUnready(ref: ObjectRef, marked: Marked[], known: ObjectName[] = []): boolean {
   const leases = marked.filter(({ ref: { kind } }) => kind === 'Lease');
   const held = leases.flatMap(({ object }) => holderOf(object as Lease)?.unready ?? []);
   return [...known, ...held].some((one) => describe(one) === describe(ref));

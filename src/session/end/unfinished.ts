@@ -3,16 +3,17 @@ import { escapeToken } from '../../cluster/marks/paths.ts';
 import type { Fault, Kept } from '../../cluster/marks/undo.ts';
 import { SESSION_LABEL } from '../../cluster/names.ts';
 import type { NotStarted } from '../../cluster/takeover/pause/why-not-started.ts';
+import { type Left, ownChangeOf } from '../../cluster/takeover/restore.ts';
 import { DevloopError } from '../../errors.ts';
 import { shellQuoted, shellWord } from '../../phrases.ts';
 import type { Emit } from '../../report/events.ts';
 import type { Restored } from './restore.ts';
 
-/** All that devloop can restore is restored. Throws where that is not all that the user expects: how many objects it `kept`, and what cannot start. */
-export function refuseUnfinished(kept: number, notStarted: NotStarted[]): void {
+/** All that devloop can restore is restored. Throws where that is not all that the user expects: what it left, and what cannot start. */
+export function refuseUnfinished(left: Left[], notStarted: NotStarted[]): void {
   const [first, ...others] = notStarted;
   if (first !== undefined) throw cannotStart(first, others);
-  if (kept > 0) throw incomplete(kept);
+  if (left.length > 0) throw incomplete(left);
 }
 
 function cannotStart(first: NotStarted, others: NotStarted[]): DevloopError {
@@ -24,10 +25,13 @@ function cannotStart(first: NotStarted, others: NotStarted[]): DevloopError {
   return new DevloopError('manager.not-started', texts.join('\n'), { hint });
 }
 
-function incomplete(count: number): DevloopError {
-  const objects = count === 1 ? 'One object was' : `${count} objects were`;
-  const message = `${objects} changed by somebody else during the session; devloop left those fields unchanged.`;
-  const hint = 'The warnings above show the command for each.';
+function incomplete(left: Left[]): DevloopError {
+  const objects = left.map(({ ref }) => describe(ref)).join(', ');
+  const message = `Somebody else changed ${objects} during the session, and devloop leaves that unchanged.`;
+  const hint =
+    left.length === 1
+      ? 'The warnings above show how to restore it.'
+      : 'The warnings above show how to restore each.';
   return new DevloopError('undo.incomplete', message, { hint });
 }
 
@@ -52,7 +56,7 @@ function keptText(
   };
 }
 
-/** The session's label stays on such an object, so that it is found again. */
+/** The session's label stays on such an object, so that it is found again; it goes with the undo, which would look like a session's. */
 export function faultText(
   context: string,
   ref: ObjectRef,
@@ -65,8 +69,16 @@ export function faultText(
     };
   return {
     message: `${describe(ref)} has devloop's label, but ${fault}. It was left unchanged.`,
-    hint: `Restore it by hand (deploy the operator again), then: ${kubectl(context, ref, 'label')} ${SESSION_LABEL}-`,
+    hint: `Restore it by hand (deploy the operator again), then: ${unmarking(context, ref)}`,
   };
+}
+
+function unmarking(context: string, ref: ObjectRef): string {
+  const { map, key } = ownChangeOf(ref.kind)!.store;
+  const unlabel = `${kubectl(context, ref, 'label')} ${SESSION_LABEL}-`;
+  return map === 'labels'
+    ? `${unlabel} ${key}-`
+    : `${unlabel} && ${kubectl(context, ref, 'annotate')} ${key}-`;
 }
 
 function kubectl(context: string, { kind, namespace, name }: ObjectRef, verb: string): string {

@@ -3,7 +3,14 @@ import { describe } from '../../cluster/api/kinds.ts';
 import { whileAway } from '../../cluster/api/repeat.ts';
 import type { Left } from '../../cluster/takeover/restore.ts';
 import type { Work } from '../../cluster/work.ts';
-import { isAway, type Restored, type RestoreOptions, restoreOnce, StillMarked } from './restore.ts';
+import {
+  isAway,
+  isStillMarked,
+  type Restored,
+  type RestoreOptions,
+  restoreOnce,
+  StillMarked,
+} from './restore.ts';
 
 /** How long `down`, and the recovery of a dead session, wait for an API server that is away. */
 const AWAY_LIMIT_MS = 60_000;
@@ -46,7 +53,9 @@ export async function restore(work: Work, namespaces: string[], options: UntilRe
   const { emit, signal } = work;
   try {
     await whileAway(pass, { limitMs: awayLimitMs, mayPass, onAway, emit, signal });
-    return { context: work.api.context, changes: most, left: [...left.values()], notStarted };
+    const all = [...left.values()];
+    const changes = most - all.filter(isStillMarked).length;
+    return { context: work.api.context, changes, left: all, notStarted };
   } catch (error) {
     throw error instanceof ApiError ? rejected(error, `Restoring session ${work.sessionId}`) : error;
   }

@@ -566,6 +566,8 @@ describe('devloop refuses', () => {
       await up.exited;
       // Nothing guards it any more.
       await meddle();
+      const dry = await runDevloop(['down', '--dry-run'], { cwd: scratch, env: env() });
+      expect(dry.events.at(-1), dry.log).toMatchObject({ code: 'undo.incomplete', exitCode: 4 });
       const { code, events, log } = await runDevloop(['down'], { cwd: scratch, env: env() });
       expect(code, log).toBe(4);
       await retryOnConflict(events);

@@ -164,3 +164,15 @@ it('what a session left', async () => {
     }),
   );
 });
+
+it.each([
+  ['can be read', DEAD_SESSION.service.object.metadata.annotations['devloop.dev/undo'], undefined],
+  ['cannot be read', 'broken', { code: 'undo.incomplete', exitCode: 4 }],
+])('a session whose undo %s: the dry run of down fails where down would', async (_, undo, expected) => {
+  const objects = structuredClone({ ...SHOP, ...DEAD_SESSION });
+  objects.service.object.metadata.annotations['devloop.dev/undo'] = undo;
+  server.cluster = clusterOf(objects);
+  const { error } = await run({ args: ['down', '--dry-run', '--take-over'], cwd: home, env: ENV() });
+  if (expected === undefined) expect(error).toBeUndefined();
+  else expect(error).toMatchObject({ ...expected, message: expect.stringContaining('Service shop/webhook') });
+});

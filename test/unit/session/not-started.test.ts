@@ -56,7 +56,7 @@ it('is an error with the cause, and nothing is left to restore', async () => {
     message: expect.stringMatching(/StatefulSet shop\/manager .*exceeded quota/),
     hint: 'kubectl -n shop describe statefulset manager',
   });
-  expect(() => refuseUnfinished(0, notStarted)).toThrow(error);
+  expect(() => refuseUnfinished([], notStarted)).toThrow(error);
 });
 
 it('is no error where its Lease, or the session, says that it was not ready before', async () => {
