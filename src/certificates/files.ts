@@ -13,7 +13,14 @@ import {
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DevloopError } from '../errors.ts';
-import { assertWritable, fileCause, leadsOut, makePath, otherWriter } from '../machine/own-files.ts';
+import {
+  assertWritable,
+  fileCause,
+  leadsOut,
+  makePath,
+  otherWriter,
+  unmakePath,
+} from '../machine/own-files.ts';
 import type { KeyPair } from './key-pair.ts';
 
 /** The link that the kubelet swaps; programs that watch certificates know its name. */
@@ -121,7 +128,15 @@ export async function isFree(directory: string): Promise<boolean> {
 /** A directory that exists keeps its mode: the files below it are in one that only this user can read. */
 async function makeDirectory(directory: string): Promise<void> {
   const made = await makePath(directory);
-  if (made !== undefined) await writeFile(join(directory, MADE), made, { mode: 0o600, flag: 'wx' });
+  if (made === undefined) return;
+  try {
+    await writeFile(join(directory, MADE), made, { mode: 0o600, flag: 'wx' });
+  } catch (error) {
+    // Nothing else says that it is to be removed.
+    await rm(join(directory, MADE), { force: true }).catch(() => {});
+    await unmakePath(directory, made);
+    throw error;
+  }
 }
 
 async function isWritten(directory: string, files: Map<string, Content>, links: string[]): Promise<boolean> {

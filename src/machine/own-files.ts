@@ -1,6 +1,6 @@
 /** Whether and why a file can or must not be written on this machine. */
 import type { Stats } from 'node:fs';
-import { access, constants, lstat, mkdir, opendir, readlink, stat } from 'node:fs/promises';
+import { access, constants, lstat, mkdir, opendir, readlink, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, normalize, resolve, sep } from 'node:path';
 import { DevloopError, messageOf } from '../errors.ts';
 
@@ -122,8 +122,26 @@ async function makeMissing(directory: string): Promise<string | undefined> {
     if (code !== 'ENOENT' || (await exists(dirname(directory)))) throw error;
   }
   const top = await makeMissing(dirname(directory));
-  await mkdir(directory, { mode: 0o700 });
+  try {
+    await mkdir(directory, { mode: 0o700 });
+  } catch (error) {
+    if (top !== undefined) await unmakePath(dirname(directory), top);
+    throw error;
+  }
   return top ?? directory;
+}
+
+/** Removes a directory that was made in vain, and those above it up to `top`, unless somebody has put something there. */
+export async function unmakePath(directory: string, top: string): Promise<void> {
+  for (let path = directory; path.length >= top.length; path = dirname(path)) {
+    if (
+      !(await rmdir(path).then(
+        () => true,
+        () => false,
+      ))
+    )
+      return;
+  }
 }
 
 function exists(path: string): Promise<boolean> {

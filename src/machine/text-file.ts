@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises';
+import { open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 
 /** The text of a file of the checkout; empty if there is none. Reading a pipe or a device may never end, so those are not read. */
 export async function readTextFile(path: string): Promise<string> {
@@ -6,5 +6,23 @@ export async function readTextFile(path: string): Promise<string> {
     return (await stat(path)).isFile() ? await readFile(path, 'utf8') : '';
   } catch {
     return '';
+  }
+}
+
+/**
+ * Replaces a file of the user's as a whole, or not at all: a full disk must not take what was there. A link to it stays a link, and its
+ * permissions stay. Rejects with the error of the file system.
+ */
+export async function replaceTextFile(path: string, text: string): Promise<void> {
+  const file = await realpath(path).catch(() => path);
+  const before = await stat(file).catch(() => undefined);
+  const unfinished = `${file}.devloop-${process.pid}`;
+  try {
+    await using handle = await open(unfinished, 'wx');
+    await handle.writeFile(text);
+    if (before) await handle.chmod(before.mode & 0o777);
+    await rename(unfinished, file);
+  } finally {
+    await rm(unfinished, { force: true }).catch(() => {});
   }
 }

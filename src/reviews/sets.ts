@@ -35,7 +35,8 @@ export async function writeSet(
     if (replaces) await rename(unfinished, file);
     else await linkNew(unfinished, file);
   } finally {
-    await rm(unfinished, { force: true });
+    // What is left of it harms nobody, and must not hide that the set is saved.
+    await rm(unfinished, { force: true }).catch(() => {});
   }
   return file;
 }

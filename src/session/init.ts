@@ -1,7 +1,8 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { DevloopError, messageOf } from '../errors.ts';
-import { notWritten } from '../machine/own-files.ts';
+import { fileCause } from '../machine/own-files.ts';
+import { replaceTextFile } from '../machine/text-file.ts';
 import { checkoutRoot, isCheckout, SIGNS_OF_A_CHECKOUT } from './context/checkout.ts';
 import { DEBUG_PORT, type InitOptions, type Io } from './context/options.ts';
 import { goLandConfiguration, LAUNCH_NAME, withLaunch } from './editor-files.ts';
@@ -58,8 +59,13 @@ async function textOf(file: string): Promise<string | undefined> {
 async function write(file: string, text: string): Promise<void> {
   try {
     await mkdir(dirname(file), { recursive: true });
-    await writeFile(file, text);
+    await replaceTextFile(file, text);
   } catch (error) {
-    throw notWritten(dirname(file), error);
+    const cause = fileCause(file, error);
+    if (cause === undefined) throw error;
+    throw new DevloopError('files.not-written', `${file} cannot be written: ${cause}. It is as it was.`, {
+      hint: 'Make room or correct the permissions, then run the command again.',
+      cause: error,
+    });
   }
 }

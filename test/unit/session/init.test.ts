@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, lstat, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'jsonc-parser';
 import { expect, test } from 'vitest';
@@ -111,4 +111,18 @@ test.each([
   await writeFile(join(cwd, '.vscode/launch.json'), text);
   await expect(run()).rejects.toMatchObject({ code: 'config.invalid' });
   expect(await read('.vscode/launch.json')).toBe(text);
+});
+
+test('a link to the file stays a link, and its permissions stay', async () => {
+  const { cwd, run, read } = await checkout({
+    'shared.json': '{"version": "0.2.0"}',
+    '.vscode/settings.json': '{}',
+  });
+  await symlink('../shared.json', join(cwd, '.vscode/launch.json'));
+  await chmod(join(cwd, 'shared.json'), 0o600);
+  await run();
+  expect(JSON.parse(await read('shared.json')).configurations).toEqual([ATTACH]);
+  expect((await lstat(join(cwd, '.vscode/launch.json'))).isSymbolicLink()).toBe(true);
+  expect((await stat(join(cwd, 'shared.json'))).mode & 0o777).toBe(0o600);
+  expect((await readdir(cwd)).sort()).toEqual(['.vscode', 'go.mod', 'shared.json']);
 });
