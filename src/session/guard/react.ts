@@ -6,6 +6,7 @@ import { changesAfter } from '../../cluster/marks/observe.ts';
 import { undoOf } from '../../cluster/marks/undo.ts';
 import type { Work } from '../../cluster/work.ts';
 import type { DevloopError } from '../../errors.ts';
+import { type Callable, noticeObstacle } from './callable.ts';
 import { fought, gone, restoredElsewhere, takenBy } from './causes.ts';
 import type { Watched } from './guard.ts';
 import { hasUndo, type Judgement, judge, type Overwritten } from './judge.ts';
@@ -26,7 +27,7 @@ export interface Guarded {
 }
 
 /** What the guard remembers of one object. */
-export interface Memory extends Rounds {
+export interface Memory extends Rounds, Callable {
   /** What this session changed, as it was when its mark appeared. What the mark says later may be somebody else's. */
   changes: FieldChange[] | undefined;
   /** The same after a write whose answer may have been lost. */
@@ -70,6 +71,8 @@ export async function react(
   const judgement = judge(object, { sessionId: work.sessionId, own, changes: memory.changes });
   switch (judgement.is) {
     case 'intact':
+      if (ref.kind === 'Service' && object !== undefined && memory.changes !== undefined)
+        noticeObstacle(work, memory, object);
       return await followUp(guarded, memory);
     case 'gone':
       // Some managers delete their webhook configurations when they stop, and create them again.

@@ -132,3 +132,58 @@ it('names the object that was deleted', async () => {
   guarded.isOptional = true;
   expect(await react(work(), guarded, memory, undefined)).toBeUndefined();
 });
+
+const change = (spec: Partial<Service['spec']>): Promise<unknown> =>
+  cluster.as('kubectl').patch(REF, 'merge', { spec });
+
+it.each<[string, Partial<Service['spec']>, Partial<Service['spec']>, string]>([
+  [
+    'type ExternalName',
+    { type: 'ExternalName' },
+    { type: 'NodePort' },
+    `kubectl -n shop patch service hook -p '{"spec":{"type":"NodePort"}}'`,
+  ],
+  ['headless', { clusterIP: 'None' }, { clusterIP: '10.0.0.7' }, 'kubectl -n shop delete service hook'],
+  [
+    'internalTrafficPolicy Local',
+    { internalTrafficPolicy: 'Local' },
+    { internalTrafficPolicy: 'Cluster' },
+    `kubectl -n shop patch service hook -p '{"spec":{"internalTrafficPolicy":"Cluster"}}'`,
+  ],
+])(
+  'a Service that others make %s no longer reaches this machine, which is said once',
+  async (text, to, back, hint) => {
+    await change({ type: 'NodePort', clusterIP: '10.0.0.7', internalTrafficPolicy: 'Cluster' });
+    await reactNow();
+    expect(events.filter(({ type }) => type === 'warning' || type === 'note')).toEqual([]);
+    await change(to);
+    await reactNow();
+    // Another version of the same.
+    cluster.edit<Service>('Service', 'hook', 'shop', ({ metadata }) => (metadata.annotations!.a = 'b'));
+    expect(await reactNow()).toBeUndefined();
+    const warnings = events.filter(({ type }) => type === 'warning');
+    expect(warnings).toEqual([
+      {
+        type: 'warning',
+        message: expect.stringMatching(
+          `^kubectl .*Service shop/hook .*${text}.* no longer reach this machine`,
+        ),
+        hint: expect.stringContaining(hint),
+      },
+    ]);
+    await change(back);
+    await reactNow();
+    await reactNow();
+    expect(events.filter(({ type }) => type === 'note')).toEqual([
+      { type: 'note', message: expect.stringContaining('Service shop/hook') },
+    ]);
+    expect(read().spec).toMatchObject(back);
+  },
+);
+
+it('a Service is not judged before it is taken over', async () => {
+  await change({ type: 'ExternalName' });
+  memory.changes = undefined;
+  await reactNow();
+  expect(events.filter(({ type }) => type === 'warning')).toEqual([]);
+});
