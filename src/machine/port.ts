@@ -19,15 +19,19 @@ export async function isPortBusy(port: number): Promise<boolean> {
  * groups `ending` counts as free: they are ended first.
  */
 export async function requireFreePort(port: number, limitMs = 0, ending: number[] = []): Promise<void> {
-  const isFree = async (): Promise<boolean> => !(await isPortBusy(port));
+  const isFree = async (): Promise<boolean> => !(await isPortBusy(port)) || (await isHeldBy(ending, port));
   if (await pollUntil(isFree, { everyMs: POLL_MS, limitMs })) return;
-  for (const group of ending) if (await sessionListensOn(group, port)) return;
   const owner = await portOwner(port);
   const message = `The controller needs port ${port}, which is in use by ${describeOwner(owner)}.`;
   const hint = owner
     ? `If that is another devloop session: devloop down\nOtherwise: kill ${owner.pid}`
     : 'End that process first.';
   throw new DevloopError('port.in-use', message, { hint });
+}
+
+async function isHeldBy(groups: number[], port: number): Promise<boolean> {
+  for (const group of groups) if (await sessionListensOn(group, port)) return true;
+  return false;
 }
 
 export function describeOwner(owner: PortOwner | undefined): string {

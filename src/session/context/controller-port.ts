@@ -4,6 +4,9 @@ import type { LocalMachine } from './local-machine.ts';
 import type { LocalSession } from './local-sessions.ts';
 import { sessionOnPort } from './session-on-port.ts';
 
+/** So long the port of a process that looks ended can still be in use: its last thread closes it. */
+const CLOSING_MS = 500;
+
 /**
  * Throws 'port.in-use' where the controller could not listen, and names the session or the process that does. A port of one of the process
  * groups `ending` counts as free.
@@ -14,7 +17,7 @@ export async function requireControllerPort(
   ending: number[] = [],
 ): Promise<void> {
   try {
-    await requireFreePort(port, 0, ending);
+    await requireFreePort(port, CLOSING_MS, ending);
   } catch (error) {
     const session = await sessionOnPort(port, machine);
     throw session === undefined ? error : inUseBy(session, port);
