@@ -1,9 +1,6 @@
-import type { ObjectRef } from '../cluster/api/kinds.ts';
-import { isReady } from '../cluster/takeover/pause/waits.ts';
 import type { Work } from '../cluster/work.ts';
 import { noticeRepeatedErrors } from '../controller/repeated-errors.ts';
 import { removeLocalFiles } from '../local/key-pair-files.ts';
-import type { Target } from '../operator/target.ts';
 import type { Emit } from '../report/events.ts';
 import { type Answered, createAnswered } from './answered.ts';
 import { openContext } from './context/context.ts';
@@ -20,7 +17,7 @@ import { outcomeOf } from './end/outcome.ts';
 import { createPage } from './page.ts';
 import { localFilesOf } from './start/controller.ts';
 import { printPlan } from './start/dry-run.ts';
-import { createSessionLeases } from './start/leases.ts';
+import { createSessionLeases, unreadyManager } from './start/leases.ts';
 import { recoverSessions } from './start/recover.ts';
 import type { Session, UpCommand } from './start/session.ts';
 import { discoverTarget } from './start/target.ts';
@@ -100,10 +97,6 @@ async function run(session: Session): Promise<void> {
   const outcome = outcomeOf({ failure, restoring, mayHaveChanged: standing.mayHaveChanged, isInterrupted });
   if (outcome.warning) emit(outcome.warning);
   if (outcome.failure) throw outcome.failure.error;
-}
-
-function unreadyManager({ manager }: Target): ObjectRef[] {
-  return manager === undefined || isReady(manager.object) ? [] : [manager.ref];
 }
 
 function controlledOf(standing: Standing, { facts, replay, waiting }: Answered): Controlled {

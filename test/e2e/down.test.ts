@@ -73,6 +73,7 @@ async function takenOver(namespace: string, session: string, to?: Record<string,
     since: '',
     route: '',
     targets: [],
+    unready: [ref('Deployment', namespace)],
     health: '',
   };
   const work = { api, sessionId: session, emit, signal: new AbortController().signal };

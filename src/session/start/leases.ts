@@ -1,5 +1,7 @@
 import { createWarner } from '../../async.ts';
+import type { ObjectRef } from '../../cluster/api/kinds.ts';
 import type { HeldLease, Holder, holdLease } from '../../cluster/takeover/lease.ts';
+import { isReady } from '../../cluster/takeover/pause/waits.ts';
 import type { Work } from '../../cluster/work.ts';
 import { DevloopError } from '../../errors.ts';
 import type { Target } from '../../operator/target.ts';
@@ -70,6 +72,13 @@ async function whyLost({ api }: Work, target: Target, by: string): Promise<Devlo
 function takenOver(target: Target, by: string): DevloopError {
   const message = `${describeTarget(target)} was taken over by ${by}.`;
   return new DevloopError('session.lost', message, { hint: 'devloop status' });
+}
+
+/** The manager that a session finds without a ready Pod, also where none is wanted: at its end, that is as it was. */
+export function unreadyManager({ manager }: Target): ObjectRef[] {
+  if (manager === undefined) return [];
+  const { ref, object } = manager;
+  return object.spec.replicas === 0 || !isReady(object) ? [ref] : [];
 }
 
 function holderOf({ machine, target, plan, unready }: Session): Holder {

@@ -8,6 +8,7 @@ import { statefulSetPause } from '../../../src/cluster/takeover/pause/replicas.t
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { refuseUnfinished } from '../../../src/session/end/unfinished.ts';
 import { restore } from '../../../src/session/end/until-restored.ts';
+import { unreadyManager } from '../../../src/session/start/leases.ts';
 import { type FakeCluster, fakeCluster } from '../../support/fake-cluster.ts';
 
 const ref = { kind: 'StatefulSet', namespace: 'shop', name: 'manager' } as const;
@@ -91,4 +92,27 @@ it('is waited for where a webhook does not answer, and an error where its Pods a
   const { notStarted } = await restore(work(), ['shop'], { readySeconds: 30 });
   expect(events).toContainEqual(expect.objectContaining({ type: 'note' }));
   expect(notStarted).toMatchObject([{ cause: expect.stringContaining('exceeded quota') }]);
+});
+
+it.each([
+  ['wants no Pod', 0, 0, true],
+  ['has no ready Pod', 1, 0, true],
+  ['has a ready Pod', 1, 1, false],
+])('a manager that %s when a session finds it is noted: %s of %s', (_, replicas, readyReplicas, isNoted) => {
+  const object: Workload = {
+    metadata: { name: 'manager', namespace: 'shop' },
+    spec: { replicas, selector: {}, template: { spec: { containers: [] } } },
+    status: { readyReplicas },
+  };
+  const manager = { ref, object, container: { name: 'manager' }, source: '' };
+  expect(unreadyManager({ namespace: 'shop', services: [], manager })).toEqual(isNoted ? [ref] : []);
+});
+
+it('a second down does not blame anybody for a manager that had no replicas before', async () => {
+  putLease([ref]);
+  cluster.put<Workload>('StatefulSet', {
+    metadata: { name: 'manager', namespace: 'shop' },
+    spec: { replicas: 0, selector: {}, template: { spec: { containers: [] } } },
+  });
+  expect((await end()).left).toEqual([]);
 });
