@@ -46,7 +46,7 @@ function escapeQuoted(text: string): string {
 }
 
 function octal(text: string): string {
-  return [...Buffer.from(text)].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join('');
+  return [...new TextEncoder().encode(text)].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join('');
 }
 
 /** `shop-webhook` of registry.example.com:5000/team/shop-webhook:v1@sha256:…; empty for an image without a name. */
