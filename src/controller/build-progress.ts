@@ -73,6 +73,6 @@ export async function packagesToCompile(
   return code === 0 ? stdout.split('\n').filter(Boolean).length : undefined;
 }
 
-function isGoBuild([tool, subcommand]: string[]): boolean {
+export function isGoBuild([tool, subcommand]: string[]): boolean {
   return tool === 'go' && subcommand === 'build';
 }

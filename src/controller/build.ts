@@ -1,11 +1,14 @@
 import { open } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { runTool } from '../machine/tool.ts';
-import { verbose, withoutProgress } from './build-progress.ts';
+import { type BegunBuild, noteBuild } from './begun-build.ts';
+import { isGoBuild, verbose, withoutProgress } from './build-progress.ts';
+import { goEnvironment } from './go/build-command.ts';
 import { keepProgram, type Program, removeOldPrograms, restoreKept } from './programs.ts';
 
+/** `fromMs`: when it began, on the clock of Date.now(); what was saved later may not be in the program. */
 export type BuildOutcome =
-  | { ok: true; ms: number; program: Omit<Program, 'build'> }
+  | { ok: true; fromMs: number; ms: number; program: Omit<Program, 'build'> }
   | { ok: false; ms: number; output: string };
 
 export interface BuildPlan {
@@ -17,6 +20,8 @@ export interface BuildPlan {
   stateFile: string;
   /** Where the newest program is kept for the next session, which then skips the link step if nothing changed. */
   keptProgram?: string | undefined;
+  /** May be the first build. */
+  begun?: BegunBuild | undefined;
 }
 
 export interface BuildIo {
@@ -27,8 +32,10 @@ export interface BuildIo {
 
 /** Puts the newest program of the last session where the first build of this one will find it. */
 export async function prepareFirst(plan: BuildPlan): Promise<void> {
-  if (plan.keptProgram !== undefined && outputOf(plan) !== undefined)
-    await restoreKept(plan.keptProgram, programFile(plan, 0));
+  const { cwd, build: command = [], begun, keptProgram } = plan;
+  const output = outputOf(plan);
+  if (keptProgram === undefined || output === undefined || begun?.isOf({ cwd, command, output })) return;
+  await restoreKept(keptProgram, programFile(plan, 0));
 }
 
 /** The word after the `-o` that names the program; undefined where the build command names its output in another way. */
@@ -48,13 +55,19 @@ function programFile({ stateFile }: BuildPlan, build: number): string {
 export async function buildProgram(plan: BuildPlan, build: number, io: BuildIo): Promise<BuildOutcome> {
   const { build: command, run, cwd, keptProgram } = plan;
   if (command === undefined)
-    return { ok: true, ms: 0, program: { run, content: undefined, file: undefined } };
+    return { ok: true, fromMs: Date.now(), ms: 0, program: { run, content: undefined, file: undefined } };
   const output = outputOf(plan);
   if (output === undefined) return await runBuild(command, cwd, { run, file: undefined }, io);
   const binary = programFile(plan, build);
   const program = { run: run.with(0, binary), file: binary };
-  const outcome = await runBuild(command.with(output, binary), cwd, program, io);
+  const known = { cwd, command, output };
+  const begun = build === 0 && plan.begun?.isOf(known) ? await plan.begun.moveTo(binary, io) : undefined;
+  const outcome = begun
+    ? await built(program, cwd, begun)
+    : await runBuild(command.with(output, binary), cwd, program, io);
   if (keptProgram !== undefined && outcome.ok) await keepProgram(binary, keptProgram);
+  // All builds of a session have the same command.
+  if (keptProgram !== undefined && outcome.ok && build === 0) await noteBuild(keptProgram, known);
   if (keptProgram !== undefined && build === 0) await removeOldPrograms(dirname(keptProgram)).catch(() => {});
   return outcome;
 }
@@ -66,12 +79,26 @@ async function runBuild(
   program: Omit<Program, 'content' | 'build'>,
   { signal, onErrors }: BuildIo,
 ): Promise<BuildOutcome> {
+  const fromMs = Date.now();
   const start = performance.now();
-  const { missing, code, output } = await runTool(verbose(command), { cwd, signal, onErrors });
+  const own = isGoBuild(command) ? { env: goEnvironment() } : {};
+  const { missing, code, output } = await runTool(verbose(command), { cwd, ...own, signal, onErrors });
   const ms = Math.round(performance.now() - start);
   if (missing) return { ok: false, ms, output: `${command[0]}: command not found` };
   if (code !== 0) return { ok: false, ms, output: withoutProgress(output).trimEnd() };
-  return { ok: true, ms, program: { ...program, content: await contentOf(resolve(cwd, program.run[0]!)) } };
+  return await built(program, cwd, { fromMs, ms });
+}
+
+async function built(
+  program: Omit<Program, 'content' | 'build'>,
+  cwd: string,
+  times: { fromMs: number; ms: number },
+): Promise<BuildOutcome> {
+  return {
+    ok: true,
+    ...times,
+    program: { ...program, content: await contentOf(resolve(cwd, program.run[0]!)) },
+  };
 }
 
 /** How much of a program to read; the go tool reads no more for it, either. */

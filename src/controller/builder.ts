@@ -16,7 +16,9 @@ export interface Builder {
 }
 
 /** A build of which people can tell whether it answered. */
-export type NamedBuild = Exclude<BuildOutcome, { ok: true }> | { ok: true; ms: number; program: Program };
+export type NamedBuild =
+  | Exclude<BuildOutcome, { ok: true }>
+  | (Extract<BuildOutcome, { ok: true }> & { program: Program });
 
 /** Builds once, and notes when: what was saved after the start may not be in the program. */
 export async function buildOnce(
@@ -42,6 +44,7 @@ export async function buildOnce(
     );
     if (!built.ok) return built;
     const { content } = built.program;
+    span.fromMs = built.fromMs;
     const build = buildId({ content, at: span.fromMs, isDirty: await git.answer() });
     return { ...built, program: { ...built.program, build } };
   } finally {

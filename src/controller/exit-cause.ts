@@ -1,5 +1,5 @@
 import { DevloopError } from '../errors.ts';
-import { describeOwner } from '../machine/port.ts';
+import { describeOwner, openingPort } from '../machine/port.ts';
 import { portOwner } from '../machine/system.ts';
 import type { Exit } from './process.ts';
 
@@ -44,7 +44,7 @@ const KNOWN_CAUSES: KnownCause[] = [
     pattern: /listen tcp[46]? \S*:(\d+): bind: permission denied/,
     explain: ([, port]) => ({
       message: `your account is not allowed to listen on port ${port}`,
-      hint: `sudo sysctl net.ipv4.ip_unprivileged_port_start=${port}`,
+      hint: openingPort(Number(port)),
     }),
   },
   {

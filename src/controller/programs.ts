@@ -1,5 +1,5 @@
-import { constants } from 'node:fs';
-import { copyFile, link, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import { constants, existsSync } from 'node:fs';
+import { copyFile, link, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { otherWriter } from '../machine/own-files.ts';
 
@@ -48,15 +48,35 @@ export async function keepProgram(binary: string, kept: string): Promise<void> {
   }
 }
 
+/** Behind the name of a kept program: what made it, `cwd` among it. */
+export const NOTE = '.json';
+
 const KEPT_MS = 30 * 24 * 3600 * 1000;
 
-/** Removes kept programs of checkouts that have not been built for a month: a manager can take a hundred megabytes. */
+/** Removes kept programs of checkouts that are gone, or have not been built for a month: a manager can take a hundred megabytes. */
 export async function removeOldPrograms(directory: string): Promise<void> {
-  for (const name of await readdir(directory)) {
+  const names = await readdir(directory);
+  const gone = await goneCheckouts(directory, names);
+  for (const name of names) {
     const file = join(directory, name);
     const { mtimeMs } = await stat(file);
-    if (Date.now() - mtimeMs > KEPT_MS) await rm(file);
+    const isGone = gone.some((kept) => name === kept || name.startsWith(`${kept}.`));
+    if (isGone || Date.now() - mtimeMs > KEPT_MS) await rm(file, { force: true });
   }
+}
+
+/** The names of programs of which it is noted where they are built, and that directory is gone. */
+async function goneCheckouts(directory: string, names: string[]): Promise<string[]> {
+  const notes = names.filter((name) => name.endsWith(NOTE));
+  const gone = notes.map(async (name) => {
+    try {
+      const { cwd } = JSON.parse(await readFile(join(directory, name), 'utf8')) as { cwd: string };
+      return existsSync(cwd) ? [] : [name.slice(0, -NOTE.length)];
+    } catch {
+      return [];
+    }
+  });
+  return (await Promise.all(gone)).flat();
 }
 
 /** One that cannot be removed goes with the session's directory. */

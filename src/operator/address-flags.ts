@@ -1,13 +1,97 @@
-/**
- * `flag.StringVar(&address, "metrics-addr", ":8080", …)` of Go's flag package and of pflag. A flag of one cobra command (`cmd.Flags()`) is
- * unknown to the others, so it is left out.
- */
-const ADDRESS_FLAG =
-  /(\.Flags\(\))?\s*\.String(?:Var)?P?\(\s*(?:&?[\w.]+\s*,\s*)?"([\w.-]+)"\s*,\s*(?:"\w?"\s*,\s*)?"([^"\s]*:\d{2,5})"\s*,/g;
+import { type CobraCommand, cobraCommands, commandOf } from './cobra-commands.ts';
 
-/** The flags of a source file whose default is an address with a port, with it: `--metrics-addr=:8080`. */
-export function addressFlags(text: string): string[] {
-  return [...text.matchAll(ADDRESS_FLAG)]
-    .filter(([, ofOneCommand]) => ofOneCommand === undefined)
-    .map(([, , flag, address]) => `--${flag}=${address}`);
+/** Flags whose defaults are addresses with a port, or ports, as the sources define them. */
+export interface AddressFlags {
+  defaults: AddressFlag[];
+  /** Constant -> the addresses and ports that packages give it. */
+  constants: Map<string, Set<string>>;
+  commands: CobraCommand[];
+}
+
+interface AddressFlag {
+  /** Without dashes. */
+  flag: string;
+  /** An address, a port, or the name of a constant. */
+  value: string;
+  /** Of the package that defines it. */
+  directory: string;
+  /** Of cobra: only this command knows the flag. Null: only one that was not found. */
+  command?: string | null | undefined;
+}
+
+const ADDRESS = '"(?:[^"\\s]*:)?\\d{2,5}"|\\d{2,5}';
+/** `flag.StringVar(&address, "metrics-addr", ":8080", …)` of Go's flag package and of pflag, also `IntVar`, with a constant, or a short name. */
+const CALL = new RegExp(
+  `\\b(\\w+(?:\\s*\\.\\w+\\(\\))?)\\s*\\.(?:String|U?[Ii]nt\\d*)(?:Var)?P?\\(\\s*(?:&?[\\w.]+\\s*,\\s*)?"([\\w.-]+)"\\s*,\\s*(?:"\\w?"\\s*,\\s*)?(?:(${ADDRESS})|(?:\\w+\\.)*([A-Za-z_]\\w*))\\s*,`,
+  'g',
+);
+const CONSTANT = new RegExp(`\\b(\\w+)(?:[ \\t]+\\w+)?[ \\t]*=[ \\t]*(${ADDRESS})[ \\t]*(?://.*)?$`, 'gm');
+
+/** `directory` is that of the file. */
+export function collectAddressFlags(
+  text: string,
+  directory: string,
+  { defaults, constants, commands }: AddressFlags,
+): void {
+  for (const { 0: all, 1: receiver = '', 2: flag = '', 3: address, 4: constant = '', index } of text.matchAll(
+    CALL,
+  )) {
+    const command = commandOf(receiver, index + all.length, text);
+    defaults.push({ flag, value: address === undefined ? constant : unquoted(address), directory, command });
+  }
+  for (const [, name = '', value = ''] of text.matchAll(CONSTANT))
+    constants.set(name, (constants.get(name) ?? new Set()).add(unquoted(value)));
+  for (const name of cobraCommands(text)) commands.push({ name, directory });
+}
+
+/** A flag with its default: `--metrics-addr=:8080` */
+export interface AddressArgument extends Pick<AddressFlag, 'directory' | 'command'> {
+  argument: string;
+}
+
+/** The flags of all programs of the checkout. */
+export function addressArguments({ defaults, constants }: AddressFlags): AddressArgument[] {
+  return defaults.flatMap(({ flag, value, directory, command }) => {
+    const address = /^[A-Za-z_]\w*$/.test(value) ? onlyOf(constants.get(value)) : value;
+    return address === undefined ? [] : [{ argument: `--${flag}=${address}`, directory, command }];
+  });
+}
+
+/**
+ * Those of them that a program knows: `linked` are the directories of all its packages, and `words` its arguments, which begin with the names
+ * of a command.
+ */
+export function argumentsOfProgram(
+  all: AddressArgument[],
+  { commands, linked, words }: { commands: CobraCommand[]; linked: ReadonlySet<string>; words: string[] },
+): string[] {
+  const own = commands.filter(({ directory }) => linked.has(directory));
+  const running = commandIn(words) ?? (own.length === 1 ? own[0]!.name : undefined);
+  const places = directories(own.filter(({ name }) => name === running));
+  const known = all.filter(
+    ({ directory, command }) => linked.has(directory) && (command === undefined || command === running),
+  );
+  // Two commands can have one name, as `start` in each of two groups: then it has to be a flag of both.
+  const isOfAll = (flags: AddressArgument[]): boolean =>
+    flags.some(({ command }) => command === undefined) || directories(flags).size === places.size;
+  const byArgument = Map.groupBy(known, ({ argument }) => argument);
+  return [...byArgument].filter(([, flags]) => isOfAll(flags)).map(([argument]) => argument);
+}
+
+/** The last word in front of the flags. */
+function commandIn(words: string[]): string | undefined {
+  const end = words.findIndex((word) => word.startsWith('-'));
+  return words.slice(0, end < 0 ? words.length : end).at(-1);
+}
+
+function directories(places: { directory: string }[]): Set<string> {
+  return new Set(places.map(({ directory }) => directory));
+}
+
+function onlyOf(values: ReadonlySet<string> | undefined): string | undefined {
+  return values?.size === 1 ? [...values][0] : undefined;
+}
+
+function unquoted(written: string): string {
+  return written.replaceAll('"', '');
 }

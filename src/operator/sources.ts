@@ -1,6 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join, posix } from 'node:path';
-import { addressFlags } from './address-flags.ts';
+import { type AddressFlags, collectAddressFlags } from './address-flags.ts';
 import { electionFlags, electionVariables } from './leader-election.ts';
 import { importedSources, localModules } from './local-modules.ts';
 import { collectPathFlags, type PathFlags } from './path-flags.ts';
@@ -23,8 +23,7 @@ export interface CheckoutFacts {
   electionVariables: Set<string>;
   /** Flags whose default leaves leader election on -> the directories of the packages that define them. */
   electionFlags: Map<string, Set<string>>;
-  /** Flags with their defaults, which are addresses with a port (`--metrics-addr=:8080`) -> the directories of the packages that define them. */
-  addressFlags: Map<string, Set<string>>;
+  addressFlags: AddressFlags;
   pathFlags: PathFlags;
   /** The directories of packages that define a flag --kubeconfig. */
   kubeconfigFlags: Set<string>;
@@ -54,7 +53,7 @@ export function noCheckoutFacts(): CheckoutFacts {
     images: new Set(),
     electionVariables: new Set(),
     electionFlags: new Map(),
-    addressFlags: new Map(),
+    addressFlags: { defaults: [], constants: new Map(), commands: [] },
     pathFlags: { defaults: [], constants: new Map() },
     kubeconfigFlags: new Set(),
     connectsFromPod: false,
@@ -182,7 +181,7 @@ function collect(text: string, file: string, facts: CheckoutFacts): void {
   const define = (flag: string, into: Map<string, Set<string>>): void =>
     void into.set(flag, (into.get(flag) ?? new Set()).add(dirname(file)));
   for (const flag of electionFlags(text)) define(flag, facts.electionFlags);
-  for (const flag of addressFlags(text)) define(flag, facts.addressFlags);
+  collectAddressFlags(text, dirname(file), facts.addressFlags);
   collectPathFlags(text, dirname(file), facts.pathFlags);
   if (KUBECONFIG_FLAG.test(text)) facts.kubeconfigFlags.add(dirname(file));
   if (CONNECTS_FROM_POD.test(text)) facts.connectsFromPod = true;

@@ -128,7 +128,7 @@ export async function definitionNames(api: ClusterApi): Promise<string[]> {
 }
 
 /** A call with the Service that it goes to. */
-interface AddressedCall {
+export interface AddressedCall {
   namespace: string;
   name: string;
   call: WebhookCall;
@@ -200,14 +200,13 @@ export async function followCalls(
   api: ClusterApi,
   kind: (typeof CALLERS)[number],
   services: Service[],
-  { signal, onCalls }: { signal: AbortSignal; onCalls(calls: WebhookCall[]): void },
+  { signal, onCalls }: { signal: AbortSignal; onCalls(calls: AddressedCall[]): void },
 ): Promise<void> {
   const names = new Set(services.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`));
-  const callsOf = (object: Caller): WebhookCall[] =>
-    (kind === 'CustomResourceDefinition'
-      ? conversionCalls(object)
-      : admissionCalls({ kind, object })
-    ).flatMap(({ namespace, name, call }) => (names.has(`${namespace}/${name}`) ? [call] : []));
+  const callsOf = (object: Caller): AddressedCall[] =>
+    (kind === 'CustomResourceDefinition' ? conversionCalls(object) : admissionCalls({ kind, object })).filter(
+      ({ namespace, name }) => names.has(`${namespace}/${name}`),
+    );
   await watchObjects<Caller>(
     api,
     { kind },

@@ -19,6 +19,14 @@ export function goBuildCommand(goPackage: string, binary: string, flags: string[
   return ['go', 'build', '-buildvcs=false', ...flags, '-o', binary, goPackage];
 }
 
+/**
+ * For what the go tool builds and lists: it, the compiler and the linker live for seconds, and take up to a quarter less time if they collect
+ * their garbage half as often, and a fifth more memory. A GOGC of the user's counts.
+ */
+export function goEnvironment(env: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
+  return { GOGC: '200', ...env };
+}
+
 /** The flags of the recipe, except those that the user's GOFLAGS set: a flag on the command line would override them. */
 export function buildFlags(
   found: { recipe: BuildRecipe; source: string } | undefined,
@@ -51,7 +59,7 @@ function linkerFlag(
   const value = joinLinkerFlags(all);
   const sources: string[] = [];
   if (found && flags.length > 0) sources.push(found.source);
-  if (all.length > flags.length) sources.push('-w links faster');
+  if (all.length > flags.length) sources.push('-s links faster');
   if (all.length < flags.length) sources.push('without -s and -w, for the debugger');
   if (found && leftOut.length > 0)
     sources.push(

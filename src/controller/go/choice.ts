@@ -227,7 +227,7 @@ function programsOf(hints: ChoiceHints): string[] {
 }
 
 /** The Dockerfiles that can be those of the Deployment's image: named like it, else with its program, else all. */
-function ofImage({ dockerfiles, image, program, names }: ChoiceHints): Dockerfile[] {
+export function ofImage({ dockerfiles, image, program, names }: ChoiceHints): Dockerfile[] {
   const isNamed = (one: Dockerfile): boolean =>
     image !== undefined && one.names.some((name) => name === image || isPart(name, image));
   const hasProgram = (one: Dockerfile): boolean =>

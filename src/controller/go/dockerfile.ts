@@ -3,6 +3,12 @@ import { readTextFile } from '../../machine/text-file.ts';
 import { type BuildRecipe, buildRecipes } from './recipes.ts';
 import { buildVariables, expandKnown } from './variables.ts';
 
+/** What an image starts, in the words of its ENTRYPOINT and CMD. */
+export interface ImageCommand {
+  entrypoint: string[];
+  cmd: string[];
+}
+
 /** A Dockerfile of a checkout. */
 export interface Dockerfile {
   /** Relative to the root: 'build/webhook.Dockerfile' */
@@ -11,6 +17,8 @@ export interface Dockerfile {
   names: string[];
   /** The file names of the programs that its stages run: several where it makes several images. */
   programs: string[];
+  /** How its stages start a program, where all words are known. */
+  commands: ImageCommand[];
   recipes: BuildRecipe[];
 }
 
@@ -24,12 +32,14 @@ export async function readDockerfile(
   { module, wanted }: { module: string; wanted: string[] },
 ): Promise<Dockerfile> {
   const text = await readTextFile(join(root, file));
+  const stages = stagesOf(text);
   const own = /^(?:docker|container)file\.?(.*)$|^(.*)\.(?:docker|container)file$/i.exec(basename(file));
   const names = [own?.[1] || own?.[2] || '', basename(dirname(file))];
   return {
     file,
     names: names.filter((name) => name !== '' && !COMMON.has(name)),
-    programs: stagePrograms(text, wanted),
+    programs: stagePrograms(stages, wanted),
+    commands: stages.flatMap((stage) => stageCommand(stage) ?? []),
     recipes: buildRecipes(text, module),
   };
 }
@@ -43,11 +53,8 @@ export function programOf(words: string[]): string | undefined {
 const STARTERS = /^(?:-.*|tini|dumb-init|catatonit|su-exec|gosu|exec|env|sh|bash|ash)$/;
 
 /** Of several images (`docker build --target`), those with a wanted name; else all. */
-function stagePrograms(text: string, wanted: string[]): string[] {
-  const joined = text.replace(/\\\r?\n/g, ' ');
-  const variables = buildVariables(joined);
-  const stages = joined.split(/^\s*FROM\s/im).slice(1);
-  const programs = [...new Set(stages.flatMap((stage) => stageProgram(stage, variables) ?? []))];
+function stagePrograms(stages: Stage[], wanted: string[]): string[] {
+  const programs = [...new Set(stages.flatMap((stage) => stageProgram(stage) ?? []))];
   const named = programs.filter((program) => wanted.some((name) => isPart(program, name)));
   return named.length > 0 ? named : programs;
 }
@@ -57,18 +64,43 @@ export function isPart(name: string, whole: string): boolean {
   return `-${whole.replaceAll(/[._]/g, '-')}-`.includes(`-${name.replaceAll(/[._]/g, '-')}-`);
 }
 
+interface Stage {
+  text: string;
+  variables: Map<string, string>;
+}
+
+function stagesOf(text: string): Stage[] {
+  const joined = text.replace(/\\\r?\n/g, ' ');
+  const variables = buildVariables(joined);
+  const stages = joined.split(/^\s*FROM\s/im).slice(1);
+  return stages.map((stage) => ({ text: stage, variables }));
+}
+
 /** Its ENTRYPOINT, else its CMD. */
-function stageProgram(stage: string, variables: Map<string, string>): string | undefined {
-  for (const instruction of ['ENTRYPOINT', 'CMD']) {
-    const lines = [...stage.matchAll(new RegExp(`^\\s*${instruction}\\s+(.*)$`, 'gim'))];
-    const program = programOf(wordsOf(expandKnown(lines.at(-1)?.[1] ?? '', variables)));
+function stageProgram(stage: Stage): string | undefined {
+  for (const instruction of ['ENTRYPOINT', 'CMD'] as const) {
+    const program = programOf(wordsOf(written(stage, instruction)));
     if (program !== undefined) return program;
   }
   return undefined;
 }
 
+/** Undefined where there is none, a shell evaluates it, or a variable is not known. */
+function stageCommand(stage: Stage): ImageCommand | undefined {
+  const [entrypoint, cmd] = [written(stage, 'ENTRYPOINT'), written(stage, 'CMD')];
+  const isPlain = (words: string): boolean => words === '' || (words.startsWith('[') && !words.includes('$'));
+  if (entrypoint + cmd === '' || !isPlain(entrypoint) || !isPlain(cmd)) return undefined;
+  return { entrypoint: wordsOf(entrypoint), cmd: wordsOf(cmd) };
+}
+
+/** The last one counts. */
+function written({ text, variables }: Stage, instruction: 'ENTRYPOINT' | 'CMD'): string {
+  const lines = [...text.matchAll(new RegExp(`^\\s*${instruction}\\s+(.*)$`, 'gim'))];
+  return expandKnown(lines.at(-1)?.[1] ?? '', variables).trim();
+}
+
 /** `["/manager", "serve"]`, or a line for a shell. */
-function wordsOf(written: string): string[] {
-  const quoted = [...written.matchAll(/"([^"]*)"/g)].map(([, word]) => word!);
-  return written.trim().startsWith('[') ? quoted : written.trim().replaceAll('"', '').split(/\s+/);
+function wordsOf(line: string): string[] {
+  const quoted = [...line.matchAll(/"([^"]*)"/g)].map(([, word]) => word!);
+  return line.startsWith('[') ? quoted : line.replaceAll('"', '').split(/\s+/).filter(Boolean);
 }

@@ -1,4 +1,5 @@
 import { runTool } from '../../machine/tool.ts';
+import { goEnvironment } from './build-command.ts';
 import type { MainDirectory } from './checkout.ts';
 
 /**
@@ -33,6 +34,8 @@ export function linksByImports(
 
 /** The go tool downloads nothing, neither modules nor another toolchain. */
 export const OFFLINE = { GOPROXY: 'off', GONOPROXY: 'none', GOVCS: '*:off' };
+/** What it says then of a module that its cache lacks. */
+export const LACKS_MODULE = /module lookup disabled by GOPROXY=off/;
 
 /** What the go tool says about one main package. */
 export interface Links {
@@ -55,7 +58,7 @@ export async function linksByGo(
   for (const cwd of new Set(mains.map(({ module }) => module.directory))) {
     const own = mains.filter(({ module }) => module.directory === cwd).map(({ directory }) => directory);
     const list = ['go', 'list', '-buildvcs=false', '-e', '-f', FORMAT, ...own];
-    const { stdout, stderr } = await runTool(list, { cwd, env, signal });
+    const { stdout, stderr } = await runTool(list, { cwd, env: goEnvironment(env), signal });
     for (const directory of own) links.set(directory, { isManager: undefined, problem: stderr.trim() });
     for (const line of stdout.split('\n').filter(Boolean)) {
       const [directory = '', incomplete, problem = '', imports = ''] = line.split('\t');

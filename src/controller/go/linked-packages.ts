@@ -1,4 +1,8 @@
-import { runTool } from '../../machine/tool.ts';
+import { reportWhileWaiting } from '../../async.ts';
+import { runTool, type ToolResult } from '../../machine/tool.ts';
+import type { Emit } from '../../report/events.ts';
+import { goEnvironment } from './build-command.ts';
+import { LACKS_MODULE, OFFLINE } from './libraries.ts';
 
 /** A program: a main package, where it is built, and with which flags. */
 export interface GoProgram {
@@ -10,15 +14,24 @@ export interface GoProgram {
 /** All packages that a program consists of, its dependencies' too: import path -> directory. */
 export type LinkedPackages = () => Promise<ReadonlyMap<string, string>>;
 
-/** Asks the go tool when it is called for the first time, and only then: that takes about a second. */
+/**
+ * Asks the go tool when it is called for the first time, and only then: that takes about a second, or as long as a download of the
+ * modules that its cache lacks. Of a program that is not complete, what can be had.
+ */
 export function linkedPackages(
-  { directory, goPackage, flags }: GoProgram,
-  signal: AbortSignal | undefined,
+  { directory: cwd, goPackage, flags }: GoProgram,
+  { emit = () => {}, signal }: { emit?: Emit; signal?: AbortSignal | undefined } = {},
 ): LinkedPackages {
   const format = '{{.ImportPath}}{{"\\t"}}{{.Dir}}';
-  const list = ['go', 'list', '-buildvcs=false', '-e', '-deps', '-f', format, ...flags, goPackage];
+  const list = (more: string[], env: NodeJS.ProcessEnv, what: string): Promise<ToolResult> => {
+    const words = ['go', 'list', '-buildvcs=false', ...more, '-deps', '-f', format, ...flags, goPackage];
+    return reportWhileWaiting(runTool(words, { cwd, env: goEnvironment(env), signal }), { for: what }, emit);
+  };
   const read = async (): Promise<ReadonlyMap<string, string>> => {
-    const { stdout } = await runTool(list, { cwd: directory, signal });
+    const what = `go list ${goPackage}`;
+    const cached = await list([], { ...process.env, ...OFFLINE }, what);
+    const why = LACKS_MODULE.test(cached.stderr) ? ', which downloads modules' : '';
+    const { stdout } = cached.code === 0 ? cached : await list(['-e'], process.env, what + why);
     const packages = stdout.split('\n').map((line) => line.split('\t'));
     return new Map(packages.map(([path = '', place = '']) => [path, place]));
   };
@@ -36,6 +49,18 @@ export async function linkedFlags(
   const isLinked = (directories: ReadonlySet<string>): boolean =>
     [...directories].some((one) => places.has(one));
   return [...definers].filter(([, directories]) => isLinked(directories)).map(([flag]) => flag);
+}
+
+/** Elect a leader by a lock that belongs to a Pod ("leader for life"), instead of a Lease. */
+const LEADERS_FOR_LIFE = [
+  'github.com/operator-framework/operator-lib/leader',
+  'github.com/operator-framework/operator-sdk/pkg/leader',
+];
+
+/** Whether the leader of a program is a Pod. */
+export async function electsPod(linked: LinkedPackages): Promise<boolean> {
+  const packages = await linked();
+  return LEADERS_FOR_LIFE.some((path) => packages.has(path));
 }
 
 /** Reads KUBECONFIG, and defines the flag --kubeconfig for every program that links it. */

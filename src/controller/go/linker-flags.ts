@@ -32,9 +32,9 @@ export function readLinkerFlags(written: string, variables: Map<string, string>)
 
 const STRIPS = /^--?[sw](=|$)/;
 
-/** Linking without debug information takes two thirds of the time. A recipe that sets -s or -w itself is left as it is. */
+/** Linking without symbols and debug information takes two thirds of the time. A recipe that sets -s or -w itself is left as it is. */
 export function withoutDebugInformation(flags: string[]): string[] {
-  return flags.some((flag) => STRIPS.test(flag)) ? flags : [...flags, '-w'];
+  return flags.some((flag) => STRIPS.test(flag)) ? flags : [...flags, '-s'];
 }
 
 /** A debugger cannot work without it, whatever the recipe says. */

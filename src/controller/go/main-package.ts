@@ -14,6 +14,7 @@ import {
   undecided,
 } from './choice.ts';
 import { readClues, readMains } from './clues.ts';
+import { type FoundCommand, imageCommandOf } from './image-command.ts';
 import { linksByGo } from './libraries.ts';
 import { packageOf } from './recipes.ts';
 import { goAdvice, readGoFlags } from './toolchain.ts';
@@ -39,6 +40,8 @@ export interface MainPackageHints {
 }
 
 export interface FoundMain {
+  /** As `--package` names it: from the root of the checkout. */
+  name: string;
   /** As an argument of the go tool in `directory`: './cmd'. */
   package: string;
   /** The directory of its module. */
@@ -50,11 +53,13 @@ export interface FoundMain {
   hasWebhooks: boolean;
   /** Other main packages that could be the manager, as `--package` names them. */
   rivals: string[];
+  /** How its image starts it, where a Dockerfile says so. */
+  image: FoundCommand | undefined;
 }
 
 /** The Go package of the operator's manager, and how devloop chose it. */
 export async function findMainPackage(root: string, hints: MainPackageHints): Promise<FoundMain> {
-  const userFlags = await readGoFlags(root, hints.signal);
+  const userFlags = await readGoFlags(root, hints);
   const tags = new Set(tagsIn(userFlags));
   const checkout = await readGoCheckout(root, tags);
   if (checkout.modules.length === 0) throw noModule(root);
@@ -62,10 +67,12 @@ export async function findMainPackage(root: string, hints: MainPackageHints): Pr
   const found = (goPackage: string, source: string): Omit<FoundMain, 'hasWebhooks' | 'rivals'> => {
     const { module, directory } = checkout.mains.find((one) => one.package === goPackage)!;
     return {
+      name: goPackage,
       package: asPackage(module.directory, directory),
       directory: module.directory,
       source,
       flags: buildFlags(recipeOf(goPackage, clues), userFlags, hints.forDebugger),
+      image: imageCommandOf(goPackage, clues),
     };
   };
   const { named } = hints;

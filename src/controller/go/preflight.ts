@@ -1,5 +1,5 @@
 import { runTool } from '../../machine/tool.ts';
-import { OFFLINE } from './libraries.ts';
+import { LACKS_MODULE, OFFLINE } from './libraries.ts';
 import type { FoundMain } from './main-package.ts';
 import { goAdvice } from './toolchain.ts';
 
@@ -10,8 +10,6 @@ export type Preflight =
   | { is: 'downloads' }
   /** The build does not start, for `problem` in the words of the go tool. */
   | { is: 'broken'; problem: string; hint: string | undefined };
-
-const DOWNLOADS = /module lookup disabled by GOPROXY=off/;
 
 /** Loads everything that the package is built from, without the network and without a change of go.mod or go.sum. */
 export async function preflight(
@@ -24,6 +22,6 @@ export async function preflight(
   const { code, stderr } = await runTool(list, { cwd: main.directory, env, signal });
   if (code === 0) return { is: 'ready' };
   const hint = goAdvice(stderr);
-  if (hint === undefined && DOWNLOADS.test(stderr)) return { is: 'downloads' };
+  if (hint === undefined && LACKS_MODULE.test(stderr)) return { is: 'downloads' };
   return { is: 'broken', problem: stderr.trim(), hint };
 }

@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import { runTool } from '../../machine/tool.ts';
+import { goEnvironment } from './build-command.ts';
 
 /** The files that a Go program is built from, without the module cache and the standard library. */
 export interface SourceSet {
@@ -38,7 +39,7 @@ export async function listSources(
 ): Promise<SourceSet | undefined> {
   const list = ['go', 'list', '-buildvcs=false', '-e', '-deps', `-json=${FIELDS}`, ...flags, goPackage];
   const [listed, workspace] = await Promise.all([
-    runTool(list, { cwd, signal }),
+    runTool(list, { cwd, env: goEnvironment(), signal }),
     runTool(['go', 'env', 'GOWORK'], { cwd, signal }),
   ]);
   if (listed.code !== 0) return undefined;

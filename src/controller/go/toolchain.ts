@@ -1,16 +1,31 @@
+import { reportWhileWaiting } from '../../async.ts';
 import { DevloopError } from '../../errors.ts';
-import { runTool } from '../../machine/tool.ts';
+import { runTool, type ToolResult } from '../../machine/tool.ts';
+import type { Emit } from '../../report/events.ts';
+import { OFFLINE } from './libraries.ts';
 
-/** The user's GOFLAGS, from the environment or `go env -w`. Throws 'controller.no-toolchain' without a go tool. */
-export async function readGoFlags(cwd: string, signal: AbortSignal | undefined): Promise<string> {
-  const { missing, stdout } = await runTool(['go', 'env', 'GOFLAGS'], { cwd, signal });
-  if (!missing) return stdout.trim();
+/**
+ * The user's GOFLAGS, from the environment or `go env -w`. Throws 'controller.no-toolchain' without a go tool. It is the first that is
+ * asked, so it downloads the toolchain of a go.mod that is too new for it.
+ */
+export async function readGoFlags(
+  cwd: string,
+  { emit = () => {}, signal }: { emit?: Emit | undefined; signal?: AbortSignal | undefined },
+): Promise<string> {
+  const ask = (env: NodeJS.ProcessEnv): Promise<ToolResult> =>
+    runTool(['go', 'env', 'GOFLAGS'], { cwd, env, signal });
+  const offline = await ask({ ...process.env, ...OFFLINE });
+  if (offline.code === 0) return offline.stdout.trim();
+  if (!offline.missing)
+    return (await reportWhileWaiting(ask(process.env), { for: DOWNLOAD }, emit)).stdout.trim();
   throw new DevloopError(
     'controller.no-toolchain',
     'The operator is written in Go, but there is no go on the PATH.',
     { hint: 'Install Go from https://go.dev/dl, or run a built operator: devloop up -- <command>' },
   );
 }
+
+const DOWNLOAD = 'go, which downloads the toolchain that go.mod asks for';
 
 const NEEDS_TIDY =
   /missing go\.sum entry|updates to go\.(mod|sum) needed|go mod tidy|no required module provides package/;

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { buildProgram } from '../../../src/controller/build.ts';
@@ -6,7 +7,10 @@ import {
   packagesToCompile,
   withoutProgress,
 } from '../../../src/controller/build-progress.ts';
+import { buildOnce } from '../../../src/controller/builder.ts';
 import { goBuildCommand } from '../../../src/controller/go/build-command.ts';
+import type { Supervised } from '../../../src/controller/plan.ts';
+import type { DevloopEvent } from '../../../src/report/events.ts';
 import { directoryWith, operatorModule, put } from './support/places.ts';
 
 const NEVER = new AbortController().signal;
@@ -40,6 +44,22 @@ test('a real build counts the packages of the checkout, and what fails is told w
     ok: false,
     output: expect.stringMatching(/^# example\.com.*\n.*undefined: missing$/),
   });
+});
+
+test('a wait for a build says how far it is', async () => {
+  const cwd = await directoryWith();
+  const said = join(cwd, 'said');
+  const build = ['sh', '-c', `echo internal/abi >&2; until test -e ${said}; do sleep 0.1; done`];
+  const waits: object[] = [];
+  const emit = (event: DevloopEvent): void => {
+    waits.push(event);
+    writeFileSync(said, '');
+  };
+  const plan = { cwd, build, run: ['true'], stateFile: join(cwd, 'controller.json') };
+  const supervised = { plan, ports: { emit, signal: NEVER } } as unknown as Supervised;
+  await buildOnce(supervised, 0, NEVER);
+  const progress = { step: 'compiling', what: 'internal/abi', done: 1 };
+  expect(waits).toMatchObject([{ type: 'waiting', for: 'the build', progress }]);
 });
 
 test('lines of a compiler stay', () => {

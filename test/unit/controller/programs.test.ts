@@ -47,3 +47,20 @@ test('programs of checkouts that were not built for a month are removed', async 
   await buildIn(cache);
   expect((await readdir(cache)).sort()).toEqual(['kept', 'recent']);
 });
+
+test('programs of checkouts that are gone are removed, with what is noted of them', async () => {
+  const cache = await directoryWith();
+  const checkout = await directoryWith();
+  for (const [name, cwd] of [
+    ['here', checkout],
+    ['gone', join(checkout, 'gone')],
+  ] as const) {
+    for (const file of [name, `${name}.4711.begun`]) await writeFile(join(cache, file), '');
+    await writeFile(join(cache, `${name}.json`), JSON.stringify({ cwd, command: [], output: 0 }));
+  }
+  for (const file of ['unknown', 'broken', 'broken.json']) await writeFile(join(cache, file), '{');
+  await buildIn(cache);
+  expect((await readdir(cache)).sort()).toEqual([
+    ...['broken', 'broken.json', 'here', 'here.4711.begun', 'here.json', 'kept', 'unknown'],
+  ]);
+});

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { errorIn, noticeRepeatedErrors } from '../../../src/controller/repeated-errors.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -68,6 +68,31 @@ test('the same error again and again is one warning with its count; others are n
   for (const cause of ['same', 'same', 'same', 'other', 'other', 'other']) log(cause);
   await eventually(async () => expect(events).toHaveLength(2));
   expect(events[1]).toMatchObject({ message: expect.stringMatching(/ 3 times .* m: other/) });
+});
+
+test('the count begins anew with each start, and ends half a minute after it', () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const events: DevloopEvent[] = [];
+  const { signal } = new AbortController();
+  using errors = noticeRepeatedErrors({ emit: (event) => void events.push(event), signal });
+  const start = () => errors.observe({ type: 'controller.started', pid: 1, command: [], build: '' });
+  const line = 'level=error msg=m error="same"';
+  const log = (times: number): void => {
+    for (let time = 0; time < times; time++)
+      errors.observe({ type: 'controller.output', stream: 'stderr', line });
+    vi.advanceTimersByTime(10_000);
+  };
+  start();
+  log(2);
+  start();
+  log(2);
+  vi.advanceTimersByTime(25_000);
+  log(3);
+  expect(events).toEqual([]);
+  start();
+  log(3);
+  expect(events).toMatchObject([{ type: 'warning' }]);
 });
 
 test('what is logged while the session ends is none', async () => {

@@ -397,6 +397,17 @@ test('at the end, reviews are sent to the last controller until it ends, and to 
   expect(new Set(gate)).toEqual(new Set(['fail-fast', 'release', 'down']));
 });
 
+test('at the end, nobody waits for a controller that takes its whole grace period', async () => {
+  const { supervisor, recorder } = supervise(
+    await nodePlan(program('ignores-sigterm.mjs'), { graceMs: 3_600_000 }),
+  );
+  await supervisor.start();
+  await recorder.waitFor('controller.output', ({ line }) => line === 'running');
+  await supervisor[Symbol.asyncDispose]();
+  expect(recorder.all('controller.output').at(-1)).toMatchObject({ line: 'SIGTERM 1' });
+  expect(recorder.all('controller.exited')).toMatchObject([{ signal: 'SIGKILL', expected: true }]);
+});
+
 test.each([
   ['that never started', async () => {}],
   ['that did not become ready', (start: () => Promise<void>) => start().catch(() => {})],
@@ -425,24 +436,27 @@ test('at the end, reviews wait for a replacement that has begun', async () => {
   expect(recorder.all('controller.started')).toHaveLength(2);
 });
 
-async function lingering(how: 'answers' | 'silent'): Promise<Subject> {
+/** One that answers after SIGTERM ends when the file `ended` is there. */
+async function lingering(how: 'answers' | 'silent'): Promise<Subject & { ended: string }> {
   const cwd = await directoryWith({ 'src/a': '1' });
   const port = await freePort();
   const webhook = { host: '127.0.0.1', port };
-  const plan = await nodePlan(program('lingers-tls.mjs', port, how), {
+  const ended = join(cwd, 'ended');
+  const plan = await nodePlan(program('lingers-tls.mjs', port, how, ended), {
     ...{ cwd, webhook, build: ['true'], watch: { paths: ['src'] }, graceMs: 60_000 },
   });
   const subject = supervise(plan);
   await subject.supervisor.start();
   void subject.supervisor.follow();
   await put(cwd, 'src/a', '2');
-  return subject;
+  return { ...subject, ended };
 }
 
 test('reviews go to a controller that goes on answering after SIGTERM, until it ends', async () => {
-  const { recorder, gate } = await lingering('answers');
+  const { recorder, gate, ended } = await lingering('answers');
   await recorder.waitFor('note', ({ message }) => message.includes('goes on answering'));
   expect(recorder.all('controller.exited')).toEqual([]);
+  await writeFile(ended, '');
   await recorder.waitFor('controller.replaced');
   expect(gate).toEqual(['hold', 'release', 'hold', 'release']);
   expect(recorder.all('controller.exited')).toMatchObject([{ code: 0, expected: true }]);

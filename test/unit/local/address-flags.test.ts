@@ -1,9 +1,14 @@
 import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { linkedPackages } from '../../../src/controller/go/linked-packages.ts';
 import { planAddressFlags } from '../../../src/local/default-flags.ts';
-import { addressFlags } from '../../../src/operator/address-flags.ts';
+import {
+  type AddressFlags,
+  addressArguments,
+  argumentsOfProgram,
+  collectAddressFlags,
+} from '../../../src/operator/address-flags.ts';
 import { freePort } from '../../support/free-port.ts';
 import { directoryWith } from '../controller/support/places.ts';
 
@@ -26,6 +31,13 @@ async function busyPort(): Promise<number> {
   return (server.address() as { port: number }).port;
 }
 
+/** What the sources define, of which files there are several here: path -> text. */
+function flagsIn(files: Record<string, string>): AddressFlags {
+  const flags: AddressFlags = { defaults: [], constants: new Map(), commands: [] };
+  for (const [file, text] of Object.entries(files)) collectAddressFlags(text, dirname(file), flags);
+  return flags;
+}
+
 /** Of a program that has these flags, one of them with a port that is in use. */
 async function plan({ words = [], running, definedElsewhere = false }: Partial<Case> = {}) {
   const busy = await busyPort();
@@ -34,10 +46,9 @@ async function plan({ words = [], running, definedElsewhere = false }: Partial<C
     'go.mod': 'module example.com/shop\n\ngo 1.24\n',
     'main.go': main,
   });
-  const definer = new Set([definedElsewhere ? join(directory, 'other') : directory]);
-  const flags = new Map(addressFlags(main).map((flag) => [flag, definer]));
-  const linked = linkedPackages({ directory, goPackage: '.', flags: [] }, undefined);
-  const planned = await planAddressFlags({ addressFlags: flags, linked, words, running });
+  const addressFlags = flagsIn({ [join(directory, definedElsewhere ? 'other/main.go' : 'main.go')]: main });
+  const linked = linkedPackages({ directory, goPackage: '.', flags: [] });
+  const planned = await planAddressFlags({ addressFlags, linked, given: words, words, running });
   return planned.map(({ value }) => value.replace(String(busy), 'BUSY'));
 }
 
@@ -70,8 +81,78 @@ test.each([
     'cmd.PersistentFlags().StringVarP(\n	&addr,\n	"health-addr", "p",\n	"0.0.0.0:8081", "Where.",\n)',
     ['--health-addr=0.0.0.0:8081'],
   ],
-  ['one command of several', 'cmd.Flags().StringVar(&addr, "health-addr", ":8081", "Where.")', []],
+  ['a number', 'fs.IntVar(&o.port, "health-port", 8081, "Where.")', ['--health-port=8081']],
+  [
+    'a constant',
+    'const (\n	DefaultPort int = 8081 // of health checks\n)\nvar p = flag.Int("health-port", config.DefaultPort, "Where.")',
+    ['--health-port=8081'],
+  ],
+  [
+    'a constant that has two values',
+    'const addr = ":1234"\nconst addr = ":4321"\nvar p = flag.String("health-addr", addr, "Where.")',
+    [],
+  ],
+  ['a command that is not here', 'cmd.Flags().StringVar(&addr, "health-addr", ":8081", "Where.")', []],
   ['a flag without a port', 'flag.StringVar(&addr, "health-addr", "0", "Where.")', []],
-])('the default address of a flag is read: %s', (_, text, flags) => {
-  expect(addressFlags(text)).toEqual(flags);
+])('the default address of a flag is read: %s', (_, text, expected) => {
+  const { commands, ...flags } = flagsIn({ '/shop/main.go': text });
+  const program = { commands, linked: new Set(['/shop']), words: [] };
+  expect(argumentsOfProgram(addressArguments({ commands, ...flags }), program)).toEqual(expected);
+});
+
+/** A command, and its own flag. */
+const command = (name: string, flag: string): string => `package x
+
+func NewCommand() *cobra.Command {
+	var addr string
+	command := &cobra.Command{
+		Use:   "${name} [flags]",
+		Short: "Serve",
+		Run:   func(_ *cobra.Command, _ []string) { serve(addr) },
+	}
+	flags := command.Flags()
+	flags.StringVar(&addr, "${flag}", ":8081", "Where.")
+	return command
+}
+`;
+const ROOT = 'func main() {\n	root := &cobra.Command{Use: "shop"}\n	root.AddCommand(x.NewCommand())\n}\n';
+const HEALTH = ['--health-addr=:8081'];
+
+test.each<[string, Record<string, string>, string[], string[]]>([
+  [
+    'of the command that runs',
+    { '/a/start.go': command('start', 'health-addr') },
+    ['start', '--v=2'],
+    HEALTH,
+  ],
+  ['of another command', { '/a/start.go': command('start', 'health-addr') }, ['migrate'], []],
+  ['of no command', { '/a/start.go': command('start', 'health-addr') }, ['--v=2'], []],
+  [
+    'of each of two commands with that name',
+    { '/a/start.go': command('start', 'health-addr'), '/b/start.go': command('start', 'health-addr') },
+    ['hook', 'start'],
+    HEALTH,
+  ],
+  [
+    'of one of two commands with that name',
+    { '/a/start.go': command('start', 'health-addr'), '/b/start.go': command('start', 'metrics-addr') },
+    ['hook', 'start'],
+    [],
+  ],
+  [
+    'of one of two commands with that name, the other one of another program',
+    { '/a/start.go': command('start', 'health-addr'), '/other/start.go': command('start', 'metrics-addr') },
+    ['start'],
+    HEALTH,
+  ],
+])('a flag of a command of cobra: %s', (_, files, words, expected) => {
+  const { commands, ...flags } = flagsIn({ '/main.go': ROOT, ...files });
+  const program = { commands, linked: new Set(['/', '/a', '/b']), words };
+  expect(argumentsOfProgram(addressArguments({ commands, ...flags }), program)).toEqual(expected);
+});
+
+test('the flag of the only command of cobra is known without its name', () => {
+  const { commands, ...flags } = flagsIn({ '/a/root.go': command('shop', 'health-addr') });
+  const program = { commands, linked: new Set(['/a']), words: ['--v=2'] };
+  expect(argumentsOfProgram(addressArguments({ commands, ...flags }), program)).toEqual(HEALTH);
 });

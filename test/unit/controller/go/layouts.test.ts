@@ -97,6 +97,50 @@ const LAYOUTS: Layout[] = [
     because: 'part of shop-webhook',
   },
   {
+    is: 'a manager among tools and tests',
+    files: { 'main.go': MANAGER, 'hack/load/main.go': MANAGER, 'test/e2e/fake/main.go': MANAGER },
+    expected: '.',
+    because: 'is in a directory of tools',
+  },
+  {
+    is: 'two managers of which one registers webhooks',
+    files: {
+      'cmd/a/main.go': MANAGER,
+      'cmd/b/main.go': MANAGER,
+      'cmd/b/hooks.go': 'package main\n\nfunc hooks() { ctrl.NewWebhookManagedBy(nil) }\n',
+    },
+    expected: './cmd/b',
+    because: 'it registers webhooks',
+  },
+  {
+    is: 'a Dockerfile without a build beside its main package',
+    files: {
+      'services/a/main.go': MANAGER,
+      'services/b/main.go': MANAGER,
+      'services/b/Dockerfile': 'FROM x\nCOPY server /\n',
+    },
+    expected: './services/b',
+    because: 'services/b/Dockerfile is beside it',
+  },
+  {
+    is: 'programs named after their containers',
+    files: { 'cmd/webhook/main.go': MANAGER, 'cmd/controller/main.go': MANAGER },
+    hints: { workload: 'shop', container: 'webhook', image: 'example.com/shop' },
+    expected: './cmd/webhook',
+    because: 'part of webhook',
+  },
+  {
+    is: 'an image whose command only sets the arguments of its program',
+    files: {
+      'cmd/a/main.go': MANAGER,
+      'cmd/b/main.go': MANAGER,
+      Dockerfile:
+        'FROM x\nRUN go build -o a ./cmd/a\nRUN go build -o b ./cmd/b\nFROM y\nENTRYPOINT ["/b"]\nCMD ["a"]\n',
+    },
+    expected: './cmd/b',
+    because: 'the Dockerfile builds it as b',
+  },
+  {
     is: 'a Dockerfile for each program, of which one is named like the image',
     files: {
       'cmd/a/main.go': MANAGER,
@@ -290,18 +334,6 @@ test('each cure that an error prints works', async () => {
     const named = { package: name, source: '--package' };
     expect(await findMainPackage(directory, { named })).toMatchObject({ package: name, source: '--package' });
   }
-});
-
-test('modules that only another program needs are not asked for', async () => {
-  const directory = await directoryWith({
-    ...CHECKOUT,
-    'go.mod': MODULE.replace('\nreplace', 'require example.org/missing v1.0.0\n\nreplace'),
-    'main.go': MANAGER,
-    'cmd/cli/main.go': main('example.org/missing'),
-  });
-  const events: string[] = [];
-  const found = await findMainPackage(directory, { emit: ({ type }) => void events.push(type) });
-  expect(found).toMatchObject({ package: '.', rivals: [] });
 });
 
 test('a package that go cannot load is no proof that there is no manager', async () => {

@@ -36,12 +36,12 @@ test('what is left out is shown in part where a Makefile nests it to any length'
 });
 
 test.each<[string, string, string]>([
-  ['none', 'RUN go build -o manager .', '-w'],
+  ['none', 'RUN go build -o manager .', '-s'],
   ['of the Dockerfile', 'RUN go build -ldflags="-s -w" -o manager .', '-s -w'],
   ['-s, which implies -w', 'RUN go build -ldflags -s -o manager .', '-s'],
   ['-w=0', "RUN go build --ldflags='-w=0' -o manager .", '-w=0'],
-  ['a value', '\tgo build -ldflags "-X main.version=1.2" -o m .', '-X main.version=1.2 -w'],
-  ['a value with spaces', `\tgo build -ldflags "-X 'main.name=a b'" -o m .`, "-X 'main.name=a b' -w"],
+  ['a value', '\tgo build -ldflags "-X main.version=1.2" -o m .', '-X main.version=1.2 -s'],
+  ['a value with spaces', `\tgo build -ldflags "-X 'main.name=a b'" -o m .`, "-X 'main.name=a b' -s"],
   [
     'of variables',
     'V ?= 1.2\nLDFLAGS := -s\nLDFLAGS += -X main.v=$(V)\nbuild:\n\tgo build -ldflags="$(LDFLAGS)" -o m .',
@@ -57,11 +57,11 @@ test.each<[string, string, string]>([
   [
     'quotes in quotes',
     '\tgo build -ldflags "-extldflags \'-static -z now\'" -o m .',
-    "-extldflags '-static -z now' -w",
+    "-extldflags '-static -z now' -s",
   ],
   ['without a build id', 'RUN go build -ldflags="-s -w -buildid=" -o m .', '-s -w'],
   ['for all packages', 'RUN go build -ldflags=all=-s -o m .', '-s'],
-  ['the last of two', 'RUN go build -ldflags=-X=a.b=1 -ldflags=-X=a.b=2 -o m .', '-X=a.b=2 -w'],
+  ['the last of two', 'RUN go build -ldflags=-X=a.b=1 -ldflags=-X=a.b=2 -o m .', '-X=a.b=2 -s'],
 ])('linker flags: %s', (_, text, value) => {
   expect(linkerFlag(text)).toMatchObject({ value, flag: `-ldflags=${value}` });
 });
@@ -76,20 +76,20 @@ test.each<[string, string, string, string]>([
   [
     'a variable with a version from git',
     'VERSION ?= $(shell git describe --tags)\nbuild:\n\tgo build -ldflags="-X main.v=$(VERSION)" -o m .',
-    '-w',
+    '-s',
     '-X main.v=$(shell git describe --tags)',
   ],
-  ['a variable that is not set', 'ARG V\nRUN go build -ldflags="-X main.v=$V" -o m .', '-w', '-X main.v=$V'],
+  ['a variable that is not set', 'ARG V\nRUN go build -ldflags="-X main.v=$V" -o m .', '-s', '-X main.v=$V'],
   ['a shell', '\tgo build -ldflags="-X main.v=`date -u` -s" -o m .', '-s', '-X main.v=`date -u`'],
-  ['a variable of the shell', '\tgo build -ldflags="-X main.v=$$V" -o m .', '-w', '-X main.v=$$V'],
-  ['all of them', '\tgo build -ldflags="$(shell ./ldflags.sh)" -o m .', '-w', '$(shell ./ldflags.sh)'],
+  ['a variable of the shell', '\tgo build -ldflags="-X main.v=$$V" -o m .', '-s', '-X main.v=$$V'],
+  ['all of them', '\tgo build -ldflags="$(shell ./ldflags.sh)" -o m .', '-s', '$(shell ./ldflags.sh)'],
   [
     'all of them, without quotes',
     '\tgo build -ldflags=$(shell a.sh; b.sh) -o m .',
-    '-w',
+    '-s',
     '$(shell a.sh; b.sh)',
   ],
-  ['a variable that contains itself', 'L = $(L)\nbuild:\n\tgo build -ldflags="$(L)" -o m .', '-w', '$(L)'],
+  ['a variable that contains itself', 'L = $(L)\nbuild:\n\tgo build -ldflags="$(L)" -o m .', '-s', '$(L)'],
 ])('linker flags that are left out: %s', (_, text, value, leftOut) => {
   const flag = linkerFlag(text);
   expect(flag).toMatchObject({ value });

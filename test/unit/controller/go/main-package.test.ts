@@ -161,6 +161,22 @@ test('several that no clue distinguishes are listed, with the command for each',
   });
 });
 
+test('a name that is none of the main packages gets all of them, also where it is an absolute path', async () => {
+  const directory = await directoryWith({
+    'go.mod': MODULE,
+    ...RUNTIME,
+    'cmd/a/main.go': MANAGER,
+    'cmd/b/main.go': TOOL,
+  });
+  const named = (goPackage: string) =>
+    findMainPackage(directory, { named: { package: goPackage, source: 'devloop.yaml' } });
+  expect(await named(join(directory, 'cmd/a'))).toMatchObject({ package: './cmd/a' });
+  await expect(named('./cmd/c')).rejects.toMatchObject({
+    message: expect.stringMatching(/^\.\/cmd\/c \(devloop\.yaml\).* \.\/cmd\/a, \.\/cmd\/b\.$/),
+    hint: 'devloop up --package ./cmd/a\ndevloop up --package ./cmd/b',
+  });
+});
+
 test('a module without a main package is not a directory without Go', async () => {
   await expect(find({ 'a.go': 'package a\n' })).rejects.toMatchObject({
     code: 'controller.no-main',

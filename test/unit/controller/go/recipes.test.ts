@@ -27,6 +27,7 @@ test.each<[string, { package: string; output: string | undefined; tags?: string 
   ['\tcd hack/tools; go build -o bin/gen', [{ package: './hack/tools', output: 'gen' }]],
   ['\tgo build -C hack/tools -o bin/gen ./gen', [{ package: './hack/tools/gen', output: 'gen' }]],
   ['\tcd $(DIR) && go build -o bin/gen', []],
+  ['DIR = hack/gen\nb:\n\tcd $(DIR) && go build -o bin/gen', [{ package: './hack/gen', output: 'gen' }]],
   [
     'ROOT ?= ./cmd\nBIN := bin/shop\nbuild:\n\tgo build -o $(BIN) $(ROOT)',
     [{ package: './cmd', output: 'shop' }],

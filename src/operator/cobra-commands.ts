@@ -1,0 +1,33 @@
+/** A command of spf13/cobra, which has flags of its own. */
+export interface CobraCommand {
+  /** The first word of its `Use`. */
+  name: string;
+  /** Of the package that defines it. */
+  directory: string;
+}
+
+/** `cmd := &cobra.Command{Use: "start [flags]"`, also behind other fields, and without a variable. */
+const COMMAND = /(?:\b(\w+)\s*:?=\s*)?&?cobra\.Command\s*\{[^{}]{0,600}?\bUse:\s*"([\w.-]+)/g;
+const FLAG_SET = /\b(\w+)\s*:?=\s*(\w+)\.Flags\(\)/g;
+
+/** The names of the commands that a source file defines. */
+export function cobraCommands(text: string): string[] {
+  return [...text.matchAll(COMMAND)].map(([, , name]) => name!);
+}
+
+/**
+ * Whose flags a receiver stands for: `start.Flags()`, or a variable that holds these. Undefined for flags of every command, and null for those
+ * of a command that is not known.
+ */
+export function commandOf(receiver: string, at: number, text: string): string | null | undefined {
+  const before = text.slice(0, at);
+  const direct = /^(\w+)\s*\.Flags\(\)$/.exec(receiver)?.[1];
+  const variable = direct ?? lastOf(before, FLAG_SET, receiver);
+  if (variable === undefined) return undefined;
+  return lastOf(before, COMMAND, variable) ?? lastOf(text, COMMAND, variable) ?? null;
+}
+
+/** The second group of the last match whose first one is this. */
+function lastOf(text: string, pattern: RegExp, first: string): string | undefined {
+  return [...text.matchAll(pattern)].findLast(([, one]) => one === first)?.[2];
+}

@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest';
+import { findMainPackage } from '../../../../src/controller/go/main-package.ts';
+import { directoryWith } from '../support/places.ts';
+
+const MAIN = 'package main\n\nfunc main() {}\n';
+const BUILD = 'FROM golang AS build\nRUN go build -o /out/shop ./cmd/shop\n';
+
+function image(...lines: string[]): string {
+  return `${BUILD}FROM scratch\n${lines.join('\n')}\n`;
+}
+
+async function commandOf(files: Record<string, string>): Promise<unknown> {
+  const root = await directoryWith({
+    'go.mod': 'module example.com/shop\n',
+    'cmd/shop/main.go': MAIN,
+    ...files,
+  });
+  const named = { package: './cmd/shop', source: '--package' };
+  const found = (await findMainPackage(root, { named, image: 'registry.example/shop:1' })).image;
+  return found && [found.entrypoint, found.cmd, found.source];
+}
+
+test.each<[string, Record<string, string>, unknown]>([
+  [
+    'ENTRYPOINT and CMD',
+    { Dockerfile: image('ENTRYPOINT ["/shop", "serve"]', 'CMD ["--b"]') },
+    [['/shop', 'serve'], ['--b'], 'Dockerfile'],
+  ],
+  [
+    'the last ENTRYPOINT, with an init',
+    { Dockerfile: image('ENTRYPOINT ["/bash"]', 'ENTRYPOINT ["/tini", "--", "/shop"]') },
+    [['/tini', '--', '/shop'], [], 'Dockerfile'],
+  ],
+  ['CMD alone', { Dockerfile: image('CMD ["shop", "serve"]') }, [[], ['shop', 'serve'], 'Dockerfile']],
+  [
+    'a variable that is known',
+    { Dockerfile: `ARG NAME=shop\n${image(`ENTRYPOINT ["/\${NAME}", "serve"]`)}` },
+    [['/shop', 'serve'], [], 'Dockerfile'],
+  ],
+  [
+    'a program that the Makefile builds',
+    {
+      Dockerfile: 'FROM scratch\nCOPY bin/shop /\nENTRYPOINT ["/shop", "serve"]\n',
+      Makefile: 'build:\n\tgo build -o bin/shop ./cmd/shop\n',
+    },
+    [['/shop', 'serve'], [], 'Dockerfile'],
+  ],
+  [
+    'two images that start it alike',
+    {
+      Dockerfile: image('ENTRYPOINT ["/shop", "a"]'),
+      'debug.Dockerfile': image('ENTRYPOINT ["/shop", "a"]'),
+    },
+    [['/shop', 'a'], [], 'Dockerfile'],
+  ],
+  ['a variable that is not', { Dockerfile: image('ENTRYPOINT ["/shop", "$MODE"]') }, undefined],
+  ['a line for a shell', { Dockerfile: image('ENTRYPOINT /shop serve') }, undefined],
+  ['another program', { Dockerfile: image('ENTRYPOINT ["/entrypoint.sh"]') }, undefined],
+  ['a line for a shell in CMD', { Dockerfile: image('CMD /shop serve') }, undefined],
+  [
+    'two images that start it in different ways',
+    {
+      'a/Dockerfile': image('ENTRYPOINT ["/shop", "a"]'),
+      'b/Dockerfile': image('ENTRYPOINT ["/shop", "b"]'),
+    },
+    undefined,
+  ],
+  ['no Dockerfile', {}, undefined],
+])('how an image starts the program: %s', async (_, files, expected) => {
+  expect(await commandOf(files)).toEqual(expected);
+});
