@@ -22,6 +22,8 @@ export interface Expectation {
   serverNames: string[];
   /** PEM; absent or empty means the system roots of the API server. */
   caBundle?: string;
+  /** Whose caBundle it is, for display. */
+  caller?: string;
   now: Date;
 }
 
@@ -95,7 +97,7 @@ function usageProblems(leaf: X509Certificate): Problem[] {
 function trustProblems(
   leaf: X509Certificate,
   between: X509Certificate[],
-  { caBundle = '', now }: Expectation,
+  { caBundle = '', caller, now }: Expectation,
 ): Problem[] {
   if (caBundle === '') {
     return [
@@ -114,16 +116,23 @@ function trustProblems(
   if (trust === 'found') return [];
   if (trust === 'expired')
     return [error('it chains to the caBundle only through a certificate authority that has expired')];
-  const holds = bundle.map((one) => oneLine(one.subject) || '(no name)').join('; ');
+  const whose = caller === undefined ? 'the caBundle' : `the caBundle of ${caller}`;
   const cause =
     trust === 'other-key'
-      ? 'the caBundle contains a certificate authority of that name with another key, so it is older or newer'
-      : `the caBundle contains ${holds}`;
+      ? `${whose} contains a certificate authority of that name with another key, so it is older or newer`
+      : `${whose} contains ${subjectsOf(caBundle)}`;
   return [
     error(
       `it does not chain to the caBundle: its issuer is ${oneLine(leaf.issuer) || '(no name)'}; ${cause}`,
     ),
   ];
+}
+
+/** The names of the certificates in a caBundle; empty where there is none that can be read. */
+export function subjectsOf(caBundle: string): string {
+  return readableCertificates(caBundle)
+    .map((one) => oneLine(one.subject) || '(no name)')
+    .join('; ');
 }
 
 function error(message: string): Problem {

@@ -8,6 +8,8 @@ export interface LocalConditions {
   paths: MountedPath[];
   /** Ports on which another process of this machine listens. */
   busyPorts: number[];
+  /** Leader election stays on. */
+  isElectable?: boolean;
 }
 
 /** An argument that was changed, a flag together with its value, and why. */
@@ -17,7 +19,7 @@ export interface ArgumentChange {
   because: string;
 }
 
-interface Flag {
+export interface Flag {
   /** With its dashes: Go's flag package, klog and zap accept one or two. */
   name: string;
   value: string | undefined;
@@ -26,7 +28,7 @@ interface Flag {
 }
 
 const METRICS_ADDRESS = /^--?(secure-)?(metrics|diagnostics)(-[a-z]+)*-(addr|address|port)$/i;
-const HEALTH_ADDRESS = /^--?(health|healthz|readyz|probe|pprof|profiler)(-[a-z]+)*-(addr|address|port)$/i;
+const HEALTH_ADDRESS = /^--?(health|healthz|readyz|probes?|pprof|profiler)(-[a-z]+)*-(addr|address|port)$/i;
 const KUBECONFIG = /^--?kubeconfig$/;
 const BOOLEAN = /^(true|false|t|f|0|1)$/i;
 
@@ -56,7 +58,7 @@ export function localArguments(
   return { args: result, changes };
 }
 
-function readFlag(argument: string, next: string | undefined): Flag | undefined {
+export function readFlag(argument: string, next: string | undefined): Flag | undefined {
   const match = /^(--?[A-Za-z][\w.-]*)(?:=(.*))?$/s.exec(argument);
   if (!match) return undefined;
   const name = match[1]!;
@@ -70,7 +72,7 @@ function changeFlag(
   conditions: LocalConditions,
 ): { tokens: string[]; because: string } | undefined {
   const election = electionSwitch(flag.name);
-  if (election !== undefined) return leaderElectionOff(flag, election);
+  if (election !== undefined) return conditions.isElectable ? undefined : leaderElectionOff(flag, election);
   // It could name a credential plugin, which is a program of this machine. Like the variable KUBECONFIG, it is about the container.
   if (KUBECONFIG.test(flag.name)) return { tokens: [], because: 'the controller uses your kubeconfig' };
   const port = portOf(flag);
@@ -89,10 +91,11 @@ function leaderElectionOff(
   return off === undefined ? undefined : { tokens: [`${name}=${off}`], because: ELECTION_OFF };
 }
 
-/** The port of metrics or health checks that this argument, a flag with its value, names. */
-export function auxiliaryPort(argument: string): number | undefined {
-  const flag = readFlag(argument, undefined);
-  return flag && portOf(flag);
+/** The ports of metrics and health checks that these arguments name. */
+export function auxiliaryPorts(args: string[]): number[] {
+  const flags = args.flatMap((argument, index) => readFlag(argument, args[index + 1]) ?? []);
+  const ports = flags.flatMap((flag) => portOf(flag) ?? []);
+  return [...new Set(ports)].filter((port) => port > 0 && port < 65_536);
 }
 
 function portOf(flag: Flag): number | undefined {

@@ -2,11 +2,13 @@ import { requireRoom } from '../certificates/files.ts';
 import type { Work } from '../cluster/work.ts';
 import { type LinkedPackages, linkedFlags } from '../controller/go/linked-packages.ts';
 import { DevloopError, messageOf } from '../errors.ts';
+import { isFree, isPlaceable, type Placed } from '../machine/mount-namespace.ts';
 import { isPortBusy } from '../machine/port.ts';
+import { type AddressFlags, addressArguments, argumentsOfProgram } from '../operator/address-flags.ts';
 import type { ExpandedArgument } from '../operator/environment.ts';
 import { flagsBelow, type PathFlags } from '../operator/path-flags.ts';
 import { type MountPoint, mentions } from '../operator/volumes.ts';
-import { auxiliaryPort } from './arguments.ts';
+import { auxiliaryPorts } from './arguments.ts';
 
 export interface KeyPairPlaces {
   /** Mount points of key pairs that the sources name, and no argument or variable. */
@@ -16,41 +18,69 @@ export interface KeyPairPlaces {
   keyPairDirectory: string;
   /** The program's packages; absent for a command of the user's. */
   linked?: LinkedPackages | undefined;
-  /** The user named a directory, or variables, by which it may look elsewhere. */
+  /** It can find files in their places. */
+  mayPlace?: boolean | undefined;
+  /** It may look elsewhere: in a directory or by variables that the user named, or where controller-runtime looks by default. */
   mayLookElsewhere: boolean;
+}
+
+export interface PlannedKeyPairs {
+  args: string[];
+  /** Where the key pair is to be written, too. */
+  hardCoded: string[];
+  /** Where the program alone finds it. */
+  placed: Placed[];
 }
 
 /**
  * How a program that devloop starts finds its key pair where its sources name a directory that this account cannot write, such as
- * /certs: by the flags whose defaults are that directory, or files in it. Throws `certificate.not-written` where it is known that it finds none.
+ * /certs: by the flags whose defaults are that directory, or files in it, else in its place. Throws `certificate.not-written` where it is known
+ * that it finds none.
  */
 export async function planKeyPairFlags(
-  { hardCoded, pathFlags, keyPairDirectory, linked, mayLookElsewhere }: KeyPairPlaces,
+  { hardCoded, mayLookElsewhere, ...places }: KeyPairPlaces,
   { emit }: Pick<Work, 'emit'>,
-): Promise<{ args: string[]; hardCoded: string[] }> {
-  const refused: { directory: string; cause: unknown }[] = [];
+): Promise<PlannedKeyPairs> {
+  const refused = new Map<string, unknown>();
   for (const directory of hardCoded)
-    await requireRoom(directory, []).catch((cause: unknown) => refused.push({ directory, cause }));
-  const writable = hardCoded.filter((one) => refused.every(({ directory }) => directory !== one));
-  const flags: { path: string; argument: string }[] = [];
-  for (const { directory } of refused) {
-    for (const [path, defining] of flagsBelow(pathFlags, directory)) {
-      const own = linked ? await linkedFlags(linked, defining) : [...defining.keys()];
-      const here = keyPairDirectory + path.slice(directory.length);
-      // Two may be about two servers.
-      if (own.length === 1) flags.push({ path, argument: `--${own[0]}=${here}` });
+    await requireRoom(directory, []).catch((cause: unknown) => refused.set(directory, cause));
+  const planned: PlannedKeyPairs = {
+    args: [],
+    hardCoded: hardCoded.filter((one) => !refused.has(one)),
+    placed: [],
+  };
+  for (const directory of refused.keys()) {
+    const flags = await keyPairFlags(directory, places);
+    for (const { path, argument } of flags) {
+      const message = `${argument}\nis added: its default is ${path}, where devloop cannot write the key pair.`;
+      emit({ type: 'note', message });
     }
-  }
-  if (refused[0] !== undefined && writable.length + flags.length === 0) {
-    if (!mayLookElsewhere) throw notFound(refused[0].directory, refused[0].cause);
-    // Writing there fails with a warning.
-    return { args: [], hardCoded };
-  }
-  for (const { path, argument } of flags) {
-    const message = `${argument}\nis added: its default is ${path}, where devloop cannot write the key pair.`;
+    planned.args.push(...flags.map(({ argument }) => argument));
+    if (flags.length > 0 || !places.mayPlace || !isPlaceable(directory) || !isFree(directory)) continue;
+    const message = `${directory}\nhas the key pair for the controller alone: this account cannot write there.`;
     emit({ type: 'note', message });
+    planned.placed.push({ from: places.keyPairDirectory, to: directory });
   }
-  return { args: flags.map(({ argument }) => argument), hardCoded: writable };
+  const [first] = refused;
+  if (first === undefined || Object.values(planned).some((found) => found.length > 0)) return planned;
+  if (!mayLookElsewhere) throw notFound(...first);
+  // Writing there fails with a warning.
+  return { ...planned, hardCoded };
+}
+
+/** The flags whose defaults are a directory of key pairs, or files in it, with the places of these on this machine. */
+async function keyPairFlags(
+  directory: string,
+  { pathFlags, keyPairDirectory, linked }: Omit<KeyPairPlaces, 'hardCoded' | 'mayLookElsewhere'>,
+): Promise<{ path: string; argument: string }[]> {
+  const flags: { path: string; argument: string }[] = [];
+  for (const [path, defining] of flagsBelow(pathFlags, directory)) {
+    const own = linked ? await linkedFlags(linked, defining) : [...defining.keys()];
+    const here = keyPairDirectory + path.slice(directory.length);
+    // Two may be about two servers.
+    if (own.length === 1) flags.push({ path, argument: `--${own[0]}=${here}` });
+  }
+  return flags;
 }
 
 function notFound(directory: string, cause: unknown): DevloopError {
@@ -96,14 +126,16 @@ export async function planMountFlags(
   });
 }
 
-function isGivenIn(words: string[]): (flag: string) => boolean {
+export function isGivenIn(words: string[]): (flag: string) => boolean {
   return (flag) => words.some((word) => /^--?([^=]+)/.exec(word)?.[1] === flag);
 }
 
 interface DefaultedAddresses {
-  addressFlags: ReadonlyMap<string, ReadonlySet<string>>;
+  addressFlags: AddressFlags;
   /** The program's packages; absent for a command of the user's: nothing says which flags it has. */
   linked?: LinkedPackages | undefined;
+  /** The manager's arguments. */
+  given: string[];
   /** The arguments, and the values of the variables. */
   words: string[];
   /** The arguments of the controller that runs already: it listens on the ports of defaults that these do not change. */
@@ -117,18 +149,22 @@ interface DefaultedAddresses {
 export async function planAddressFlags({
   addressFlags,
   linked,
+  given,
   words,
   running,
 }: DefaultedAddresses): Promise<ExpandedArgument[]> {
   if (linked === undefined) return [];
   const isGiven = isGivenIn(words);
   const mayChange = running === undefined ? () => true : isGivenIn(running);
-  const candidates = [...addressFlags].map(async ([argument, definers]) => {
-    const flag = /^--([^=]+)/.exec(argument)![1]!;
-    const port = isGiven(flag) || !mayChange(flag) ? undefined : auxiliaryPort(argument);
-    return port !== undefined && (await isPortBusy(port)) ? [[argument, definers] as const] : [];
+  const candidates = addressArguments(addressFlags).map(async (one) => {
+    const flag = /^--([^=]+)/.exec(one.argument)![1]!;
+    const [port] = isGiven(flag) || !mayChange(flag) ? [] : auxiliaryPorts([one.argument]);
+    return port !== undefined && (await isPortBusy(port)) ? [one] : [];
   });
-  const colliding = new Map((await Promise.all(candidates)).flat());
-  const defined = await linkedFlags(linked, colliding);
-  return defined.map((argument) => ({ value: argument, shown: argument }));
+  const colliding = (await Promise.all(candidates)).flat();
+  if (colliding.length === 0) return [];
+  const directories = new Set((await linked()).values());
+  const { commands } = addressFlags;
+  const known = argumentsOfProgram(colliding, { commands, linked: directories, words: given });
+  return known.map((argument) => ({ value: argument, shown: argument }));
 }

@@ -21,6 +21,7 @@ import {
 import type { Target, TargetService } from '../operator/target.ts';
 import { rereadCalls } from '../operator/webhooks.ts';
 import type { Emit } from '../report/events.ts';
+import { distrustWarnings, firstBundle, notRefreshed, trustedCas } from './trust.ts';
 
 /** The key pair of a webhook Service, and the Secret that holds it. */
 export interface FoundPair {
@@ -40,6 +41,8 @@ export interface KeyPairSearch {
   target: Target;
   /** The Secret that the user named, as `[namespace/]name`. */
   secretName?: string | undefined;
+  /** The Services with all their calls as they are now; absent: as in the target. */
+  called?: () => TargetService[];
 }
 
 /** Finds and checks the key pair of every webhook Service. */
@@ -50,6 +53,7 @@ export async function readKeyPairs(search: KeyPairSearch, emit: Emit): Promise<K
     const { namespace, name } = found.secret;
     const source = sourceText(found, service);
     emit({ type: 'discovered', what: 'secret', value: `${namespace}/${name}`, source });
+    for (const warning of distrustWarnings(service, found, new Date())) emit(warning);
     pairs.set(service.serverName, found);
   }
   return pairs;
@@ -115,7 +119,7 @@ async function issued(
   service: TargetService,
   candidates: SecretCandidate[],
 ): Promise<Judged | undefined> {
-  if (caBundleOf(service) === '') return undefined;
+  if (firstBundle(service).caBundle === '') return undefined;
   const namespace = service.service.metadata.namespace ?? target.namespace;
   const others = secretName === undefined ? await unmountedCandidates(api, namespace) : [];
   for (const secret of [...candidates, ...others]) {
@@ -171,7 +175,7 @@ function judgePair(unchecked: Omit<FoundPair, 'facts'>, service: TargetService):
   const { pair } = unchecked;
   const { facts, problems } = inspect(pair, {
     serverNames: [service.serverName],
-    caBundle: caBundleOf(service),
+    ...firstBundle(service),
     now: new Date(),
   });
   const names = inspect(pair, { serverNames: [service.serverName], now: new Date() }).facts.names;
@@ -181,12 +185,6 @@ function judgePair(unchecked: Omit<FoundPair, 'facts'>, service: TargetService):
     warnings: problems.filter((one) => one.severity === 'warning'),
     coversName: names.includes(service.serverName),
   };
-}
-
-/** PEM. In practice every webhook that calls a Service carries the same bundle; the first one that is not empty counts. */
-function caBundleOf(service: TargetService): string {
-  const encoded = service.calls.find((call) => call.caBundle !== '')?.caBundle ?? '';
-  return Buffer.from(encoded, 'base64').toString('utf8');
 }
 
 const OWN_PAIR = 'If the manager makes its own key pair and keeps it in its Pod, set it up to take one from';
@@ -209,21 +207,22 @@ function missingSecret({
   );
 }
 
-function notFound({ manager }: Target, { serverName, service }: TargetService): DevloopError {
+function notFound({ manager }: Target, service: TargetService): DevloopError {
   const mounts = manager
     ? `${manager.ref.kind} ${manager.ref.name} mounts no Secret`
     : 'no Deployment was found that could mount it';
-  const { namespace } = service.metadata;
+  const { serverName } = service;
+  const { namespace } = service.service.metadata;
   return new DevloopError(
     'certificate.not-found',
-    `No Secret with a key pair for ${serverName} was found: ${mounts}, and no TLS Secret in namespace ${namespace} is for that name.`,
+    `No Secret with a key pair for ${serverName} was found: ${mounts}, and no TLS Secret in namespace ${namespace} is for that name.${trustedCas(service)}`,
     {
       hint: `kubectl -n ${namespace} get secrets\nThen name it in devloop.yaml: certificates: {secret: …}\n${OWN_PAIR} a Secret.`,
     },
   );
 }
 
-/** Looks for renewals of all key pairs until the signal aborts, and passes each to `use`. */
+/** Looks for renewals of all key pairs until the signal aborts, and passes each to `use`. Warns of callers that no longer trust them. */
 export async function followKeyPairs(
   search: KeyPairSearch,
   pairs: KeyPairs,
@@ -233,11 +232,17 @@ export async function followKeyPairs(
   await Promise.all(
     search.target.services.map(async (service) => {
       const { serverName } = service;
+      const first = pairs.get(serverName)!;
+      let warned = distrustWarnings(service, first, new Date()).map(({ message }) => message);
       const find = async (): Promise<FoundPair> => {
         const calls = await rereadCalls(search.api, service);
-        return await findKeyPair(search, { ...service, calls }, () => {});
+        const found = await findKeyPair(search, { ...service, calls }, () => {});
+        const now = search.called?.().find((one) => one.serverName === serverName) ?? { ...service, calls };
+        const warnings = distrustWarnings(now, found, new Date());
+        for (const warning of warnings) if (!warned.includes(warning.message)) work.emit(warning);
+        warned = warnings.map(({ message }) => message);
+        return found;
       };
-      const first = pairs.get(serverName)!;
       await followKeyPair(first, find, (renewed) => use(serverName, renewed), work);
     }),
   );
@@ -262,8 +267,7 @@ export async function followKeyPair(
       reported = '';
     } catch (error) {
       const message = messageOf(error);
-      if (message !== reported)
-        emit({ type: 'warning', message: `Could not refresh the certificate, will try again: ${message}` });
+      if (message !== reported) emit(notRefreshed(error, first.secret));
       reported = message;
     }
   }

@@ -1,15 +1,17 @@
 import { basename, posix } from 'node:path';
+import type { FoundCommand } from '../controller/go/image-command.ts';
 import { DevloopError } from '../errors.ts';
-import { isPortBusy } from '../machine/port.ts';
 import type { ExpandedArgument } from '../operator/environment.ts';
 import { electionSwitch } from '../operator/leader-election.ts';
 import { isAtOrBelow } from '../operator/path-flags.ts';
 import type { Target } from '../operator/target.ts';
 import { mountPointsIn } from '../operator/volumes.ts';
 import type { Emit } from '../report/events.ts';
-import { localArguments } from './arguments.ts';
+import { auxiliaryPorts, localArguments } from './arguments.ts';
+import { busyAmong } from './busy-ports.ts';
 import { ELECTION_OFF } from './leader-election.ts';
 import { type MountedPath, rewritePaths } from './mounts.ts';
+import type { PlannedProgram } from './program.ts';
 
 /** Names arguments as they are written in the manager's container, since a value may be a Secret's. */
 export function requirePassable(given: string[], expanded: ExpandedArgument[]): void {
@@ -21,9 +23,12 @@ export function requirePassable(given: string[], expanded: ExpandedArgument[]): 
   throw new DevloopError('controller.argument', message, { hint });
 }
 
-/** The container's words after its program: a subcommand in `command` counts as well. */
-export function containerArguments(target: Target, emit: Emit): string[] {
-  const [program = '', ...own] = programOf(target);
+/** The container's words after its program: a subcommand in `command`, or in the ENTRYPOINT of its image, counts as well. */
+export function containerArguments(target: Target, image: FoundCommand | undefined, emit: Emit): string[] {
+  const [program = '', ...own] = programOf(target, image);
+  const { command = [], args = [] } = target.manager?.container ?? {};
+  const ofImage = command.length === 0 && image ? own.slice(0, own.length - args.length) : [];
+  if (ofImage.length > 0) emit({ type: 'note', message: startsWith(ofImage, image!) });
   if (!['sh', 'bash', 'ash', 'dash'].includes(basename(program))) return own;
   const words = scriptArguments(own);
   if (words === undefined) emit({ type: 'warning', message: THROUGH_SHELL });
@@ -37,14 +42,16 @@ const INITS = new Set(['tini', 'tini-static', 'dumb-init', 'docker-init', 'catat
  * The program's own words, that of the program first, even where the image starts it. Without a `command`, the program can be the first
  * argument, behind an init that is the image's entrypoint: a path that is mounted, or has a suffix, is a file for the program.
  */
-function programOf({ manager }: Target): string[] {
-  const { command = [], args = [] } = manager?.container ?? {};
-  const words = [...command, ...args];
+function programOf({ manager }: Target, image: FoundCommand | undefined): string[] {
+  const { command: own = [], args = [] } = manager?.container ?? {};
+  const command = own.length > 0 ? own : (image?.entrypoint ?? []);
+  const words = [...command, ...(own.length + args.length > 0 ? args : (image?.cmd ?? []))];
   const [first = ''] = words;
   if (INITS.has(basename(first))) return afterInit(words.slice(1));
   const isMounted =
     manager !== undefined && mountPointsIn(manager).some(({ path }) => isAtOrBelow(first, path));
-  const isProgram = command.length > 0 || (/^\/(?:[\w.-]+\/)*[\w-]+$/.test(first) && !isMounted);
+  const isKnown = command.length > 0 || (args.length === 0 && image !== undefined);
+  const isProgram = isKnown || (/^\/(?:[\w.-]+\/)*[\w-]+$/.test(first) && !isMounted);
   return isProgram ? words : ['', ...words];
 }
 
@@ -52,6 +59,10 @@ function programOf({ manager }: Target): string[] {
 function afterInit(words: string[]): string[] {
   const end = words.indexOf('--');
   return end < 0 ? words.slice(words.findIndex((word) => !word.startsWith('-'))) : words.slice(end + 1);
+}
+
+function startsWith(words: string[], { source }: FoundCommand): string {
+  return `${words.join(' ')}\nis what the image starts the program with, by its ENTRYPOINT or CMD in ${source}.`;
 }
 
 const THROUGH_SHELL =
@@ -100,9 +111,12 @@ export function inWorkingDirectory(own: ExpandedArgument[], { manager }: Target)
   );
 }
 
+/** What is known of the program's leader election. */
+type Election = Pick<PlannedProgram, 'electionFlags' | 'isElectable'>;
+
 export async function planArguments(
   own: ExpandedArgument[],
-  { paths, running, electionFlags }: { paths: MountedPath[]; running: string[]; electionFlags: string[] },
+  { paths, running, ...election }: { paths: MountedPath[]; running: string[] } & Election,
   emit: Emit,
 ): Promise<{ args: string[]; hidden: Map<string, string> }> {
   const values = own.map(({ value }) => value);
@@ -114,32 +128,23 @@ export async function planArguments(
     ]),
   );
   const show = (argument: string): string => hidden.get(argument) ?? argument;
-  const ports = portsIn(values).filter((port) => !portsIn(running).includes(port));
-  const { args, changes } = localArguments(values, { paths, busyPorts: await busyAmong(ports) });
+  const ports = auxiliaryPorts(values).filter((port) => !auxiliaryPorts(running).includes(port));
+  const { args, changes } = localArguments(values, { ...election, paths, busyPorts: await busyAmong(ports) });
   for (const { argument, became, because } of changes) {
     const [before, after] = [argument, became].map((words) => words.map(show).join(' '));
     const outcome = after === '' ? 'is left out' : `becomes ${after}`;
     emit({ type: 'note', message: `${before}\n${outcome}: ${because}` });
   }
-  return { args: [...args, ...electionOffByFlag(electionFlags, values, emit)], hidden };
+  return { args: [...args, ...electionOffByFlag(election, values, emit)], hidden };
 }
 
 /** For a program that elects a leader unless its arguments say otherwise, and they do not speak of it. */
-function electionOffByFlag(flags: string[], args: string[], emit: Emit): string[] {
-  if (args.some((argument) => electionSwitch(argument.replace(/=.*$/s, '')) !== undefined)) return [];
-  return flags.map((flag) => {
+function electionOffByFlag({ electionFlags, isElectable }: Election, args: string[], emit: Emit): string[] {
+  if (isElectable || args.some((argument) => electionSwitch(argument.replace(/=.*$/s, '')) !== undefined))
+    return [];
+  return electionFlags.map((flag) => {
     const argument = `--${flag}=${electionSwitch(flag) === 'inverse'}`;
     emit({ type: 'note', message: `${argument}\nis added: ${ELECTION_OFF}` });
     return argument;
   });
-}
-
-function portsIn(args: string[]): number[] {
-  const numbers = args.flatMap((argument) => [...argument.matchAll(/:(\d{2,5})\b/g)].map(([, port]) => port));
-  return [...new Set(numbers.map(Number))].filter((port) => port > 0 && port < 65_536);
-}
-
-async function busyAmong(ports: number[]): Promise<number[]> {
-  const busy = await Promise.all(ports.map((port) => isPortBusy(port)));
-  return ports.filter((_, index) => busy[index]);
 }

@@ -14,6 +14,7 @@ import {
   readVolumes,
 } from '../operator/volumes.ts';
 import type { Emit } from '../report/events.ts';
+import { busyPortsIn, fileOnFreePorts } from './busy-ports.ts';
 import type { LocalFiles } from './key-pair-files.ts';
 import { fileWithoutElection } from './leader-election.ts';
 import type { MountedPath, NeededFiles } from './mounts.ts';
@@ -30,6 +31,8 @@ export interface MountInputs {
   checkout: { facts: Pick<CheckoutFacts, 'paths'> };
   /** The controller can find files in their places. */
   mayPlace: boolean;
+  /** Leader election stays on. */
+  isElectable?: boolean;
 }
 
 export interface PlannedMounts {
@@ -59,10 +62,13 @@ export async function planMounts(inputs: MountInputs, words: string[], emit: Emi
   });
   const others = found.others.filter(({ path }) => missed.every((one) => one.path !== path));
   reportOthers(others, inputs.checkout.facts, emit);
+  const contents = copied.flatMap(({ volume }) => Object.values(volume.files));
+  const busyPorts = await busyPortsIn(contents.filter(isText).map(String));
   const needed = copied.map(({ directory, volume }) => {
     const entries = Object.entries(volume.files);
     const contents = entries.map(
-      ([name, content]) => [name, localContent(name, content, paths, emit)] as const,
+      ([name, content]) =>
+        [name, localContent(name, content, { ...inputs, paths, busyPorts }, emit)] as const,
     );
     return { directory, files: Object.fromEntries(contents) };
   });
@@ -161,16 +167,26 @@ function reportOthers(others: MountPoint[], facts: Pick<CheckoutFacts, 'paths'>,
     emit({ type: 'note', message: `Only the Pod has ${list(rest)}:\nno argument or variable names it.` });
 }
 
-function localContent(name: string, content: Buffer, paths: MountedPath[], emit: Emit): string | Buffer {
+function localContent(
+  name: string,
+  content: Buffer,
+  { paths, busyPorts, isElectable }: { paths: MountedPath[]; busyPorts: number[]; isElectable?: boolean },
+  emit: Emit,
+): string | Buffer {
   if (!isText(content)) return content;
   const text = content.toString('utf8');
-  const changed = fileWithoutElection(text);
+  const changed = isElectable ? undefined : fileWithoutElection(text);
   if (changed !== undefined) {
     const message = `Leader election is turned off in the local copy of ${name}: it only works in a Pod, and the in-cluster manager is paused.`;
     emit({ type: 'note', message });
   }
-  const local = rewriteMentions(changed ?? text, paths);
-  if (local !== (changed ?? text))
+  const free = fileOnFreePorts(changed ?? text, busyPorts, ({ name: setting, before, after, port }) => {
+    const message = `In the local copy of ${name}, ${setting}: ${before}\nbecomes ${after}: port ${port} is in use on this machine`;
+    emit({ type: 'note', message });
+  });
+  const listening = free ?? changed ?? text;
+  const local = rewriteMentions(listening, paths);
+  if (local !== listening)
     emit({
       type: 'note',
       message: `In the local copy of ${name}, mounted paths are replaced by those of their copies.`,

@@ -6,6 +6,7 @@ import type { Config } from '../config/schema.ts';
 import type { ControllerPlan } from '../controller/supervisor.ts';
 import { canPlace, isPlaceable, type Placed } from '../machine/mount-namespace.ts';
 import { type ExpandedArgument, expandArguments } from '../operator/environment.ts';
+import { DEFAULT_CERTIFICATE_DIRECTORY } from '../operator/mounts.ts';
 import type { CheckoutFacts } from '../operator/sources.ts';
 import type { Target } from '../operator/target.ts';
 import type { Emit } from '../report/events.ts';
@@ -18,6 +19,7 @@ import { otherMounts, planMounts } from './plan-mounts.ts';
 import type { PodConnection } from './pod-connection.ts';
 import { ARGUMENTS, type PlannedProgram, planProgram } from './program.ts';
 import { type ManagerVariables, managerVariables } from './variables.ts';
+import { moveWebhookPort, type OtherPort, type StartSettings } from './webhook-port.ts';
 
 const GRACE_MS = 10_000;
 const CONTROLLER_READY_SECONDS = 120;
@@ -30,6 +32,8 @@ export interface ControllerInputs {
   settings: NonNullable<Config['controller']>;
   /** The arguments of the controller that runs already: their ports are in use because of it. */
   running?: string[] | undefined;
+  /** Where the controller would listen in place of a port of the Pod, if it cannot listen there; absent: it can. */
+  elsewhere?: ((port: number) => Promise<OtherPort | undefined>) | undefined;
   /** The command that the user gave after `--`. */
   command?: string[] | undefined;
   /** It runs under a debugger. */
@@ -40,6 +44,8 @@ export interface ControllerInputs {
   chosen: { context?: string | undefined; kubeconfig?: string | undefined };
   /** What the controller gets as the name of its Pod. */
   podName: string;
+  /** The same, where a Pod of that name stands in for the manager's, and these end. */
+  standIn?: string | undefined;
   /** Stands for the uid of that Pod until the controller starts. */
   podUid?: string | undefined;
   /** For a program that connects to the cluster as in a Pod. */
@@ -66,20 +72,21 @@ export async function planController(
   inputs: ControllerInputs,
   { emit, signal }: Pick<Work, 'emit' | 'signal'>,
 ): Promise<PlannedController> {
-  const { target, settings, keyPairMounts } = inputs;
+  const { settings, keyPairMounts } = inputs;
   const { root, facts } = inputs.checkout;
   const { directory, keyPairDirectory } = inputs.files;
-  const [program, environment] = await Promise.all([
-    planProgram({ ...inputs, ...facts, root, directory }, { emit, signal }),
-    managerVariables({ ...inputs, electionVariables: facts.electionVariables }, emit),
-  ]);
-  const variables = environment.passable;
+  const program = await planProgram({ ...inputs, ...facts, root, directory }, { emit, signal });
+  const environment = await managerVariables({ ...inputs, ...facts, ...program }, emit);
   const takesArguments = program.run.includes(ARGUMENTS);
-  // A command of the user's has its own, unless it asks for the manager's.
-  const own = takesArguments ? await managerArguments(inputs, { program, environment }, { emit }) : [];
+  const { port, variables, ...start } = await startSettings(inputs, { program, environment }, { emit });
+  const own = start.args;
   const passed = [...own.map(({ value }) => value), ...Object.values(variables)];
   const mayPlace = program.linked !== undefined && (await canPlace());
-  const { paths, needed, words, placed } = await planMounts({ ...inputs, mayPlace }, passed, emit);
+  const { paths, needed, words, placed } = await planMounts(
+    { ...inputs, ...program, mayPlace },
+    passed,
+    emit,
+  );
   const { args, hidden } = await planArguments(
     own,
     { ...program, paths, running: inputs.running ?? [] },
@@ -88,12 +95,11 @@ export async function planController(
   const kubeconfig = planKubeconfig(inputs);
   const more = program.takesKubeconfigFlag ? kubeconfigFlag(inputs, emit) : [];
   const hardCoded = hardCodedDirectories(keyPairMounts, words, facts.paths);
-  const mayLookElsewhere = !keyPairDirectory.startsWith(directory) || settings.env !== undefined;
-  const places = { ...facts, ...program, hardCoded, keyPairDirectory, mayLookElsewhere };
-  const none = { args: [], hardCoded };
+  const mayLookElsewhere = mayLookForPairElsewhere(inputs, hardCoded);
+  const places = { ...facts, ...program, hardCoded, keyPairDirectory, mayPlace, mayLookElsewhere };
+  const none = { args: [], hardCoded, placed: [] };
   const keyPairs = takesArguments ? await planKeyPairFlags(places, { emit }) : none;
-  const pod = mayPlace ? podFiles(inputs, placed) : undefined;
-  const port = target.services[0]?.ports[0]?.targetPort;
+  const pod = mayPlace ? podFiles(inputs, [...placed, ...keyPairs.placed]) : undefined;
   const plan: ControllerPlan = {
     cwd: program.cwd,
     build: program.build,
@@ -119,6 +125,35 @@ export async function planController(
     hardCoded: keyPairs.hardCoded,
     needed: [...needed, ...(kubeconfig?.needed ?? []), ...(pod?.needed ?? [])],
   };
+}
+
+/** A Secret can be mounted twice, also where controller-runtime looks by default, as OLM does for programs of both kinds. */
+function mayLookForPairElsewhere(
+  { files, settings, keyPairMounts }: ControllerInputs,
+  hardCoded: string[],
+): boolean {
+  const isNamed = !files.keyPairDirectory.startsWith(files.directory) || settings.env !== undefined;
+  const others = keyPairMounts.filter((one) => !hardCoded.includes(one));
+  return isNamed || others.some((one) => one.endsWith(`/${DEFAULT_CERTIFICATE_DIRECTORY}`));
+}
+
+/** With the port of the webhooks: the Pod's, or one of this machine if that is busy here and the controller can be told to listen there. */
+async function startSettings(
+  inputs: ControllerInputs,
+  manager: { program: PlannedProgram; environment: ManagerVariables },
+  { emit }: Pick<Work, 'emit'>,
+): Promise<StartSettings & { port: number | undefined }> {
+  const { target, elsewhere, checkout } = inputs;
+  const { program, environment } = manager;
+  // A command of the user's has its own, unless it asks for the manager's.
+  const args = program.run.includes(ARGUMENTS) ? await managerArguments(inputs, manager, { emit }) : [];
+  const planned = { args, variables: environment.passable };
+  const from = target.services[0]?.ports[0]?.targetPort;
+  const other = from === undefined ? undefined : await elsewhere?.(from);
+  if (from === undefined || other === undefined) return { ...planned, port: from };
+  const known = { ...checkout.facts, ...program, ...environment };
+  const moved = await moveWebhookPort(planned, { from, ...other }, known, { emit });
+  return moved === undefined ? { ...planned, port: from } : { ...moved, port: other.port };
 }
 
 /**
@@ -147,7 +182,7 @@ async function managerArguments(
   { program, environment }: { program: PlannedProgram; environment: ManagerVariables },
   { emit }: Pick<Work, 'emit'>,
 ): Promise<ExpandedArgument[]> {
-  const given = containerArguments(target, emit);
+  const given = containerArguments(target, program.image, emit);
   const own = inWorkingDirectory(expandArguments(given, environment), target);
   requirePassable(given, own);
   const { manager } = target;
@@ -156,7 +191,7 @@ async function managerArguments(
   const mounts = otherMounts(manager, keyPairMounts);
   const defaults = { ...checkout.facts, ...program, words };
   const mounted = await planMountFlags({ ...defaults, mounts }, { emit });
-  const addresses = await planAddressFlags({ ...defaults, running });
+  const addresses = await planAddressFlags({ ...defaults, given: own.map(({ value }) => value), running });
   return [...own, ...mounted, ...addresses];
 }
 
@@ -195,11 +230,11 @@ function notTakenOver(names: string[]): string {
 function kubeconfigFlag({ api, chosen }: ControllerInputs, emit: Emit): string[] {
   const [file, ...others] = api.kubeconfigFiles;
   if (file === undefined || others.length > 0 || chosen.context !== undefined) {
-    const message = `The program takes its kubeconfig only from its flag --kubeconfig, which names one file with the right current context; yours is ${chosen.context === undefined ? 'in several files' : 'chosen by its context'}.\nTo name a file: devloop up -- COMMAND --kubeconfig=FILE`;
+    const message = `The program may take its kubeconfig only from its flag --kubeconfig, which names one file with the right current context; yours is ${chosen.context === undefined ? 'in several files' : 'chosen by its context'}.\nTo name a file: devloop up -- COMMAND --kubeconfig=FILE`;
     emit({ type: 'warning', message });
     return [];
   }
-  const message = `--kubeconfig=${file}\nis added: the program takes its kubeconfig from nothing else.`;
+  const message = `--kubeconfig=${file}\nis added: the program may take its kubeconfig from nothing else.`;
   emit({ type: 'note', message });
   return [`--kubeconfig=${file}`];
 }

@@ -2,7 +2,9 @@ import { join, resolve } from 'node:path';
 import type { Work } from '../cluster/work.ts';
 import type { Config } from '../config/schema.ts';
 import { goBuildCommand } from '../controller/go/build-command.ts';
+import type { FoundCommand } from '../controller/go/image-command.ts';
 import {
+  electsPod,
   hasOnlyKubeconfigFlag,
   type LinkedPackages,
   linkedFlags,
@@ -11,7 +13,9 @@ import {
 import { findMainPackage, type MainPackageHints } from '../controller/go/main-package.ts';
 import type { ControllerPlan } from '../controller/supervisor.ts';
 import { DevloopError, documentPath } from '../errors.ts';
+import { canPlace } from '../machine/mount-namespace.ts';
 import type { Target } from '../operator/target.ts';
+import type { Emit } from '../report/events.ts';
 
 /** What the user says about the program, and what the cluster knows of it. */
 export interface ProgramInputs {
@@ -26,6 +30,8 @@ export interface ProgramInputs {
   goPackage?: string | undefined;
   /** Where to build it. */
   directory: string;
+  /** The name of the Pod that stands in for the manager's, where these end. */
+  standIn?: string | undefined;
   /** The directories of packages that define a flag --kubeconfig. */
   kubeconfigFlags: ReadonlySet<string>;
   /** Flags whose default leaves leader election on, and the directories of the packages that define them. */
@@ -43,10 +49,14 @@ export interface PlannedProgram {
   takesKubeconfigFlag: boolean;
   /** Its packages; absent for a command of the user's. */
   linked?: LinkedPackages;
+  /** It can be elected, as the Pod that stands in for the manager's: leader election stays on. */
+  isElectable: boolean;
   /** Its flags whose default leaves leader election on. */
   electionFlags: string[];
   /** Other main packages that could be the manager. */
   rivals: string[];
+  /** How the manager's image starts it. */
+  image?: FoundCommand | undefined;
   /** What an exit with code 0 means: see the controller's plan. */
   asksForRestart: boolean;
 }
@@ -76,6 +86,7 @@ export async function planProgram(
       cwd: root,
       watch,
       takesKubeconfigFlag: false,
+      isElectable: false,
       electionFlags: [],
       rivals: [],
       asksForRestart: true,
@@ -84,22 +95,39 @@ export async function planProgram(
   if (settings.build !== undefined && named === undefined) throw buildWithoutRun();
   const hints = { ...mainPackageHints(inputs.target, signal), named, emit, forDebugger: inputs.forDebugger };
   const main = await findMainPackage(root, hints);
-  emit({ type: 'discovered', what: 'main package', value: main.package, source: main.source });
+  emit({ type: 'discovered', what: 'main package', value: main.name, source: main.source });
   for (const { what, value, source } of main.flags) emit({ type: 'discovered', what, value, source });
   const flags = main.flags.map(({ flag }) => flag);
   const binary = join(directory, 'controller');
-  const linked = linkedPackages({ directory: main.directory, goPackage: main.package, flags }, signal);
+  const program = { directory: main.directory, goPackage: main.package, flags };
+  const linked = linkedPackages(program, { emit, signal });
   return {
     build: goBuildCommand(main.package, binary, flags),
     run: [binary, ARGUMENTS],
     cwd: main.directory,
     watch: watched ? { paths: watched } : { goPackage: main.package, flags },
     takesKubeconfigFlag: await hasOnlyKubeconfigFlag(linked, inputs.kubeconfigFlags),
+    isElectable: await canBeElected(inputs, linked, emit),
     electionFlags: await linkedFlags(linked, inputs.electionFlags),
     linked,
     rivals: main.rivals,
+    image: main.image,
     asksForRestart: main.rivals.length === 0 || main.hasWebhooks,
   };
+}
+
+/** A program whose leader is a Pod finds the one that it takes for its own with the files of a ServiceAccount. */
+async function canBeElected(
+  { standIn }: ProgramInputs,
+  linked: LinkedPackages,
+  emit: Emit,
+): Promise<boolean> {
+  const can = standIn !== undefined && (await canPlace()) && (await electsPod(linked));
+  if (can) {
+    const message = `Leader election stays on:\nthe leader of this program is a Pod, and Pod ${standIn} stands in for the manager's.`;
+    emit({ type: 'note', message });
+  }
+  return can;
 }
 
 /** The flag counts more than devloop.yaml. */

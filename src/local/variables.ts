@@ -2,6 +2,7 @@ import type { ClusterApi } from '../cluster/api/client.ts';
 import { type PodEnvironment, readPodEnvironment } from '../operator/environment.ts';
 import type { Target } from '../operator/target.ts';
 import type { Emit } from '../report/events.ts';
+import { variablesOnFreePorts } from './busy-ports.ts';
 import { ELECTION_OFF, variablesWithoutElection } from './leader-election.ts';
 
 export interface VariableInputs {
@@ -13,6 +14,8 @@ export interface VariableInputs {
   podUid?: string | undefined;
   /** Variables that the sources read for the switch of leader election. */
   electionVariables: ReadonlySet<string>;
+  /** Leader election stays on. */
+  isElectable?: boolean;
 }
 
 export interface ManagerVariables extends PodEnvironment {
@@ -32,8 +35,17 @@ export async function managerVariables(inputs: VariableInputs, emit: Emit): Prom
     emit({ type: 'note', message });
   }
   const values = { ...environment.values };
-  for (const { name, before, after } of variablesWithoutElection(values, inputs.electionVariables)) {
+  const switches = inputs.isElectable ? [] : variablesWithoutElection(values, inputs.electionVariables);
+  for (const { name, before, after } of switches) {
     emit({ type: 'note', message: `${name}=${before}\nbecomes ${name}=${after}: ${ELECTION_OFF}` });
+    values[name] = after;
+  }
+  for (const { name, before, after, port } of await variablesOnFreePorts(values)) {
+    const [was, is] = environment.secrets.has(name) ? ['', ''] : [`=${before}`, `=${after}`];
+    emit({
+      type: 'note',
+      message: `${name}${was}\nbecomes ${name}${is}: port ${port} is in use on this machine`,
+    });
     values[name] = after;
   }
   return { ...environment, values, passable: passable(values, emit) };

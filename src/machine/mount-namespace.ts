@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, readdirSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { runTool } from './tool.ts';
 
@@ -20,8 +20,8 @@ function enter(): string[] {
 
 /**
  * A mount needs something to be mounted on, which may not exist and which the user could not create: then the nearest directory above is
- * covered by an empty one, into which everything that was there is mounted again. Where something of a machine stands in the way, the
- * program runs without that file.
+ * covered by an empty one, into which everything that was there is mounted again. The root cannot be covered: there, the empty one becomes
+ * the root. Where something of a machine stands in the way, the program runs without that file.
  */
 const PLACE = `scratch=$1; shift
 again() {
@@ -31,9 +31,9 @@ again() {
   esac
 }
 fill() {
-  # mount itself writes to /run/mount.
-  for one in "$kept"/* "$kept"/.[!.]*; do
-    here=$at/\${one##*/}
+  # mount itself writes to /run/mount. It skips what it finds mounted in a place, so it fills the empty directory before that is put there.
+  for one in "$1"/* "$1"/.[!.]*; do
+    here=$2/\${one##*/}
     if [ -L "$one" ]; then cp -P "$one" "$here"
     elif [ -d "$one" ]; then mkdir -p "$here" && again "$one" "$here"
     elif [ -e "$one" ]; then : > "$here" && again "$one" "$here"
@@ -43,10 +43,16 @@ fill() {
 }
 cover() {
   at=$(readlink -f "$1") && count=$((count + 1)) && kept=$scratch/$count && mkdir -p "$kept" &&
-    mount --rbind "$at" "$kept" && mount -t tmpfs -o mode=755 tmpfs "$at" || return 1
-  fill && return
-  umount --lazy "$at"
+    mount -t tmpfs -o mode=755 tmpfs "$kept" || return 1
+  # Unbindable meanwhile: what is mounted into it does not contain it.
+  mount --make-unbindable "$kept" && fill "\${at%/}" "$kept" && move && mount --make-private "$at" && return
+  umount --lazy "$kept"
   return 1
+}
+move() {
+  if [ "$at" != / ]; then mount --no-mtab --move "$kept" "$at"; return; fi
+  mkdir "$kept/.before" && PATH=$PATH:/usr/sbin:/sbin pivot_root "$kept" "$kept/.before" && cd "$PWD" &&
+    umount --lazy /.before && rmdir /.before
 }
 place() {
   if [ ! -e "$2" ]; then
@@ -80,10 +86,11 @@ export async function canPlace(): Promise<boolean> {
   return await allowed;
 }
 
-/** Whether there is a directory above a path that can be covered: the root cannot. */
+/** Whether a file is there, or the nearest thing above is a directory. */
 export function isPlaceable(to: string): boolean {
-  for (let near = to; near !== '/'; near = dirname(near)) if (existsSync(near)) return true;
-  return false;
+  let near = dirname(to);
+  while (!existsSync(near)) near = dirname(near);
+  return existsSync(to) || statSync(near).isDirectory();
 }
 
 /**

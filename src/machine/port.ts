@@ -1,4 +1,5 @@
-import { createServer, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { pollUntil } from '../async.ts';
 import { DevloopError } from '../errors.ts';
 import type { End } from './linux.ts';
@@ -10,8 +11,29 @@ const POLL_MS = 50;
 /** Whether a server cannot listen on this port on some address of this machine. */
 export async function isPortBusy(port: number): Promise<boolean> {
   // Each address catches what another lets through: a listener on one does not always exclude one on all of them.
-  for (const host of ['::', '0.0.0.0', '127.0.0.1']) if (await isBusyOn(host, port)) return true;
+  for (const host of ['::', '0.0.0.0', '127.0.0.1'])
+    if ((await failureOn(host, port)) === 'EADDRINUSE') return true;
   return false;
+}
+
+/** Whether only another account, such as root, is allowed to listen on this port. */
+export async function isPortForbidden(port: number): Promise<boolean> {
+  return (await failureOn('127.0.0.1', port)) === 'EACCES';
+}
+
+/** The command after which every account may listen there. */
+export function openingPort(port: number): string {
+  return `sudo sysctl net.ipv4.ip_unprivileged_port_start=${port}`;
+}
+
+/** A port on which nothing listens. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen({ host: '127.0.0.1', port: 0 });
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
 }
 
 /**
@@ -69,10 +91,10 @@ async function userOf({
   return await peerUser({ local: end(localAddress, localPort), remote: end(remoteAddress, remotePort) });
 }
 
-function isBusyOn(host: string, port: number): Promise<boolean> {
+function failureOn(host: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer();
-    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'EADDRINUSE'));
-    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(false)));
+    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code));
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(undefined)));
   });
 }

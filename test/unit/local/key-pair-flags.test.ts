@@ -1,3 +1,4 @@
+import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { planKeyPairFlags } from '../../../src/local/default-flags.ts';
@@ -25,7 +26,7 @@ async function plan(flags: [string, string][], more: string[] = [], mayLookElsew
 
 test('a directory that the account cannot write is replaced by its flag, with a note', async () => {
   const { planned, events, refused } = await plan([['cert-dir', 'REFUSED']]);
-  expect(await planned).toEqual({ args: ['--cert-dir=/state/certs'], hardCoded: [] });
+  expect(await planned).toEqual({ args: ['--cert-dir=/state/certs'], hardCoded: [], placed: [] });
   expect(events).toMatchObject([{ type: 'note', message: expect.stringContaining(refused) }]);
 });
 
@@ -37,6 +38,7 @@ test('flags that name the files are replaced too', async () => {
   expect(await planned).toEqual({
     args: ['--tls-cert=/state/certs/tls.crt', '--tls-key=/state/certs/tls.key'],
     hardCoded: [],
+    placed: [],
   });
 });
 
@@ -46,6 +48,21 @@ test('two such flags may be about two servers', async () => {
     ['metrics-cert-dir', 'REFUSED'],
   ]);
   await expect(planned).rejects.toMatchObject({ code: 'certificate.not-written' });
+});
+
+test('without such a flag, the controller alone finds the key pair there, where its mounts can be its own', async () => {
+  const open = await directoryWith({});
+  await chmod(open, 0o777);
+  const hardCoded = [join(open, 'certs')];
+  const places = { hardCoded, pathFlags: { defaults: [], constants: new Map() }, mayLookElsewhere: false };
+  const planFor = (mayPlace: boolean) =>
+    planKeyPairFlags({ ...places, keyPairDirectory: '/state/certs', mayPlace }, { emit: () => {} });
+  expect(await planFor(true)).toEqual({
+    args: [],
+    hardCoded: [],
+    placed: [{ from: '/state/certs', to: join(open, 'certs') }],
+  });
+  await expect(planFor(false)).rejects.toMatchObject({ code: 'certificate.not-written' });
 });
 
 test('without such a flag nothing begins, and the hint makes the directory', async () => {
@@ -58,10 +75,10 @@ test('without such a flag nothing begins, and the hint makes the directory', asy
 
 test('where the sources name another directory, too, that one is enough', async () => {
   const { planned, directory } = await plan([], ['new/certs']);
-  expect(await planned).toEqual({ args: [], hardCoded: [join(directory, 'new/certs')] });
+  expect(await planned).toEqual({ args: [], hardCoded: [join(directory, 'new/certs')], placed: [] });
 });
 
 test('where the user named another directory or variables, nothing is certain', async () => {
   const { planned, refused } = await plan([], [], true);
-  expect(await planned).toEqual({ args: [], hardCoded: [refused] });
+  expect(await planned).toEqual({ args: [], hardCoded: [refused], placed: [] });
 });

@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { selfSignedPair } from '../../../src/certificates/self-signed.ts';
 import { type FoundPair, findKeyPair, mountPointsOf, useRenewed } from '../../../src/local/key-pairs.ts';
+import { distrustWarnings } from '../../../src/local/trust.ts';
 import type { TargetService } from '../../../src/operator/target.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
 import { issue, RSA } from '../certificates/openssl.ts';
@@ -119,14 +120,42 @@ describe('a manager that keeps only its CA in a Secret', () => {
   it('no CA issues one that the caBundle does not trust', async () => {
     const other = issue({ ca: true, subject: '/O=shop/CN=shop CA', names: [] });
     const secrets = { other: { 'tls.crt': other.certificate, 'tls.key': other.key } };
-    await expect(find(secrets)).rejects.toMatchObject({ code: 'certificate.not-found' });
-    await expect(find(secrets, '')).rejects.toMatchObject({ code: 'certificate.not-found' });
+    await expect(find(secrets)).rejects.toMatchObject({
+      code: 'certificate.not-found',
+      message: expect.stringMatching(
+        /\nThe caBundle of ValidatingWebhookConfiguration shop contains .*shop CA/,
+      ),
+    });
+    await expect(find(secrets, '')).rejects.toMatchObject({
+      code: 'certificate.not-found',
+      message: expect.not.stringContaining('caBundle'),
+    });
     // It is in the caBundle, but is no CA.
     const leaf = issue({ names: ['other.shop.svc'] });
     const files = { 'tls.crt': leaf.certificate, 'tls.key': leaf.key };
     await expect(find({ leaf: files }, leaf.certificate)).rejects.toMatchObject({
       code: 'certificate.not-found',
     });
+  });
+
+  it('each caller whose caBundle does not trust the certificate is named', async () => {
+    const pair = issue({ names: [serverName], issuer: ca });
+    const other = issue({ ca: true, subject: '/CN=made at the start', names: [] });
+    const { calls, ...rest } = service(ca.certificate);
+    const mutating = { kind: 'MutatingWebhookConfiguration', name: 'shop' } as const;
+    const patched = [...calls, { ...calls[0]!, from: mutating, caBundle: base64(other.certificate) }];
+    const secret = { namespace: 'shop', name: 'pair' };
+    const warnings = (some: typeof calls) =>
+      distrustWarnings({ ...rest, calls: some }, { pair, secret }, new Date());
+    expect(warnings(calls)).toEqual([]);
+    expect(warnings(patched)).toMatchObject([
+      {
+        message: expect.stringMatching(
+          /MutatingWebhookConfiguration shop fail.*contains CN=made at the start$/s,
+        ),
+        hint: expect.stringMatching(/from Secret shop\/pair.*deploy MutatingWebhookConfiguration shop again/),
+      },
+    ]);
   });
 
   it('a serving certificate for another name that is its own CA issues none', async () => {

@@ -31,7 +31,7 @@ async function plan(paths: string[], words: string[] = [], { definedElsewhere = 
   const mounts = paths.map((path, index): MountPoint => {
     return { path, subPath: undefined, volume: { name: `v${index}`, secret: { secretName: 'grpc' } } };
   });
-  const linked = linkedPackages({ directory, goPackage: '.', flags: [] }, undefined);
+  const linked = linkedPackages({ directory, goPackage: '.', flags: [] });
   const events: DevloopEvent[] = [];
   const planned = await planMountFlags(
     { mounts, pathFlags, linked, words },
@@ -59,7 +59,7 @@ test.each([
 });
 
 test('the go tool lists the packages of a program once, and only when somebody asks', async () => {
-  const linked = linkedPackages({ directory: '/nowhere', goPackage: '.', flags: [] }, undefined);
+  const linked = linkedPackages({ directory: '/nowhere', goPackage: '.', flags: [] });
   const first = linked();
   expect(linked()).toBe(first);
   await first;

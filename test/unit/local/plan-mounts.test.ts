@@ -1,4 +1,6 @@
-import { expect, test } from 'vitest';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
 import type { Container, Volume, Workload } from '../../../src/cluster/api/workloads.ts';
 import { planMounts } from '../../../src/local/plan-mounts.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
@@ -17,6 +19,8 @@ interface Case {
   initContainers?: Container[];
   keyPairMounts?: string[];
   mayPlace?: boolean;
+  /** More files of the ConfigMap. */
+  data?: Record<string, string>;
 }
 
 /** Plans the mounts of a manager in a cluster with some ConfigMaps and Secrets. */
@@ -28,12 +32,14 @@ async function plan({
   initContainers = [],
   keyPairMounts = [],
   mayPlace = false,
+  data = {},
 }: Case) {
   const cluster = fakeCluster();
   const metadata = (name: string) => ({ name, namespace: NAMESPACE });
   const settings = {
     'manager.yaml': 'leaderElect: true\n',
     'other.yaml': 'certDir: /certs/\nca: /ca/ca.crt\n',
+    ...data,
   };
   cluster.put('ConfigMap', {
     metadata: metadata('settings'),
@@ -88,6 +94,21 @@ test('a file and a directory that an argument names are copied; leader election 
   expect(files).toEqual([{ 'manager.yaml': 'leaderElect: false\n' }, { 'ca.crt': 'CA' }]);
   expect(notes).toContainEqual(expect.stringContaining('copy of manager.yaml'));
   expect(warnings).toEqual([]);
+});
+
+test('a port of a mounted file that is in use is another one in the copy, with a note', async () => {
+  const server = createServer().listen(0);
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const { files, notes } = await plan({
+    volumes: [SETTINGS],
+    mounts: { settings: '/health.yaml:health.yaml' },
+    words: ['--config=/health.yaml'],
+    data: { 'health.yaml': `health-port: ${port}\n` },
+  });
+  expect(files).toEqual([{ 'health.yaml': 'health-port: 0\n' }]);
+  expect(notes).toContainEqual(expect.stringContaining(`health-port: ${port}`));
 });
 
 test('a copied file that names other mounts gets their copies, and the key pair', async () => {
@@ -200,9 +221,8 @@ test('what only the sources name is found in its place, where files can be place
   expect(files[0]!['manager.yaml']).toBe('leaderElect: false\n');
   // An empty directory has nothing that could be missed.
   expect(warnings).toEqual([expect.stringContaining('/etc/cache')]);
-  const elsewhere = { ...named, mounts: { settings: '/shop' }, sourcePaths: ['/shop'] };
-  // Nothing can be placed at the root.
-  expect((await plan({ ...elsewhere, mayPlace: true })).placed).toEqual([]);
+  const elsewhere = { ...named, mounts: { settings: '/shop' }, sourcePaths: ['/shop'], mayPlace: true };
+  expect((await plan(elsewhere)).placed).toEqual([{ from: `${DIRECTORY}/mounts/0`, to: '/shop' }]);
   expect((await plan(named)).placed).toEqual([]);
 });
 

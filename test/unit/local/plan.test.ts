@@ -2,51 +2,13 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import type { Service } from '../../../src/cluster/api/objects.ts';
-import type { Container, Workload } from '../../../src/cluster/api/workloads.ts';
 import { startController } from '../../../src/controller/process.ts';
 import { type ControllerInputs, planController } from '../../../src/local/plan.ts';
 import { noCheckoutFacts, readCheckout } from '../../../src/operator/sources.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
 import { directoryWith } from '../controller/support/places.ts';
-
-const MOUNT = '/certs';
-
-/** An operator whose container has a subcommand, arguments and a variable, and a command of the user's to run it. */
-function inputs(rest: Partial<ControllerInputs> = {}): ControllerInputs {
-  const metadata = { name: 'shop', namespace: 'shop' };
-  const container: Container = {
-    name: 'manager',
-    command: ['/manager', 'serve'],
-    args: ['--leader-elect'],
-    env: [{ name: 'LEVEL', value: 'info' }],
-  };
-  const object: Workload = {
-    metadata,
-    spec: { selector: {}, template: { spec: { containers: [container] } } },
-  };
-  const service: Service = { metadata: { ...metadata, name: 'hook' }, spec: {} };
-  const ports = [{ name: '', port: 443, targetPort: 9443 }];
-  return {
-    api: fakeCluster().api,
-    target: {
-      services: [{ service, serverName: 'hook.shop.svc', calls: [], ports, source: '' }],
-      manager: { ref: { kind: 'Deployment', ...metadata }, object, container, source: '' },
-      namespace: 'shop',
-    },
-    checkout: { root: '/checkout', facts: { ...noCheckoutFacts(), paths: new Set([MOUNT]) } },
-    settings: { run: ['./run'], env: { LEVEL: 'debug' } },
-    chosen: {},
-    podName: 'shop-devloop-s1',
-    env: { HOME: '/home/me' },
-    files: { directory: '/state/s1', keyPairDirectory: '/state/s1/certs' },
-    keyPairMounts: [MOUNT],
-    stateFile: '/state/s1/controller.json',
-    keptProgram: '/cache/program',
-    ...rest,
-  };
-}
+import { inputs, MOUNT } from './support/inputs.ts';
 
 const plan = (rest?: Partial<ControllerInputs>) =>
   planController(inputs(rest), { emit: () => {}, signal: new AbortController().signal });
@@ -260,22 +222,40 @@ test('a key pair that the sources look for where nobody can write is passed by i
   expect(planned.hardCoded).toEqual([]);
 });
 
-test('a default port of health checks that is in use is another one here', async () => {
-  const server = createServer().listen(0);
-  onTestFinished(() => void server.close());
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const directory = await directoryWith({
-    'go.mod': 'module m\n',
-    'main.go': 'package main\nfunc main() {}\n',
-  });
-  const facts = noCheckoutFacts();
-  facts.addressFlags.set(`--health-addr=:${port}`, new Set([directory]));
-  const checkout = { root: directory, facts };
-  const rest = inputs({ settings: { package: '.' }, checkout });
-  const planned = await planController(rest, { emit: () => {}, signal: new AbortController().signal });
-  expect(planned.plan.run.slice(1)).toEqual(['serve', '--leader-elect=false', '--health-addr=:0']);
+test("where the same Secret is also at controller-runtime's default, as OLM mounts it, the program may look there", async () => {
+  const refused = join(await directoryWith({ file: '' }), 'file', 'certs');
+  const usual = '/tmp/k8s-webhook-server/serving-certs';
+  const planFor = (keyPairMounts: string[]) => {
+    const facts = { ...noCheckoutFacts(), paths: new Set([refused]) };
+    const checkout = { root: '/checkout', facts };
+    return plan({ settings: { run: ['./run', '{args}'] }, checkout, keyPairMounts });
+  };
+  expect((await planFor([usual, refused])).hardCoded).toEqual([refused]);
+  await expect(planFor([refused])).rejects.toMatchObject({ code: 'certificate.not-written' });
 });
+
+test.each([
+  ['an address', 'health-addr', ':', '--health-addr=:0'],
+  ['a number', 'health-port', '', '--health-port=0'],
+])(
+  'a default port of health checks that is in use is another one here: %s',
+  async (_, flag, colon, became) => {
+    const server = createServer().listen(0);
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const directory = await directoryWith({
+      'go.mod': 'module m\n',
+      'main.go': 'package main\nfunc main() {}\n',
+    });
+    const facts = noCheckoutFacts();
+    facts.addressFlags.defaults.push({ flag, value: `${colon}${port}`, directory });
+    const checkout = { root: directory, facts };
+    const rest = inputs({ settings: { package: '.' }, checkout });
+    const planned = await planController(rest, { emit: () => {}, signal: new AbortController().signal });
+    expect(planned.plan.run.slice(1)).toEqual(['serve', '--leader-elect=false', became]);
+  },
+);
 
 test.each<[string, string[] | undefined]>([
   [`exec /manager serve --a=$(LEVEL) --b="$LEVEL" $\{LEVEL}`, ['serve', '--a=info', '--b=info', 'info']],
@@ -317,6 +297,26 @@ test.each<[string, { command?: string[]; args: string[] }, string[]]>([
   const volumeMounts = [{ name: 'settings', mountPath: '/app/conf' }];
   Object.assign(manager.container, { command: undefined, volumeMounts, ...words });
   expect((await plan(rest)).plan.run.slice(1)).toEqual(expected);
+});
+
+test('a variable that cannot be had is named, and so is one that is only made up', async () => {
+  const cluster = fakeCluster();
+  cluster.put('Node', { metadata: { name: 'node-1' } });
+  const rest = { ...inputs(), api: cluster.api };
+  rest.target.manager!.container.env = [
+    { name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'absent', key: 'token' } } },
+    { name: 'NODE', valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } },
+  ];
+  const events: DevloopEvent[] = [];
+  const io = { emit: (event: DevloopEvent) => void events.push(event), signal: new AbortController().signal };
+  const { env } = (await planController(rest, io)).plan;
+  expect(env).toMatchObject({ NODE: 'node-1' });
+  expect(env).not.toHaveProperty('TOKEN');
+  expect(events).toContainEqual({
+    type: 'warning',
+    message: expect.stringMatching(/TOKEN: .*Secret absent/),
+  });
+  expect(events).toContainEqual({ type: 'note', message: expect.stringContaining('NODE=node-1') });
 });
 
 test('a path that is relative to the working directory of the container finds its copy', async () => {

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
 import { planProgram } from '../../../src/local/program.ts';
+import type { DevloopEvent } from '../../../src/report/events.ts';
+import { directoryWith } from '../controller/support/places.ts';
 
 test.each([
   ['after --', { command: ['cargo', 'run'] }],
@@ -15,4 +17,51 @@ test.each([
     message: expect.stringContaining('cargo run'),
     hint: expect.stringContaining('guide.md'),
   });
+});
+
+const MANAGER = 'package main\n\nimport _ "k8s.io/client-go/informers"\n\nfunc main() {}\n';
+
+test.each<[string, Record<string, string>, boolean]>([
+  ['asks for a restart', { 'cmd/a/main.go': MANAGER }, true],
+  [
+    'is not the manager where another program could be it',
+    { 'cmd/a/main.go': MANAGER, 'cmd/b/main.go': MANAGER, Makefile: 'b:\n\tgo build -o a ./cmd/a\n' },
+    false,
+  ],
+  [
+    'asks for a restart if it is built from the webhooks, whatever else there is',
+    { 'cmd/a/main.go': `${MANAGER}\nconst path = "/hook"\n`, 'cmd/b/main.go': MANAGER },
+    true,
+  ],
+])('a program that ends with code 0 %s', async (_, files, asksForRestart) => {
+  const root = await directoryWith({ 'go.mod': 'module example.com/shop\n\ngo 1.24\n', ...files });
+  const from = { kind: 'ValidatingWebhookConfiguration', name: 'a' } as const;
+  const call = { from, name: 'v', path: '/hook', port: 443, caBundle: '', groups: [] };
+  const service = {
+    service: { metadata: { name: 'hook' }, spec: {} },
+    serverName: '',
+    ports: [],
+    source: '',
+  };
+  const inputs = {
+    ...{ target: { services: [{ ...service, calls: [call] }], namespace: 'x' }, root, settings: {} },
+    ...{ directory: '/state', kubeconfigFlags: new Set<string>(), electionFlags: new Map() },
+  };
+  const planned = await planProgram(inputs, { emit: () => {}, signal: new AbortController().signal });
+  expect(planned).toMatchObject({ build: expect.arrayContaining(['./cmd/a']), asksForRestart });
+});
+
+test('the program of a module below the root is named as --package names it', async () => {
+  const root = await directoryWith({
+    'operator/go.mod': 'module example.com/operator\n\ngo 1.24\n',
+    'operator/main.go': MANAGER,
+  });
+  const events: DevloopEvent[] = [];
+  const inputs = {
+    ...{ target: { services: [], namespace: 'x' }, root, settings: {}, directory: '/state' },
+    ...{ kubeconfigFlags: new Set<string>(), electionFlags: new Map() },
+  };
+  const io = { emit: (event: DevloopEvent) => void events.push(event), signal: new AbortController().signal };
+  expect(await planProgram(inputs, io)).toMatchObject({ build: expect.arrayContaining(['.']) });
+  expect(events).toContainEqual(expect.objectContaining({ what: 'main package', value: './operator' }));
 });

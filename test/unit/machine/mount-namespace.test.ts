@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { lstat, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -24,9 +25,12 @@ test('without files to place, a command is run as it is', () => {
   expect(withPlaced([], '/scratch', ['program', 'a'])).toEqual(['program', 'a']);
 });
 
-test('nothing can be placed where every directory above is the root', () => {
-  expect(isPlaceable('/no-such-directory/file')).toBe(false);
+test('nothing can be placed below a file', async () => {
+  const file = join(await directoryWith({ file: '' }), 'file');
+  expect(isPlaceable('/no-such-directory/file')).toBe(true);
   expect(isPlaceable('/tmp/no-such-directory/file')).toBe(true);
+  expect(isPlaceable(file)).toBe(true);
+  expect(isPlaceable(join(file, 'below'))).toBe(false);
 });
 
 test('a place is free where nothing is, or an empty directory: no link, no file, no directory with files', async () => {
@@ -63,6 +67,28 @@ describe.runIf(await canPlace())('one program finds a file in its place', () => 
     expect(await run([{ from, to }], ['cat', ...files])).toBe('podfhsdf');
     expect((await readdir(place)).sort()).toEqual(['.hidden', 'a \\040b', 'below', 'file', 'link']);
     expect((await lstat(join(place, 'link'))).isSymbolicLink()).toBe(true);
+  });
+
+  test('also where only the root is above, with the working directory and everything else', async () => {
+    const from = join(await directoryWith({ own: 'pod\n' }), 'own');
+    const files = ['/no-such-directory/own', '/no-such-directory/too', '/no-such-file'];
+    const placed = files.map((to) => ({ from, to }));
+    const lines = (await run(placed, ['sh', '-c', `cat ${files.join(' ')} && pwd && ls -A /`]))
+      .trim()
+      .split('\n');
+    expect(lines.slice(0, 4)).toEqual(['pod', 'pod', 'pod', process.cwd()]);
+    const root = [...(await readdir('/')), 'no-such-directory', 'no-such-file'];
+    expect(lines.slice(4).sort()).toEqual(root.sort());
+    expect(files.some((file) => existsSync(file))).toBe(false);
+  });
+
+  // As a container has its own /etc/resolv.conf.
+  test('beside a file that the machine itself mounts there', async () => {
+    const place = await directoryWith({ own: 'pod', mounted: 'machine', 'there/file': '' });
+    const [from, file] = [join(place, 'own'), join(place, 'there/file')];
+    const to = join(place, 'there/new/own');
+    const inner = withPlaced([{ from, to }], await directoryWith(), ['cat', to, file]);
+    expect(await run([{ from: join(place, 'mounted'), to: file }], inner)).toBe('podmachine');
   });
 
   test('or does without it, where a file is in the way', async () => {

@@ -1,0 +1,85 @@
+import { isPortBusy } from '../machine/port.ts';
+import { editSettings } from './settings-file.ts';
+
+/** Of a name, between what is served and `address` or `port`. */
+export const WORD =
+  '(?:bind|listen|server|serving|https?|secure|probes?|checks?|health|healthz|metrics|endpoint)';
+/** `SHOP_METRICS_ADDR`, `health.healthProbeBindAddress`, `metrics.port`: where a program serves metrics or health checks. */
+const AUXILIARY = new RegExp(
+  `(?:^|_)(?:metrics|diagnostics|health|healthz|readyz|probes?|pprof|profiler)(?:_${WORD})*_(?:addr|address|port)$`,
+);
+/** A port, or an address of this machine with one. */
+export const LOCAL = /^(?:(0\.0\.0\.0|127\.0\.0\.1|localhost|\[::1?\])?:)?(\d{2,5})$/;
+
+/** A setting of metrics or health checks whose port is in use on this machine. */
+export interface PortChange {
+  name: string;
+  before: string;
+  after: string;
+  port: number;
+}
+
+/** Of variables. */
+export async function variablesOnFreePorts(variables: Record<string, string>): Promise<PortChange[]> {
+  const named = Object.entries(variables).flatMap(([name, before]) => {
+    const port = auxiliaryPort(name, before);
+    return port === undefined ? [] : [{ name, before, after: anyPort(before), port }];
+  });
+  return await onBusyPorts(named);
+}
+
+/** Of the settings of configuration files, which `fileOnFreePorts` changes. */
+export async function busyPortsIn(files: string[]): Promise<number[]> {
+  const changes: PortChange[] = [];
+  for (const file of files) fileOnFreePorts(file, undefined, (change) => changes.push(change));
+  return (await onBusyPorts(changes)).map(({ port }) => port);
+}
+
+/** A configuration file whose settings of metrics and health checks name none of these ports; undefined where none does. By default, any port is busy. */
+export function fileOnFreePorts(
+  text: string,
+  busy: number[] | undefined,
+  onChange: (change: PortChange) => void,
+): string | undefined {
+  if (!/addr|port/i.test(text)) return undefined;
+  return editSettings(text, (key, outer, written) => {
+    const [, quote = '', before = ''] = /^(["']?)(.*)\1$/s.exec(written) ?? [];
+    const port = auxiliaryPort(key, before) ?? auxiliaryPort(`${outer}_${key}`, before);
+    if (port === undefined || busy?.includes(port) === false) return undefined;
+    onChange({ name: key, before, after: anyPort(before), port });
+    return quote + anyPort(before) + quote;
+  });
+}
+
+function auxiliaryPort(name: string, value: string): number | undefined {
+  return AUXILIARY.test(wordsOf(name)) ? portOf(value) : undefined;
+}
+
+/** The words of a name, as `health_probe_bind_address`. */
+export function wordsOf(name: string): string {
+  return name
+    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .replace(/[^A-Za-z0-9]+/g, '_')
+    .toLowerCase();
+}
+
+/** The port that a value names, if it is one of this machine. */
+export function portOf(value: string): number | undefined {
+  const digits = LOCAL.exec(value)?.[2];
+  return digits !== undefined && Number(digits) < 65_536 ? Number(digits) : undefined;
+}
+
+function anyPort(address: string): string {
+  return address.replace(/\d+$/, '0');
+}
+
+async function onBusyPorts(changes: PortChange[]): Promise<PortChange[]> {
+  const busy = await busyAmong(changes.map(({ port }) => port));
+  return changes.filter(({ port }) => busy.includes(port));
+}
+
+/** Those of the ports on which something listens on this machine. */
+export async function busyAmong(ports: number[]): Promise<number[]> {
+  const busy = await Promise.all(ports.map((port) => isPortBusy(port)));
+  return ports.filter((_, index) => busy[index]);
+}

@@ -1,0 +1,95 @@
+import { isMap, isScalar, parseAllDocuments, type Scalar, visit } from 'yaml';
+
+/**
+ * What becomes of one setting: `outer` is the key of the map or table that it is in, and `written` its value as it is written, which may
+ * have quotes. Undefined where it stays.
+ */
+export type Change = (key: string, outer: string, written: string) => string | undefined;
+
+/**
+ * A configuration file with other settings: YAML and JSON, TOML, and files of `name = value`; undefined where all stay. The file is
+ * edited as text, so that comments and order stay.
+ */
+export function editSettings(text: string, change: Change): string | undefined {
+  const changed = editYaml(text, change) ?? editLines(text, change);
+  return changed === text ? undefined : changed;
+}
+
+/** Undefined where the text is not YAML with keys. */
+function editYaml(text: string, change: Change): string | undefined {
+  const documents = parseAllDocuments(text);
+  if (
+    !Array.isArray(documents) ||
+    documents.some(({ errors, contents }) => errors.length > 0 || !isMap(contents))
+  )
+    return undefined;
+  const edits: { from: number; to: number; value: string }[] = [];
+  for (const document of documents)
+    visit(document, {
+      Pair(_, { key, value }, path) {
+        if (!isScalar(key) || !isScalar(value)) return;
+        const parent = path.findLast((one) => typeof one === 'object' && one !== null && 'key' in one);
+        const outer = parent && isScalar(parent.key) ? String(parent.key.value) : '';
+        const became = change(String(key.value), outer, sourceOf(text, value));
+        if (became !== undefined) edits.push({ from: value.range![0], to: value.range![1], value: became });
+      },
+    });
+  return edits
+    .toReversed()
+    .reduce((changed, { from, to, value }) => changed.slice(0, from) + value + changed.slice(to), text);
+}
+
+function sourceOf(text: string, { range }: Scalar): string {
+  return range ? text.slice(range[0], range[1]) : '';
+}
+
+const ASSIGNMENT =
+  /^(\s*(?:export\s+)?["']?([\w.-]+)["']?\s*[=:]\s*)("[^"]*"|'[^']*'|[\w.:]+)(?=\s*(?:[#;,].*)?$)/;
+const INLINE_TABLE = /^(\s*["']?([\w.-]+)["']?\s*=\s*\{)(.*)(\}\s*(?:#.*)?)$/;
+
+function editLines(text: string, change: Change): string {
+  let section = '';
+  return text
+    .split('\n')
+    .map((line) => {
+      section = sectionIn(line) ?? section;
+      return editLine(line, { section: section.split('.').at(-1)!, mostTables: MOST_TABLES, change });
+    })
+    .join('\n');
+}
+
+/** The name in `[name]` or `[[name]]`. Without a regular expression, which would look at a long line again and again. */
+function sectionIn(line: string): string | undefined {
+  const text = line.replace(/[#;].*$/, '').trim();
+  if (!text.startsWith('[') || !text.endsWith(']')) return undefined;
+  let [from, to] = [1, text.length - 1];
+  while (text[from] === '[') from += 1;
+  while (to > from && text[to - 1] === ']') to -= 1;
+  const name = text.slice(from, to).trim();
+  return name === '' || name.includes(']') ? undefined : name;
+}
+
+/** Nobody nests inline tables more. */
+const MOST_TABLES = 10;
+
+function editLine(
+  line: string,
+  { section, mostTables, change }: { section: string; mostTables: number; change: Change },
+): string {
+  const table = mostTables > 0 ? INLINE_TABLE.exec(line) : null;
+  if (table) {
+    const [, head, name = '', inside = '', tail] = table;
+    return (
+      head +
+      inside
+        .split(',')
+        .map((one) => editLine(one, { section: name, mostTables: mostTables - 1, change }))
+        .join(',') +
+      tail
+    );
+  }
+  return line.replace(ASSIGNMENT, (all, head: string, key: string, value: string) => {
+    const became = change(key.split('.').at(-1)!, key.split('.').at(-2) ?? section, value);
+    return became === undefined ? all : head + became;
+  });
+}

@@ -1,0 +1,85 @@
+/** Which callers of a Service trust a certificate: `up` verifies with the caBundle of the first alone. */
+import { inspect, subjectsOf } from '../certificates/inspect.ts';
+import type { KeyPair } from '../certificates/key-pair.ts';
+import { describe, type ObjectRef } from '../cluster/api/kinds.ts';
+import { DevloopError, messageOf } from '../errors.ts';
+import type { SecretCandidate } from '../operator/mounts.ts';
+import type { TargetService } from '../operator/target.ts';
+import type { WebhookCall } from '../operator/webhooks.ts';
+import type { DevloopEvent } from '../report/events.ts';
+
+type Named = Pick<SecretCandidate, 'namespace' | 'name'>;
+
+/** The callers whose caBundle does not trust the certificate, and why. None where no caller has one. */
+export function distrust(
+  { calls }: TargetService,
+  pair: KeyPair,
+  now: Date,
+): { caller: ObjectRef; why: string }[] {
+  if (calls.every(({ caBundle }) => caBundle === '')) return [];
+  return bundlesOf(calls).flatMap(({ from, caBundle: encoded }) => {
+    const caBundle = decoded(encoded);
+    const { problems } = inspect(pair, { serverNames: [], caBundle, now });
+    const wrong = problems.filter(({ severity }) => severity === 'error' || encoded === '');
+    return wrong.map(({ message }) => ({ caller: from, why: message }));
+  });
+}
+
+/** PEM, and whose it is. In practice every webhook that calls a Service carries the same bundle; the first one that is not empty counts. */
+export function firstBundle({ calls }: TargetService): { caBundle: string; caller?: string } {
+  const call = calls.find(({ caBundle }) => caBundle !== '');
+  return call === undefined
+    ? { caBundle: '' }
+    : { caBundle: decoded(call.caBundle), caller: describe(call.from) };
+}
+
+/** The same as warnings; `secret` is what the certificate is from. */
+export function distrustWarnings(
+  service: TargetService,
+  { pair, secret }: { pair: KeyPair; secret: Named },
+  now: Date,
+): Extract<DevloopEvent, { type: 'warning' }>[] {
+  const source = `Secret ${secret.namespace}/${secret.name}`;
+  return distrust(service, pair, now).map(({ caller, why }) => ({
+    type: 'warning',
+    message: `Reviews for ${describe(caller)} fail, because kube-apiserver does not trust the certificate of ${source} there: ${why}`,
+    hint: ownCa(source, `${describe(caller)} again.`),
+  }));
+}
+
+/** The warning of a Secret whose key pair cannot be used instead of the one in use. */
+export function notRefreshed(error: unknown, { namespace, name }: Named): DevloopEvent {
+  const message = `Could not refresh the certificate, will try again: ${messageOf(error)}`;
+  if (!(error instanceof DevloopError) || error.code !== 'certificate.unusable')
+    return { type: 'warning', message };
+  const hint = ownCa(`Secret ${namespace}/${name}`, 'the webhook configuration again.');
+  return { type: 'warning', message, hint: `${error.hint}\n${hint}` };
+}
+
+/** What to do about a controller that makes a CA, and writes it into the caBundle. */
+function ownCa(source: string, deployed: string): string {
+  return `If the controller makes its own CA when it starts, have it take its key pair from ${source}. Then deploy ${deployed}`;
+}
+
+/** The CAs that kube-apiserver trusts for the Service, one line for each caller; empty where there is none. */
+export function trustedCas({ calls }: TargetService): string {
+  return bundlesOf(calls)
+    .flatMap(({ from, caBundle }) => {
+      const subjects = subjectsOf(decoded(caBundle));
+      return subjects === ''
+        ? []
+        : `\nThe caBundle of ${describe(from)} contains ${subjects}, whose key none of them has.`;
+    })
+    .join('');
+}
+
+function bundlesOf(calls: WebhookCall[]): Pick<WebhookCall, 'from' | 'caBundle'>[] {
+  const all = calls.map(
+    ({ from, caBundle }) => [`${describe(from)} ${caBundle}`, { from, caBundle }] as const,
+  );
+  return [...new Map(all).values()];
+}
+
+function decoded(caBundle: string): string {
+  return Buffer.from(caBundle, 'base64').toString('utf8');
+}

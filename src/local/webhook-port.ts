@@ -1,0 +1,132 @@
+import type { Work } from '../cluster/work.ts';
+import type { LinkedPackages } from '../controller/go/linked-packages.ts';
+import { type AddressFlags, addressArguments, argumentsOfProgram } from '../operator/address-flags.ts';
+import type { ExpandedArgument } from '../operator/environment.ts';
+import { readFlag } from './arguments.ts';
+import { LOCAL, portOf, WORD, wordsOf } from './busy-ports.ts';
+import { isGivenIn } from './default-flags.ts';
+
+/** A port of this machine in place of one of the Pod's, and why. */
+export interface OtherPort {
+  port: number;
+  because: string;
+}
+
+/** What the controller is started with. */
+export interface StartSettings {
+  args: ExpandedArgument[];
+  variables: Record<string, string>;
+}
+
+/** One setting that names the port, and how it is changed. */
+interface PortSetting {
+  words: string;
+  note: string;
+  apply(settings: StartSettings): void;
+}
+
+/** `webhook-port`, `WEBHOOK_BIND_ADDRESS` */
+const WEBHOOK = new RegExp(`(?:^|_)(?:webhooks?|admission)(?:_${WORD})*_(?:addr|address|port)$`);
+/** `port`, `secure-port`, `AGENT_INJECT_LISTEN`: with the same number, and where no other setting has it. */
+const ANY = /(?:^|_)(?:addr|address|port|listen)$/;
+/** Where others find it, or something else. */
+const OTHER =
+  /(?:^|_)(?:services?|svc|advertised?|external|public|host|proxy|target|remote|peers?|upstream)_/;
+
+/**
+ * The settings with which the controller serves webhooks on another port than in its Pod; undefined where none of its arguments, variables
+ * and flags' defaults is known to name that.
+ */
+export async function moveWebhookPort(
+  { args, variables }: StartSettings,
+  move: OtherPort & { from: number },
+  known: { secrets: ReadonlySet<string>; addressFlags: AddressFlags; linked?: LinkedPackages | undefined },
+  { emit }: Pick<Work, 'emit'>,
+): Promise<StartSettings | undefined> {
+  const all = [
+    ...ofArguments(args, move),
+    ...ofVariables(variables, move).filter(({ name }) => !known.secrets.has(name)),
+    ...(await ofDefaults(args, move, known)),
+  ];
+  const certain = all.filter(({ words }) => WEBHOOK.test(words));
+  const likely = all.filter(({ words }) => ANY.test(words) && !OTHER.test(words));
+  const chosen = certain.length > 0 ? certain : likely;
+  if (chosen.length === 0 || (certain.length === 0 && likely.length > 1)) return undefined;
+  const settings = { args: [...args], variables: { ...variables } };
+  for (const { note, apply } of chosen) {
+    apply(settings);
+    emit({ type: 'note', message: `${note}: ${move.because}` });
+  }
+  return settings;
+}
+
+type Move = OtherPort & { from: number };
+
+function ofArguments(args: ExpandedArgument[], { from, port }: Move): PortSetting[] {
+  return args.flatMap(({ value, shown }, index): PortSetting[] => {
+    const flag = value === shown ? readFlag(value, args[index + 1]?.value) : undefined;
+    if (flag?.value === undefined || portOf(flag.value) !== from) return [];
+    const { name, separate } = flag;
+    const after = withPort(flag.value, port);
+    const [at, word] = separate ? [index + 1, after] : [index, `${name}=${after}`];
+    const space = separate ? ' ' : '=';
+    return [
+      {
+        words: wordsOf(name),
+        note: `${name}${space}${flag.value}\nbecomes ${name}${space}${after}`,
+        apply(settings) {
+          settings.args[at] = { value: word, shown: word };
+        },
+      },
+    ];
+  });
+}
+
+function ofVariables(
+  variables: Record<string, string>,
+  { from, port }: Move,
+): (PortSetting & { name: string })[] {
+  return Object.entries(variables).flatMap(([name, value]) => {
+    if (portOf(value) !== from) return [];
+    const after = withPort(value, port);
+    const note = `${name}=${value}\nbecomes ${name}=${after}`;
+    return [
+      {
+        ...{ name, words: wordsOf(name), note },
+        apply(settings) {
+          settings.variables[name] = after;
+        },
+      },
+    ];
+  });
+}
+
+/** Of a command of the user's, nothing says which flags it has. */
+async function ofDefaults(
+  args: ExpandedArgument[],
+  { from, port }: Move,
+  { addressFlags, linked }: { addressFlags: AddressFlags; linked?: LinkedPackages | undefined },
+): Promise<PortSetting[]> {
+  const words = args.map(({ value }) => value);
+  const isGiven = isGivenIn(words);
+  const same = addressArguments(addressFlags).filter(({ argument }) => {
+    const { name = '', value = '' } = readFlag(argument, undefined) ?? {};
+    return portOf(value) === from && ANY.test(wordsOf(name)) && !isGiven(name.slice(2));
+  });
+  if (linked === undefined || same.length === 0) return [];
+  const { commands } = addressFlags;
+  const directories = new Set((await linked()).values());
+  return argumentsOfProgram(same, { commands, linked: directories, words }).map((argument) => {
+    const { name, value } = readFlag(argument, undefined)!;
+    const word = `${name}=${withPort(value!, port)}`;
+    return {
+      words: wordsOf(name),
+      note: `${word}\nis added`,
+      apply: (settings) => void settings.args.push({ value: word, shown: word }),
+    };
+  });
+}
+
+function withPort(address: string, port: number): string {
+  return address.replace(LOCAL, (all, _host, digits: string) => all.slice(0, -digits.length) + port);
+}

@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import { containerArguments } from '../../../src/local/plan-arguments.ts';
+import type { Target } from '../../../src/operator/target.ts';
+
+const PLAIN = { entrypoint: ['/manager'], cmd: [] };
+const BY_CMD = { entrypoint: [], cmd: ['manager', 'serve', '-v=4'] };
+const SERVE = { entrypoint: ['/manager', 'serve'], cmd: ['--b'] };
+
+test.each<
+  [
+    string,
+    { entrypoint: string[]; cmd: string[] } | undefined,
+    { command?: string[]; args?: string[] },
+    { own: string[]; ofImage?: string },
+  ]
+>([
+  ['its ENTRYPOINT and the arguments', SERVE, { args: ['--a'] }, { own: ['serve', '--a'], ofImage: 'serve' }],
+  ['its ENTRYPOINT and CMD', SERVE, {}, { own: ['serve', '--b'], ofImage: 'serve --b' }],
+  ['the container alone', SERVE, { command: ['/manager'] }, { own: [] }],
+  ['the container alone, with arguments', SERVE, { command: ['/manager'], args: ['--a'] }, { own: ['--a'] }],
+  ['an empty command', SERVE, { command: [], args: [] }, { own: ['serve', '--b'], ofImage: 'serve --b' }],
+  ['an ENTRYPOINT without more', PLAIN, { args: ['--a'] }, { own: ['--a'] }],
+  ['its CMD alone', BY_CMD, {}, { own: ['serve', '-v=4'], ofImage: 'serve -v=4' }],
+  ['arguments in place of its CMD', BY_CMD, { args: ['/manager', '--a'] }, { own: ['--a'] }],
+  ['an image that is not known', undefined, { args: ['--a'] }, { own: ['--a'] }],
+  [
+    'an init of the image',
+    { entrypoint: ['/sbin/tini', '--', '/manager', 'serve'], cmd: [] },
+    { args: ['--a'] },
+    { own: ['serve', '--a'], ofImage: 'serve' },
+  ],
+])('the words that a program gets by %s', (_, command, container, { own, ofImage }) => {
+  const target = {
+    manager: { container: { name: 'manager', ...container }, object: { spec: { template: { spec: {} } } } },
+  } as unknown as Target;
+  const notes: string[] = [];
+  const image = command && { ...command, source: 'Dockerfile' };
+  const words = containerArguments(target, image, (event) => {
+    if (event.type === 'note') notes.push(event.message);
+  });
+  expect(words).toEqual(own);
+  expect(notes).toEqual(
+    ofImage === undefined
+      ? []
+      : [`${ofImage}\nis what the image starts the program with, by its ENTRYPOINT or CMD in Dockerfile.`],
+  );
+});

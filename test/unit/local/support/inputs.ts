@@ -1,0 +1,43 @@
+import type { Service } from '../../../../src/cluster/api/objects.ts';
+import type { Container, Workload } from '../../../../src/cluster/api/workloads.ts';
+import type { ControllerInputs } from '../../../../src/local/plan.ts';
+import { noCheckoutFacts } from '../../../../src/operator/sources.ts';
+import { fakeCluster } from '../../../support/fake-cluster.ts';
+
+/** Where the manager's container sees its key pair. */
+export const MOUNT = '/certs';
+
+/** An operator whose container has a subcommand, arguments and a variable, and a command of the user's to run it. */
+export function inputs(rest: Partial<ControllerInputs> = {}): ControllerInputs {
+  const metadata = { name: 'shop', namespace: 'shop' };
+  const container: Container = {
+    name: 'manager',
+    command: ['/manager', 'serve'],
+    args: ['--leader-elect'],
+    env: [{ name: 'LEVEL', value: 'info' }],
+  };
+  const object: Workload = {
+    metadata,
+    spec: { selector: {}, template: { spec: { containers: [container] } } },
+  };
+  const service: Service = { metadata: { ...metadata, name: 'hook' }, spec: {} };
+  const ports = [{ name: '', port: 443, targetPort: 9443 }];
+  return {
+    api: fakeCluster().api,
+    target: {
+      services: [{ service, serverName: 'hook.shop.svc', calls: [], ports, source: '' }],
+      manager: { ref: { kind: 'Deployment', ...metadata }, object, container, source: '' },
+      namespace: 'shop',
+    },
+    checkout: { root: '/checkout', facts: { ...noCheckoutFacts(), paths: new Set([MOUNT]) } },
+    settings: { run: ['./run'], env: { LEVEL: 'debug' } },
+    chosen: {},
+    podName: 'shop-devloop-s1',
+    env: { HOME: '/home/me' },
+    files: { directory: '/state/s1', keyPairDirectory: '/state/s1/certs' },
+    keyPairMounts: [MOUNT],
+    stateFile: '/state/s1/controller.json',
+    keptProgram: '/cache/program',
+    ...rest,
+  };
+}
