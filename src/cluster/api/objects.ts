@@ -64,6 +64,7 @@ export interface Service extends KubeObject {
     selector?: Record<string, string>;
     ports?: ServicePort[];
     clusterIP?: string;
+    externalName?: string;
     ipFamilies?: ('IPv4' | 'IPv6')[];
     ipFamilyPolicy?: string;
     internalTrafficPolicy?: string;

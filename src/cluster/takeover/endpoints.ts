@@ -60,6 +60,16 @@ export async function moveEndpoints(work: Work, service: Service, to: () => Dest
   await writeBoth(work, service, to, (now) => now !== undefined && sessionOf(now) === work.sessionId);
 }
 
+/** Whether the cluster takes such endpoints: a dry run. Some providers refuse addresses that no Pod has. */
+export async function tryEndpoints(work: Work, service: Service, to: Destination): Promise<void> {
+  const pointers = pointersOf(service, work.sessionId, () => to);
+  await allDone(
+    pointers.map(({ ref, wanted }) =>
+      inRounds(work, ref, () => work.api.create(ref, wanted(undefined), { query: { dryRun: 'All' } })),
+    ),
+  );
+}
+
 async function writeBoth(
   work: Work,
   service: Service,

@@ -9,9 +9,6 @@ export interface ProbedService {
   caBundle: string;
 }
 
-/** A black hole costs so much time for each probe. */
-const TIMEOUT_SECONDS = 3;
-
 /** No object has this field: kube-apiserver fails to evaluate the condition, and refuses the object without a call. */
 const ABSENT = 'knownToDevloop';
 
@@ -30,11 +27,10 @@ export function probeConfiguration(
   };
 }
 
-/** Each sees the objects with its own nonce alone. */
+/** Each sees the objects with its own nonce alone. A black hole costs the whole timeout. */
 export function probeWebhook(
   { namespace, service, port, caBundle }: ProbedService,
-  nonce: string,
-  path: string,
+  { nonce, path, timeoutSeconds }: { nonce: string; path: string; timeoutSeconds: number },
 ): ProbeWebhook {
   const created = {
     name: `${nonce}.${PROBE_WEBHOOK}`,
@@ -54,7 +50,7 @@ export function probeWebhook(
     objectSelector: { matchLabels: { [PROBE_LABEL]: nonce } },
     failurePolicy: 'Fail',
     sideEffects: 'None',
-    timeoutSeconds: TIMEOUT_SECONDS,
+    timeoutSeconds,
     admissionReviewVersions: ['v1'],
   };
   return created;

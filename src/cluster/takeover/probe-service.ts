@@ -6,12 +6,15 @@ import { createMarked } from '../marks/change.ts';
 import { ANY_SESSION, probeServiceName, SESSION_LABEL, sliceRef } from '../names.ts';
 import type { PlannedChange, Step } from '../step.ts';
 import type { Work } from '../work.ts';
-import { type Destination, moveEndpoints, writeEndpoints } from './endpoints.ts';
+import { type Destination, moveEndpoints, tryEndpoints, writeEndpoints } from './endpoints.ts';
 
 export const PROBE_SERVICE_PORT = 443;
 
-/** What a Service points to. */
-export type ServiceTarget = { address: string } | { pods: Record<string, string> };
+/**
+ * What a temporary Service points to. An `externalName` is an IPv4 address that kube-apiserver calls itself, at the port of the webhook:
+ * at once, where kube-proxy takes a second for an `address`. API servers with endpoint routing refuse such a Service.
+ */
+export type ServiceTarget = { address: string } | { externalName: string } | { pods: Record<string, string> };
 
 /** A temporary Service. Disposing deletes it. */
 export interface ProbeService extends AsyncDisposable {
@@ -21,7 +24,7 @@ export interface ProbeService extends AsyncDisposable {
 
 /**
  * A temporary Service, with the IP families of one of the user's, by which a route is verified before any object of the user's is
- * changed: by its selector for Pods, as the user's Service will be, and by endpoints of ours for an address.
+ * changed: by its selector for Pods, as the user's Service will be, and by its name or endpoints of ours for an address.
  */
 export function createProbeService(
   like: Service,
@@ -69,6 +72,7 @@ async function createAndFollow(
     manifest(ref, like, target, { port: writtenPort, sessionId: work.sessionId }),
   );
   if ('address' in target) await writeEndpoints(work, service, destination(target.address));
+  if ('externalName' in target) await tryEndpoints(work, service, destination(target.externalName)());
   const owned = stack.move();
   return {
     async follow() {
@@ -87,7 +91,6 @@ function manifest(
   target: ServiceTarget,
   { port, sessionId }: { port: number; sessionId: string },
 ): Service {
-  const { ipFamilies, ipFamilyPolicy } = spec;
   const { name, namespace } = ref;
   return {
     apiVersion: 'v1',
@@ -97,18 +100,27 @@ function manifest(
       ...(namespace === undefined ? {} : { namespace }),
       labels: { [SESSION_LABEL]: sessionId },
     },
-    spec: {
-      ports: [{ port: PROBE_SERVICE_PORT, targetPort: port, protocol: 'TCP' }],
-      ...('pods' in target ? { selector: target.pods } : {}),
-      ...(ipFamilies === undefined ? {} : { ipFamilies }),
-      ...(ipFamilyPolicy === undefined ? {} : { ipFamilyPolicy }),
-    },
+    spec:
+      'externalName' in target
+        ? { type: 'ExternalName', externalName: target.externalName, ports: [{ port, protocol: 'TCP' }] }
+        : {
+            ports: [{ port: PROBE_SERVICE_PORT, targetPort: port, protocol: 'TCP' }],
+            ...('pods' in target ? { selector: target.pods } : {}),
+            ...familiesOf(spec),
+          },
+  };
+}
+
+function familiesOf({ ipFamilies, ipFamilyPolicy }: Service['spec']): Partial<Service['spec']> {
+  return {
+    ...(ipFamilies === undefined ? {} : { ipFamilies }),
+    ...(ipFamilyPolicy === undefined ? {} : { ipFamilyPolicy }),
   };
 }
 
 /** Endpoints that Kubernetes wrote go with the Service, and the account may not be allowed to delete them. */
 async function remove({ api, sessionId }: Work, ref: ObjectRef, target: ServiceTarget): Promise<void> {
   const endpoints: ObjectRef[] =
-    'pods' in target ? [] : [sliceRef(ref, sessionId), { ...ref, kind: 'Endpoints' }];
+    'address' in target ? [sliceRef(ref, sessionId), { ...ref, kind: 'Endpoints' }] : [];
   await allDone([ref, ...endpoints].map((one) => api.remove(one)));
 }

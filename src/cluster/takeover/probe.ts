@@ -76,50 +76,74 @@ export function createProber(target: ProbeTarget): Step<Probing> {
     permissions: probePermissions(target.namespace),
     async apply(work, language) {
       const { count = 1 } = target;
-      let nonces = newNonces(count);
-      let isUsed = false;
-      let isKnown = false;
+      let round = firstRound(count);
       const webhooks = (): ProbeWebhook[] => {
-        const own = nonces.map((nonce) => probeWebhook(target, nonce, language.path(nonce)));
+        const { nonces, timeoutSeconds } = round;
+        const own = nonces.map((nonce) =>
+          probeWebhook(target, { nonce, path: language.path(nonce), timeoutSeconds }),
+        );
         return [...own, witnessOf(own[0]!, nonces[0]!)];
       };
-      const ref = { ...object, name: probeConfigurationName(work.sessionId, nonces[0]!.slice(0, 6)) };
+      const ref = { ...object, name: probeConfigurationName(work.sessionId, round.nonces[0]!.slice(0, 6)) };
       const created = probeConfiguration(ref.name, work.sessionId, webhooks());
       await createMarked({ ...work, emit: () => {} }, ref, created);
       work.emit({ type: 'change', ...change, object: ref });
       const refusal = (nonce: string): Promise<string | undefined> =>
         dryRun(work.api, target.namespace, nonce);
       const ask = async (nonce: string): Promise<ProbeAnswer> => {
-        const wasKnown = isKnown;
+        const wasKnown = round.isKnown;
         const started = performance.now();
         const answer = await refusal(nonce);
         const latencyMs = performance.now() - started;
-        isKnown ||=
-          answer === undefined ? isOfWitness(await refusal(witnessNonce(nonces[0]!))) : isOurs(answer);
+        round.isKnown ||=
+          answer === undefined ? isOfWitness(await refusal(witnessNonce(round.nonces[0]!))) : isOurs(answer);
         const read =
           wasKnown && answer === undefined ? ALLOWED : answerOf(answer, nonce, work.sessionId, language);
         if (read === 'reached') return { reached: true, latencyMs };
-        isUsed ||= !read.pending;
+        round.isUsed ||= !read.pending;
+        round.isHung ||= HUNG.test(read.cause);
         return { reached: false, ...read };
       };
       return {
         async once() {
-          if (isUsed) {
-            nonces = newNonces(count);
+          if (round.isUsed) {
+            round = nextRound(round);
             const patch = [{ op: 'replace', path: '/webhooks', value: webhooks() }];
             await inRounds(work, ref, () => work.api.patch(ref, 'json', patch));
-            isUsed = false;
-            isKnown = false;
           }
-          return await ask(nonces[0]!);
+          return await ask(round.nonces[0]!);
         },
-        others: () => Promise.all(nonces.slice(1).map(ask)),
+        others: () => Promise.all(round.nonces.slice(1).map(ask)),
         async [Symbol.asyncDispose]() {
           await work.api.remove(ref);
         },
       };
     },
   };
+}
+
+/** Probes that were asked with one state of the configuration. */
+interface Round {
+  nonces: string[];
+  timeoutSeconds: number;
+  /** Something about the route was answered. */
+  isUsed: boolean;
+  isKnown: boolean;
+  isHung: boolean;
+}
+
+const MOST_SECONDS = 3;
+const HUNG = /deadline exceeded|timeout/i;
+
+/** A call to a Pod that has just gone hangs, while the next one is answered: kube-proxy leads to it for up to a second. */
+function firstRound(count: number): Round {
+  return { nonces: newNonces(count), timeoutSeconds: 1, isUsed: false, isKnown: false, isHung: false };
+}
+
+/** A route that is only slow gets more time. */
+function nextRound({ nonces, timeoutSeconds, isHung }: Round): Round {
+  const next = Math.min(timeoutSeconds + Number(isHung), MOST_SECONDS);
+  return { ...firstRound(nonces.length), timeoutSeconds: next };
 }
 
 /** kube-apiserver keeps connections to whoever answered. Only a new path makes it open another one. */

@@ -80,12 +80,13 @@ export function pointToPods(service: Service, labels: Record<string, string>): S
 /**
  * Points a Service to an address; `place` says whose it is, for display. The selector goes in a patch that carries its own undo, after the
  * Endpoints, which Kubernetes would mirror to a slice otherwise. The controllers' slices point to the address before ours is there, and go
- * last, so that there is always an endpoint, and kube-proxy, which waits a second after each change, has to follow one only.
+ * last, so that there is always an endpoint, and kube-proxy, which waits a second after each change, has to follow one only. `onPointed`
+ * is called before they go, if all endpoints that there are then lead to the address.
  */
 export function pointToAddress(
   service: Service,
   place: string,
-): Step<(work: Work, to: () => Destination) => Promise<void>> {
+): Step<(work: Work, to: () => Destination, onPointed?: () => void) => Promise<void>> {
   const ref = refOf('Service', service.metadata);
   const detail = `to ${place}`;
   const controllerSlices: ObjectRef = { ...ref, kind: 'EndpointSlice', name: `${ref.name}-*` };
@@ -102,12 +103,13 @@ export function pointToAddress(
       ...endpointPermissions(ref.namespace!),
       ...guardPermissions(pointers),
     ],
-    async apply(work, to) {
+    async apply(work, to, onPointed) {
       await writeOldEndpoints(work, service, to);
       await swapSelector(work, service, undefined);
-      await turnControllerSlices(work, service, to);
+      const areTurned = await turnControllerSlices(work, service, to);
       // The Endpoints again: as long as the selector was there, Kubernetes may have overwritten them.
       await writeEndpoints(work, service, to);
+      if (areTurned) onPointed?.();
       await removeControllerSlices(work, service);
     },
   };

@@ -14,27 +14,31 @@ const CONTROLLERS = new Set(['endpointslice-controller.k8s.io', 'endpointslicemi
 const REMOVE_LIMIT_MS = 10_000;
 const POLL_MS = 25;
 
-/** Points the controllers' slices of a Service without selector to where ours will point. They are deleted next. */
+/**
+ * Points the controllers' slices of a Service without selector to where ours will point. They are deleted next. False where one of them
+ * still leads elsewhere: it is of the other family, or somebody has just written it.
+ */
 export async function turnControllerSlices(
   { api, sessionId }: Work,
   service: Service,
   to: () => Destination,
-): Promise<void> {
+): Promise<boolean> {
   const { addressType, endpoints, ports = [] } = ourSlice(service, sessionId, to());
   const slices = (await slicesOf(api, service)).filter(isControllerSlice);
-  await allDone(
-    slices
-      .filter((slice) => slice.addressType === addressType)
-      .map((slice) =>
-        api
-          .replace(refOf('EndpointSlice', slice.metadata), { ...slice, endpoints, ports })
-          .catch(noneIfStale),
-      ),
+  const alike = slices.filter((slice) => slice.addressType === addressType);
+  const turned = await allDone(
+    alike.map((slice) =>
+      api
+        .replace(refOf('EndpointSlice', slice.metadata), { ...slice, endpoints, ports })
+        .then(() => true, falseIfStale),
+    ),
   );
+  return alike.length === slices.length && turned.every(Boolean);
 }
 
-function noneIfStale(error: unknown): void {
-  if (!(error instanceof ApiError && (error.status === 404 || error.status === 409))) throw error;
+function falseIfStale(error: unknown): false {
+  if (error instanceof ApiError && (error.status === 404 || error.status === 409)) return false;
+  throw error;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { allDone } from '../../async.ts';
 import { whileAway } from '../../cluster/api/repeat.ts';
-import { DevloopError, messageOf } from '../../errors.ts';
+import { AGAIN, DevloopError, messageOf } from '../../errors.ts';
 import type { KeyPairs } from '../../local/key-pairs.ts';
 import { hostPort } from '../../machine/addresses.ts';
 import type { TargetService } from '../../operator/target.ts';
@@ -23,18 +23,31 @@ export async function cutOver(routing: Routing, chosen: ChosenRoute, pairs: KeyP
 
 async function cutOverOne(routing: Routing, open: OpenRoute, { service, apply }: PointStep): Promise<void> {
   // kube-apiserver learns of the prober's webhook while the Service is being changed.
-  await using prober = await serviceProber(routing, service);
-  await apply(routing, open);
-  const wanted = { wanted: 'us', limitMs: CUT_OVER_MS } as const;
-  const result = await probeUntil(prober, wanted, routing.signal);
+  const creating = serviceProber(routing, service);
+  const pointed = Promise.withResolvers<void>();
+  const applying = apply(routing, open, pointed.resolve);
+  const probe = async (): Promise<ProbeResult> => {
+    await using prober = await creating;
+    await Promise.race([pointed.promise, applying]);
+    return await probeUntil(prober, { wanted: 'us', limitMs: CUT_OVER_MS }, routing.signal);
+  };
+  const probing = probe();
+  await allDone<unknown>([applying, probing]);
+  const result = await probing;
   if (!result.reached) {
     throw new DevloopError(
       'route.none',
       `Service ${serviceName(service)} now points to this machine, but kube-apiserver could not reach it within ${CUT_OVER_MS / 1000} s: ${result.cause}`,
-      { hint: 'If the cause is x509, compare the caBundle of the webhook configuration with the Secret.' },
+      { hint: hintFor(open) },
     );
   }
   routing.emit(verified(open, service, result));
+}
+
+function hintFor({ route }: OpenRoute): string {
+  const trust = 'If the cause is x509, compare the caBundle of the webhook configuration with the Secret.';
+  // Through Pods, the Service needs no more from the cluster than before.
+  return 'pods' in route.target ? trust : `${trust}\nThrough a Pod in the cluster: ${AGAIN} --route relay`;
 }
 
 /**

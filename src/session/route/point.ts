@@ -13,7 +13,11 @@ import type { OpenRoute, PointStep } from './routing.ts';
 /** Points a webhook Service to the address of an open route; `place` says whose it is, for display. */
 export function pointToRouteAddress(service: TargetService, place: string): PointStep {
   const { apply, ...step } = pointToAddress(service.service, place);
-  return { ...step, service, apply: (work, open) => apply(work, () => destination(open, service)) };
+  return {
+    ...step,
+    service,
+    apply: (work, open, onPointed) => apply(work, () => destination(open, service), onPointed),
+  };
 }
 
 /** Points a webhook Service to the Pods of an open route. */

@@ -33,7 +33,10 @@ export interface RoutePlan {
 /** `isLast`: no other route will be tried after this one. */
 export type OpenApply = (routing: Routing, isLast: boolean) => Promise<OpenRoute>;
 
-export interface PointStep extends Step<(work: Work, open: OpenRoute) => Promise<void>> {
+/** `onPointed`: the Service leads to the route, and what is left to be done changes nothing of that. */
+type PointApply = (work: Work, open: OpenRoute, onPointed?: () => void) => Promise<void>;
+
+export interface PointStep extends Step<PointApply> {
   service: TargetService;
 }
 
@@ -51,6 +54,8 @@ export interface Routing extends Work {
   /** A warning that the controller's answers get. */
   stamp?: GatewayOptions['stamp'];
   onTimeout?: GatewayOptions['onTimeout'];
+  /** Ports of the Pod, and where the controller listens instead. */
+  moved?: ReadonlyMap<number, number> | undefined;
   /** How many probes verify a route; 1 by default. */
   probes?: number;
   /** Verifies a route in another way than through temporary Services. */

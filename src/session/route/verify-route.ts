@@ -1,19 +1,14 @@
-import { allDone, reportWhileWaiting } from '../../async.ts';
-import { selfSignedPair } from '../../certificates/self-signed.ts';
+import { reportWhileWaiting } from '../../async.ts';
 import type { Service } from '../../cluster/api/objects.ts';
 import type { PlannedChange, Step } from '../../cluster/step.ts';
-import { familyOf } from '../../cluster/takeover/endpoints.ts';
 import { createProber } from '../../cluster/takeover/probe.ts';
-import {
-  createProbeService,
-  PROBE_SERVICE_PORT,
-  probeServiceRef,
-} from '../../cluster/takeover/probe-service.ts';
+import { createProbeService, PROBE_SERVICE_PORT } from '../../cluster/takeover/probe-service.ts';
 import { hostPort } from '../../machine/addresses.ts';
 import type { Target, TargetService } from '../../operator/target.ts';
 import type { RouteTarget } from '../../route/route.ts';
-import { changesOf, type OpenRoute, permissionsOf, type Routing } from './routing.ts';
-import { PROBE_LANGUAGE, type ProbeResult, type Probing, probeUntil } from './verify.ts';
+import { changesOf, permissionsOf, type Routing } from './routing.ts';
+import type { ProbeResult } from './verify.ts';
+import { otherFamily, type RouteEnds, verifyLike } from './verify-like.ts';
 
 /** Every route is verified in this way before any object of the user's is changed. */
 export function verifyStep(target: Target): Step<typeof verifyRoute> {
@@ -28,8 +23,6 @@ export function verifyStep(target: Target): Step<typeof verifyRoute> {
 function distinct(changes: PlannedChange[]): PlannedChange[] {
   return [...new Map(changes.map((change) => [JSON.stringify(change.object), change])).values()];
 }
-
-type RouteEnds = Pick<OpenRoute, 'route' | 'gateways'> & Pick<Probing, 'isHopeless'>;
 
 /**
  * Verifies a route through temporary Services: one in each namespace of the user's Services, and for each combination of IP
@@ -70,43 +63,4 @@ function withFamily(cause: string, { metadata, spec }: Service, target: RouteTar
   if (other === undefined || cause.includes(other.address)) return cause;
   const { first } = other;
   return `${cause}; it calls the ${first} cluster IP of ${metadata.namespace}/${metadata.name}, which only reaches ${first} addresses`;
-}
-
-/** The first family of a Service and an address that is not of it: only endpoint routing reaches that, and it does so at once. */
-function otherFamily(
-  { ipFamilies: [first] = [] }: Service['spec'],
-  target: RouteTarget,
-): { first: string; address: string } | undefined {
-  if (first === undefined || !('address' in target) || first === familyOf(target.address)) return undefined;
-  return { first, address: target.address };
-}
-
-async function verifyLike(
-  { service: like, ports }: TargetService,
-  routing: Routing,
-  { route, gateways, isHopeless }: RouteEnds,
-  limitMs: number,
-): Promise<ProbeResult> {
-  const { sessionId, signal, probes: count = 1 } = routing;
-  const { namespace = '', name } = probeServiceRef(like, sessionId);
-  const serverName = `${name}.${namespace}.svc`;
-  await using stack = new AsyncDisposableStack();
-  const pair = await selfSignedPair([serverName], { days: 2 });
-  stack.use(gateways.presentOnly(serverName, pair));
-  const caBundle = Buffer.from(pair.certificate).toString('base64');
-  const port = (): number => route.portFor(gateways.portFor(ports[0]!.targetPort));
-  const target = { namespace, service: name, port: PROBE_SERVICE_PORT, caBundle, count };
-  // At the same time: kube-apiserver needs a moment to learn of the webhook, and kube-proxy to learn of the Service.
-  const creating = createProbeService(like).apply(routing, route.target, port);
-  const probing = createProber(target).apply(routing, PROBE_LANGUAGE);
-  await allDone<unknown>([
-    creating.then((service) => stack.use(service)),
-    probing.then((prober) => stack.use(prober)),
-  ]);
-  const [service, prober] = await Promise.all([creating, probing]);
-  const following = { once: () => service.follow().then(prober.once), others: prober.others };
-  const isKnownToFail = async (): Promise<boolean> =>
-    otherFamily(like.spec, route.target) !== undefined || ((await isHopeless?.()) ?? false);
-  const wanted = { wanted: 'us', limitMs, isHopeless: isKnownToFail } as const;
-  return await probeUntil(following, wanted, signal);
 }

@@ -18,6 +18,8 @@ const PAUSE_MS = { first: 25, most: 100, factor: 1.25 };
 /** While kube-proxy catches up, either end may answer by chance. Ten equal answers are no longer chance. */
 export const PROBES = 10;
 
+const UNKNOWN = /services? "[^"]+" not found/;
+
 export interface ProbeResult {
   reached: boolean;
   latencyMs: number;
@@ -31,6 +33,8 @@ export type Wanted = 'us' | 'other' | 'any';
 export interface Probing {
   wanted: Wanted;
   limitMs: number;
+  /** The first answer about the route is the result. */
+  isImpatient?: true;
   /** Whether it is known already why nothing will answer. It is asked once, when that has taken longer than kube-proxy needs. */
   isHopeless?: (() => Promise<boolean>) | undefined;
 }
@@ -48,7 +52,7 @@ const UNANSWERED =
  */
 export async function probeUntil(
   prober: Pick<Prober, 'once' | 'others'>,
-  { wanted, limitMs, isHopeless }: Probing,
+  { wanted, limitMs, isImpatient, isHopeless }: Probing,
   signal: AbortSignal,
 ): Promise<ProbeResult> {
   const deadline = performance.now() + limitMs;
@@ -63,6 +67,7 @@ export async function probeUntil(
     cause = answer.reached ? '' : answer.cause;
     if (isWanted(answer, wanted))
       return { reached: answer.reached || wanted === 'any', latencyMs: latencyOf(answer), cause };
+    if (isImpatient && !isPending(answer)) break;
     await pause(pauseMs);
     pauseMs = Math.min(pauseMs * PAUSE_MS.factor, PAUSE_MS.most);
     if (await isKnownToFail(answer)) break;
@@ -82,8 +87,9 @@ function onceInDoubt(isHopeless: Probing['isHopeless']): (answer: ProbeAnswer) =
   };
 }
 
+/** It says nothing about the route yet: kube-apiserver does not know the probe, or its Service. */
 function isPending(answer: ProbeAnswer): boolean {
-  return !answer.reached && answer.pending;
+  return !answer.reached && (answer.pending || UNKNOWN.test(answer.cause));
 }
 
 function latencyOf(answer: ProbeAnswer): number {

@@ -12,7 +12,7 @@ const language = {
 let cluster: ReturnType<typeof fakeCluster>;
 /** The webhooks that kube-apiserver knows. */
 let known: NonNullable<WebhookConfiguration['webhooks']>;
-let answers: 'allows everything' | 'gateway';
+let answers: 'allows everything' | 'gateway' | 'nothing';
 
 function learn(): void {
   const [name] = cluster.names(CONFIGURATION);
@@ -33,6 +33,12 @@ beforeEach(() => {
     const [condition] = (asked?.matchConditions ?? []) as { expression: string }[];
     if (condition)
       throw refusal(403, 'Forbidden', `expression '${condition.expression}' resulted in error: no such key`);
+    if (asked && answers === 'nothing')
+      throw refusal(
+        500,
+        'InternalError',
+        `failed calling webhook "${asked.name}": failed to call webhook: Post "https://hook": context deadline exceeded`,
+      );
     if (asked && answers === 'gateway')
       throw refusal(
         403,
@@ -72,4 +78,22 @@ it('a server that allows everything does not keep the connection over which the 
   learn();
   expect(known.map(({ name }) => name)).not.toEqual(before.map(({ name }) => name));
   expect(await probes.once()).toMatchObject({ reached: true });
+});
+
+it('a call that hangs takes a second only, and the next one more, since the route may be slow', async () => {
+  await using probes = await prober();
+  const seconds = async (): Promise<(number | undefined)[]> => {
+    learn();
+    const limits = known.map(({ timeoutSeconds }) => timeoutSeconds);
+    await probes.once();
+    return limits;
+  };
+  answers = 'nothing';
+  const rounds = [await seconds()];
+  // The webhooks of the next round are written by its first probe.
+  for (let round = 0; round < 4; round++) {
+    await probes.once();
+    rounds.push(await seconds());
+  }
+  expect(rounds.map(([first]) => first)).toEqual([1, 2, 3, 3, 3]);
 });

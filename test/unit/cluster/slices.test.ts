@@ -1,8 +1,8 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { EndpointSlice, Endpoints, Service } from '../../../src/cluster/api/objects.ts';
 import { writeEndpoints } from '../../../src/cluster/takeover/endpoints.ts';
 import { pointToAddress } from '../../../src/cluster/takeover/service.ts';
-import { type FakeCluster, fakeCluster } from '../../support/fake-cluster.ts';
+import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
 
 const metadata = { name: 'hook', namespace: 'shop' };
 const to = { address: '10.0.0.7', ports: [{ name: '', port: 40_001 }] };
@@ -15,17 +15,17 @@ const work = () => ({
 });
 const service = (): Service => cluster.read<Service>('Service', 'hook', 'shop')!;
 
-function putSlice(): void {
+function putSlice(addressType: EndpointSlice['addressType'] = 'IPv4'): void {
   cluster.put<EndpointSlice>('EndpointSlice', {
     metadata: {
-      name: 'hook-x',
+      name: addressType === 'IPv4' ? 'hook-x' : 'hook-y',
       namespace: 'shop',
       labels: {
         'kubernetes.io/service-name': 'hook',
         'endpointslice.kubernetes.io/managed-by': 'endpointslice-controller.k8s.io',
       },
     },
-    addressType: 'IPv4',
+    addressType,
     endpoints: [],
   });
 }
@@ -38,6 +38,46 @@ beforeEach(() => {
 });
 
 afterEach(() => void vi.useRealTimers());
+
+describe('before the slices of Kubernetes are deleted, it is told whether all endpoints lead to the address:', () => {
+  const addresses = (): (string | undefined)[] =>
+    cluster.names('EndpointSlice').map((name) => {
+      const slice = cluster.read<EndpointSlice>('EndpointSlice', name, 'shop')!;
+      return slice.endpoints?.[0]?.addresses[0];
+    });
+
+  async function seen(): Promise<(string | undefined)[] | undefined> {
+    let found: (string | undefined)[] | undefined;
+    await pointToAddress(service(), '').apply(
+      work(),
+      () => to,
+      () => {
+        found = addresses();
+      },
+    );
+    expect(cluster.names('EndpointSlice')).toEqual(['hook-devloop-s1']);
+    return found;
+  }
+
+  it('they do', async () => {
+    expect(await seen()).toEqual(['10.0.0.7', '10.0.0.7']);
+  });
+
+  it('not with one of the other family', async () => {
+    putSlice('IPv6');
+    expect(await seen()).toBeUndefined();
+  });
+
+  it('not with one that somebody has just written', async () => {
+    cluster.hook = {
+      before(verb, what) {
+        if (verb === 'replace' && what.includes('hook-x'))
+          throw refusal(409, 'Conflict', 'the object has been modified');
+      },
+    };
+    expect(await seen()).toBeUndefined();
+  });
+});
 
 it('an API server that takes seconds for each list is not taken for somebody who creates slices', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });

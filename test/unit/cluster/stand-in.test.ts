@@ -1,14 +1,15 @@
 import { beforeEach, expect, it, test } from 'vitest';
-import type { LabelSelector, Lease } from '../../../src/cluster/api/objects.ts';
+import type { DisruptionBudget, LabelSelector, Lease, Service } from '../../../src/cluster/api/objects.ts';
 import type { Pod, Workload } from '../../../src/cluster/api/workloads.ts';
-import { SESSION_LABEL } from '../../../src/cluster/names.ts';
+import { NO_SIDECAR, SESSION_LABEL, STAND_IN } from '../../../src/cluster/names.ts';
 import { findMarked } from '../../../src/cluster/takeover/find-marked.ts';
 import { podsOf } from '../../../src/cluster/takeover/pause/pods.ts';
+import { pointToAddress } from '../../../src/cluster/takeover/service.ts';
 import { createStandIn, type PodReader } from '../../../src/cluster/takeover/stand-in.ts';
 import { unselectedLabels } from '../../../src/cluster/takeover/stand-in-pod.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { restore } from '../../../src/session/end/until-restored.ts';
-import { planStandIn, podNameFor } from '../../../src/session/start/stand-in.ts';
+import { permittedStandIn, planStandIn, podNameFor } from '../../../src/session/start/stand-in.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
 
@@ -78,14 +79,46 @@ it('has what programs read of their Pod, and nothing that could run or break the
   ]);
   expect(spec).toMatchObject({
     schedulingGates: [{}],
+    // Kubernetes before 1.27 does not know the gate, and anybody can remove it: it would still start no second manager.
+    nodeSelector: { [STAND_IN]: 'never' },
     serviceAccountName: 'manager',
     automountServiceAccountToken: false,
     securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
-    containers: [{ name: 'manager', image: 'registry.example.com/manager:v1' }],
+    containers: [
+      {
+        name: 'manager',
+        image: 'registry.example.com/manager:v1',
+        command: ['/devloop-stand-in'],
+        securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+      },
+    ],
   });
+  expect(metadata.labels).toMatchObject(NO_SIDECAR.labels);
+  expect(metadata.annotations).toMatchObject(NO_SIDECAR.annotations);
   expect(spec).not.toHaveProperty('hostNetwork');
   expect(spec).not.toHaveProperty('volumes');
   expect(await podsOf(cluster.api, reader())).toMatchObject([{ metadata: { name: 'manager-66d9-x' } }]);
+});
+
+it('is of no Service and no PodDisruptionBudget, also where a session has removed the selector', async () => {
+  const named = (name: string) => ({ name, namespace: 'shop' });
+  const one = reader();
+  one.object.spec.template.metadata = { labels: { ...LABELS, tier: 'web', release: 'stable', team: 'a' } };
+  const selector = { matchLabels: { release: 'stable' } };
+  cluster.put<DisruptionBudget>('PodDisruptionBudget', { metadata: named('one'), spec: { selector } });
+  cluster.put<Service>('Service', { metadata: named('metrics'), spec: { selector: { tier: 'web' } } });
+  const hook = cluster.put<Service>('Service', {
+    metadata: named('hook'),
+    spec: { selector: { version: 'v1' } },
+  });
+  await pointToAddress(hook, '').apply(work(), () => ({ address: '10.0.0.9', ports: [] }));
+  await (await createStandIn(one).apply(work()))[Symbol.asyncDispose]();
+  expect(standIn()?.metadata.labels).toEqual({
+    'app.kubernetes.io/name': 'shop',
+    team: 'a',
+    ...NO_SIDECAR.labels,
+    [SESSION_LABEL]: 's1',
+  });
 });
 
 it('is deleted with the session, and a Secret of no relay is looked for', async () => {
@@ -133,6 +166,22 @@ it.each([
   expect(warnings()).toMatchObject([{ message: expect.stringMatching(new RegExp(`${NAME}.*${message}`)) }]);
   expect((await findMarked(cluster.api, ['shop'])).marked).toEqual([]);
 });
+
+it.each(['create', 'delete'])(
+  'an account that may not %s it goes without, and is warned before anything is changed',
+  async (verb) => {
+    const answer = (body: unknown): unknown => {
+      const { spec } = body as { spec: { resourceAttributes: { verb: string; resource: string } } };
+      const asked = spec.resourceAttributes;
+      return { status: { allowed: asked.resource !== 'pods' || asked.verb !== verb } };
+    };
+    const { api, calls } = fakeCluster((_method, _path, body) => answer(body));
+    const emit = (event: DevloopEvent) => void events.push(event);
+    expect(await permittedStandIn(api, [createStandIn(reader())], emit)).toEqual([]);
+    expect(warnings()).toMatchObject([{ message: expect.stringMatching(`not allowed to ${verb} pods`) }]);
+    expect(calls.filter((call) => !call.startsWith('call'))).toEqual([]);
+  },
+);
 
 it('is created again when somebody deletes it, and not after the session has ended', async () => {
   const found: string[] = [];

@@ -13,6 +13,7 @@ import type { DoctorRun } from '../../../src/session/doctor/check.ts';
 import { portCheck } from '../../../src/session/doctor/port.ts';
 import { requireManagerPort } from '../../../src/session/verify/port.ts';
 import { freePort } from '../../support/free-port.ts';
+import { inputs } from '../local/support/inputs.ts';
 
 const SET = { checkout: '/shop', name: 'create-web' };
 const LISTEN = "require('node:net').createServer().listen(+process.argv[1], () => console.log('listens'))";
@@ -89,6 +90,21 @@ it('doctor names the session, too, instead of a process to kill', async () => {
   const run = { operator, machine: await thisMachine(env) } as unknown as DoctorRun;
   const checked = portCheck.run(run, new AbortController().signal);
   await expect(checked).rejects.toMatchObject(refused('session abcd1234', /\/other.*devloop down$/));
+});
+
+it('doctor warns where up would have the controller listen on another port', async () => {
+  await using _other = await listener();
+  const { api, target } = inputs();
+  target.services[0]!.ports[0]!.targetPort = port;
+  target.manager!.container.env!.push({ name: 'WEBHOOK_PORT', value: String(port) });
+  const run = {
+    ...{ options: {}, machine: await thisMachine(env), operator: Promise.resolve({ target, refusals: [] }) },
+    context: Promise.resolve({ api, config: {}, root: '/', wanted: { services: ['shop/hook'] } }),
+  } as unknown as DoctorRun;
+  expect(await portCheck.run(run, new AbortController().signal)).toMatchObject({
+    verdict: 'warn',
+    proof: [`WEBHOOK_PORT=${port} names the port`],
+  });
 });
 
 it('names any other process, also beside a session that uses another port', async () => {

@@ -1,5 +1,10 @@
 import { expect, it } from 'vitest';
-import type { EndpointSlice, Endpoints, Service } from '../../../src/cluster/api/objects.ts';
+import type {
+  EndpointSlice,
+  Endpoints,
+  Service,
+  WebhookConfiguration,
+} from '../../../src/cluster/api/objects.ts';
 import type { ProbeResult } from '../../../src/session/route/verify.ts';
 import { verifyRoute } from '../../../src/session/route/verify-route.ts';
 import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
@@ -8,11 +13,26 @@ import { SSH_HOST, sshSession } from '../../support/ssh-session.ts';
 const LIMIT_MS = 1_000;
 const PROBE = 'devloop-probe-s1';
 
-/** What kube-apiserver answers to a probe while the tunnel has this port of the host. */
-function answerProbe(cluster: FakeCluster, nonce: string, open: number): Error {
+/** Where kube-apiserver calls the temporary Service: by its name at the webhook's port, or by its endpoints. */
+function portsOf(cluster: FakeCluster): (number | undefined)[] {
+  const service = cluster.read<Service>('Service', PROBE, 'shop');
+  if (service?.spec.externalName === SSH_HOST) {
+    const [name] = cluster.names('ValidatingWebhookConfiguration');
+    const configuration = cluster.read<WebhookConfiguration>(
+      'ValidatingWebhookConfiguration',
+      name!,
+      undefined,
+    );
+    return [configuration?.webhooks?.[0]?.clientConfig.service?.port];
+  }
   const slice = cluster.read<EndpointSlice>('EndpointSlice', `${PROBE}-devloop-s1`, 'shop');
   const endpoints = cluster.read<Endpoints>('Endpoints', PROBE, 'shop');
-  const called = [slice?.ports?.[0]?.port, endpoints?.subsets?.[0]?.ports?.[0]?.port];
+  return [slice?.ports?.[0]?.port, endpoints?.subsets?.[0]?.ports?.[0]?.port];
+}
+
+/** What kube-apiserver answers to a probe while the tunnel has this port of the host. */
+function answerProbe(cluster: FakeCluster, nonce: string, open: number): Error {
+  const called = portsOf(cluster);
   return called.every((port) => port === open)
     ? refusal(403, 'Forbidden', `"probe.devloop.dev" denied: devloop probe ${nonce} reached session s1`)
     : refusal(

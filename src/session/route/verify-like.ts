@@ -1,0 +1,107 @@
+import { allDone } from '../../async.ts';
+import { selfSignedPair } from '../../certificates/self-signed.ts';
+import type { Service } from '../../cluster/api/objects.ts';
+import { familyOf } from '../../cluster/takeover/endpoints.ts';
+import { createProber, type ProbeTarget } from '../../cluster/takeover/probe.ts';
+import {
+  createProbeService,
+  PROBE_SERVICE_PORT,
+  probeServiceRef,
+  type ServiceTarget,
+} from '../../cluster/takeover/probe-service.ts';
+import type { Work } from '../../cluster/work.ts';
+import { DevloopError } from '../../errors.ts';
+import type { TargetService } from '../../operator/target.ts';
+import type { RouteTarget } from '../../route/route.ts';
+import type { OpenRoute, Routing } from './routing.ts';
+import { PROBE_LANGUAGE, type ProbeResult, type Probing, probeUntil } from './verify.ts';
+
+export type RouteEnds = Pick<OpenRoute, 'route' | 'gateways'> & Pick<Probing, 'isHopeless'>;
+
+/**
+ * By the name of the address first, since kube-proxy needs a second to learn of a Service with endpoints: kube-apiserver then calls the
+ * address itself. What fails so is verified with endpoints of our own, and so is what has to be proved by many probes: see
+ * docs/adr/0026-verified-by-name.md.
+ */
+export async function verifyLike(
+  taken: TargetService,
+  routing: Routing,
+  ends: RouteEnds,
+  limitMs: number,
+): Promise<ProbeResult> {
+  const deadline = performance.now() + limitMs;
+  const { service: like, ports } = taken;
+  const { route, gateways, isHopeless } = ends;
+  const { namespace = '', name } = probeServiceRef(like, routing.sessionId);
+  const serverName = `${name}.${namespace}.svc`;
+  const pair = await selfSignedPair([serverName], { days: 2 });
+  using _presented = gateways.presentOnly(serverName, pair);
+  const caBundle = Buffer.from(pair.certificate).toString('base64');
+  const port = (): number => route.portFor(gateways.portFor(ports[0]!.targetPort));
+  const probed = { namespace, service: name, port: PROBE_SERVICE_PORT, caBundle, count: routing.probes ?? 1 };
+  const byName = callableName(like, route.target);
+  let work: Work = routing;
+  if (byName !== undefined && routing.probes === undefined) {
+    const through = { like, to: byName, port, probed: { ...probed, port: port() } };
+    const result = await probeThrough(work, through, { wanted: 'us', limitMs, isImpatient: true }).catch(
+      notByName,
+    );
+    if (result.reached) return result;
+    work = { ...routing, emit: () => {} };
+  }
+  const isKnownToFail = async (): Promise<boolean> =>
+    otherFamily(like.spec, route.target) !== undefined || ((await isHopeless?.()) ?? false);
+  return await probeThrough(
+    work,
+    { like, to: route.target, port, probed },
+    { wanted: 'us', limitMs: deadline - performance.now(), isHopeless: isKnownToFail },
+  );
+}
+
+/** Of the family that kube-apiserver would call the Service's cluster IP by. An IPv6 address is no name. */
+function callableName({ spec }: Service, target: RouteTarget): { externalName: string } | undefined {
+  if (!('address' in target) || familyOf(target.address) === 'IPv6') return undefined;
+  return otherFamily(spec, target) === undefined ? { externalName: target.address } : undefined;
+}
+
+/** A policy of the cluster may refuse such a Service, or the endpoints, which the second attempt then says. */
+function notByName(error: unknown): ProbeResult {
+  if (!(error instanceof DevloopError && REFUSED.has(error.code))) throw error;
+  return { reached: false, latencyMs: 0, cause: error.message };
+}
+
+const REFUSED = new Set(['cluster.forbidden', 'cluster.rejected']);
+
+interface Through {
+  like: Service;
+  to: ServiceTarget;
+  port: () => number;
+  probed: ProbeTarget;
+}
+
+async function probeThrough(
+  routing: Work,
+  { like, to, port, probed }: Through,
+  probing: Probing,
+): Promise<ProbeResult> {
+  await using stack = new AsyncDisposableStack();
+  // At the same time: kube-apiserver needs a moment to learn of the webhook, and kube-proxy to learn of the Service.
+  const creating = createProbeService(like).apply(routing, to, port);
+  const probingIt = createProber(probed).apply(routing, PROBE_LANGUAGE);
+  await allDone<unknown>([
+    creating.then((service) => stack.use(service)),
+    probingIt.then((prober) => stack.use(prober)),
+  ]);
+  const [service, prober] = await Promise.all([creating, probingIt]);
+  const following = { once: () => service.follow().then(prober.once), others: prober.others };
+  return await probeUntil(following, probing, routing.signal);
+}
+
+/** The first family of a Service and an address that is not of it: only endpoint routing reaches that, and it does so at once. */
+export function otherFamily(
+  { ipFamilies: [first] = [] }: Service['spec'],
+  target: RouteTarget,
+): { first: string; address: string } | undefined {
+  if (first === undefined || !('address' in target) || first === familyOf(target.address)) return undefined;
+  return { first, address: target.address };
+}
