@@ -10,6 +10,8 @@ import { type Answer, forwardable, lateAnswer, statusAnswer } from './http.ts';
 export interface ControllerAddress {
   host: string;
   port: number;
+  /** Where the manager listens in its Pod, if that is another port. */
+  podPort?: number;
 }
 
 export interface ReviewRequest {

@@ -44,6 +44,8 @@ export interface Gateway extends AsyncDisposable {
   accept(paths: Iterable<string>): void;
   /** From now on refuses reviews on these paths, which the controller does not serve, in place of the ones before. */
   refuse(paths: Iterable<string>): void;
+  /** From now on reviews on these paths wait, because the controller is being asked whether it serves them, in place of the ones before. */
+  ask(paths: Iterable<string>): void;
   /** Adds or replaces the key pair of a server name, for new connections. Other names get the first pair presented. */
   present(serverName: string, pair: KeyPair): void;
   /** Presents a key pair to those who ask for its server name, until disposed. */
@@ -116,8 +118,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   return {
     host,
     port,
-    accept: paths.accept,
-    refuse: paths.refuse,
+    ...{ accept: paths.accept, refuse: paths.refuse, ask: paths.ask },
     present,
     presentOnly,
     get keptOut() {

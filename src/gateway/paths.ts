@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
 import { sleep } from '../async.ts';
+import { LONGEST_BUDGET_MS } from './gate.ts';
 
 /** A path that is not known waits this long for `accept`: kube-apiserver may learn of a new webhook first. */
 const LEARN_MS = 1_000;
@@ -10,6 +11,10 @@ export interface Paths {
   accept(paths: Iterable<string>): void;
   /** Whether reviews are taken at this URL. The signal ends the wait for an unknown path. */
   takes(url: string, signal: AbortSignal): Promise<boolean>;
+  /** From now on the controller is being asked whether it serves these paths, in place of the ones before. */
+  ask(paths: Iterable<string>): void;
+  /** Resolves when the controller is not being asked for the path of this URL, or with the signal. */
+  asked(url: string, signal: AbortSignal): Promise<void>;
   /** From now on the controller serves all paths but these. */
   refuse(paths: Iterable<string>): void;
   /** Whether the controller does not serve the path of this URL. */
@@ -18,8 +23,17 @@ export interface Paths {
 
 export function createPaths(): Paths {
   let accepted = new Set<string>();
+  let asking = new Set<string>();
   let refused = new Set<string>();
   const waiting = new Set<() => void>();
+  const until = async (isSo: () => boolean, limitMs: number, signal: AbortSignal): Promise<void> => {
+    if (isSo()) return;
+    const changed = new AbortController();
+    const check = (): void => void (isSo() && changed.abort());
+    waiting.add(check);
+    await sleep(limitMs, AbortSignal.any([signal, changed.signal]));
+    waiting.delete(check);
+  };
   return {
     accept(paths) {
       accepted = new Set([...paths].map(asCalled));
@@ -27,14 +41,14 @@ export function createPaths(): Paths {
     },
     async takes(url, signal) {
       const path = pathOf(url);
-      if (accepted.has(path)) return true;
-      const learned = new AbortController();
-      const check = (): void => void (accepted.has(path) && learned.abort());
-      waiting.add(check);
-      await sleep(LEARN_MS, AbortSignal.any([signal, learned.signal]));
-      waiting.delete(check);
+      await until(() => accepted.has(path), LEARN_MS, signal);
       return accepted.has(path);
     },
+    ask(paths) {
+      asking = new Set([...paths].map(asCalled));
+      for (const check of waiting) check();
+    },
+    asked: (url, signal) => until(() => !asking.has(pathOf(url)), LONGEST_BUDGET_MS, signal),
     refuse(paths) {
       refused = new Set([...paths].map(asCalled));
     },

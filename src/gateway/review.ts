@@ -48,7 +48,7 @@ export interface ReviewContext {
 /** A review without an answer yet. */
 export interface ArrivedReview {
   url: string;
-  /** Where the controller listens for it, on the loopback interface. */
+  /** Where the manager listens for it in its Pod. */
   port: number;
   /** When it arrived, in ms since 1970. */
   at: number;
@@ -96,9 +96,9 @@ export async function serveReview(
     for: 'body',
     signal: end.signal,
     async pass() {
-      const refusal = await context.gate.pass(deadline, end.signal);
+      const refusal = await pass(context, url, deadline, end.signal);
       trace.released = performance.now();
-      return refusal ?? (context.paths.isRefused(url) ? notServed(pathOf(url)) : undefined);
+      return refusal;
     },
     lastTry: () => context.gate.lastTry,
     onLate: context.late && lateTo(context.late, trace),
@@ -132,7 +132,7 @@ export async function serveReview(
     }
     if (trace.body) {
       const { body } = trace;
-      const { port } = context.controller;
+      const port = podPortOf(context.controller);
       trace.served = servedReview({ ...trace, body }, { url, budgetMs, port }, answer);
       context.served?.(trace.served);
     }
@@ -145,6 +145,22 @@ export async function serveReview(
     response.off('close', onGone);
     context.closing.removeEventListener('abort', onClosing);
   }
+}
+
+/** As `Waiting.pass`; `deadline` as for the gate. */
+async function pass(
+  { gate, paths }: Pick<ReviewContext, 'gate' | 'paths'>,
+  url: string,
+  deadline: number,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  await paths.asked(url, signal);
+  const refusal = await gate.pass(deadline, signal);
+  return refusal ?? (paths.isRefused(url) ? notServed(pathOf(url)) : undefined);
+}
+
+function podPortOf({ port, podPort = port }: ControllerAddress): number {
+  return podPort;
 }
 
 function lateTo(late: NonNullable<ReviewContext['late']>, trace: Trace): (answer: Answer) => void {
@@ -186,7 +202,12 @@ async function answerOf(
   if (own !== undefined) return own;
   trace.body = body.bytes;
   using _ = context.arrived?.({
-    ...{ url, port: context.controller.port, at: performance.timeOrigin + trace.arrived, body: body.bytes },
+    ...{
+      url,
+      port: podPortOf(context.controller),
+      at: performance.timeOrigin + trace.arrived,
+      body: body.bytes,
+    },
     get waitsFor() {
       return waiting.for === 'body' ? 'release' : waiting.for;
     },

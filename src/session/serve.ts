@@ -2,6 +2,7 @@ import type { Work } from '../cluster/work.ts';
 import type { Gate, Supervisor } from '../controller/supervisor.ts';
 import { writeFoundPair } from '../local/key-pair-files.ts';
 import { type FoundPair, followKeyPairs, type KeyPairs } from '../local/key-pairs.ts';
+import type { TargetService } from '../operator/target.ts';
 import type { OpenRoute } from './route/routing.ts';
 import { keyPairSearch } from './start/controller.ts';
 import type { Session } from './start/session.ts';
@@ -14,13 +15,15 @@ export interface Serving {
   keyPairDirectories: string[];
   route: OpenRoute | undefined;
   supervisor: Supervisor | undefined;
+  /** The Services with all their calls as they are now. */
+  called: () => TargetService[];
   /** Holds the reviews while the controller is replaced. */
   gate: Gate | undefined;
 }
 
 /** Until the signal aborts: changes are built and replace the controller, and renewed certificates are used. */
 export async function serve(session: Session, serving: Serving): Promise<void> {
-  const { work, pairs, keyPairDirectories, route, supervisor, gate } = serving;
+  const { work, pairs, keyPairDirectories, called, route, supervisor, gate } = serving;
   const { emit, signal } = work;
   const { context, target } = session;
   emit({ type: 'session.ready', session: session.sessionId, ms: performance.now() - session.startedAt });
@@ -35,7 +38,8 @@ export async function serve(session: Session, serving: Serving): Promise<void> {
       for (const directory of keyPairDirectories) await writeFoundPair(directory, found, emit);
     route?.gateways.present(serverName, found.pair);
   };
-  const following = followKeyPairs(keyPairSearch(context, target), pairs, useRenewed, { emit, signal });
+  const search = { ...keyPairSearch(context, target), called };
+  const following = followKeyPairs(search, pairs, useRenewed, { emit, signal });
   await Promise.race([ended, supervisor?.follow(gate) ?? ended]);
   await Promise.race([following, ended]);
 }

@@ -23,6 +23,8 @@ export interface Gateways extends Together, AsyncDisposable {
   targetFor(port: number): number | undefined;
   /** From now on refuses reviews on these paths, which the controller does not serve, in place of the ones before. */
   refuse(called: CalledPath[]): void;
+  /** From now on reviews on these paths wait, because the controller is being asked whether it serves them, in place of the ones before. */
+  ask(called: CalledPath[]): void;
   /** Some of the addresses that were not allowed to connect. */
   readonly keptOut: string[];
   /** Number of reviews that are waiting. */
@@ -66,6 +68,8 @@ export interface GatewayPlan {
   /** A warning that the controller's answers get. */
   stamp?: GatewayOptions['stamp'];
   onTimeout?: GatewayOptions['onTimeout'];
+  /** Ports of the Pod, and where the controller listens instead. */
+  moved?: ReadonlyMap<number, number> | undefined;
   emit: Emit;
 }
 
@@ -82,7 +86,8 @@ export async function startGateways(plan: GatewayPlan, address: string): Promise
   const gateways = new Map<number, Gateway>();
   for (const [index, targetPort] of targetPorts.entries()) {
     const port = fixed === undefined ? 0 : fixed + index;
-    const controller = { host: LOOPBACK, port: targetPort };
+    const here = plan.moved?.get(targetPort) ?? targetPort;
+    const controller = { host: LOOPBACK, port: here, podPort: targetPort };
     const gateway = stack.use(
       await startGateway({
         host,
@@ -99,25 +104,26 @@ export async function startGateways(plan: GatewayPlan, address: string): Promise
     gateways.set(targetPort, gateway);
   }
   const firstTarget = target.services[0]!.ports[0]!.targetPort;
-  return together(gateways, firstTarget, stack.move());
+  return together(gateways, firstTarget, stack.move(), plan.moved);
 }
 
 function together(
   gateways: Map<number, Gateway>,
   firstTarget: number,
   owned: AsyncDisposableStack,
+  moved: GatewayPlan['moved'] = new Map(),
 ): Gateways {
   const all = [...gateways.values()];
   const portFor = (targetPort: number): number => gateways.get(targetPort)!.port;
+  const pathsOn = (targetPort: number, called: CalledPath[]): string[] =>
+    called.filter(({ port }) => port === (moved.get(targetPort) ?? targetPort)).map(({ path }) => path);
   return {
     ports: all.map(({ port }) => port),
     firstPort: portFor(firstTarget),
     portFor,
     targetFor: (port) => [...gateways.keys()].find((targetPort) => portFor(targetPort) === port),
-    refuse(called) {
-      for (const [targetPort, gateway] of gateways)
-        gateway.refuse(called.filter(({ port }) => port === targetPort).map(({ path }) => path));
-    },
+    refuse: (called) => gateways.forEach((gateway, port) => void gateway.refuse(pathsOn(port, called))),
+    ask: (called) => gateways.forEach((gateway, port) => void gateway.ask(pathsOn(port, called))),
     get held() {
       return all.reduce((sum, { held }) => sum + held, 0);
     },

@@ -1,8 +1,8 @@
 import { ApiError } from '../../cluster/api/errors.ts';
 import type { Work } from '../../cluster/work.ts';
 import { messageOf } from '../../errors.ts';
-import type { Target } from '../../operator/target.ts';
-import { CALLERS, followCalls, type WebhookCall } from '../../operator/webhooks.ts';
+import type { Target, TargetService } from '../../operator/target.ts';
+import { type AddressedCall, CALLERS, followCalls } from '../../operator/webhooks.ts';
 
 /** Where controller-runtime serves conversions. Taken as long as devloop cannot read the CRDs, which say where they are served. */
 const CONVERSIONS = '/convert';
@@ -13,8 +13,8 @@ export function pathsOf({ services }: Pick<Target, 'services'>): string[] {
 }
 
 /**
- * Has the gateways take reviews on the paths of all calls to the Services, as the webhook configurations and CRDs change; `onCalls` gets
- * the calls. Disposing waits until nothing is watched.
+ * Has the gateways take reviews on the paths of all calls to the Services, as the webhook configurations and CRDs change; before that,
+ * `onCalls` gets the Services with the calls. Disposing waits until nothing is watched.
  */
 export function followPaths(
   { api, emit, signal }: Work,
@@ -22,23 +22,22 @@ export function followPaths(
   {
     gateways,
     onCalls,
-  }: { gateways: { accept(paths: Iterable<string>): void }; onCalls?(calls: WebhookCall[]): void },
+  }: { gateways: { accept(paths: Iterable<string>): void }; onCalls?(services: TargetService[]): void },
 ): AsyncDisposable {
   const services = target.services.map(({ service }) => service);
   const ending = new AbortController();
-  const initial = target.services.flatMap(({ calls }) => calls);
-  const calls = new Map<string, WebhookCall[]>(
-    CALLERS.map((kind) => [kind, initial.filter(({ from }) => from.kind === kind)]),
+  const calls = new Map<string, AddressedCall[]>(
+    CALLERS.map((kind) => [kind, callsOf(target).filter(({ call }) => call.from.kind === kind)]),
   );
   let knowsDefinitions = false;
   const accept = (): void => {
     const all = [...calls.values()].flat();
-    const paths = all.map(({ path }) => path);
-    onCalls?.(all);
+    const paths = all.map(({ call }) => call.path);
+    onCalls?.(withCalls(target, all));
     gateways.accept(knowsDefinitions ? paths : [...paths, CONVERSIONS]);
   };
   const follow = async (kind: (typeof CALLERS)[number]): Promise<void> => {
-    const onFound = (found: WebhookCall[]): void => {
+    const onFound = (found: AddressedCall[]): void => {
       calls.set(kind, found);
       knowsDefinitions ||= kind === 'CustomResourceDefinition';
       accept();
@@ -62,6 +61,20 @@ export function followPaths(
       await following;
     },
   };
+}
+
+function callsOf({ services }: Pick<Target, 'services'>): AddressedCall[] {
+  return services.flatMap(({ service: { metadata }, calls }) =>
+    calls.map((call) => ({ namespace: metadata.namespace!, name: metadata.name, call })),
+  );
+}
+
+function withCalls({ services }: Pick<Target, 'services'>, all: AddressedCall[]): TargetService[] {
+  return services.map((one) => {
+    const { namespace, name } = one.service.metadata;
+    const own = all.filter((addressed) => addressed.namespace === namespace && addressed.name === name);
+    return { ...one, calls: own.map(({ call }) => call) };
+  });
 }
 
 const LATER_ONES =

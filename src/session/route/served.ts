@@ -6,7 +6,7 @@ import type { Gate } from '../../controller/supervisor.ts';
 import { DevloopError } from '../../errors.ts';
 import { asCalled } from '../../gateway/paths.ts';
 import { type CalledPath, unservedPaths } from '../../gateway/served.ts';
-import type { Target } from '../../operator/target.ts';
+import type { Target, TargetService } from '../../operator/target.ts';
 import type { Gateways } from './gateways.ts';
 
 /** A server can answer before all its handlers are registered. */
@@ -17,20 +17,23 @@ const POLL_MS = 200;
 export interface ServedCheck {
   work: Pick<Work, 'emit' | 'signal'>;
   target: Pick<Target, 'services'>;
-  gateways: Pick<Gateways, 'refuse' | 'hold' | 'release' | 'controllerDown' | 'failFast'>;
+  gateways: Pick<Gateways, 'refuse' | 'ask' | 'hold' | 'release' | 'controllerDown' | 'failFast'>;
+  /** Ports of the Pod, and where the controller listens instead. */
+  moved?: ReadonlyMap<number, number>;
   /** Other main packages that could be the manager. */
   rivals: string[];
   /** Resolves when a new program may get reviews; absent: at once. */
   settled?: (() => Promise<void>) | undefined;
 }
 
-/** The paths of the target's webhooks, each once for each port. */
-export function calledPaths({ services }: Pick<Target, 'services'>): CalledPath[] {
+/** The paths of the webhooks, each once for each port. */
+export function calledPaths(services: TargetService[], moved?: ReadonlyMap<number, number>): CalledPath[] {
   const all = services.flatMap(({ serverName, calls, ports }) =>
     calls.flatMap(({ path, port, from }): CalledPath[] => {
       const target = ports.find((one) => one.port === port)?.targetPort;
       const reviews = from.kind === 'CustomResourceDefinition' ? 'conversion' : 'admission';
-      return target === undefined ? [] : [{ path: asCalled(path), port: target, serverName, reviews }];
+      if (target === undefined) return [];
+      return [{ path: asCalled(path), port: moved?.get(target) ?? target, serverName, reviews }];
     }),
   );
   return [...new Map(all.map((one) => [`${one.port} ${one.path}`, one])).values()];
@@ -43,58 +46,93 @@ export interface ServedGate extends Gate {
    * gateways refuse the others.
    */
   requireServed(): Promise<void>;
+  /** The Services have these calls now. Reviews on new paths wait until the program that runs was asked for them. */
+  called(services: TargetService[]): void;
 }
 
 export function createServedGate(check: ServedCheck): ServedGate {
   const { gateways } = check;
-  const called = calledPaths(check.target);
-  let known: CalledPath[] = [];
-  let holds = 0;
-  const afterwards = async (unserved: CalledPath[]): Promise<CalledPath[]> => {
-    await check.settled?.();
-    return unserved;
-  };
-  const ask = async (): Promise<CalledPath[]> => {
-    const unserved = await findUnserved(check, called, known);
-    gateways.refuse(unserved);
-    const isNew = unserved.length > 0 && keyOf(unserved) !== keyOf(known);
-    known = unserved;
-    return isNew ? unserved : [];
+  let { services } = check.target;
+  const called = (): CalledPath[] => calledPaths(services, check.moved);
+  let program = newProgram([]);
+  let isHeld = true;
+  /** Resolves to what to warn of. A program that is replaced in the meantime has no say. */
+  const ask = async (some: CalledPath[]): Promise<CalledPath[]> => {
+    const asked = program;
+    for (const one of some) asked.known.add(keyOf([one]));
+    const before = asked.unserved.filter(isAmong(some));
+    const unserved = await findUnserved(check, some, before);
+    if (asked !== program) return [];
+    asked.unserved = [...asked.unserved.filter((one) => !isAmong(some)(one)), ...unserved];
+    gateways.refuse(asked.unserved);
+    asked.asking = asked.asking.filter((one) => !isAmong(some)(one));
+    gateways.ask(asked.asking);
+    return keyOf(unserved) === keyOf(before) ? [] : unserved;
   };
   return {
     async requireServed() {
-      const unserved = await ask();
-      if (unserved.length > 0 && unserved.length === called.length)
-        throw wrongProgram(unserved, check.rivals);
-      if (unserved.length > 0) warn(check, unserved);
+      isHeld = false;
+      const all = called();
+      const unserved = await ask(all);
+      if (unserved.length > 0 && unserved.length === all.length) throw wrongProgram(unserved, check.rivals);
+      warn(check, services, unserved);
+    },
+    called(now) {
+      services = now;
+      const added = called().filter((one) => !program.known.has(keyOf([one])));
+      if (isHeld || added.length === 0) return;
+      program.asking = [...program.asking, ...added];
+      gateways.ask(program.asking);
+      void ask(added).then((unserved) => warn(check, services, unserved));
     },
     hold(onHalfWaited) {
-      holds += 1;
+      isHeld = true;
+      program = newProgram(program.unserved);
       gateways.hold(onHalfWaited);
     },
     release() {
-      const current = holds;
-      const asked = ask()
-        .then(afterwards)
-        .then((unserved) => unserved.length > 0 && warn(check, unserved));
-      // A program that is replaced in the meantime has no say.
-      void asked.finally(() => current === holds && gateways.release());
+      isHeld = false;
+      const asked = program;
+      const asking = ask(called()).then(async (unserved) => {
+        await check.settled?.();
+        warn(check, services, unserved);
+      });
+      void asking.finally(() => asked === program && gateways.release());
     },
     controllerDown: (why, ms) => gateways.controllerDown(why, ms),
     failFast: (why) => gateways.failFast(why),
   };
 }
 
+/** What is known of the program that runs. */
+interface AskedProgram {
+  /** What it does not serve; at first, what the one before it did not. */
+  unserved: CalledPath[];
+  /** New paths that it is being asked for while reviews arrive. */
+  asking: CalledPath[];
+  /** The keys of all paths that it was, or is being, asked for. */
+  known: Set<string>;
+}
+
+function newProgram(unserved: CalledPath[]): AskedProgram {
+  return { unserved, asking: [], known: new Set() };
+}
+
+function isAmong(some: CalledPath[]): (one: CalledPath) => boolean {
+  const keys = new Set(some.map((one) => keyOf([one])));
+  return (one) => keys.has(keyOf([one]));
+}
+
 /** What was unserved before is not waited for. */
 async function findUnserved(
   { work: { signal } }: ServedCheck,
   called: CalledPath[],
-  known: CalledPath[],
+  before: CalledPath[],
 ): Promise<CalledPath[]> {
   let unserved: CalledPath[] = [];
   const areServed = async (): Promise<boolean> => {
     unserved = await unservedPaths(called, signal);
-    return unserved.length === 0 || keyOf(unserved) === keyOf(known);
+    return unserved.length === 0 || keyOf(unserved) === keyOf(before);
   };
   await pollUntil(areServed, { everyMs: POLL_MS, limitMs: SETTLE_MS, signal });
   return unserved;
@@ -104,16 +142,20 @@ function keyOf(called: CalledPath[]): string {
   return called.map(({ port, path }) => `${port} ${path}`).join();
 }
 
-function warn({ work, target, rivals }: ServedCheck, unserved: CalledPath[]): void {
+function warn({ work, rivals }: ServedCheck, services: TargetService[], unserved: CalledPath[]): void {
+  if (unserved.length === 0) return;
   const list = unserved.map((one) => {
-    const callers = target.services.flatMap(({ calls }) =>
+    const callers = services.flatMap(({ calls }) =>
       calls.filter(({ path }) => asCalled(path) === one.path).map(({ from }) => describe(from)),
     );
     return `\n  ${one.path}  (${[...new Set(callers)].join(', ')})`;
   });
   const message = `The controller answers 404 on these paths, so devloop refuses their reviews:${list.join('')}`;
-  work.emit({ type: 'warning', message, hint: whatToDo(rivals) });
+  work.emit({ type: 'warning', message, hint: `${ASKED_AGAIN}\n${whatToDo(rivals)}` });
 }
+
+const ASKED_AGAIN =
+  'If your code does not serve them yet, add that and save: devloop asks again after each restart.';
 
 function wrongProgram(unserved: CalledPath[], rivals: string[]): DevloopError {
   const paths = [...new Set(unserved.map(({ path }) => path))].join(', ');

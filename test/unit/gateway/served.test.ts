@@ -97,6 +97,19 @@ test('the review that is sent is complete, of no kind that exists, and a dry run
   ]);
 });
 
+test('reviews on a path for which the controller is being asked wait for what it says', async () => {
+  await using bench = await setUp();
+  bench.gateway.ask(['/validate/', '/late']);
+  const asked = bench.ask('/validate?timeout=9s');
+  expect((await bench.ask('/late?timeout=500ms')).status).toBe(503);
+  expect(bench.controller.seen).toEqual([]);
+  expect((await bench.ask('/slow')).status).toBe(200);
+  bench.gateway.refuse(['/late']);
+  bench.gateway.ask(['/late']);
+  expect((await asked).status).toBe(200);
+  expect(bench.controller.seen).toEqual(['/slow', '/validate?timeout=9s']);
+});
+
 test('reviews on a path that the controller does not serve are refused, and reach it not', async () => {
   await using bench = await setUp();
   bench.gateway.refuse(['/validate/']);

@@ -29,6 +29,7 @@ async function subject(...paths: string[]) {
     target: { services: [{ ...service, ports: [{ name: '', port: 443, targetPort }] }] },
     gateways: {
       refuse: (called) => told.push(`refuse ${called.map(({ path }) => path).join()}`),
+      ask: (called) => called.length > 0 && told.push(`ask ${called.map(({ path }) => path).join()}`),
       hold: () => told.push('hold'),
       release: () => told.push('release'),
       controllerDown: (why) => told.push(why),
@@ -36,7 +37,10 @@ async function subject(...paths: string[]) {
     },
     rivals: ['./cmd/other'],
   };
-  return { check, served, told, warnings: () => all('warning'), gate: createServedGate(check) };
+  const called = (...paths: string[]) => [
+    { ...check.target.services[0]!, calls: paths.map((path) => ({ ...calls[0]!, path })) },
+  ];
+  return { check, called, served, told, warnings: () => all('warning'), gate: createServedGate(check) };
 }
 
 test('a program that serves none of the paths is the wrong one, and the others are named', async () => {
@@ -85,14 +89,47 @@ test('a program that is replaced while it is asked opens no gate', async () => {
   gate.release();
   gate.hold(() => {});
   gate.release();
-  await eventually(async () => expect(told.filter((one) => one.startsWith('refuse'))).toHaveLength(2));
-  await eventually(async () => expect(told).toContain('release'));
-  expect(told.filter((one) => one === 'release')).toHaveLength(1);
+  await eventually(async () => expect(told).toEqual(['hold', 'hold', 'refuse ', 'release']));
+});
+
+test('a new path is asked for before its reviews go on, and one that is not served is refused until it is', async () => {
+  const { gate, called, served, told, warnings } = await subject('/a');
+  served.add('/a').add('/b');
+  await gate.requireServed();
+  gate.called(called('/a', '/b', '/c/'));
+  expect(told.splice(0)).toEqual(['refuse ', 'ask /b,/c']);
+  await eventually(async () => expect(told.splice(0)).toEqual(['refuse /c']));
+  expect(warnings()).toMatchObject([{ message: expect.stringMatching(/\n {2}\/c {2}\(Validating/) }]);
+  // What is known is not asked for again.
+  gate.called(called('/b', '/c'));
+  gate.called(called('/b', '/a'));
+  expect(told).toEqual([]);
+  gate.called(called('/b', '/c'));
+  served.add('/c').delete('/b');
+  gate.hold(() => {});
+  gate.release();
+  await eventually(async () => expect(told).toEqual(['hold', 'refuse /b', 'release']));
+  expect(warnings()).toHaveLength(2);
+});
+
+test('a path that is new while the controller is replaced is asked for before reviews go on', async () => {
+  const { gate, called, served, told } = await subject('/a');
+  served.add('/a');
+  gate.hold(() => {});
+  gate.called(called('/a', '/b'));
+  gate.release();
+  await eventually(async () => expect(told).toEqual(['hold', 'refuse /b', 'release']));
+});
+
+test('the controller is asked where it listens, if that is not the port of the Pod', async () => {
+  const { check } = await subject('/a');
+  const { targetPort } = check.target.services[0]!.ports[0]!;
+  expect(calledPaths(check.target.services, new Map([[targetPort, 1234]]))).toMatchObject([{ port: 1234 }]);
 });
 
 test('each path is asked once on each port, and a webhook without a port is left out', async () => {
   const { check } = await subject('/a', '/a/', '');
   const [service] = check.target.services;
   service!.calls.push({ ...service!.calls[0]!, port: 8443 });
-  expect(calledPaths(check.target).map(({ path }) => path)).toEqual(['/a', '/']);
+  expect(calledPaths(check.target.services).map(({ path }) => path)).toEqual(['/a', '/']);
 });
