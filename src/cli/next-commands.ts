@@ -83,8 +83,7 @@ function completed(line: string, typed: Typed, cluster: ChosenCluster): string |
     return withPlaces(text, typed, cluster) + comment;
   const { before = '', flags = '', own } = found;
   const more = typed.flags.filter(isMissingIn(flags));
-  const isTyped = own === undefined && flagsIn(flags).every((one) => typed.flags.some(isEqual(one)));
-  if (isTyped && before === '') return undefined;
+  if (own === undefined && before === '' && isTyped(flagsIn(flags), typed)) return undefined;
   const program = typed.own.length === 0 ? '' : ` -- ${typed.own.map(shellWord).join(' ')}`;
   const again = [typed.name, typed.command, ...more.map(shown)].join(' ');
   return `${withPlaces(before, typed, cluster)}${again}${flags}${own ?? program}${comment}`;
@@ -141,6 +140,16 @@ function flagsIn(text: string): TypedFlag[] {
     const long = name === '-n' ? '--namespace' : name;
     return value === undefined ? { long } : { long, value };
   });
+}
+
+/** Whether just these values of the flags were typed: of a flag that can be repeated, one value fewer is another command. */
+function isTyped(flags: TypedFlag[], typed: Typed): boolean {
+  const names = flags.map(({ long }) => long);
+  const same = typed.flags.filter(({ long }) => names.includes(long));
+  return (
+    flags.every((one) => same.some(isEqual(one))) &&
+    same.every((flag) => flags.some((one) => isEqual(one)(flag)))
+  );
 }
 
 /** Whether a flag that was typed is this one of a line, as `shown` shows it. */

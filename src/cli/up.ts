@@ -72,9 +72,12 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
       await shell.run(outputOptions(flags, !options.dryRun), async (io) => {
         const { up } = await import('../session/up.ts');
         if (deployments.length <= 1) return await up(options, io);
-        const { assertForSeveral, upEach } = await import('../session/up-each.ts');
+        const { assertForSeveral, planEach, upEach } = await import('../session/up-each.ts');
         await assertForSeveral(io.cwd);
-        await upEach(deployments, io, (deployment, own) => up({ ...options, deployment, deployments }, own));
+        const all = { ...options, deployments, claimed: new Map<number, string>() };
+        if (!options.dryRun)
+          await planEach(deployments, io, (deployment, own) => up({ ...all, deployment, dryRun: true }, own));
+        await upEach(deployments, io, (deployment, own) => up({ ...all, deployment }, own));
       });
     },
   );

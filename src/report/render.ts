@@ -1,4 +1,4 @@
-import { counted, writerText } from '../phrases.ts';
+import { counted, shellWord, writerText } from '../phrases.ts';
 import type { ChangeAction, DevloopEvent, ObjectName, SessionStatus, Verdict } from './events.ts';
 import { debugLine } from './render-debug.ts';
 import {
@@ -38,7 +38,7 @@ export function render(event: PrintedEvent, paint: Paint): string {
     case 'reviews.held':
       return paintedRow(paint, 'yellow', 'held', HELD);
     case 'reviews.released':
-      return row('released', `${counted(event.waiting, 'review')}, which had waited`);
+      return row('released', waitedText(event.waiting));
     case 'files.ignored':
       return row('ignoring', 'changed files, until you follow them again');
     case 'files.followed':
@@ -66,6 +66,8 @@ export function render(event: PrintedEvent, paint: Paint): string {
   }
 }
 
+const waitedText = (count: number): string =>
+  count === 0 ? 'no review was waiting' : `${counted(count, 'review')}, which had waited`;
 const HELD = 'reviews wait, each within its timeout; `devloop release` forwards them';
 /** The address stays in one piece, so that it can be copied. */
 function pageText({ url, opened, tunnel }: Of<'page.served'>, paint: Paint): string {
@@ -159,11 +161,11 @@ function renderController(event: ControllerEvent, paint: Paint): string {
       return `${paintedRow(paint, 'red', 'build failed', `after ${duration(event.ms)}`)}\n  ${indented(event.output, 2)}`;
     case 'controller.planned':
       return [
-        ...(event.build ? [row('would build', oneLine(event.build.join(' ')))] : []),
-        row('would run', oneLine(event.command.join(' '))),
+        ...(event.build ? [row('would build', commandLine(event.build))] : []),
+        row('would run', commandLine(event.command)),
       ].join('\n');
     case 'controller.started':
-      return row('started', oneLine(`pid ${event.pid}: ${event.command.join(' ')}`));
+      return row('started', `pid ${event.pid}: ${commandLine(event.command)}`);
     case 'controller.ready':
       return row('answering', `pid ${event.pid}, after ${duration(event.ms)}`);
     case 'controller.exited':
@@ -180,6 +182,11 @@ function renderController(event: ControllerEvent, paint: Paint): string {
     default:
       return debugLine(event, paint);
   }
+}
+
+/** As a shell takes it, so that it can be copied. */
+function commandLine(command: string[]): string {
+  return oneLine(command.map(shellWord).join(' '));
 }
 
 const DONE: Record<ChangeAction, string> = {

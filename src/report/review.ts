@@ -7,7 +7,7 @@ export interface ReviewSummary {
   /** Its name in the webhook configuration, or that of the CRD; the path where nothing names it. */
   webhook: string;
   path: string;
-  /** Where the controller listens, on the loopback interface. */
+  /** Where the manager listens in its Pod, and the controller on the loopback interface, unless it was given another port. */
   port?: number;
   operation?: string;
   resource?: ReviewedKind;

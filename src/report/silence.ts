@@ -1,8 +1,9 @@
 import type { DevloopEvent } from './events.ts';
 import type { Printer } from './human.ts';
 
-const LONGEST_MS = 5_000;
 const LOOK_EVERY_MS = 1_000;
+/** With the time until the next look, five seconds at most. */
+const LONGEST_MS = 4_000;
 const START = 'the cluster';
 
 /** Prints what a command is at when nothing else has been printed for five seconds, until it rests. */

@@ -29,10 +29,13 @@ function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-/** A command for a shell that sends the review to the controller on this machine, as a dry run. */
-export function curlCommand(record: KeptRecord): string {
+/**
+ * A command for a shell that sends the review to the controller on this machine, as a dry run. `moved`: ports for which reviews are recorded,
+ * and where the controller listens instead.
+ */
+export function curlCommand(record: KeptRecord, moved?: ReadonlyMap<number, number>): string {
   const { path, port = USUAL_PORT } = record;
-  const url = `https://127.0.0.1:${port}${path}`;
+  const url = `https://127.0.0.1:${moved?.get(port) ?? port}${path}`;
   // A line of JSON that JSON.stringify has laid out begins with a bracket, a quote or a space, so none of them ends the here-document.
   return [
     `curl --silent --show-error --insecure --globoff --header 'Content-Type: application/json' \\`,

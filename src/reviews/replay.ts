@@ -19,6 +19,8 @@ export interface ReplayOptions {
   withSideEffects: boolean;
   /** Where the controller listens on the loopback interface, if not where it was when the review was recorded. */
   port?: number;
+  /** Ports for which reviews were recorded, and where the controller listens instead. */
+  moved?: ReadonlyMap<number, number>;
   atOnce: number;
   signal: AbortSignal;
   onReplayed(replayed: Replayed): void;
@@ -103,8 +105,10 @@ function whyLeftOut(record: ReviewRecord, withSideEffects: boolean): string | un
 async function askAgain(
   before: ReviewRecord,
   asking: Asking,
-  { paths, port = before.port ?? USUAL_PORT }: ReplayOptions,
+  { paths, port: given, moved }: ReplayOptions,
 ): Promise<ReviewRecord | 'same'> {
+  const recorded = before.port ?? USUAL_PORT;
+  const port = given ?? moved?.get(recorded) ?? recorded;
   const { id, path, ms } = before;
   const review = withNewUid(asDryRun(before.request));
   const body = Buffer.from(JSON.stringify(review));

@@ -23,13 +23,13 @@ export interface Answered extends AsyncDisposable {
 
 /** Disposing ends the replay; the recorder is for whoever ends the gateways. */
 export function createAnswered(
-  { options, context, files }: Session,
+  { options, context, files, moved }: Session,
   { emit, signal }: { emit: Emit; signal: AbortSignal },
 ): Answered {
   const named = [...options.redact, ...(context.config.redact ?? [])];
   const paths = named.map((path) => jsonPath(path)!);
   const answering = createAnswering();
-  const replaying = options.replay ? createReplaying(paths, { emit, signal }) : undefined;
+  const replaying = options.replay ? createReplaying({ paths, moved }, { emit, signal }) : undefined;
   const onRecord = replaying && { onRecord: replaying.keep };
   const isOwn = ownUser(context.api, signal);
   const recorder = new Recorder(
@@ -44,7 +44,7 @@ export function createAnswered(
       answering.observe(event);
       replaying?.observe(event);
     },
-    facts: () => ({ paths: named, build: answering.now().build }),
+    facts: () => ({ paths: named, build: answering.now().build, ports: [...moved] }),
     async replay(id) {
       const { findRecord } = await import('../reviews/scan.ts');
       await recorder.written();
@@ -55,7 +55,7 @@ export function createAnswered(
       const { replay, replayedEvent } = await import('../reviews/replay.ts');
       const found: ReplayedEvent[] = [];
       const onReplayed = (one: Replayed): void => void found.push(replayedEvent(one));
-      await replay([record], { paths, withSideEffects: false, atOnce: 1, signal, onReplayed });
+      await replay([record], { paths, moved, withSideEffects: false, atOnce: 1, signal, onReplayed });
       return found[0]!;
     },
     async waiting() {

@@ -10,14 +10,18 @@ import type { ReviewsOptions } from './context/options.ts';
 export async function exported(
   { format, ids }: Pick<ReviewsOptions, 'format' | 'ids'>,
   records: ReviewRecord[],
-  { checkout, emit }: { checkout: string; emit: Emit },
+  {
+    checkout,
+    moved,
+    emit,
+  }: { checkout: string; moved?: ReadonlyMap<number, number> | undefined; emit: Emit },
 ): Promise<string> {
   const kept = records.map(requireKept);
   for (const { id, redacted } of kept) {
     const message = `Values that look secret are replaced in review ${id}.`;
     if (redacted !== undefined) emit({ type: 'warning', message });
   }
-  if (format === 'curl') return kept.map(curlCommand).join('');
+  if (format === 'curl') return kept.map((one) => curlCommand(one, moved)).join('');
   if (format === 'review') return kept.map(({ request }) => `${plainJson(request)}\n`).join('');
   const setups = await findWebhookSetups(
     checkout,

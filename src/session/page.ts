@@ -132,8 +132,9 @@ function shown(
       if (record === undefined) return undefined;
       const warnings: string[] = [];
       const emit: Emit = (event) => void (event.type === 'warning' && warnings.push(event.message));
-      const checkout = session.context.root;
-      return { text: await exported({ format, ids: [id] }, [record], { checkout, emit }), warnings };
+      const { moved, context } = session;
+      const where = { checkout: context.root, moved, emit };
+      return { text: await exported({ format, ids: [id] }, [record], where), warnings };
     },
     async changes() {
       const { api, sessionId } = work;

@@ -21,9 +21,12 @@ export async function replayToSession(
   { io, withSideEffects }: { io: Io; withSideEffects: boolean },
 ): Promise<void> {
   const { emit, signal } = io;
-  const { paths, build } = await askSession(session, 'replaying', {}, { emit, signal, limitMs: ASK_MS });
-  for (const port of new Set(records.flatMap((one) => one.port ?? []))) await untilAnswering(port, io);
-  const options = { paths: paths.map((path) => jsonPath(path)!), withSideEffects, signal };
+  const asking = { emit, signal, limitMs: ASK_MS };
+  const { paths, build, ports = [] } = await askSession(session, 'replaying', {}, asking);
+  const moved = new Map(ports);
+  for (const port of new Set(records.flatMap((one) => one.port ?? [])))
+    await untilAnswering(moved.get(port) ?? port, io);
+  const options = { paths: paths.map((path) => jsonPath(path)!), withSideEffects, moved, signal };
   await compareAll(records, { ...options, emit, ...(build === undefined ? {} : { build }) });
 }
 

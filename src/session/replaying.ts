@@ -1,8 +1,8 @@
 import { sleep } from '../async.ts';
-import type { PathStep } from '../config/json-path.ts';
 import { messageOf } from '../errors.ts';
 import type { DevloopEvent, Emit } from '../report/events.ts';
 import { type ReviewRecord, withAnswerOf } from '../reviews/record.ts';
+import type { ReplayOptions } from '../reviews/replay.ts';
 
 /** Reviews that are sent again after each restart: the newest ones, in number and in bytes of JSON. */
 const MOST_RECORDS = 200;
@@ -19,6 +19,8 @@ export interface Replaying extends AsyncDisposable {
   observe(event: DevloopEvent): void;
 }
 
+type Where = Pick<ReplayOptions, 'paths' | 'moved'>;
+
 interface Kept {
   /** With the newest answer to it, so that the next build is compared with this one. */
   record: ReviewRecord;
@@ -26,7 +28,7 @@ interface Kept {
 }
 
 export function createReplaying(
-  paths: PathStep[][],
+  where: Where,
   { emit, signal: ended }: { emit: Emit; signal: AbortSignal },
 ): Replaying {
   const kept: Kept[] = [];
@@ -37,7 +39,7 @@ export function createReplaying(
   const after = async (before: Promise<void>, signal: AbortSignal): Promise<void> => {
     await before;
     if (kept.length === 0 || !(await sleep(AFTER_RESTART_MS, signal))) return;
-    await replayKept([...kept], { paths, emit, build, signal }).catch((error) => {
+    await replayKept([...kept], { ...where, emit, build, signal }).catch((error) => {
       // Another build has replaced this one, or the session ends.
       if (!signal.aborted)
         emit({ type: 'warning', message: `The reviews cannot be replayed: ${messageOf(error)}` });
@@ -69,12 +71,7 @@ export function createReplaying(
 
 async function replayKept(
   kept: Kept[],
-  {
-    paths,
-    emit,
-    build,
-    signal,
-  }: { paths: PathStep[][]; emit: Emit; build: string | undefined; signal: AbortSignal },
+  { emit, build, signal, ...where }: Where & { emit: Emit; build: string | undefined; signal: AbortSignal },
 ): Promise<void> {
   // Not loaded before it is asked for.
   const { replay, replayedEvent } = await import('../reviews/replay.ts');
@@ -84,7 +81,7 @@ async function replayKept(
   const shown = new Map<string, ReplayedEvent>();
   const byRecord = new Map(kept.map((one) => [one.record, one]));
   const replaying = replay([...byRecord.keys()], {
-    ...{ paths, withSideEffects: false, atOnce: AT_ONCE, signal: limited },
+    ...{ ...where, withSideEffects: false, atOnce: AT_ONCE, signal: limited },
     onReplayed(replayed) {
       if (replayed.result === 'left-out') count.leftOut += 1;
       else count.replayed += 1;

@@ -11,11 +11,12 @@ import { recordingFiles } from '../reviews/recording.ts';
 import { selects } from '../reviews/select.ts';
 import { setFile, setNames } from '../reviews/sets.ts';
 import { similarNames } from '../similar.ts';
-import { checkoutRoot } from './context/checkout.ts';
+import { checkoutRoot, isCheckout } from './context/checkout.ts';
 import { chooseSession } from './context/choose-session.ts';
 import { thisMachine } from './context/local-machine.ts';
 import { type LocalSession, localSessions } from './context/local-sessions.ts';
 import type { Io, ReviewsOptions } from './context/options.ts';
+import type { Requests } from './control/requests.ts';
 
 const LOOK_EVERY_MS = 300;
 const ASK_MS = 2_000;
@@ -44,7 +45,12 @@ export async function reviews(options: ReviewsOptions, io: Io): Promise<string> 
     }
     case 'export': {
       const { exported } = await import('./exported.ts');
-      return await exported(options, chosen(options.ids, records, source), { checkout, emit: io.emit });
+      const moved = options.format === 'curl' ? await source.moved?.() : undefined;
+      return await exported(options, chosen(options.ids, records, source), {
+        checkout,
+        moved,
+        emit: io.emit,
+      });
     }
     case 'replay':
     case 'verify':
@@ -91,11 +97,15 @@ async function sendAgain(
 /** Where reviews are read from. */
 interface Source {
   name: string;
+  /** Whose reviews these are. */
+  checkout: string;
   read(wanted: Wanted): Promise<ReadRecording>;
   /** Another text after each change; undefined when it is gone. */
   version(): Promise<string | undefined>;
   /** Undefined if the session cannot be asked: it starts or ends, or has no socket. */
   waiting?(): Promise<WaitingReviews | undefined>;
+  /** Ports for which reviews are recorded, and where the controller listens instead, as far as the session can be asked. */
+  moved?(): Promise<ReadonlyMap<number, number>>;
 }
 
 async function sourceOf({ action, set, session }: ReviewsOptions, checkout: string, io: Io): Promise<Source> {
@@ -107,10 +117,18 @@ async function sourceOf({ action, set, session }: ReviewsOptions, checkout: stri
       : 'To list a saved set: devloop reviews --set NAME';
   const chosenSession = chooseSession(all, checkout, { wanted: session, otherwise });
   const { id, directory } = chosenSession;
-  const waiting = () => waitingIn(chosenSession, io);
+  const waiting = () => askIfPossible(chosenSession, 'waiting', io);
+  const moved = async () => new Map((await askIfPossible(chosenSession, 'replaying', io))?.ports);
   const { older, newer } = recordingFiles(directory);
   const version = () => versionOf(directory, [older, newer]);
-  return { name: `Session ${id}`, read: (wanted) => readRecording(directory, wanted), version, waiting };
+  return {
+    name: `Session ${id}`,
+    checkout: chosenSession.checkout,
+    read: (wanted) => readRecording(directory, wanted),
+    version,
+    waiting,
+    moved,
+  };
 }
 
 async function versionOf(place: string, files: string[]): Promise<string | undefined> {
@@ -119,9 +137,13 @@ async function versionOf(place: string, files: string[]): Promise<string | undef
   return stats.map((one) => `${one?.size} ${one?.mtimeMs}`).join();
 }
 
-async function waitingIn(session: LocalSession, { emit, signal }: Io): Promise<WaitingReviews | undefined> {
+async function askIfPossible<Name extends 'waiting' | 'replaying'>(
+  session: LocalSession,
+  what: Name,
+  { emit, signal }: Io,
+): Promise<Requests[Name]['answer'] | undefined> {
   const { askSession } = await import('./control/client.ts');
-  return await askSession(session, 'waiting', {}, { emit, signal, limitMs: ASK_MS }).catch((error) => {
+  return await askSession(session, what, {}, { emit, signal, limitMs: ASK_MS }).catch((error) => {
     if (error instanceof DevloopError) return undefined;
     throw error;
   });
@@ -143,7 +165,7 @@ async function setSource(
     const hint = commands.join('\n') || 'To save the reviews of a session: devloop reviews save NAME';
     throw new DevloopError('review.not-found', `${file} does not exist. ${known}`, { hint });
   }
-  return { name: file, read: () => readRecords(file), version: () => versionOf(file, [file]) };
+  return { name: file, checkout, read: () => readRecords(file), version: () => versionOf(file, [file]) };
 }
 
 interface Listed {
@@ -164,8 +186,9 @@ async function list(
   records.filter(({ id }) => waiting === undefined || !isLater(id, waiting.last)).forEach(emit);
   const unanswered = waiting?.reviews ?? [];
   for (const review of unanswered) if (selects(filter, review)) io.emit({ type: 'reviews.waiting', review });
-  if (!follow && records.length === 0 && unanswered.length === 0)
-    io.emit({ type: 'note', message: `${source.name} has no reviews yet.` });
+  const reviews = [...records, ...unanswered];
+  if (!follow && !reviews.some((review) => selects(filter, review)))
+    io.emit({ type: 'note', message: nothingListed(source.name, reviews.length) });
   let last = records.at(-1)?.id ?? '';
   let seen: string | undefined;
   while (follow && (await sleep(LOOK_EVERY_MS, io.signal))) {
@@ -177,6 +200,12 @@ async function list(
     now.filter(({ id }) => isLater(id, last)).forEach(emit);
     last = now.at(-1)?.id ?? last;
   }
+}
+
+/** Without it, a misspelt filter would print nothing. */
+function nothingListed(name: string, count: number): string {
+  if (count === 0) return `${name} has no reviews yet.`;
+  return `No review of ${name} matches. It has ${counted(count, 'review')}.`;
 }
 
 /** Those with the ids that were given. Throws 'review.not-found' for one that there is not. */
@@ -230,6 +259,8 @@ async function save(
     .map(({ isOwnUser: _, ...record }) => record);
   if (kept.length === 0) throw noneOf('saved');
   const { saveSet } = await import('./saved-set.ts');
-  const file = await saveSet(checkout, name, { records: kept, replaces: update });
+  // Outside any checkout, no test would find the set.
+  const place = isCheckout(checkout) ? checkout : source.checkout;
+  const file = await saveSet(place, name, { records: kept, replaces: update });
   io.emit({ type: 'note', message: `Saved ${counted(kept.length, 'review')} to ${file}.` });
 }

@@ -34,6 +34,8 @@ export interface ReplayFacts {
   paths: string[];
   /** What answers now. */
   build?: string | undefined;
+  /** Ports for which reviews are recorded, each with the one where the controller listens instead. */
+  ports?: [number, number][];
 }
 
 /** The parts of a session that are controlled; absent until they exist, or where the operator has none. */

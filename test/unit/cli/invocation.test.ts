@@ -144,6 +144,16 @@ describe('completion', () => {
   });
 });
 
+it('says within seconds what it waits for', async () => {
+  const { child, server } = await startBusy();
+  let stderr = '';
+  child.stderr?.on('data', (chunk) => (stderr += chunk));
+  await expect.poll(() => stderr, { timeout: 60_000 }).toMatch(/^waiting for the cluster \(\d+ s\)/m);
+  child.kill('SIGTERM');
+  await once(child, 'exit');
+  server.close();
+});
+
 describe('leaving', () => {
   it('at the first Ctrl-C, as long as nothing was changed', async () => {
     const { child, server } = await startBusy();

@@ -136,6 +136,14 @@ describe('a suggested command', () => {
     expect(hintAfter(down, `${AGAIN} -n shop-system`)).toBe('devloop down --take-over -n shop-system');
   });
 
+  it('is another one where it has fewer of the values that were typed', () => {
+    const up = typed('up', ['--service', 'a', '--json', '--service', 'b']);
+    expect(hintAfter(up, `${AGAIN} --service a\n${AGAIN} --service b`)).toBe(
+      'devloop up --service a\ndevloop up --service b',
+    );
+    expect(hintAfter(up, `${AGAIN} --service b --service a`)).toBeUndefined();
+  });
+
   it('is one of the plugin for those who use that', () => {
     const up = { ...typed('up', ['-n', 'shop']), name: 'kubectl devloop' };
     expect(hintAfter(up, 'devloop down', { context: 'a' })).toBe('kubectl devloop down -n shop');

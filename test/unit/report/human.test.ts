@@ -59,19 +59,30 @@ describe('lines', () => {
         route: 'direct',
       },
       { type: 'route.planned', route: 'relay', position: 2, detail: 'a Pod' },
-      { type: 'controller.planned', build: ['go', 'build'], command: ['./manager', '-v'], cwd: '/src' },
+      {
+        type: 'controller.planned',
+        build: ['go', 'build', '-ldflags=-s -w'],
+        command: ['./manager', '-v'],
+        cwd: '/src',
+      },
     ];
     const stdout = [
       'would restore Service shop/hook',
       'route         direct: an address',
       'would update    Service a/b  moved',
       'else          relay: a Pod',
-      'would build   go build',
+      "would build   go build '-ldflags=-s -w'",
       'would run     ./manager -v',
       '',
     ].join('\n');
     expect(printed([NOTE, ...plan])).toEqual({ stdout, stderr: 'note          so it is\n' });
     expect(printed([NOTE, ...plan], { verbosity: 'quiet' })).toEqual({ stdout, stderr: '' });
+  });
+
+  it('do not count reviews that nobody held', () => {
+    const released = (waiting: number) => printed([{ type: 'reviews.released', session: 's', waiting }]);
+    expect(JSON.stringify(released(0))).not.toContain('0 reviews');
+    expect(JSON.stringify(released(2))).toContain('2 reviews');
   });
 
   it('show all that the compiler says', () => {

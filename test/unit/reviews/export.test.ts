@@ -31,6 +31,11 @@ function record(name: string, path = PATH): ReviewRecord {
   };
 }
 
+it('a curl command goes where the controller listens instead of the recorded port', () => {
+  const command = curlCommand(requireKept(record('shop')), new Map([[9443, 40123]]));
+  expect(command).toContain(`https://127.0.0.1:40123${PATH}`);
+});
+
 it('a curl command sends exactly the review as a dry run, whatever is in it', async () => {
   const bin = await mkdtemp(join(tmpdir(), 'devloop-curl-'));
   onTestFinished(() => rm(bin, { recursive: true }));

@@ -41,6 +41,13 @@ async function replayed(records: ReviewRecord[], more: Partial<ReplayOptions> = 
   return { count: await replay(records, options), found };
 }
 
+it('asks where the controller listens instead of the port for which a review was recorded', async () => {
+  const moved = new Map([[9443, controller.port]]);
+  say = () => ({ allowed: true });
+  const { count } = await replayed([recorded('shop', { allowed: true }, { port: 9443 })], { moved });
+  expect(count).toEqual({ replayed: 1, changed: 0, leftOut: 0 });
+});
+
 it('asks again, with a new uid and as a dry run, and reports in order which answers differ', async () => {
   got.length = 0;
   const names = Array.from({ length: 20 }, (_, index) => `shop-${index}`);

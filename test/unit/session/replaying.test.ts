@@ -31,7 +31,7 @@ function record(name: string): ReviewRecord {
 it('after each restart, says which answers differ from those of the build before, and counts what differs alike', async () => {
   const events: DevloopEvent[] = [];
   const emit = (event: DevloopEvent) => void events.push(event);
-  await using replaying = createReplaying([], { emit, signal: new AbortController().signal });
+  await using replaying = createReplaying({ paths: [] }, { emit, signal: new AbortController().signal });
   for (const name of ['shop-1', 'shop-2', 'shop-3']) replaying.keep(record(name));
   replaying.keep({ ...record('large'), request: undefined });
   const restart = async (build: string): Promise<DevloopEvent[]> => {

@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import type { ReviewRecord } from '../../../src/reviews/record.ts';
+import { thisMachine } from '../../../src/session/context/local-machine.ts';
 import type { ReviewsOptions } from '../../../src/session/context/options.ts';
+import { claimDirectory } from '../../../src/session/context/session-directories.ts';
 import { reviews } from '../../../src/session/reviews.ts';
 import { updateSet } from '../../../src/session/saved-set.ts';
 import { NO_CLUSTER } from '../../../src/session/verify/no-cluster.ts';
@@ -129,6 +131,28 @@ it('an id that there is not is an error, also among others', async () => {
       ...{ code: 'review.not-found', message: expect.stringContaining('no review 9') },
     });
   expect(await readdir(sets)).toEqual(['old.ndjson']);
+});
+
+it('a filter that selects nothing says so, and how many reviews there are', async () => {
+  expect(await run('list', [], { filter: { kind: 'Aplication' } })).toMatchObject([
+    { type: 'note', message: expect.stringContaining('3 reviews') },
+  ]);
+  const some = await run('list', [], { filter: { verdict: 'allowed' } });
+  expect(some.map(({ type }) => type)).not.toContain('note');
+});
+
+it('reviews that are saved from outside any checkout belong to the checkout of their session', async () => {
+  const home = await mkdtemp(join(tmpdir(), 'no-checkout-'));
+  const env = { XDG_STATE_HOME: join(home, 'state') };
+  const machine = await thisMachine(env);
+  await claimDirectory(machine, 's1', { checkout });
+  await writeFile(join(machine.stateDirectory, 's1', 'reviews.ndjson'), `${text(1)}\n`);
+  const options = { format: 'review', follow: false, sideEffects: false } as const;
+  const io = { emit: () => {}, env, cwd: home, signal: new AbortController().signal, onCluster: () => {} };
+  await reviews({ ...options, action: 'save', ids: ['far'], filter: {}, update: false }, io);
+  expect(await read('far')).toContain('r-000001');
+  expect(await readdir(home)).toEqual(['state']);
+  await rm(home, { recursive: true });
 });
 
 it('following lists what is new, and ends with what it follows', async () => {
