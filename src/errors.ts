@@ -141,6 +141,10 @@ export const CATALOGUE = {
     exit: 6,
     about: 'Another process is using a port that the controller or the debugger needs.',
   },
+  'port.not-allowed': {
+    exit: 6,
+    about: 'Your account is not allowed to listen on the port that the controller needs.',
+  },
   'controller.no-toolchain': {
     exit: 6,
     about: 'The program that builds the controller (Go) is not installed.',

@@ -1,11 +1,14 @@
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { keptProgram } from '../../src/session/start/controller.ts';
 import { CACHE, INSTALLED_PACKAGES } from '../../test/cluster/cache.ts';
 
 const execute = promisify(execFile);
 const ROOT = join(import.meta.dirname, '../..');
+
+const PROGRAMS = dirname(keptProgram(process.env, ROOT));
 
 interface Kept {
   what: string;
@@ -20,6 +23,11 @@ export async function keptOnDisk(): Promise<string> {
   const all: Kept[] = [
     { what: 'the test cluster and images', directory: CACHE, remove: `rm -rf ${CACHE}` },
     {
+      what: 'the newest programs that devloop built',
+      directory: PROGRAMS,
+      remove: `rm -rf ${PROGRAMS}`,
+    },
+    {
       what: 'npm packages, Node among them',
       directory: join(ROOT, 'node_modules'),
       remove: `rm -rf ${ROOT}/node_modules`,
@@ -28,10 +36,10 @@ export async function keptOnDisk(): Promise<string> {
     { what: "Go's modules, of all your projects", directory: modules, remove: 'go clean -modcache' },
   ];
   const sizes = await Promise.all(all.map(({ directory }) => sizeOf(directory)));
-  const lines = all.map(({ what, remove }, at) => `  ${sizes[at]!.padStart(6)}  ${what.padEnd(36)}${remove}`);
+  const lines = all.map(({ what, remove }, at) => `  ${sizes[at]!.padStart(6)}  ${what.padEnd(40)}${remove}`);
   const packages = (await readFile(INSTALLED_PACKAGES, 'utf8').catch(() => '')).split(/\s+/).filter(Boolean);
   const names = [...new Set(packages)].join(' ');
-  if (names !== '') lines.push(`          ${'Debian packages'.padEnd(36)}apt-get remove ${names}`);
+  if (names !== '') lines.push(`          ${'Debian packages'.padEnd(40)}apt-get remove ${names}`);
   return ['Kept on this machine, to start faster the next time, and how to remove it:', ...lines].join('\n');
 }
 

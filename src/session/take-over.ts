@@ -6,7 +6,7 @@ import type { StandIn } from '../cluster/takeover/stand-in.ts';
 import type { Work } from '../cluster/work.ts';
 import { createSupervisor } from '../controller/supervisor.ts';
 import type { KeyPairs } from '../local/key-pairs.ts';
-import type { WebhookCall } from '../operator/webhooks.ts';
+import type { TargetService } from '../operator/target.ts';
 import { stampOf } from '../reviews/answering.ts';
 import type { Answered } from './answered.ts';
 import type { Standing } from './end/end-up.ts';
@@ -20,7 +20,7 @@ import { type ChosenRoute, openRoute } from './route/open-route.ts';
 import { followPaths } from './route/paths.ts';
 import { routePointers } from './route/point.ts';
 import { type Routing, routeSettings } from './route/routing.ts';
-import { createServedGate } from './route/served.ts';
+import { createServedGate, type ServedGate } from './route/served.ts';
 import { serve } from './serve.ts';
 import { connectionFor, prepareLocally } from './start/controller.ts';
 import type { SessionDebugger } from './start/debugger.ts';
@@ -37,6 +37,8 @@ export interface Running {
   answered: Answered;
   /** What `endUp` takes down again; filled step by step. */
   standing: Standing;
+  /** The webhook Services with all their calls as they are now. */
+  called: TargetService[];
   /** While it is kept. */
   standIn?: StandIn;
   /** What reacts to the cluster and the route until the end. */
@@ -51,14 +53,15 @@ export interface Running {
 export async function takeOver(running: Running): Promise<void> {
   const { session, work, leases, standing, ending } = running;
   const { emit, signal } = work;
-  const { target } = session;
+  const { target, moved } = session;
   const connection = await connectionFor(session);
   if (connection) running.followers.use(connection);
   const { pairs, keyPairDirectories, controller: planned, dlv } = await prepareLocally(session, connection);
   const debug = dlv === undefined ? undefined : await debuggerOf(session, dlv, work);
   standing.debug = debug;
   const late = { standsFor: UID_OF_STAND_IN, value: () => running.standIn?.uid() };
-  const controller = planned && { ...planned, late, debugging: debug?.debugging };
+  const { begun } = session;
+  const controller = planned && { ...planned, late, begun, debugging: debug?.debugging };
   const supervisor = controller && createSupervisor(controller, { emit, signal });
   standing.supervisor = supervisor;
   await supervisor?.prepare();
@@ -72,19 +75,24 @@ export async function takeOver(running: Running): Promise<void> {
   await leases.renew();
   signal.throwIfAborted();
   const { route } = standing;
-  const gate = route && controller && createServedGate({ work, target, ...controller, ...route, ...debug });
+  const gate =
+    route && controller && createServedGate({ work, target, moved, ...controller, ...route, ...debug });
   const start = async (): Promise<void> => {
     await supervisor?.start();
     await gate?.requireServed();
     await debug?.settled();
   };
   for (const { apply } of session.plan.webhookTime) await apply(work);
-  const pausing = await replaceManager(running, { point: () => pointServices(running, pairs), start });
+  const pausing = await replaceManager(running, { point: () => pointServices(running, pairs, gate), start });
   route?.gateways.release();
   const ended = await Promise.all(pausing.map((one) => one.ended));
   if (ended.includes(false)) emit({ type: 'warning', message: STILL_TERMINATING });
   if (route) await leases.announce(route.route);
-  await serve(session, { work, pairs, keyPairDirectories, route, supervisor, gate: gate ?? debug?.gate });
+  const called = (): TargetService[] => running.called;
+  await serve(session, {
+    ...{ work, pairs, keyPairDirectories, called, route, supervisor },
+    gate: gate ?? debug?.gate,
+  });
   ending.signal.throwIfAborted();
 }
 
@@ -169,16 +177,19 @@ async function holdAndOpen(running: Running): Promise<void> {
     standing.route = await openRoute(routingOf(running), session.plan.routes);
 }
 
-async function pointServices(running: Running, pairs: KeyPairs): Promise<void> {
+async function pointServices(running: Running, pairs: KeyPairs, gate: ServedGate | undefined): Promise<void> {
   const { session, work, answered, standing, followers, writers, ending } = running;
   const { route } = standing;
   if (route === undefined) return;
   const routing = routingOf(running);
   const end = (error: unknown): void => ending.abort(error);
   const noticed = noticeUninstall(work, end);
-  const onCalls = (calls: WebhookCall[]): void => {
+  const onCalls = (services: TargetService[]): void => {
+    const calls = services.flatMap((service) => service.calls);
     answered.recorder.name(calls);
     noticed(calls);
+    gate?.called(services);
+    running.called = services;
   };
   followers.use(followPaths(work, session.target, { gateways: route.gateways, onCalls }));
   const cuttingOver = cutOver(routing, route, pairs);
@@ -189,12 +200,13 @@ async function pointServices(running: Running, pairs: KeyPairs): Promise<void> {
 
 function routingOf({ session, work, answered }: Running): Routing {
   const { recorder, answering } = answered;
-  const { context, target, options, io } = session;
+  const { context, target, options, moved, io } = session;
   const settings = routeSettings(options, context);
   const stamp = options.stamp ? () => stampOf(answering.now()) : undefined;
   const onTimeout = options.onTimeout ?? context.config.onTimeout;
   // At a breakpoint, stepping goes on when devloop has answered.
   const late = options.debug ? recorder.late : undefined;
   const { arrived, served } = recorder;
-  return { ...work, target, settings, env: io.env, ask: io.ask, arrived, served, late, stamp, onTimeout };
+  const reviewed = { arrived, served, late, stamp, onTimeout };
+  return { ...work, target, settings, env: io.env, ask: io.ask, ...reviewed, moved };
 }

@@ -1,10 +1,23 @@
 import { loadConfig } from '../config/load.ts';
 import { DevloopError, messageOf, originOf } from '../errors.ts';
-import type { Emit } from '../report/events.ts';
+import type { DevloopEvent, Emit } from '../report/events.ts';
 import type { Io } from './context/options.ts';
 
-/** Takes one Deployment over, and restores it when the signal of `io` aborts. */
+/** Takes one Deployment over, and restores it when the signal of `io` aborts; or plans that. */
 export type UpOne = (deployment: string, io: Io) => Promise<void>;
+
+/** Has all of them planned before one is taken over. Throws what refuses one of them, after what was found out about that one. */
+export async function planEach(deployments: string[], io: Io, planOne: UpOne): Promise<void> {
+  for (const deployment of deployments) {
+    const events: DevloopEvent[] = [];
+    try {
+      await planOne(deployment, { ...io, emit: (event) => events.push(event) });
+    } catch (error) {
+      for (const event of events) io.emit(event, deployment);
+      throw error;
+    }
+  }
+}
 
 /**
  * Takes over several Deployments of one operator, each in a session of its own. One after the other, so that each finds the ports that the

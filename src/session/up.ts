@@ -1,8 +1,10 @@
 import type { Work } from '../cluster/work.ts';
+import { type BegunBuild, beginBuild } from '../controller/begun-build.ts';
 import { noticeRepeatedErrors } from '../controller/repeated-errors.ts';
 import { removeLocalFiles } from '../local/key-pair-files.ts';
 import type { Emit } from '../report/events.ts';
 import { type Answered, createAnswered } from './answered.ts';
+import { checkoutRoot } from './context/checkout.ts';
 import { openContext } from './context/context.ts';
 import { operatorName, targetsOf } from './context/holders.ts';
 import { unlessInterrupted } from './context/interrupt.ts';
@@ -15,7 +17,7 @@ import { offerControl } from './control/keys.ts';
 import { endUp, type Standing } from './end/end-up.ts';
 import { outcomeOf } from './end/outcome.ts';
 import { createPage } from './page.ts';
-import { localFilesOf } from './start/controller.ts';
+import { keptProgram, localFilesOf } from './start/controller.ts';
 import { printPlan } from './start/dry-run.ts';
 import { createSessionLeases, unreadyManager } from './start/leases.ts';
 import { recoverSessions } from './start/recover.ts';
@@ -26,6 +28,7 @@ import { type Running, takeOver } from './take-over.ts';
 /** Takes the operator over, serves it from this machine until the signal aborts, and restores everything. */
 export async function up(options: UpOptions, io: Io): Promise<void> {
   const startedAt = performance.now();
+  await using begun = await buildAgain(options, io);
   await using context = await openContext(options, io);
   const machine = await thisMachine(io.env);
   const command: UpCommand = { startedAt, context, options, io, machine };
@@ -40,7 +43,8 @@ export async function up(options: UpOptions, io: Io): Promise<void> {
   const files = localFilesOf(directory, command);
   // A manager that a dead session has paused counts as ready.
   const unready = unreadyManager(discovered.target);
-  const session: Session = { ...command, ...found, sessionId, unready, files };
+  const moved = new Map<number, number>();
+  const session: Session = { ...command, ...found, sessionId, unready, files, moved, begun };
   const targets = targetsOf(session.target);
   io.emit({ type: 'session.started', session: sessionId, context: context.api.context, targets });
   try {
@@ -48,6 +52,15 @@ export async function up(options: UpOptions, io: Io): Promise<void> {
   } finally {
     await removeLocalFiles(directory);
   }
+}
+
+/** Before anything else takes its time: what to build is mostly what was built last. */
+async function buildAgain(
+  { controller, command, dryRun }: UpOptions,
+  { env, cwd }: Io,
+): Promise<BegunBuild | undefined> {
+  if (!controller || command !== undefined || dryRun) return undefined;
+  return await beginBuild(keptProgram(env, checkoutRoot(cwd)));
 }
 
 async function run(session: Session): Promise<void> {
@@ -79,7 +92,8 @@ async function run(session: Session): Promise<void> {
   if (options.open) void page.open();
   const { directory } = session.files;
   followers.use(await offerControl({ control, log, emit, openPage: page.open }, { directory, io }));
-  const running: Running = { session, work, leases, answered, standing, followers, writers, ending };
+  const called = target.services;
+  const running: Running = { session, work, leases, answered, standing, called, followers, writers, ending };
   const failure = await takeOver(running).then(
     () => undefined,
     // What ended the session, not what a wait says about being interrupted.

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { selfSignedPair } from '../../src/certificates/self-signed.ts';
 import type { EndpointSlice, Endpoints } from '../../src/cluster/api/objects.ts';
 import { RELAY_IMAGE } from '../../src/cluster/relay/manifest.ts';
@@ -46,7 +47,30 @@ export async function deployClosed(cluster: TestCluster): Promise<string> {
   await cluster.apply([{ ...secret, metadata: { name: 'webhook-cert', namespace: CLOSED } }]);
   await cluster.apply(manifests(await readFile(PROGRAM, 'utf8')));
   await closedAtRest(cluster);
+  await answering(cluster, base64(pair.certificate));
   return base64(pair.certificate);
+}
+
+/** kube-proxy follows endpoints within a second: from then on, no review is refused. */
+const SETTLED_MS = 1_500;
+const ASK_EVERY_MS = 100;
+const ANSWERING_LIMIT_MS = 30_000;
+
+async function answering(cluster: TestCluster, caBundle: string): Promise<void> {
+  await failClosed(cluster, caBundle, { resources: ['services'], operations: ['CREATE'] });
+  const services = `/api/v1/namespaces/${CLOSED}/services?dryRun=All`;
+  const deadline = Date.now() + ANSWERING_LIMIT_MS;
+  let refusedAt = Date.now();
+  while (Date.now() - refusedAt < SETTLED_MS) {
+    await cluster
+      .call('POST', services, { metadata: { name: 'asked' }, spec: { ports: [{ port: 1 }] } })
+      .catch((error) => {
+        if (Date.now() > deadline) throw error;
+        refusedAt = Date.now();
+      });
+    await sleep(ASK_EVERY_MS);
+  }
+  await failOpen(cluster);
 }
 
 /** The Pod is ready, and Endpoints and slice both list it. */

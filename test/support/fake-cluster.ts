@@ -134,10 +134,11 @@ export function fakeCluster(
           ),
         ) as never;
       }),
-    create: (ref, object) =>
+    create: (ref, object, { query } = {}) =>
       around('create', describe(ref), () => {
         if (objects.has(describe(ref)))
           throw refusal(409, 'AlreadyExists', `${describe(ref)} already exists`);
+        if (query?.dryRun !== undefined) return born(ref, object) as never;
         return store(ref, born(ref, object), manager) as never;
       }),
     replace: (ref, object) =>

@@ -110,6 +110,7 @@ spec:
         ports: [{name: admission, containerPort: 9444}, {name: other, containerPort: 9445}]
         env:
         - {name: GREETING, value: hello}
+        - {name: WEBHOOK_PORT, value: "9444"}
         - {name: SPACE, valueFrom: {fieldRef: {fieldPath: metadata.namespace}}}
         ${kind === 'Deployment' ? '' : '- {name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}'}
         volumeMounts:

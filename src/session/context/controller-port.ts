@@ -1,7 +1,16 @@
-import { DevloopError } from '../../errors.ts';
-import { requireFreePort } from '../../machine/port.ts';
+import { AGAIN, DevloopError } from '../../errors.ts';
+import type { OtherPort } from '../../local/webhook-port.ts';
+import {
+  describeOwner,
+  freePort,
+  isPortForbidden,
+  openingPort,
+  requireFreePort,
+} from '../../machine/port.ts';
+import { portOwner } from '../../machine/system.ts';
 import type { LocalMachine } from './local-machine.ts';
 import type { LocalSession } from './local-sessions.ts';
+import type { UpOptions } from './options.ts';
 import { sessionOnPort } from './session-on-port.ts';
 
 /** So long the port of a process that looks ended can still be in use: its last thread closes it. */
@@ -24,10 +33,56 @@ export async function requireControllerPort(
   }
 }
 
+/** A free port for a controller that cannot listen on this one; undefined where it can. `ending` as above. */
+export async function portElsewhere(
+  port: number,
+  claims: Claims,
+  ending: number[] = [],
+): Promise<OtherPort | undefined> {
+  const because = await whyElsewhere(port, claims, ending);
+  return because === undefined ? undefined : { port: await freePort(), because };
+}
+
+async function whyElsewhere(port: number, claims: Claims, ending: number[]): Promise<string | undefined> {
+  if (await isPortForbidden(port)) return `your account is not allowed to listen on port ${port}`;
+  const other = claims.claimed?.get(port);
+  if (other !== undefined && other !== claims.deployment)
+    return `the controller of ${other} needs port ${port}`;
+  const isFree = await requireFreePort(port, CLOSING_MS, ending).then(
+    () => true,
+    () => false,
+  );
+  return isFree ? undefined : `port ${port} is in use by ${describeOwner(await portOwner(port))}`;
+}
+
+/** The ports that the controllers of several Deployments need here, and whose one is. */
+type Claims = Pick<UpOptions, 'claimed' | 'deployment'>;
+
+/** Throws 'port.not-allowed' where the account could not listen. For what devloop builds: a command of the user's can have more rights. */
+export async function requirePermittedPort(port: number): Promise<void> {
+  if (!(await isPortForbidden(port))) return;
+  const message = `The controller needs port ${port}, on which your account is not allowed to listen, and no setting was found that names another one.`;
+  throw new DevloopError('port.not-allowed', message, { hint: openingPort(port) });
+}
+
 /** Nothing to kill: a session that loses its controller only starts it again. */
 function inUseBy({ id, checkout }: LocalSession, port: number): DevloopError {
   const message = `The controller needs port ${port}, which is in use by the controller of session ${id}.`;
   // The session may be of another cluster, where `down` would not look.
   const hint = `Press Ctrl-C in its terminal (it runs in ${checkout}), or, if it uses this cluster: devloop down`;
   return new DevloopError('port.in-use', message, { hint });
+}
+
+/** Throws 'port.in-use' where the controller of another Deployment that is taken over at the same time needs it, too: also before that one listens. */
+export function claimPort(port: number, { claimed, deployment }: Claims): void {
+  if (claimed === undefined || deployment === undefined) return;
+  const other = claimed.get(port) ?? deployment;
+  claimed.set(port, other);
+  if (other === deployment) return;
+  const message = `The controllers of ${other} and ${deployment} both need port ${port} of this machine, so they cannot run side by side.`;
+  const hint = [
+    'Take over one of them:',
+    ...[other, deployment].map((one) => `${AGAIN} --deployment ${one}`),
+  ];
+  throw new DevloopError('port.in-use', message, { hint: hint.join('\n') });
 }

@@ -49,6 +49,8 @@ export interface UpOptions extends CommonOptions, RouteOptions, PauseOptions {
   debug?: DebugOptions;
   /** All that are taken over, each by a session of its own; absent where there is only one. */
   deployments?: string[];
+  /** The ports that their controllers need on this machine, each with its Deployment, as far as they are known. */
+  claimed?: Map<number, string>;
   /** What a review gets that is not answered in time; an error by default. */
   onTimeout?: OnTimeoutChoice;
   /** Open the session's page. */

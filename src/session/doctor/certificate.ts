@@ -1,7 +1,7 @@
-import { inspect } from '../../certificates/inspect.ts';
 import type { ClusterApi } from '../../cluster/api/client.ts';
 import { describe } from '../../cluster/api/kinds.ts';
 import { type FoundPair, findKeyPair } from '../../local/key-pairs.ts';
+import { distrust } from '../../local/trust.ts';
 import type { TargetService } from '../../operator/target.ts';
 import type { DevloopEvent } from '../../report/events.ts';
 import { type Check, type Finding, findingOf } from './check.ts';
@@ -70,18 +70,10 @@ export function certificateFinding(
   return { verdict: 'warn', answer: doubts.join('\n'), proof, hint };
 }
 
-/** `up` verifies the first caBundle that is not empty, and that one trusts the certificate. A problem here is another caller's, and exists without devloop too. */
-function foreignBundles({ calls }: TargetService, pair: FoundPair['pair'], now: Date): string[] {
-  if (calls.every(({ caBundle }) => caBundle === '')) return [];
-  const bundles = new Map(
-    calls.map(({ from, caBundle }) => [`${describe(from)} ${caBundle}`, { from, caBundle }]),
+function foreignBundles(service: TargetService, pair: FoundPair['pair'], now: Date): string[] {
+  return distrust(service, pair, now).map(
+    ({ caller, why }) => `${describe(caller)} will not trust it: ${why}`,
   );
-  return [...bundles.values()].flatMap(({ from, caBundle: encoded }) => {
-    const caBundle = Buffer.from(encoded, 'base64').toString('utf8');
-    const { problems } = inspect(pair, { serverNames: [], caBundle, now });
-    const wrong = problems.filter(({ severity }) => severity === 'error' || encoded === '');
-    return wrong.map(({ message }) => `${describe(from)} will not trust it: ${message}`);
-  });
 }
 
 function overdue(renewal: Date | undefined, now: Date): string[] {

@@ -1,14 +1,21 @@
-import { isPortBusy } from '../../machine/port.ts';
+import { containerArguments } from '../../local/plan-arguments.ts';
+import { ARGUMENTS } from '../../local/program.ts';
+import { moveWebhookPort } from '../../local/webhook-port.ts';
+import { isPortBusy, isPortForbidden } from '../../machine/port.ts';
 import { portOwner } from '../../machine/system.ts';
-import { requireControllerPort } from '../context/controller-port.ts';
+import { expandArguments, readPodEnvironment } from '../../operator/environment.ts';
+import type { Target } from '../../operator/target.ts';
+import { checkoutFactsOf } from '../context/context.ts';
+import { requireControllerPort, requirePermittedPort } from '../context/controller-port.ts';
 import { orphanPids } from '../context/session-directories.ts';
-import { type Check, type Finding, NotChecked, needed } from './check.ts';
+import { type Check, type DoctorRun, type Finding, NotChecked, needed } from './check.ts';
 
 /** Are the ports on which the controller will listen free? */
 export const portCheck: Check = {
   name: 'port',
   limitSeconds: 20,
-  async run({ operator, machine }) {
+  async run(doctorRun) {
+    const { operator, machine } = doctorRun;
     const { target, refusals } = await needed(operator, 'there is no target');
     const ports = [...new Set(target.services.flatMap(({ ports }) => ports.map((one) => one.targetPort)))];
     if (ports.length === 0)
@@ -17,10 +24,14 @@ export const portCheck: Check = {
       );
     const orphans = await orphanPids(machine);
     for (const port of ports) {
-      if (!(await isPortBusy(port))) continue;
+      const isForbidden = await isPortForbidden(port);
+      if (!isForbidden && !(await isPortBusy(port))) continue;
       const owner = await portOwner(port);
       if (owner !== undefined && orphans.includes(owner.pid)) return orphanFinding(port, owner.pid);
+      const settings = port === ports[0] ? await settingsWith(port, target, doctorRun) : [];
+      if (settings.length > 0) return elsewhereFinding(port, settings, isForbidden);
       await requireControllerPort(port, machine);
+      await requirePermission(port, isForbidden, doctorRun);
     }
     return {
       verdict: 'ok',
@@ -29,6 +40,44 @@ export const portCheck: Check = {
     };
   },
 };
+
+/** As `up` does for what it builds. */
+async function requirePermission(port: number, isForbidden: boolean, { context }: DoctorRun): Promise<void> {
+  if (isForbidden && (await context).config.controller?.run === undefined) await requirePermittedPort(port);
+}
+
+/** The arguments, variables and defaults of flags that name the port, as `up` would find them; for a default, if the program has the flag. */
+async function settingsWith(
+  port: number,
+  target: Target,
+  { context: opening, options }: Pick<DoctorRun, 'context' | 'options'>,
+): Promise<string[]> {
+  if (target.manager === undefined) return [];
+  const context = await opening;
+  const environment = await readPodEnvironment(context.api, target.manager, { podName: '' });
+  const run = options.package === undefined ? context.config.controller?.run : undefined;
+  const given = run?.includes(ARGUMENTS) === false ? [] : containerArguments(target, undefined, () => {});
+  const { addressFlags } = await checkoutFactsOf(context);
+  const directories = new Map(addressFlags.defaults.map(({ directory }) => [directory, directory]));
+  const linked = run === undefined ? async () => directories : undefined;
+  const settings: string[] = [];
+  await moveWebhookPort(
+    { args: expandArguments(given, environment), variables: environment.values },
+    { from: port, port: 0, because: '' },
+    { ...environment, addressFlags, linked },
+    { emit: (event) => event.type === 'note' && settings.push(event.message.split('\n', 1)[0]!) },
+  );
+  return settings.map((setting) => setting.replace(/=0$/, `=${port}`));
+}
+
+export function elsewhereFinding(port: number, settings: string[], isForbidden: boolean): Finding {
+  const why = isForbidden ? 'your account is not allowed to listen there' : 'it is in use';
+  return {
+    verdict: 'warn',
+    answer: `\`up\` has the controller listen on another port than ${port}, because ${why}`,
+    proof: settings.map((setting) => `${setting} names the port`),
+  };
+}
 
 export function orphanFinding(port: number, pid: number): Finding {
   return {

@@ -68,7 +68,7 @@ export const programCheck: Check = {
       named,
     });
     const proof = [main.source, ...main.flags.map(({ flag, source }) => `${flag} (${source})`)];
-    return programFinding(main.package, proof, await preflight(main, signal));
+    return programFinding(main.name, proof, await preflight(main, signal));
   },
 };
 

@@ -18,7 +18,12 @@ import { canPlace } from '../../machine/mount-namespace.ts';
 import { makePath, requireWritable, writeBelow } from '../../machine/own-files.ts';
 import type { Target } from '../../operator/target.ts';
 import type { CommandContext } from '../context/context.ts';
-import { requireControllerPort } from '../context/controller-port.ts';
+import {
+  claimPort,
+  portElsewhere,
+  requireControllerPort,
+  requirePermittedPort,
+} from '../context/controller-port.ts';
 import { processRecord } from '../context/session-directories.ts';
 import { assertPorts } from '../route/gateways.ts';
 import { routeSettings } from '../route/routing.ts';
@@ -58,10 +63,14 @@ export async function planLocally(
   const [pair] = pairs.values();
   if (pair) await requireRoomForPair(files.keyPairDirectory, pair);
   if (!options.controller) return { pairs, controller: undefined };
-  const controller = await planController(controllerInputs(session, pairs, connection), io);
+  const elsewhere = (port: number) => portElsewhere(port, options, ending);
+  const inputs = { ...controllerInputs(session, pairs, connection), elsewhere };
+  const controller = await planController(inputs, io);
   // The supervisor checks again when it starts; here nothing has been changed yet.
   const { webhook } = controller.plan;
+  if (webhook) claimPort(webhook.port, options);
   if (webhook) await requireControllerPort(webhook.port, session.machine, ending);
+  if (webhook && buildsProgram(session)) await requirePermittedPort(webhook.port);
   return { pairs, controller, dlv: await debuggerFor(session, controller.plan.cwd, ending) };
 }
 
@@ -81,7 +90,7 @@ export async function prepareLocally(
   session: Session,
   connection: PodConnection | undefined,
 ): Promise<LocalParts> {
-  const { context, options, files, io } = session;
+  const { context, target, options, files, io } = session;
   const { pairs, controller, dlv } = await planLocally(session, { connection });
   const temporary = join(files.directory, 'tmp');
   await writeBelow(files.directory, () => makePath(temporary));
@@ -92,6 +101,9 @@ export async function prepareLocally(
   if (pair) await writeFoundPair(files.keyPairDirectory, pair, io.emit);
   if (controller === undefined)
     return { pairs, keyPairDirectories: [files.keyPairDirectory], controller: undefined };
+  const { webhook } = controller.plan;
+  const port = target.services[0]?.ports[0]?.targetPort;
+  if (webhook && port !== undefined && webhook.port !== port) session.moved.set(port, webhook.port);
   await writeNeededFiles(controller.needed);
   const written = pair ? await writeHardCoded(files, controller.hardCoded, pair, io.emit) : [];
   return {
@@ -119,10 +131,13 @@ export async function connectionFor({
   facts,
   options,
 }: Session): Promise<PodConnection | undefined> {
-  const isBuilt = options.controller && (options.command ?? context.config.controller?.run) === undefined;
-  return isBuilt && facts.connectsFromPod && (await canPlace())
-    ? await openPodConnection(context.api)
-    : undefined;
+  const connects = buildsProgram({ context, options }) && facts.connectsFromPod && (await canPlace());
+  return connects ? await openPodConnection(context.api) : undefined;
+}
+
+/** What runs here is built by devloop, and is no command of the user's. */
+function buildsProgram({ context, options }: Pick<Session, 'context' | 'options'>): boolean {
+  return options.controller && (options.command ?? context.config.controller?.run) === undefined;
 }
 
 /** What the controller's plan is made from. */
@@ -143,6 +158,7 @@ export function controllerInputs(
     forDebugger: options.debug !== undefined,
     chosen,
     podName: podNameFor(target, sessionId),
+    standIn: standInFor(session),
     podUid: podUidFor(target, plan.standIn),
     connection,
     env: io.env,
@@ -151,6 +167,12 @@ export function controllerInputs(
     stateFile: processRecord(files.directory, 'controller'),
     keptProgram: keptProgram(io.env, root),
   };
+}
+
+/** Absent where there is none, and where the manager's Pods go on. */
+function standInFor({ target, plan, sessionId }: Session): string | undefined {
+  const isAlone = plan.standIn.length > 0 && plan.pause.every(({ answersReviews }) => !answersReviews);
+  return isAlone ? podNameFor(target, sessionId) : undefined;
 }
 
 /** The newest program of a checkout is kept as a cache after its session. */

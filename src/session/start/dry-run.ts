@@ -27,7 +27,7 @@ export async function printPlan(
     )),
   ];
   const { controller, dlv } = await planLocally(
-    { ...command, ...found, files, unready: [], sessionId: ANY_SESSION },
+    { ...command, ...found, files, moved: new Map(), unready: [], sessionId: ANY_SESSION },
     { ending },
   );
   for (const sessionId of markedSessions(target))

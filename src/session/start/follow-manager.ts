@@ -9,6 +9,7 @@ import type { KeyPairs } from '../../local/key-pairs.ts';
 import { writeNeededFiles } from '../../local/mounts.ts';
 import { planController } from '../../local/plan.ts';
 import type { PodConnection } from '../../local/pod-connection.ts';
+import type { OtherPort } from '../../local/webhook-port.ts';
 import type { TargetManager } from '../../operator/target.ts';
 import type { Emit } from '../../report/events.ts';
 import { NOBODY } from '../guard/react.ts';
@@ -44,7 +45,8 @@ export function followManager(
     const target = { ...session.target, manager: now };
     const inputs = controllerInputs({ ...session, target }, pairs, connection);
     const io = { emit: withoutDiscoveries(work.emit), signal: work.signal };
-    const next = await planController({ ...inputs, running: plan.run }, io);
+    const elsewhere = async (port: number) => movedTo(session.moved.get(port));
+    const next = await planController({ ...inputs, running: plan.run, elsewhere }, io);
     const isSame = isDeepStrictEqual([plan.run, plan.env], [next.plan.run, next.plan.env]);
     await writeNeededFiles(next.needed);
     if (isSame) return false;
@@ -65,6 +67,10 @@ export function followManager(
     current = now;
     following = following.then(() => follow(now, changes)).catch((error) => warn(work, error));
   };
+}
+
+function movedTo(port: number | undefined): OtherPort | undefined {
+  return port === undefined ? undefined : { port, because: 'it listens there since the session began' };
 }
 
 /** They are those of the start, except for what the event says. */

@@ -1,4 +1,5 @@
 import type { ObjectRef } from '../../cluster/api/kinds.ts';
+import type { BegunBuild } from '../../controller/begun-build.ts';
 import type { LocalFiles } from '../../local/key-pair-files.ts';
 import type { CheckoutFacts } from '../../operator/sources.ts';
 import type { Target } from '../../operator/target.ts';
@@ -30,4 +31,8 @@ export interface Session extends UpCommand, Discovered {
   /** The manager, where it was not ready before anything was changed. */
   unready: ObjectRef[];
   files: LocalFiles;
+  /** Ports of the Pod, and where the controller listens instead, which is known before any gateway is started. */
+  moved: Map<number, number>;
+  /** The build of the last session, begun again. */
+  begun?: BegunBuild | undefined;
 }

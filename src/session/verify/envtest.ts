@@ -1,6 +1,5 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { pollUntil, reportWhileWaiting } from '../../async.ts';
@@ -11,6 +10,7 @@ import type { KubeObject } from '../../cluster/api/objects.ts';
 import { recordStarted } from '../../controller/orphan.ts';
 import { startController } from '../../controller/process.ts';
 import { DevloopError, messageOf } from '../../errors.ts';
+import { freePort } from '../../machine/port.ts';
 import { manifestTexts } from '../../operator/sources.ts';
 import type { Io } from '../context/options.ts';
 import { processRecord, verifyDirectory } from '../context/session-directories.ts';
@@ -152,12 +152,4 @@ function notStarted(assets: string, lines: string[]): DevloopError {
       hint: 'Check KUBEBUILDER_ASSETS: setup-envtest use -p path',
     },
   );
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

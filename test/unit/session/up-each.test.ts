@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { DevloopError } from '../../../src/errors.ts';
 import type { Io } from '../../../src/session/context/options.ts';
-import { assertForSeveral, upEach } from '../../../src/session/up-each.ts';
+import { assertForSeveral, planEach, upEach } from '../../../src/session/up-each.ts';
 
 const READY = { type: 'session.ready', session: 's', ms: 1 } as const;
 const INTERRUPTED = new DevloopError('interrupted', 'Interrupted.');
@@ -43,6 +43,18 @@ test('the next Deployment is taken over when the one before it is ready, and Ctr
     log.push(`${deployment} ends`);
   });
   expect(log).toEqual(['a begins', 'a: session.ready', 'b begins', 'b: session.ready', 'a ends', 'b ends']);
+});
+
+test('what one is planned with is shown only if it is refused, and then no other is planned', async () => {
+  const { io, log } = subject();
+  const planned: string[] = [];
+  const planning = planEach(['a', 'b', 'c'], io, async (deployment, { emit }) => {
+    planned.push(deployment);
+    emit({ type: 'note', message: 'found' });
+    if (deployment === 'b') throw new DevloopError('port.in-use', 'b is refused');
+  });
+  await expect(planning).rejects.toThrow('b is refused');
+  expect([planned, log]).toEqual([['a', 'b'], ['b: found']]);
 });
 
 test('one that fails ends the others, and its error is that of all', async () => {

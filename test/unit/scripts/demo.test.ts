@@ -1,0 +1,56 @@
+/** What the demo says at its end. */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { keepHints } from '../../../scripts/demo/kept.ts';
+
+const ROOT = join(import.meta.dirname, '../../..');
+const EDITED = 'internal/webhook/v1/application_webhook.go';
+
+it('lists all that is kept on the machine, with sizes, and the command that removes it', () => {
+  const home = mkdtempSync(join(tmpdir(), 'devloop-on-disk-'));
+  onTestFinished(() => rmSync(home, { recursive: true }));
+  const [cache, programs] = [join(home, 'kube-devloop'), join(home, 'devloop/programs')];
+  for (const directory of [cache, programs]) mkdirSync(directory, { recursive: true });
+  writeFileSync(join(programs, 'program'), Buffer.alloc(3 << 20, 1));
+  writeFileSync(join(cache, 'debian-packages'), 'runc\nnftables\nrunc\n');
+  const script = "import('./scripts/demo/on-disk.ts').then(async (it) => console.log(await it.keptOnDisk()))";
+  const { stdout, stderr } = spawnSync(process.execPath, ['-e', script], {
+    cwd: ROOT,
+    env: { ...process.env, XDG_CACHE_HOME: home, GOCACHE: home, GOMODCACHE: home },
+    encoding: 'utf8',
+  });
+  const lines = stdout.trim().split('\n').slice(1);
+  const removes = (what: string, command: string): unknown =>
+    expect.stringMatching(new RegExp(`^ +[\\d.]+[KMG]? +${what}.* ${command}$`));
+  expect(lines, stderr).toEqual([
+    removes('the test cluster', `rm -rf ${cache}`),
+    expect.stringMatching(new RegExp(`^ +3\\.\\d+M .*programs .* rm -rf ${programs}$`)),
+    removes('npm packages', `rm -rf ${ROOT}/node_modules`),
+    removes("Go's builds", 'go clean -cache'),
+    removes("Go's modules", 'go clean -modcache'),
+    expect.stringMatching(/^ +Debian packages +apt-get remove runc nftables$/),
+  ]);
+});
+
+it('names a file to edit and how to end what is kept, as the README does', () => {
+  const hints = keepHints({
+    checkout: '/tmp/checkout',
+    kubeconfig: '/tmp/config',
+    clusterDirectory: '/tmp/c',
+  });
+  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+  for (const text of [hints, readme]) {
+    expect(text).toContain(EDITED);
+    expect(text).toContain('npm run demo -- --stop');
+  }
+  expect(hints).toContain('cd /tmp/checkout\n');
+  expect(hints).toContain('export KUBECONFIG=/tmp/config\n');
+  expect(readme).toContain('npm run demo -- --keep');
+  // What they say is to be changed is there.
+  expect(readFileSync(join(ROOT, 'examples/application-operator', EDITED), 'utf8')).toContain(
+    'imageRequired',
+  );
+});

@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import type { Service } from '../../../src/cluster/api/objects.ts';
+import { swapSelector } from '../../../src/cluster/takeover/service.ts';
+import type { Supervisor } from '../../../src/controller/supervisor.ts';
+import type { DevloopEvent } from '../../../src/report/events.ts';
+import { endUp } from '../../../src/session/end/end-up.ts';
+import { fakeCluster } from '../../support/fake-cluster.ts';
+
+const SELECTOR = { app: 'shop' };
+
+/** A session that has taken a Service over, and whose controller prints a line while it ends. */
+async function ending(isFailure: boolean, { isTakenOver = true } = {}) {
+  const cluster = fakeCluster();
+  const events: DevloopEvent[] = [];
+  const emit = (event: DevloopEvent): void => void events.push(event);
+  const work = { api: cluster.api, sessionId: 's1', emit, signal: new AbortController().signal };
+  const metadata = { name: 'webhook', namespace: 'shop' };
+  const service = cluster.put<Service>('Service', { metadata, spec: { selector: SELECTOR } });
+  if (isTakenOver) await swapSelector(work, service, undefined);
+  events.length = 0;
+  const supervisor = {
+    leave: async () => {},
+    async [Symbol.asyncDispose]() {
+      await new Promise((resolve) => setImmediate(resolve));
+      // What a manager still prints finds the cluster restored.
+      const { selector } = cluster.read<Service>('Service', 'webhook', 'shop')!.spec;
+      emit({ type: 'controller.output', stream: 'stderr', line: `shutdown, ${JSON.stringify(selector)}` });
+    },
+  } as Partial<Supervisor> as Supervisor;
+  await endUp(
+    work,
+    { services: [], namespace: 'shop' },
+    { supervisor, mayHaveChanged: true },
+    { reason: 'SIGINT', isFailure },
+  );
+  return events;
+}
+
+test('the cluster is restored first, then the controller ends, and the result of devloop is the last line', async () => {
+  const events = await ending(false);
+  expect(events.map(({ type }) => type)).toEqual([
+    'session.stopping',
+    'change',
+    'controller.output',
+    'session.restored',
+  ]);
+  expect(events).toContainEqual(expect.objectContaining({ line: `shutdown, ${JSON.stringify(SELECTOR)}` }));
+  expect(events.at(-1)).toMatchObject({ type: 'session.restored', session: 's1', changes: 1 });
+});
+
+test('of a session that failed before it changed anything, nothing is said to be restored', async () => {
+  const events = await ending(true, { isTakenOver: false });
+  expect(events.map(({ type }) => type)).toEqual(['controller.output']);
+});
