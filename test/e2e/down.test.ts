@@ -322,3 +322,33 @@ it('is only about the session that holds what is named, and so is status', async
   expect(await shown('--deployment', 'first/webhook')).toEqual(['s1']);
   expect(await shown('--service', 'webhook', '-n', 'second')).toEqual(['s2']);
 });
+
+it('says where it looked, and what it could not see, where nothing is taken over, and so does status', async () => {
+  const said = async (kubeconfig: string, ...args: string[]): Promise<object[]> => {
+    const { code, log, events } = await runDevloop(args, { cwd: tmpdir(), env: { KUBECONFIG: kubeconfig } });
+    expect(code, log).toBe(0);
+    return events.filter(({ type }) => type !== 'discovered');
+  };
+  const note = (text: RegExp): object[] => [{ type: 'note', message: expect.stringMatching(text) }];
+  const shown = (searched: object): object[] => [{ type: 'status', sessions: [], searched }];
+  const admin = cluster.kubeconfig;
+  expect(await said(admin, 'down')).toMatchObject(note(/in any namespace \(context .*nothing to restore/));
+  expect(await said(admin, 'status')).toMatchObject(shown({ context: cluster.name }));
+  const first = ['-n', 'first'];
+  expect(await said(admin, 'down', ...first)).toMatchObject(
+    note(/in namespace first \(context .*nothing to restore/),
+  );
+  expect(await said(admin, 'status', ...first)).toMatchObject(shown({ namespaces: ['first'] }));
+  const half = await accountWith('half-blind', {
+    first: [{ ...ALL, resources: ['services', 'leases'] }],
+  });
+  const warning = { type: 'warning', message: expect.stringContaining('not allowed to list Deployment') };
+  expect(await said(half, 'down', ...first)).toMatchObject([
+    warning,
+    ...note(/in namespace first .*as far as your account/),
+  ]);
+  expect(await said(half, 'status', ...first)).toMatchObject([
+    warning,
+    ...shown({ namespaces: ['first'], incomplete: true }),
+  ]);
+});

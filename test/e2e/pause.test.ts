@@ -321,10 +321,13 @@ it('--pause lease: the Pods stay up but idle, and lead again afterwards', async 
   await deployElecting(cluster);
   await eventually(async () => expect((await leader(cluster)).holderIdentity).toContain(DEPLOYMENT));
   const before = await snapshot(cluster, NAMESPACE);
-  const idle = ['--', process.execPath, '-e', 'setInterval(() => {}, 1000)'];
+  // As one whose reconcilers do nothing but fail.
+  const failing = `for (let i = 0; i < 4; i++) console.error('level=error msg=Reconciler error="no such thing"');`;
+  const idle = ['--', process.execPath, '-e', `${failing} setInterval(() => {}, 1000)`];
   const named = ['--deployment', `${NAMESPACE}/${DEPLOYMENT}`, '--pause', 'lease'];
   await using session = startDevloop(['up', ...named, ...idle], options());
   await session.waitFor('session.ready', undefined, 60_000);
+  await session.waitFor('warning', ({ message }) => /same error 4 times .*no such thing/.test(message));
   const { holderIdentity, renewTime } = await leader(cluster);
   expect(holderIdentity).toMatch(/^devloop-/);
   await cluster.apply(application('held', 'nginx'));

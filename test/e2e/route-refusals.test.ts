@@ -257,6 +257,15 @@ describe('a route that cannot be taken is one clear error, and leaves the cluste
     });
   });
 
+  it('direct, where a policy refuses endpoints that no Pod has', async () => {
+    await using _policy = await podsOnly(cluster);
+    await refuses(['--route', 'direct'], {
+      code: 'cluster.forbidden',
+      message: /endpoints without a Pod/,
+      hint: /--route relay/,
+    });
+  });
+
   it('any way: what was tried is told, each with its cause', async () => {
     await refuses(['--address', '192.0.2.7', '--port', '17443', '--relay-image', 'registry.invalid/node:1'], {
       code: 'route.none',
@@ -265,3 +274,50 @@ describe('a route that cannot be taken is one clear error, and leaves the cluste
     });
   });
 });
+
+/** Providers have such a policy. Resolves when it is in force. */
+async function podsOnly(cluster: TestCluster): Promise<AsyncDisposable> {
+  const admission = '/apis/admissionregistration.k8s.io/v1';
+  const metadata = { name: 'pods-only' };
+  const resourceRules = [
+    {
+      apiGroups: ['discovery.k8s.io'],
+      apiVersions: ['v1'],
+      resources: ['endpointslices'],
+      operations: ['CREATE', 'UPDATE'],
+    },
+  ];
+  await cluster.call('POST', `${admission}/validatingadmissionpolicies`, {
+    metadata,
+    spec: {
+      failurePolicy: 'Fail',
+      matchConstraints: { resourceRules },
+      validations: [
+        {
+          expression: '!has(object.endpoints) || object.endpoints.all(one, has(one.targetRef))',
+          message: 'endpoints without a Pod',
+          reason: 'Forbidden',
+        },
+      ],
+    },
+  });
+  await cluster.call('POST', `${admission}/validatingadmissionpolicybindings`, {
+    metadata,
+    spec: { policyName: metadata.name, validationActions: ['Deny'] },
+  });
+  const slice = {
+    metadata: { name: 'foreign' },
+    addressType: 'IPv4',
+    endpoints: [{ addresses: ['192.0.2.1'] }],
+  };
+  const slices = `/apis/discovery.k8s.io/v1/namespaces/${NAMESPACE}/endpointslices?dryRun=All`;
+  const attempt = (): Promise<unknown> => cluster.call('POST', slices, slice);
+  await eventually(() => expect(attempt()).rejects.toThrow('without a Pod'));
+  return {
+    async [Symbol.asyncDispose]() {
+      await cluster.call('DELETE', `${admission}/validatingadmissionpolicybindings/${metadata.name}`);
+      await cluster.call('DELETE', `${admission}/validatingadmissionpolicies/${metadata.name}`);
+      await eventually(attempt);
+    },
+  };
+}

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -335,7 +336,11 @@ describe('an operator in another language, with several Services, ports and a co
     const old = await presented(address, FIRST);
     await putSecret(cluster, 'first-cert', FIRST);
     // The caBundle no longer fits: devloop says so, and keeps the pair that kube-apiserver trusts.
-    await up.waitFor('warning', (event) => event.message.includes('first-cert'), 30_000);
+    const misfit = await up.waitFor('warning', (event) => event.message.includes('first-cert'), 30_000);
+    expect(misfit).toMatchObject({
+      message: expect.stringContaining('the caBundle of ValidatingWebhookConfiguration hooks contains'),
+      hint: expect.stringContaining(`take its key pair from Secret ${HOOK_NAMESPACE}/first-cert`),
+    });
     expect(await presented(address, FIRST)).toBe(old);
     const fresh = Buffer.from(await putSecret(cluster, 'first-cert', FIRST)).toString('base64');
     for (const index of [0, 1])
@@ -349,6 +354,9 @@ describe('an operator in another language, with several Services, ports and a co
     );
     await eventually(async () => expect(await presented(address, FIRST)).not.toBe(old));
     await expect(ask('first')).rejects.toThrow('renewed on 9444 says no');
+    // Its caBundle is as before, so its conversions fail.
+    const distrusts = 'Reviews for CustomResourceDefinition widgets.hooks.example.com fail';
+    await up.waitFor('warning', ({ message }) => message.startsWith(distrusts), 30_000);
     up.signal('SIGINT');
     expect(await up.exited).toBe(130);
   });
@@ -374,6 +382,20 @@ describe('an operator in another language, with several Services, ports and a co
     expect(await up.exited, up.log()).toBe(130);
     await hooksAtRest(cluster);
     expect(await snapshot(cluster, HOOK_NAMESPACE)).toEqual(now);
+  });
+
+  it('listens on another port, as a variable says, where that of its Pod is in use on this machine', async () => {
+    const holder = createServer().listen(9444);
+    onTestFinished(() => void holder.close());
+    const server = hookServer('moved', 'WEBHOOK_PORT', '9445');
+    await using up = startDevloop(['up', ...SERVICES, ...server], options());
+    await up.waitFor('note', ({ message }) => message.startsWith('WEBHOOK_PORT=9444\nbecomes WEBHOOK_PORT='));
+    await up.waitFor('session.ready');
+    await expect(ask('first')).rejects.toThrow('moved on WEBHOOK_PORT says no');
+    const again = await runDevloop(['reviews', 'replay'], options());
+    expect(again, again.log).toMatchObject({ code: 0 });
+    up.signal('SIGINT');
+    expect(await up.exited, up.log()).toBe(130);
   });
 
   it('takes reviews of webhooks and CRDs that are added while it runs, and nothing on other paths; Ctrl-C restores everything', async () => {
@@ -402,6 +424,16 @@ describe('an operator in another language, with several Services, ports and a co
     expect(causes.filter((cause) => cause.includes('devloop:'))).toEqual([]);
     await patchHooks([{ op: 'remove', path: `/webhooks/${webhooks.length}` }]);
     await eventually(async () => expect(await statusAt(address, '/added')).toBe(404));
+    added.clientConfig.service!.path = '/unserved/';
+    await patchHooks([{ op: 'add', path: '/webhooks/-', value: added }]);
+    const refusals: string[] = [];
+    await eventually(async () => {
+      refusals.push(await ask('added').then(String, (error: Error) => error.message));
+      expect(refusals.at(-1)).toContain('does not serve /unserved');
+    });
+    expect(refusals.filter((cause) => cause.includes('not find'))).toEqual([]);
+    await up.waitFor('warning', ({ message }) => message.includes('/unserved  (Validating'));
+    await patchHooks([{ op: 'remove', path: `/webhooks/${webhooks.length}` }]);
 
     await cluster.apply(gadgets(webhooks[0]!.clientConfig.caBundle!));
     await established(cluster, 'gadgets.other.example.com');

@@ -459,6 +459,17 @@ describe('one broken thing', () => {
     expect(auto.of('program')[0]!.answer).toMatch(/^not checked: .*Go/);
   });
 
+  it('the build cannot start: 6, with the command that mends it', async () => {
+    await using sample = await checkoutSample();
+    await rm(join(sample.directory, 'go.sum'));
+    const { code, log, of } = await doctor([], { cwd: sample.directory });
+    expect(code, log).toBe(6);
+    expect(of('toolchain')[0]!.verdict).toBe('ok');
+    expect(of('program')).toMatchObject([
+      { verdict: 'fail', answer: expect.stringContaining('go.sum'), hint: 'go mod tidy' },
+    ]);
+  });
+
   it('the cluster does not answer: 3, and this machine is still checked', async () => {
     const text = (await readFile(cluster.kubeconfig, 'utf8')).replace(':6443', ':1');
     await writeFile(join(scratch, 'config'), text);

@@ -27,8 +27,8 @@ import {
 import { sharedSample } from '../../support/shared-sample.ts';
 import { snapshots } from '../../support/snapshot.ts';
 
-/** The operator once more: nothing runs there, and no cert-manager keeps its certificate. */
 const SETTLED_MS = 500;
+/** The operator once more: nothing runs there, and no cert-manager keeps its certificate. */
 const SECOND = 'second-operator-system';
 const SECOND_SERVICE = 'second-operator-webhook-service';
 const SECOND_DEPLOYMENT = 'second-operator-controller-manager';
@@ -705,6 +705,27 @@ describe('devloop refuses', () => {
       });
     });
 
+    it('whose controller needs the port of the other one', async () => {
+      const { certificate, key } = await selfSignedPair([SECOND_NAME], { days: 10 });
+      await trust(certificate);
+      await putSecret({ 'tls.crt': base64(certificate), 'tls.key': base64(key) });
+      const before = await all();
+      const both = [`${NAMESPACE}/${DEPLOYMENT}`, `${SECOND}/${SECOND_DEPLOYMENT}`];
+      const args = both.flatMap((name) => ['--deployment', name]);
+      const refusal = {
+        code: 'port.in-use',
+        message: `${both.join(' and ')} both need port 9443`,
+        hint: `--deployment ${both[1]}`,
+      } as const;
+      for (const how of [['--dry-run'], []]) {
+        const run = await runDevloop(['up', ...how, ...args], { cwd: checkout, env: env() });
+        const errors = run.events.filter((event) => event.type === 'error');
+        expect(errors, run.log).toMatchObject(refusalEvents(refusal));
+        expect(run.events.filter(({ type }) => type === 'session.started')).toEqual([]);
+      }
+      expect(await all()).toEqual(before);
+    });
+
     it('whose manager gets an argument that no program can get', async () => {
       const { certificate, key } = await selfSignedPair([SECOND_NAME], { days: 10 });
       await trust(certificate);
@@ -722,9 +743,20 @@ describe('devloop refuses', () => {
 
     describe('whose Service', () => {
       const services = `/api/v1/namespaces/${SECOND}/services`;
+      const endpoints = `/api/v1/namespaces/${SECOND}/endpoints`;
+      const slices = `/apis/discovery.k8s.io/v1/namespaces/${SECOND}/endpointslices`;
+
+      /** Deletes the Service. Kubernetes' own controllers then delete its Endpoints and slices, each in its own time. */
+      async function deleted(): Promise<void> {
+        await cluster.call('DELETE', `${services}/${SECOND_SERVICE}`);
+        await eventually(async () => {
+          const followers = [await cluster.read(endpoints), await cluster.read(slices)];
+          expect(JSON.stringify(followers)).not.toContain(SECOND_SERVICE);
+        });
+      }
 
       async function service(spec: object): Promise<void> {
-        await cluster.call('DELETE', `${services}/${SECOND_SERVICE}`);
+        await deleted();
         await cluster.call('POST', services, { metadata: { name: SECOND_SERVICE }, spec });
         await settled();
       }
@@ -748,7 +780,7 @@ describe('devloop refuses', () => {
       });
 
       it('does not exist, but a webhook configuration calls it', async () => {
-        await cluster.call('DELETE', `${services}/${SECOND_SERVICE}`);
+        await deleted();
         const message = /ValidatingWebhookConfiguration second-operator-/;
         await refuses(['up', '-n', SECOND], { code: 'target.not-found', message, hint: 'get services' });
       });
