@@ -1,28 +1,58 @@
-/** Names that may have been meant, the likeliest first: typos, and names that contain what was typed or are contained in it. */
-export function similarNames(name: string, names: string[]): string[] {
+/** Names that may have been meant, the likeliest first: typos, and names that contain what was typed or are contained in it; else typos of their parts. */
+export function similarNames(name: string, names: readonly string[]): string[] {
   const related = names.filter((one) => name.length > 2 && (one.includes(name) || name.includes(one)));
-  return [...new Set([...typosOf(name, names), ...related])].slice(0, 3);
+  const found = [...new Set([...typosOf(name, names), ...related])];
+  return (found.length > 0 ? found : typosOfParts(name, names)).slice(0, 3);
+}
+
+/** `Did you mean direct?`, or `Did you mean one of a, b?`; undefined where nothing is similar. */
+export function didYouMean(name: string, names: readonly string[]): string | undefined {
+  const similar = similarNames(name, names);
+  if (similar.length === 0) return undefined;
+  return `Did you mean ${similar.length === 1 ? '' : 'one of '}${similar.join(', ')}?`;
 }
 
 /** The name that was most likely meant, if one is close enough to be a typo. */
-export function mostSimilar(name: string, names: string[]): string | undefined {
+export function mostSimilar(name: string, names: readonly string[]): string | undefined {
   return typosOf(name, names)[0];
 }
 
-function typosOf(name: string, names: string[]): string[] {
-  // Far longer than any name: not a typo, and the time grows with its square.
-  if (name.length > 40) return [];
-  const allowed = name.length <= 4 ? 1 : 2;
+function typosOf(name: string, names: readonly string[]): string[] {
+  return closest(names, name.length <= 4 ? 1 : 2, editDistances(name, 'whole'));
+}
+
+/** `shop-controler` of `shop-controller-manager`. What is short would be a typo of too many parts. */
+function typosOfParts(name: string, names: readonly string[]): string[] {
+  if (name.length < 6) return [];
+  return closest(names, name.length < 9 ? 1 : 2, editDistances(name, 'part'));
+}
+
+function closest(names: readonly string[], most: number, distanceTo: (name: string) => number): string[] {
   return names
-    .map((one) => ({ one, distance: editDistance(name.toLowerCase(), one) }))
-    .filter(({ distance }) => distance <= allowed)
+    .map((one) => ({ one, distance: distanceTo(one) }))
+    .filter(({ distance }) => distance <= most)
     .sort((a, b) => a.distance - b.distance)
     .map(({ one }) => one);
 }
 
-/** Counts letters inserted, removed, replaced, or swapped with their neighbour. */
-function editDistance(a: string, b: string): number {
-  const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, j) => j)];
+/** From the text to all of another one, or to the part of it that is most alike. */
+function editDistances(text: string, of: 'whole' | 'part'): (other: string) => number {
+  // Far longer than any name: not a typo, and the time grows with its square.
+  if (text.length > 40) return () => Number.POSITIVE_INFINITY;
+  const typed = text.toLowerCase();
+  return (other) => {
+    const first = Array.from({ length: other.length + 1 }, (_, j) => (of === 'part' ? 0 : j));
+    const last = editRow(typed, other, first);
+    return of === 'part' ? Math.min(...last) : last.at(-1)!;
+  };
+}
+
+/**
+ * For each beginning of `b`, the number of letters inserted, removed, replaced, or swapped with their neighbour that make it of `a`.
+ * `first`: the same for an empty `a`.
+ */
+function editRow(a: string, b: string, first: number[]): number[] {
+  const rows = [first];
   for (let i = 1; i <= a.length; i++) {
     const row = [i];
     for (let j = 1; j <= b.length; j++) {
@@ -35,5 +65,5 @@ function editDistance(a: string, b: string): number {
     }
     rows.push(row);
   }
-  return rows[a.length]![b.length]!;
+  return rows[a.length]!;
 }

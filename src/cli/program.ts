@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { EXIT_CODES } from '../errors.ts';
 import { certsCommand } from './certs.ts';
+import { suggestChoices } from './choices.ts';
 import { commandFirst, lonelyFlag } from './command-first.ts';
 import { completionCommand } from './completion.ts';
 import { doctorCommand } from './doctor.ts';
@@ -89,6 +90,7 @@ export function createProgram(shell: Shell, own?: string[], only?: string): Comm
   program.addHelpText('after', exitCodesHelp);
   for (const command of [program, ...program.commands]) {
     command.exitOverride().configureOutput({ writeOut: shell.write, outputError() {} });
+    suggestChoices(command);
   }
   return program;
 }

@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander';
 import type { ReviewVerdict } from '../report/review.ts';
 import type { ExportFormat, ReviewsOptions } from '../session/context/options.ts';
+import { didYouMean } from '../similar.ts';
 import { addExamples, outputOptions, present } from './common.ts';
 import type { Shell } from './shell.ts';
 import { invalid } from './usage.ts';
@@ -105,7 +106,7 @@ function optionsOf([action = 'list', ...ids]: string[], flags: ReviewsFlags, nam
   if (known === undefined)
     throw invalid(
       `Unknown action \`${action}\`: expected ${REVIEWS_ACTIONS.join(', ')}.`,
-      `${name} reviews --help`,
+      didYouMean(action, REVIEWS_ACTIONS) ?? `${name} reviews --help`,
     );
   requireIds(known, ids, name);
   requireFitting(known, flags, `${name} reviews`);

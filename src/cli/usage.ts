@@ -3,11 +3,12 @@ import { DevloopError } from '../errors.ts';
 
 /** Commander's error as one of ours; its suggestion, if any, becomes the hint. */
 export function usageError(error: CommanderError, help: string): DevloopError {
-  const [message = '', suggestion] = error.message
+  const suggestion = /\n\((Did you mean .*)\)$/.exec(error.message);
+  const message = error.message
+    .slice(0, suggestion?.index)
     .replace(/^error: (?:command-argument value )?/, '')
-    .replace(/ is invalid for argument '\w+'\./, ' is invalid.')
-    .split('\n');
-  const hint = suggestion?.replace(/^\((.*)\)$/, '$1') ?? help;
+    .replace(/ is invalid for argument '\w+'\./, ' is invalid.');
+  const hint = suggestion?.[1] ?? help;
   return invalid(`${message.charAt(0).toUpperCase()}${message.slice(1).replace(/\.$/, '')}.`, hint, error);
 }
 

@@ -8,8 +8,10 @@ import {
   isNetwork,
   type RouteChoice,
   routeChoice,
+  routesLike,
 } from '../config/route-choice.ts';
 import { durationMs } from '../phrases.ts';
+import { notAmong } from './choices.ts';
 
 const LABEL = '[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?';
 const NAMESPACE = new RegExp(`^${LABEL}$`);
@@ -54,7 +56,7 @@ export function collectNetworks(value: string, earlier: string[] = []): string[]
 
 export function parseRoute(value: string): RouteChoice {
   const choice = routeChoice(value);
-  if (choice === undefined) throw new InvalidArgumentError(`Expected ${EXPECTED_ROUTE}.`);
+  if (choice === undefined) throw notAmong(value, routesLike(value), `Expected ${EXPECTED_ROUTE}.`);
   return choice;
 }
 

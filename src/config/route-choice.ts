@@ -16,6 +16,12 @@ export function routeChoice(text: string): RouteChoice | undefined {
   return { ssh: host };
 }
 
+/** What may be meant by a text that is no route. */
+export function routesLike(text: string): string[] {
+  const overSsh = [text.replace(/^[^:]*:/, 'ssh:'), ...(text.includes('@') ? [`ssh:${text}`] : [])];
+  return [...PLAIN_ROUTES, ...overSsh.filter((one) => routeChoice(one) !== undefined)];
+}
+
 const DESTINATION = /^(?:[^-\s]\S*@)?(?:\[[^\]\s]+\]|[^-:[\]\s@][^:[\]\s@]*)(?::(\d{1,5}))?$/;
 
 /** `[user@]host[:port]`, an IPv6 address in brackets. ssh would take a name that begins with a dash for an option. */

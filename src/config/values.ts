@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { isMap, isScalar, isSeq } from 'yaml';
+import { mostSimilar } from '../similar.ts';
 import { CONTROLLER_LOG_CHOICES, ON_TIMEOUT_CHOICES, PAUSE_CHOICES } from './choices.ts';
 import { EXPECTED_PATH, jsonPath } from './json-path.ts';
 import { type Complain, kindOf, namedPairs } from './nodes.ts';
@@ -10,6 +11,7 @@ import {
   isNetwork,
   type RouteChoice,
   routeChoice,
+  routesLike,
 } from './route-choice.ts';
 import type { FieldKind } from './schema.ts';
 import { splitWords } from './words.ts';
@@ -106,7 +108,8 @@ function readForms(node: unknown, path: string, complain: Complain, form: Form):
 function readRoute(node: unknown, path: string, complain: Complain): RouteChoice | undefined {
   const value = isScalar(node) ? node.value : undefined;
   const choice = typeof value === 'string' ? routeChoice(value) : undefined;
-  if (choice === undefined) complain(node, `\`${path}\`: expected ${EXPECTED_ROUTE}, got ${kindOf(node)}`);
+  if (choice === undefined)
+    complain(node, `\`${path}\`: expected ${EXPECTED_ROUTE}, got ${kindOf(node)}${meant(value, routesLike)}`);
   return choice;
 }
 
@@ -119,8 +122,16 @@ function readChoice(
   const value = isScalar(node) ? node.value : undefined;
   const choice = choices.find((one) => one === value);
   if (choice === undefined)
-    complain(node, `\`${path}\`: expected one of ${choices.join(', ')}, got ${kindOf(node)}`);
+    complain(
+      node,
+      `\`${path}\`: expected one of ${choices.join(', ')}, got ${kindOf(node)}${meant(value, () => choices)}`,
+    );
   return choice;
+}
+
+function meant(value: unknown, known: (value: string) => readonly string[]): string {
+  const similar = typeof value === 'string' ? mostSimilar(value, [...known(value)]) : undefined;
+  return similar === undefined ? '' : `; did you mean \`${similar}\`?`;
 }
 
 function readCommand(node: unknown, path: string, complain: Complain): string[] | undefined {

@@ -125,6 +125,14 @@ controller:
       'route: foo',
       '1:8 `route`: expected auto, direct, relay, or ssh:[user@]host[:port], got the text `foo`',
     ],
+    [
+      'route: dircet',
+      '1:8 `route`: expected auto, direct, relay, or ssh:[user@]host[:port], got the text `dircet`; did you mean `direct`?',
+    ],
+    [
+      'pause: leas',
+      '1:8 `pause`: expected one of auto, lease, none, got the text `leas`; did you mean `lease`?',
+    ],
     ['certificates: x', '1:15 `certificates`: expected settings (`key: value`), got the text `x`'],
     ['controller: { run: [] }', '1:20 `controller.run`: expected a command, got an empty list'],
     ['controller: { watch: a }', '1:22 `controller.watch`: expected a list of strings, got the text `a`'],
