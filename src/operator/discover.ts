@@ -7,6 +7,7 @@ import { AGAIN, DevloopError } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
 import { findManager, otherServicesOf, withContainer } from './manager.ts';
 import { isRegistered, type Ranked, rank } from './match.ts';
+import { hintOfMissing } from './missing.ts';
 import { apisOfCheckout, isOfApiServer, listApiServices, type ServedApi, servedApis } from './served-apis.ts';
 import { reportSiblings } from './siblings.ts';
 import type { CheckoutFacts } from './sources.ts';
@@ -48,7 +49,7 @@ export async function discover({ api, names, facts, emit, onUnusablePort }: Disc
   const through = apisOfCheckout(listing, checkout);
   const chosen = await Promise.all(
     (await chooseServices(api, listed, names, checkout)).map(async ({ webhooks, source }) => {
-      return { webhooks, source, service: await readService(api, webhooks) };
+      return { webhooks, source, service: await readService(api, webhooks, names.services) };
     }),
   );
   const located = await findManager(api, { listed, chosen, names }, checkout);
@@ -131,12 +132,17 @@ function namedService(text: string, listed: WebhookService[], defaultNamespace: 
   return { webhooks: exact ?? only ?? { namespace, name, calls: [] }, source: 'named by you' };
 }
 
-async function readService(api: ClusterApi, { namespace, name, calls }: WebhookService): Promise<Service> {
+/** `named`: as the user named all of them; none where they were discovered. */
+async function readService(
+  api: ClusterApi,
+  { namespace, name, calls }: WebhookService,
+  named: string[],
+): Promise<Service> {
   const service = await api.get<Service>({ kind: 'Service', namespace, name });
   if (service !== undefined) return service;
   const caller = calls[0] ? `, but ${describe(calls[0].from)} calls it` : '';
   throw new DevloopError('target.not-found', `Service ${namespace}/${name} does not exist${caller}.`, {
-    hint: `kubectl -n ${namespace} get services`,
+    hint: await hintOfMissing(api, ['Service'], { namespace, name, flag: '--service', named }),
   });
 }
 

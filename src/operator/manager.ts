@@ -7,6 +7,7 @@ import type { Pod, Workload } from '../cluster/api/workloads.ts';
 import { originalSelector } from '../cluster/marks/selector.ts';
 import { AGAIN, DevloopError } from '../errors.ts';
 import { BUILT_IN_PATH } from './match.ts';
+import { hintOfMissing } from './missing.ts';
 import { mountsOf } from './mounts.ts';
 import { runsImage, similarWorkload } from './similar.ts';
 import type { CheckoutFacts } from './sources.ts';
@@ -59,7 +60,10 @@ export async function findManager(
   const service = chosen[0]?.service;
   if (names.deployment !== undefined) {
     const namespace = service?.metadata.namespace ?? names.namespace ?? api.namespace;
-    return { ...(await namedWorkload(api, names.deployment, namespace)), source: 'named by you' };
+    return {
+      ...(await namedWorkload(api, { ...names, deployment: names.deployment }, namespace)),
+      source: 'named by you',
+    };
   }
   if (service === undefined) {
     const deployments = list(api, ['Deployment'], names.namespace);
@@ -135,10 +139,10 @@ function calledPorts({ webhooks, service }: ChosenService): (number | string)[] 
 
 async function namedWorkload(
   api: ClusterApi,
-  text: string,
+  { deployment, deployments: named = [deployment] }: TargetNames & { deployment: string },
   defaultNamespace: string,
 ): Promise<FoundWorkload> {
-  const { namespace, name } = splitName(text, defaultNamespace);
+  const { namespace, name } = splitName(deployment, defaultNamespace);
   for (const kind of WORKLOAD_KINDS) {
     const ref = { kind, namespace, name };
     const object = await api.get<Workload>(ref);
@@ -147,9 +151,7 @@ async function namedWorkload(
   throw new DevloopError(
     'target.not-found',
     `Deployment ${namespace}/${name} does not exist, nor a StatefulSet or DaemonSet of that name.`,
-    {
-      hint: `kubectl -n ${namespace} get deployments,statefulsets,daemonsets`,
-    },
+    { hint: await hintOfMissing(api, WORKLOAD_KINDS, { namespace, name, flag: '--deployment', named }) },
   );
 }
 

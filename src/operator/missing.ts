@@ -1,0 +1,59 @@
+import type { ClusterApi } from '../cluster/api/client.ts';
+import { noneIfForbidden } from '../cluster/api/errors.ts';
+import { type Kind, kindInfo } from '../cluster/api/kinds.ts';
+import type { KubeObject, Metadata } from '../cluster/api/objects.ts';
+import { AGAIN } from '../errors.ts';
+import { similarNames } from '../similar.ts';
+import { splitName } from './target.ts';
+
+/** An object that does not exist. */
+interface Missing {
+  namespace: string;
+  name: string;
+  flag: '--service' | '--deployment';
+  /** All that the user named with this flag, as they were typed. */
+  named: string[];
+}
+
+/** The same command with a similar name in the place of the missing one, or how to see all names. */
+export async function hintOfMissing(api: ClusterApi, kinds: Kind[], missing: Missing): Promise<string> {
+  const { namespace, name, flag, named } = missing;
+  const isMissing = (text: string): boolean => {
+    const typed = splitName(text, namespace);
+    return typed.namespace === namespace && typed.name === name;
+  };
+  const commands = named.some(isMissing)
+    ? (await similarObjects(api, kinds, missing)).map((similar) =>
+        [AGAIN, ...named.map((one) => `${flag} ${isMissing(one) ? similar : one}`)].join(' '),
+      )
+    : [];
+  return (
+    commands.join('\n') ||
+    `kubectl -n ${namespace} get ${kinds.map((kind) => kindInfo(kind).plural).join(',')}`
+  );
+}
+
+/** Those of the same namespace; if there are none, those of others. As `namespace/name`. */
+async function similarObjects(
+  api: ClusterApi,
+  kinds: Kind[],
+  { namespace, name }: Missing,
+): Promise<string[]> {
+  const all = (await Promise.all(kinds.map((kind) => listAsAllowed(api, kind, namespace)))).flat();
+  const here = all.filter((one) => one.namespace === namespace);
+  const similarAmong = (some: Metadata[]): string[] => {
+    const names = similarNames(name, [...new Set(some.map((one) => one.name))]);
+    return names.flatMap((similar) =>
+      some.filter((one) => one.name === similar).map((one) => `${one.namespace}/${similar}`),
+    );
+  };
+  const similar = similarAmong(here);
+  return (similar.length > 0 ? similar : similarAmong(all)).slice(0, 3);
+}
+
+/** Of all namespaces, or else of this one. */
+async function listAsAllowed(api: ClusterApi, kind: Kind, namespace: string): Promise<Metadata[]> {
+  const all = await api.list<KubeObject>(kind, undefined).catch(noneIfForbidden);
+  const listed = all.length > 0 ? all : await api.list<KubeObject>(kind, namespace).catch(noneIfForbidden);
+  return listed.map(({ metadata }) => metadata);
+}
