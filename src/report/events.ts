@@ -213,6 +213,8 @@ export interface Searched {
   incomplete?: true;
   /** Only those that hold one of these objects, as the user named them. */
   names?: string[];
+  /** What sessions hold, if none of them holds one of `names`. */
+  others?: ObjectName[];
 }
 
 /** `deployment`: the one whose session it is about, as the user named it; absent where there is only one session. */

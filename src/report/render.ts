@@ -264,12 +264,13 @@ const STATE_COLOURS: Record<SessionStatus['state'], Colour> = {
 
 /** One block per session. */
 function renderStatus({ sessions, searched }: Of<'status'>, paint: Paint): string {
-  const { context, namespaces = [], names, incomplete } = searched;
+  const { context, namespaces = [], names, incomplete, others = [] } = searched;
   const nobody =
     names === undefined ? 'No operator is taken over' : `Nobody has taken over ${names.join(', ')}`;
   const limit = incomplete ? ', as far as your account is allowed to see' : '';
   const where = namespaces.length === 0 ? 'in any namespace' : `in namespace ${namespaces.join(', ')}`;
-  if (sessions.length === 0) return oneLine(`${nobody} ${where} (context ${context})${limit}.`);
+  const held = others.length === 0 ? '' : ` Other sessions hold ${others.map(objectText).join(', ')}.`;
+  if (sessions.length === 0) return oneLine(`${nobody} ${where} (context ${context})${limit}.${held}`);
   return sessions.map((session) => statusBlock(session, paint)).join('\n\n');
 }
 

@@ -12,7 +12,7 @@ import { type CommandContext, openContext } from './context/context.ts';
 import { heldBy, liveHolder, type Traces } from './context/holders.ts';
 import { unlessInterrupted } from './context/interrupt.ts';
 import { type LocalMachine, thisMachine } from './context/local-machine.ts';
-import { type Named, namedSessions, namesIn, takenBy } from './context/named.ts';
+import { allTaken, type Named, namedSessions, namesIn, takenBy } from './context/named.ts';
 import { inNamedNamespaces } from './context/namespaces.ts';
 import type { DownOptions, Io } from './context/options.ts';
 import { searchedIn, unsearched } from './context/search.ts';
@@ -146,8 +146,6 @@ function nothingToRestore(context: CommandContext, found: Found, options: DownOp
   const what = namesIn(options)?.join(', ') ?? 'anything';
   const seen = incomplete ? 'as far as your account is allowed to see' : 'so there is nothing to restore';
   const nothing = `No devloop session has changed ${what} ${where}, ${seen}.`;
-  const others = sessionsIn(found, { services: [] }).flatMap(({ sessionId, objects }) =>
-    takenBy(sessionId, objects).map(({ ref }) => describe(ref)),
-  );
+  const others = allTaken(found.marked).map(describe);
   return others.length === 0 ? nothing : `${nothing} Other sessions hold ${others.join(', ')}.`;
 }

@@ -8,7 +8,7 @@ import type { DevloopEvent, SessionStatus } from '../report/events.ts';
 import { type CommandContext, openContext } from './context/context.ts';
 import { unlessInterrupted } from './context/interrupt.ts';
 import { type LocalMachine, thisMachine } from './context/local-machine.ts';
-import { type Named, namedSessions, namesIn } from './context/named.ts';
+import { allTaken, type Named, namedSessions, namesIn } from './context/named.ts';
 import { inNamedNamespaces } from './context/namespaces.ts';
 import type { Io, StatusOptions } from './context/options.ts';
 import { searchedIn, unsearched } from './context/search.ts';
@@ -40,7 +40,7 @@ export interface Look {
 }
 
 /** The sessions, after warnings about what could not be looked at. */
-async function readSessions(look: Look, named: Named): Promise<DevloopEvent[]> {
+export async function readSessions(look: Look, named: Named): Promise<DevloopEvent[]> {
   const { context } = look;
   const { api } = context;
   const { namespace } = named;
@@ -49,7 +49,12 @@ async function readSessions(look: Look, named: Named): Promise<DevloopEvent[]> {
   const shown = [...namedSessions(found.marked, named)];
   const sessions = await Promise.all(shown.map(([id, marked]) => sessionStatus(id, marked, look)));
   const names = namesIn(named);
-  const searched = { ...searchedIn(context, found, namespace), ...(names && { names }) };
+  const others = sessions.length > 0 || names === undefined ? [] : allTaken(found.marked);
+  const searched = {
+    ...searchedIn(context, found, namespace),
+    ...(names && { names }),
+    ...(others.length > 0 ? { others } : {}),
+  };
   return [...unsearched(found, namespace), { type: 'status', sessions, searched }];
 }
 

@@ -45,6 +45,13 @@ function leasedBy(ref: ObjectRef): ObjectRef | undefined {
 
 const TAKEN_KINDS: Kind[] = ['Service', ...WORKLOAD_KINDS];
 
+/** What all sessions took over: the names that the user may have meant where none of them is named. */
+export function allTaken(marked: Marked[]): ObjectRef[] {
+  return [...namedSessions(marked, { services: [] })].flatMap(([sessionId, objects]) =>
+    takenBy(sessionId, objects).map(({ ref }) => ref),
+  );
+}
+
 /** As the user named them; absent where no object was. */
 export function namesIn({ services, deployment }: Named): string[] | undefined {
   if (services.length > 0) return services;

@@ -243,6 +243,7 @@ describe('status', () => {
   });
 
   it('says so when there is nothing', () => {
+    const others = [{ kind: 'Service', namespace: 'shop', name: 'hook' }];
     const nothing = (namespaces?: string[], names?: string[], incomplete?: true): string =>
       printed([
         {
@@ -250,14 +251,16 @@ describe('status', () => {
           searched: {
             context: 'dev',
             ...(namespaces && { namespaces }),
-            ...(names && { names }),
+            ...(names && { names, others }),
             ...(incomplete && { incomplete }),
           },
         },
       ]).stdout;
     expect(nothing()).toBe('No operator is taken over in any namespace (context dev).\n');
     expect(nothing(['shop'])).toBe('No operator is taken over in namespace shop (context dev).\n');
-    expect(nothing(undefined, ['hook'])).toMatch(/hook in any namespace/);
+    expect(nothing(undefined, ['hook'])).toMatch(
+      /hook in any namespace .*\. Other sessions hold Service shop\/hook\./,
+    );
     expect(nothing(['shop'], undefined, true)).toMatch(/in namespace shop .*your account is allowed/);
   });
 });

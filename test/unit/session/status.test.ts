@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Lease } from '../../../src/cluster/api/objects.ts';
 import { HOLDER_ANNOTATION, leaseRef } from '../../../src/cluster/names.ts';
 import type { Look } from '../../../src/session/status.ts';
-import { isLive } from '../../../src/session/status.ts';
+import { isLive, readSessions } from '../../../src/session/status.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
 
 const ref = leaseRef({ kind: 'Service', namespace: 'shop', name: 'webhook-service' });
@@ -77,4 +77,18 @@ it.each([
     spec.renewTime = new Date(Date.now() - ms + 5_000).toISOString();
   });
   expect(await live).toBe(true);
+});
+
+it('where no session holds what was named, those that hold something are', async () => {
+  const { cluster, look } = held(new Date().toISOString());
+  const { api } = cluster;
+  const running = { ...look, context: { api, wanted: { services: [] } } } as unknown as Look;
+  const searchedFor = async (...services: string[]) => {
+    const [status] = await readSessions(running, { services });
+    return status?.type === 'status' ? status.searched : undefined;
+  };
+  const others = [{ kind: 'Service', namespace: 'shop', name: 'webhook-service' }];
+  expect(await searchedFor('webhok-service')).toMatchObject({ names: ['webhok-service'], others });
+  expect(await searchedFor('webhook-service')).not.toHaveProperty('others');
+  expect(await searchedFor()).not.toHaveProperty('others');
 });
