@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import type { ReviewVerdict } from '../report/review.ts';
+import { LISTED_VERDICTS } from '../report/review.ts';
 import type { ExportFormat, ReviewsOptions } from '../session/context/options.ts';
 import { didYouMean } from '../similar.ts';
 import { addExamples, outputOptions, present } from './common.ts';
@@ -22,14 +22,6 @@ interface ReviewsFlags extends Omit<ReviewsOptions['filter'], 'slowMs'> {
 export const REVIEWS_ACTIONS = ['list', 'show', 'export', 'save', 'replay', 'verify'] as const;
 type Action = (typeof REVIEWS_ACTIONS)[number];
 const FORMATS: ExportFormat[] = ['review', 'curl', 'go'];
-const VERDICTS: ReviewVerdict[] = [
-  'allowed',
-  'denied',
-  'converted',
-  'failed',
-  'answered-by-devloop',
-  'unanswered',
-];
 
 export function reviewsCommand(shell: Shell): Command {
   const command = new Command('reviews')
@@ -91,7 +83,9 @@ function addFilters(command: Command): Command {
     .option('--kind <kind>', 'of objects of this kind')
     .option('--name <text>', 'of objects with this in their name')
     .option('-n, --namespace <name>', 'of objects in this namespace', parseNamespace)
-    .addOption(new Option('--verdict <verdict>', 'with this verdict').choices(VERDICTS))
+    .addOption(
+      new Option('--verdict <verdict>', 'with this verdict, or waiting for one').choices(LISTED_VERDICTS),
+    )
     .option('--user <text>', 'of users with this in their name')
     .option('--webhook <text>', 'of webhooks with this in their name')
     .option('--since <duration>', 'of the last 30s, 10m or 2h', parseAge)
@@ -145,11 +139,20 @@ function whereNamed(action: Action, name: string): string {
   return `${name} reviews list`;
 }
 
-function requireFitting(action: Action, { json, output, update }: ReviewsFlags, reviews: string): void {
+function requireFitting(
+  action: Action,
+  { json, output, update, follow, verdict }: ReviewsFlags,
+  reviews: string,
+): void {
   if (action === 'export' && json)
     throw invalid('`export` prints the review itself, so it takes no --json.', `${reviews} export 41`);
   if (action !== 'export' && output !== undefined)
     throw invalid('-o goes with `export`.', `${reviews} export 41 -o ${output}`);
+  if (follow && verdict === 'waiting')
+    throw invalid(
+      '--follow lists each review when it is answered, so none of them waits.',
+      `${reviews} --verdict waiting`,
+    );
   if (!NAMED.includes(action) && update)
     throw invalid('--update goes with `save` and `verify`.', `${reviews} save NAME --update`);
 }

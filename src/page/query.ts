@@ -1,5 +1,5 @@
 import { durationMs } from '../phrases.ts';
-import type { ReviewSummary, ReviewVerdict, WaitingReview } from '../report/review.ts';
+import { LISTED_VERDICTS, type ReviewSummary, type WaitingReview } from '../report/review.ts';
 import { subject } from '../report/review-words.ts';
 import { type ReviewFilter, selects } from '../reviews/select.ts';
 
@@ -12,15 +12,6 @@ export interface Query {
   faults: string[];
 }
 
-const EACH_VERDICT: Record<ReviewVerdict, true> = {
-  allowed: true,
-  denied: true,
-  converted: true,
-  failed: true,
-  'answered-by-devloop': true,
-  unanswered: true,
-};
-const VERDICTS = Object.keys(EACH_VERDICT) as ReviewVerdict[];
 /** What `slow` alone means, in ms. */
 const SLOW_MS = 1000;
 
@@ -53,9 +44,9 @@ const TERMS: Record<string, Take> = {
   user: takeText,
   webhook: takeText,
   verdict({ filter, faults }, value) {
-    const verdict = VERDICTS.find((one) => one.startsWith(value.toLowerCase()));
+    const verdict = LISTED_VERDICTS.find((one) => one.startsWith(value.toLowerCase()));
     if (verdict) filter.verdict = verdict;
-    else faults.push(`verdict:${value} is none of ${VERDICTS.join(', ')}`);
+    else faults.push(`verdict:${value} is none of ${LISTED_VERDICTS.join(', ')}`);
   },
   since({ filter, faults }, value) {
     const ms = durationMs(value);

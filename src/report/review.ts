@@ -56,6 +56,20 @@ export type ReviewVerdict =
   | 'answered-by-devloop'
   | 'unanswered';
 
+/** What a list shows of a review in the place of a verdict. */
+export type ListedVerdict = ReviewVerdict | 'waiting';
+
+const EACH: Record<ListedVerdict, true> = {
+  allowed: true,
+  denied: true,
+  converted: true,
+  failed: true,
+  'answered-by-devloop': true,
+  unanswered: true,
+  waiting: true,
+};
+export const LISTED_VERDICTS = Object.keys(EACH) as ListedVerdict[];
+
 export interface ReviewedKind {
   group: string;
   version: string;

@@ -1,4 +1,4 @@
-import type { ReviewSummary, ReviewVerdict, WaitingReview } from '../report/review.ts';
+import type { ListedVerdict, ReviewSummary, WaitingReview } from '../report/review.ts';
 
 /** What `devloop reviews list` can select by. All that are given have to hold. */
 export interface ReviewFilter {
@@ -6,7 +6,7 @@ export interface ReviewFilter {
   /** Of the object, or a part of it. */
   name?: string;
   namespace?: string;
-  verdict?: ReviewVerdict;
+  verdict?: ListedVerdict;
   user?: string;
   webhook?: string;
   /** In ms since 1970. */
@@ -15,14 +15,13 @@ export interface ReviewFilter {
   slowMs?: number;
 }
 
-/** One that waits has no verdict, so none selects it. */
 export function selects(filter: ReviewFilter, review: ReviewSummary | WaitingReview): boolean {
   const { kind, name, namespace, verdict, user, webhook, since, slowMs } = filter;
   return (
     (kind === undefined || review.resource?.kind.toLowerCase() === kind.toLowerCase()) &&
     (name === undefined || (review.object?.name.includes(name) ?? false)) &&
     (namespace === undefined || review.object?.namespace === namespace) &&
-    (verdict === undefined || ('verdict' in review && review.verdict === verdict)) &&
+    (verdict === undefined || ('verdict' in review ? review.verdict : 'waiting') === verdict) &&
     (user === undefined || (review.user?.includes(user) ?? false)) &&
     (webhook === undefined || review.webhook.includes(webhook)) &&
     (since === undefined || Date.parse(review.at) >= since) &&

@@ -288,9 +288,12 @@ describe('an operator in another language, with several Services, ports and a co
     };
     const applied = cluster.kubectl(['apply', '-f', '-'], { input: JSON.stringify(manifest) }).catch(String);
     await shows('1 review waiting');
-    const list = async () => (await runDevloop(['reviews', '--name', 'x'], options())).events;
+    const list = async (...more: string[]) =>
+      (await runDevloop(['reviews', '--name', 'x', ...more], options())).events;
     await eventually(async () =>
-      expect(await list()).toMatchObject([{ type: 'reviews.waiting', review: { waitsFor: 'release' } }]),
+      expect(await list('--verdict', 'waiting')).toMatchObject([
+        { type: 'reviews.waiting', review: { waitsFor: 'release' } },
+      ]),
     );
     const released = await runDevloop(['release'], options());
     expect(released.events).toMatchObject([{ type: 'reviews.released', waiting: 1 }]);

@@ -61,6 +61,12 @@ describe('wrong usage ends with 2 and says what to do', () => {
       /'answered'/,
       /one of unanswered, answered-by/,
     ],
+    [
+      'waiting reviews to follow',
+      ['reviews', '-f', '--verdict', 'waiting'],
+      /--follow/,
+      /reviews --verdict waiting/,
+    ],
     ['a misspelt editor', ['init', '--ide', 'vscod'], /vscode, goland/, /Did you mean vscode\?/],
     ['a misspelt shell', ['completion', 'fsh'], /bash, zsh, fish/, /Did you mean one of zsh, fish\?/],
     ['a misspelt action', ['reviews', 'verfy'], /Unknown action `verfy`/, /Did you mean verify\?/],

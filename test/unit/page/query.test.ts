@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { matches, parseQuery } from '../../../src/page/query.ts';
-import { reviewOf } from '../../support/session-facts.ts';
+import { reviewOf, waitingReview } from '../../support/session-facts.ts';
 
 const denied = reviewOf(1, {
   verdict: 'denied',
@@ -34,6 +34,14 @@ it.each([
   ['r-000001', true],
 ])('%j selects a denied review: %s', (text, expected) => {
   expect(matches(parseQuery(text), denied)).toBe(expected);
+});
+
+it.each([
+  ['verdict:waiting', true],
+  ['waiting', true],
+  ['verdict:denied', false],
+])('%j selects a review that waits: %s', (text, expected) => {
+  expect(matches(parseQuery(text), waitingReview())).toBe(expected);
 });
 
 it.each([
