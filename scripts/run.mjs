@@ -35,10 +35,15 @@ const kinds = {
 
 const [kind = '', ...args] = process.argv.slice(2);
 if (!Object.hasOwn(kinds, kind)) fail(`Expected one of ${Object.keys(kinds).join(', ')}; got '${kind}'.`);
-checkGo();
+if (!runsNothing()) checkGo();
 await install();
-await build();
+if (!runsNothing()) await build();
 process.exit(await kinds[kind]());
+
+/** `npm run demo -- --stop` ends what is kept, also where the sources do not build. */
+function runsNothing() {
+  return kind === 'demo' && args.some((arg) => ['--stop', '--help', '-h'].includes(arg));
+}
 
 function checkGo() {
   if (spawnSync('go', ['version'], { stdio: 'ignore' }).status === 0) return;

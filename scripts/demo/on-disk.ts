@@ -18,8 +18,13 @@ interface Kept {
 
 /** What the demo and the tests keep on this machine so that they start faster the next time, with sizes, and how to remove it. */
 export async function keptOnDisk(): Promise<string> {
-  const { stdout } = await execute('go', ['env', 'GOCACHE', 'GOMODCACHE']);
+  // Go may be gone since, and its builds with it.
+  const { stdout } = await execute('go', ['env', 'GOCACHE', 'GOMODCACHE']).catch(() => ({ stdout: '' }));
   const [builds = '', modules = ''] = stdout.split('\n');
+  const ofGo: Kept[] = [
+    { what: "Go's builds, of all your projects", directory: builds, remove: 'go clean -cache' },
+    { what: "Go's modules, of all your projects", directory: modules, remove: 'go clean -modcache' },
+  ];
   const all: Kept[] = [
     { what: 'the test cluster and images', directory: CACHE, remove: `rm -rf ${CACHE}` },
     {
@@ -32,8 +37,7 @@ export async function keptOnDisk(): Promise<string> {
       directory: join(ROOT, 'node_modules'),
       remove: `rm -rf ${ROOT}/node_modules`,
     },
-    { what: "Go's builds, of all your projects", directory: builds, remove: 'go clean -cache' },
-    { what: "Go's modules, of all your projects", directory: modules, remove: 'go clean -modcache' },
+    ...(stdout === '' ? [] : ofGo),
   ];
   const sizes = await Promise.all(all.map(({ directory }) => sizeOf(directory)));
   const lines = all.map(({ what, remove }, at) => `  ${sizes[at]!.padStart(6)}  ${what.padEnd(40)}${remove}`);

@@ -9,6 +9,18 @@ import { keepHints } from '../../../scripts/demo/kept.ts';
 const ROOT = join(import.meta.dirname, '../../..');
 const EDITED = 'internal/webhook/v1/application_webhook.go';
 
+function listKept(env: Record<string, string>): { stdout: string; stderr: string } {
+  const script = "import('./scripts/demo/on-disk.ts').then(async (it) => console.log(await it.keptOnDisk()))";
+  const options = { cwd: ROOT, env: { ...process.env, ...env }, encoding: 'utf8' } as const;
+  return spawnSync(process.execPath, ['-e', script], options);
+}
+
+it('lists what else is kept where Go is no longer installed', () => {
+  const { stdout, stderr } = listKept({ PATH: '/nonexistent' });
+  expect(stdout, stderr).toContain('npm packages');
+  expect(stdout).not.toContain('go clean');
+});
+
 it('lists all that is kept on the machine, with sizes, and the command that removes it', () => {
   const home = mkdtempSync(join(tmpdir(), 'devloop-on-disk-'));
   onTestFinished(() => rmSync(home, { recursive: true }));
@@ -16,12 +28,7 @@ it('lists all that is kept on the machine, with sizes, and the command that remo
   for (const directory of [cache, programs]) mkdirSync(directory, { recursive: true });
   writeFileSync(join(programs, 'program'), Buffer.alloc(3 << 20, 1));
   writeFileSync(join(cache, 'debian-packages'), 'runc\nnftables\nrunc\n');
-  const script = "import('./scripts/demo/on-disk.ts').then(async (it) => console.log(await it.keptOnDisk()))";
-  const { stdout, stderr } = spawnSync(process.execPath, ['-e', script], {
-    cwd: ROOT,
-    env: { ...process.env, XDG_CACHE_HOME: home, GOCACHE: home, GOMODCACHE: home },
-    encoding: 'utf8',
-  });
+  const { stdout, stderr } = listKept({ XDG_CACHE_HOME: home, GOCACHE: home, GOMODCACHE: home });
   const lines = stdout.trim().split('\n').slice(1);
   const removes = (what: string, command: string): unknown =>
     expect.stringMatching(new RegExp(`^ +[\\d.]+[KMG]? +${what}.* ${command}$`));

@@ -144,6 +144,16 @@ it('says how to get Go before it installs anything', () => {
   expect(stderr).toMatch(/go\.dev\/dl/);
 });
 
+it('ends what is kept without Go and without a build', () => {
+  program('go', 'exit 127');
+  write('scripts/build.ts', 'process.exit(3);');
+  write('scripts/demo.ts', "process.exit(process.argv.includes('--stop') ? 7 : 0);");
+  expect(run('demo', '--stop')).toMatchObject({ status: 7, calls: [INSTALL] });
+  expect(run('demo', '--stop')).toMatchObject({ status: 7, calls: [] });
+  expect(run('demo', '--help')).toMatchObject({ status: 0, calls: [] });
+  expect(run('demo').status).toBe(2);
+});
+
 it('says how long a silent step has taken so far', () => {
   const file = pathToFileURL(join(root, 'scripts/run-step.mjs')).href;
   const script = `import { step } from '${file}'; await step('types', 'sleep', ['0.5'], { sayEveryMs: 50 }); process.exit();`;
