@@ -121,22 +121,15 @@ function requireIds(action: Action, ids: string[], name: string): void {
   const isNamed = NAMED.includes(action);
   if (action === 'list' && first !== undefined)
     throw invalid('`list` takes no ids.', `${name} reviews show ${first}`);
-  if (action !== 'list' && action !== 'replay' && first === undefined)
+  // Without a name, `verify` lists the sets that there are.
+  if (!['list', 'replay', 'verify'].includes(action) && first === undefined)
     throw invalid(
       `\`${action}\` needs ${isNamed ? 'the name of a set' : 'an id'}.`,
-      whereNamed(action, name),
+      `${name} reviews ${isNamed ? 'save create-web' : 'list'}`,
     );
   if (action === 'verify' && ids.length > 1)
     throw invalid('`verify` takes one name.', `${name} reviews verify ${first}`);
-  if (isNamed) parseSetName(first!);
-}
-
-/** Where what is missing can be seen, or made. */
-function whereNamed(action: Action, name: string): string {
-  if (action === 'save') return `${name} reviews save create-web`;
-  if (action === 'verify')
-    return `To save reviews as a set: ${name} reviews save create-web\nThen: ${name} reviews verify create-web`;
-  return `${name} reviews list`;
+  if (isNamed && first !== undefined) parseSetName(first);
 }
 
 function requireFitting(

@@ -97,6 +97,8 @@ export type DevloopEvent =
   | { type: 'reviews.listed'; review: ReviewSummary }
   /** A review that `devloop reviews list` lists although it has no answer yet: it waits while reviews are held, or for the controller. */
   | { type: 'reviews.waiting'; review: WaitingReview }
+  /** A saved set of the checkout, in `file`: `devloop reviews verify` lists them if it gets no name, and ends with an error. */
+  | { type: 'reviews.set'; name: string; file: string; reviews: number }
   | { type: 'reviews.shown'; review: ReviewSummary; sections: ReviewSection[] }
   /**
    * A recorded review that was sent to the controller again. `differences`: how its answer differs now. `why`: it was left out.

@@ -51,6 +51,8 @@ export function render(event: PrintedEvent, paint: Paint): string {
       return listedReview(event.review, paint);
     case 'reviews.waiting':
       return waitingReview(event.review, paint);
+    case 'reviews.set':
+      return row(event.name, oneLine(`${counted(event.reviews, 'review')}  ${event.file}`));
     case 'reviews.replayed':
       return replayedReview(event, paint);
     case 'reviews.compared':

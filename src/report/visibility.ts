@@ -44,6 +44,7 @@ const SHOWN_FROM: Record<DevloopEvent['type'], Verbosity> = {
   'page.served': 'quiet',
   'reviews.listed': 'quiet',
   'reviews.waiting': 'quiet',
+  'reviews.set': 'quiet',
   'reviews.shown': 'quiet',
   'reviews.replayed': 'normal',
   'reviews.compared': 'quiet',
@@ -89,6 +90,7 @@ export function isAnswer(event: DevloopEvent): boolean {
 const ANSWERS = new Set<DevloopEvent['type']>([
   'reviews.listed',
   'reviews.waiting',
+  'reviews.set',
   'reviews.shown',
   'status',
   'finding',

@@ -11,9 +11,12 @@ export function setFile(checkout: string, name: string): string {
   return join(setsDirectory(checkout), `${name}${ENDING}`);
 }
 
+/** In the order of the alphabet. */
 export async function setNames(checkout: string): Promise<string[]> {
   const files = await readdir(setsDirectory(checkout)).catch(() => []);
-  return files.filter((file) => file.endsWith(ENDING)).map((file) => basename(file, ENDING));
+  const names = files.filter((file) => file.endsWith(ENDING)).map((file) => basename(file, ENDING));
+  // Commands take no other names.
+  return names.filter((name) => /^[A-Za-z0-9][\w.-]{0,99}$/.test(name)).sort();
 }
 
 /**

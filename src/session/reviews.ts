@@ -24,6 +24,10 @@ const ASK_MS = 2_000;
 /** The reviews of a session on this machine, or of a saved set. Needs no cluster. Resolves to what `export` prints. */
 export async function reviews(options: ReviewsOptions, io: Io): Promise<string> {
   const checkout = checkoutRoot(io.cwd);
+  if (options.action === 'verify' && options.set === undefined) {
+    const { nameSets } = await import('./name-sets.ts');
+    return await nameSets(checkout, io.emit);
+  }
   const source = await sourceOf(options, checkout, io);
   // Asked first: what is answered in between is then in the recording.
   const waiting = options.action === 'list' && !options.follow ? await source.waiting?.() : undefined;
@@ -157,9 +161,7 @@ async function setSource(
   const file = setFile(checkout, name);
   if (!names.includes(name)) {
     const known = names.length === 0 ? 'There are no saved sets here.' : `Saved sets: ${names.join(', ')}.`;
-    // Commands take no other names.
-    const usable = names.filter((one) => /^\w[\w.-]*$/.test(one));
-    const commands = similarNames(name, usable).map((one) =>
+    const commands = similarNames(name, names).map((one) =>
       action === 'verify' ? `devloop reviews verify ${one}` : `devloop reviews ${action} --set ${one}`,
     );
     const hint = commands.join('\n') || 'To save the reviews of a session: devloop reviews save NAME';

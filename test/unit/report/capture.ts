@@ -47,6 +47,7 @@ export function everyEvent(text: string): DevloopEvent[] {
     { type: 'note', message: text },
     { type: 'waiting', for: text, seconds: 1, limitSeconds: 60 },
     { type: 'change', action: 'update', object: { kind: text, namespace: text, name: text }, detail: text },
+    { type: 'reviews.set', name: text, file: text, reviews: 2 },
     { type: 'route.planned', route: text, position: 1, detail: text },
     { type: 'controller.planned', build: [text], command: [text], cwd: text },
     { type: 'route.verified', route: text, address: text, service: text, latencyMs: 3 },

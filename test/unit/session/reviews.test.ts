@@ -41,7 +41,8 @@ async function run(
   const options = { action, ids, format: 'review', follow: false, sideEffects: false, filter: {} } as const;
   const io = { emit: (event: DevloopEvent) => void events.push(event), env: {}, cwd: checkout };
   const signal = new AbortController().signal;
-  await reviews({ ...options, update: false, set: 'old', ...more }, { ...io, signal, onCluster: () => {} });
+  const of = action === 'verify' ? {} : { set: 'old' };
+  await reviews({ ...options, update: false, ...of, ...more }, { ...io, signal, onCluster: () => {} });
   return events;
 }
 
@@ -70,6 +71,21 @@ it('names the saved sets that may have been meant', async () => {
   expect(await hintFor('verify', 'odl')).toMatch(/^devloop reviews verify old$/);
   expect(await hintFor('list', 'olds')).toMatch(/^devloop reviews list --set old$/);
   expect(await hintFor('verify', 'webhooks')).toMatch(/save NAME$/);
+});
+
+it('lists the saved sets where it gets no name of one, and still fails', async () => {
+  await run('save', ['create-web', '1', '2']);
+  await writeFile(join(sets, '-x.ndjson'), '');
+  const events: DevloopEvent[] = [];
+  const failure = { code: 'usage.invalid', hint: 'devloop reviews verify create-web' };
+  await expect(run('verify', [], {}, events)).rejects.toMatchObject(failure);
+  const set = (name: string, reviews: number) => ({
+    ...{ type: 'reviews.set', name, reviews, file: join(sets, `${name}.ndjson`) },
+  });
+  expect(events).toEqual([set('create-web', 2), set('old', 3)]);
+  await rm(sets, { recursive: true });
+  const none = { code: 'usage.invalid', hint: expect.stringContaining('devloop reviews save') };
+  await expect(run('verify', [])).rejects.toMatchObject(none);
 });
 
 it('reads the last line of a set without its end, and warns of one that is cut', async () => {
