@@ -1,6 +1,7 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { shellWord } from '../../src/phrases.ts';
 import { stopCluster } from '../../test/cluster/cluster.ts';
 
 /** What `--keep` leaves running: enough to use it, and to end it from another process. */
@@ -14,6 +15,7 @@ export interface Kept {
   kubectl?: string;
 }
 
+const ROOT = join(import.meta.dirname, '../..');
 const file = join(process.env.XDG_STATE_HOME || join(homedir(), '.local/state'), 'kube-devloop', 'demo.json');
 
 export async function remember(one: Kept): Promise<void> {
@@ -37,19 +39,25 @@ export async function stopKept(): Promise<string> {
   await rm(one.checkout, { recursive: true, force: true });
   await forget();
   return one.clusterDirectory === undefined
-    ? 'The checkout is removed. To remove the sample operator from your cluster: make -C examples/application-operator undeploy'
+    ? `The checkout is removed. To remove the sample operator from your cluster: make -C ${shellWord(join(ROOT, 'examples/application-operator'))} undeploy`
     : 'The cluster is stopped and the checkout removed.';
 }
 
+/**
+ * Commands to type, in any directory, on a machine with nothing but the clone. devloop is an alias, because the commands that it suggests
+ * itself begin with this name.
+ */
 export function keepHints({ checkout, kubeconfig, context, kubectl }: Kept): string {
-  const option = context === undefined ? '' : ` --context ${context}`;
+  const option = context === undefined ? '' : ` --context ${shellWord(context)}`;
+  const alias = (name: string, command: string): string => `  alias ${name}=${shellWord(command)}`;
   return [
     '',
     '  export CGO_ENABLED=0    # as the demo did: with another value, Go compiles every package anew, which takes minutes',
-    ...(kubeconfig === undefined ? [] : [`  export KUBECONFIG=${kubeconfig}`]),
-    ...(kubectl === undefined ? [] : [`  alias kubectl='${kubectl} kubectl'`]),
-    `  cd ${checkout}`,
-    `  ${join(import.meta.dirname, '../../bin/devloop.js')} up${option}`,
+    ...(kubeconfig === undefined ? [] : [`  export KUBECONFIG=${shellWord(kubeconfig)}`]),
+    ...(kubectl === undefined ? [] : [alias('kubectl', `${shellWord(kubectl)} kubectl`)]),
+    alias('devloop', shellWord(join(ROOT, 'bin/devloop.js'))),
+    `  cd ${shellWord(checkout)}`,
+    `  devloop up${option}`,
     '',
     '  (add --route relay to receive the reviews through a Pod)',
     '',
@@ -60,6 +68,6 @@ export function keepHints({ checkout, kubeconfig, context, kubectl }: Kept): str
     `  kubectl${option} get app -o wide`,
     '',
     'To try it: change the text of imageRequired in internal/webhook/v1/application_webhook.go (the demo has left its own there), save, and apply again.',
-    'To end it: npm run demo -- --stop',
+    `To end it: npm --prefix ${shellWord(ROOT)} run demo -- --stop`,
   ].join('\n');
 }

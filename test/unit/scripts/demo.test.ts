@@ -51,7 +51,7 @@ it('names a file to edit and how to end what is kept, as the README does', () =>
   const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
   for (const text of [hints, readme]) {
     expect(text).toContain(EDITED);
-    expect(text).toContain('npm run demo -- --stop');
+    expect(text).toContain('run demo -- --stop');
   }
   expect(hints).toContain('cd /tmp/checkout\n');
   expect(hints).toContain('export KUBECONFIG=/tmp/config\n');
@@ -60,4 +60,27 @@ it('names a file to edit and how to end what is kept, as the README does', () =>
   expect(readFileSync(join(ROOT, 'examples/application-operator', EDITED), 'utf8')).toContain(
     'imageRequired',
   );
+});
+
+it('its commands can be typed in any directory, with nothing but the clone', () => {
+  const checkout = mkdtempSync(join(tmpdir(), "devloop's checkout "));
+  onTestFinished(() => rmSync(checkout, { recursive: true }));
+  const lines = keepHints({ checkout, kubeconfig: '/tmp/config' }).split('\n');
+  const up = lines.indexOf('  devloop up');
+  const stop = lines.find((line) => line.startsWith('To end it: '))!.slice('To end it: '.length);
+  const typed = [
+    'shopt -s expand_aliases',
+    ...lines.slice(0, up),
+    'pwd',
+    'devloop --version',
+    `echo ${stop}`,
+  ];
+  const { stdout, stderr } = spawnSync('bash', { input: typed.join('\n'), cwd: '/', encoding: 'utf8' });
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  expect(stdout.split('\n'), stderr).toEqual([
+    checkout,
+    version,
+    `npm --prefix ${ROOT} run demo -- --stop`,
+    '',
+  ]);
 });
