@@ -9,6 +9,7 @@ import type { KeyPairs } from '../local/key-pairs.ts';
 import type { TargetService } from '../operator/target.ts';
 import { stampOf } from '../reviews/answering.ts';
 import type { Answered } from './answered.ts';
+import { targetsOf } from './context/holders.ts';
 import type { Standing } from './end/end-up.ts';
 import { noticeUninstall } from './guard/callers.ts';
 import { watchedPointer } from './guard/endpoints.ts';
@@ -65,6 +66,10 @@ export async function takeOver(running: Running): Promise<void> {
   const supervisor = controller && createSupervisor(controller, { emit, signal });
   standing.supervisor = supervisor;
   await supervisor?.prepare();
+  // All that can be checked before a write is.
+  const { sessionId, context } = session;
+  const targets = targetsOf(target);
+  emit({ type: 'session.started', session: sessionId, context: context.api.context, targets });
   standing.mayHaveChanged = true;
   const onManager = followManager(session, work, { pairs, connection, controller, supervisor });
   const watched = guardedObjects(running, onManager).map((one) => watchedObject(one, session.sessionId));

@@ -6,7 +6,7 @@ import type { Emit } from '../report/events.ts';
 import { type Answered, createAnswered } from './answered.ts';
 import { checkoutRoot } from './context/checkout.ts';
 import { openContext } from './context/context.ts';
-import { operatorName, targetsOf } from './context/holders.ts';
+import { operatorName } from './context/holders.ts';
 import { unlessInterrupted } from './context/interrupt.ts';
 import { thisMachine } from './context/local-machine.ts';
 import type { Io, UpOptions } from './context/options.ts';
@@ -45,8 +45,6 @@ export async function up(options: UpOptions, io: Io): Promise<void> {
   const unready = unreadyManager(discovered.target);
   const moved = new Map<number, number>();
   const session: Session = { ...command, ...found, sessionId, unready, files, moved, begun };
-  const targets = targetsOf(session.target);
-  io.emit({ type: 'session.started', session: sessionId, context: context.api.context, targets });
   try {
     await run(session);
   } finally {

@@ -131,6 +131,9 @@ describe('devloop refuses', () => {
     const { length } = run.events.filter((event) => event.type === 'change' && !event.temporary);
     const ends = run.events.filter(({ type }) => type === 'session.stopping' || type === 'session.restored');
     expect(ends, run.log).toHaveLength(length === 0 ? 0 : 2);
+    // Nothing begins that cannot go on.
+    const begun = run.events.filter(({ type }) => type === 'session.started');
+    expect(begun, run.log).toHaveLength(args[0] === 'up' && isLate ? 1 : 0);
     expect(run.log).not.toMatch(A_STACK);
     if (args[0] === 'up') dryRunAgrees(await (early ?? dryRun()), errors[0]!);
     expect(await all()).toEqual(before);
@@ -435,6 +438,13 @@ describe('devloop refuses', () => {
       expect(cured.events).toContainEqual(
         expect.objectContaining({ type: 'controller.planned', build: expect.arrayContaining(['./cmd/b']) }),
       );
+    });
+
+    it('of an empty repository', async () => {
+      const cwd = await mkdtemp(join(scratch, 'empty-'));
+      execFileSync('git', ['init', '-q'], { cwd });
+      const hint = 'devloop up -- <command>';
+      await refuses(['up'], { code: 'controller.no-main', message: 'no go.mod', hint }, { cwd });
     });
 
     it('that is a program of a checkout that is no operator', async () => {
