@@ -57,10 +57,10 @@ export function certificateFinding(
     ...(renewal === undefined ? [] : [`cert-manager renews it at ${renewal.toISOString()}`]),
   ];
   if (doubts.length === 0) {
-    const trust = service.calls.length === 0 ? '' : ', and every\ncaller has a caBundle that trusts it';
+    const trust = service.calls.length === 0 ? '' : ', and every caller has a caBundle that trusts it';
     const answer = issuer
-      ? `The CA in ${object}\nissues a certificate for the Service${trust}`
-      : `${object}\nis valid for the Service${trust}`;
+      ? `The CA in ${object} issues a certificate for the Service${trust}`
+      : `${object} is valid for the Service${trust}`;
     return { verdict: 'ok', answer, proof };
   }
   const hint =

@@ -84,7 +84,7 @@ export function endpointRoutingFinding(cause: string): Finding {
       return {
         verdict: 'ok',
         answer:
-          'on: kube-apiserver dials endpoints itself, so a firewall\naround it must allow connections to the port of the gateway',
+          'on: kube-apiserver dials endpoints itself, so a firewall around it must allow connections to the port of the gateway',
         proof,
       };
     default:

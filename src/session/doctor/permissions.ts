@@ -55,7 +55,7 @@ export function permissionsFinding(
   return {
     verdict: 'warn',
     answer:
-      'the account is not allowed to create Leases, so somebody else who\ntakes over this operator gets no warning; everything else is allowed',
+      'the account is not allowed to create Leases, so somebody else who takes over this operator gets no warning; everything else is allowed',
     proof: [...proof, `not allowed: ${verbs} leases.coordination.k8s.io`],
     hint: `Ask for the verbs ${verbs} on leases in namespace ${withoutLeases[0]!.namespace}.`,
   };

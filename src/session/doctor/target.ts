@@ -78,7 +78,7 @@ export function serviceFinding(service: TargetService): Finding {
   const taken = sessionOf(service.service) === undefined ? '' : '; a session has redirected it';
   return {
     verdict: 'ok',
-    answer: `Service ${namespace}/${name}\ncan be redirected${taken}: port ${ports.join(', ')}`,
+    answer: `Service ${namespace}/${name} can be redirected${taken}: port ${ports.join(', ')}`,
     proof: callers.length > 0 ? callers.map((one) => `called by ${one}`) : ['not called by any webhook yet'],
   };
 }

@@ -37,6 +37,9 @@ const called = (rest: Partial<TargetService> = {}): TargetService => ({
   ...rest,
 });
 
+/** Lines of an answer of one sentence that go on in the next one: only the width of the terminal breaks it. */
+const brokenSentences = ({ answer }: Finding): string[] => answer.split('\n').slice(0, -1);
+
 describe('the target', () => {
   const nothing = { services: [], namespace: 'shop' };
   const operator = (events: DevloopEvent[], services = [called()]) =>
@@ -77,6 +80,7 @@ describe('the target', () => {
 
 describe('the Service', () => {
   it('can be led here, and shows its ports', () => {
+    expect(brokenSentences(serviceFinding(called()))).toEqual([]);
     expect(serviceFinding(called())).toMatchObject({
       verdict: 'ok',
       answer: expect.stringContaining('port 443 -> webhook (9443)'),
@@ -166,6 +170,7 @@ describe('the certificate', () => {
 
   it('is ok if every caBundle trusts it', () => {
     const found = judge([call(validating, bundle(ca)), call(mutating, bundle(ca))]);
+    expect(brokenSentences(found)).toEqual([]);
     expect(found).toMatchObject({
       verdict: 'ok',
       answer: expect.stringContaining('trusts it'),
@@ -208,6 +213,7 @@ describe('endpoint routing', () => {
 
   it('is unknown where they say neither', () => {
     expect(endpointRoutingFinding('context deadline exceeded').verdict).toBe('unknown');
+    expect(brokenSentences(endpointRoutingFinding('no endpoints available for service'))).toEqual([]);
   });
 });
 
@@ -306,6 +312,7 @@ it('a dead session is a warning that names it', () => {
 it('missing permissions on Leases are a warning', () => {
   const lease = { kind: 'Lease' as const, verb: 'create', namespace: 'shop', why: '' };
   expect(permissionsFinding([], [], []).verdict).toBe('ok');
+  expect(brokenSentences(permissionsFinding([], [], [lease]))).toEqual([]);
   expect(permissionsFinding([], [], [lease])).toMatchObject({
     verdict: 'warn',
     proof: expect.arrayContaining([expect.stringContaining('create leases')]),
