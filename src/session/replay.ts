@@ -4,7 +4,7 @@ import { answersTls } from '../controller/readiness.ts';
 import { DevloopError } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
 import type { ReviewRecord } from '../reviews/record.ts';
-import { type ReplayCount, type ReplayOptions, replay, replayedEvent } from '../reviews/replay.ts';
+import { type ReplayOptions, replay, replayedEvent } from '../reviews/replay.ts';
 import type { LocalSession } from './context/local-sessions.ts';
 import type { Io } from './context/options.ts';
 import { askSession } from './control/client.ts';
@@ -14,11 +14,17 @@ const AT_ONCE = 4;
 const READY_SECONDS = 30;
 const ASK_MS = 5_000;
 
+/** Where records are from, as flags of `devloop reviews` name it. */
+export interface From {
+  set?: string | undefined;
+  session?: string | undefined;
+}
+
 /** Sends the records to the controller of a running session. Throws 'review.changed' if an answer changed. */
 export async function replayToSession(
   session: LocalSession,
   records: ReviewRecord[],
-  { io, withSideEffects }: { io: Io; withSideEffects: boolean },
+  { io, withSideEffects, from }: { io: Io; withSideEffects: boolean; from: From },
 ): Promise<void> {
   const { emit, signal } = io;
   const asking = { emit, signal, limitMs: ASK_MS };
@@ -27,7 +33,31 @@ export async function replayToSession(
   for (const port of new Set(records.flatMap((one) => one.port ?? [])))
     await untilAnswering(moved.get(port) ?? port, io);
   const options = { paths: paths.map((path) => jsonPath(path)!), withSideEffects, moved, signal };
-  await compareAll(records, { ...options, emit, ...(build === undefined ? {} : { build }) });
+  const hint = (changed: ReviewRecord): string => afterReplay(changed, from);
+  await compareAll(records, { ...options, emit, hint, ...(build === undefined ? {} : { build }) });
+}
+
+/** What to do next where a session's controller answers a review in another way. */
+export function afterReplay(changed: ReviewRecord, from: From): string {
+  const { set } = from;
+  if (set === undefined) return toShow(changed, from);
+  // While the session has the controller's port, `verify` would refuse.
+  return `${toShow(changed, from)}\nIf the new answers are right, end the session, and then: ${toAccept(set)}`;
+}
+
+/** The same where `verify` has asked a controller of its own. */
+export function afterVerify(changed: ReviewRecord, set: string): string {
+  return `${toShow(changed, { set })}\nIf the new answers are right: ${toAccept(set)}`;
+}
+
+function toAccept(set: string): string {
+  return `devloop reviews verify ${set} --update`;
+}
+
+/** With its objects, and the answer before. */
+export function toShow({ id }: ReviewRecord, { set, session }: From): string {
+  const from = set !== undefined ? ` --set ${set}` : session !== undefined ? ` --session ${session}` : '';
+  return `To see the review as it was recorded: devloop reviews show ${id}${from}`;
 }
 
 export interface Comparing extends Omit<ReplayOptions, 'onReplayed' | 'atOnce'> {
@@ -36,8 +66,8 @@ export interface Comparing extends Omit<ReplayOptions, 'onReplayed' | 'atOnce'> 
   build?: string;
   /** Whether a changed answer is the right one from now on; by default, none is. */
   accepts?: ((before: ReviewRecord, after: ReviewRecord) => boolean) | undefined;
-  /** What to do where the new answers are right. */
-  hint?: string;
+  /** What to do next, given the first review whose answer is another one. */
+  hint(changed: ReviewRecord): string;
 }
 
 /** Reports each review and then all of them. Throws 'review.changed' if an answer changed that is not accepted. */
@@ -46,23 +76,18 @@ export async function compareAll(
   { emit, build, accepts = () => false, hint, ...options }: Comparing,
 ): Promise<void> {
   const started = performance.now();
-  let wrong = 0;
+  const wrong: ReviewRecord[] = [];
   const onReplayed: ReplayOptions['onReplayed'] = (one) => {
     emit(replayedEvent(one));
-    if (one.result === 'changed' && !accepts(one.before, one.after)) wrong += 1;
+    if (one.result === 'changed' && !accepts(one.before, one.after)) wrong.push(one.before);
   };
   const count = await replay(records, { ...options, atOnce: AT_ONCE, onReplayed });
   const ms = Math.round(performance.now() - started);
   emit({ type: 'reviews.compared', ...count, ms, ...(build === undefined ? {} : { build }) });
-  if (wrong > 0) throw changed(wrong, count, hint);
-}
-
-function changed(wrong: number, { replayed }: ReplayCount, hint?: string): DevloopError {
-  const message = `The controller now answers ${wrong} of ${replayed} recorded reviews differently.`;
-  return new DevloopError('review.changed', message, {
-    isSummary: true,
-    ...(hint === undefined ? {} : { hint }),
-  });
+  const [first] = wrong;
+  if (first === undefined) return;
+  const message = `The controller now answers ${wrong.length} of ${count.replayed} recorded reviews differently.`;
+  throw new DevloopError('review.changed', message, { isSummary: true, hint: hint(first) });
 }
 
 async function untilAnswering(port: number, { emit, signal }: Io): Promise<void> {

@@ -74,7 +74,7 @@ async function sendAgain(
   { checkout, source, records, unread }: Omit<ReadRecording, 'late'> & { checkout: string; source: Source },
   io: Io,
 ): Promise<void> {
-  const { action, sideEffects: withSideEffects, session, set: name = '' } = options;
+  const { action, sideEffects: withSideEffects, session, set, set: name = '' } = options;
   const ids = action === 'verify' ? [] : options.ids;
   if (action === 'replay') {
     const named = (await setNames(checkout)).find((one) => ids.includes(one));
@@ -95,7 +95,7 @@ async function sendAgain(
   const { replayToSession } = await import('./replay.ts');
   const all = await localSessions(await thisMachine(io.env));
   const chosenSession = chooseSession(all, checkout, { wanted: session });
-  await replayToSession(chosenSession, wanted, { io, withSideEffects });
+  await replayToSession(chosenSession, wanted, { io, withSideEffects, from: { set, session } });
 }
 
 /** Where reviews are read from. */

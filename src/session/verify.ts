@@ -8,7 +8,7 @@ import type { ReviewRecord } from '../reviews/record.ts';
 import { thisMachine } from './context/local-machine.ts';
 import type { Io } from './context/options.ts';
 import { endOrphans } from './context/session-directories.ts';
-import { type Comparing, compareAll } from './replay.ts';
+import { afterVerify, type Comparing, compareAll, toShow } from './replay.ts';
 import { startEnvtest } from './verify/envtest.ts';
 import { type ManagerWanted, startManager } from './verify/manager.ts';
 import { type ApiServer, startNoCluster } from './verify/no-cluster.ts';
@@ -92,9 +92,7 @@ async function compareWith(
     signal,
     emit,
     accepts,
-    ...(accepts === undefined
-      ? { hint: `If the new answers are right: devloop reviews verify ${name} --update` }
-      : {}),
+    hint: (changed) => (accepts === undefined ? afterVerify(changed, name) : toShow(changed, { set: name })),
     ...(build === undefined ? {} : { build }),
   });
 }

@@ -259,7 +259,10 @@ describe.each(CONTROL_PLANES)(
       const again = (...args: string[]) =>
         runDevloop(['reviews', 'replay', ...args], { cwd: checkout.directory, env: env() });
       const denied = await again('--name', 'unseen');
-      expect(denied.events.at(-1)).toMatchObject({ type: 'error', code: 'review.changed' });
+      expect(denied.events.at(-1)).toMatchObject({
+        ...{ type: 'error', code: 'review.changed' },
+        hint: expect.stringContaining('devloop reviews show r-'),
+      });
       expect(denied.code).toBe(6);
       const allowed = await again('--verdict', 'allowed', '--since', '10m');
       expect(allowed.events.at(-1)).toMatchObject({ type: 'reviews.compared', changed: 0 });
