@@ -1,6 +1,7 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Agent, request as httpsRequest } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { isOfAnotherUser } from '../machine/port.ts';
 import type { Waiting } from './gate.ts';
@@ -166,19 +167,31 @@ function startRequest(
   });
 }
 
-/** A new connection carries no byte of the review before it is known whose program has accepted it. */
+/** Connections of which it is known whose program has accepted them. */
+const known = new WeakSet<Socket>();
+
+/**
+ * No connection carries a byte of a review before it is known whose program has accepted it. Which ones the agent hands over, new ones
+ * or, also to a request that had to wait for one, old ones, does not matter.
+ */
 function onConnected(outgoing: ClientRequest, connected: () => void): void {
   outgoing.on('socket', (socket) => {
-    if (outgoing.reusedSocket) return connected();
+    if (known.has(socket)) return connected();
     socket.cork();
-    (socket as TLSSocket).once('secureConnect', () =>
+    whenSecure(socket as TLSSocket, () =>
       isOfAnotherUser(socket).then((isForeign) => {
         if (isForeign) return outgoing.destroy(new Error('another user of this machine listens there'));
+        known.add(socket);
         connected();
         return socket.uncork();
       }),
     );
   });
+}
+
+function whenSecure(socket: TLSSocket, then: () => void): void {
+  if (socket.getFinished() === undefined) socket.once('secureConnect', then);
+  else then();
 }
 
 /** An incomplete answer counts as none, since nothing of it has been passed to the client. */

@@ -258,3 +258,18 @@ test('nobody waits for it: the review is taken back from the controller', async 
   await until(() => closed.length === 1);
   expect(closed).toEqual(['aborted']);
 });
+
+test('more reviews at once than connections to the controller: those that wait get the connections of others', async () => {
+  const waiting: (() => void)[] = [];
+  const controller = new Controller((_, response) => {
+    waiting.push(() => response.end('done'));
+    // So many connections are open then.
+    if (controller.seen.length >= 256) for (const answer of waiting.splice(0)) answer();
+  });
+  await using bench = await setUp(controller);
+  const ask = () => bench.ask('/validate?timeout=20s', { agent: false });
+  const replies = await Promise.all(Array.from({ length: 300 }, ask));
+  expect(new Set(replies.map(({ text }) => text))).toEqual(new Set(['done']));
+  // Nothing waited until the controller closed an idle connection.
+  expect(controller.connections).toBe(256);
+});
