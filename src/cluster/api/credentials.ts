@@ -1,6 +1,7 @@
 import type { Agent, RequestOptions } from 'node:https';
 import { isDeepStrictEqual } from 'node:util';
 import { DevloopError } from '../../errors.ts';
+import { shellWord } from '../../phrases.ts';
 import { unauthorizedError } from './errors.ts';
 import { notUsable, type Selected } from './kubeconfig.ts';
 
@@ -76,6 +77,7 @@ async function authenticate(selected: Selected): Promise<AuthOptions> {
   try {
     await selected.config.applyToHTTPSOptions(options);
   } catch (error) {
+    if (isMissingProgram(error)) throw notInstalled(selected);
     throw isMalformed(error)
       ? notUsable(selected.context, malformed(selected))
       : unauthorizedError(selected, error);
@@ -85,6 +87,22 @@ async function authenticate(selected: Selected): Promise<AuthOptions> {
     options.headers = { ...(options.headers as Record<string, string>), authorization: `Basic ${basic}` };
   }
   return options;
+}
+
+function isMissingProgram(error: unknown): boolean {
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  return code === 'ENOENT' && syscall?.startsWith('spawn') === true;
+}
+
+/** The kubeconfig itself can say how to install it. */
+function notInstalled({ config, context }: Selected): DevloopError {
+  const { command, installHint } = config.getCurrentUser()?.exec ?? {};
+  const check = `Install it, then check: kubectl --context ${shellWord(context)} auth whoami`;
+  return new DevloopError(
+    'cluster.unauthorized',
+    `The kubeconfig logs in to context ${context} with the program ${command}, which is not installed, or not on the PATH.`,
+    { hint: typeof installHint === 'string' && installHint.trim() !== '' ? installHint.trim() : check },
+  );
 }
 
 /** From entries of another form than it expects, the library makes such errors; they may quote what a plugin printed. */

@@ -1,8 +1,9 @@
 import { Agent, type AgentOptions, type RequestOptions } from 'node:https';
 import { createSecureContext } from 'node:tls';
+import { messageOf } from '../../errors.ts';
 import { type AuthOptions, createCredentials } from './credentials.ts';
 import { connectionError } from './errors.ts';
-import type { Selected } from './kubeconfig.ts';
+import { notUsable, type Selected } from './kubeconfig.ts';
 
 export const USER_AGENT = 'devloop';
 /** kube-apiserver, proxies and NAT keep idle connections longer; a machine that slept does not know what became of them. */
@@ -32,7 +33,7 @@ export async function createLogin(selected: Selected): Promise<Login> {
   const credentials = await createCredentials(selected);
   const isProxied = !!selected.config.getCurrentCluster()?.proxyUrl;
   const agents = createAgents(selected, isProxied);
-  agents.of(credentials.current);
+  assertUsable(selected, () => agents.of(credentials.current));
   let lastCallAt = Date.now();
   const dropIdleConnections = (): void => {
     const { freeSockets = {} } = agents.of(credentials.current) ?? {};
@@ -67,6 +68,16 @@ export async function createLogin(selected: Selected): Promise<Login> {
     dropIdleConnections,
     close: () => agents.close(),
   };
+}
+
+/** At the start the kubeconfig itself is wrong. Later, somebody may just be writing it. */
+function assertUsable({ context }: Selected, use: () => void): void {
+  try {
+    use();
+  } catch (error) {
+    const cause = messageOf((error as Error).cause ?? error);
+    throw notUsable(context, `its client certificate, its key or its CA cannot be read (${cause})`);
+  }
 }
 
 interface Agents {

@@ -294,12 +294,17 @@ describe('credentials', () => {
     expect(requests).toHaveLength(2);
   });
 
-  it('of a plugin that fails or does not exist are cluster.unauthorized', async () => {
-    await expect(
-      api({
-        user: { exec: { apiVersion: 'client.authentication.k8s.io/v1', command: join(directory, 'absent') } },
-      }),
-    ).rejects.toMatchObject({ code: 'cluster.unauthorized' });
+  it('of a plugin that does not exist are refused with its name, and how to install it', async () => {
+    const command = join(directory, 'absent');
+    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command };
+    const message = expect.stringMatching(new RegExp(`${command}, which is not installed`));
+    const hint = expect.stringContaining('kubectl --context test auth whoami');
+    const refused = { code: 'cluster.unauthorized', message, hint };
+    await expect(api({ user: { exec } })).rejects.toMatchObject(refused);
+    const installHint = 'Install it with: apt-get install absent\n';
+    await expect(api({ user: { exec: { ...exec, installHint } } })).rejects.toMatchObject({
+      ...{ code: 'cluster.unauthorized', hint: installHint.trim() },
+    });
   });
 
   it('from an expired client certificate are reported as such', async () => {
@@ -347,13 +352,14 @@ describe('a server that cannot be reached', () => {
     });
   });
 
-  it('is reported when the key is invalid, or belongs to another certificate', async () => {
+  it('is kubeconfig.invalid when the key is invalid, or belongs to another certificate', async () => {
     for (const key of ['nothing', pair.key]) {
       const user = {
         'client-certificate-data': base64(client.certificate),
         'client-key-data': base64(key),
       };
-      await expect(api({ user })).rejects.toMatchObject({ code: 'cluster.unreachable' });
+      const message = expect.stringMatching(/client certificate.* cannot be read/);
+      await expect(api({ user })).rejects.toMatchObject({ code: 'kubeconfig.invalid', message });
     }
   });
 
