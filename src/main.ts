@@ -20,7 +20,7 @@ const leaving = new AbortController();
 let output: OutputOptions = { json: asksForJson(args), restores: false, verbosity: 'normal' };
 let printer: Printer | undefined;
 let keyboard: Keyboard | undefined;
-let typed: Typed = { name: 'devloop', command: '', flags: [], own: [] };
+let typed: Typed = { name: 'devloop', command: '', flags: [], hasWords: false, own: [] };
 let cluster: ChosenCluster = {};
 let crashed = false;
 /** Why some of the output is lost. */

@@ -10,6 +10,8 @@ export interface Typed {
   /** `up` */
   command: string;
   flags: TypedFlag[];
+  /** It has words that are no flags: what `reviews` does, and to what. */
+  hasWords: boolean;
   /** What follows `--`. */
   own: string[];
 }
@@ -28,17 +30,19 @@ export interface ChosenCluster {
 /** They choose how the answer is printed, not what the command does. */
 const OUTPUT = ['--json', '--quiet', '--verbose'];
 
-/** The flags among these words, by their long names. */
-export function typedFlags(words: string[], options: readonly Option[]): TypedFlag[] {
+/** The flags among these words, by their long names, and whether there are others. */
+export function typedFlags(words: string[], options: readonly Option[]): Pick<Typed, 'flags' | 'hasWords'> {
   const flags: TypedFlag[] = [];
+  let hasWords = false;
   for (let at = 0; at < words.length; at++) {
     const [, name, inline] = /^(--[^=]+|-\w)=?(.*)$/s.exec(words[at]!) ?? [];
     const option = options.find(({ long, short }) => name !== undefined && (name === long || name === short));
+    hasWords ||= name === undefined;
     if (option?.long == null || OUTPUT.includes(option.long)) continue;
     if (!option.required) flags.push({ long: option.long });
     else flags.push({ long: option.long, value: inline || (words[++at] ?? '') });
   }
-  return flags;
+  return { flags, hasWords };
 }
 
 /**
@@ -79,8 +83,9 @@ function completed(line: string, typed: Typed, cluster: ChosenCluster): string |
     .map(({ length }) => line.slice(0, length));
   const comment = line.slice(text.length);
   const found = COMMAND.exec(text)?.groups;
-  if (found === undefined || (found.name ?? typed.command) !== typed.command)
-    return withPlaces(text, typed, cluster) + comment;
+  // Of `reviews`, one action has other flags than the next.
+  const isOther = found?.name !== undefined && (found.name !== typed.command || typed.hasWords);
+  if (found === undefined || isOther) return withPlaces(text, typed, cluster) + comment;
   const { before = '', flags = '', own } = found;
   const more = typed.flags.filter(isMissingIn(flags));
   if (own === undefined && before === '' && isTyped(flagsIn(flags), typed)) return undefined;

@@ -53,7 +53,7 @@ export async function runProgram(
 
 function typedCommand(program: Command, [command = '', ...words]: string[], own: string[] = []): Typed {
   const options = program.commands.find((one) => one.name() === command)?.options ?? [];
-  return { name: program.name(), command, flags: typedFlags(words, options), own };
+  return { name: program.name(), command, ...typedFlags(words, options), own };
 }
 
 type Create = (shell: Shell, own?: string[]) => Command;

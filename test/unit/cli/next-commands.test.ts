@@ -19,7 +19,7 @@ const OPTIONS = [
 ];
 
 function typed(command: string, words: string[] = [], own: string[] = []): Typed {
-  return { name: 'devloop', command, flags: typedFlags(words, OPTIONS), own };
+  return { name: 'devloop', command, ...typedFlags(words, OPTIONS), own };
 }
 
 function hintAfter(command: Typed, hint: string, cluster: ChosenCluster = {}): string | undefined {
@@ -36,6 +36,14 @@ describe('a suggested command', () => {
     );
     expect(hintAfter(typed('up', PLACE), 'Run devloop down with another account.')).toBe(
       "Run devloop down --context kind-dev -n shop --kubeconfig '/tmp/a b' with another account.",
+    );
+  });
+
+  it('of `reviews` gets no flags of another action', () => {
+    const hint = 'To list a saved set: devloop reviews --set NAME';
+    expect(hintAfter(typed('reviews', ['export', '41', '--take-over']), hint)).toBe(hint);
+    expect(hintAfter(typed('reviews', ['-n', 'shop']), hint)).toBe(
+      'To list a saved set: devloop reviews -n shop --set NAME',
     );
   });
 

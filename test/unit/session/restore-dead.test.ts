@@ -110,6 +110,7 @@ it('every command of the cure is for the cluster of the session', async () => {
     name: 'devloop',
     command: 'down',
     flags: [{ long: '--kubeconfig', value: kubeconfig }],
+    hasWords: false,
     own: [],
   };
   const event = withNextCommands({ type: 'warning', message, hint }, typed, { kubeconfig });
