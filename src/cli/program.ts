@@ -15,13 +15,9 @@ import { statusCommand } from './status.ts';
 import { upCommand } from './up.ts';
 import { invalid, usageError } from './usage.ts';
 
-/** In two columns, below the help. */
+/** Below the help. */
 function exitCodesHelp(): string {
-  const entries = Object.entries(EXIT_CODES).map(([code, meaning]) => `${code.padEnd(4)}${meaning}`);
-  const half = Math.ceil(entries.length / 2);
-  const rows = entries
-    .slice(0, half)
-    .map((entry, row) => `  ${entry.padEnd(44)}${entries[half + row] ?? ''}`.trimEnd());
+  const rows = Object.entries(EXIT_CODES).map(([code, meaning]) => `  ${code.padEnd(4)}${meaning}`);
   return `\nExit codes:\n${rows.join('\n')}`;
 }
 

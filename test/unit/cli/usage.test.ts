@@ -137,6 +137,14 @@ describe('help', () => {
     expect(examples.length).toBeLessThanOrEqual(5);
   });
 
+  it.each(['', 'up', 'reviews'])('of %j fits into 80 columns, but for commands to copy', (command) => {
+    const { stdout } = runBin([...(command === '' ? [] : [command]), '--help']);
+    const prose = stdout
+      .split('\n')
+      .filter((line) => !line.startsWith('  # ') && !line.startsWith('  devloop '));
+    expect(prose.filter((line) => line.length > 80)).toEqual([]);
+  });
+
   it('names commands and exit codes, and loads no code of a session', () => {
     const { code, stdout } = runBin(['--help']);
     expect(code).toBe(0);
