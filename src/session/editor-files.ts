@@ -32,6 +32,15 @@ export function withLaunch(before: string | undefined, port: number): string | {
   return inserted(text, 'configurations' in file ? added : [added]);
 }
 
+/** The port of the configuration in a launch.json, if that is a number. */
+export function launchPort(text: string): number | undefined {
+  const { configurations } = parse(text, [], { allowTrailingComma: true });
+  const found: { port?: unknown } = configurations.find(
+    (one: { name?: unknown } | null) => one?.name === LAUNCH_NAME,
+  );
+  return typeof found.port === 'number' ? found.port : undefined;
+}
+
 /** Puts the value behind the last one in the list of configurations, or the list into the file, and touches nothing else: no library does. */
 function inserted(text: string, value: object): string {
   const root = parseTree(text, [], { allowTrailingComma: true })!;
@@ -67,4 +76,9 @@ export function goLandConfiguration(port: number): string {
   </configuration>
 </component>
 `;
+}
+
+export function goLandPort(text: string): number | undefined {
+  const port = /\sport="(\d+)"/.exec(text)?.[1];
+  return port === undefined ? undefined : Number(port);
 }

@@ -3,9 +3,10 @@ import { dirname, join, relative } from 'node:path';
 import { DevloopError, messageOf } from '../errors.ts';
 import { fileCause } from '../machine/own-files.ts';
 import { replaceTextFile } from '../machine/text-file.ts';
+import type { DevloopEvent } from '../report/events.ts';
 import { checkoutRoot, isCheckout, SIGNS_OF_A_CHECKOUT } from './context/checkout.ts';
 import { DEBUG_PORT, type InitOptions, type Io } from './context/options.ts';
-import { goLandConfiguration, LAUNCH_NAME, withLaunch } from './editor-files.ts';
+import { goLandConfiguration, goLandPort, LAUNCH_NAME, launchPort, withLaunch } from './editor-files.ts';
 
 /** Writes into the checkout how an editor attaches to the debugger of `up --debug`. What is there already stays as it is. */
 export async function init({ ide, port }: InitOptions, io: Io): Promise<void> {
@@ -17,7 +18,8 @@ export async function init({ ide, port }: InitOptions, io: Io): Promise<void> {
   const shown = relative(io.cwd, file);
   if (after === before) {
     const what = ide === 'vscode' ? `has a configuration "${LAUNCH_NAME}" already` : 'is there already';
-    io.emit({ type: 'note', message: `${shown} ${what}; devloop left it unchanged.` });
+    const has = ide === 'vscode' ? launchPort(before) : goLandPort(before);
+    io.emit(unchanged(`${shown} ${what}`, has, port));
     return;
   }
   await write(file, after);
@@ -26,6 +28,17 @@ export async function init({ ide, port }: InitOptions, io: Io): Promise<void> {
     type: 'note',
     message: `${shown}: ${what}. Start the debugger: devloop up --debug${flagValue(port)}`,
   });
+}
+
+/** `has`: the port to which the editor would connect, as far as it is known. */
+function unchanged(what: string, has: number | undefined, wanted: number): DevloopEvent {
+  if (has === undefined || has === wanted)
+    return { type: 'note', message: `${what}; devloop left it unchanged.` };
+  return {
+    type: 'warning',
+    message: `${what}, for port ${has} instead of ${wanted}; devloop left it unchanged.`,
+    hint: `Change the port there, or start the debugger with the other one: devloop up --debug${flagValue(has)}`,
+  };
 }
 
 function noCheckout(root: string): DevloopError {
@@ -52,7 +65,10 @@ async function textOf(file: string): Promise<string | undefined> {
     return await readFile(file, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw new DevloopError('config.invalid', `${file} cannot be read: ${messageOf(error)}`);
+    const cause = fileCause(file, error) ?? messageOf(error);
+    throw new DevloopError('config.invalid', `${file} cannot be read: ${cause}.`, {
+      hint: 'Move it out of the way or correct its permissions, then run the command again.',
+    });
   }
 }
 

@@ -39,10 +39,26 @@ test.each(['vscode', 'goland'] as const)(
     expect(await run({ ide })).toMatchObject([{ type: 'note', message: expect.stringContaining(file) }]);
     const text = await read(file);
     expect(text).toContain('2345');
-    expect(await run({ ide, port: 9 })).toMatchObject([{ message: expect.stringContaining('unchanged') }]);
+    expect(await run({ ide })).toMatchObject([
+      { type: 'note', message: expect.stringContaining('unchanged') },
+    ]);
+    // Editors would not find a debugger there.
+    const hint = expect.stringMatching(/up --debug$/);
+    const message = expect.stringContaining('2345 instead of 9');
+    expect(await run({ ide, port: 9 })).toEqual([{ type: 'warning', message, hint }]);
     expect(await read(file)).toBe(text);
   },
 );
+
+test('what is there and cannot be read is refused with a next step', async () => {
+  const { cwd, run } = await checkout({ '.run': '' });
+  await mkdir(join(cwd, '.vscode/launch.json'), { recursive: true });
+  for (const ide of ['vscode', 'goland'] as const)
+    await expect(run({ ide })).rejects.toMatchObject({
+      ...{ code: 'config.invalid', message: expect.not.stringMatching(/EISDIR|ENOTDIR/) },
+      hint: expect.stringContaining('run the command again'),
+    });
+});
 
 test('the file is in the root of the checkout, wherever the command runs', async () => {
   const { cwd, read } = await checkout({ '.git/HEAD': '' });
