@@ -45,7 +45,9 @@ function wrapLine(line: string, hang: number, columns: number): string {
   let current = '';
   for (const [part, space = '', word = ''] of line.matchAll(/(\s*)(\S+)/g)) {
     const isFirst = current === '' || (lines.length > 0 && current === indent);
-    if (isFirst || widthOf(current) + widthOf(part) <= columns) {
+    // In a line of its own it would not fit either.
+    const isTooLong = hang + widthOf(word) > columns;
+    if (isFirst || isTooLong || widthOf(current) + widthOf(part) <= columns) {
       current += isFirst && lines.length > 0 ? word : `${space}${word}`;
       continue;
     }

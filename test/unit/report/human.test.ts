@@ -289,6 +289,18 @@ describe('on a terminal, a long line', () => {
     expect(lines(finding, 80)[1]).toMatch(/^ {26}word/);
   });
 
+  it('goes on with a word that fits into no line, and breaks behind it', () => {
+    const name = 'n'.repeat(60);
+    expect(lines({ type: 'note', message: `Service ${name} is redirected` })).toEqual([
+      `note          Service ${name}`,
+      `${' '.repeat(14)}is redirected`,
+    ]);
+    expect(lines({ type: 'discovered', what: 'service', value: name, source: 'a path' })).toEqual([
+      `service       ${name}`,
+      `${' '.repeat(14)}(a path)`,
+    ]);
+  });
+
   it('stays one line where it is a command, or comes from the controller', () => {
     const hint = `devloop down ${words}`;
     expect(lines({ type: 'warning', message: 'm', hint })).toEqual(['warning: m', `→ next: ${hint}`]);
