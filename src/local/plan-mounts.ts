@@ -14,12 +14,10 @@ import {
   readVolumes,
 } from '../operator/volumes.ts';
 import type { Emit } from '../report/events.ts';
-import { busyPortsIn, fileOnFreePorts } from './busy-ports.ts';
 import type { LocalFiles } from './key-pair-files.ts';
-import { fileWithoutElection } from './leader-election.ts';
-import type { MountedPath, NeededFiles } from './mounts.ts';
+import type { MountedPath } from './mounts.ts';
 
-/** What is needed to make the paths of a Deployment local. */
+/** What is needed to find the mounted files of a Deployment. */
 export interface MountInputs {
   api: ClusterApi;
   target: Target;
@@ -31,24 +29,23 @@ export interface MountInputs {
   checkout: { facts: Pick<CheckoutFacts, 'paths'> };
   /** The controller can find files in their places. */
   mayPlace: boolean;
-  /** Leader election stays on. */
-  isElectable?: boolean;
 }
 
 export interface PlannedMounts {
   paths: MountedPath[];
-  needed: NeededFiles[];
+  /** As the Pod has them: what is written is another matter (`localCopies`). */
+  copied: { directory: string; files: Record<string, Buffer> }[];
   /** The arguments and variables, and the texts of the files that they name: such a file can name other paths. */
   words: string[];
   /** Copies that the controller finds where the Pod has them, since nothing but its sources names them. */
   placed: Placed[];
 }
 
-/** Where the copy of each mounted path that the arguments or variables (`words`) name is on this machine, and what has to be written there. */
+/** Where the copy of each mounted path that the arguments or variables (`words`) name is on this machine, and what the Pod has there. */
 export async function planMounts(inputs: MountInputs, words: string[], emit: Emit): Promise<PlannedMounts> {
   const { target, files, keyPairMounts } = inputs;
   const paths = keyPairMounts.map((from) => ({ from, to: files.keyPairDirectory }));
-  if (target.manager === undefined) return { paths, needed: [], words, placed: [] };
+  if (target.manager === undefined) return { paths, copied: [], words, placed: [] };
   const found = await namedVolumes(inputs, target.manager, words);
   const missed = await missedVolumes(inputs, target.manager, found.others);
   const placed: Placed[] = [];
@@ -58,21 +55,11 @@ export async function planMounts(inputs: MountInputs, words: string[], emit: Emi
     if (missed.includes(volume)) placed.push({ from: to, to: volume.path });
     else paths.push({ from: volume.path, to });
     reportCopy(volume, to, emit);
-    return { directory, volume };
+    return { directory, files: volume.files };
   });
   const others = found.others.filter(({ path }) => missed.every((one) => one.path !== path));
   reportOthers(others, inputs.checkout.facts, emit);
-  const contents = copied.flatMap(({ volume }) => Object.values(volume.files));
-  const busyPorts = await busyPortsIn(contents.filter(isText).map(String));
-  const needed = copied.map(({ directory, volume }) => {
-    const entries = Object.entries(volume.files);
-    const contents = entries.map(
-      ([name, content]) =>
-        [name, localContent(name, content, { ...inputs, paths, busyPorts }, emit)] as const,
-    );
-    return { directory, files: Object.fromEntries(contents) };
-  });
-  return { paths, needed, words: found.named, placed };
+  return { paths, copied, words: found.named, placed };
 }
 
 interface NamedVolumes {
@@ -129,7 +116,7 @@ export function otherMounts(manager: TargetManager, keyPairMounts: string[]): Mo
 /** Every machine has it. */
 const IS_HERE = new Set(['/tmp']);
 
-function isText(content: Buffer): boolean {
+export function isText(content: Buffer): boolean {
   return !content.includes(0);
 }
 
@@ -165,40 +152,4 @@ function reportOthers(others: MountPoint[], facts: Pick<CheckoutFacts, 'paths'>,
   }
   if (rest.length > 0)
     emit({ type: 'note', message: `Only the Pod has ${list(rest)}:\nno argument or variable names it.` });
-}
-
-function localContent(
-  name: string,
-  content: Buffer,
-  { paths, busyPorts, isElectable }: { paths: MountedPath[]; busyPorts: number[]; isElectable?: boolean },
-  emit: Emit,
-): string | Buffer {
-  if (!isText(content)) return content;
-  const text = content.toString('utf8');
-  const changed = isElectable ? undefined : fileWithoutElection(text);
-  if (changed !== undefined) {
-    const message = `Leader election is turned off in the local copy of ${name}: it only works in a Pod, and the in-cluster manager is paused.`;
-    emit({ type: 'note', message });
-  }
-  const free = fileOnFreePorts(changed ?? text, busyPorts, ({ name: setting, before, after, port }) => {
-    const message = `In the local copy of ${name}, ${setting}: ${before}\nbecomes ${after}: port ${port} is in use on this machine`;
-    emit({ type: 'note', message });
-  });
-  const listening = free ?? changed ?? text;
-  const local = rewriteMentions(listening, paths);
-  if (local !== listening)
-    emit({
-      type: 'note',
-      message: `In the local copy of ${name}, mounted paths are replaced by those of their copies.`,
-    });
-  return local === text ? content : local;
-}
-
-/** In a text, as `mentions` finds them; the longest mount wins. */
-function rewriteMentions(text: string, paths: MountedPath[]): string {
-  const byLength = paths.toSorted((a, b) => b.from.length - a.from.length);
-  if (byLength.length === 0) return text;
-  const escaped = byLength.map(({ from }) => from.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&'));
-  const pattern = new RegExp(`(?<![\\w./-])(?:${escaped.join('|')})(?=$|[/,;:"'\\s])`, 'gm');
-  return text.replace(pattern, (from) => byLength.find((one) => one.from === from)!.to);
 }

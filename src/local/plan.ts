@@ -8,14 +8,15 @@ import { canPlace, isPlaceable, type Placed } from '../machine/mount-namespace.t
 import { type ExpandedArgument, expandArguments } from '../operator/environment.ts';
 import { DEFAULT_CERTIFICATE_DIRECTORY } from '../operator/mounts.ts';
 import type { CheckoutFacts } from '../operator/sources.ts';
-import type { Target } from '../operator/target.ts';
+import { type Target, targetPorts } from '../operator/target.ts';
 import type { Emit } from '../report/events.ts';
 import { planAddressFlags, planKeyPairFlags, planMountFlags } from './default-flags.ts';
 import { controllerEnvironment, NAMESPACE_FILE } from './environment.ts';
 import { hardCodedDirectories, type LocalFiles } from './key-pair-files.ts';
+import { localCopies, mountedTexts } from './local-copies.ts';
 import type { MountedPath, NeededFiles } from './mounts.ts';
 import { containerArguments, inWorkingDirectory, planArguments, requirePassable } from './plan-arguments.ts';
-import { otherMounts, planMounts } from './plan-mounts.ts';
+import { otherMounts, type PlannedMounts, planMounts } from './plan-mounts.ts';
 import type { PodConnection } from './pod-connection.ts';
 import { ARGUMENTS, type PlannedProgram, planProgram } from './program.ts';
 import { type ManagerVariables, managerVariables } from './variables.ts';
@@ -61,6 +62,8 @@ export interface ControllerInputs {
 
 export interface PlannedController {
   plan: ControllerPlan;
+  /** Ports of the Pod, and where the controller listens instead. */
+  moved: ReadonlyMap<number, number>;
   /** Directories outside the session's own in which the sources look for the key pair. */
   hardCoded: string[];
   /** What has to be written before the controller starts. */
@@ -72,23 +75,16 @@ export async function planController(
   inputs: ControllerInputs,
   { emit, signal }: Pick<Work, 'emit' | 'signal'>,
 ): Promise<PlannedController> {
-  const { settings, keyPairMounts } = inputs;
+  const { keyPairMounts } = inputs;
   const { root, facts } = inputs.checkout;
   const { directory, keyPairDirectory } = inputs.files;
   const program = await planProgram({ ...inputs, ...facts, root, directory }, { emit, signal });
-  const environment = await managerVariables({ ...inputs, ...facts, ...program }, emit);
   const takesArguments = program.run.includes(ARGUMENTS);
-  const { port, variables, ...start } = await startSettings(inputs, { program, environment }, { emit });
-  const own = start.args;
-  const passed = [...own.map(({ value }) => value), ...Object.values(variables)];
   const mayPlace = program.linked !== undefined && (await canPlace());
-  const { paths, needed, words, placed } = await planMounts(
-    { ...inputs, ...program, mayPlace },
-    passed,
-    emit,
-  );
+  const planned = await planSettings(inputs, { ...program, mayPlace }, { emit });
+  const { settings: own, moved, paths, words, placed, needed } = planned;
   const { args, hidden } = await planArguments(
-    own,
+    own.args,
     { ...program, paths, running: inputs.running ?? [] },
     emit,
   );
@@ -100,6 +96,7 @@ export async function planController(
   const none = { args: [], hardCoded, placed: [] };
   const keyPairs = takesArguments ? await planKeyPairFlags(places, { emit }) : none;
   const pod = mayPlace ? podFiles(inputs, [...placed, ...keyPairs.placed]) : undefined;
+  const [port] = targetPorts(inputs.target.services);
   const plan: ControllerPlan = {
     cwd: program.cwd,
     build: program.build,
@@ -107,21 +104,22 @@ export async function planController(
     hidden,
     env: planEnvironment(
       inputs,
-      { variables, paths, kubeconfig: kubeconfig?.paths, connection: pod && inputs.connection?.variables },
+      { ...own, paths, kubeconfig: kubeconfig?.paths, connection: pod && inputs.connection?.variables },
       emit,
     ),
-    webhook: port === undefined ? undefined : { host: '127.0.0.1', port },
+    webhook: port === undefined ? undefined : { host: '127.0.0.1', port: moved.get(port) ?? port },
     watch: program.watch,
     rivals: program.rivals,
     asksForRestart: program.asksForRestart,
     placed: pod?.placed,
     graceMs: GRACE_MS,
-    readyMs: (settings.readySeconds ?? CONTROLLER_READY_SECONDS) * 1000,
+    readyMs: (inputs.settings.readySeconds ?? CONTROLLER_READY_SECONDS) * 1000,
     stateFile: inputs.stateFile,
     keptProgram: inputs.keptProgram,
   };
   return {
     plan,
+    moved,
     hardCoded: keyPairs.hardCoded,
     needed: [...needed, ...(kubeconfig?.needed ?? []), ...(pod?.needed ?? [])],
   };
@@ -137,23 +135,50 @@ function mayLookForPairElsewhere(
   return isNamed || others.some((one) => one.endsWith(`/${DEFAULT_CERTIFICATE_DIRECTORY}`));
 }
 
-/** With the port of the webhooks: the Pod's, or one of this machine if that is busy here and the controller can be told to listen there. */
-async function startSettings(
+interface PlannedSettings extends Pick<PlannedMounts, 'paths' | 'words' | 'placed'> {
+  settings: StartSettings;
+  moved: Map<number, number>;
+  /** The copies of the mounted files. */
+  needed: NeededFiles[];
+}
+
+/** The manager's arguments, variables and mounted files, with ports on which the controller can listen. */
+async function planSettings(
   inputs: ControllerInputs,
-  manager: { program: PlannedProgram; environment: ManagerVariables },
+  program: PlannedProgram & { mayPlace: boolean },
   { emit }: Pick<Work, 'emit'>,
-): Promise<StartSettings & { port: number | undefined }> {
-  const { target, elsewhere, checkout } = inputs;
-  const { program, environment } = manager;
+): Promise<PlannedSettings> {
+  const { facts } = inputs.checkout;
+  const environment = await managerVariables({ ...inputs, ...facts, ...program }, emit);
   // A command of the user's has its own, unless it asks for the manager's.
-  const args = program.run.includes(ARGUMENTS) ? await managerArguments(inputs, manager, { emit }) : [];
-  const planned = { args, variables: environment.passable };
-  const from = target.services[0]?.ports[0]?.targetPort;
-  const other = from === undefined ? undefined : await elsewhere?.(from);
-  if (from === undefined || other === undefined) return { ...planned, port: from };
-  const known = { ...checkout.facts, ...program, ...environment };
-  const moved = await moveWebhookPort(planned, { from, ...other }, known, { emit });
-  return moved === undefined ? { ...planned, port: from } : { ...moved, port: other.port };
+  const takesArguments = program.run.includes(ARGUMENTS);
+  const args = takesArguments ? await managerArguments(inputs, { program, environment }, { emit }) : [];
+  const passed = [...args.map(({ value }) => value), ...Object.values(environment.passable)];
+  const { copied, ...mounts } = await planMounts({ ...inputs, ...program }, passed, emit);
+  const start = { args, variables: environment.passable, files: mountedTexts(copied) };
+  const known = { ...facts, ...program, ...environment };
+  const { settings, moved } = await onOtherPorts(inputs, start, known, { emit });
+  const needed = await localCopies({ ...program, ...mounts, copied, texts: settings.files }, emit);
+  return { settings, moved, ...mounts, needed };
+}
+
+/** For each port of the webhooks where the controller cannot listen here, and can be told to listen elsewhere. */
+async function onOtherPorts(
+  { target, elsewhere }: ControllerInputs,
+  start: StartSettings,
+  known: Parameters<typeof moveWebhookPort>[2],
+  { emit }: Pick<Work, 'emit'>,
+): Promise<{ settings: StartSettings; moved: Map<number, number> }> {
+  let settings = start;
+  const moved = new Map<number, number>();
+  for (const from of targetPorts(target.services)) {
+    const other = await elsewhere?.(from);
+    const changed = other && (await moveWebhookPort(settings, { from, ...other }, known, { emit }));
+    if (changed === undefined) continue;
+    settings = changed;
+    moved.set(from, other!.port);
+  }
+  return { settings, moved };
 }
 
 /**

@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import type { Work } from '../cluster/work.ts';
 import type { LinkedPackages } from '../controller/go/linked-packages.ts';
 import { type AddressFlags, addressArguments, argumentsOfProgram } from '../operator/address-flags.ts';
@@ -5,6 +6,7 @@ import type { ExpandedArgument } from '../operator/environment.ts';
 import { readFlag } from './arguments.ts';
 import { LOCAL, portOf, WORD, wordsOf } from './busy-ports.ts';
 import { isGivenIn } from './default-flags.ts';
+import { editSettings } from './settings-file.ts';
 
 /** A port of this machine in place of one of the Pod's, and why. */
 export interface OtherPort {
@@ -16,13 +18,15 @@ export interface OtherPort {
 export interface StartSettings {
   args: ExpandedArgument[];
   variables: Record<string, string>;
+  /** The texts of its mounted files, by the path of the copy on this machine. */
+  files: ReadonlyMap<string, string>;
 }
 
 /** One setting that names the port, and how it is changed. */
 interface PortSetting {
   words: string;
   note: string;
-  apply(settings: StartSettings): void;
+  apply(settings: StartSettings & { files: Map<string, string> }): void;
 }
 
 /** `webhook-port`, `WEBHOOK_BIND_ADDRESS` */
@@ -31,28 +35,29 @@ const WEBHOOK = new RegExp(`(?:^|_)(?:webhooks?|admission)(?:_${WORD})*_(?:addr|
 const ANY = /(?:^|_)(?:addr|address|port|listen)$/;
 /** Where others find it, or something else. */
 const OTHER =
-  /(?:^|_)(?:services?|svc|advertised?|external|public|host|proxy|target|remote|peers?|upstream)_/;
+  /(?:^|_)(?:services?|svc|advertised?|external|public|host|proxy|target|remote|peers?|upstream|containers?|nodes?)_/;
 
 /**
- * The settings with which the controller serves webhooks on another port than in its Pod; undefined where none of its arguments, variables
- * and flags' defaults is known to name that.
+ * The settings with which the controller serves webhooks on another port than in its Pod; undefined where none of its arguments, variables,
+ * mounted files and flags' defaults is known to name that.
  */
 export async function moveWebhookPort(
-  { args, variables }: StartSettings,
+  start: StartSettings,
   move: OtherPort & { from: number },
   known: { secrets: ReadonlySet<string>; addressFlags: AddressFlags; linked?: LinkedPackages | undefined },
   { emit }: Pick<Work, 'emit'>,
 ): Promise<StartSettings | undefined> {
   const all = [
-    ...ofArguments(args, move),
-    ...ofVariables(variables, move).filter(({ name }) => !known.secrets.has(name)),
-    ...(await ofDefaults(args, move, known)),
+    ...ofArguments(start.args, move),
+    ...ofVariables(start.variables, move).filter(({ name }) => !known.secrets.has(name)),
+    ...ofFiles(start.files, move),
+    ...(await ofDefaults(start.args, move, known)),
   ];
   const certain = all.filter(({ words }) => WEBHOOK.test(words));
   const likely = all.filter(({ words }) => ANY.test(words) && !OTHER.test(words));
   const chosen = certain.length > 0 ? certain : likely;
   if (chosen.length === 0 || (certain.length === 0 && likely.length > 1)) return undefined;
-  const settings = { args: [...args], variables: { ...variables } };
+  const settings = { args: [...start.args], variables: { ...start.variables }, files: new Map(start.files) };
   for (const { note, apply } of chosen) {
     apply(settings);
     emit({ type: 'note', message: `${note}: ${move.because}` });
@@ -99,6 +104,40 @@ function ofVariables(
       },
     ];
   });
+}
+
+function ofFiles(files: StartSettings['files'], { from, port }: Move): PortSetting[] {
+  return [...files].flatMap(([path, text]) => {
+    const settings: PortSetting[] = [];
+    let count = 0;
+    editSettings(text, (key, outer, written) => {
+      const at = count++;
+      const value = written.replace(QUOTED, '$2');
+      if (portOf(value) !== from) return undefined;
+      const after = withPort(value, port);
+      const name = outer === '' ? key : `${outer}.${key}`;
+      settings.push({
+        words: wordsOf(name),
+        note: `${name}: ${value} (${basename(path)})\nbecomes ${name}: ${after} in the local copy`,
+        apply: ({ files }) => void files.set(path, withSetting(files.get(path)!, at, after)),
+      });
+      return undefined;
+    });
+    return settings;
+  });
+}
+
+const QUOTED = /^(["'])(.*)\1$/s;
+
+/** Another value of the setting that is so many settings after the first. */
+function withSetting(text: string, at: number, value: string): string {
+  let count = 0;
+  const changed = editSettings(text, (_key, _outer, written) => {
+    if (count++ !== at) return undefined;
+    const [, quote = ''] = QUOTED.exec(written) ?? [];
+    return quote + value + quote;
+  });
+  return changed ?? text;
 }
 
 /** Of a command of the user's, nothing says which flags it has. */

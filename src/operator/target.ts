@@ -60,6 +60,11 @@ export interface TargetManager {
   source: string;
 }
 
+/** The numbers in the Pod that webhooks call, each once. */
+export function targetPorts(services: Pick<TargetService, 'ports'>[]): number[] {
+  return [...new Set(services.flatMap(({ ports }) => ports.map(({ targetPort }) => targetPort)))];
+}
+
 /** A webhook Service as it was chosen and read, before its ports are resolved. */
 export interface ChosenService {
   webhooks: WebhookService;

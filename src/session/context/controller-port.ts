@@ -33,14 +33,21 @@ export async function requireControllerPort(
   }
 }
 
-/** A free port for a controller that cannot listen on this one; undefined where it can. `ending` as above. */
+/**
+ * A free port for a controller that cannot listen on this one; undefined where it can. `ending` as above; `taken` are ports that it is not
+ * to get, and has this one afterwards.
+ */
 export async function portElsewhere(
   port: number,
   claims: Claims,
-  ending: number[] = [],
+  { ending = [], taken = new Set() }: { ending?: number[]; taken?: Set<number> } = {},
 ): Promise<OtherPort | undefined> {
   const because = await whyElsewhere(port, claims, ending);
-  return because === undefined ? undefined : { port: await freePort(), because };
+  if (because === undefined) return undefined;
+  let free = await freePort();
+  while (taken.has(free)) free = await freePort();
+  taken.add(free);
+  return { port: free, because };
 }
 
 async function whyElsewhere(port: number, claims: Claims, ending: number[]): Promise<string | undefined> {

@@ -1,10 +1,13 @@
+import { mountedTexts } from '../../local/local-copies.ts';
 import { containerArguments } from '../../local/plan-arguments.ts';
+import { planMounts } from '../../local/plan-mounts.ts';
 import { ARGUMENTS } from '../../local/program.ts';
 import { moveWebhookPort } from '../../local/webhook-port.ts';
+import { canPlace } from '../../machine/mount-namespace.ts';
 import { isPortBusy, isPortForbidden } from '../../machine/port.ts';
 import { portOwner } from '../../machine/system.ts';
 import { expandArguments, readPodEnvironment } from '../../operator/environment.ts';
-import type { Target } from '../../operator/target.ts';
+import { type Target, targetPorts } from '../../operator/target.ts';
 import { checkoutFactsOf } from '../context/context.ts';
 import { requireControllerPort, requirePermittedPort } from '../context/controller-port.ts';
 import { orphanPids } from '../context/session-directories.ts';
@@ -17,22 +20,27 @@ export const portCheck: Check = {
   async run(doctorRun) {
     const { operator, machine } = doctorRun;
     const { target, refusals } = await needed(operator, 'there is no target');
-    const ports = [...new Set(target.services.flatMap(({ ports }) => ports.map((one) => one.targetPort)))];
+    const ports = targetPorts(target.services);
     if (ports.length === 0)
       throw new NotChecked(
         refusals.length > 0 ? "the Service's ports are wrong" : 'there is no webhook Service',
       );
+    const elsewhere: Finding[] = [];
     const orphans = await orphanPids(machine);
     for (const port of ports) {
       const isForbidden = await isPortForbidden(port);
       if (!isForbidden && !(await isPortBusy(port))) continue;
       const owner = await portOwner(port);
       if (owner !== undefined && orphans.includes(owner.pid)) return orphanFinding(port, owner.pid);
-      const settings = port === ports[0] ? await settingsWith(port, target, doctorRun) : [];
-      if (settings.length > 0) return elsewhereFinding(port, settings, isForbidden);
+      const settings = await settingsWith(port, target, doctorRun);
+      if (settings.length > 0) {
+        elsewhere.push(elsewhereFinding(port, settings, isForbidden));
+        continue;
+      }
       await requireControllerPort(port, machine);
       await requirePermission(port, isForbidden, doctorRun);
     }
+    if (elsewhere.length > 0) return elsewhere;
     return {
       verdict: 'ok',
       answer: `the controller can listen on this machine: ${ports.join(', ')} free`,
@@ -46,7 +54,7 @@ async function requirePermission(port: number, isForbidden: boolean, { context }
   if (isForbidden && (await context).config.controller?.run === undefined) await requirePermittedPort(port);
 }
 
-/** The arguments, variables and defaults of flags that name the port, as `up` would find them; for a default, if the program has the flag. */
+/** The arguments, variables, mounted files and defaults of flags that name the port, as `up` would find them; for a default, if the program has the flag. */
 async function settingsWith(
   port: number,
   target: Target,
@@ -57,12 +65,25 @@ async function settingsWith(
   const environment = await readPodEnvironment(context.api, target.manager, { podName: '' });
   const run = options.package === undefined ? context.config.controller?.run : undefined;
   const given = run?.includes(ARGUMENTS) === false ? [] : containerArguments(target, undefined, () => {});
-  const { addressFlags } = await checkoutFactsOf(context);
+  const facts = await checkoutFactsOf(context);
+  const { addressFlags } = facts;
   const directories = new Map(addressFlags.defaults.map(({ directory }) => [directory, directory]));
   const linked = run === undefined ? async () => directories : undefined;
+  const args = expandArguments(given, environment);
+  const { copied } = await planMounts(
+    {
+      ...{ api: context.api, target, podName: '', keyPairMounts: [], checkout: { facts } },
+      ...{
+        files: { directory: '', keyPairDirectory: '' },
+        mayPlace: run === undefined && (await canPlace()),
+      },
+    },
+    [...args.map(({ value }) => value), ...Object.values(environment.values)],
+    () => {},
+  );
   const settings: string[] = [];
   await moveWebhookPort(
-    { args: expandArguments(given, environment), variables: environment.values },
+    { args, variables: environment.values, files: mountedTexts(copied) },
     { from: port, port: 0, because: '' },
     { ...environment, addressFlags, linked },
     { emit: (event) => event.type === 'note' && settings.push(event.message.split('\n', 1)[0]!) },

@@ -5,7 +5,7 @@ import type { OwnAnswers } from '../../gateway/own.ts';
 import type { CalledPath } from '../../gateway/served.ts';
 import type { KeyPair } from '../../gateway/tls.ts';
 import { within } from '../../machine/addresses.ts';
-import type { Target } from '../../operator/target.ts';
+import { type Target, targetPorts } from '../../operator/target.ts';
 import type { Emit } from '../../report/events.ts';
 import { isOwn } from '../../route/direct.ts';
 import { targetsOf } from '../context/holders.ts';
@@ -76,7 +76,6 @@ export interface GatewayPlan {
 /** Listens on the address that the cluster calls, or on all if that is not an address of this machine (NAT). Reviews are held at first. */
 export async function startGateways(plan: GatewayPlan, address: string): Promise<Gateways> {
   const { target, sessionId, settings, arrived, served, late, stamp, onTimeout, emit } = plan;
-  const targetPorts = targetPortsOf(target);
   const host = isOwn(address) ? address : address.includes(':') ? '::' : '0.0.0.0';
   // Behind a tunnel or a relay the gateway's own port is not visible, so any port will do.
   const isHidden = address === LOOPBACK;
@@ -84,7 +83,7 @@ export async function startGateways(plan: GatewayPlan, address: string): Promise
   if (!isHidden) assertPorts(target, settings);
   await using stack = new AsyncDisposableStack();
   const gateways = new Map<number, Gateway>();
-  for (const [index, targetPort] of targetPorts.entries()) {
+  for (const [index, targetPort] of targetPorts(target.services).entries()) {
     const port = fixed === undefined ? 0 : fixed + index;
     const here = plan.moved?.get(targetPort) ?? targetPort;
     const controller = { host: LOOPBACK, port: here, podPort: targetPort };
@@ -154,10 +153,6 @@ function alike(all: Gateway[]): Together {
   };
 }
 
-function targetPortsOf({ services }: GatewayPlan['target']): number[] {
-  return [...new Set(services.flatMap(({ ports }) => ports.map((one) => one.targetPort)))];
-}
-
 function disposeAll(some: Disposable[]): Disposable {
   const stack = new DisposableStack();
   for (const one of some) stack.use(one);
@@ -189,7 +184,7 @@ const LAST_PORT = 65_535;
 
 /** Throws 'usage.invalid' where there are too few ports from the chosen one on. */
 export function assertPorts(target: GatewayPlan['target'], { port: first }: GatewaySettings): void {
-  const count = targetPortsOf(target).length;
+  const count = targetPorts(target.services).length;
   const highest = LAST_PORT - count + 1;
   if (first === undefined || first <= highest) return;
   throw new DevloopError(

@@ -16,7 +16,7 @@ import { type ControllerInputs, type PlannedController, planController } from '.
 import { openPodConnection, type PodConnection } from '../../local/pod-connection.ts';
 import { canPlace } from '../../machine/mount-namespace.ts';
 import { makePath, requireWritable, writeBelow } from '../../machine/own-files.ts';
-import type { Target } from '../../operator/target.ts';
+import { type Target, targetPorts } from '../../operator/target.ts';
 import type { CommandContext } from '../context/context.ts';
 import {
   claimPort,
@@ -63,14 +63,17 @@ export async function planLocally(
   const [pair] = pairs.values();
   if (pair) await requireRoomForPair(files.keyPairDirectory, pair);
   if (!options.controller) return { pairs, controller: undefined };
-  const elsewhere = (port: number) => portElsewhere(port, options, ending);
+  const ports = targetPorts(target.services);
+  const taken = new Set(ports);
+  const elsewhere = (port: number) => portElsewhere(port, options, { ending, taken });
   const inputs = { ...controllerInputs(session, pairs, connection), elsewhere };
   const controller = await planController(inputs, io);
   // The supervisor checks again when it starts; here nothing has been changed yet.
-  const { webhook } = controller.plan;
-  if (webhook) claimPort(webhook.port, options);
-  if (webhook) await requireControllerPort(webhook.port, session.machine, ending);
-  if (webhook && buildsProgram(session)) await requirePermittedPort(webhook.port);
+  for (const port of ports.map((one) => controller.moved.get(one) ?? one)) {
+    claimPort(port, options);
+    await requireControllerPort(port, session.machine, ending);
+    if (buildsProgram(session)) await requirePermittedPort(port);
+  }
   return { pairs, controller, dlv: await debuggerFor(session, controller.plan.cwd, ending) };
 }
 
@@ -90,7 +93,7 @@ export async function prepareLocally(
   session: Session,
   connection: PodConnection | undefined,
 ): Promise<LocalParts> {
-  const { context, target, options, files, io } = session;
+  const { context, options, files, io } = session;
   const { pairs, controller, dlv } = await planLocally(session, { connection });
   const temporary = join(files.directory, 'tmp');
   await writeBelow(files.directory, () => makePath(temporary));
@@ -101,9 +104,7 @@ export async function prepareLocally(
   if (pair) await writeFoundPair(files.keyPairDirectory, pair, io.emit);
   if (controller === undefined)
     return { pairs, keyPairDirectories: [files.keyPairDirectory], controller: undefined };
-  const { webhook } = controller.plan;
-  const port = target.services[0]?.ports[0]?.targetPort;
-  if (webhook && port !== undefined && webhook.port !== port) session.moved.set(port, webhook.port);
+  for (const [port, here] of controller.moved) session.moved.set(port, here);
   await writeNeededFiles(controller.needed);
   const written = pair ? await writeHardCoded(files, controller.hardCoded, pair, io.emit) : [];
   return {

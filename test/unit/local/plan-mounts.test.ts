@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Container, Volume, Workload } from '../../../src/cluster/api/workloads.ts';
+import { localCopies, mountedTexts } from '../../../src/local/local-copies.ts';
 import { planMounts } from '../../../src/local/plan-mounts.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
@@ -62,6 +63,7 @@ async function plan({
   const object: Workload = { metadata: metadata('shop'), spec: { selector: {}, template } };
   const manager = { ref: { kind: 'Deployment' as const, name: 'shop' }, object, container, source: '' };
   const events: DevloopEvent[] = [];
+  const emit = (event: DevloopEvent) => void events.push(event);
   const planned = await planMounts(
     {
       api: cluster.api,
@@ -73,11 +75,12 @@ async function plan({
       checkout: { facts: { paths: new Set(sourcePaths) } },
     },
     words,
-    (event) => events.push(event),
+    emit,
   );
+  const needed = await localCopies({ ...planned, texts: mountedTexts(planned.copied) }, emit);
   const texts = (type: string) =>
     events.flatMap((event) => (event.type === type && 'message' in event ? [event.message] : []));
-  const files = planned.needed.map(({ files }) =>
+  const files = needed.map(({ files }) =>
     Object.fromEntries(Object.entries(files).map(([name, content]) => [name, String(content)])),
   );
   const at = Object.fromEntries(planned.paths.map(({ from, to }) => [from, to.replace(`${DIRECTORY}/`, '')]));

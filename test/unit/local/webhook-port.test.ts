@@ -3,6 +3,7 @@ import { linkedPackages } from '../../../src/controller/go/linked-packages.ts';
 import { planController } from '../../../src/local/plan.ts';
 import { moveWebhookPort } from '../../../src/local/webhook-port.ts';
 import { collectAddressFlags } from '../../../src/operator/address-flags.ts';
+import { fakeCluster } from '../../support/fake-cluster.ts';
 import { recordEvents } from '../controller/support/events.ts';
 import { directoryWith } from '../controller/support/places.ts';
 import { inputs } from './support/inputs.ts';
@@ -10,13 +11,15 @@ import { inputs } from './support/inputs.ts';
 const MOVE = { from: 9443, port: 40123, because: 'it is in use' };
 const NO_FLAGS = { defaults: [], constants: new Map(), commands: [] };
 
-async function move(words: string[], variables: Record<string, string> = {}, known = {}) {
+async function move(words: string[], variables: Record<string, string> = {}, known = {}, text?: string) {
   const args = words.map((word) => ({ value: word, shown: word }));
   const { all, emit } = recordEvents();
   const facts = { secrets: new Set<string>(), addressFlags: NO_FLAGS, ...known };
-  const moved = await moveWebhookPort({ args, variables }, MOVE, facts, { emit });
+  const files = new Map(text === undefined ? [] : [['/state/config.yaml', text]]);
+  const moved = await moveWebhookPort({ args, variables, files }, MOVE, facts, { emit });
   const notes = all('note').map(({ message }) => message);
-  return moved && { words: moved.args.map(({ value }) => value), variables: moved.variables, notes };
+  const [file] = moved?.files.values() ?? [];
+  return moved && { words: moved.args.map(({ value }) => value), variables: moved.variables, notes, file };
 }
 
 test.each<[string, string[], string[]]>([
@@ -38,6 +41,39 @@ test('variables and flags that both name it are changed, and a note says each', 
       'WEBHOOK_PORT=9443\nbecomes WEBHOOK_PORT=40123: it is in use',
     ],
   });
+});
+
+test.each<[string, string, string]>([
+  ['a component configuration', 'webhook:\n  port: 9443 # here\n', 'webhook:\n  port: 40123 # here\n'],
+  ['JSON', '{"webhookBindAddress": ":9443"}', '{"webhookBindAddress": ":40123"}'],
+  ['TOML', '[admission]\nport = 9443\n', '[admission]\nport = 40123\n'],
+  ['one that alone has the number', 'a: 1\nserver: {port: "9443"}\n', 'a: 1\nserver: {port: "40123"}\n'],
+  [
+    'one of several, by its name',
+    'service: {port: 9443}\nserver: {port: 9443}\nwebhook: {port: 9443}\n',
+    'service: {port: 9443}\nserver: {port: 9443}\nwebhook: {port: 40123}\n',
+  ],
+])('a mounted file names the port: %s', async (_, text, expected) => {
+  expect((await move([], {}, {}, text))?.file).toBe(expected);
+});
+
+test('an argument and a file that both name it are changed, and a note says each', async () => {
+  expect(await move(['--webhook-port=9443'], {}, {}, 'webhook: {port: 9443}\n')).toMatchObject({
+    words: ['--webhook-port=40123'],
+    file: 'webhook: {port: 40123}\n',
+    notes: [
+      '--webhook-port=9443\nbecomes --webhook-port=40123: it is in use',
+      'webhook.port: 9443 (config.yaml)\nbecomes webhook.port: 40123 in the local copy: it is in use',
+    ],
+  });
+});
+
+test.each<[string, string]>([
+  ['of a Service', 'service:\n  port: 9443\n'],
+  ['of a container', 'ports:\n- containerPort: 9443\n'],
+  ['that two settings have', 'server: {port: 9443}\nlisten: 9443\n'],
+])('a file stays with a port %s', async (_, text) => {
+  expect(await move([], {}, {}, text)).toBeUndefined();
 });
 
 test.each<[string, string[], Record<string, string>]>([
@@ -86,4 +122,38 @@ test('the plan has the port that the settings name, and that of the Pod where no
   };
   expect(await planned('WEBHOOK_PORT')).toEqual([40123, '40123']);
   expect(await planned('WEBHOOKS')).toEqual([9443, '9443']);
+});
+
+test('each port of a manager with several gets another one, as far as something names it', async () => {
+  const all = inputs({ elsewhere: async (port) => ({ port: port + 30_000, because: 'it is in use' }) });
+  all.target.manager!.container.env!.push(
+    { name: 'WEBHOOK_PORT', value: '9443' },
+    { name: 'CONVERSION_PORT', value: '9444' },
+  );
+  const port = (targetPort: number) => ({ name: '', port: targetPort, targetPort });
+  all.target.services[0]!.ports = [port(9443), port(9444), port(9445)];
+  const { emit } = recordEvents();
+  const { plan, moved } = await planController(all, { emit, signal: new AbortController().signal });
+  expect([...moved]).toEqual([
+    [9443, 39443],
+    [9444, 39444],
+  ]);
+  expect(plan.webhook?.port).toBe(39443);
+  expect([plan.env.WEBHOOK_PORT, plan.env.CONVERSION_PORT]).toEqual(['39443', '39444']);
+});
+
+test('a port in a mounted file is another one in the copy that is written', async () => {
+  const cluster = fakeCluster();
+  const data = { 'config.yaml': 'webhook: {port: 9443}\n' };
+  cluster.put('ConfigMap', { metadata: { name: 'settings', namespace: 'shop' }, data } as never);
+  const elsewhere = async () => ({ port: 40123, because: 'it is in use' });
+  const all = inputs({ api: cluster.api, settings: { run: ['./run', '{args}'] }, elsewhere });
+  const { container, object } = all.target.manager!;
+  container.args!.push('--config=/etc/shop/config.yaml');
+  container.volumeMounts = [{ name: 'settings', mountPath: '/etc/shop' }];
+  object.spec.template.spec.volumes = [{ name: 'settings', configMap: { name: 'settings' } }];
+  const { emit } = recordEvents();
+  const { plan, needed } = await planController(all, { emit, signal: new AbortController().signal });
+  expect(plan.webhook?.port).toBe(40123);
+  expect(needed).toMatchObject([{ files: { 'config.yaml': 'webhook: {port: 40123}\n' } }]);
 });
