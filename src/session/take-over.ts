@@ -22,6 +22,7 @@ import { followPaths } from './route/paths.ts';
 import { routePointers } from './route/point.ts';
 import { type Routing, routeSettings } from './route/routing.ts';
 import { createServedGate, type ServedGate } from './route/served.ts';
+import { askUserProcess } from './route/user-process.ts';
 import { serve } from './serve.ts';
 import { connectionFor, prepareLocally } from './start/controller.ts';
 import type { SessionDebugger } from './start/debugger.ts';
@@ -82,13 +83,18 @@ export async function takeOver(running: Running): Promise<void> {
   const { route } = standing;
   const gate =
     route && controller && createServedGate({ work, target, moved, ...controller, ...route, ...debug });
+  const users = route && !controller ? askUserProcess({ work, target }) : undefined;
+  if (users) running.followers.use(users);
   const start = async (): Promise<void> => {
     await supervisor?.start();
     await gate?.requireServed();
     await debug?.settled();
   };
   for (const { apply } of session.plan.webhookTime) await apply(work);
-  const pausing = await replaceManager(running, { point: () => pointServices(running, pairs, gate), start });
+  const pausing = await replaceManager(running, {
+    point: () => pointServices(running, pairs, gate ?? users),
+    start,
+  });
   route?.gateways.release();
   const ended = await Promise.all(pausing.map((one) => one.ended));
   if (ended.includes(false)) emit({ type: 'warning', message: STILL_TERMINATING });
@@ -182,7 +188,11 @@ async function holdAndOpen(running: Running): Promise<void> {
     standing.route = await openRoute(routingOf(running), session.plan.routes);
 }
 
-async function pointServices(running: Running, pairs: KeyPairs, gate: ServedGate | undefined): Promise<void> {
+async function pointServices(
+  running: Running,
+  pairs: KeyPairs,
+  gate: Pick<ServedGate, 'called'> | undefined,
+): Promise<void> {
   const { session, work, answered, standing, followers, writers, ending } = running;
   const { route } = standing;
   if (route === undefined) return;

@@ -22,6 +22,8 @@ export interface ServedCheck {
   moved?: ReadonlyMap<number, number>;
   /** Other main packages that could be the manager. */
   rivals: string[];
+  /** It is a process that the user started, of which nothing is known but its port. */
+  isUsers?: boolean;
   /** Resolves when a new program may get reviews; absent: at once. */
   settled?: (() => Promise<void>) | undefined;
 }
@@ -125,13 +127,13 @@ function isAmong(some: CalledPath[]): (one: CalledPath) => boolean {
 
 /** What was unserved before is not waited for. */
 async function findUnserved(
-  { work: { signal } }: ServedCheck,
+  { work: { signal }, isUsers }: ServedCheck,
   called: CalledPath[],
   before: CalledPath[],
 ): Promise<CalledPath[]> {
   let unserved: CalledPath[] = [];
   const areServed = async (): Promise<boolean> => {
-    unserved = await unservedPaths(called, signal);
+    unserved = await unservedPaths(called, signal, isUsers ? 'no review' : 'a review');
     return unserved.length === 0 || keyOf(unserved) === keyOf(before);
   };
   await pollUntil(areServed, { everyMs: POLL_MS, limitMs: SETTLE_MS, signal });
@@ -142,7 +144,11 @@ function keyOf(called: CalledPath[]): string {
   return called.map(({ port, path }) => `${port} ${path}`).join();
 }
 
-function warn({ work, rivals }: ServedCheck, services: TargetService[], unserved: CalledPath[]): void {
+function warn(
+  { work, rivals, isUsers }: ServedCheck,
+  services: TargetService[],
+  unserved: CalledPath[],
+): void {
   if (unserved.length === 0) return;
   const list = unserved.map((one) => {
     const callers = services.flatMap(({ calls }) =>
@@ -150,12 +156,22 @@ function warn({ work, rivals }: ServedCheck, services: TargetService[], unserved
     );
     return `\n  ${one.path}  (${[...new Set(callers)].join(', ')})`;
   });
-  const message = `The controller answers 404 on these paths, so devloop refuses their reviews:${list.join('')}`;
-  work.emit({ type: 'warning', message, hint: `${ASKED_AGAIN}\n${whatToDo(rivals)}` });
+  const [what, askedAgain] = isUsers ? OF_USERS : OF_CONTROLLER;
+  work.emit({
+    type: 'warning',
+    message: `${what}:${list.join('')}`,
+    hint: `${askedAgain}\n${whatToDo(rivals)}`,
+  });
 }
 
-const ASKED_AGAIN =
-  'If your code does not serve them yet, add that and save: devloop asks again after each restart.';
+const OF_CONTROLLER = [
+  'The controller answers 404 on these paths, so devloop refuses their reviews',
+  'If your code does not serve them yet, add that and save: devloop asks again after each restart.',
+];
+const OF_USERS = [
+  'Your process answers 404 on these paths, so their reviews fail',
+  'If your code does not serve them yet, add that and start it again: devloop asks each process that you start.',
+];
 
 function wrongProgram(unserved: CalledPath[], rivals: string[]): DevloopError {
   const paths = [...new Set(unserved.map(({ path }) => path))].join(', ');
