@@ -9,6 +9,7 @@ import { mountPointsIn } from '../operator/volumes.ts';
 import type { Emit } from '../report/events.ts';
 import { auxiliaryPorts, localArguments } from './arguments.ts';
 import { busyAmong } from './busy-ports.ts';
+import { withFlags } from './flag-place.ts';
 import { ELECTION_OFF } from './leader-election.ts';
 import { type MountedPath, rewritePaths } from './mounts.ts';
 import type { PlannedProgram } from './program.ts';
@@ -112,11 +113,19 @@ export function inWorkingDirectory(own: ExpandedArgument[], { manager }: Target)
 }
 
 /** What is known of the program's leader election. */
-type Election = Pick<PlannedProgram, 'electionFlags' | 'isElectable'>;
+interface Election extends Pick<PlannedProgram, 'electionFlags' | 'isElectable'> {}
+
+interface ArgumentInputs extends Election {
+  paths: MountedPath[];
+  /** The arguments of the controller that runs already. */
+  running: string[];
+  /** Names that the sources give to commands. */
+  commands: ReadonlySet<string>;
+}
 
 export async function planArguments(
   own: ExpandedArgument[],
-  { paths, running, ...election }: { paths: MountedPath[]; running: string[] } & Election,
+  { paths, running, commands, ...election }: ArgumentInputs,
   emit: Emit,
 ): Promise<{ args: string[]; hidden: Map<string, string> }> {
   const values = own.map(({ value }) => value);
@@ -135,7 +144,7 @@ export async function planArguments(
     const outcome = after === '' ? 'is left out' : `becomes ${after}`;
     emit({ type: 'note', message: `${before}\n${outcome}: ${because}` });
   }
-  return { args: [...args, ...electionOffByFlag(election, values, emit)], hidden };
+  return { args: withFlags(args, electionOffByFlag(election, values, emit), commands), hidden };
 }
 
 /** For a program that elects a leader unless its arguments say otherwise, and they do not speak of it. */

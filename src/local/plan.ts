@@ -12,6 +12,7 @@ import { type Target, targetPorts } from '../operator/target.ts';
 import type { Emit } from '../report/events.ts';
 import { planAddressFlags, planKeyPairFlags, planMountFlags } from './default-flags.ts';
 import { controllerEnvironment, NAMESPACE_FILE } from './environment.ts';
+import { withFlags } from './flag-place.ts';
 import { hardCodedDirectories, type LocalFiles } from './key-pair-files.ts';
 import { localCopies, mountedTexts } from './local-copies.ts';
 import type { MountedPath, NeededFiles } from './mounts.ts';
@@ -85,7 +86,7 @@ export async function planController(
   const { settings: own, moved, paths, words, placed, needed } = planned;
   const { args, hidden } = await planArguments(
     own.args,
-    { ...program, paths, running: inputs.running ?? [] },
+    { ...program, paths, running: inputs.running ?? [], commands: facts.commandNames },
     emit,
   );
   const kubeconfig = planKubeconfig(inputs);
@@ -96,11 +97,12 @@ export async function planController(
   const none = { args: [], hardCoded, placed: [] };
   const keyPairs = takesArguments ? await planKeyPairFlags(places, { emit }) : none;
   const pod = mayPlace ? podFiles(inputs, [...placed, ...keyPairs.placed]) : undefined;
+  const all = withFlags(args, [...keyPairs.args, ...more], facts.commandNames);
   const [port] = targetPorts(inputs.target.services);
   const plan: ControllerPlan = {
     cwd: program.cwd,
     build: program.build,
-    run: program.run.flatMap((word) => (word === ARGUMENTS ? [...args, ...keyPairs.args, ...more] : [word])),
+    run: program.run.flatMap((word) => (word === ARGUMENTS ? all : [word])),
     hidden,
     env: planEnvironment(
       inputs,
@@ -217,7 +219,7 @@ async function managerArguments(
   const defaults = { ...checkout.facts, ...program, words };
   const mounted = await planMountFlags({ ...defaults, mounts }, { emit });
   const addresses = await planAddressFlags({ ...defaults, given: own.map(({ value }) => value), running });
-  return [...own, ...mounted, ...addresses];
+  return withFlags(own, [...mounted, ...addresses], checkout.facts.commandNames);
 }
 
 function planEnvironment(

@@ -6,6 +6,7 @@ import type { ExpandedArgument } from '../operator/environment.ts';
 import { readFlag } from './arguments.ts';
 import { LOCAL, portOf, WORD, wordsOf } from './busy-ports.ts';
 import { isGivenIn } from './default-flags.ts';
+import { withFlags } from './flag-place.ts';
 import { editSettings } from './settings-file.ts';
 
 /** A port of this machine in place of one of the Pod's, and why. */
@@ -29,6 +30,14 @@ interface PortSetting {
   apply(settings: StartSettings & { files: Map<string, string> }): void;
 }
 
+interface KnownFlags {
+  addressFlags: AddressFlags;
+  /** Names that the sources give to commands. */
+  commandNames?: ReadonlySet<string>;
+  /** The program's packages; absent for a command of the user's. */
+  linked?: LinkedPackages | undefined;
+}
+
 /** `webhook-port`, `WEBHOOK_BIND_ADDRESS` */
 const WEBHOOK = new RegExp(`(?:^|_)(?:webhooks?|admission)(?:_${WORD})*_(?:addr|address|port)$`);
 /** `port`, `secure-port`, `AGENT_INJECT_LISTEN`: with the same number, and where no other setting has it. */
@@ -44,7 +53,7 @@ const OTHER =
 export async function moveWebhookPort(
   start: StartSettings,
   move: OtherPort & { from: number },
-  known: { secrets: ReadonlySet<string>; addressFlags: AddressFlags; linked?: LinkedPackages | undefined },
+  known: { secrets: ReadonlySet<string> } & KnownFlags,
   { emit }: Pick<Work, 'emit'>,
 ): Promise<StartSettings | undefined> {
   const all = [
@@ -144,7 +153,7 @@ function withSetting(text: string, at: number, value: string): string {
 async function ofDefaults(
   args: ExpandedArgument[],
   { from, port }: Move,
-  { addressFlags, linked }: { addressFlags: AddressFlags; linked?: LinkedPackages | undefined },
+  { addressFlags, commandNames = new Set(), linked }: KnownFlags,
 ): Promise<PortSetting[]> {
   const words = args.map(({ value }) => value);
   const isGiven = isGivenIn(words);
@@ -161,7 +170,9 @@ async function ofDefaults(
     return {
       words: wordsOf(name),
       note: `${word}\nis added`,
-      apply: (settings) => void settings.args.push({ value: word, shown: word }),
+      apply(settings) {
+        settings.args = withFlags(settings.args, [{ value: word, shown: word }], commandNames);
+      },
     };
   });
 }

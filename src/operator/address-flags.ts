@@ -66,7 +66,7 @@ export function argumentsOfProgram(
   { commands, linked, words }: { commands: CobraCommand[]; linked: ReadonlySet<string>; words: string[] },
 ): string[] {
   const own = commands.filter(({ directory }) => linked.has(directory));
-  const running = commandIn(words) ?? (own.length === 1 ? own[0]!.name : undefined);
+  const running = commandIn(words, own) ?? (own.length === 1 ? own[0]!.name : undefined);
   const places = directories(own.filter(({ name }) => name === running));
   const known = all.filter(
     ({ directory, command }) => linked.has(directory) && (command === undefined || command === running),
@@ -78,10 +78,11 @@ export function argumentsOfProgram(
   return [...byArgument].filter(([, flags]) => isOfAll(flags)).map(([argument]) => argument);
 }
 
-/** The last word in front of the flags. */
-function commandIn(words: string[]): string | undefined {
+/** The last name of a command in front of the flags; where none is known, the last word there. */
+function commandIn(words: string[], own: CobraCommand[]): string | undefined {
   const end = words.findIndex((word) => word.startsWith('-'));
-  return words.slice(0, end < 0 ? words.length : end).at(-1);
+  const leading = words.slice(0, end < 0 ? words.length : end);
+  return leading.findLast((word) => own.some(({ name }) => name === word)) ?? leading.at(-1);
 }
 
 function directories(places: { directory: string }[]): Set<string> {

@@ -10,7 +10,16 @@ export interface CobraCommand {
 const COMMAND = /(?:\b(\w+)\s*:?=\s*)?&?cobra\.Command\s*\{[^{}]{0,600}?\bUse:\s*"([\w.-]+)/g;
 const FLAG_SET = /\b(\w+)\s*:?=\s*(\w+)\.Flags\(\)/g;
 
-/** The names of the commands that a source file defines. */
+/** Of cobra and urfave/cli, of Go's flag package, and of programs that compare the word themselves. */
+const COMMAND_NAME =
+  /(?:\b(?:Use|Name):\s*|\bNewFlagSet\(\s*|\bcase\s+|\bos\.Args\[1\]\s*==\s*)"([A-Za-z][\w-]*)/g;
+
+/** What a source file compares or defines as the name of a command, and maybe of something else. */
+export function commandNames(text: string): string[] {
+  return [...text.matchAll(COMMAND_NAME)].map(([, name]) => name!);
+}
+
+/** The names of the commands of cobra that a source file defines. */
 export function cobraCommands(text: string): string[] {
   return [...text.matchAll(COMMAND)].map(([, , name]) => name!);
 }

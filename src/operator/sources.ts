@@ -1,6 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join, posix } from 'node:path';
 import { type AddressFlags, collectAddressFlags } from './address-flags.ts';
+import { commandNames } from './cobra-commands.ts';
 import { electionFlags, electionVariables } from './leader-election.ts';
 import { importedSources, localModules } from './local-modules.ts';
 import { collectPathFlags, type PathFlags } from './path-flags.ts';
@@ -24,6 +25,8 @@ export interface CheckoutFacts {
   /** Flags whose default leaves leader election on -> the directories of the packages that define them. */
   electionFlags: Map<string, Set<string>>;
   addressFlags: AddressFlags;
+  /** Names that its sources give to commands, the words in front of a program's flags. */
+  commandNames: Set<string>;
   pathFlags: PathFlags;
   /** The directories of packages that define a flag --kubeconfig. */
   kubeconfigFlags: Set<string>;
@@ -54,6 +57,7 @@ export function noCheckoutFacts(): CheckoutFacts {
     electionVariables: new Set(),
     electionFlags: new Map(),
     addressFlags: { defaults: [], constants: new Map(), commands: [] },
+    commandNames: new Set(),
     pathFlags: { defaults: [], constants: new Map() },
     kubeconfigFlags: new Set(),
     connectsFromPod: false,
@@ -182,6 +186,7 @@ function collect(text: string, file: string, facts: CheckoutFacts): void {
     void into.set(flag, (into.get(flag) ?? new Set()).add(dirname(file)));
   for (const flag of electionFlags(text)) define(flag, facts.electionFlags);
   collectAddressFlags(text, dirname(file), facts.addressFlags);
+  for (const name of commandNames(text)) facts.commandNames.add(name);
   collectPathFlags(text, dirname(file), facts.pathFlags);
   if (KUBECONFIG_FLAG.test(text)) facts.kubeconfigFlags.add(dirname(file));
   if (CONNECTS_FROM_POD.test(text)) facts.connectsFromPod = true;

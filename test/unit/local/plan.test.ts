@@ -110,7 +110,7 @@ test.each([
     { ...rest, api },
     { emit: () => {}, signal: new AbortController().signal },
   );
-  expect(planned.plan.run.slice(1)).toEqual(['serve', '--leader-elect=false', ...added]);
+  expect(planned.plan.run.slice(1)).toEqual(['serve', ...added, '--leader-elect=false']);
 });
 
 test('a build command without a run command is an error', async () => {
@@ -218,7 +218,7 @@ test('a key pair that the sources look for where nobody can write is passed by i
     keyPairMounts: [mount],
   });
   const planned = await planController(rest, { emit: () => {}, signal: new AbortController().signal });
-  expect(planned.plan.run.slice(1)).toEqual(['serve', '--leader-elect=false', '--cert-dir=/state/s1/certs']);
+  expect(planned.plan.run.slice(1)).toEqual(['serve', '--cert-dir=/state/s1/certs', '--leader-elect=false']);
   expect(planned.hardCoded).toEqual([]);
 });
 
@@ -253,7 +253,7 @@ test.each([
     const checkout = { root: directory, facts };
     const rest = inputs({ settings: { package: '.' }, checkout });
     const planned = await planController(rest, { emit: () => {}, signal: new AbortController().signal });
-    expect(planned.plan.run.slice(1)).toEqual(['serve', '--leader-elect=false', became]);
+    expect(planned.plan.run.slice(1)).toEqual(['serve', became, '--leader-elect=false']);
   },
 );
 

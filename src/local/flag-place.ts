@@ -1,0 +1,29 @@
+import type { ExpandedArgument } from '../operator/environment.ts';
+
+/** As a command could be named: no path, no address, no `name=value`. */
+const NAME = /^[A-Za-z][\w-]*$/;
+
+/** Arguments with more flags, at a place where the program reads them. `commands`: names that its sources give to commands. */
+export function withFlags<T extends string | ExpandedArgument>(
+  args: T[],
+  flags: T[],
+  commands: ReadonlySet<string>,
+): T[] {
+  const words = args.map((one) => (typeof one === 'string' ? one : one.value));
+  return args.toSpliced(flagPlace(words, commands), 0, ...flags);
+}
+
+/**
+ * Behind the names of commands, which have flags of their own, and in front of anything else: Go's flag package ends at the first word that
+ * is no flag, and every parser at `--`. Names that are not known could be a command of a library; where flags follow them, these are read.
+ */
+function flagPlace(words: string[], commands: ReadonlySet<string>): number {
+  const firstFlag = words.findIndex((word) => word.startsWith('-'));
+  const end = firstFlag < 0 ? words.length : firstFlag;
+  const leading = words.slice(0, end);
+  const known = leading.findLastIndex((word) => commands.has(word)) + 1;
+  if (known > 0) return known;
+  if (end < words.length && words[end] !== '--') return end;
+  const other = leading.findIndex((word) => !NAME.test(word));
+  return other < 0 ? end : other;
+}
