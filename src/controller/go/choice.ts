@@ -290,6 +290,6 @@ export function recipeOf(
     source: the(file),
   }));
   const all = [...images, { recipe: best(own(hints.makefile)), source: 'the Makefile' }];
-  for (const { recipe, source } of all) if (recipe) return { recipe, source };
+  for (const { recipe, source } of all) if (recipe) return { recipe, source: recipe.script ?? source };
   return undefined;
 }

@@ -9,6 +9,7 @@ import { createPackageReader, type PackageReader } from './closure.ts';
 import { type Dockerfile, programOf, readDockerfile } from './dockerfile.ts';
 import { linksByImports } from './libraries.ts';
 import { type BuildRecipe, buildRecipes } from './recipes.ts';
+import { scriptRecipes } from './scripts.ts';
 
 /** What the cluster knows about the manager's program. */
 export interface ClusterHints {
@@ -70,7 +71,9 @@ async function makeRecipes(directory: string, { root, modules }: GoCheckout): Pr
   const own = (await Promise.all(MAKEFILES.map(read))).join('\n');
   const included = await Promise.all([...own.matchAll(INCLUDED)].map(([, name]) => read(name!)));
   const module = moduleOf(directory, modules)?.path ?? '';
-  return buildRecipes([...included, own].join('\n'), module).map((recipe) => ({
+  const text = [...included, own].join('\n');
+  const recipes = [...buildRecipes(text, module), ...(await scriptRecipes(text, { directory, module }))];
+  return recipes.map((recipe) => ({
     ...recipe,
     package: asPackage(root, join(directory, recipe.package)),
   }));

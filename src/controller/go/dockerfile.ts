@@ -1,6 +1,7 @@
 import { basename, dirname, join } from 'node:path';
 import { readTextFile } from '../../machine/text-file.ts';
 import { type BuildRecipe, buildRecipes } from './recipes.ts';
+import { scriptRecipes } from './scripts.ts';
 import { buildVariables, expandKnown } from './variables.ts';
 
 /** What an image starts, in the words of its ENTRYPOINT and CMD. */
@@ -40,7 +41,7 @@ export async function readDockerfile(
     names: names.filter((name) => name !== '' && !COMMON.has(name)),
     programs: stagePrograms(stages, wanted),
     commands: stages.flatMap((stage) => stageCommand(stage) ?? []),
-    recipes: buildRecipes(text, module),
+    recipes: [...buildRecipes(text, module), ...(await scriptRecipes(text, { directory: root, module }))],
   };
 }
 

@@ -13,6 +13,8 @@ export interface BuildRecipe {
   tags: string;
   /** The value of -ldflags. */
   linker: LinkerFlags;
+  /** The script that has it, relative to the directory of what calls it; absent for a recipe of the Dockerfile or Makefile itself. */
+  script?: string;
 }
 
 /** Flags of `go build` that take a value. */
