@@ -40,7 +40,8 @@ function editDistances(text: string, of: 'whole' | 'part'): (other: string) => n
   // Far longer than any name: not a typo, and the time grows with its square.
   if (text.length > 40) return () => Number.POSITIVE_INFINITY;
   const typed = text.toLowerCase();
-  return (other) => {
+  return (name) => {
+    const other = name.toLowerCase();
     const first = Array.from({ length: other.length + 1 }, (_, j) => (of === 'part' ? 0 : j));
     const last = editRow(typed, other, first);
     return of === 'part' ? Math.min(...last) : last.at(-1)!;

@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander';
+import { messageOf } from '../errors.ts';
 import { LISTED_VERDICTS } from '../report/review.ts';
 import type { ExportFormat, ReviewsOptions } from '../session/context/options.ts';
 import { didYouMean } from '../similar.ts';
@@ -129,7 +130,15 @@ function requireIds(action: Action, ids: string[], name: string): void {
     );
   if (action === 'verify' && ids.length > 1)
     throw invalid('`verify` takes one name.', `${name} reviews verify ${first}`);
-  if (isNamed && first !== undefined) parseSetName(first);
+  if (isNamed && first !== undefined) requireSetName(first, `${name} reviews ${action} create-web`);
+}
+
+function requireSetName(text: string, hint: string): void {
+  try {
+    parseSetName(text);
+  } catch (error) {
+    throw invalid(`\`${text}\` cannot be the name of a set. ${messageOf(error)}`, hint, error);
+  }
 }
 
 function requireFitting(

@@ -17,6 +17,7 @@ import { thisMachine } from './context/local-machine.ts';
 import { type LocalSession, localSessions } from './context/local-sessions.ts';
 import type { Io, ReviewsOptions } from './context/options.ts';
 import type { Requests } from './control/requests.ts';
+import { nothingListed } from './nothing-listed.ts';
 
 const LOOK_EVERY_MS = 300;
 const ASK_MS = 2_000;
@@ -190,7 +191,7 @@ async function list(
   for (const review of unanswered) if (selects(filter, review)) io.emit({ type: 'reviews.waiting', review });
   const reviews = [...records, ...unanswered];
   if (!follow && !reviews.some((review) => selects(filter, review)))
-    io.emit({ type: 'note', message: nothingListed(source.name, reviews.length) });
+    io.emit({ type: 'note', message: nothingListed(source.name, filter, reviews) });
   let last = records.at(-1)?.id ?? '';
   let seen: string | undefined;
   while (follow && (await sleep(LOOK_EVERY_MS, io.signal))) {
@@ -202,12 +203,6 @@ async function list(
     now.filter(({ id }) => isLater(id, last)).forEach(emit);
     last = now.at(-1)?.id ?? last;
   }
-}
-
-/** Without it, a misspelt filter would print nothing. */
-function nothingListed(name: string, count: number): string {
-  if (count === 0) return `${name} has no reviews yet.`;
-  return `No review of ${name} matches. It has ${counted(count, 'review')}.`;
 }
 
 /** Those with the ids that were given. Throws 'review.not-found' for one that there is not. */

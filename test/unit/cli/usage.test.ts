@@ -74,6 +74,7 @@ describe('wrong usage ends with 2 and says what to do', () => {
     ['flags alone', ['-n', 'shop', '--watch'], /needs a command/, /devloop --help/],
     ['help for what is no command', ['help', 'donw'], /unknown command 'donw'/i, /down/],
     ['no set to verify', ['reviews', 'verify'], /needs the name/, /reviews save/],
+    ['a set named like a path', ['reviews', 'save', 'a/b'], /`a\/b` cannot be/, /reviews save create-web/],
     ['no set to save', ['reviews', 'save'], /needs the name/, /reviews save/],
     ['no review to show', ['reviews', 'show'], /needs an id/, /reviews list/],
     [

@@ -1,0 +1,32 @@
+import { counted } from '../phrases.ts';
+import type { ReviewSummary, WaitingReview } from '../report/review.ts';
+import { type ReviewFilter, selects } from '../reviews/select.ts';
+import { didYouMean } from '../similar.ts';
+
+type Listed = ReviewSummary | WaitingReview;
+
+/** The filters that take a name or a part of it, and the names that a review has for each. */
+const NAMES = {
+  kind: ({ resource }: Listed) => resource?.kind,
+  name: ({ object }: Listed) => object?.name,
+  namespace: ({ object }: Listed) => object?.namespace,
+  user: ({ user }: Listed) => user,
+  webhook: ({ webhook }: Listed) => webhook,
+} satisfies Partial<Record<keyof ReviewFilter, (review: Listed) => string | undefined>>;
+
+/** Why a list is empty. Without it, a misspelt filter would print nothing. */
+export function nothingListed(source: string, filter: ReviewFilter, reviews: Listed[]): string {
+  if (reviews.length === 0) return `${source} has no reviews yet.`;
+  return [
+    `${source} has ${counted(reviews.length, 'review')}, and none of them matches.`,
+    ...Object.keys(NAMES).flatMap((key) => meant(key as keyof typeof NAMES, filter, reviews) ?? []),
+  ].join(' ');
+}
+
+/** For a filter that selects nothing on its own. */
+function meant(key: keyof typeof NAMES, filter: ReviewFilter, reviews: Listed[]): string | undefined {
+  const typed = filter[key];
+  if (typed === undefined || reviews.some((one) => selects({ [key]: typed }, one))) return undefined;
+  const known = reviews.flatMap((one) => NAMES[key](one) ?? []);
+  return didYouMean(typed, [...new Set(known)])?.replace('?', ` for --${key}?`);
+}
