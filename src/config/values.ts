@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { isMap, isScalar, isSeq } from 'yaml';
-import { mostSimilar } from '../similar.ts';
+import { similarNames } from '../similar.ts';
 import { CONTROLLER_LOG_CHOICES, ON_TIMEOUT_CHOICES, PAUSE_CHOICES } from './choices.ts';
 import { EXPECTED_PATH, jsonPath } from './json-path.ts';
 import { type Complain, kindOf, namedPairs } from './nodes.ts';
@@ -130,7 +130,7 @@ function readChoice(
 }
 
 function meant(value: unknown, known: (value: string) => readonly string[]): string {
-  const similar = typeof value === 'string' ? mostSimilar(value, [...known(value)]) : undefined;
+  const similar = typeof value === 'string' ? similarNames(value, known(value))[0] : undefined;
   return similar === undefined ? '' : `; did you mean \`${similar}\`?`;
 }
 

@@ -133,6 +133,10 @@ controller:
       'pause: leas',
       '1:8 `pause`: expected one of auto, lease, none, got the text `leas`; did you mean `lease`?',
     ],
+    [
+      'controller: { log: warn }',
+      '1:20 `controller.log`: expected one of all, warnings, off, got the text `warn`; did you mean `warnings`?',
+    ],
     ['certificates: x', '1:15 `certificates`: expected settings (`key: value`), got the text `x`'],
     ['controller: { run: [] }', '1:20 `controller.run`: expected a command, got an empty list'],
     ['controller: { watch: a }', '1:22 `controller.watch`: expected a list of strings, got the text `a`'],
