@@ -185,7 +185,7 @@ function selectContext(config: KubeConfig, context: string, asked: boolean, file
   if (asked || context) {
     throw new DevloopError(
       'context.unknown',
-      `Context ${context} is not in the kubeconfig ${files.join(', ')}. ${list}`,
+      `Context ${context || "''"} is not in the kubeconfig ${files.join(', ')}. ${list}`,
       {
         hint:
           similarNames(context, known)

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { type ClusterApi, connect } from '../../cluster/api/client.ts';
 import { loadKubeconfig } from '../../cluster/api/kubeconfig.ts';
 import { type Config, loadConfig } from '../../config/load.ts';
@@ -50,7 +51,7 @@ export async function openContext(
       type: 'discovered',
       what: 'setting',
       value: loaded.file,
-      source: 'found in a parent directory',
+      source: dirname(loaded.file) === io.cwd ? 'in this directory' : 'found in a parent directory',
     });
   return {
     api,
