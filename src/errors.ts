@@ -147,7 +147,8 @@ export const CATALOGUE = {
   },
   'controller.no-toolchain': {
     exit: 6,
-    about: 'The program that builds the controller (Go) is not installed.',
+    about:
+      'The program that builds the controller (Go) is not installed, or the one that you named is not there.',
   },
   'controller.no-main': {
     exit: 6,

@@ -12,6 +12,7 @@ import {
 } from '../../local/key-pair-files.ts';
 import { type KeyPairSearch, type KeyPairs, mountPointsOf, readKeyPairs } from '../../local/key-pairs.ts';
 import { writeNeededFiles } from '../../local/mounts.ts';
+import { requireProgram } from '../../local/named-program.ts';
 import { type ControllerInputs, type PlannedController, planController } from '../../local/plan.ts';
 import { openPodConnection, type PodConnection } from '../../local/pod-connection.ts';
 import { canPlace } from '../../machine/mount-namespace.ts';
@@ -68,6 +69,7 @@ export async function planLocally(
   const elsewhere = (port: number) => portElsewhere(port, options, { ending, taken });
   const inputs = { ...controllerInputs(session, pairs, connection), elsewhere };
   const controller = await planController(inputs, io);
+  await requireProgram(controller.plan);
   // The supervisor checks again when it starts; here nothing has been changed yet.
   for (const port of ports.map((one) => controller.moved.get(one) ?? one)) {
     claimPort(port, options);

@@ -517,8 +517,8 @@ describe('devloop refuses', () => {
     });
 
     it('that is not there', async () => {
-      const message = /could not be started: spawn \.\/nope ENOENT/;
-      await refuses(['up', '--', './nope'], { code: 'controller.exited', message, hint: /./ });
+      const message = /program \/.*\/nope does not exist/;
+      await refuses(['up', '--', './nope'], { code: 'controller.no-toolchain', message, hint: /./ });
     });
   });
 
