@@ -1,6 +1,8 @@
 /** Names that may have been meant, the likeliest first: typos, and names that contain what was typed or are contained in it; else typos of their parts. */
 export function similarNames(name: string, names: readonly string[]): string[] {
-  const related = names.filter((one) => name.length > 2 && (one.includes(name) || name.includes(one)));
+  // What is shorter is in too many names.
+  const isIn = (part: string, whole: string): boolean => part.length > 2 && whole.includes(part);
+  const related = names.filter((one) => isIn(name, one) || isIn(one, name));
   const found = [...new Set([...typosOf(name, names), ...related])];
   return (found.length > 0 ? found : typosOfParts(name, names)).slice(0, 3);
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { similarNames } from '../../src/similar.ts';
 
-const NAMES = ['shop-controller-manager', 'shop-webhook-service', 'cert-manager', 'redis'];
+const NAMES = ['.', 'shop-controller-manager', 'shop-webhook-service', 'cert-manager', 'redis'];
 
 it.each([
   ['rdeis', ['redis']],
@@ -12,6 +12,7 @@ it.each([
   ['controlelr-manager', ['shop-controller-manager']],
   ['cert-manger', ['cert-manager']],
   ['redis-master', ['redis']],
+  ['./cmd', []],
   ['hok', []],
   ['postgres', []],
   ['x'.repeat(1000), []],

@@ -2,6 +2,7 @@ import { isAbsolute, join } from 'node:path';
 import { reportWhileWaiting } from '../../async.ts';
 import { DevloopError } from '../../errors.ts';
 import type { Emit } from '../../report/events.ts';
+import { similarNames } from '../../similar.ts';
 import { type BuildFlag, buildFlags, tagsIn } from './build-command.ts';
 import { asPackage, type GoCheckout, isIn, readGoCheckout } from './checkout.ts';
 import {
@@ -98,10 +99,11 @@ function namedMain({ root, mains, modules }: GoCheckout, named: { package: strin
     : packageOf(isAbsolute(named.package) ? asPackage(root, named.package) : named.package, '');
   if (mains.some((main) => main.package === wanted)) return wanted;
   const known = mains.map((main) => main.package);
+  const similar = similarNames(wanted, known);
   throw new DevloopError(
     'controller.no-main',
-    `${wanted} (${named.source}) is not a main package of this checkout. Its main packages: ${known.join(', ') || 'none'}.`,
-    known.length > 0 ? { hint: known.map(command).join('\n') } : {},
+    `${wanted} (${named.source}) is not a main package of this checkout. Its main packages: ${quoted(known) || 'none'}.`,
+    known.length > 0 ? { hint: (similar.length > 0 ? similar : known).map(command).join('\n') } : {},
   );
 }
 
@@ -130,6 +132,11 @@ async function askGo(
       throw unreadable(asked, problem);
   }
   return mains;
+}
+
+/** The package in the root is a dot, which would seem to end the sentence. */
+function quoted(packages: string[]): string {
+  return packages.map((one) => `\`${one}\``).join(', ');
 }
 
 function unreadable(packages: string[], problem: string): DevloopError {
@@ -188,7 +195,7 @@ function noManager(mains: MainPackage[], { paths }: ChoiceHints): DevloopError {
   }
   const names = mains.map((main) => main.package);
   const listed =
-    names.length === 1 ? `${names[0]} does not link` : `none of ${names.slice(0, SHOWN).join(', ')} links`;
+    names.length === 1 ? `${quoted(names)} does not link` : `none of ${quoted(names.slice(0, SHOWN))} links`;
   const nor = paths.length > 0 ? ', nor contains the path of a webhook' : '';
   return new DevloopError(
     'target.not-found',

@@ -172,8 +172,18 @@ test('a name that is none of the main packages gets all of them, also where it i
     findMainPackage(directory, { named: { package: goPackage, source: 'devloop.yaml' } });
   expect(await named(join(directory, 'cmd/a'))).toMatchObject({ package: './cmd/a' });
   await expect(named('./cmd/c')).rejects.toMatchObject({
-    message: expect.stringMatching(/^\.\/cmd\/c \(devloop\.yaml\).* \.\/cmd\/a, \.\/cmd\/b\.$/),
+    message: expect.stringMatching(/^\.\/cmd\/c \(devloop\.yaml\).* `\.\/cmd\/a`, `\.\/cmd\/b`\.$/),
     hint: 'devloop up --package ./cmd/a\ndevloop up --package ./cmd/b',
+  });
+});
+
+test('a misspelt name gets the similar ones, and the package in the root can be read', async () => {
+  const files = { 'main.go': MANAGER, 'cmd/manager/main.go': MANAGER, 'cmd/tool/main.go': TOOL };
+  const directory = await directoryWith({ 'go.mod': MODULE, ...RUNTIME, ...files });
+  const named = { package: './cmd/manger', source: '--package' };
+  await expect(findMainPackage(directory, { named })).rejects.toMatchObject({
+    message: expect.stringContaining('`.`'),
+    hint: 'devloop up --package ./cmd/manager',
   });
 });
 
