@@ -44,8 +44,10 @@ export async function serve(session: Session, serving: Serving): Promise<void> {
   await Promise.race([following, ended]);
 }
 
-function invitation({ target, files }: Session): string {
+export function invitation({ target, plan, files }: Pick<Session, 'target' | 'plan' | 'files'>): string {
   const port = target.services[0]?.ports[0]?.targetPort;
-  if (port === undefined) return 'Start your process now; the in-cluster manager is paused.';
+  const isPaused = plan.pause.some(({ changes }) => changes.length > 0);
+  if (port === undefined)
+    return `Start your process now${isPaused ? '; the in-cluster manager is paused' : ''}.`;
   return `Start your process now: reviews wait for it at 127.0.0.1:${port}. Its key pair is in ${files.keyPairDirectory}.`;
 }
