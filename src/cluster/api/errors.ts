@@ -56,6 +56,12 @@ export class ApiError extends DevloopError {
   }
 }
 
+/** For a write to an object that was read before: one that has been deleted since has changed, too, so it is to be read again. */
+export function conflictIfGone(error: unknown): never {
+  if (error instanceof ApiError && error.status === 404) throw new ApiError(error.message, 409, 'Conflict');
+  throw error;
+}
+
 /** An answer that the API server itself does not give: cut off, or of another kind than asked for. Whether a write was done is unknown. */
 export class GarbledAnswer extends DevloopError {
   constructor(what: string) {

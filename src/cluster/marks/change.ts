@@ -1,6 +1,6 @@
 import { sleep } from '../../async.ts';
 import { DevloopError } from '../../errors.ts';
-import { ApiError, rejected } from '../api/errors.ts';
+import { ApiError, conflictIfGone, rejected } from '../api/errors.ts';
 import { describe, type ObjectRef } from '../api/kinds.ts';
 import type { Json, KubeObject } from '../api/objects.ts';
 import { whileAway } from '../api/repeat.ts';
@@ -76,7 +76,7 @@ export async function restoreChange(
 
 /**
  * A patch that removes a field which somebody else has just removed is refused as invalid before its version is compared. That is
- * a conflict, too.
+ * a conflict, too, as is an object that is gone.
  */
 export async function patchSeen(
   api: Work['api'],
@@ -87,7 +87,7 @@ export async function patchSeen(
   try {
     return await api.patch(ref, 'json', patch);
   } catch (error) {
-    if (!(error instanceof ApiError) || error.status !== INVALID) throw error;
+    if (!(error instanceof ApiError) || error.status !== INVALID) return conflictIfGone(error);
     const now = await api.get<KubeObject>(ref);
     if (now?.metadata.resourceVersion === seen.metadata.resourceVersion) throw error;
     throw new ApiError(error.message, 409, 'Conflict');

@@ -1,7 +1,7 @@
 /** The endpoints that point a Service to an address: see docs/architecture.md for why both an EndpointSlice and Endpoints are needed. */
 import { isDeepStrictEqual } from 'node:util';
 import { allDone } from '../../async.ts';
-import { ApiError } from '../api/errors.ts';
+import { conflictIfGone } from '../api/errors.ts';
 import { type ObjectRef, refOf } from '../api/kinds.ts';
 import type { EndpointSlice, Endpoints, KubeObject, Service } from '../api/objects.ts';
 import { type Permission, permissionsOn } from '../api/permissions.ts';
@@ -112,12 +112,6 @@ async function writeOne(
       emit({ type: 'change', action: now ? 'update' : 'create', object: ref, detail });
     }
   });
-}
-
-/** Somebody has just deleted it, so it has to be created. */
-function conflictIfGone(error: unknown): never {
-  if (!(error instanceof ApiError) || error.status !== 404) throw error;
-  throw new ApiError(error.message, 409, 'Conflict');
 }
 
 /** kube-proxy and newer API servers read EndpointSlices; API servers up to 1.33 with endpoint routing read Endpoints. */

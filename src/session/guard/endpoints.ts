@@ -1,4 +1,5 @@
 import { sleep } from '../../async.ts';
+import { conflictIfGone } from '../../cluster/api/errors.ts';
 import type { ObjectRef } from '../../cluster/api/kinds.ts';
 import type { KubeObject, Service } from '../../cluster/api/objects.ts';
 import { same } from '../../cluster/marks/marks.ts';
@@ -53,7 +54,8 @@ export async function reactToPointer(
   if (isFight(rounds)) return now === undefined ? deletedAgain(ref) : await fought(api, ref, now, fields[0]!);
   using _answering = pointer.answerOwn?.();
   const next = wanted(now);
-  const write = () => (now === undefined ? api.create(ref, next) : api.replace(ref, next));
+  const write = () =>
+    now === undefined ? api.create(ref, next) : api.replace(ref, next).catch(conflictIfGone);
   if (!(await wroteFirst(rounds, write))) return undefined;
   if (now === undefined) emit({ type: 'guard.deleted', object: ref });
   reportOverwritten(work, ref, fields);

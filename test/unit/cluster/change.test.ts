@@ -172,11 +172,11 @@ describe('applyChange', () => {
     expect(replicas()).toBe(9);
   });
 
-  it('reports that the object is gone', async () => {
-    cluster.drop('Deployment', 'manager', 'shop');
-    await expect(applyChange(work(), scaledDown)).rejects.toMatchObject({
-      code: 'target.not-found',
-    });
+  it('reports that the object is gone, also where it goes between read and write', async () => {
+    before('patch', () => cluster.drop('Deployment', 'manager', 'shop'));
+    const gone = { code: 'target.not-found' };
+    await expect(applyChange(work(), scaledDown)).rejects.toMatchObject(gone);
+    await expect(applyChange(work(), scaledDown)).rejects.toMatchObject(gone);
   });
 });
 
@@ -189,6 +189,13 @@ describe('restoreChange', () => {
     expect(cluster.read('Deployment', 'manager', 'shop')).toEqual(after);
     cluster.drop('Deployment', 'manager', 'shop');
     expect(await restoreChange(work(), ref, own)).toEqual([]);
+  });
+
+  it('has nothing left to do when somebody deletes the object between read and write', async () => {
+    await applyChange(work(), scaledDown);
+    const seen = cluster.read('Deployment', 'manager', 'shop');
+    before('patch', () => cluster.drop('Deployment', 'manager', 'shop'));
+    expect(await restoreChange(work(), ref, own, seen)).toEqual([]);
   });
 
   it('leaves an object alone that another session has marked in between', async () => {

@@ -160,6 +160,16 @@ it('pauses a DaemonSet by one key of its node selector, and removes that revisio
   expect(cluster.names('ControllerRevision')).toEqual(['manager-1', 'other-1']);
 });
 
+it('has nothing left to do for a DaemonSet that somebody deletes while it is being resumed', async () => {
+  const { cluster, manager, work } = managerIn('DaemonSet');
+  const pause = pauseFor(manager)!;
+  await pause.pause(manager).apply(work);
+  cluster.hook = {
+    before: (verb) => (verb === 'patch' ? cluster.drop('DaemonSet', 'manager', 'shop') : undefined),
+  };
+  expect(await pause.restore(work, manager.ref)).toEqual([]);
+});
+
 const lease = (holderIdentity?: string): Lease => ({
   metadata: { name: 'election', namespace: 'shop' },
   spec: { leaseDurationSeconds: 15, ...(holderIdentity === undefined ? {} : { holderIdentity }) },

@@ -93,6 +93,18 @@ it('what is refused is tried once, and the rest is restored', async () => {
   expect(sessionOf(cluster.read('Deployment', 'manager', 'shop')!)).toBe('s1');
 });
 
+it('what somebody deletes while it is being restored needs no restoration, and leaves no Lease', async () => {
+  const lease = { kind: 'Service', namespace: 'shop', name: 'webhook' } as const;
+  await (await holdLease(lease).apply(work(), { ...HELD, targets: [lease] }))![Symbol.asyncDispose]();
+  cluster.hook = {
+    before: (verb, what) => {
+      if (verb === 'patch' && what.startsWith('Service')) cluster.drop('Service', 'webhook', 'shop');
+    },
+  };
+  await expect(restore(work(), ['shop'], NO_WAIT)).resolves.toMatchObject({ left: [] });
+  expect(cluster.names('Lease')).toEqual([]);
+});
+
 it('an account that is not allowed to see what the session changed restores the rest, and leaves the Lease', async () => {
   const kind = 'ValidatingWebhookConfiguration';
   const lease = await holdLease({ kind: 'Service', namespace: 'shop', name: 'webhook' }).apply(work(), {

@@ -1,3 +1,4 @@
+import { conflictIfGone } from '../../api/errors.ts';
 import { type ObjectRef, refOf } from '../../api/kinds.ts';
 import { permissionsOn } from '../../api/permissions.ts';
 import type { ControllerRevision, Workload } from '../../api/workloads.ts';
@@ -79,7 +80,7 @@ async function resume(work: Work, ref: ObjectRef): Promise<void> {
     const { resourceVersion } = object.metadata;
     const metadata = { resourceVersion, labels: { [PAUSED]: RESUMING } };
     const template = { spec: { nodeSelector: { [PAUSED]: null } } };
-    await api.patch(ref, 'merge', { metadata, spec: { template } });
+    await api.patch(ref, 'merge', { metadata, spec: { template } }).catch(conflictIfGone);
   });
 }
 

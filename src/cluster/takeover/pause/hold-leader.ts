@@ -1,4 +1,5 @@
 import { DevloopError, messageOf } from '../../../errors.ts';
+import { conflictIfGone } from '../../api/errors.ts';
 import { describe, type ObjectRef } from '../../api/kinds.ts';
 import { microTime } from '../../api/micro-time.ts';
 import type { Lease } from '../../api/objects.ts';
@@ -124,7 +125,8 @@ async function giveBack(work: Work, ref: ObjectRef, identity: string): Promise<v
     const now = await api.get<Lease>(ref);
     if (now?.spec.holderIdentity !== identity) return;
     const { resourceVersion } = now.metadata;
-    await api.patch(ref, 'merge', { metadata: { resourceVersion }, spec: { holderIdentity: null } });
+    const patch = { metadata: { resourceVersion }, spec: { holderIdentity: null } };
+    await api.patch(ref, 'merge', patch).catch(conflictIfGone);
     emit({ type: 'change', action: 'restore', object: ref, detail: 'free for the manager' });
   });
 }

@@ -1,3 +1,4 @@
+import { conflictIfGone } from '../../api/errors.ts';
 import { kindInfo, type ObjectRef, objectPath } from '../../api/kinds.ts';
 import { type Permission, permissionsOn } from '../../api/permissions.ts';
 import type { Workload } from '../../api/workloads.ts';
@@ -93,9 +94,8 @@ async function scale(
     if (replicas === undefined) return;
     const { resourceVersion } = object.metadata;
     const patch = { metadata: { resourceVersion }, spec: { replicas } };
-    await api.call('PATCH', `${objectPath(ref)}/scale`, patch, {
-      contentType: 'application/merge-patch+json',
-    });
+    const options = { contentType: 'application/merge-patch+json' };
+    await api.call('PATCH', `${objectPath(ref)}/scale`, patch, options).catch(conflictIfGone);
     const action = replicas === 0 ? 'update' : 'restore';
     emit({ type: 'change', action, object: ref, detail: `replicas ${now} -> ${replicas}` });
   });
