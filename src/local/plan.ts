@@ -9,10 +9,12 @@ import { type ExpandedArgument, expandArguments } from '../operator/environment.
 import { DEFAULT_CERTIFICATE_DIRECTORY } from '../operator/mounts.ts';
 import type { CheckoutFacts } from '../operator/sources.ts';
 import { type Target, targetPorts } from '../operator/target.ts';
+import { mountPointsIn } from '../operator/volumes.ts';
 import type { Emit } from '../report/events.ts';
 import { planAddressFlags, planKeyPairFlags, planMountFlags } from './default-flags.ts';
 import { controllerEnvironment, NAMESPACE_FILE } from './environment.ts';
 import { withFlags } from './flag-place.ts';
+import { placeImageFiles } from './image-files.ts';
 import { hardCodedDirectories, type LocalFiles } from './key-pair-files.ts';
 import { localCopies, mountedTexts } from './local-copies.ts';
 import type { MountedPath, NeededFiles } from './mounts.ts';
@@ -96,7 +98,12 @@ export async function planController(
   const places = { ...facts, ...program, hardCoded, keyPairDirectory, mayPlace, mayLookElsewhere };
   const none = { args: [], hardCoded, placed: [] };
   const keyPairs = takesArguments ? await planKeyPairFlags(places, { emit }) : none;
-  const pod = mayPlace ? podFiles(inputs, [...placed, ...keyPairs.placed]) : undefined;
+  const mounted = inputs.target.manager === undefined ? [] : mountPointsIn(inputs.target.manager);
+  const ofImage = placeImageFiles(
+    { ...program, root, paths: facts.paths, words, mounted: mounted.map(({ path }) => path), mayPlace },
+    emit,
+  );
+  const pod = mayPlace ? podFiles(inputs, [...placed, ...keyPairs.placed, ...ofImage]) : undefined;
   const all = withFlags(args, [...keyPairs.args, ...more], facts.commandNames);
   const [port] = targetPorts(inputs.target.services);
   const plan: ControllerPlan = {

@@ -3,6 +3,7 @@ import type { Work } from '../cluster/work.ts';
 import type { Config } from '../config/schema.ts';
 import { goBuildCommand } from '../controller/go/build-command.ts';
 import type { FoundCommand } from '../controller/go/image-command.ts';
+import type { ImageFile } from '../controller/go/image-files.ts';
 import {
   electsPod,
   hasOnlyKubeconfigFlag,
@@ -57,6 +58,8 @@ export interface PlannedProgram {
   rivals: string[];
   /** How the manager's image starts it. */
   image?: FoundCommand | undefined;
+  /** What its image has of the checkout. */
+  imageFiles: ImageFile[];
   /** What an exit with code 0 means: see the controller's plan. */
   asksForRestart: boolean;
 }
@@ -88,6 +91,7 @@ export async function planProgram(
       takesKubeconfigFlag: false,
       isElectable: false,
       electionFlags: [],
+      imageFiles: [],
       rivals: [],
       asksForRestart: true,
     };
@@ -112,6 +116,7 @@ export async function planProgram(
     linked,
     rivals: main.rivals,
     image: main.image,
+    imageFiles: main.imageFiles,
     asksForRestart: main.rivals.length === 0 || main.hasWebhooks,
   };
 }

@@ -1,5 +1,6 @@
 import { basename, dirname, join } from 'node:path';
 import { readTextFile } from '../../machine/text-file.ts';
+import { type ImageFile, imageFiles, type Stage } from './image-files.ts';
 import { type BuildRecipe, buildRecipes } from './recipes.ts';
 import { scriptRecipes } from './scripts.ts';
 import { buildVariables, expandKnown } from './variables.ts';
@@ -21,6 +22,8 @@ export interface Dockerfile {
   /** How its stages start a program, where all words are known. */
   commands: ImageCommand[];
   recipes: BuildRecipe[];
+  /** What its images have of the checkout; those of stages that start nothing only where none starts anything. */
+  files: ImageFile[];
 }
 
 /** Names of directories that say nothing about what is in them. */
@@ -41,8 +44,15 @@ export async function readDockerfile(
     names: names.filter((name) => name !== '' && !COMMON.has(name)),
     programs: stagePrograms(stages, wanted),
     commands: stages.flatMap((stage) => stageCommand(stage) ?? []),
+    files: await copiedFiles(stages, [root, dirname(join(root, file))]),
     recipes: [...buildRecipes(text, module), ...(await scriptRecipes(text, { directory: root, module }))],
   };
+}
+
+async function copiedFiles(stages: Stage[], contexts: string[]): Promise<ImageFile[]> {
+  const files = await imageFiles(stages, contexts);
+  const starts = files.filter((_, index) => stageProgram(stages[index]!) !== undefined);
+  return starts.length > 0 ? starts.flat() : (files.at(-1) ?? []);
 }
 
 /** The program of a container's command: shells and init programs start another one. */
@@ -63,11 +73,6 @@ function stagePrograms(stages: Stage[], wanted: string[]): string[] {
 /** `webhook` is a part of shop-webhook, but not of webhooks. */
 export function isPart(name: string, whole: string): boolean {
   return `-${whole.replaceAll(/[._]/g, '-')}-`.includes(`-${name.replaceAll(/[._]/g, '-')}-`);
-}
-
-interface Stage {
-  text: string;
-  variables: Map<string, string>;
 }
 
 function stagesOf(text: string): Stage[] {

@@ -1,5 +1,6 @@
 import { type ChoiceHints, ofImage } from './choice.ts';
 import { type ImageCommand, programOf } from './dockerfile.ts';
+import type { ImageFile } from './image-files.ts';
 
 /** How the manager's image starts the program of a main package, and where that is written. */
 export interface FoundCommand extends ImageCommand {
@@ -21,4 +22,15 @@ export function imageCommandOf(goPackage: string, hints: ChoiceHints): FoundComm
   );
   const different = new Map(found.map((one) => [JSON.stringify([one.entrypoint, one.cmd]), one]));
   return different.size === 1 ? found[0] : undefined;
+}
+
+/** What the image of a Deployment has of the checkout, as far as its Dockerfiles agree. */
+export function filesOfImage(hints: ChoiceHints): ImageFile[] {
+  const byPlace = Map.groupBy(
+    ofImage(hints).flatMap(({ files }) => files),
+    ({ to }) => to,
+  );
+  return [...byPlace.values()].flatMap((same) =>
+    new Set(same.map(({ from }) => from)).size === 1 ? same.slice(0, 1) : [],
+  );
 }

@@ -15,7 +15,8 @@ import {
   undecided,
 } from './choice.ts';
 import { readClues, readMains } from './clues.ts';
-import { type FoundCommand, imageCommandOf } from './image-command.ts';
+import { type FoundCommand, filesOfImage, imageCommandOf } from './image-command.ts';
+import type { ImageFile } from './image-files.ts';
 import { linksByGo } from './libraries.ts';
 import { packageOf } from './recipes.ts';
 import { goAdvice, readGoFlags } from './toolchain.ts';
@@ -56,6 +57,8 @@ export interface FoundMain {
   rivals: string[];
   /** How its image starts it, where a Dockerfile says so. */
   image: FoundCommand | undefined;
+  /** What its image has of the checkout. */
+  imageFiles: ImageFile[];
 }
 
 /** The Go package of the operator's manager, and how devloop chose it. */
@@ -74,6 +77,7 @@ export async function findMainPackage(root: string, hints: MainPackageHints): Pr
       source,
       flags: buildFlags(recipeOf(goPackage, clues), userFlags, hints.forDebugger),
       image: imageCommandOf(goPackage, clues),
+      imageFiles: filesOfImage(clues),
     };
   };
   const { named } = hints;

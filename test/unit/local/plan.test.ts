@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { startController } from '../../../src/controller/process.ts';
 import { type ControllerInputs, planController } from '../../../src/local/plan.ts';
+import { canPlace } from '../../../src/machine/mount-namespace.ts';
 import { noCheckoutFacts, readCheckout } from '../../../src/operator/sources.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
@@ -254,6 +255,24 @@ test.each([
     const rest = inputs({ settings: { package: '.' }, checkout });
     const planned = await planController(rest, { emit: () => {}, signal: new AbortController().signal });
     expect(planned.plan.run.slice(1)).toEqual(['serve', became, '--leader-elect=false']);
+  },
+);
+
+test.runIf(await canPlace())(
+  'what the Dockerfile copies from the checkout is where the sources look for it',
+  async () => {
+    const root = await directoryWith({
+      'go.mod': 'module m\n',
+      'main.go': 'package main\n\nconst templates = "/devloop-test-templates/a.tpl"\n\nfunc main() {}\n',
+      'templates/a.tpl': '',
+      Dockerfile: 'FROM scratch\nCOPY templates /devloop-test-templates\nENTRYPOINT ["/manager"]\n',
+    });
+    const checkout = { root, facts: await readCheckout(root) };
+    const { plan: controller } = await plan({ settings: { package: '.' }, checkout });
+    expect(controller.placed?.files).toContainEqual({
+      from: join(root, 'templates'),
+      to: '/devloop-test-templates',
+    });
   },
 );
 

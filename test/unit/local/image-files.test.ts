@@ -1,0 +1,55 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { placeImageFiles } from '../../../src/local/image-files.ts';
+import { recordEvents } from '../controller/support/events.ts';
+import { directoryWith } from '../controller/support/places.ts';
+
+interface Case {
+  to: string;
+  paths?: string[];
+  words?: string[];
+  mounted?: string[];
+  mayPlace?: boolean;
+}
+
+function place({ to, paths = [], words = [], mounted = [], mayPlace = true }: Case) {
+  const { all, emit } = recordEvents();
+  const file = { from: '/checkout/templates', to };
+  const inputs = { imageFiles: [file], root: '/checkout', paths: new Set(paths), words, mounted, mayPlace };
+  const placed = placeImageFiles(inputs, emit);
+  const texts = (['note', 'warning'] as const).flatMap((type) => all(type).map(({ message }) => message));
+  return { isPlaced: placed.length === 1, texts };
+}
+
+const AWAY = '/devloop-test-templates';
+
+test.each<[string, Omit<Case, 'to'>]>([
+  ['the sources', { paths: [AWAY] }],
+  ['the sources, something below it', { paths: [`${AWAY}/a.tpl`] }],
+  ['an argument', { words: [`--templates=${AWAY}/a.tpl`] }],
+])(
+  'what the image has of the checkout is in its place for the controller if it is named by %s',
+  (_, named) => {
+    expect(place({ to: AWAY, ...named })).toEqual({
+      isPlaced: true,
+      texts: [`${AWAY}\nis templates for the controller alone, as in its image.`],
+    });
+  },
+);
+
+test.each<[string, Omit<Case, 'to'>]>([
+  ['nothing names it', { paths: ['/devloop-test', `${AWAY}-more`], words: [`--templates=${AWAY}-more`] }],
+  ['a volume covers it', { paths: [AWAY], mounted: [AWAY] }],
+])('it is left out without a word where %s', (_, named) => {
+  expect(place({ to: AWAY, ...named })).toEqual({ isPlaced: false, texts: [] });
+});
+
+test('a warning says that it is not in its place, because of what is there, or of the system', async () => {
+  const filled = await directoryWith({ 'a.tpl': '' });
+  const missed = (to: string) => ({
+    isPlaced: false,
+    texts: [`The image has templates at ${to}, where the controller does not find it on this machine.`],
+  });
+  expect(place({ to: filled, paths: [join(filled, 'a.tpl')] })).toEqual(missed(filled));
+  expect(place({ to: AWAY, paths: [AWAY], mayPlace: false })).toEqual(missed(AWAY));
+});
