@@ -30,22 +30,30 @@ again() {
     *) echo "$1 $2 none rbind 0 0" >&3 ;;
   esac
 }
+# Each program that is started here is time in which no controller runs, so one makes all directories, and one copies all links.
 fill() {
+  from=$1 to=$2
+  set --
+  for one in "$from"/* "$from"/.[!.]*; do [ ! -d "$one" ] || [ -L "$one" ] || set -- "$@" "$to/\${one##*/}"; done
+  [ $# = 0 ] || mkdir "$@" || return 1
+  set --
+  for one in "$from"/* "$from"/.[!.]*; do [ ! -L "$one" ] || set -- "$@" "$one"; done
+  [ $# = 0 ] || cp -P "$@" "$to" || return 1
   # mount itself writes to /run/mount. It skips what it finds mounted in a place, so it fills the empty directory before that is put there.
-  for one in "$1"/* "$1"/.[!.]*; do
-    here=$2/\${one##*/}
-    if [ -L "$one" ]; then cp -P "$one" "$here"
-    elif [ -d "$one" ]; then mkdir -p "$here" && again "$one" "$here"
+  for one in "$from"/* "$from"/.[!.]*; do
+    here=$to/\${one##*/}
+    if [ -L "$one" ]; then continue
+    elif [ -d "$one" ]; then again "$one" "$here"
     elif [ -e "$one" ]; then : > "$here" && again "$one" "$here"
     fi || return 1
-  done 3> "$kept.fstab"
-  mount --all --fstab "$kept.fstab"
+  done 3> "$to.fstab"
+  mount --all --fstab "$to.fstab"
 }
 cover() {
-  at=$(readlink -f "$1") && count=$((count + 1)) && kept=$scratch/$count && mkdir -p "$kept" &&
-    mount -t tmpfs -o mode=755 tmpfs "$kept" || return 1
+  at=$(cd -P "$1" && pwd) && count=$((count + 1)) && kept=$scratch/$count && mkdir -p "$kept" || return 1
   # Unbindable meanwhile: what is mounted into it does not contain it.
-  mount --make-unbindable "$kept" && fill "\${at%/}" "$kept" && move && mount --make-private "$at" && return
+  mount -t tmpfs -o mode=755 --make-unbindable tmpfs "$kept" || return 1
+  fill "\${at%/}" "$kept" && move && mount --make-private "$at" && return
   umount --lazy "$kept"
   return 1
 }
@@ -54,12 +62,17 @@ move() {
   mkdir "$kept/.before" && PATH=$PATH:/usr/sbin:/sbin pivot_root "$kept" "$kept/.before" && cd "$PWD" &&
     umount --lazy /.before && rmdir /.before
 }
+above() {
+  near=\${1%/*}
+  near=\${near:-/}
+}
 place() {
   if [ ! -e "$2" ]; then
-    near=$(dirname "$2")
-    while [ ! -d "$near" ]; do near=$(dirname "$near"); done
-    cover "$near" && mkdir -p "$(dirname "$2")" || return 1
-    if [ -d "$1" ]; then mkdir -p "$2"; else : > "$2"; fi || return 1
+    above "$2"
+    while [ ! -d "$near" ]; do above "$near"; done
+    cover "$near" || return 1
+    above "$2"
+    if [ -d "$1" ]; then mkdir -p "$2"; else { [ -d "$near" ] || mkdir -p "$near"; } && : > "$2"; fi || return 1
   fi
   mount --bind "$1" "$2"
 }
