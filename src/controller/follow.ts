@@ -3,7 +3,7 @@ import { sleep } from '../async.ts';
 import type { DevloopError } from '../errors.ts';
 import { requireFreePort } from '../machine/port.ts';
 import { type Builder, createBuilder } from './builder.ts';
-import { type Supervised, startable } from './plan.ts';
+import { makeStandBy, type Supervised, startable } from './plan.ts';
 import { step } from './restart.ts';
 import { type Effect, isSettled, type Problem, type RestartEvent, servingState } from './restart-state.ts';
 import { observe, observeEnd, problemOf, run } from './runner.ts';
@@ -118,10 +118,12 @@ function createPerformer(
   };
 }
 
-function stop({ running, plan }: Supervised, run: number, report: Report): void {
+function stop(supervised: Supervised, run: number, report: Report): void {
+  const { running, plan } = supervised;
   if (running === undefined) return;
   void running.stop();
   void observeEnd(running, plan.webhook, run, report);
+  makeStandBy(supervised);
 }
 
 /** An effect can cause an event at once; that event waits until the effects before it are done. */

@@ -1,7 +1,8 @@
 import type { Emit } from '../report/events.ts';
 import type { BuildPlan } from './build.ts';
 import type { Program } from './programs.ts';
-import type { Running, RunPlan, Startable } from './runner.ts';
+import { commandOf, type Running, type RunPlan, type Startable } from './runner.ts';
+import type { StandBy } from './stand-by.ts';
 import type { WatchTarget } from './watch/scope.ts';
 
 /** Holds requests while no controller can answer them: the gateway, or nothing for an operator without webhooks. */
@@ -44,6 +45,7 @@ export interface Supervised {
   disposed: AbortSignal;
   program: Program;
   running: Running | undefined;
+  standBy: StandBy;
   /** Identifies the program of the running process. */
   runningContent: string | undefined;
   /** Present while sources and controller are followed. */
@@ -53,6 +55,13 @@ export interface Supervised {
 }
 
 /** The newest program, with the arguments of the plan as it is now. */
-export function startable({ plan, program }: Supervised): Startable {
-  return { command: [program.run[0]!, ...plan.run.slice(1)], build: program.build };
+export function startable({ plan, program, standBy }: Supervised): Startable {
+  return { command: [program.run[0]!, ...plan.run.slice(1)], build: program.build, standBy };
+}
+
+/** Makes the process of the next start, which goes on with it if nothing changes until then. */
+export function makeStandBy(supervised: Supervised): void {
+  const { plan, standBy, disposed } = supervised;
+  if (plan.debugging || disposed.aborted) return;
+  standBy.make(commandOf(plan, startable(supervised).command));
 }

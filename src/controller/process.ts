@@ -5,7 +5,12 @@ import { DevloopError, messageOf } from '../errors.ts';
 import { forwardLines } from '../machine/lines.ts';
 import { endFollowers, endGroup, killGroup, killSession, signalGroup } from '../machine/process.ts';
 import type { Emit } from '../report/events.ts';
-import { type ControllerCommand, type NotSpawned, spawnWaiting } from './spawn-waiting.ts';
+import {
+  type ControllerCommand,
+  type NotSpawned,
+  spawnWaiting,
+  type WaitingProcess,
+} from './spawn-waiting.ts';
 
 export interface Exit {
   code: number | null;
@@ -53,15 +58,16 @@ const OUTPUT_MS = 250;
  * Starts the controller in a process group of its own: a Ctrl-C in the terminal then does not reach it in addition to our
  * SIGTERM, and whatever it starts can be ended with it.
  *
- * The program begins when `record` has returned; if that throws, or devloop is killed before, it never does.
+ * The program begins when `record` has returned; if that throws, or devloop is killed before, it never does. `standBy`: the process that
+ * was made for it.
  */
 export function startController(
-  run: ControllerCommand & { debugged?: Debugged | undefined },
+  run: ControllerCommand & { debugged?: Debugged | undefined; standBy?: WaitingProcess | undefined },
   emit: Emit,
   record: (pid: number) => void = () => {},
 ): ControllerProcess {
-  const { debugged } = run;
-  const spawned = spawnWaiting(run);
+  const { debugged, standBy } = run;
+  const spawned = standBy ?? spawnWaiting(run);
   if ('failure' in spawned) return notStarted(spawned);
   const { child, begin } = spawned;
   const lines: string[] = [];

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { pollUntil, reportWhileWaiting, sleep } from '../async.ts';
 import { DevloopError } from '../errors.ts';
-import { type Placed, withPlaced } from '../machine/mount-namespace.ts';
+import type { Placed } from '../machine/mount-namespace.ts';
 import { sessionListensOn } from '../machine/process.ts';
 import { groupListensOn } from '../machine/system.ts';
 import type { Emit } from '../report/events.ts';
@@ -10,6 +10,8 @@ import { recordStarted } from './orphan.ts';
 import { type ControllerProcess, type Debugged, type Exit, startController } from './process.ts';
 import { answersTls, type Endpoint, waitUntilReady } from './readiness.ts';
 import type { Problem, RestartEvent } from './restart-state.ts';
+import type { ControllerCommand } from './spawn-waiting.ts';
+import type { StandBy } from './stand-by.ts';
 
 export interface RunPlan {
   cwd: string;
@@ -47,6 +49,7 @@ export interface Startable {
   command: string[];
   /** As people know the program. */
   build: string;
+  standBy?: StandBy | undefined;
 }
 
 /** One run of the controller. */
@@ -67,21 +70,15 @@ export interface Running {
 const OBSERVE_MS = 1500;
 
 /** Starts the controller, records it for a later session in case this one is killed, and emits what happens to it. */
-export function run(plan: RunPlan, { command, build }: Startable, emit: Emit, signal: AbortSignal): Running {
+export function run(plan: RunPlan, startable: Startable, emit: Emit, signal: AbortSignal): Running {
+  const { command, build, standBy } = startable;
   const start = performance.now();
-  const { cwd, debugging } = plan;
+  const { debugging } = plan;
   const debugged = debugging?.attend();
-  const known = command.map((word) => whenStarting(word, plan) ?? '');
-  const env = Object.fromEntries(
-    Object.entries(plan.env).flatMap(([name, value]) => {
-      const now = whenStarting(value, plan);
-      return now === undefined ? [] : [[name, now]];
-    }),
-  );
-  const started = debugging ? debugging.wrap(known) : known;
-  const shown = shownCommand(started, plan);
-  const inPlace = withPlaced(plan.placed?.files ?? [], plan.placed?.scratch ?? '', started);
-  const controller = startController({ command: inPlace, cwd, env, debugged }, emit, (leader) =>
+  const own = commandOf(plan, command);
+  const shown = shownCommand(own.command, plan);
+  const waiting = debugging ? undefined : standBy?.take(own);
+  const controller = startController({ ...own, debugged, standBy: waiting }, emit, (leader) =>
     recordStarted(plan.stateFile, { pid: leader, command: shown }),
   );
   const { pid } = controller;
@@ -114,6 +111,19 @@ export function run(plan: RunPlan, { command, build }: Startable, emit: Emit, si
     },
     kill: () => controller.kill(),
   };
+}
+
+/** What the system starts, as it is known now. */
+export function commandOf(plan: RunPlan, command: string[]): ControllerCommand {
+  const { cwd, debugging, placed } = plan;
+  const known = command.map((word) => whenStarting(word, plan) ?? '');
+  const env = Object.fromEntries(
+    Object.entries(plan.env).flatMap(([name, value]) => {
+      const now = whenStarting(value, plan);
+      return now === undefined ? [] : [[name, now]];
+    }),
+  );
+  return { command: debugging ? debugging.wrap(known) : known, cwd, env, placed };
 }
 
 /** Undefined for what contains a value that cannot be had. */

@@ -2,11 +2,14 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
+import { type Placed, withPlaced } from '../machine/mount-namespace.ts';
 
 export interface ControllerCommand {
   command: string[];
   cwd: string;
   env: Record<string, string>;
+  /** Files that the program finds in their places; `scratch` is a directory for that. */
+  placed?: { files: Placed[]; scratch: string } | undefined;
 }
 
 export interface WaitingProcess {
@@ -42,14 +45,23 @@ export function spawnWaiting(run: ControllerCommand): WaitingProcess | NotSpawne
   }
 }
 
-function spawnShell({ command, cwd, env }: ControllerCommand): WaitingProcess {
+/** Whether `spawnWaiting` makes it wait. */
+export function canWait({ command: [program = ''], cwd, env }: ControllerCommand): boolean {
+  return Object.keys(env).every(isShellName) && isProgram(program, cwd, env.PATH);
+}
+
+function spawnShell(run: ControllerCommand): WaitingProcess {
+  const { command, cwd, env, placed = { files: [], scratch: '' } } = run;
   const options = { cwd, env: { ...env, PWD: cwd }, detached: true };
-  const [program = '', ...args] = command;
-  if (!Object.keys(env).every(isShellName) || !isProgram(program, cwd, env.PATH)) {
-    const child = spawn(program, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+  const inPlace = (words: string[]): [string, string[]] => {
+    const [program = '', ...args] = withPlaced(placed.files, placed.scratch, words);
+    return [program, args];
+  };
+  if (!canWait(run)) {
+    const child = spawn(...inPlace(command), { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
     return { child, begin: (go) => void (go || child.kill('SIGKILL')) };
   }
-  const child = spawn(SHELL, ['-c', WAIT, SHELL, ...command], {
+  const child = spawn(...inPlace([SHELL, '-c', WAIT, SHELL, ...command]), {
     ...options,
     stdio: ['pipe', 'pipe', 'pipe'],
   });

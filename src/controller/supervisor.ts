@@ -11,12 +11,14 @@ import {
   type ControllerPlan,
   type Following,
   type Gate,
+  makeStandBy,
   type Supervised,
   type SupervisorPorts,
   startable,
 } from './plan.ts';
 import { reasonOf } from './restart-runs.ts';
 import { type Running, run } from './runner.ts';
+import { createStandBy } from './stand-by.ts';
 
 export type { ControllerPlan, Gate } from './plan.ts';
 
@@ -26,6 +28,8 @@ export interface Supervisor extends AsyncDisposable, Following {
   prepare(): Promise<void>;
   /** The first build; throws 'controller.build-failed' with the compiler's output. */
   build(): Promise<void>;
+  /** While something else is waited for: makes the process of the first start. */
+  standBy(): void;
   /** The first start: resolves when the controller is ready. When it throws, the process was told to end; the disposal waits for it. */
   start(): Promise<void>;
   /** From its next start on, the controller gets these arguments and variables; so the next change starts it again even where the program is the same. */
@@ -51,6 +55,7 @@ export function createSupervisor(plan: ControllerPlan, ports: SupervisorPorts): 
     disposed: disposal.signal,
     program: { run: plan.run, content: undefined, build: startedNow(), file: undefined },
     running: undefined,
+    standBy: createStandBy(),
     runningContent: undefined,
     following: undefined,
     buildSpan: { fromMs: Date.now(), toMs: Date.now() },
@@ -60,6 +65,7 @@ export function createSupervisor(plan: ControllerPlan, ports: SupervisorPorts): 
   return {
     prepare: () => prepareFirst(plan),
     build: () => firstBuild(supervised),
+    standBy: () => makeStandBy(supervised),
     start: () =>
       firstStart(supervised).catch((error) => {
         failedStart = { why: whyEnding(error) };
@@ -89,6 +95,7 @@ export function createSupervisor(plan: ControllerPlan, ports: SupervisorPorts): 
     followFiles: (on) => supervised.following?.followFiles(on),
     async [Symbol.asyncDispose]() {
       disposal.abort();
+      supervised.standBy[Symbol.dispose]();
       await end(supervised.running);
       await following?.catch(() => {});
       // A process that was started at the very moment of the disposal.

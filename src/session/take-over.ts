@@ -77,6 +77,7 @@ export async function takeOver(running: Running): Promise<void> {
   running.writers.use(startGuard(work, watched, (error) => ending.abort(error)));
   // The go tool starts first: the calls to the cluster keep this process busy for a while.
   await allOrNone([supervisor?.build() ?? Promise.resolve(), holdAndOpen(running)], ending);
+  supervisor?.standBy();
   // Somebody may have run `devloop down` in the meantime.
   await leases.renew();
   signal.throwIfAborted();
