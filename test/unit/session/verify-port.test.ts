@@ -101,10 +101,9 @@ it('doctor warns where up would have the controller listen on another port', asy
     ...{ options: {}, machine: await thisMachine(env), operator: Promise.resolve({ target, refusals: [] }) },
     context: Promise.resolve({ api, config: {}, root: '/', wanted: { services: ['shop/hook'] } }),
   } as unknown as DoctorRun;
-  expect(await portCheck.run(run, new AbortController().signal)).toMatchObject({
-    verdict: 'warn',
-    proof: [`WEBHOOK_PORT=${port} names the port`],
-  });
+  expect(await portCheck.run(run, new AbortController().signal)).toMatchObject([
+    { verdict: 'warn', proof: [`WEBHOOK_PORT=${port} names the port`] },
+  ]);
 });
 
 it('names any other process, also beside a session that uses another port', async () => {
