@@ -19,7 +19,7 @@ export type LeaseStep = ReturnType<typeof holdLease>;
 export interface SessionLeases extends AsyncDisposable {
   /** Creates and renews them. `onLost` runs when somebody else takes or deletes one. */
   hold(session: Session, work: Work, onLost: (error: DevloopError) => void): Promise<void>;
-  /** Renews them now, so that a loss is noticed at once. */
+  /** Renews them now. When this resolves, `onLost` has run for each that is lost. */
   renew(): Promise<void>;
   /** Writes the session's health whenever an event changes it. */
   observe(event: DevloopEvent): void;
@@ -30,6 +30,7 @@ export function createSessionLeases(target: Target): SessionLeases {
   const services = target.services.map(serviceName);
   const held = new AsyncDisposableStack();
   const leases: HeldLease[] = [];
+  const losses: Promise<void>[] = [];
   let health = STARTING;
   const update = async (change: Partial<Holder>): Promise<void> => {
     await Promise.all(leases.map((lease) => lease.update(change)));
@@ -42,10 +43,14 @@ export function createSessionLeases(target: Target): SessionLeases {
         const lease = await apply(quiet, holder);
         if (lease === undefined) return;
         leases.push(held.use(lease));
-        void lease.lost.then(async (by) => onLost(await whyLost(work, target, by)));
+        void lease.lost.then((by) => losses.push(whyLost(work, target, by).then(onLost)));
       }
     },
-    renew: () => update({}),
+    async renew() {
+      await update({});
+      // To say why one is lost takes a call, and whoever renews them is about to write.
+      await Promise.all(losses);
+    },
     observe(event) {
       const before = wordsFor(health);
       health = healthAfter(health, event, services);

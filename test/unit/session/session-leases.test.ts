@@ -1,0 +1,40 @@
+import { expect, it } from 'vitest';
+import { leaseRef } from '../../../src/cluster/names.ts';
+import { holdLease } from '../../../src/cluster/takeover/lease.ts';
+import type { Work } from '../../../src/cluster/work.ts';
+import type { DevloopError } from '../../../src/errors.ts';
+import type { Target } from '../../../src/operator/target.ts';
+import { createSessionLeases } from '../../../src/session/start/leases.ts';
+import type { Session } from '../../../src/session/start/session.ts';
+import { fakeCluster } from '../../support/fake-cluster.ts';
+
+const REF = { kind: 'Service', namespace: 'shop', name: 'hook' } as const;
+
+async function heldLeases() {
+  const cluster = fakeCluster();
+  const metadata = { name: REF.name, namespace: REF.namespace };
+  const target = { namespace: 'shop', services: [{ service: { metadata, spec: {} } }] } as unknown as Target;
+  const plan = { leases: [holdLease(REF)], routes: [], webhookTime: [] };
+  const machine = { user: 'ann', host: 'desk', processStart: '' };
+  const session = { machine, target, plan, unready: [], io: { emit() {} } } as unknown as Session;
+  const signal = new AbortController().signal;
+  const work: Work = { api: cluster.api, sessionId: 's1', emit() {}, signal };
+  const leases = createSessionLeases(target);
+  const lost: DevloopError[] = [];
+  await leases.hold(session, work, (error) => lost.push(error));
+  return { cluster, leases, lost };
+}
+
+it('whoever renews them knows at once that one is lost, however long it takes to find out why', async () => {
+  const { cluster, leases, lost } = await heldLeases();
+  await using _leases = leases;
+  await leases.renew();
+  expect(lost).toEqual([]);
+  cluster.drop('Lease', leaseRef(REF).name, 'shop');
+  cluster.hook = {
+    before: (_, what) =>
+      what === 'Namespace shop' ? new Promise((resolve) => setTimeout(resolve, 20)) : undefined,
+  };
+  await leases.renew();
+  expect(lost).toMatchObject([{ code: 'target.gone' }]);
+});
