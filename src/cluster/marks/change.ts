@@ -137,7 +137,8 @@ export async function inRounds<T>(
   }
 }
 
-async function whileInConflict<T>(round: () => Promise<T>): Promise<T> {
+/** The same for a round that nobody waits for while the API server is away. */
+export async function whileInConflict<T>(round: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await round();

@@ -5,7 +5,7 @@ import { describe, type ObjectRef } from '../api/kinds.ts';
 import { microTime } from '../api/micro-time.ts';
 import type { Lease } from '../api/objects.ts';
 import { type Permission, permissionsOn } from '../api/permissions.ts';
-import { inRounds } from '../marks/change.ts';
+import { inRounds, whileInConflict } from '../marks/change.ts';
 import { sessionOf } from '../marks/marks.ts';
 import { HOLDER_ANNOTATION, leaseRef, SESSION_LABEL } from '../names.ts';
 import type { PlannedChange, Step } from '../step.ts';
@@ -140,20 +140,17 @@ async function createOrFind(
 function keepRenewing({ api, emit }: Work, ref: ObjectRef, created: Lease, first: Holder): HeldLease {
   let holder = first;
   const lost = Promise.withResolvers<string>();
-  const renew = async (): Promise<void> => {
-    const patch = {
-      // With the uid, the API server rejects the patch if another session's Lease has taken the name.
-      metadata: {
-        ...(created.metadata.uid === undefined ? {} : { uid: created.metadata.uid }),
-        annotations: { [HOLDER_ANNOTATION]: JSON.stringify(holder) },
-      },
-      spec: { renewTime: microTime() },
-    };
-    const now = await api.get<Lease>(ref);
-    if (now?.metadata.uid !== created.metadata.uid)
-      lost.resolve(now ? (now.spec.holderIdentity ?? 'somebody') : 'somebody who deleted the Lease');
-    else await api.patch(ref, 'merge', patch);
-  };
+  // With the version, the API server rejects what another session's Lease has overtaken, or a newer renewal of this one. They do not wait
+  // for each other, since one that hangs must not keep the next one back.
+  const renew = (): Promise<void> =>
+    whileInConflict(async () => {
+      const now = await api.get<Lease>(ref);
+      if (now?.metadata.uid !== created.metadata.uid)
+        return lost.resolve(now ? (now.spec.holderIdentity ?? 'somebody') : 'somebody who deleted the Lease');
+      const { resourceVersion } = now!.metadata;
+      const metadata = { resourceVersion, annotations: { [HOLDER_ANNOTATION]: JSON.stringify(holder) } };
+      await api.patch(ref, 'merge', { metadata, spec: { renewTime: microTime() } });
+    });
   let renewedAt = performance.now();
   let warned = false;
   // A failed renewal is repeated at the next tick: the Lease outlasts two of them.

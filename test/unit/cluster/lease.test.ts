@@ -73,6 +73,20 @@ describe('a held Lease', () => {
     expect(holderOf(lease()!)?.health).toBe('serving');
   });
 
+  it('says what its holder was told last, also where a renewal takes longer than the next one', async () => {
+    await hold();
+    let reads = 0;
+    cluster.hook = {
+      before: async (verb) => {
+        if (verb === 'get' && ++reads === 1) await new Promise((resolve) => setTimeout(resolve, 1_000));
+      },
+    };
+    const updated = Promise.all([held!.update({}), held!.update({ health: 'ending' })]);
+    await vi.advanceTimersByTimeAsync(2_000);
+    await updated;
+    expect(holderOf(lease()!)?.health).toBe('ending');
+  });
+
   it('is reported once when renewals fail for so long that others see the session as dead', async () => {
     await hold();
     events.length = 0;
