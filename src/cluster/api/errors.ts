@@ -113,6 +113,14 @@ export function isUnanswered(error: unknown): boolean {
   return UNANSWERED_WEBHOOK.test(refusalOf(error)?.message ?? '');
 }
 
+/** kube-apiserver's words for what a webhook decided. Its author chooses the status: 500 where the webhook itself has failed. */
+const DENIED = /^admission webhook ".*" denied the request/;
+
+/** Whether a webhook refused a call: a moment later it may allow the same, but the API server is there. */
+export function isDenied(error: unknown): boolean {
+  return DENIED.test(refusalOf(originOf(error))?.message ?? '');
+}
+
 /** The API server's own answer, from itself or from the error that a caller made of it. */
 export function refusalOf(error: unknown): ApiError | undefined {
   const refusal = error instanceof DevloopError && error.cause instanceof ApiError ? error.cause : error;

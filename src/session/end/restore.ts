@@ -1,4 +1,4 @@
-import { isTransient } from '../../cluster/api/errors.ts';
+import { isDenied, isTransient } from '../../cluster/api/errors.ts';
 import { describe, type ObjectRef } from '../../cluster/api/kinds.ts';
 import type { Lease } from '../../cluster/api/objects.ts';
 import { type Found, findMarked, type Marked } from '../../cluster/takeover/find-marked.ts';
@@ -140,6 +140,7 @@ function takenOver(sessionId: string, marked: Marked[], known: ObjectRef[] = [])
 
 /** Nothing is wrong with what was tried: it can be tried again, once the API server is back or its user has logged in again. */
 export function isAway(error: unknown): boolean {
+  if (isDenied(error)) return false;
   return isTransient(error) || (error instanceof DevloopError && error.code === 'cluster.unauthorized');
 }
 

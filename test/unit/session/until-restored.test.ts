@@ -1,4 +1,4 @@
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import type { Service } from '../../../src/cluster/api/objects.ts';
 import type { Workload } from '../../../src/cluster/api/workloads.ts';
 import { sessionOf } from '../../../src/cluster/marks/marks.ts';
@@ -83,15 +83,39 @@ it('an answer that was made up is found out', async () => {
 });
 
 it('what is refused is tried once, and the rest is restored', async () => {
-  cluster.hook = {
-    before: (verb, what) => {
-      if (verb === 'patch' && what.startsWith('Deployment')) throw refusal(403, 'Forbidden', 'no');
-    },
-  };
+  refusing('Deployment', 403, 'no');
   await expect(restore(work(), ['shop'], NO_WAIT)).rejects.toMatchObject({ code: 'cluster.forbidden' });
   expect(service().spec.selector).toEqual(selector);
   expect(sessionOf(cluster.read('Deployment', 'manager', 'shop')!)).toBe('s1');
 });
+
+it('what a webhook denies is tried for a while, whatever its status, and the rest is restored in the same pass', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const denied = 'admission webhook "limits.policy" denied the request: cannot list the limits';
+  const calls = refusing('Deployment', 500, denied);
+  const restored = expect(restore(work(), ['shop'], NO_WAIT)).rejects.toMatchObject({
+    message: expect.stringContaining(denied),
+  });
+  await vi.advanceTimersByTimeAsync(40_000);
+  await restored;
+  expect(calls()).toBeGreaterThan(1);
+  expect(service().spec.selector).toEqual(selector);
+  expect(cluster.calls.filter((call) => call === 'list Service *')).toHaveLength(1);
+});
+
+/** Refuses each patch of this kind; returns how many there were. */
+function refusing(kind: string, status: number, message: string): () => number {
+  let count = 0;
+  cluster.hook = {
+    before: (verb, what) => {
+      if (verb !== 'patch' || !what.startsWith(kind)) return;
+      count++;
+      throw refusal(status, 'Refused', message);
+    },
+  };
+  return () => count;
+}
 
 it('what somebody deletes while it is being restored needs no restoration, and leaves no Lease', async () => {
   const lease = { kind: 'Service', namespace: 'shop', name: 'webhook' } as const;
