@@ -8,7 +8,10 @@ const LONGEST_PAUSE_MS = 2_000;
 const NOTICED_SECONDS = 1;
 
 export interface Patience {
-  /** Counted from the first failure, and anew after an attempt that took longer than this. */
+  /**
+   * Counted from the first failure, and anew after an attempt that took longer than this: that was answered for most of it. Where the next
+   * one takes as long and fails as well, the API server is not away, and something fails each time.
+   */
   limitMs: number;
   /** Ends the repetition, never an attempt. */
   signal?: AbortSignal | undefined;
@@ -25,22 +28,33 @@ export interface Patience {
  * be repeated: a read, a deletion, or a round of reading, deciding and writing. Rejects with the last failure.
  */
 export async function whileAway<T>(attempt: () => Promise<T>, patience: Patience): Promise<T> {
-  const { mayPass = isTransient, onAway } = patience;
-  let awaySince: number | undefined;
+  const { mayPass = isTransient, onAway, limitMs } = patience;
+  const awaySince = beginningOf(limitMs);
   for (let failures = 0; ; failures++) {
     const startedAt = performance.now();
     try {
       return await attempt();
     } catch (error) {
       if (!mayPass(error)) throw error;
-      // An attempt that takes that long was answered for most of it.
-      if (performance.now() - startedAt > patience.limitMs) awaySince = undefined;
       if (failures === 0) onAway?.(error);
-      awaySince ??= performance.now();
       const pauseMs = Math.max(backOff(failures, FIRST_PAUSE_MS, LONGEST_PAUSE_MS), askedPauseMs(error));
-      if (!(await waited(pauseMs, awaySince, patience))) throw error;
+      if (!(await waited(pauseMs, awaySince(startedAt), patience))) throw error;
     }
   }
+}
+
+/** From when on the limit counts; called after each failure, with the time when its attempt began. */
+function beginningOf(limitMs: number): (startedAt: number) => number {
+  let since: number | undefined;
+  let wasLong = false;
+  return (startedAt) => {
+    const now = performance.now();
+    const isLong = now - startedAt > limitMs;
+    if (isLong && !wasLong) since = now;
+    wasLong = isLong;
+    since ??= now;
+    return since;
+  };
 }
 
 /** False when the signal ended the pause, or the limit is over before its end. */
