@@ -6,6 +6,7 @@ import type { Json, KubeObject } from '../api/objects.ts';
 import { whileAway } from '../api/repeat.ts';
 import type { Work } from '../work.ts';
 import { changePatch, type OwnChange, type PatchOperation, sessionOf, type UndoStore } from './marks.ts';
+import { hasPlace } from './paths.ts';
 import { type Kept, keptBy, planUndo } from './undo.ts';
 
 const CONFLICTS = 12;
@@ -39,6 +40,8 @@ export async function applyChange(work: Work, wanted: WantedChange): Promise<voi
       });
     }
     wanted.check?.(object);
+    // A mark without a field could not be undone.
+    if (!fields.some(({ path }) => hasPlace(object, path))) return;
     await patchSeen(api, ref, object, changePatch(object, sessionId, fields, wanted.store));
     emit({ type: 'change', action: 'update', object: ref, detail });
   });

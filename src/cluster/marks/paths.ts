@@ -16,10 +16,14 @@ function below(value: Json | undefined, key: string): Json | undefined {
   return Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
+/** Lists of named objects: the API server leaves out one that is empty. */
+const NAMED_LISTS = ['webhooks'];
+
 /** Whether a field can be written: not in an entry of a list that is gone. */
 export function hasPlace(object: unknown, path: string[]): boolean {
   return path.every((key, depth) => {
     const parent = valueAt(object, path.slice(0, depth));
+    if (parent === undefined) return !NAMED_LISTS.includes(path[depth - 1]!);
     return !Array.isArray(parent) || indexOf(parent, key) >= 0;
   });
 }

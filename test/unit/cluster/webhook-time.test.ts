@@ -66,6 +66,28 @@ it('plans nothing for webhooks that have their time', () => {
   ]);
 });
 
+it('marks nothing where all of these webhooks are gone since it was planned', async () => {
+  const goneSince = async (change: Parameters<typeof edit>[0]): Promise<void> => {
+    edit(change);
+    const before = cluster.read(KIND, 'hooks');
+    await give();
+    expect(cluster.read(KIND, 'hooks')).toEqual(before);
+  };
+  await goneSince((webhooks) => webhooks.splice(1));
+  cluster.edit<WebhookConfiguration>(KIND, 'hooks', undefined, (hooks) => delete hooks.webhooks);
+  await goneSince(() => {});
+});
+
+it('has nothing to restore in a configuration without any webhook', async () => {
+  await give();
+  cluster.edit<WebhookConfiguration>(KIND, 'hooks', undefined, (hooks) => delete hooks.webhooks);
+  expect(
+    observe(cluster.read(KIND, 'hooks')!, undoOf(cluster.read(KIND, 'hooks')!, WEBHOOKS) as never),
+  ).toMatchObject({ differing: [] });
+  expect(await restore()).toEqual([{ ref, kept: [] }]);
+  expect(cluster.read(KIND, 'hooks')!.metadata.labels).toBeUndefined();
+});
+
 it('finds a webhook by its name wherever it has moved, and its caBundle is nobody else’s', async () => {
   await give();
   edit((webhooks) => {
