@@ -26,7 +26,7 @@ const ASK_MS = 2_000;
 export async function reviews(options: ReviewsOptions, io: Io): Promise<string> {
   const checkout = checkoutRoot(io.cwd);
   if (options.action === 'verify' && options.set === undefined) {
-    const { nameSets } = await import('./name-sets.ts');
+    const { nameSets } = await import('./saved-set.ts');
     return await nameSets(checkout, io.emit);
   }
   const source = await sourceOf(options, checkout, io);

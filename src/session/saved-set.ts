@@ -5,7 +5,7 @@ import type { Emit } from '../report/events.ts';
 import type { ReviewVerdict } from '../report/review.ts';
 import { readRecords } from '../reviews/read.ts';
 import { type ReviewRecord, withAnswerOf } from '../reviews/record.ts';
-import { setFile, writeSet } from '../reviews/sets.ts';
+import { setFile, setNames, writeSet } from '../reviews/sets.ts';
 import type { Comparing } from './replay.ts';
 import { NO_CLUSTER } from './verify/no-cluster.ts';
 
@@ -72,4 +72,25 @@ const VERDICTS = new Set<ReviewVerdict>(['allowed', 'denied', 'converted']);
 function whyRefused({ verdict, message = '' }: ReviewRecord): string | undefined {
   if (!VERDICTS.has(verdict)) return `the controller gave no verdict (${verdict})`;
   return message.includes(NO_CLUSTER.message) ? 'its webhook asks the API server' : undefined;
+}
+
+/**
+ * For a command that needs the name of a saved set and got none: lists those of the checkout, and then throws 'usage.invalid', because a
+ * script whose variable is empty must not pass.
+ */
+export async function nameSets(checkout: string, emit: Emit): Promise<never> {
+  const names = await setNames(checkout);
+  for (const name of names) {
+    const file = setFile(checkout, name);
+    const { records } = await readRecords(file);
+    emit({ type: 'reviews.set', name, file, reviews: records.length });
+  }
+  const [first] = names;
+  const none = `\`verify\` needs the name of a set, and ${checkout} has none.`;
+  const message = first === undefined ? none : '`verify` needs the name of one of these sets.';
+  const hint =
+    first === undefined
+      ? 'To save reviews as a set: devloop reviews save create-web\nThen: devloop reviews verify create-web'
+      : `devloop reviews verify ${first}`;
+  throw new DevloopError('usage.invalid', message, { hint });
 }

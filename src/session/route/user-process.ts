@@ -5,7 +5,7 @@ import { createServedGate, type ServedCheck, type ServedGate } from './served.ts
 
 /**
  * Asks the process that the user starts whether it serves the webhooks, and each one after it, since the user may start it again at any
- * time. A warning names the paths that it does not serve; reviews go on all the same.
+ * time. A warning names the paths that it does not serve; their reviews are still passed on.
  */
 export function askUserProcess({
   work,
