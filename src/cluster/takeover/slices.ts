@@ -2,7 +2,7 @@
 import { allDone, sleep } from '../../async.ts';
 import { DevloopError } from '../../errors.ts';
 import type { ClusterApi } from '../api/client.ts';
-import { ApiError } from '../api/errors.ts';
+import { ApiError, isTransient } from '../api/errors.ts';
 import { describe, refOf } from '../api/kinds.ts';
 import type { EndpointSlice, Service } from '../api/objects.ts';
 import { same, sessionOf } from '../marks/marks.ts';
@@ -16,7 +16,7 @@ const POLL_MS = 25;
 
 /**
  * Points the controllers' slices of a Service without selector to where ours will point. They are deleted next. False where one of them
- * still leads elsewhere: it is of the other family, or somebody has just written it.
+ * may still lead elsewhere: it is of the other family, somebody has just written it, or the API server was away.
  */
 export async function turnControllerSlices(
   { api, sessionId }: Work,
@@ -30,14 +30,16 @@ export async function turnControllerSlices(
     alike.map((slice) =>
       api
         .replace(refOf('EndpointSlice', slice.metadata), { ...slice, endpoints, ports })
-        .then(() => true, falseIfStale),
+        .then(() => true, falseIfNotTurned),
     ),
   );
   return alike.length === slices.length && turned.every(Boolean);
 }
 
-function falseIfStale(error: unknown): false {
-  if (error instanceof ApiError && (error.status === 404 || error.status === 409)) return false;
+/** Where the answer was lost, too: nothing depends on this write, since the slice is deleted next. */
+function falseIfNotTurned(error: unknown): false {
+  const isStale = error instanceof ApiError && (error.status === 404 || error.status === 409);
+  if (isStale || isTransient(error)) return false;
   throw error;
 }
 

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { EndpointSlice, Endpoints, Service } from '../../../src/cluster/api/objects.ts';
 import { writeEndpoints } from '../../../src/cluster/takeover/endpoints.ts';
 import { pointToAddress } from '../../../src/cluster/takeover/service.ts';
+import { DevloopError } from '../../../src/errors.ts';
 import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
 
 const metadata = { name: 'hook', namespace: 'shop' };
@@ -68,11 +69,15 @@ describe('before the slices of Kubernetes are deleted, it is told whether all en
     expect(await seen()).toBeUndefined();
   });
 
-  it('not with one that somebody has just written', async () => {
+  it.each([
+    ['somebody has just written', refusal(409, 'Conflict', 'the object has been modified')],
+    ['somebody has just deleted', refusal(404, 'NotFound')],
+    ['the API server had no time for', refusal(503, 'ServiceUnavailable')],
+    ['was written, but the answer was lost', new DevloopError('cluster.unreachable', 'socket hang up')],
+  ])('not with one that %s', async (_, error) => {
     cluster.hook = {
       before(verb, what) {
-        if (verb === 'replace' && what.includes('hook-x'))
-          throw refusal(409, 'Conflict', 'the object has been modified');
+        if (verb === 'replace' && what.includes('hook-x')) throw error;
       },
     };
     expect(await seen()).toBeUndefined();
