@@ -65,8 +65,8 @@ export function unseenText(unseen: Unseen[]): string {
 
 /**
  * Everything in the cluster that carries the mark of one session, or of any. Where the account is not allowed to list the whole
- * cluster, the given namespaces are searched. Secrets cost a second round of calls; a session that left one also left a Lease or
- * a Pod in the same namespace, so a caller that only looks for sessions goes without.
+ * cluster, the given namespaces are searched. All Secrets cost a second round of calls, so a caller that only looks for sessions
+ * (`secrets: false`) gets those of the given namespaces: one that was killed before it created the relay's Pod may have left nothing else.
  */
 export async function findMarked(
   api: ClusterApi,
@@ -79,10 +79,11 @@ export async function findMarked(
     return (await Promise.all(found)).flat();
   };
   // Where the session is known, so are the names of its Secrets: they are looked for at the same time.
-  const atOnce = new Set(secrets && sessionId !== undefined ? namespaces : []);
+  const known = sessionId === undefined ? [] : [sessionId];
+  const atOnce = new Set(secrets && sessionId === undefined ? [] : namespaces);
   const [all, first] = await Promise.all([
     Promise.all(MARKED_KINDS.map((kind) => everywhere(list, kind, namespaces))),
-    secretsIn(atOnce, [sessionId ?? '']),
+    secretsIn(atOnce, known),
   ]);
   const unseen = all.flatMap((one) => one.unseen);
   const listed = all.flatMap((one) => one.marked);
@@ -92,9 +93,8 @@ export async function findMarked(
     ...(all.some(({ only }) => only !== undefined) ? { only: namespaces } : {}),
     ...(isBlind ? { blind: true as const } : {}),
   };
-  if (!secrets) return { marked, unseen, ...limits };
-  const sessions = new Set(marked.map((one) => one.sessionId));
-  if (sessionId !== undefined) sessions.add(sessionId);
+  if (!secrets) return { marked: [...marked, ...first], unseen, ...limits };
+  const sessions = new Set([...marked.map((one) => one.sessionId), ...known]);
   const places = new Set([...namespaces, ...marked.flatMap(({ ref }) => ref.namespace ?? [])]);
   const others = await secretsIn(
     [...places].filter((place) => !atOnce.has(place)),

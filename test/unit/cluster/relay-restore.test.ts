@@ -134,3 +134,12 @@ it('a slice that still points to the relay does not count as restored', async ()
   await waitForControllerSlices(work(), [...services], marked, 10_000);
   expect(looks).toBe(5);
 });
+
+it('a Secret alone shows that there was a session: it may have been killed before it created the Pod', async () => {
+  const cluster = fakeCluster();
+  const metadata = { name: 'devloop-relay-s1', namespace: 'shop', labels: { 'devloop.dev/session': 's1' } };
+  cluster.put('Secret', { metadata });
+  const { marked } = await findMarked(cluster.api, ['shop'], { secrets: false });
+  expect(marked.map(({ ref, sessionId }) => [ref.name, sessionId])).toEqual([['devloop-relay-s1', 's1']]);
+  expect(cluster.calls.filter((call) => call.includes('Secret'))).toEqual(['list Secret shop']);
+});
