@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { addAbortListener, once } from 'node:events';
+import { addAbortListener } from 'node:events';
 import { connect, type TLSSocket } from 'node:tls';
 import { backOff, sleep } from '../async.ts';
 
@@ -31,7 +31,8 @@ export async function whenListening(
       if (!isKnown) onListening();
       isKnown = true;
       const since = performance.now();
-      if (!opened.closed) await once(opened, 'close');
+      // A reset is an error first, which `once` of node:events would throw.
+      if (!opened.closed) await new Promise<void>((resolve) => opened.once('close', () => resolve()));
       if (performance.now() - since > LONGEST_MS) closed = 0;
     }
     await sleep(backOff(closed, REOPEN_MS, LONGEST_MS), signal);

@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
@@ -105,4 +106,19 @@ test('a server that closes its connections without an end is the same process, a
   // One to see it, one for the path and one for nobody's path; and then fewer and fewer.
   expect(count).toBeGreaterThan(2);
   expect(count).toBeLessThan(10);
+});
+
+test('a process that ends with a reset of its connections is followed by the next one', async () => {
+  const port = await freePort();
+  const { warnings } = askOn(port, '/a');
+  const sockets = new Set<Duplex>();
+  const server = createServer({ cert, key }, (_, response) => void response.end('{}'));
+  server.on('connection', (socket) => void sockets.add(socket));
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  await pause(800);
+  for (const socket of sockets) (socket as Socket).resetAndDestroy();
+  await new Promise((resolve) => server.close(resolve));
+  await pause(600);
+  await startProcess(port, '/b');
+  await eventually(async () => expect(warnings()).toHaveLength(1));
 });
