@@ -9,7 +9,7 @@ const AUXILIARY = new RegExp(
   `(?:^|_)(?:metrics|diagnostics|health|healthz|readyz|probes?|pprof|profiler)(?:_${WORD})*_(?:addr|address|port)$`,
 );
 /** A port, or an address of this machine with one. */
-export const LOCAL = /^(?:(0\.0\.0\.0|127\.0\.0\.1|localhost|\[::1?\])?:)?(\d{2,5})$/;
+const LOCAL = /^(?:(0\.0\.0\.0|127\.0\.0\.1|localhost|\[::1?\])?:)?(\d{2,5})$/;
 
 /** A setting of metrics or health checks whose port is in use on this machine. */
 export interface PortChange {
@@ -23,7 +23,7 @@ export interface PortChange {
 export async function variablesOnFreePorts(variables: Record<string, string>): Promise<PortChange[]> {
   const named = Object.entries(variables).flatMap(([name, before]) => {
     const port = auxiliaryPort(name, before);
-    return port === undefined ? [] : [{ name, before, after: anyPort(before), port }];
+    return port === undefined ? [] : [{ name, before, after: withPort(before, ANY_PORT), port }];
   });
   return await onBusyPorts(named);
 }
@@ -42,12 +42,12 @@ export function fileOnFreePorts(
   onChange: (change: PortChange) => void,
 ): string | undefined {
   if (!/addr|port/i.test(text)) return undefined;
-  return editSettings(text, (key, outer, written) => {
-    const [, quote = '', before = ''] = /^(["']?)(.*)\1$/s.exec(written) ?? [];
+  return editSettings(text, (key, outer, before) => {
     const port = auxiliaryPort(key, before) ?? auxiliaryPort(`${outer}_${key}`, before);
     if (port === undefined || busy?.includes(port) === false) return undefined;
-    onChange({ name: key, before, after: anyPort(before), port });
-    return quote + anyPort(before) + quote;
+    const after = withPort(before, ANY_PORT);
+    onChange({ name: key, before, after, port });
+    return after;
   });
 }
 
@@ -69,8 +69,12 @@ export function portOf(value: string): number | undefined {
   return digits !== undefined && Number(digits) < 65_536 ? Number(digits) : undefined;
 }
 
-function anyPort(address: string): string {
-  return address.replace(/\d+$/, '0');
+/** The system chooses one that is free. */
+const ANY_PORT = 0;
+
+/** The same port or address with another port. */
+export function withPort(address: string, port: number): string {
+  return address.replace(LOCAL, (all, _host, digits: string) => all.slice(0, -digits.length) + port);
 }
 
 async function onBusyPorts(changes: PortChange[]): Promise<PortChange[]> {

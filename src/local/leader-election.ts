@@ -49,10 +49,8 @@ export function fileWithoutElection(text: string): string | undefined {
   return editSettings(text, offFor);
 }
 
-/** `leaderElection: {enabled: true}` counts as the switch `leaderElection.enabled`. `written` may have quotes, which stay. */
-function offFor(key: string, outer: string, written: string): string | undefined {
+/** `leaderElection: {enabled: true}` counts as the switch `leaderElection.enabled`. */
+function offFor(key: string, outer: string, value: string): string | undefined {
   const sense = electionSwitch(key) ?? (electionSwitch(outer) && electionSwitch(`${outer}_${key}`));
-  const [, quote = '', value = ''] = /^(["']?)(.*)\1$/s.exec(written) ?? [];
-  const off = sense && electionOff(sense, value);
-  return off === undefined ? undefined : quote + off + quote;
+  return sense && electionOff(sense, value);
 }

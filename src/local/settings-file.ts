@@ -1,17 +1,22 @@
 import { isMap, isScalar, parseAllDocuments, type Scalar, visit } from 'yaml';
 
 /**
- * What becomes of one setting: `outer` is the key of the map or table that it is in, and `written` its value as it is written, which may
- * have quotes. Undefined where it stays.
+ * What becomes of the value of one setting, without the quotes that it may have, and keeps; `outer` is the key of the map or table that it is
+ * in. Undefined where it stays.
  */
-export type Change = (key: string, outer: string, written: string) => string | undefined;
+export type Change = (key: string, outer: string, value: string) => string | undefined;
 
 /**
  * A configuration file with other settings: YAML and JSON, TOML, and files of `name = value`; undefined where all stay. The file is
  * edited as text, so that comments and order stay.
  */
 export function editSettings(text: string, change: Change): string | undefined {
-  const changed = editYaml(text, change) ?? editLines(text, change);
+  const inQuotes: Change = (key, outer, written) => {
+    const [, quote = '', value = ''] = /^(["']?)(.*)\1$/s.exec(written) ?? [];
+    const became = change(key, outer, value);
+    return became === undefined ? undefined : quote + became + quote;
+  };
+  const changed = editYaml(text, inQuotes) ?? editLines(text, inQuotes);
   return changed === text ? undefined : changed;
 }
 

@@ -4,7 +4,7 @@ import type { LinkedPackages } from '../controller/go/linked-packages.ts';
 import { type AddressFlags, addressArguments, argumentsOfProgram } from '../operator/address-flags.ts';
 import type { ExpandedArgument } from '../operator/environment.ts';
 import { readFlag } from './arguments.ts';
-import { LOCAL, portOf, WORD, wordsOf } from './busy-ports.ts';
+import { portOf, WORD, withPort, wordsOf } from './busy-ports.ts';
 import { isGivenIn } from './default-flags.ts';
 import { withFlags } from './flag-place.ts';
 import { editSettings } from './settings-file.ts';
@@ -119,9 +119,8 @@ function ofFiles(files: StartSettings['files'], { from, port }: Move): PortSetti
   return [...files].flatMap(([path, text]) => {
     const settings: PortSetting[] = [];
     let count = 0;
-    editSettings(text, (key, outer, written) => {
+    editSettings(text, (key, outer, value) => {
       const at = count++;
-      const value = written.replace(QUOTED, '$2');
       if (portOf(value) !== from) return undefined;
       const after = withPort(value, port);
       const name = outer === '' ? key : `${outer}.${key}`;
@@ -136,17 +135,10 @@ function ofFiles(files: StartSettings['files'], { from, port }: Move): PortSetti
   });
 }
 
-const QUOTED = /^(["'])(.*)\1$/s;
-
 /** Another value of the setting that is so many settings after the first. */
 function withSetting(text: string, at: number, value: string): string {
   let count = 0;
-  const changed = editSettings(text, (_key, _outer, written) => {
-    if (count++ !== at) return undefined;
-    const [, quote = ''] = QUOTED.exec(written) ?? [];
-    return quote + value + quote;
-  });
-  return changed ?? text;
+  return editSettings(text, () => (count++ === at ? value : undefined)) ?? text;
 }
 
 /** Of a command of the user's, nothing says which flags it has. */
@@ -175,8 +167,4 @@ async function ofDefaults(
       },
     };
   });
-}
-
-function withPort(address: string, port: number): string {
-  return address.replace(LOCAL, (all, _host, digits: string) => all.slice(0, -digits.length) + port);
 }
