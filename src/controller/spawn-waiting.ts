@@ -75,7 +75,7 @@ function isShellName(name: string): boolean {
 }
 
 /** Whether there is an executable file, looked for as exec does. */
-function isProgram(name: string, cwd: string, path = '/usr/bin:/bin'): boolean {
+export function isProgram(name: string, cwd: string, path = '/usr/bin:/bin'): boolean {
   const places = name.includes('/') ? [name] : path.split(':').map((one) => `${one || '.'}/${name}`);
   return places.some((place) => {
     const file = resolve(cwd, place);

@@ -1,6 +1,5 @@
-import { constants } from 'node:fs';
-import { access, stat } from 'node:fs/promises';
-import { delimiter, resolve } from 'node:path';
+import { resolve } from 'node:path';
+import { isProgram } from '../controller/spawn-waiting.ts';
 import type { ControllerPlan } from '../controller/supervisor.ts';
 import { AGAIN, DevloopError } from '../errors.ts';
 
@@ -17,10 +16,7 @@ export async function requireProgram({
   const { PATH } = env;
   const isPath = program.includes('/');
   // Without a PATH, the system has one of its own.
-  if (build !== undefined || (!isPath && PATH === undefined)) return;
-  const directories = isPath ? [cwd] : PATH!.split(delimiter).map((directory) => resolve(cwd, directory));
-  const found = await Promise.all(directories.map((directory) => isProgram(resolve(directory, program))));
-  if (found.includes(true)) return;
+  if (build !== undefined || (!isPath && PATH === undefined) || isProgram(program, cwd, PATH)) return;
   const message = isPath
     ? `The controller's program ${resolve(cwd, program)} does not exist, or is not executable.`
     : `The controller's program ${program} is not on the PATH.`;
@@ -30,13 +26,4 @@ export async function requireProgram({
       ? `Without quotes, it is a command with arguments: ${AGAIN} -- ${program}`
       : 'Check its name, and that it is built or installed.',
   });
-}
-
-async function isProgram(file: string): Promise<boolean> {
-  try {
-    await access(file, constants.X_OK);
-    return (await stat(file)).isFile();
-  } catch {
-    return false;
-  }
 }
