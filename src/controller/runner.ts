@@ -73,12 +73,10 @@ const OBSERVE_MS = 1500;
 export function run(plan: RunPlan, startable: Startable, emit: Emit, signal: AbortSignal): Running {
   const { command, build, standBy } = startable;
   const start = performance.now();
-  const { debugging } = plan;
-  const debugged = debugging?.attend();
+  const debugged = plan.debugging?.attend();
   const own = commandOf(plan, command);
   const shown = shownCommand(own.command, plan);
-  const waiting = debugging ? undefined : standBy?.take(own);
-  const controller = startController({ ...own, debugged, standBy: waiting }, emit, (leader) =>
+  const controller = startController({ ...own, debugged, standBy: standBy?.take(own) }, emit, (leader) =>
     recordStarted(plan.stateFile, { pid: leader, command: shown }),
   );
   const { pid } = controller;
