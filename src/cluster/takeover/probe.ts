@@ -1,19 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import type { ClusterApi } from '../api/client.ts';
-import { ApiError } from '../api/errors.ts';
 import type { ObjectRef } from '../api/kinds.ts';
 import { type Permission, permissionsOn } from '../api/permissions.ts';
-import { whileAway } from '../api/repeat.ts';
 import { createMarked, inRounds } from '../marks/change.ts';
-import {
-  ANY_SESSION,
-  PROBE_LABEL,
-  PROBE_WEBHOOK,
-  probeConfigurationName,
-  probeObjectName,
-} from '../names.ts';
+import { ANY_SESSION, probeConfigurationName } from '../names.ts';
 import type { PlannedChange, Step } from '../step.ts';
 import type { Work } from '../work.ts';
+import { ALLOWED, answerOf, dryRun, isOurs, type ProbeAnswer, type ProbeLanguage } from './probe-answer.ts';
 import {
   isOfWitness,
   type ProbedService,
@@ -23,20 +15,6 @@ import {
   witnessNonce,
   witnessOf,
 } from './probe-configuration.ts';
-
-/** A dry run changes nothing, so it can be repeated. */
-const AWAY_LIMIT_MS = 10_000;
-
-/** How the gateway is asked, and answers. The caller passes in the gateway's own functions. */
-export interface ProbeLanguage {
-  path(nonce: string): string;
-  read(answer: string): { nonce: string; session: string } | undefined;
-}
-
-/** The result of one probe. `cause` is kube-apiserver's own text; `pending`: it says nothing about the route yet. */
-export type ProbeAnswer =
-  | { reached: true; latencyMs: number }
-  | { reached: false; pending: boolean; cause: string };
 
 export interface ProbeTarget extends ProbedService {
   /** How many answers are proof, where one may be chance; 1 by default. */
@@ -87,6 +65,11 @@ export function createProber(target: ProbeTarget): Step<Probing> {
       const ref = { ...object, name: probeConfigurationName(work.sessionId, round.nonces[0]!.slice(0, 6)) };
       const created = probeConfiguration(ref.name, work.sessionId, webhooks());
       await createMarked({ ...work, emit: () => {} }, ref, created);
+      let writtenAt = performance.now();
+      const write = async (path: string, value: unknown): Promise<void> => {
+        await inRounds(work, ref, () => work.api.patch(ref, 'json', [{ op: 'add', path, value }]));
+        writtenAt = performance.now();
+      };
       work.emit({ type: 'change', ...change, object: ref });
       const refusal = (nonce: string): Promise<string | undefined> =>
         dryRun(work.api, target.namespace, nonce);
@@ -108,8 +91,9 @@ export function createProber(target: ProbeTarget): Step<Probing> {
         async once() {
           if (round.isUsed) {
             round = nextRound(round);
-            const patch = [{ op: 'replace', path: '/webhooks', value: webhooks() }];
-            await inRounds(work, ref, () => work.api.patch(ref, 'json', patch));
+            await write('/webhooks', webhooks());
+          } else if (!round.isKnown && performance.now() - writtenAt > OVERDUE_MS) {
+            await write('/metadata/annotations', { [WRITTEN_AGAIN]: new Date().toISOString() });
           }
           return await ask(round.nonces[0]!);
         },
@@ -132,6 +116,13 @@ interface Round {
   isHung: boolean;
 }
 
+/**
+ * kube-apiserver keeps what it has made of a configuration until that is written again, and a review that it decides at that very moment
+ * can make it keep the old one (k8s.io/apiserver, pkg/admission/configuration, configurationsCache).
+ */
+const OVERDUE_MS = 1_000;
+const WRITTEN_AGAIN = 'devloop.dev/written-again';
+
 const MOST_SECONDS = 3;
 const HUNG = /deadline exceeded|timeout/i;
 
@@ -149,49 +140,4 @@ function nextRound({ nonces, timeoutSeconds, isHung }: Round): Round {
 /** kube-apiserver keeps connections to whoever answered. Only a new path makes it open another one. */
 function newNonces(count: number): string[] {
   return Array.from({ length: count }, () => randomBytes(8).toString('hex'));
-}
-
-/** Only a server that allows whatever it is asked answers a probe so. */
-const ALLOWED = { pending: false, cause: 'something else answered the probe, and allowed it' };
-
-function isOurs(refusal: string): boolean {
-  return refusal.includes(PROBE_WEBHOOK);
-}
-
-/** `answer`: kube-apiserver's refusal of the dry run, or undefined when nothing refused it. */
-function answerOf(
-  answer: string | undefined,
-  nonce: string,
-  sessionId: string,
-  language: ProbeLanguage,
-): 'reached' | { pending: boolean; cause: string } {
-  if (answer === undefined) return { pending: true, cause: 'kube-apiserver does not know the probe yet' };
-  // Somebody else refused it, which says nothing about the route.
-  if (!isOurs(answer)) return { pending: true, cause: answer };
-  const read = language.read(answer);
-  if (read?.nonce === nonce && read.session === sessionId) return 'reached';
-  return { pending: false, cause: causeOf(answer) };
-}
-
-/** The refusal of the dry run; undefined when nothing refused it, since the API server has not seen the configuration yet. */
-async function dryRun(api: ClusterApi, namespace: string, nonce: string): Promise<string | undefined> {
-  const object = {
-    apiVersion: 'v1',
-    kind: 'ConfigMap',
-    metadata: { name: probeObjectName(nonce), namespace, labels: { [PROBE_LABEL]: nonce } },
-  };
-  try {
-    const ref: ObjectRef = { kind: 'ConfigMap', namespace, name: object.metadata.name };
-    const attempt = () => api.create(ref, object, { query: { dryRun: 'All' } });
-    await whileAway(attempt, { limitMs: AWAY_LIMIT_MS });
-    return undefined;
-  } catch (error) {
-    if (error instanceof ApiError) return error.message;
-    throw error;
-  }
-}
-
-/** The innermost cause in `failed calling webhook "…": failed to call webhook: Post "…": <cause>`. */
-export function causeOf(answer: string): string {
-  return /failed to call webhook: (?:Post "[^"]*": )?(.*)$/s.exec(answer)?.[1] ?? answer;
 }

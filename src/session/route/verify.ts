@@ -1,10 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import {
-  createProber,
-  type ProbeAnswer,
-  type Prober,
-  type ProbeTarget,
-} from '../../cluster/takeover/probe.ts';
+import { createProber, type Prober, type ProbeTarget } from '../../cluster/takeover/probe.ts';
+import type { ProbeAnswer } from '../../cluster/takeover/probe-answer.ts';
 import type { Work } from '../../cluster/work.ts';
 import { DevloopError } from '../../errors.ts';
 import { probePath, readProbe } from '../../gateway/probe.ts';

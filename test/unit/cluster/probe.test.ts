@@ -1,4 +1,4 @@
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import type { WebhookConfiguration } from '../../../src/cluster/api/objects.ts';
 import { createProber, type Prober } from '../../../src/cluster/takeover/probe.ts';
 import { fakeCluster, refusal } from '../../support/fake-cluster.ts';
@@ -78,6 +78,25 @@ it('a server that allows everything does not keep the connection over which the 
   learn();
   expect(known.map(({ name }) => name)).not.toEqual(before.map(({ name }) => name));
   expect(await probes.once()).toMatchObject({ reached: true });
+});
+
+it('a configuration that kube-apiserver has missed is written again, with the same paths', async () => {
+  vi.useFakeTimers({ toFake: ['performance', 'Date'] });
+  onTestFinished(() => void vi.useRealTimers());
+  await using probes = await prober();
+  learn();
+  const missed = known;
+  known = [];
+  answers = 'gateway';
+  cluster.onChange = ({ type }) => {
+    if (type === 'MODIFIED') learn();
+  };
+  expect(await probes.once()).toMatchObject({ pending: true });
+  vi.advanceTimersByTime(900);
+  expect(await probes.once()).toMatchObject({ pending: true });
+  vi.advanceTimersByTime(200);
+  expect(await probes.once()).toMatchObject({ reached: true });
+  expect(known).toEqual(missed);
 });
 
 it('a call that hangs takes a second only, and the next one more, since the route may be slow', async () => {

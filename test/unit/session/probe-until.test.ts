@@ -1,5 +1,6 @@
 import { expect, it, vi } from 'vitest';
-import type { ProbeAnswer, Prober } from '../../../src/cluster/takeover/probe.ts';
+import type { Prober } from '../../../src/cluster/takeover/probe.ts';
+import type { ProbeAnswer } from '../../../src/cluster/takeover/probe-answer.ts';
 import { probeUntil, type Wanted } from '../../../src/session/route/verify.ts';
 
 const US: ProbeAnswer = { reached: true, latencyMs: 1 };

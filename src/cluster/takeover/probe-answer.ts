@@ -1,0 +1,65 @@
+/** How kube-apiserver is asked to call a probe, and what its answer says about the route. */
+import type { ClusterApi } from '../api/client.ts';
+import { ApiError } from '../api/errors.ts';
+import type { ObjectRef } from '../api/kinds.ts';
+import { whileAway } from '../api/repeat.ts';
+import { PROBE_LABEL, PROBE_WEBHOOK, probeObjectName } from '../names.ts';
+
+/** A dry run changes nothing, so it can be repeated. */
+const AWAY_LIMIT_MS = 10_000;
+
+/** How the gateway is asked, and answers. The caller passes in the gateway's own functions. */
+export interface ProbeLanguage {
+  path(nonce: string): string;
+  read(answer: string): { nonce: string; session: string } | undefined;
+}
+
+/** The result of one probe. `cause` is kube-apiserver's own text; `pending`: it says nothing about the route yet. */
+export type ProbeAnswer =
+  | { reached: true; latencyMs: number }
+  | { reached: false; pending: boolean; cause: string };
+
+/** Only a server that allows whatever it is asked answers a probe so. */
+export const ALLOWED = { pending: false, cause: 'something else answered the probe, and allowed it' };
+
+export function isOurs(refusal: string): boolean {
+  return refusal.includes(PROBE_WEBHOOK);
+}
+
+/** `answer`: kube-apiserver's refusal of the dry run, or undefined when nothing refused it. */
+export function answerOf(
+  answer: string | undefined,
+  nonce: string,
+  sessionId: string,
+  language: ProbeLanguage,
+): 'reached' | { pending: boolean; cause: string } {
+  if (answer === undefined) return { pending: true, cause: 'kube-apiserver does not know the probe yet' };
+  // Somebody else refused it, which says nothing about the route.
+  if (!isOurs(answer)) return { pending: true, cause: answer };
+  const read = language.read(answer);
+  if (read?.nonce === nonce && read.session === sessionId) return 'reached';
+  return { pending: false, cause: causeOf(answer) };
+}
+
+/** The refusal of the dry run; undefined when nothing refused it, since the API server has not seen the configuration yet. */
+export async function dryRun(api: ClusterApi, namespace: string, nonce: string): Promise<string | undefined> {
+  const object = {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: probeObjectName(nonce), namespace, labels: { [PROBE_LABEL]: nonce } },
+  };
+  try {
+    const ref: ObjectRef = { kind: 'ConfigMap', namespace, name: object.metadata.name };
+    const attempt = () => api.create(ref, object, { query: { dryRun: 'All' } });
+    await whileAway(attempt, { limitMs: AWAY_LIMIT_MS });
+    return undefined;
+  } catch (error) {
+    if (error instanceof ApiError) return error.message;
+    throw error;
+  }
+}
+
+/** The innermost cause in `failed calling webhook "…": failed to call webhook: Post "…": <cause>`. */
+function causeOf(answer: string): string {
+  return /failed to call webhook: (?:Post "[^"]*": )?(.*)$/s.exec(answer)?.[1] ?? answer;
+}
