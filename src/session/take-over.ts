@@ -96,7 +96,6 @@ export async function takeOver(running: Running): Promise<void> {
     point: () => pointServices(running, pairs, gate ?? users),
     start,
   });
-  route?.gateways.release();
   const ended = await Promise.all(pausing.map((one) => one.ended));
   if (ended.includes(false)) emit({ type: 'warning', message: STILL_TERMINATING });
   if (route) await leases.announce(route.route);
@@ -132,10 +131,11 @@ async function replaceManager(
   standing.pausing = pausing;
   for (const { lost } of pausing) void lost?.then((error) => ending.abort(error));
   await allDone(pausing.map(({ idle }) => idle));
-  const started = start();
-  if (answersUntilIdle) await allOrNone([started, point()], ending);
-  // Starting the controller takes longer than it takes until the in-cluster Pods start to terminate. If it fails, the cluster is restored at once.
-  await allOrNone([...pausing.map(({ terminating }) => terminating), started], ending);
+  const serving = [start(), ...(answersUntilIdle ? [point()] : [])];
+  // Reviews do not wait for Pods that nothing calls any more.
+  const released = allOrNone(serving, ending).then(() => route?.gateways.release());
+  // If the controller fails to start, the cluster is restored at once.
+  await allOrNone([...pausing.map(({ terminating }) => terminating), released], ending);
   return pausing;
 }
 
@@ -183,10 +183,15 @@ const STILL_TERMINATING =
 async function holdAndOpen(running: Running): Promise<void> {
   const { session, work, leases, standing, writers, ending } = running;
   await leases.hold(session, work, (error) => ending.abort(error));
+  const open = async (): Promise<void> => {
+    if (session.target.services.length > 0)
+      standing.route = await openRoute(routingOf(running), session.plan.routes);
+  };
   // While the operator's own webhooks answer in the cluster; the controller will read it as soon as it starts.
-  for (const { apply } of session.plan.standIn) running.standIn = writers.use(await apply(work));
-  if (session.target.services.length > 0)
-    standing.route = await openRoute(routingOf(running), session.plan.routes);
+  const standIn = async (): Promise<void> => {
+    for (const { apply } of session.plan.standIn) running.standIn = writers.use(await apply(work));
+  };
+  await allOrNone([open(), standIn()], ending);
 }
 
 async function pointServices(
