@@ -6,6 +6,8 @@ import { slowest } from './test/reporters/slowest.ts';
 const reportFile = process.env.DEVLOOP_TEST_REPORT;
 
 const endToEnd = {
+  // As the sample was built for its image: with another value, Go compiles every package anew.
+  env: { CGO_ENABLED: '0' },
   testTimeout: 300_000,
   hookTimeout: 300_000,
   globalSetup: ['test/machine/setup.ts'],

@@ -6,7 +6,7 @@ import { counts } from './test/reporters/counts.ts';
 export default defineConfig({
   test: {
     include: ['test/**/*.soak.test.ts'],
-    env: { DEVLOOP_SOAK: '1' },
+    env: { DEVLOOP_SOAK: '1', CGO_ENABLED: '0' },
     globalSetup: ['test/machine/setup.ts', 'test/soak/setup.ts'],
     pool: machines,
     maxWorkers: 2,

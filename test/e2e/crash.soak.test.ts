@@ -65,7 +65,7 @@ describe('kill -9', () => {
   let cluster: TestCluster;
   let checkout: Awaited<ReturnType<typeof checkoutSample>>;
   let before: Awaited<ReturnType<typeof snapshot>>;
-  const env = (): Record<string, string> => ({ KUBECONFIG: cluster.kubeconfig, CGO_ENABLED: '0' });
+  const env = (): Record<string, string> => ({ KUBECONFIG: cluster.kubeconfig });
 
   beforeAll(async () => {
     cluster = await startCluster({ log: (line) => console.error(line) });

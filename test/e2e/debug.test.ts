@@ -43,7 +43,7 @@ beforeAll(async () => {
   await writeFile(file, text);
   await writeFile(join(checkout.directory, 'go.mod'), 'module example.com/application-operator\n\ngo 1.24\n');
   await rm(join(checkout.directory, 'go.sum'));
-  env = { KUBECONFIG: cluster.kubeconfig, CGO_ENABLED: '0', PATH: `${dirname(dlv)}:${process.env.PATH}` };
+  env = { KUBECONFIG: cluster.kubeconfig, PATH: `${dirname(dlv)}:${process.env.PATH}` };
   port = await freePort();
   const written = await runDevloop(['init', '--ide', 'vscode', '--port', String(port)], {
     cwd: checkout.directory,

@@ -63,7 +63,7 @@ afterEach(async ({ task }) => {
   if (task.result?.state === 'fail') await runDevloop(['down'], { cwd: tmpdir(), env: env() });
 });
 
-const env = (): Record<string, string> => ({ KUBECONFIG: cluster.kubeconfig, CGO_ENABLED: '0' });
+const env = (): Record<string, string> => ({ KUBECONFIG: cluster.kubeconfig });
 
 async function deploy(): Promise<void> {
   await deploySample(cluster, checkout.directory);

@@ -239,7 +239,7 @@ async function standIns(): Promise<object[]> {
   return ((await cluster.read(path)) as { items: object[] }).items;
 }
 
-const env = (): Record<string, string> => ({ KUBECONFIG: cluster.kubeconfig, CGO_ENABLED: '0' });
+const env = (): Record<string, string> => ({ KUBECONFIG: cluster.kubeconfig });
 it('a manager that looks where its sources say, in a mounted file, and in a file of its Pod runs without configuration, its Secrets unprinted', async () => {
   // The Pods of an earlier rollout linger in the slices.
   const before = await eventually(async () => {

@@ -25,7 +25,7 @@ describe('an operator is taken over without configuration, whatever the layout o
   it.each(layouts)('%s', async (name, layout) => {
     const { cluster, directories, ask } = all;
     const cwd = directories.get(name)!;
-    const env = { KUBECONFIG: cluster.kubeconfig, CGO_ENABLED: '0' };
+    const env = { KUBECONFIG: cluster.kubeconfig };
     const before = await snapshot(cluster, name);
     await using up = startDevloop(['up'], { cwd, env });
     await up.waitFor('session.ready');

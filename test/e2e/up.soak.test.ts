@@ -36,7 +36,7 @@ describe.each(CONTROL_PLANES)(
     let before: Awaited<ReturnType<typeof snapshot>>;
     let up: DevloopRun | undefined;
     let edits = 0;
-    const env = (): Record<string, string> => ({ KUBECONFIG: cluster.kubeconfig, CGO_ENABLED: '0' });
+    const env = (): Record<string, string> => ({ KUBECONFIG: cluster.kubeconfig });
     const apply = (name: string, image: string, extra = ''): Promise<void> =>
       cluster.apply(application(name, image, extra));
     const names = async (path: string): Promise<string[]> =>

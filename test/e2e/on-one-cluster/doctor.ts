@@ -64,7 +64,6 @@ afterAll(async () => {
 
 const env = (): Record<string, string> => ({
   KUBECONFIG: cluster.kubeconfig,
-  CGO_ENABLED: '0',
   KUBEBUILDER_ASSETS: '',
 });
 

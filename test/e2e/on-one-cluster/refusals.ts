@@ -62,7 +62,7 @@ describe('devloop refuses', () => {
   let checkout: string;
   let scratch: string;
   const own: AsyncDisposable[] = [];
-  const env = (): Record<string, string> => ({ KUBECONFIG: cluster.kubeconfig, CGO_ENABLED: '0' });
+  const env = (): Record<string, string> => ({ KUBECONFIG: cluster.kubeconfig });
   const all = (): Promise<unknown[]> => snapshots(cluster, [NAMESPACE, SECOND, 'default']);
 
   beforeAll(async () => {
