@@ -107,8 +107,9 @@ describe('an operator in another language, with several Services, ports and a co
     const temporary = await temporaryWithPair(directory);
     const stranger = spawn(process.execPath, [HOOK_SERVER, 'stranger', '9444', '9445'], {
       env: { ...process.env, TMPDIR: temporary },
-      stdio: 'ignore',
+      stdio: ['ignore', 'ignore', 'inherit'],
     });
+    const closed = once(server, 'close');
     try {
       await eventually(async () => expect(await isPortBusy(9444)).toBe(true));
       expect(await ask('first').catch(String)).toContain('devloop: the controller');
@@ -247,7 +248,7 @@ describe('an operator in another language, with several Services, ports and a co
       expect(await asked).toContain('debugged on 9444 says no');
     } finally {
       server.kill('SIGKILL');
-      await once(server, 'close');
+      await closed;
     }
     const waiting = ask('first').then(String, (error: Error) => error.message);
     const converting = convert('/apis/hooks.example.com', 'widgets', 'Widget').catch(String);
