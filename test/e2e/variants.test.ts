@@ -107,9 +107,8 @@ describe('an operator in another language, with several Services, ports and a co
     const temporary = await temporaryWithPair(directory);
     const stranger = spawn(process.execPath, [HOOK_SERVER, 'stranger', '9444', '9445'], {
       env: { ...process.env, TMPDIR: temporary },
-      stdio: ['ignore', 'ignore', 'inherit'],
+      stdio: 'ignore',
     });
-    const closed = once(server, 'close');
     try {
       await eventually(async () => expect(await isPortBusy(9444)).toBe(true));
       expect(await ask('first').catch(String)).toContain('devloop: the controller');
@@ -242,8 +241,9 @@ describe('an operator in another language, with several Services, ports and a co
     const asked = ask('first').then(String, (error: Error) => error.message);
     const server = spawn(process.execPath, [HOOK_SERVER, 'debugged', '9444', '9445'], {
       env: { ...process.env, TMPDIR: temporary },
-      stdio: 'ignore',
+      stdio: ['ignore', 'ignore', 'inherit'],
     });
+    const closed = once(server, 'close');
     try {
       expect(await asked).toContain('debugged on 9444 says no');
     } finally {
