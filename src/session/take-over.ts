@@ -132,7 +132,7 @@ async function replaceManager(
   for (const { lost } of pausing) void lost?.then((error) => ending.abort(error));
   await allDone(pausing.map(({ idle }) => idle));
   const serving = [start(), ...(answersUntilIdle ? [point()] : [])];
-  // Reviews do not wait for Pods that nothing calls any more.
+  // Reviews do not wait for Pods that are no longer called.
   const released = allOrNone(serving, ending).then(() => route?.gateways.release());
   // If the controller fails to start, the cluster is restored at once.
   await allOrNone([...pausing.map(({ terminating }) => terminating), released], ending);
