@@ -27,20 +27,15 @@ interface Answer {
 /**
  * The paths for which the controller's server has no handler: it answers 404 exactly as it does for a path that nobody can serve. Any
  * other answer is a handler's, and none says nothing. Each path gets a review that no handler can take for a real one:
- * of a kind that does not exist, without an object, and as a dry run. Or none at all, so that a process at which somebody debugs stops at no
- * breakpoint in a handler: libraries refuse a request without a body on their own.
+ * of a kind that does not exist, without an object, and as a dry run.
  */
-export async function unservedPaths(
-  called: CalledPath[],
-  signal: AbortSignal,
-  asking: 'a review' | 'no review' = 'a review',
-): Promise<CalledPath[]> {
+export async function unservedPaths(called: CalledPath[], signal: AbortSignal): Promise<CalledPath[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
   const ended = new AbortController();
   const limited = AbortSignal.any([signal, ended.signal, AbortSignal.timeout(SERVER_MS)]);
   const answerTo = async (one: CalledPath): Promise<Answer | undefined> => {
     const { path, port, serverName, reviews } = one;
-    const body = Buffer.from(asking === 'a review' ? JSON.stringify(emptyReview(reviews)) : '');
+    const body = Buffer.from(JSON.stringify(emptyReview(reviews)));
     const post = { agent, port, path, serverName, body, mostBytes: MOST_BYTES, signal: limited };
     const answer = await postToController(post).catch(() => undefined);
     return answer && { ...answer, body: answer.body.toString().replaceAll(path, '') };

@@ -22,7 +22,6 @@ import { followPaths } from './route/paths.ts';
 import { routePointers } from './route/point.ts';
 import { type Routing, routeSettings } from './route/routing.ts';
 import { createServedGate, type ServedGate } from './route/served.ts';
-import { askUserProcess } from './route/user-process.ts';
 import { serve } from './serve.ts';
 import { connectionFor, prepareLocally } from './start/controller.ts';
 import type { SessionDebugger } from './start/debugger.ts';
@@ -84,18 +83,13 @@ export async function takeOver(running: Running): Promise<void> {
   const { route } = standing;
   const gate =
     route && controller && createServedGate({ work, target, moved, ...controller, ...route, ...debug });
-  const users = route && !controller ? askUserProcess({ work, target }) : undefined;
-  if (users) running.followers.use(users);
   const start = async (): Promise<void> => {
     await supervisor?.start();
     await gate?.requireServed();
     await debug?.settled();
   };
   for (const { apply } of session.plan.webhookTime) await apply(work);
-  const pausing = await replaceManager(running, {
-    point: () => pointServices(running, pairs, gate ?? users),
-    start,
-  });
+  const pausing = await replaceManager(running, { point: () => pointServices(running, pairs, gate), start });
   const ended = await Promise.all(pausing.map((one) => one.ended));
   if (ended.includes(false)) emit({ type: 'warning', message: STILL_TERMINATING });
   if (route) await leases.announce(route.route);
@@ -194,11 +188,7 @@ async function holdAndOpen(running: Running): Promise<void> {
   await allOrNone([open(), standIn()], ending);
 }
 
-async function pointServices(
-  running: Running,
-  pairs: KeyPairs,
-  gate: Pick<ServedGate, 'called'> | undefined,
-): Promise<void> {
+async function pointServices(running: Running, pairs: KeyPairs, gate: ServedGate | undefined): Promise<void> {
   const { session, work, answered, standing, followers, writers, ending } = running;
   const { route } = standing;
   if (route === undefined) return;

@@ -24,6 +24,7 @@ import { recoverSessions } from './start/recover.ts';
 import type { Session, UpCommand } from './start/session.ts';
 import { discoverTarget } from './start/target.ts';
 import { type Running, takeOver } from './take-over.ts';
+import { noticeUnserved } from './user-process.ts';
 
 /** Takes the operator over, serves it from this machine until the signal aborts, and restores everything. */
 export async function up(options: UpOptions, io: Io): Promise<void> {
@@ -69,12 +70,14 @@ async function run(session: Session): Promise<void> {
   const leases = followers.use(createSessionLeases(target));
   const signal = AbortSignal.any([io.signal, ending.signal]);
   const errors = followers.use(noticeRepeatedErrors({ emit: io.emit, signal }));
+  const unserved = options.controller ? undefined : noticeUnserved(io.emit);
   const log = createControllerLog(options.controllerLog ?? context.config.controller?.log ?? 'all');
   // All events pass through here: they are printed, and the Leases and the page show what they say about the session.
   const emit: Emit = (event) => {
     if (log.shows(event)) io.emit(event);
     leases.observe(event);
     errors.observe(event);
+    unserved?.observe(event);
     answered.observe(event);
     control.observe(event);
     page.observe(event);

@@ -22,8 +22,6 @@ export interface ServedCheck {
   moved?: ReadonlyMap<number, number>;
   /** Other main packages that could be the manager. */
   rivals: string[];
-  /** It is a process that the user started, of which nothing is known but its port. */
-  isUsers?: boolean;
   /** Resolves when a new program may get reviews; absent: at once. */
   settled?: (() => Promise<void>) | undefined;
 }
@@ -58,12 +56,13 @@ export function createServedGate(check: ServedCheck): ServedGate {
   const called = (): CalledPath[] => calledPaths(services, check.moved);
   let program = newProgram([]);
   let isHeld = true;
+  const asks = createAsks();
   /** Resolves to what to warn of. A program that is replaced in the meantime has no say. */
   const ask = async (some: CalledPath[]): Promise<CalledPath[]> => {
     const asked = program;
     for (const one of some) asked.known.add(keyOf([one]));
     const before = asked.unserved.filter(isAmong(some));
-    const unserved = await findUnserved(check, some, before);
+    const unserved = await asks.unlessGivenUp(() => findUnserved(check, some, before));
     if (asked !== program) return [];
     asked.unserved = [...asked.unserved.filter((one) => !isAmong(some)(one)), ...unserved];
     gateways.refuse(asked.unserved);
@@ -101,8 +100,40 @@ export function createServedGate(check: ServedCheck): ServedGate {
       });
       void asking.finally(() => asked === program && gateways.release());
     },
-    controllerDown: (why, ms) => gateways.controllerDown(why, ms),
+    controllerDown(why, ms) {
+      if (asks.giveUp()) check.work.emit({ type: 'note', message: GIVEN_UP });
+      gateways.controllerDown(why, ms);
+    },
     failFast: (why) => gateways.failFast(why),
+  };
+}
+
+/** That a process has ended is seen a moment later. */
+const SEEN_LATE_MS = 500;
+
+const GIVEN_UP =
+  'The controller ended while devloop asked it whether it serves the webhooks, with reviews without an object.\nSo devloop does not ask it again in this session, and sends it all reviews.';
+
+/** A server that was written for the reviews of its own webhooks alone may end at another one. */
+function createAsks() {
+  let under = 0;
+  let lastAt = Number.NEGATIVE_INFINITY;
+  let isGivenUp = false;
+  return {
+    async unlessGivenUp(find: () => Promise<CalledPath[]>): Promise<CalledPath[]> {
+      if (isGivenUp) return [];
+      under += 1;
+      const unserved = await find();
+      under -= 1;
+      lastAt = performance.now();
+      return isGivenUp ? [] : unserved;
+    },
+    /** For a program that has ended by itself: whether it was being asked, for the first time. */
+    giveUp(): boolean {
+      const isBecause = !isGivenUp && (under > 0 || performance.now() - lastAt < SEEN_LATE_MS);
+      isGivenUp ||= isBecause;
+      return isBecause;
+    },
   };
 }
 
@@ -127,13 +158,13 @@ function isAmong(some: CalledPath[]): (one: CalledPath) => boolean {
 
 /** What was unserved before is not waited for. */
 async function findUnserved(
-  { work: { signal }, isUsers }: ServedCheck,
+  { work: { signal } }: ServedCheck,
   called: CalledPath[],
   before: CalledPath[],
 ): Promise<CalledPath[]> {
   let unserved: CalledPath[] = [];
   const areServed = async (): Promise<boolean> => {
-    unserved = await unservedPaths(called, signal, isUsers ? 'no review' : 'a review');
+    unserved = await unservedPaths(called, signal);
     return unserved.length === 0 || keyOf(unserved) === keyOf(before);
   };
   await pollUntil(areServed, { everyMs: POLL_MS, limitMs: SETTLE_MS, signal });
@@ -144,11 +175,7 @@ function keyOf(called: CalledPath[]): string {
   return called.map(({ port, path }) => `${port} ${path}`).join();
 }
 
-function warn(
-  { work, rivals, isUsers }: ServedCheck,
-  services: TargetService[],
-  unserved: CalledPath[],
-): void {
+function warn({ work, rivals }: ServedCheck, services: TargetService[], unserved: CalledPath[]): void {
   if (unserved.length === 0) return;
   const list = unserved.map((one) => {
     const callers = services.flatMap(({ calls }) =>
@@ -156,22 +183,12 @@ function warn(
     );
     return `\n  ${one.path}  (${[...new Set(callers)].join(', ')})`;
   });
-  const [what, askedAgain] = isUsers ? OF_USERS : OF_CONTROLLER;
-  work.emit({
-    type: 'warning',
-    message: `${what}:${list.join('')}`,
-    hint: `${askedAgain}\n${whatToDo(rivals)}`,
-  });
+  const message = `The controller answers 404 on these paths, so devloop refuses their reviews:${list.join('')}`;
+  work.emit({ type: 'warning', message, hint: `${ASKED_AGAIN}\n${whatToDo(rivals)}` });
 }
 
-const OF_CONTROLLER = [
-  'The controller answers 404 on these paths, so devloop refuses their reviews',
-  'If your code does not serve them yet, add that and save: devloop asks again after each restart.',
-];
-const OF_USERS = [
-  'Your process answers 404 on these paths, so their reviews fail',
-  'If your code does not serve them yet, add that and start it again: devloop asks each process that you start.',
-];
+const ASKED_AGAIN =
+  'If your code does not serve them yet, add that and save: devloop asks again after each restart.';
 
 function wrongProgram(unserved: CalledPath[], rivals: string[]): DevloopError {
   const paths = [...new Set(unserved.map(({ path }) => path))].join(', ');

@@ -40,7 +40,15 @@ async function subject(...paths: string[]) {
   const called = (...paths: string[]) => [
     { ...check.target.services[0]!, calls: paths.map((path) => ({ ...calls[0]!, path })) },
   ];
-  return { check, called, served, told, warnings: () => all('warning'), gate: createServedGate(check) };
+  return {
+    check,
+    called,
+    served,
+    told,
+    warnings: () => all('warning'),
+    notes: () => all('note'),
+    gate: createServedGate(check),
+  };
 }
 
 test('a program that serves none of the paths is the wrong one, and the others are named', async () => {
@@ -90,6 +98,28 @@ test('a program that is replaced while it is asked opens no gate', async () => {
   gate.hold(() => {});
   gate.release();
   await eventually(async () => expect(told).toEqual(['hold', 'hold', 'refuse ', 'release']));
+});
+
+test('a program that ends while it is asked is not asked again, and gets all reviews', async () => {
+  const { gate, told, notes } = await subject('/a');
+  gate.hold(() => {});
+  gate.release();
+  gate.controllerDown('it ended', 100);
+  gate.hold(() => {});
+  gate.release();
+  await eventually(async () => expect(told).toEqual(['hold', 'it ended', 'hold', 'refuse ', 'release']));
+  expect(notes()).toMatchObject([{ message: expect.stringContaining('does not ask it again') }]);
+  gate.controllerDown('it ended', 100);
+  expect(notes()).toHaveLength(1);
+});
+
+test('a program that ends at another time is asked again', async () => {
+  const { gate, told, notes } = await subject('/a');
+  gate.controllerDown('it ended', 100);
+  gate.hold(() => {});
+  gate.release();
+  await eventually(async () => expect(told).toEqual(['it ended', 'hold', 'refuse /a', 'release']));
+  expect(notes()).toEqual([]);
 });
 
 test('a new path is asked for before its reviews go on, and one that is not served is refused until it is', async () => {
