@@ -6,7 +6,7 @@ import { originalSelector } from '../cluster/marks/selector.ts';
 import { AGAIN, DevloopError } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
 import { findManager, otherServicesOf, withContainer } from './manager.ts';
-import { isRegistered, type Ranked, rank } from './match.ts';
+import { isRegistered, type Ranked, rank, withoutNeighbours } from './match.ts';
 import { hintOfMissing } from './missing.ts';
 import { apisOfCheckout, isOfApiServer, listApiServices, type ServedApi, servedApis } from './served-apis.ts';
 import { reportSiblings } from './siblings.ts';
@@ -101,7 +101,7 @@ async function chooseServices(
     ({ namespace }) =>
       names.deployment === undefined || splitName(names.deployment, namespace).namespace === namespace,
   );
-  const ranked = await withoutDangling(api, matching);
+  const ranked = withoutNeighbours(await withoutDangling(api, matching), facts);
   const best = ranked[0];
   if (best === undefined) return [];
   // A rival may score lower: a second installation can be of an older version, or have another name than the checkout.

@@ -32,6 +32,9 @@ const BUILT_IN_GROUPS = [
  */
 export const BUILT_IN_PATH = new RegExp(`^/(?:mutate|validate)-(?:-?v1-|(?:${BUILT_IN_GROUPS})-v\\d\\w*-)`);
 
+/** As they are written in paths. */
+const BUILT_IN = new Set(['', '*', ...BUILT_IN_GROUPS.split('|')]);
+
 function isShared(path: string): boolean {
   return COMMON_PATHS.has(path) || BUILT_IN_PATH.test(path);
 }
@@ -61,7 +64,7 @@ function judge(service: WebhookService, facts: CheckoutFacts): Ranked {
   const names = [...facts.names].filter(
     (name) => isPart(name, service.namespace) || isPart(name, service.name),
   );
-  const served = paths.filter((path) => !isShared(path) && (facts.paths.has(path) || isDerived(path, facts)));
+  const served = paths.filter((path) => isServed(path, facts));
   const converted = service.calls.filter(
     ({ from, groups }) => from.kind === 'CustomResourceDefinition' && facts.groups.has(groups[0]!),
   );
@@ -89,6 +92,42 @@ function judge(service: WebhookService, facts: CheckoutFacts): Ranked {
 }
 
 /**
+ * Without the Services of operators that review the same kinds: of one that queues the jobs of others, and of these, each matches the
+ * checkout of the other. Beside a Service for which neither holds, one is of another operator if it reviews no kind that the checkout
+ * defines, or kinds of others at paths that the checkout does not know.
+ */
+export function withoutNeighbours(ranked: Ranked[], facts: CheckoutFacts): Ranked[] {
+  const certain = ranked.filter((one) => one.certain);
+  const own = someOrAll(
+    someOrAll(certain, ({ calls }) =>
+      calls.some(({ groups }) => groups.some((one) => facts.groups.has(one))),
+    ),
+    ({ calls }) => !calls.some((call) => isForeign(call, facts)),
+  );
+  // What else is in their namespaces belongs to them.
+  const namespaces = new Set(own.map(({ namespace }) => namespace));
+  return someOrAll(ranked, ({ namespace }) => namespaces.has(namespace));
+}
+
+function someOrAll<T>(all: T[], isWanted: (one: T) => boolean): T[] {
+  const some = all.filter(isWanted);
+  return some.length > 0 ? some : all;
+}
+
+/** Kinds of Kubernetes say nothing: a second installation can be of a version that reviewed more of them. */
+function isForeign({ path, groups }: WebhookCall, facts: CheckoutFacts): boolean {
+  const isOthers = (group: string): boolean =>
+    !facts.groups.has(group) && !BUILT_IN.has(group.replaceAll('.', '-'));
+  return (
+    !isShared(path) &&
+    !isServed(path, facts) &&
+    !facts.manifestPaths.has(path) &&
+    groups.length > 0 &&
+    groups.every(isOthers)
+  );
+}
+
+/**
  * The sources name the Service and the configuration that calls it, as a program does that registers its webhooks itself. So does one
  * that installs another operator.
  */
@@ -98,6 +137,10 @@ export function isRegistered(
   { quoted }: CheckoutFacts,
 ): boolean {
   return quoted.has(name) && quoted.has(from.name);
+}
+
+function isServed(path: string, facts: CheckoutFacts): boolean {
+  return !isShared(path) && (facts.paths.has(path) || isDerived(path, facts));
 }
 
 function pathsOf(calls: WebhookCall[]): string[] {

@@ -358,6 +358,55 @@ describe('a foreign operator', () => {
       'controller-manager',
     );
   });
+
+  describe('beside one that shares kinds with it', () => {
+    const queue = checkoutFacts(
+      ['queue.example.com'],
+      ['/validate-queue-example-com-v1-queue', '/validate-shop-example-com-v1-order'],
+      ['queue'],
+    );
+    const queueSystem = {
+      namespace: 'queue-system',
+      service: 'queue-webhook-service',
+      deployment: 'queue-controller-manager',
+      webhooks: [...queue.paths].map((path) => ({
+        path,
+        group: path.includes('shop') ? 'shop.example.com' : 'queue.example.com',
+      })),
+    };
+
+    beforeEach(() => {
+      install(cluster, {
+        namespace: 'shop-system',
+        service: 'shop-webhook-service',
+        deployment: 'shop-controller-manager',
+        webhooks: shopWebhooks,
+      });
+      install(cluster, queueSystem);
+    });
+
+    it('is found where it reviews kinds of the other', async () => {
+      expect(names(await find(queue)).deployment).toBe('queue-controller-manager');
+    });
+
+    it('is found where the other reviews its kinds', async () => {
+      expect(names(await find(shop)).deployment).toBe('shop-controller-manager');
+    });
+
+    it('is ambiguous where it is installed twice', async () => {
+      install(cluster, { ...queueSystem, namespace: 'team-b' });
+      await expect(find(queue)).rejects.toMatchObject({
+        code: 'target.ambiguous',
+        message: expect.stringMatching(/^(?!.*shop-system).*queue-system.*team-b/s),
+      });
+    });
+
+    it('is ambiguous where its second installation reviews more kinds of Kubernetes', async () => {
+      const pods = { path: '/pods', group: '' };
+      install(cluster, { ...queueSystem, namespace: 'team-b', webhooks: [...queueSystem.webhooks, pods] });
+      await expect(find(queue)).rejects.toMatchObject({ code: 'target.ambiguous' });
+    });
+  });
 });
 
 describe('a Service that is called, but not installed', () => {
