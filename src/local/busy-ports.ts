@@ -82,8 +82,9 @@ async function onBusyPorts(changes: PortChange[]): Promise<PortChange[]> {
   return changes.filter(({ port }) => busy.includes(port));
 }
 
-/** Those of the ports on which something listens on this machine. */
+/** Those of the ports on which something listens on this machine. Each is tried once: two attempts at the same moment would find each other there. */
 export async function busyAmong(ports: number[]): Promise<number[]> {
-  const busy = await Promise.all(ports.map((port) => isPortBusy(port)));
-  return ports.filter((_, index) => busy[index]);
+  const different = [...new Set(ports)];
+  const busy = await Promise.all(different.map((port) => isPortBusy(port)));
+  return different.filter((_, index) => busy[index]);
 }

@@ -3,12 +3,17 @@ import type { Work } from '../cluster/work.ts';
 import { type LinkedPackages, linkedFlags } from '../controller/go/linked-packages.ts';
 import { DevloopError, messageOf } from '../errors.ts';
 import { isFree, isPlaceable, type Placed } from '../machine/mount-namespace.ts';
-import { isPortBusy } from '../machine/port.ts';
-import { type AddressFlags, addressArguments, argumentsOfProgram } from '../operator/address-flags.ts';
+import {
+  type AddressArgument,
+  type AddressFlags,
+  addressArguments,
+  argumentsOfProgram,
+} from '../operator/address-flags.ts';
 import type { ExpandedArgument } from '../operator/environment.ts';
 import { flagsBelow, type PathFlags } from '../operator/path-flags.ts';
 import { type MountPoint, mentions } from '../operator/volumes.ts';
 import { auxiliaryPorts } from './arguments.ts';
+import { busyAmong } from './busy-ports.ts';
 
 export interface KeyPairPlaces {
   /** Mount points of key pairs that the sources name, and no argument or variable. */
@@ -156,12 +161,14 @@ export async function planAddressFlags({
   if (linked === undefined) return [];
   const isGiven = isGivenIn(words);
   const mayChange = running === undefined ? () => true : isGivenIn(running);
-  const candidates = addressArguments(addressFlags).map(async (one) => {
-    const flag = /^--([^=]+)/.exec(one.argument)![1]!;
-    const [port] = isGiven(flag) || !mayChange(flag) ? [] : auxiliaryPorts([one.argument]);
-    return port !== undefined && (await isPortBusy(port)) ? [one] : [];
+  const candidates = addressArguments(addressFlags).filter(({ argument }) => {
+    const flag = /^--([^=]+)/.exec(argument)![1]!;
+    return !isGiven(flag) && mayChange(flag);
   });
-  const colliding = (await Promise.all(candidates)).flat();
+  // Several programs of a checkout can have the same flag.
+  const portsOf = ({ argument }: AddressArgument): number[] => auxiliaryPorts([argument]);
+  const busy = await busyAmong(candidates.flatMap(portsOf));
+  const colliding = candidates.filter((one) => portsOf(one).some((port) => busy.includes(port)));
   if (colliding.length === 0) return [];
   const directories = new Set((await linked()).values());
   const { commands } = addressFlags;

@@ -38,7 +38,7 @@ function flagsIn(files: Record<string, string>): AddressFlags {
   return flags;
 }
 
-/** Of a program that has these flags, one of them with a port that is in use. */
+/** Of a program that has these flags, one of them with a port that is in use. Another program has the same flags. */
 async function plan({ words = [], running, definedElsewhere = false }: Partial<Case> = {}) {
   const busy = await busyPort();
   const main = MAIN(busy, await freePort());
@@ -46,7 +46,8 @@ async function plan({ words = [], running, definedElsewhere = false }: Partial<C
     'go.mod': 'module example.com/shop\n\ngo 1.24\n',
     'main.go': main,
   });
-  const addressFlags = flagsIn({ [join(directory, definedElsewhere ? 'other/main.go' : 'main.go')]: main });
+  const files = definedElsewhere ? ['other/main.go'] : ['first/main.go', 'main.go'];
+  const addressFlags = flagsIn(Object.fromEntries(files.map((file) => [join(directory, file), main])));
   const linked = linkedPackages({ directory, goPackage: '.', flags: [] });
   const planned = await planAddressFlags({ addressFlags, linked, given: words, words, running });
   return planned.map(({ value }) => value.replace(String(busy), 'BUSY'));
@@ -58,7 +59,7 @@ interface Case {
   definedElsewhere: boolean;
 }
 
-test('an address that is the default of a flag, and in use, is written out', async () => {
+test('an address that is the default of a flag is written out if it is in use, also where several programs have the flag', async () => {
   expect(await plan()).toEqual(['--metrics-addr=:BUSY']);
 });
 
