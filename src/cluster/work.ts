@@ -9,6 +9,8 @@ export interface Work {
   emit: Emit;
   /** Ends waits, never a write. */
   signal: AbortSignal;
+  /** Takes over the wait for what no next step depends on. Without it, each is waited for at once. */
+  beside?: (task: Promise<void>) => void;
 }
 
 /** What code needs that only waits for something in the cluster and changes nothing there. */

@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { type ClusterApi, connect } from '../../src/cluster/api/client.ts';
-import type { ObjectRef } from '../../src/cluster/api/kinds.ts';
+import type { Kind, ObjectRef } from '../../src/cluster/api/kinds.ts';
 import { loadKubeconfig } from '../../src/cluster/api/kubeconfig.ts';
-import type { Json, KubeObject } from '../../src/cluster/api/objects.ts';
+import type { Json, KubeObject, ManagedFields, Service } from '../../src/cluster/api/objects.ts';
+import type { Workload } from '../../src/cluster/api/workloads.ts';
 import { applyChange, restoreChange } from '../../src/cluster/marks/change.ts';
 import {
   type FieldChange,
@@ -21,9 +22,12 @@ import { valueAt } from '../../src/cluster/marks/paths.ts';
 import { SELECTOR } from '../../src/cluster/marks/selector.ts';
 import { undoOf } from '../../src/cluster/marks/undo.ts';
 import { relayLabels } from '../../src/cluster/names.ts';
+import { daemonSetPause } from '../../src/cluster/takeover/pause/daemon-set.ts';
 import { ownChangeOf } from '../../src/cluster/takeover/restore.ts';
-import { type DevloopRun, startDevloop } from '../support/devloop.ts';
+import { giveTime, restoreWebhooks } from '../../src/cluster/takeover/webhook-time.ts';
+import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { type HollowOperator, startHollowOperator } from '../support/hollow-operator.ts';
+import { HOOK_NAMESPACE, hooksAtRest, hooksIn } from '../support/hook-operator.ts';
 import { repeat } from '../support/repeat.ts';
 import { createNetwork } from '../support/sshd/network.ts';
 
@@ -77,6 +81,99 @@ it('two devloop up at the same instant: exactly one wins, and the other one chan
     expect(await winner.exited, winner.log()).toBe(130);
     await operator.expectRestored();
   });
+});
+
+/** By whom, from when and for which fields, without what the controllers write to the status. */
+async function managersOf(ref: ObjectRef): Promise<ManagedFields[]> {
+  const { metadata } = (await api.get<KubeObject>(ref))!;
+  return (metadata.managedFields ?? []).filter(({ subresource }) => subresource !== 'status');
+}
+
+const hooks = (kind: Kind, name: string): ObjectRef => ({ kind, namespace: HOOK_NAMESPACE, name });
+const TAKEN = [hooks('Service', 'first'), hooks('Service', 'second'), hooks('Deployment', 'hooks')];
+
+it('after Ctrl-C and after down, fields have the managers of before, and a server-side apply of other values has no conflict', async () => {
+  const { cluster, directory, up } = operator;
+  const env = { KUBECONFIG: cluster.kubeconfig };
+  // An earlier session has left its replicas to nobody.
+  await cluster.apply(await hooksIn('Deployment'));
+  const before = await Promise.all(TAKEN.map(managersOf));
+  expect(JSON.stringify(before)).not.toContain('devloop');
+  // The label that remembers the replicas has no room for their owner, so they have none.
+  const after = JSON.parse(JSON.stringify(before).replace('"f:replicas":{},', ''));
+  expect(after).not.toEqual(before);
+  const expectOwners = async (): Promise<void> => {
+    expect(await Promise.all(TAKEN.map(managersOf))).toEqual(after);
+    for (const kind of ['Endpoints', 'EndpointSlice'] as const)
+      expect(JSON.stringify(await api.list(kind, HOOK_NAMESPACE))).not.toContain('devloop');
+  };
+  for (const end of ['SIGINT', 'SIGKILL'] as const) {
+    await using run = startDevloop(up, { cwd: directory, env });
+    await run.waitFor('session.ready');
+    run.signal(end);
+    expect(await run.exited, run.log()).toBe(end === 'SIGINT' ? 130 : 137);
+    const down = end === 'SIGKILL' && (await runDevloop(['down'], { cwd: tmpdir(), env }));
+    if (down) expect(down.code, down.log).toBe(0);
+    await operator.expectRestored();
+    await expectOwners();
+  }
+  const [service, , deployment] = await Promise.all(TAKEN.map((ref) => api.get<KubeObject>(ref)));
+  for (const [object, manager, spec] of [
+    [service!, 'kubectl', { selector: { app: 'other' }, ports: (service as Service).spec.ports }],
+    [deployment!, 'kubectl-scaler', { replicas: 3 }],
+  ] as const) {
+    const { apiVersion, kind, metadata } = object;
+    const { name, namespace } = metadata;
+    const manifest = { apiVersion, kind, metadata: { name, namespace }, spec };
+    const apply = ['apply', '--server-side', '--field-manager', manager, '-f', '-'];
+    await cluster.kubectl(apply, { input: JSON.stringify(manifest) });
+  }
+  await api.patch(TAKEN[0]!, 'merge', { spec: { selector: { app: 'hooks' } } });
+  await api.patch(TAKEN[2]!, 'merge', { spec: { replicas: 2 } });
+  await hooksAtRest(cluster);
+  await operator.expectRestored();
+});
+
+it('the fields of webhooks have their managers again, and a node selector that devloop added to has none', async () => {
+  const work = { api, sessionId: 's1', emit: () => {}, signal: new AbortController().signal };
+  const configuration = { kind: 'ValidatingWebhookConfiguration', name: 'owned' } as const;
+  const named = (name: string) => ({
+    ...{ name: `${name}.example.com`, admissionReviewVersions: ['v1'], sideEffects: 'None' },
+    ...{ failurePolicy: 'Fail', timeoutSeconds: 5, clientConfig: { url: 'https://example.com/x' } },
+  });
+  const daemon = { kind: 'DaemonSet', namespace: NAMESPACE, name: 'owned' } as const;
+  const template = { ...pods, spec: { ...pods.spec, nodeSelector: { 'kubernetes.io/os': 'linux' } } };
+  await operator.cluster.apply([
+    {
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: configuration.kind,
+      metadata: { name: configuration.name },
+      webhooks: [named('a'), named('b')],
+    },
+    {
+      apiVersion: 'apps/v1',
+      kind: daemon.kind,
+      metadata: { name: daemon.name, namespace: NAMESPACE },
+      spec: { selector: { matchLabels: labels }, template },
+    },
+  ]);
+  const [webhooks, selected] = [await managersOf(configuration), await managersOf(daemon)];
+  const all = ['a', 'b'].map((name) => ({
+    name: `${name}.example.com`,
+    timeoutSeconds: 5,
+    failurePolicy: 'Fail',
+  }));
+  await giveTime(configuration, all, { ignore: true })!.apply(work);
+  expect(JSON.stringify(await managersOf(configuration))).toContain('devloop');
+  expect(await restoreWebhooks(work, configuration)).toEqual([]);
+  expect(await managersOf(configuration)).toEqual(webhooks);
+  await api.remove(configuration);
+  const object = (await api.get<Workload>(daemon))!;
+  await daemonSetPause.pause({ ref: daemon, object }).apply(work);
+  expect(await daemonSetPause.restore(work, daemon)).toEqual([]);
+  const after = JSON.parse(JSON.stringify(selected).replace(',"f:nodeSelector":{}', ''));
+  expect(after).not.toEqual(selected);
+  expect(await managersOf(daemon)).toEqual(after);
 });
 
 /** One field of one kind, and how everybody writes it. Each command of others goes to a second object, too, that devloop never sees. */

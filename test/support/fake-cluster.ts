@@ -220,7 +220,9 @@ function record(before: KubeObject | undefined, object: KubeObject, manager: str
   const { generation = 0, managedFields } = before?.metadata ?? {};
   const isSameSpec = isDeepStrictEqual(specOf(before), specOf(object));
   if (specOf(object) !== undefined) object.metadata.generation = isSameSpec ? generation : generation + 1;
-  object.metadata.managedFields = ownersAfterUpdate(before, object, managedFields, manager);
+  // A writer may change them directly, too.
+  const owners = object.metadata.managedFields ?? managedFields;
+  object.metadata.managedFields = ownersAfterUpdate(before, object, owners, manager);
 }
 
 function specOf(object: KubeObject | undefined): unknown {

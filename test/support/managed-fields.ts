@@ -26,7 +26,7 @@ export function ownersAfterUpdate(
   manager: string,
 ): Owners {
   const changed = changedPaths(before, object);
-  if (changed.length === 0) return owners;
+  if (changed.length === 0) return sorted(owners);
   const others = owners.map((one) => without(one, changed));
   const set = changed.filter((path) => valueAt(object, path) !== undefined);
   return sorted(added(others, { manager, operation: 'Update' }, set));
@@ -106,7 +106,8 @@ function added(owners: Owners, by: Pick<ManagedFields, 'manager' | 'operation'>,
   const isIts = (one: ManagedFields): boolean => one.manager === by.manager && one.operation === by.operation;
   const own = by.operation === 'Apply' ? [] : owners.filter(isIts).flatMap((one) => pathsOf(one.fieldsV1));
   const time = `${new Date().toISOString().slice(0, 19)}Z`;
-  const its = { ...by, time, fieldsV1: treeOf([...own, ...paths]) };
+  const known = { apiVersion: 'v1', time, fieldsType: 'FieldsV1' } as const;
+  const its = { ...by, ...known, fieldsV1: treeOf([...own, ...paths]) };
   return [...owners.filter((one) => !isIts(one)), its].filter(({ fieldsV1 }) => pathsOf(fieldsV1).length > 0);
 }
 

@@ -35,8 +35,10 @@ export interface OwnerReference {
 export interface ManagedFields {
   manager: string;
   operation: string;
+  apiVersion?: string;
   time?: string;
   subresource?: string;
+  fieldsType?: 'FieldsV1';
   fieldsV1?: unknown;
 }
 

@@ -5,9 +5,17 @@ import { describe, type ObjectRef } from '../api/kinds.ts';
 import type { Json, KubeObject } from '../api/objects.ts';
 import { whileAway } from '../api/repeat.ts';
 import type { Work } from '../work.ts';
-import { changePatch, type OwnChange, type PatchOperation, sessionOf, type UndoStore } from './marks.ts';
+import {
+  changePatch,
+  guard,
+  type OwnChange,
+  type PatchOperation,
+  sessionOf,
+  type UndoStore,
+} from './marks.ts';
+import { withoutDevloop } from './owners.ts';
 import { hasPlace } from './paths.ts';
-import { type Kept, keptBy, planUndo } from './undo.ts';
+import { type FieldUndo, type Kept, keptBy, planUndo } from './undo.ts';
 
 const CONFLICTS = 12;
 /** How long a change is tried while the API server is away. */
@@ -58,11 +66,13 @@ export async function restoreChange(
   own: OwnChange,
   seen?: KubeObject,
 ): Promise<Kept[]> {
-  const { api, sessionId, emit } = work;
+  const { api, sessionId, emit, beside } = work;
   // Only a patch that names its version notices a change.
   let first = seen?.metadata.resourceVersion === undefined ? undefined : seen;
   // Outside the tries: where the answer to a patch was lost, the next try finds nothing to report.
   let kept: Kept[] = [];
+  let fields: FieldUndo[] = [];
+  let restored: KubeObject | undefined;
   await inRounds(work, ref, async () => {
     const object = first ?? (await api.get<KubeObject>(ref));
     first = undefined;
@@ -70,11 +80,46 @@ export async function restoreChange(
     const plan = planUndo(object, own);
     kept = keptBy(plan);
     if ('fault' in plan) return;
-    await patchSeen(api, ref, object, plan.patch);
+    ({ fields } = plan);
+    restored = await patchSeen(api, ref, object, plan.patch);
     const detail = kept.length === 0 ? 'as it was' : 'except what others changed';
     emit({ type: 'change', action: 'restore', object: ref, detail });
   });
+  if (fields.length > 0) {
+    const returning = returnOwnership(api, ref, fields, restored);
+    if (beside) beside(returning);
+    else await returning;
+  }
   return kept;
+}
+
+/**
+ * A server-side apply of another value would conflict with devloop, which has just written these fields. Who owns them can only be changed
+ * by a second write: the API server makes the writer of a value its owner. The object is restored without it, so it may fail.
+ */
+async function returnOwnership(
+  api: Work['api'],
+  ref: ObjectRef,
+  fields: FieldUndo[],
+  restored: KubeObject | undefined,
+): Promise<void> {
+  let first = restored;
+  const round = async (): Promise<void> => {
+    const object = first ?? (await api.get<KubeObject>(ref));
+    first = undefined;
+    if (object === undefined || sessionOf(object) !== undefined) return;
+    const owners = withoutDevloop(object, fields);
+    if (owners === undefined) return;
+    const value = owners as unknown as Json;
+    const patch: PatchOperation[] = [
+      ...guard(object),
+      { op: 'replace', path: '/metadata/managedFields', value },
+    ];
+    await patchSeen(api, ref, object, patch);
+  };
+  await whileInConflict(round).catch((error) => {
+    if (!(error instanceof DevloopError)) throw error;
+  });
 }
 
 /**

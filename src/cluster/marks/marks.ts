@@ -5,6 +5,7 @@
  */
 import type { Json, KubeObject } from '../api/objects.ts';
 import { SESSION_LABEL, UNDO_ANNOTATION } from '../names.ts';
+import { isOwner, type Owner, ownersOf } from './owners.ts';
 import { escapeToken, hasPlace, pointerTo, valueAt } from './paths.ts';
 
 /** One field that a change owns. `undefined` stands for absent. */
@@ -13,6 +14,8 @@ export interface FieldChange {
   path: string[];
   before?: Json;
   after?: Json;
+  /** Who owned `before`, where that is known and the mark has room for it. */
+  owners?: Owner[];
 }
 
 export interface Undo {
@@ -54,7 +57,7 @@ export const IN_ANNOTATION: UndoStore = {
   read(text) {
     try {
       const undo: unknown = JSON.parse(text);
-      return isUndo(undo) ? undo : undefined;
+      return isUndo(undo) ? { v: 1, fields: undo.fields.map(withBelievableOwners) } : undefined;
     } catch {
       return undefined;
     }
@@ -64,6 +67,18 @@ export const IN_ANNOTATION: UndoStore = {
 function isUndo(value: unknown): value is Undo {
   const { v, fields } = (value ?? {}) as Partial<Undo>;
   return v === 1 && Array.isArray(fields) && fields.every((field) => isPath(field?.path));
+}
+
+/** A field has one owner, or a few that have applied the same value. */
+const MOST_OWNERS = 10;
+
+/** They decide nothing about the values, so the rest is believed without them. */
+function withBelievableOwners({ owners, ...field }: FieldChange): FieldChange {
+  return ownedBy(field, Array.isArray(owners) ? owners.slice(0, MOST_OWNERS).filter(isOwner) : []);
+}
+
+export function ownedBy({ owners: _, ...field }: FieldChange, owners: Owner[] = []): FieldChange {
+  return owners.length === 0 ? field : { ...field, owners };
 }
 
 function isPath(value: unknown): value is string[] {
@@ -90,11 +105,12 @@ export function changePatch(
   const possible = wanted.filter(({ path }) => hasPlace(object, path));
   const fields = possible.map(({ path, value }): FieldChange => {
     const before = valueAt(object, path);
-    return {
+    const change = {
       path,
       ...(before === undefined ? {} : { before }),
       ...(value === undefined ? {} : { after: value }),
     };
+    return ownedBy(change, ownersOf(object, path));
   });
   return markedPatch(object, sessionId, fields, store);
 }

@@ -1,6 +1,7 @@
 /** What a session finds in an object that it changed: pure, for whoever watches such objects while the session runs. */
 import type { Json, KubeObject, ManagedFields } from '../api/objects.ts';
-import { type FieldChange, same, sessionOf } from './marks.ts';
+import { type FieldChange, ownedBy, same, sessionOf } from './marks.ts';
+import { type Owner, ownersOf, partOf } from './owners.ts';
 import { hasPlace, valueAt } from './paths.ts';
 import { withoutOwn } from './undo.ts';
 
@@ -25,6 +26,8 @@ export interface Difference {
   theirs: Json | undefined;
   /** Who set it. Unknown for a field that is gone. */
   by: Writer | undefined;
+  /** Everybody else who owns it now. */
+  owners: Owner[];
 }
 
 /** Compares an object with the changes that this session made in it: `before` is what it found, `after` what it wrote. */
@@ -32,40 +35,29 @@ export function observe(object: KubeObject, changes: FieldChange[]): Observed {
   const differing = changes.flatMap((change): Difference[] => {
     const now = valueAt(object, change.path);
     if (same(now, change.after) || !hasPlace(object, change.path)) return [];
-    return [{ change, now, theirs: withoutOwn(change, now), by: writerOf(object, change.path) }];
+    const by = writerOf(object, change.path);
+    return [{ change, now, theirs: withoutOwn(change, now), by, owners: ownersOf(object, change.path) }];
   });
   const writers = (object.metadata.managedFields ?? []).filter(({ subresource }) => subresource !== 'status');
   return { session: sessionOf(object), lastWriter: latest(writers), differing };
 }
 
 /**
- * The changes with which the session takes its fields back: what others set meanwhile becomes what a restore brings back. Where a
- * field is only gone, nobody says what should be there, so a restore brings back what it did.
+ * The changes with which the session takes its fields back: what others set meanwhile becomes what a restore brings back, and it is theirs
+ * again. Where a field is only gone, nobody says what should be there, so a restore brings back what it did.
  */
 export function changesAfter(changes: FieldChange[], { differing }: Observed): FieldChange[] {
   return changes.map((change) => {
-    const theirs = differing.find((one) => one.change === change)?.theirs;
-    return same(theirs, undefined) ? change : { ...change, before: theirs! };
+    const { theirs, owners } = differing.find((one) => one.change === change) ?? {};
+    return same(theirs, undefined) ? change : ownedBy({ ...change, before: theirs! }, owners);
   });
 }
 
 /** Who set a field last; undefined for one that is absent, since nobody owns it. */
 export function writerOf(object: KubeObject, path: string[]): Writer | undefined {
-  return latest((object.metadata.managedFields ?? []).filter(({ fieldsV1 }) => owns(fieldsV1, path)));
-}
-
-/** Below an atomic map (a selector), the tree has no further entries. */
-function owns(tree: unknown, [key, ...rest]: string[]): boolean {
-  if (key === undefined) return true;
-  if (typeof tree !== 'object' || tree === null) return false;
-  const entry = [`f:${key}`, `k:${JSON.stringify({ name: key })}`].find((one) => Object.hasOwn(tree, one));
-  if (entry === undefined) return false;
-  const below: unknown = Reflect.get(tree, entry);
-  return isLeaf(below) || owns(below, rest);
-}
-
-function isLeaf(tree: unknown): boolean {
-  return typeof tree === 'object' && tree !== null && Object.keys(tree).length === 0;
+  return latest(
+    (object.metadata.managedFields ?? []).filter(({ fieldsV1 }) => partOf(fieldsV1, path) !== undefined),
+  );
 }
 
 /** The later entry where two have the same second. */

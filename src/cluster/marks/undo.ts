@@ -11,6 +11,7 @@ import {
   sessionOf,
   write,
 } from './marks.ts';
+import { type Owner, ownersOf } from './owners.ts';
 import { covers, hasPlace, valueAt } from './paths.ts';
 
 /** What a restore makes of one field. */
@@ -22,6 +23,8 @@ export interface FieldUndo {
   to: Json | undefined;
   /** Somebody else changed it since: `to` is their value, without what devloop had added to it. */
   kept: boolean;
+  /** Who owned that value before devloop writes it. */
+  owners: Owner[];
 }
 
 /** What a restore leaves as it is: a field that somebody else changed, or the whole object, because of a fault of its undo. */
@@ -67,7 +70,7 @@ export function planUndo(
   // Nothing is left to restore in an entry of a list that somebody has removed.
   const fields = changed
     .filter(({ path }) => hasPlace(object, path))
-    .map((change) => undoField(change, valueAt(object, change.path)));
+    .map((change) => undoField(object, change));
   const { map, key } = own.store;
   const patch = [
     ...guard(object),
@@ -78,12 +81,14 @@ export function planUndo(
   return { fields, patch };
 }
 
-function undoField(change: FieldChange, now: Json | undefined): FieldUndo {
+function undoField(object: KubeObject, change: FieldChange): FieldUndo {
   const { path, before, after } = change;
+  const now = valueAt(object, path);
   const theirs = withoutOwn(change, now);
   const isOwn = same(now, after) || (same(theirs, undefined) && !same(now, undefined));
   const kept = !isOwn && !same(theirs, before);
-  return { path, now, before, to: kept ? theirs : before, kept };
+  const owners = same(now, after) ? (change.owners ?? []) : ownersOf(object, path);
+  return { path, now, before, to: kept ? theirs : before, kept, owners };
 }
 
 /**

@@ -72,8 +72,12 @@ interface Pass extends Pick<Restored, 'left' | 'notStarted'> {
  * resumed first, then the Services select it again, then devloop's own objects are deleted. It reads what it restores from the
  * cluster, so the end of `up`, `down` and the recovery after a crash are the same. Run twice, it does nothing the second time.
  */
-export async function restoreOnce(work: Work, namespaces: string[], options: RestoreOptions): Promise<Pass> {
-  const { api, sessionId } = work;
+export async function restoreOnce(
+  ending: Work,
+  namespaces: string[],
+  options: RestoreOptions,
+): Promise<Pass> {
+  const { api, sessionId } = ending;
   const { marked, unseen } = options.found ?? (await findMarked(api, namespaces, { sessionId }));
   options.onFound?.(changesOf(marked));
   const taken = takenOver(sessionId, marked, options.taken);
@@ -81,6 +85,10 @@ export async function restoreOnce(work: Work, namespaces: string[], options: Res
   const left: Left[] = [];
   const failures: unknown[] = [];
   const notStarted: NotStarted[] = [];
+  const besides: Promise<unknown>[] = [];
+  const beside = (task: Promise<void>): void =>
+    void besides.push(task.catch((error) => failures.push(error)));
+  const work: Work = { ...ending, beside };
   // After a step that fails, the others are still tried: each of them leaves less behind. But where the API server is only away for
   // a while, this machine goes on answering until the next pass.
   const attempt = async (step: () => Promise<unknown>): Promise<void> => {
@@ -119,6 +127,7 @@ export async function restoreOnce(work: Work, namespaces: string[], options: Res
   if (failures.length === 0) await attempt(() => assertNothingLeft(work, namespaces, kept));
   // As long as something is left to restore, the Lease says whose it is.
   if (failures.length === 0 && !kept.some(isStillMarked)) await attempt(() => removeLeases(work, marked));
+  await Promise.all(besides);
   return { left: kept, notStarted, taken, failures };
 }
 

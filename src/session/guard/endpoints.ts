@@ -4,6 +4,7 @@ import type { ObjectRef } from '../../cluster/api/kinds.ts';
 import type { KubeObject, Service } from '../../cluster/api/objects.ts';
 import { same } from '../../cluster/marks/marks.ts';
 import { observe, writerOf } from '../../cluster/marks/observe.ts';
+import { OWN_MANAGER } from '../../cluster/marks/owners.ts';
 import { valueAt } from '../../cluster/marks/paths.ts';
 import type { Pointer } from '../../cluster/takeover/endpoints.ts';
 import { isWithoutSelector } from '../../cluster/takeover/slices.ts';
@@ -11,7 +12,7 @@ import type { Work } from '../../cluster/work.ts';
 import type { DevloopError } from '../../errors.ts';
 import { deletedAgain, fought } from './causes.ts';
 import type { Watched } from './guard.ts';
-import { lastOther, type Overwritten, OWN_MANAGER } from './judge.ts';
+import { lastOther, type Overwritten } from './judge.ts';
 import { reportOverwritten } from './react.ts';
 import { isFight, noRounds, type Rounds, wroteFirst } from './rounds.ts';
 

@@ -1,7 +1,7 @@
-import { USER_AGENT } from '../../cluster/api/login.ts';
 import type { Json, KubeObject } from '../../cluster/api/objects.ts';
 import { type FieldChange, type OwnChange, same } from '../../cluster/marks/marks.ts';
-import { type Difference, type Observed, observe, writerOf } from '../../cluster/marks/observe.ts';
+import { type Difference, type Observed, observe } from '../../cluster/marks/observe.ts';
+import { isSameOwner, OWN_MANAGER } from '../../cluster/marks/owners.ts';
 import { valueAt } from '../../cluster/marks/paths.ts';
 import { undoOf } from '../../cluster/marks/undo.ts';
 import { SESSION_LABEL } from '../../cluster/names.ts';
@@ -82,17 +82,16 @@ export function hasUndo(object: KubeObject, own: OwnChange, changes: FieldChange
   return same(undoOf(object, own) as unknown as Json, changes as unknown as Json);
 }
 
-/** kube-apiserver calls a writer without a name of its own after its user agent. */
-export const OWN_MANAGER = USER_AGENT;
-
 /** Undefined where this was devloop, or nobody is recorded. */
 export function lastOther({ lastWriter }: Observed): Writer | undefined {
   return lastWriter?.manager === OWN_MANAGER ? undefined : lastWriter;
 }
 
 /**
- * The values from before, written by devloop: `devloop down` elsewhere does that, and this session does not while it is guarded. A field
- * that was removed has no writer; it counts where the mark is gone, too, or says that the object is being restored.
+ * The values from before, written by devloop: `devloop down` elsewhere does that, and this session does not while it is guarded. Once the
+ * mark is gone, it also returns the fields to their owners: whoever else writes a value of another one's becomes its owner with the time
+ * of that write, so owners who have not written since, or none, are devloop's work. A field that was removed has no owner; it counts where
+ * the mark is gone, too, or says that the object is being restored.
  */
 function isRestored(
   object: KubeObject,
@@ -102,7 +101,8 @@ function isRestored(
 ): boolean {
   const isBack = changes.every(({ path, before }) => same(valueAt(object, path), before));
   const isUnmarked = session === undefined || own.isResuming?.(object) === true;
-  const isByDevloop = ({ change: { path }, now }: Difference): boolean =>
-    same(now, undefined) ? isUnmarked : writerOf(object, path)?.manager === OWN_MANAGER;
+  const isReturned = ({ change, owners }: Difference): boolean =>
+    isUnmarked && owners.every((owner) => change.owners?.some((before) => isSameOwner(before, owner)));
+  const isByDevloop = (one: Difference): boolean => one.by?.manager === OWN_MANAGER || isReturned(one);
   return isBack && differing.length > 0 && differing.every(isByDevloop);
 }

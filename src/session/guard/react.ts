@@ -100,7 +100,7 @@ async function resist(
   const { ref, own } = guarded;
   const { api, sessionId, emit } = work;
   if (isFight(memory)) return await fought(api, ref, object, fields[0]!);
-  const changes = changesAfter(memory.changes!, observed);
+  const changes = asStored(own, changesAfter(memory.changes!, observed));
   const patch = markedPatch(object, sessionId, changes, own.store);
   memory.sent = changes;
   memory.isHalfDone = true;
@@ -110,6 +110,11 @@ async function resist(
   reportOverwritten(work, ref, fields);
   emit({ type: 'change', action: 'update', object: ref, detail: 'as devloop had left it' });
   return await followUp(guarded, memory);
+}
+
+/** As the mark will say it: a label has no room for owners. */
+function asStored({ store }: OwnChange, fields: FieldChange[]): FieldChange[] {
+  return store.read(store.write({ v: 1, fields }))?.fields ?? fields;
 }
 
 export function reportOverwritten({ emit }: Work, object: ObjectRef, fields: Overwritten[]): void {

@@ -48,6 +48,7 @@ describe('a changed object that is watched', () => {
         now: { app: 'x', 'devloop.dev/relay': 's1' },
         theirs: { app: 'x' },
         by: { manager: writer.manager, operation: 'Update', time: writer.time },
+        owners: [{ manager: writer.manager, operation: 'Update', time: writer.time }],
       },
     ]);
   });

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import type { Service } from '../../../src/cluster/api/objects.ts';
 import type { Workload } from '../../../src/cluster/api/workloads.ts';
@@ -65,6 +66,29 @@ it.each(Array.from({ length: 16 }, (_, index) => index))(
     await expectRestored();
   },
 );
+
+it('who owns the fields is put right beside the next steps, and waited for at the end', async () => {
+  const ref = { kind: 'Deployment', namespace: 'shop', name: 'manager' } as const;
+  const lease = await holdLease(ref).apply(work(), { ...HELD, targets: [ref] });
+  await lease![Symbol.asyncDispose]();
+  const named = { ...work(), api: cluster.as('devloop') };
+  let writes = 0;
+  const { promise: answer, resolve: letAnswer } = Promise.withResolvers<void>();
+  cluster.hook = {
+    async before(verb, what) {
+      if (verb === 'patch' && what === 'Deployment shop/manager' && ++writes === 2) await answer;
+    },
+  };
+  let done = false;
+  const restoring = restore(named, ['shop'], NO_WAIT).then(() => (done = true));
+  await vi.waitFor(() => expect(cluster.names('Lease')).toEqual([]));
+  await sleep(50);
+  expect({ writes, done }).toEqual({ writes: 2, done: false });
+  letAnswer();
+  await restoring;
+  for (const { metadata } of [service(), cluster.read('Deployment', 'manager', 'shop')!])
+    expect(metadata.managedFields).toEqual([]);
+});
 
 it('credentials that are rejected for a while are waited for', async () => {
   failing([9, 10, 11], () => new DevloopError('cluster.unauthorized', 'expired'));

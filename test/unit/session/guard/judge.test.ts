@@ -27,6 +27,7 @@ function judged(object: Service | undefined, changes: FieldChange[] | undefined)
 const selectorBy = (manager: string): ManagedFields => ({
   manager,
   operation: 'Update',
+  apiVersion: 'v1',
   time: '2026-01-01T00:00:00Z',
   fieldsV1: { 'f:spec': { 'f:selector': {} } },
 });
@@ -103,6 +104,35 @@ describe('an object of the session is', () => {
     const managedFields = [selectorBy('kubectl-replace')];
     const replaced = service(LABELS, { managedFields });
     expect(judged(replaced, undo)).toMatchObject({ is: 'overwritten' });
+  });
+
+  describe('where another devloop has returned the fields to their owners and removed the mark', () => {
+    const BEFORE = [selectorBy('helm'), { ...selectorBy('kubectl'), operation: 'Apply' }];
+    const owned = service(LABELS, { managedFields: BEFORE });
+    const taken = applyJsonPatch(owned, changePatch(owned, SESSION, [{ path: ['spec', 'selector'] }]));
+    const changes = undoOf(taken, SELECTOR) as FieldChange[];
+    const is = (managedFields: ManagedFields[], metadata: Partial<Metadata> = {}) =>
+      judged(service(LABELS, { ...metadata, managedFields }), changes).is;
+
+    it('restored, also if the first of its two writes was not seen: they own them as before, or nobody does', () => {
+      expect(is(BEFORE)).toBe('restored');
+      expect(is([BEFORE[1]!])).toBe('restored');
+      expect(is([])).toBe('restored');
+      const others = {
+        ...selectorBy('kubectl-annotate'),
+        fieldsV1: { 'f:metadata': { 'f:annotations': {} } },
+      };
+      expect(is([others])).toBe('restored');
+    });
+
+    it('overwritten where an owner has written since, or another one has, or the mark is still there', () => {
+      const since = { ...BEFORE[0]!, time: '2026-01-01T00:00:01Z' };
+      expect(is([since, BEFORE[1]!])).toBe('overwritten');
+      expect(is([...BEFORE, selectorBy('kubectl-replace')])).toBe('overwritten');
+      const { labels = {}, annotations = {} } = taken.metadata;
+      for (const managedFields of [BEFORE, []])
+        expect(is(managedFields, { labels, annotations })).toBe('overwritten');
+    });
   });
 
   it('restored when another devloop has written a value from before, though the mark is still there', () => {

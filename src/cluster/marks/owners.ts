@@ -1,0 +1,123 @@
+/** Who owns the fields of an object, as its managedFields say, and who owns them after a session. */
+import { USER_AGENT } from '../api/login.ts';
+import type { KubeObject, ManagedFields } from '../api/objects.ts';
+
+/** kube-apiserver calls a writer without a name of its own after its user agent. */
+export const OWN_MANAGER = USER_AGENT;
+
+/** Whose entry of managedFields names a field. */
+export interface Owner {
+  manager: string;
+  operation: string;
+  apiVersion?: string;
+  subresource?: string;
+  /** Of the last write; a write to the subresource `scale` has none. */
+  time?: string;
+}
+
+type Tree = Record<string, unknown>;
+
+/** Everybody who owns a field, without devloop: server-side appliers of the same value share it. */
+export function ownersOf(object: KubeObject, path: string[]): Owner[] {
+  return entriesOf(object)
+    .filter((one) => !isOwn(one) && partOf(one.fieldsV1, path) !== undefined)
+    .map(ownerIn);
+}
+
+/** The part of an owner's fields that leads to this one; undefined where it is not among them. */
+export function partOf(fields: unknown, [key, ...rest]: string[]): Tree | undefined {
+  if (!isTree(fields)) return undefined;
+  if (key === undefined) return fields;
+  const name = [`f:${key}`, `k:${JSON.stringify({ name: key })}`].find((one) => Object.hasOwn(fields, one));
+  if (name === undefined) return undefined;
+  const below = fields[name];
+  // Below an atomic map (a selector), there are no further entries.
+  const part = isTree(below) && Object.keys(below).length === 0 ? below : partOf(below, rest);
+  return part && { [name]: part };
+}
+
+/**
+ * The managedFields without devloop, once it has restored these fields: whoever owned them before owns them again. Nobody does where the
+ * owner is not known, or has written since, and so may not want the field any more. Undefined where devloop owns nothing.
+ */
+export function withoutDevloop(
+  object: KubeObject,
+  restored: { path: string[]; owners?: Owner[] }[],
+): ManagedFields[] | undefined {
+  const entries = entriesOf(object);
+  const own = entries.filter(isOwn);
+  const others = entries.filter((one) => !isOwn(one));
+  if (own.length === 0) return undefined;
+  const returned = restored.flatMap(({ path, owners = [] }) =>
+    own.flatMap(({ fieldsV1 }) => {
+      const part = partOf(fieldsV1, path);
+      return part === undefined ? [] : owners.map((owner) => ({ owner, part }));
+    }),
+  );
+  return returned.reduce(given, others);
+}
+
+function given(entries: ManagedFields[], { owner, part }: { owner: Owner; part: Tree }): ManagedFields[] {
+  const index = entries.findIndex((one) => identity(one) === identity(owner));
+  const now = entries[index];
+  if (now === undefined) return [...entries, { ...owner, fieldsType: 'FieldsV1', fieldsV1: part }];
+  if (!isSameOwner(ownerIn(now), owner)) return entries;
+  return entries.with(index, { ...now, fieldsV1: merged(now.fieldsV1, part) });
+}
+
+/** Including the time: the owner has not written since. */
+export function isSameOwner(a: Owner, b: Owner): boolean {
+  return identity(a) === identity(b) && a.apiVersion === b.apiVersion && a.time === b.time;
+}
+
+/** The API server keeps one entry of each. An applier has one for all versions. */
+function identity({ manager, operation, subresource, apiVersion }: Owner): string {
+  return JSON.stringify([manager, operation, subresource, operation === 'Apply' ? '' : apiVersion]);
+}
+
+const LONGEST_NAME = 128;
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
+
+/** Whether the API server would take it: a mark is data from strangers. */
+export function isOwner(value: unknown): value is Owner {
+  const { manager, operation, apiVersion, subresource, time } = (value ?? {}) as Partial<Owner>;
+  return (
+    isName(manager) &&
+    (operation === 'Apply' || operation === 'Update') &&
+    isName(apiVersion) &&
+    (subresource === undefined || isName(subresource)) &&
+    (time === undefined || (typeof time === 'string' && TIME.test(time) && !Number.isNaN(Date.parse(time))))
+  );
+}
+
+function isName(value: unknown): boolean {
+  return typeof value === 'string' && /^[\x20-\x7e]+$/.test(value) && value.length <= LONGEST_NAME;
+}
+
+function entriesOf({ metadata }: KubeObject): ManagedFields[] {
+  return metadata.managedFields ?? [];
+}
+
+function isOwn({ manager, operation }: Owner): boolean {
+  return manager === OWN_MANAGER && operation === 'Update';
+}
+
+function ownerIn({ manager, operation, apiVersion, subresource, time }: ManagedFields): Owner {
+  return {
+    manager,
+    operation,
+    ...(apiVersion === undefined ? {} : { apiVersion }),
+    ...(subresource === undefined ? {} : { subresource }),
+    ...(time === undefined ? {} : { time }),
+  };
+}
+
+function isTree(value: unknown): value is Tree {
+  return typeof value === 'object' && value !== null;
+}
+
+function merged(tree: unknown, part: Tree): Tree {
+  const result: Tree = isTree(tree) ? { ...tree } : {};
+  for (const [name, below] of Object.entries(part)) result[name] = merged(result[name], below as Tree);
+  return result;
+}
