@@ -1,4 +1,5 @@
 import { DevloopError, messageOf } from '../../errors.ts';
+import { shellWord } from '../../phrases.ts';
 import type { ObjectName } from '../../report/events.ts';
 import { ApiError } from '../api/errors.ts';
 import { describe, type ObjectRef } from '../api/kinds.ts';
@@ -129,12 +130,21 @@ async function createOrFind(
     if (error.reason !== 'AlreadyExists') throw error;
     // Created by a try whose answer was lost?
     const existing = await api.get<Lease>(ref);
-    if (existing !== undefined && sessionOf(existing) === sessionId) return existing;
+    const session = existing && sessionOf(existing);
+    if (session === sessionId) return existing;
+    if (existing !== undefined && session === undefined) throw unlabelled(api.context, ref, existing);
     throw new DevloopError('session.held', `Another session has just taken ${describe(ref)}.`, {
       hint: 'devloop status',
       cause: error,
     });
   }
+}
+
+/** No devloop finds it by its label: somebody removed that, or created the Lease. */
+function unlabelled(context: string, ref: ObjectRef, { spec }: Lease): DevloopError {
+  const message = `${describe(ref)} is in the way: it names ${spec.holderIdentity ?? 'nobody'} as its holder, and has no label ${SESSION_LABEL}, so devloop status and devloop down do not see it.`;
+  const remove = `kubectl --context ${shellWord(context)} -n ${ref.namespace} delete lease ${ref.name}`;
+  return new DevloopError('session.held', message, { hint: `If nobody is using it: ${remove}` });
 }
 
 function keepRenewing({ api, emit }: Work, ref: ObjectRef, created: Lease, first: Holder): HeldLease {

@@ -58,6 +58,16 @@ describe('a held Lease', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  it('is not created where one without the label is in the way, which the hint deletes', async () => {
+    const metadata = { name: ref.name, namespace: 'shop' };
+    cluster.put<Lease>('Lease', { metadata, spec: { holderIdentity: 'ann@desk (pid 1)' } });
+    await expect(hold()).rejects.toMatchObject({
+      code: 'session.held',
+      message: expect.stringContaining('ann@desk (pid 1)'),
+      hint: expect.stringContaining(`kubectl --context fake -n shop delete lease ${ref.name}`),
+    });
+  });
+
   it('survives failed renewals', async () => {
     await hold();
     cluster.hook = {
