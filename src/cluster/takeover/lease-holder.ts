@@ -10,6 +10,8 @@ const POLL_MS = 500;
 const LONGEST_SECONDS = 60;
 /** Longer than an answer takes, and shorter than the time between two renewals. */
 const AWAY_MS = 3_000;
+/** More often than that within one look, it is not away but slow, for everybody and all the time. */
+const MOST_TIMES_AWAY = 3;
 
 /** Who uses an operator, or used it. */
 export interface LeaseHolder {
@@ -57,7 +59,7 @@ export async function readHolder(
 
 /**
  * Never compares clocks: a session is dead when its Lease was not renewed for the whole duration, seen from here. While the API server is
- * away nobody can renew it, so the duration starts again.
+ * away nobody can renew it, so the duration starts again, a few times.
  */
 export async function isRenewed(
   { api, emit, signal }: Observer,
@@ -68,11 +70,12 @@ export async function isRenewed(
   const limitSeconds = Math.min(Math.max(stated, LEASE_SECONDS), LONGEST_SECONDS);
   let renewed = false;
   let standsStillSince = performance.now();
+  let timesAway = 0;
   const settled = async (): Promise<boolean> => {
     const askedAt = performance.now();
     const now = await api.get<Lease>(ref, { signal });
     const at = performance.now();
-    if (at - askedAt > AWAY_MS) standsStillSince = at;
+    if (at - askedAt > AWAY_MS && timesAway++ < MOST_TIMES_AWAY) standsStillSince = at;
     if (now === undefined) return true;
     renewed = now.spec.renewTime !== lease.spec.renewTime || now.metadata.uid !== lease.metadata.uid;
     return renewed || at - standsStillSince >= limitSeconds * 1000;

@@ -257,6 +257,24 @@ describe('a session', () => {
     expect(await looking).toMatchObject({ alive: true });
   });
 
+  it('of another machine is dead when its Lease stands still, also where each answer takes long', async () => {
+    await hold();
+    await held![Symbol.asyncDispose]();
+    cluster.hook = { before: () => new Promise((resolve) => setTimeout(resolve, 4_000)) };
+    const asked = (): number => cluster.calls.filter((call) => call.startsWith('get')).length;
+    const looking = readHolder(work(), ref, at('there', false), lease());
+    let done = false;
+    void looking.then(() => (done = true));
+    for (let calls = 1; calls <= 9 && !done; calls++) {
+      await vi.waitUntil(() => done || asked() === calls);
+      // It may have been away for as long as the first ones took.
+      if (calls <= 6) expect(done).toBe(false);
+      await vi.advanceTimersByTimeAsync(4_000);
+    }
+    expect(done).toBe(true);
+    expect(await looking).toMatchObject({ alive: false });
+  });
+
   it('of another machine is dead when its Lease is deleted while it is watched', async () => {
     await hold();
     const looking = readHolder(work(), ref, at('there', false));
