@@ -121,6 +121,11 @@ export function isDenied(error: unknown): boolean {
   return DENIED.test(refusalOf(originOf(error))?.message ?? '');
 }
 
+/** Whether the API server did not accept the credentials: it also answers so where a webhook denies a request with this status. */
+export function isUnauthorized({ status, text }: { status: number; text: string }): boolean {
+  return status === 401 && !DENIED.test(statusOf(text).message ?? '');
+}
+
 /** The API server's own answer, from itself or from the error that a caller made of it. */
 export function refusalOf(error: unknown): ApiError | undefined {
   const refusal = error instanceof DevloopError && error.cause instanceof ApiError ? error.cause : error;

@@ -3,7 +3,7 @@ import { request as httpsRequest, type RequestOptions } from 'node:https';
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import { DevloopError } from '../../errors.ts';
-import { ApiError, connectionError, GarbledAnswer, isTransient } from './errors.ts';
+import { ApiError, connectionError, GarbledAnswer, isTransient, isUnauthorized } from './errors.ts';
 import { createForwarder, type Forwarded } from './forward.ts';
 import type { Selected } from './kubeconfig.ts';
 import { createLogin, USER_AGENT } from './login.ts';
@@ -114,13 +114,11 @@ async function ownConnection<T extends object>(
       open(login.ownConnection()).catch((error) => {
         throw signal?.aborted ? error : connectionError(selected, error);
       }),
-    (one) => 'status' in one && one.status === UNAUTHORIZED,
+    (one) => 'status' in one && isUnauthorized(one),
   );
   if (!('status' in answer)) return answer;
   throw ApiError.from(`GET ${path}`, answer);
 }
-
-const UNAUTHORIZED = 401;
 
 function openStream(
   server: Server,
@@ -176,7 +174,7 @@ async function attempt(
       exchange(server, method, path, settings).catch((error) => {
         throw settings.signal?.aborted ? settings.signal.reason : connectionError(selected, error);
       }),
-    ({ status }) => status === UNAUTHORIZED,
+    isUnauthorized,
   );
   server.hasAnswered = true;
   if (answer.status >= 400) throw ApiError.from(`${method} ${path}`, answer);

@@ -9,6 +9,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vite
 import type { KeyPair } from '../../../src/certificates/key-pair.ts';
 import { selfSignedPair } from '../../../src/certificates/self-signed.ts';
 import { type ClusterApi, connect } from '../../../src/cluster/api/client.ts';
+import { isDenied } from '../../../src/cluster/api/errors.ts';
 import { loadKubeconfig } from '../../../src/cluster/api/kubeconfig.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
@@ -292,6 +293,18 @@ describe('credentials', () => {
       hint: expect.stringContaining('--context test'),
     });
     expect(requests).toHaveLength(2);
+  });
+
+  it('are not what a webhook denies with HTTP 401: that is an answer like any other denial', async () => {
+    const cluster = await api({ user: await plugin({ token: 'old' }) });
+    const message = 'admission webhook "limits.policy" denied the request: Unauthorized';
+    handler = (_request, response) => json(response, 401, { message, reason: 'Unauthorized' });
+    const denied = { code: 'cluster.rejected', status: 401, message };
+    const refusal = await cluster.create(ref, {}).catch((error) => error);
+    expect(refusal).toMatchObject(denied);
+    expect(isDenied(refusal)).toBe(true);
+    expect(requests).toHaveLength(1);
+    expect((await readFile(join(directory, 'count'), 'utf8')).trim()).toBe('1');
   });
 
   it('of a plugin that does not exist are refused with its name, and how to install it', async () => {
