@@ -215,6 +215,7 @@ async function watch(
   return await watchSources({
     cwd: plan.cwd,
     target: plan.watch,
+    firstScope: supervised.firstScope,
     sinceMs: supervised.buildSpan.fromMs,
     isOfBuild: (modifiedMs) => isOfBuild(supervised, modifiedMs),
     signal,

@@ -19,6 +19,7 @@ import {
 import { reasonOf } from './restart-runs.ts';
 import { type Running, run } from './runner.ts';
 import { createStandBy } from './stand-by.ts';
+import { readScope } from './watch/scope.ts';
 
 export type { ControllerPlan, Gate } from './plan.ts';
 
@@ -32,6 +33,8 @@ export interface Supervisor extends AsyncDisposable, Following {
   standBy(): void;
   /** The first start: resolves when the controller is ready. When it throws, the process was told to end; the disposal waits for it. */
   start(): Promise<void>;
+  /** While something else is waited for: finds out what to watch, which takes the go tool a third of a second. */
+  lookAhead(): void;
   /** From its next start on, the controller gets these arguments and variables; so the next change starts it again even where the program is the same. */
   runWith(next: Pick<ControllerPlan, 'run' | 'env' | 'hidden'>): void;
   /** Builds and replaces the controller at each change, and restarts it when it exits, until the signal aborts. */
@@ -57,6 +60,7 @@ export function createSupervisor(plan: ControllerPlan, ports: SupervisorPorts): 
     running: undefined,
     standBy: createStandBy(),
     runningContent: undefined,
+    firstScope: undefined,
     following: undefined,
     buildSpan: { fromMs: Date.now(), toMs: Date.now() },
   };
@@ -71,6 +75,10 @@ export function createSupervisor(plan: ControllerPlan, ports: SupervisorPorts): 
         failedStart = { why: whyEnding(error) };
         throw error;
       }),
+    lookAhead() {
+      if (plan.watch) supervised.firstScope = readScope(plan.cwd, plan.watch, disposal.signal);
+      supervised.firstScope?.catch(() => {});
+    },
     runWith({ run: command, env, hidden }) {
       supervised.plan = { ...supervised.plan, run: command, env, hidden };
       supervised.runningContent = undefined;

@@ -127,7 +127,11 @@ async function replaceManager(
   await allDone(pausing.map(({ idle }) => idle));
   const serving = [start(), ...(answersUntilIdle ? [point()] : [])];
   // Reviews do not wait for Pods that are no longer called.
-  const released = allOrNone(serving, ending).then(() => route?.gateways.release());
+  const released = allOrNone(serving, ending).then(() => {
+    route?.gateways.release();
+    // What is saved as soon as `up` is ready is seen at once.
+    standing.supervisor?.lookAhead();
+  });
   // If the controller fails to start, the cluster is restored at once.
   await allOrNone([...pausing.map(({ terminating }) => terminating), released], ending);
   return pausing;

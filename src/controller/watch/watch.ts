@@ -7,6 +7,8 @@ import { filesOf, readScope, type WatchScope, type WatchTarget } from './scope.t
 export interface WatchOptions {
   cwd: string;
   target: WatchTarget;
+  /** The scope, where it was read before; absent: it is read first. */
+  firstScope?: Promise<WatchScope> | undefined;
   /** Files that were modified after this time (of `Date.now()`) count as changed from the start. */
   sinceMs: number;
   /** Whether a generated file with this modification time was written by the build command itself, and so is not a change. */
@@ -32,7 +34,7 @@ export async function watchSources(options: WatchOptions): Promise<Watcher> {
   const ended = new AbortController();
   const signal = AbortSignal.any([options.signal, ended.signal]);
   const memory = createContentMemory();
-  let scope = await readScope(options.cwd, options.target, signal);
+  let scope = await (options.firstScope ?? readScope(options.cwd, options.target, signal));
   let stale = false;
   const note = inBatches(signal, async (files, at) => {
     const changes = await memory.changesIn(await scope.notIgnored(files));

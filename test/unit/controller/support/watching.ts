@@ -1,18 +1,24 @@
 import { relative } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import type { WatchTarget } from '../../../../src/controller/watch/scope.ts';
+import type { WatchScope, WatchTarget } from '../../../../src/controller/watch/scope.ts';
 import { watchSources } from '../../../../src/controller/watch/watch.ts';
 import { put } from './places.ts';
 
 const NEVER = new AbortController().signal;
 
 /** Watches until the test ends. */
-export async function watchIn(directory: string, target: WatchTarget, sinceMs = Number.POSITIVE_INFINITY) {
+export async function watchIn(
+  directory: string,
+  target: WatchTarget,
+  sinceMs = Number.POSITIVE_INFINITY,
+  firstScope?: Promise<WatchScope>,
+) {
   const seen: string[][] = [];
   let wake = () => {};
   const watcher = await watchSources({
     cwd: directory,
     target,
+    firstScope,
     sinceMs,
     isOfBuild: () => false,
     signal: NEVER,

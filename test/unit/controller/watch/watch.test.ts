@@ -121,6 +121,20 @@ test('directories and globs are watched recursively, except what tools and edito
   await expectChanges(['conf/x.yaml', 'src/a.rs', 'src/deep/er/new.rs'], 'src/mark');
 });
 
+test('a package that is imported after the scope was read is watched after the refresh', async () => {
+  const directory = await directoryWith(MODULE);
+  const target = { goPackage: './cmd' };
+  const scope = await readScope(directory, target, NEVER);
+  const buildAt = Date.now();
+  await put(directory, 'b/b.go', 'package b\n');
+  await put(directory, 'a/a.go', 'package a\n\nimport _ "example.com/m/b"\n');
+  const { watcher, seen } = await watchIn(directory, target, buildAt, Promise.resolve(scope));
+  expect(seen.flat()).toEqual(['a/a.go']);
+  await watcher.refresh(Date.now());
+  await put(directory, 'b/b.go', 'package b\n\nconst B = 1\n');
+  await expect.poll(() => seen.flat()).toEqual(['a/a.go', 'b/b.go']);
+});
+
 test('a generated file that the build wrote is no change', async () => {
   const directory = await directoryWith(MODULE);
   const changes: string[] = [];
