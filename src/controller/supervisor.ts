@@ -75,10 +75,7 @@ export function createSupervisor(plan: ControllerPlan, ports: SupervisorPorts): 
         failedStart = { why: whyEnding(error) };
         throw error;
       }),
-    lookAhead() {
-      if (plan.watch) supervised.firstScope = readScope(plan.cwd, plan.watch, disposal.signal);
-      supervised.firstScope?.catch(() => {});
-    },
+    lookAhead: () => lookAhead(supervised),
     runWith({ run: command, env, hidden }) {
       supervised.plan = { ...supervised.plan, run: command, env, hidden };
       supervised.runningContent = undefined;
@@ -123,6 +120,13 @@ function whyEnding(error: unknown): string {
 /** The id of a program that devloop does not build: its time is that of the start. */
 function startedNow(): string {
   return buildId({ content: undefined, at: Date.now(), isDirty: undefined });
+}
+
+function lookAhead(supervised: Supervised): void {
+  const { plan, disposed } = supervised;
+  if (plan.watch === undefined) return;
+  supervised.firstScope = readScope(plan.cwd, plan.watch, disposed);
+  supervised.firstScope.catch(() => {});
 }
 
 async function firstBuild(supervised: Supervised): Promise<void> {
