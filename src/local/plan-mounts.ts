@@ -90,7 +90,7 @@ async function namedVolumes(
   return { volumes, others, named };
 }
 
-/** Those that only the sources name, as far as their contents can be had and placed. */
+/** Those that only the sources name, as far as their contents can be had and placed. An empty directory is one that the program may write. */
 async function missedVolumes(
   { api, target, podName, checkout, mayPlace }: MountInputs,
   manager: TargetManager,
@@ -98,12 +98,16 @@ async function missedVolumes(
 ): Promise<MountedVolume[]> {
   if (!mayPlace) return [];
   const mayCover = ({ path }: MountPoint): boolean => isPlaceable(path) && isFree(path);
+  const isEmptyAtFirst = ({ volume }: MountPoint): boolean => volume.emptyDir !== undefined;
   const points = others.filter(
-    (one) => isInSources(one, checkout.facts) && mayCover(one) && projectedSources(one.volume).length > 0,
+    (one) =>
+      isInSources(one, checkout.facts) &&
+      mayCover(one) &&
+      (isEmptyAtFirst(one) || projectedSources(one.volume).length > 0),
   );
   const pod = { manager, namespace: manager.object.metadata.namespace ?? target.namespace, podName };
   const volumes = await readVolumes(api, pod, points);
-  return volumes.filter(({ files }) => Object.keys(files).length > 0);
+  return volumes.filter(({ files }, index) => isEmptyAtFirst(points[index]!) || Object.keys(files).length > 0);
 }
 
 /** The mounts of the manager's container that are not its key pairs. */
