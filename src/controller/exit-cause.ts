@@ -55,6 +55,13 @@ const KNOWN_CAUSES: KnownCause[] = [
     }),
   },
   {
+    pattern: /mkdir (\/[\w./-]*[\w/-]): permission denied/,
+    explain: ([, directory]) => ({
+      message: `your account is not allowed to create the directory ${directory}, which the image may contain`,
+      hint: `sudo install -d -o "$(id -un)" ${directory}`,
+    }),
+  },
+  {
     pattern: /no matches for kind \\?"([^"\\]+)\\?" in version \\?"([^"\\]+)\\?"/,
     explain: ([, kind, version]) => ({
       message: `the cluster has no kind ${kind} in ${version}: its CRD is missing`,

@@ -118,6 +118,7 @@ test.each([
   ],
   ['unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST', 'exists only in Pods'],
   ['listen tcp :443: bind: permission denied', 'port 443'],
+  ['"error"="MkdirAll(/log) failed: mkdir /log: permission denied"', 'the directory /log'],
   ['unable to find leader election namespace: not running in-cluster', 'leader election'],
   ['could not launch process: fork/exec /x/controller-0: operation not permitted', 'to trace a process'],
   [
