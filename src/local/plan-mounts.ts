@@ -107,7 +107,9 @@ async function missedVolumes(
   );
   const pod = { manager, namespace: manager.object.metadata.namespace ?? target.namespace, podName };
   const volumes = await readVolumes(api, pod, points);
-  return volumes.filter(({ files }, index) => isEmptyAtFirst(points[index]!) || Object.keys(files).length > 0);
+  return volumes.filter(
+    ({ files }, index) => isEmptyAtFirst(points[index]!) || Object.keys(files).length > 0,
+  );
 }
 
 /** The mounts of the manager's container that are not its key pairs. */
