@@ -1,4 +1,5 @@
-import { open, readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import type { LateReview } from '../report/review.ts';
 import { type LateRecord, RECORD_VERSION, type ReviewRecord } from './record.ts';
 import { recordingFiles } from './recording.ts';
@@ -17,7 +18,7 @@ export type Wanted = 'records' | 'summaries';
 
 export async function readRecording(directory: string, wanted: Wanted = 'records'): Promise<ReadRecording> {
   const { older, newer } = recordingFiles(directory);
-  return parseRecords((await textOf(older)) + (await textOf(newer)), wanted);
+  return parseRecords(textOf(older) + textOf(newer), wanted);
 }
 
 /** Of a saved set. Editors may leave out the end of the last line. */
@@ -26,34 +27,38 @@ export async function readRecords(file: string): Promise<ReadRecording> {
 }
 
 /** None from a file that does not exist. A last line without its end is being written, or was cut short; it is left out. */
-async function textOf(file: string): Promise<string> {
-  const handle = await open(file, 'r').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
+function textOf(file: string): string {
+  try {
+    const text = readFileSync(file, 'utf8');
+    return text.slice(0, text.lastIndexOf('\n') + 1);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
     throw error;
-  });
-  if (handle === undefined) return '';
-  await using owned = handle;
-  const text = await owned.readFile('utf8');
-  return text.slice(0, text.lastIndexOf('\n') + 1);
+  }
 }
 
 export function parseRecords(text: string, wanted: Wanted = 'records'): ReadRecording {
-  const lines = text
-    .split('\n')
-    .slice(0, -1)
-    .filter((line) => line.trim() !== '');
-  const parsed = lines.map((line) => (wanted === 'summaries' ? parseSummary(line) : parseRecord(line)));
-  const known = parsed.filter((record) => record !== undefined);
-  const records = known.filter((record) => 'ms' in record);
+  const records: ReviewRecord[] = [];
+  const late: LateRecord[] = [];
+  let unread = 0;
+  const parse = wanted === 'summaries' ? parseSummary : parseRecord;
+  const lines = text.split('\n');
+  lines.pop();
+  for (const line of lines) {
+    if (line.trim() === '') continue;
+    const record = parse(line);
+    if (record === undefined) unread++;
+    else if ('ms' in record) records.push(record);
+    else late.push(record);
+  }
+  if (late.length > 0) addLate(late, records);
+  return { records, late: late.map(({ id, late: answer }) => ({ id, late: answer })), unread };
+}
+
+function addLate(late: LateRecord[], records: ReviewRecord[]): void {
   const byId = new Map(records.map((record) => [record.id, record]));
-  const late = known.filter((line): line is LateRecord => !('ms' in line));
   for (const { id, late: answer, lateResponse } of late)
     Object.assign(byId.get(id) ?? {}, { late: answer, lateResponse });
-  return {
-    records,
-    late: late.map(({ id, late: answer }) => ({ id, late: answer })),
-    unread: parsed.length - known.length,
-  };
 }
 
 /** In a line of a recording, the summary comes first. No text in it contains this key, because quotes in texts are escaped. */
@@ -76,17 +81,28 @@ function parseRecord(line: string): ReviewRecord | LateRecord | undefined {
 /** People may edit a saved set. */
 function isReview(record: ReviewRecord): boolean {
   const { at, path, webhook, verdict, kind, ms, user, resource, object, request } = record;
-  const has = (value: object | undefined, key: string): boolean =>
-    value === undefined || (isObject(value) && typeof Reflect.get(value, key) === 'string');
   return (
-    [at, path, webhook, verdict, kind].every((one) => typeof one === 'string') &&
-    (user === undefined || typeof user === 'string') &&
-    has(resource, 'kind') &&
-    has(object, 'name') &&
+    isText(at) &&
+    isText(path) &&
+    isText(webhook) &&
+    isText(verdict) &&
+    isText(kind) &&
+    (user === undefined || isText(user)) &&
+    (resource === undefined || (isObject(resource) && isText(resource.kind))) &&
+    (object === undefined || (isObject(object) && isText(object.name))) &&
     (request === undefined || kind === 'unreadable' || isObject(request)) &&
     isObject(ms) &&
-    [ms.budget, ms.total].every((one) => Number.isFinite(one) && one >= 0)
+    isTime(ms.budget) &&
+    isTime(ms.total)
   );
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string';
+}
+
+function isTime(value: unknown): boolean {
+  return Number.isFinite(value) && (value as number) >= 0;
 }
 
 function isObject(value: unknown): value is object {
