@@ -68,7 +68,7 @@ export async function writeKeyPair(
 /** Throws 'certificate.not-written' where files of these names cannot be written as a key pair. Writes nothing. */
 export async function requireRoom(directory: string, names: string[]): Promise<void> {
   try {
-    const other = await otherWriter(directory);
+    const other = otherWriter(directory);
     if (other !== undefined) throw refused(directory, other);
     await assertWritable(directory);
     await requireOurs(directory, [...new Set(names.map(topOf))]);

@@ -30,7 +30,7 @@ export interface KnownBuild {
 
 /** Notes what makes the kept program. This only saves time, so it may fail. */
 export async function noteBuild(kept: string, build: KnownBuild): Promise<void> {
-  if (!isGoBuild(build.command) || (await otherWriter(kept)) !== undefined) return;
+  if (!isGoBuild(build.command) || otherWriter(kept) !== undefined) return;
   await writeFile(noteOf(kept), textOf(build), { mode: 0o600 }).catch(() => {});
 }
 
@@ -94,7 +94,7 @@ function textOf({ cwd, command, output }: KnownBuild): string {
 /** Not where others can write: the command is run. */
 async function readNote(kept: string): Promise<KnownBuild | undefined> {
   try {
-    if ((await otherWriter(noteOf(kept))) !== undefined) return undefined;
+    if (otherWriter(noteOf(kept)) !== undefined) return undefined;
     const known = JSON.parse(await readFile(noteOf(kept), 'utf8')) as KnownBuild;
     return isGoBuild(known.command) ? known : undefined;
   } catch {

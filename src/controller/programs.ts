@@ -23,7 +23,7 @@ export interface Program {
  */
 export async function restoreKept(kept: string, binary: string): Promise<void> {
   try {
-    if ((await otherWriter(kept)) !== undefined) return;
+    if (otherWriter(kept) !== undefined) return;
     const { nlink } = await stat(kept);
     if (nlink === 1) await link(kept, binary);
     else await copyFile(kept, binary, constants.COPYFILE_FICLONE);
@@ -36,7 +36,7 @@ export async function restoreKept(kept: string, binary: string): Promise<void> {
 export async function keepProgram(binary: string, kept: string): Promise<void> {
   const fresh = `${kept}.${process.pid}`;
   try {
-    if ((await otherWriter(kept)) !== undefined) return;
+    if (otherWriter(kept) !== undefined) return;
     await mkdir(dirname(kept), { recursive: true, mode: 0o700 });
     await link(binary, fresh);
     await rename(fresh, kept);

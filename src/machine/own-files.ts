@@ -1,6 +1,6 @@
 /** Whether and why a file can or must not be written on this machine. */
-import type { Stats } from 'node:fs';
-import { access, constants, lstat, mkdir, opendir, readlink, rmdir, stat } from 'node:fs/promises';
+import { constants, lstatSync, readlinkSync, type Stats } from 'node:fs';
+import { access, mkdir, opendir, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, normalize, resolve, sep } from 'node:path';
 import { DevloopError, messageOf } from '../errors.ts';
 
@@ -10,32 +10,41 @@ const STICKY = 0o1000;
 /**
  * Who else could read, replace or redirect what is written to a path: the owner of a directory above it, or those who can write to
  * one. Undefined if only this user and the administrator can. A sticky directory such as /tmp is safe, because there everybody can
- * change only what is their own. The path need not exist.
+ * change only what is their own. The path need not exist. Synchronous, because short commands would wait longest for the first answer of
+ * Node's thread pool.
  */
-export async function otherWriter(path: string): Promise<string | undefined> {
+export function otherWriter(path: string): string | undefined {
   const user = process.getuid?.();
   if (user === undefined) return undefined;
   // In a user namespace, the administrator has another number there.
-  const { uid } = await lstat('/');
-  return await look(resolve(path), new Set([user, 0, uid]), 0);
+  const { uid } = lstatSync('/');
+  return look(resolve(path), new Set([user, 0, uid]), 0);
 }
 
-async function look(path: string, trusted: Set<number>, links: number): Promise<string | undefined> {
+function look(path: string, trusted: Set<number>, links: number): string | undefined {
   if (links > MOST_LINKS) return `${path} has too many symbolic links`;
   const parts = path.split(sep).filter((part) => part !== '');
   for (let length = 0; length <= parts.length; length++) {
     const here = sep + parts.slice(0, length).join(sep);
-    const stats = await lstat(here).catch(() => undefined);
+    const stats = statsOf(here);
     // What is missing is created by this user; what cannot be read fails when it is written.
     if (stats === undefined) return undefined;
     if (!trusted.has(stats.uid)) return `${here} belongs to another user (uid ${stats.uid})`;
     if (stats.isSymbolicLink()) {
-      const target = resolve(dirname(here), await readlink(here));
-      return await look(join(target, ...parts.slice(length)), trusted, links + 1);
+      const target = resolve(dirname(here), readlinkSync(here));
+      return look(join(target, ...parts.slice(length)), trusted, links + 1);
     }
     if (stats.isDirectory() && isOpen(stats)) return `other users can write to ${here}`;
   }
   return undefined;
+}
+
+function statsOf(path: string): Stats | undefined {
+  try {
+    return lstatSync(path);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Many systems give each user a group of their own with the user's number, and let it write. Others share one group among all users. */
@@ -91,7 +100,7 @@ export async function requireWritable(directory: string): Promise<void> {
 
 /** Writes files of devloop's own below a directory. Throws 'files.not-written' where the file system refuses, or others could interfere. */
 export async function writeBelow<T>(directory: string, write: () => Promise<T>): Promise<T> {
-  const other = await otherWriter(directory);
+  const other = otherWriter(directory);
   if (other !== undefined) throw refused(directory, other);
   try {
     return await write();
@@ -107,7 +116,7 @@ export async function writeBelow<T>(directory: string, write: () => Promise<T>):
  */
 export async function makePath(directory: string): Promise<string | undefined> {
   const top = await makeMissing(directory);
-  const other = await otherWriter(directory);
+  const other = otherWriter(directory);
   if (other !== undefined) throw refused(directory, other);
   return top;
 }

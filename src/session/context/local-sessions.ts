@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { otherWriter } from '../../machine/own-files.ts';
 import { isRunning, type LocalMachine } from './local-machine.ts';
@@ -19,10 +19,17 @@ export interface Owner {
 }
 
 /** None where others can write: such a directory is not devloop's, and its records could name anything. */
-export async function sessionIds({ stateDirectory }: LocalMachine): Promise<string[]> {
-  if ((await otherWriter(stateDirectory)) !== undefined) return [];
-  const names = await readdir(stateDirectory).catch(() => []);
-  return names.filter((name) => !name.startsWith('.'));
+export function sessionIds({ stateDirectory }: LocalMachine): string[] {
+  if (otherWriter(stateDirectory) !== undefined) return [];
+  return namesIn(stateDirectory).filter((name) => !name.startsWith('.'));
+}
+
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
 }
 
 /** A session that runs on this machine. */
@@ -35,26 +42,28 @@ export interface LocalSession {
 }
 
 export async function localSessions(machine: LocalMachine): Promise<LocalSession[]> {
-  const found = (await sessionIds(machine)).sort().map(async (id): Promise<LocalSession[]> => {
-    const directory = join(machine.stateDirectory, id);
-    const owner = await ownerOf(directory);
-    if (owner === undefined || owner.verifies) return [];
-    const isHere = owner.host === machine.host && (await isRunning(owner)) === true;
-    const { checkout, operator } = owner;
-    return isHere ? [{ id, directory, checkout, ...(operator === undefined ? {} : { operator }) }] : [];
-  });
+  const found = sessionIds(machine)
+    .sort()
+    .map(async (id): Promise<LocalSession[]> => {
+      const directory = join(machine.stateDirectory, id);
+      const owner = ownerOf(directory);
+      if (owner === undefined || owner.verifies) return [];
+      const isHere = owner.host === machine.host && (await isRunning(owner)) === true;
+      const { checkout, operator } = owner;
+      return isHere ? [{ id, directory, checkout, ...(operator === undefined ? {} : { operator }) }] : [];
+    });
   return (await Promise.all(found)).flat();
 }
 
 /** Whether a session ran on this machine and its process is gone; false also if nothing is known about it. */
 export async function isKnownDead(machine: LocalMachine, sessionId: string): Promise<boolean> {
-  const owner = await ownerOf(join(machine.stateDirectory, sessionId));
+  const owner = ownerOf(join(machine.stateDirectory, sessionId));
   return owner?.host === machine.host && (await isRunning(owner)) === false;
 }
 
-export async function ownerOf(directory: string): Promise<Owner | undefined> {
+export function ownerOf(directory: string): Owner | undefined {
   try {
-    const owner: unknown = JSON.parse(await readFile(join(directory, OWNER), 'utf8'));
+    const owner: unknown = JSON.parse(readFileSync(join(directory, OWNER), 'utf8'));
     return isOwner(owner) ? owner : undefined;
   } catch {
     return undefined;

@@ -107,12 +107,12 @@ async function runningOf(records: string[]): Promise<Orphan[]> {
 }
 
 async function abandonedDirectories(machine: LocalMachine, of?: 'verify'): Promise<string[]> {
-  const ids = await sessionIds(machine);
+  const ids = sessionIds(machine);
   const directories = ids.map((id) => join(machine.stateDirectory, id));
   const areMeant = await Promise.all(
     directories.map(
       async (directory) =>
-        (of === undefined || (await ownerOf(directory))?.verifies === true) &&
+        (of === undefined || ownerOf(directory)?.verifies === true) &&
         (await isAbandoned(machine, directory)),
     ),
   );
@@ -121,7 +121,7 @@ async function abandonedDirectories(machine: LocalMachine, of?: 'verify'): Promi
 
 /** Several machines may share a home directory without seeing each other's processes: each leaves the others' sessions alone. */
 async function isAbandoned(machine: LocalMachine, directory: string): Promise<boolean> {
-  const owner = await ownerOf(directory);
+  const owner = ownerOf(directory);
   if (owner === undefined) return true;
   if ((await isRunning(owner)) !== false) return false;
   // A machine's name may change, but a controller that runs here was started here.

@@ -28,7 +28,7 @@ export async function stopLocalSession(
   const running = await isRunning({ pid, processStart });
   if (running === false) return true;
   if (running === undefined && !isEnding) return false;
-  const owner = await ownerOf(join(machine.stateDirectory, sessionId));
+  const owner = ownerOf(join(machine.stateDirectory, sessionId));
   if (owner?.pid !== pid || owner.processStart !== processStart) return false;
   const what = isEnding ? 'is already restoring' : 'is running on this machine; asking it to restore';
   io.emit({ type: 'note', message: `Session ${name} ${what} everything.` });

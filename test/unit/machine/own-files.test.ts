@@ -37,38 +37,38 @@ it.each<[string, number, boolean]>([
   ['everybody can write, but is sticky', 0o1777, true],
 ])('a directory that %s', async (_, mode, isSafe) => {
   const open = make('open', mode);
-  expect(await otherWriter(join(open, 'a/b'))).toBe(isSafe ? undefined : `other users can write to ${open}`);
+  expect(otherWriter(join(open, 'a/b'))).toBe(isSafe ? undefined : `other users can write to ${open}`);
   make('open/own', 0o700);
-  expect((await otherWriter(join(open, 'own/file'))) === undefined).toBe(isSafe);
+  expect(otherWriter(join(open, 'own/file')) === undefined).toBe(isSafe);
 });
 
 it('a link leads to the directory that counts', async () => {
   const open = make('open', 0o777);
   symlinkSync(open, join(root, 'link'));
-  expect(await otherWriter(join(root, 'link/a'))).toContain(open);
+  expect(otherWriter(join(root, 'link/a'))).toContain(open);
   symlinkSync('loop', join(root, 'loop'));
-  expect(await otherWriter(join(root, 'loop/a'))).toContain('symbolic links');
+  expect(otherWriter(join(root, 'loop/a'))).toContain('symbolic links');
 });
 
 it.skipIf(!isRoot)('the directory, or the link, of another user is not safe', async () => {
   const sticky = make('tmp', 0o1777);
   const theirs = make('tmp/theirs', 0o755);
   chownSync(theirs, STRANGER, STRANGER);
-  expect(await otherWriter(join(theirs, 'certs'))).toBe(
+  expect(otherWriter(join(theirs, 'certs'))).toBe(
     `${theirs} belongs to another user (uid ${STRANGER})`,
   );
   const link = join(sticky, 'link');
   symlinkSync(make('own', 0o700), link);
-  expect(await otherWriter(join(link, 'a'))).toBeUndefined();
+  expect(otherWriter(join(link, 'a'))).toBeUndefined();
   const { lchownSync } = await import('node:fs');
   lchownSync(link, STRANGER, STRANGER);
-  expect(await otherWriter(join(link, 'a'))).toBe(`${link} belongs to another user (uid ${STRANGER})`);
+  expect(otherWriter(join(link, 'a'))).toBe(`${link} belongs to another user (uid ${STRANGER})`);
 });
 
 it.skipIf(!isRoot)("a group's directory is not safe", async () => {
   const shared = make('shared', 0o775);
   chownSync(shared, 0, STRANGER);
-  expect(await otherWriter(join(shared, 'a'))).toBe(`other users can write to ${shared}`);
+  expect(otherWriter(join(shared, 'a'))).toBe(`other users can write to ${shared}`);
 });
 
 it.skipIf(!isRoot)('a group that users share is not safe, even if it is the group of this process', () => {
@@ -76,7 +76,7 @@ it.skipIf(!isRoot)('a group that users share is not safe, even if it is the grou
   chownSync(shared, 0, STRANGER);
   const module = join(import.meta.dirname, '../../../src/machine/own-files.ts');
   const script = `const { otherWriter } = await import(${JSON.stringify(module)});
-    console.log(await otherWriter(${JSON.stringify(join(shared, 'a'))}));`;
+    console.log(otherWriter(${JSON.stringify(join(shared, 'a'))}));`;
   const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
     gid: STRANGER,
     encoding: 'utf8',
