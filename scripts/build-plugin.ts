@@ -1,4 +1,6 @@
+import { globSync, readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
+import { dirname, join } from 'node:path';
 import type { Metafile, OnResolveResult, Plugin } from 'esbuild';
 
 const CLIENT = '@kubernetes/client-node';
@@ -66,7 +68,7 @@ export function slimCommander(): Plugin {
     name: 'slim-commander',
     setup(build) {
       build.onLoad({ filter: /^node:child_process$/, namespace: STAND_IN }, () => ({
-        contents: 'module.exports = {};',
+        contents: 'export default {};',
       }));
       build.onResolve({ filter: /^node:child_process$/ }, ({ path, importer }) =>
         importer.includes('/node_modules/commander/') ? { path, namespace: STAND_IN } : undefined,
@@ -78,7 +80,7 @@ export function slimCommander(): Plugin {
 /**
  * When an ES module imports a builtin module, Node reads every export of it. Reading `WebSocket` of node:http loads all of undici,
  * and other exports load more that no command needs: a third of the processor time of a short command. Therefore builtin modules
- * are loaded without an import, and only the names in use are read.
+ * are loaded without an import, only the names in use are read, and functions not before they are called.
  */
 export function plainBuiltins(): Plugin {
   return {
@@ -95,15 +97,61 @@ export function plainBuiltins(): Plugin {
   };
 }
 
+/** Node has loaded them before any program starts. */
+const LOADED = ['buffer', 'events', 'fs', 'path', 'process', 'timers', 'url', 'util'];
+
 function exportsOf(path: string): string {
-  const names = Object.keys(process.getBuiltinModule(path) ?? {}).filter((name) => name !== 'default');
+  const all: object = process.getBuiltinModule(path) ?? {};
+  const isLoaded = LOADED.includes(path.replace(/^node:/, ''));
+  const names = Object.keys(all).filter((name) => name !== 'default');
   return [
-    `const all = process.getBuiltinModule('${path}');`,
-    'const named = (name) => all[name];',
-    'export default all;',
+    `const $all = () => process.getBuiltinModule('${path}');`,
+    'const $named = (name) => $all()[name];',
+    'export default /* @__PURE__ */ $all();',
     // PURE lets esbuild drop the names that nobody imports, so that they are not read.
-    ...names.map((name) => `export const ${name} = /* @__PURE__ */ named('${name}');`),
+    ...names.map((name) =>
+      !isLoaded && isPlainFunction(path, name)
+        ? `export function ${name}(...given) { return $all().${name}(...given); }`
+        : `export const ${name} = /* @__PURE__ */ $named('${name}');`,
+    ),
   ].join('\n');
+}
+
+/** Neither a class nor one that says by a symbol how it is to be promisified. */
+function isPlainFunction(path: string, name: string): boolean {
+  const value: unknown = Object.getOwnPropertyDescriptor(process.getBuiltinModule(path), name)?.value;
+  if (typeof value !== 'function' || /^[A-Z]/.test(name)) return false;
+  const symbols = Object.getOwnPropertySymbols(value).map(String);
+  return path.endsWith('/promises') || !symbols.some((symbol) => /promisify/i.test(symbol));
+}
+
+/**
+ * esbuild makes a chunk of the modules that the same entry points and dynamic imports need, so what a program needs at once is spread over
+ * many small files, each of which takes Node a third of a millisecond. Here all of them need it, so that it is one file.
+ */
+export function oneStart(root: string, start: string[]): Plugin {
+  return {
+    name: 'one-start',
+    setup(build) {
+      const src = join(root, 'src');
+      const late = importedLate(src);
+      const imports = start.map((file) => `import ${JSON.stringify(join(src, file))};`).join('\n');
+      build.onLoad({ filter: /\.ts$/ }, ({ path }) =>
+        late.has(path) ? { contents: `${readFileSync(path, 'utf8')}\n${imports}`, loader: 'ts' } : undefined,
+      );
+    },
+  };
+}
+
+/** The files that others import dynamically, and the program itself. */
+function importedLate(src: string): Set<string> {
+  const found = globSync('**/*.ts', { cwd: src }).flatMap((file) => {
+    const text = readFileSync(join(src, file), 'utf8');
+    return [...text.matchAll(/\bimport\('(\.[^']+)'\)/g)].map(([, target]) =>
+      join(src, dirname(file), target!),
+    );
+  });
+  return new Set([join(src, 'main.ts'), ...found]);
 }
 
 /** Throws if the bundle contains undici after all, which slimKubernetesClient has to keep out. */
@@ -114,15 +162,29 @@ export function assertSlim({ outputs }: Metafile): void {
 }
 
 /** Throws if a module would be loaded together with another one, without being asked for: it has to be imported dynamically. */
-export function assertLate({ outputs }: Metafile, late: string, from: string): void {
-  const chunkOf = (input: string): string => {
-    const found = Object.keys(outputs).find((output) => input in outputs[output]!.inputs);
-    if (found === undefined) throw new Error(`the bundle does not contain ${input}`);
-    return found;
-  };
-  const loaded = new Set([chunkOf(from)]);
+export function assertLate(metafile: Metafile, late: string, from: string): void {
+  if (loadedWith(metafile, from).has(chunkOf(metafile, late)))
+    throw new Error(`${from} loads ${late} at once`);
+}
+
+/** Throws if a module and what it needs at once are in more files than these many. */
+export function assertTogether(metafile: Metafile, from: string, most: number): void {
+  const isCode = (chunk: string): boolean => Object.keys(metafile.outputs[chunk]!.inputs).length > 0;
+  const loaded = [...loadedWith(metafile, from)].filter(isCode);
+  if (loaded.length > most) throw new Error(`${from} is in ${loaded.length} files: ${loaded.join(', ')}`);
+}
+
+/** The file with a module, and those that are loaded together with it. */
+function loadedWith(metafile: Metafile, from: string): Set<string> {
+  const loaded = new Set([chunkOf(metafile, from)]);
   for (const chunk of loaded)
-    for (const { path, kind, external } of outputs[chunk]!.imports)
+    for (const { path, kind, external } of metafile.outputs[chunk]!.imports)
       if (kind === 'import-statement' && !external) loaded.add(path);
-  if (loaded.has(chunkOf(late))) throw new Error(`${from} loads ${late} at once`);
+  return loaded;
+}
+
+function chunkOf({ outputs }: Metafile, input: string): string {
+  const found = Object.keys(outputs).find((output) => input in outputs[output]!.inputs);
+  if (found === undefined) throw new Error(`the bundle does not contain ${input}`);
+  return found;
 }

@@ -6,6 +6,8 @@ import { buildPage } from './build-page.ts';
 import {
   assertLate,
   assertSlim,
+  assertTogether,
+  oneStart,
   plainBuiltins,
   slimCommander,
   slimKubernetesClient,
@@ -21,6 +23,9 @@ setInterval(sayHowLong, SAY_EVERY_MS).unref();
 
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
 
+/** What every command needs at once. */
+const START = ['cli/program.ts', 'report/human.ts'];
+
 const { metafile } = await build({
   absWorkingDir: ROOT,
   entryPoints: { main: 'src/main.ts', 'socks-proxy-agent': 'socks-proxy-agent' },
@@ -30,6 +35,8 @@ const { metafile } = await build({
   format: 'esm',
   platform: 'node',
   target: 'node24',
+  // esbuild does not know yet that Node 24 has it, and its own would be one more file for each command to load.
+  supported: { using: true },
   define: { DEVLOOP_VERSION: JSON.stringify(version) },
   // The other one requires its parts in a way that cannot be bundled.
   alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
@@ -39,7 +46,7 @@ const { metafile } = await build({
   },
   // The native parts of ssh2 are optional, and ssh2 works without them.
   external: ['*.node', 'cpu-features'],
-  plugins: [slimCommander(), slimKubernetesClient(), plainBuiltins()],
+  plugins: [oneStart(ROOT, START), slimCommander(), slimKubernetesClient(), plainBuiltins()],
   metafile: true,
   logLevel: 'warning',
 });
@@ -51,6 +58,8 @@ for (const late of [
   'src/reviews/replay.ts',
 ])
   assertLate(metafile, late, 'src/session/up.ts');
+// The program, and what it loads at once.
+assertTogether(metafile, 'src/main.ts', 2);
 await build(relayProgram(join(DIST, 'relay.cjs')));
 await buildPage(join(DIST, 'page'));
 // Chunk names contain a hash of the content, so chunks of earlier builds would pile up and be published.

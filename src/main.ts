@@ -1,13 +1,17 @@
 import { basename } from 'node:path';
 import { isatty } from 'node:tty';
+import { inspect } from 'node:util';
 import { type ChosenCluster, type Typed, withNextCommands } from './cli/next-commands.ts';
 import { runProgram } from './cli/program.ts';
 import type { OutputOptions, Task } from './cli/shell.ts';
 import { CATALOGUE, DevloopError, messageOf, originOf } from './errors.ts';
+import { fileCause } from './machine/own-files.ts';
+import { isInForeground } from './machine/system.ts';
 import { gathered } from './report/gather.ts';
-import type { Printer } from './report/human.ts';
+import { createHumanPrinter, type Printer } from './report/human.ts';
 import type { AttendedSession, Keyboard } from './report/keyboard.ts';
 import { breakSilence } from './report/silence.ts';
+import { safeText } from './report/text.ts';
 
 declare const DEVLOOP_VERSION: string;
 
@@ -56,17 +60,16 @@ async function run(chosen: OutputOptions, task: Task): Promise<void> {
     cluster = chosen;
   };
   const io = { emit: print, signal: leaving.signal, env, cwd: currentDirectory(), onCluster };
-  // Reading process.stdin.isTTY would construct the stream.
-  const asks = isatty(0) && isatty(2) ? { ask } : {};
-  const hasKeys = isatty(0) && isatty(1) && isatty(2) && !output.json && env.TERM !== 'dumb';
+  const { stdout, stderr } = process;
+  // Reading process.stdin.isTTY would construct the stream. The others first, because node:tty is loaded only for a terminal.
+  const isAttended = stderr.isTTY && isatty(0);
+  const asks = isAttended ? { ask } : {};
+  const hasKeys = isAttended && stdout.isTTY && !output.json && env.TERM !== 'dumb';
   await task({ ...io, ...asks, ...(hasKeys ? { attend } : {}) });
 }
 
 async function attend(session: AttendedSession): Promise<Disposable> {
-  const [{ Keyboard }, { isInForeground }] = await Promise.all([
-    import('./report/keyboard.ts'),
-    import('./machine/system.ts'),
-  ]);
+  const { Keyboard } = await import('./report/keyboard.ts');
   const { print, ...printer } = await openPrinter();
   // All processes of the foreground, as the terminal does it: the one that started this one waits for the same.
   const signal = (name: NodeJS.Signals): void =>
@@ -123,7 +126,6 @@ async function createPrinter(): Promise<Printer> {
       () => new Date(),
     );
   }
-  const { createHumanPrinter } = await import('./report/human.ts');
   return createHumanPrinter({ stderr, stdout, env: process.env, verbosity: output.verbosity });
 }
 
@@ -150,7 +152,6 @@ async function report(thrown: unknown): Promise<number> {
 }
 
 async function reportBug(error: unknown): Promise<void> {
-  const [{ inspect }, { safeText }] = await Promise.all([import('node:util'), import('./report/text.ts')]);
   if (output.json)
     (await openPrinter()).print({ type: 'error', code: 'bug', message: messageOf(error), exitCode: 1 });
   printer?.showStates?.([]);
@@ -201,7 +202,6 @@ function surviveBrokenPipes(): void {
 }
 
 async function reportUnwritten(error: Error): Promise<number> {
-  const { fileCause } = await import('./machine/own-files.ts');
   const cause = fileCause('', error) ?? messageOf(error);
   process.stderr.write(`error: The output of devloop is not complete: ${cause}.\n`);
   return CATALOGUE['files.not-written'].exit;

@@ -2,6 +2,7 @@ import { Command, Option } from 'commander';
 import { messageOf } from '../errors.ts';
 import { LISTED_VERDICTS } from '../report/review.ts';
 import type { ExportFormat, ReviewsOptions } from '../session/context/options.ts';
+import { reviews } from '../session/reviews.ts';
 import { didYouMean } from '../similar.ts';
 import { addExamples, outputOptions, present } from './common.ts';
 import type { Shell } from './shell.ts';
@@ -55,7 +56,6 @@ export function reviewsCommand(shell: Shell): Command {
     const options = optionsOf(what, flags, shell.name);
     const patience = options.follow ? { isPatient: true as const } : {};
     await shell.run({ ...outputOptions(flags), ...patience }, async (io) => {
-      const { reviews } = await import('../session/reviews.ts');
       shell.write(await reviews(options, io));
     });
   });

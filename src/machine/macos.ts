@@ -1,5 +1,6 @@
-import { execFile, spawnSync } from 'node:child_process';
-import { promisify } from 'node:util';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 
 /** To the second, in UTC and English, so that it reads the same in every terminal. There is no id of the boot: a date needs none. */
 export function startTimeOf(pid: number): string | undefined {
@@ -83,8 +84,9 @@ export function firstOfLsof(output: string): { pid: number; name: string } | und
 
 /** Empty when the program fails: `ps` and `lsof` do so when nothing matches. */
 async function outputOf(program: string, ...args: string[]): Promise<string> {
-  return promisify(execFile)(program, args).then(
-    ({ stdout }) => stdout,
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'ignore'] });
+  return await Promise.all([text(child.stdout), once(child, 'exit')]).then(
+    ([output, [code]]) => (code === 0 ? output : ''),
     () => '',
   );
 }

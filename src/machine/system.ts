@@ -1,5 +1,6 @@
 import type { Ends } from './linux.ts';
 import * as linux from './linux.ts';
+import * as macos from './macos.ts';
 
 /**
  * What devloop needs from an operating system beyond Node's API. Another system needs one more file like linux.ts, and its
@@ -32,14 +33,18 @@ export interface PortOwner {
   name: string;
 }
 
-const system: OperatingSystem = process.platform === 'linux' ? linux : await import('./macos.ts');
+const isLinux = process.platform === 'linux';
 
-export const {
-  startTimeOf,
-  hasRunningMember,
-  groupsOf,
-  groupListensOn,
-  portOwner,
-  peerUser,
-  isInForeground,
-} = system;
+export const startTimeOf: OperatingSystem['startTimeOf'] = isLinux ? linux.startTimeOf : macos.startTimeOf;
+export const hasRunningMember: OperatingSystem['hasRunningMember'] = isLinux
+  ? linux.hasRunningMember
+  : macos.hasRunningMember;
+export const groupsOf: OperatingSystem['groupsOf'] = isLinux ? linux.groupsOf : macos.groupsOf;
+export const groupListensOn: OperatingSystem['groupListensOn'] = isLinux
+  ? linux.groupListensOn
+  : macos.groupListensOn;
+export const portOwner: OperatingSystem['portOwner'] = isLinux ? linux.portOwner : macos.portOwner;
+export const peerUser: OperatingSystem['peerUser'] = isLinux ? linux.peerUser : macos.peerUser;
+export const isInForeground: OperatingSystem['isInForeground'] = isLinux
+  ? linux.isInForeground
+  : macos.isInForeground;

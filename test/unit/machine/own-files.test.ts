@@ -54,9 +54,7 @@ it.skipIf(!isRoot)('the directory, or the link, of another user is not safe', as
   const sticky = make('tmp', 0o1777);
   const theirs = make('tmp/theirs', 0o755);
   chownSync(theirs, STRANGER, STRANGER);
-  expect(otherWriter(join(theirs, 'certs'))).toBe(
-    `${theirs} belongs to another user (uid ${STRANGER})`,
-  );
+  expect(otherWriter(join(theirs, 'certs'))).toBe(`${theirs} belongs to another user (uid ${STRANGER})`);
   const link = join(sticky, 'link');
   symlinkSync(make('own', 0o700), link);
   expect(otherWriter(join(link, 'a'))).toBeUndefined();

@@ -1,0 +1,49 @@
+import { constants } from 'node:fs';
+import { link, mkdir, open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { DevloopError } from '../errors.ts';
+import type { ReviewRecord } from './record.ts';
+import { setFile } from './sets.ts';
+
+/**
+ * Writes a set as a whole, or not at all. Keys are in a stable order, so that a diff shows what changed. Throws 'review.exists' if there
+ * is one of this name, unless it `replaces` that. Resolves to its file.
+ */
+export async function writeSet(
+  checkout: string,
+  name: string,
+  { records, replaces }: { records: ReviewRecord[]; replaces: boolean },
+): Promise<string> {
+  const file = setFile(checkout, name);
+  const unfinished = `${file}.${process.pid}`;
+  await mkdir(dirname(file), { recursive: true });
+  const { O_CREAT, O_EXCL, O_WRONLY } = constants;
+  try {
+    await using handle = await open(unfinished, O_CREAT | O_EXCL | O_WRONLY, 0o644);
+    await handle.writeFile(records.map((record) => `${JSON.stringify(sorted(record))}\n`).join(''));
+    if (replaces) await rename(unfinished, file);
+    else await linkNew(unfinished, file);
+  } finally {
+    // What is left of it harms nobody, and must not hide that the set is saved.
+    await rm(unfinished, { force: true }).catch(() => {});
+  }
+  return file;
+}
+
+/** Also where two save at the same moment, one of them is refused. */
+async function linkNew(unfinished: string, file: string): Promise<void> {
+  await link(unfinished, file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+    throw new DevloopError('review.exists', `${file} exists.`, {
+      hint: 'To replace it, add --update to that command.',
+      cause: error,
+    });
+  });
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, item]) => [key, sorted(item)]));
+}
