@@ -3,22 +3,23 @@ import type { LateAnswer, ReviewSummary, ReviewTimes, WaitingReview, WaitsFor } 
 import { duration, limitText } from './text.ts';
 
 /** What a review is about: `CREATE Application default/web`. */
-export function subject({
-  kind,
-  operation,
-  resource,
-  object,
-  dryRun,
-  from = [],
-  to,
-  objects = 0,
-  path,
-}: ReviewSummary | WaitingReview): string {
-  if (kind === 'unreadable') return `a request on ${path} that is not a review`;
-  if (kind === 'conversion')
-    return `${resource?.kind} ${from.join(', ')} -> ${to}, ${counted(objects, 'object')}`;
-  const name = [object?.namespace, object?.name].filter(Boolean).join('/');
-  return [operation, resource?.kind, name, dryRun ? '(dry run)' : ''].filter(Boolean).join(' ');
+export function subject(review: ReviewSummary | WaitingReview): string {
+  const { kind, operation, resource, object } = review;
+  if (kind === 'unreadable') return `a request on ${review.path} that is not a review`;
+  if (kind === 'conversion') return conversion(review);
+  const text = joined(operation, ' ', resource?.kind);
+  const named = joined(text, ' ', joined(object?.namespace, '/', object?.name));
+  return review.dryRun ? joined(named, ' ', '(dry run)') : named;
+}
+
+function conversion({ resource, from = [], to, objects = 0 }: ReviewSummary | WaitingReview): string {
+  return `${resource?.kind} ${from.join(', ')} -> ${to}, ${counted(objects, 'object')}`;
+}
+
+/** Either may be missing or empty. */
+function joined(text: string | undefined, separator: string, more: string | undefined): string {
+  if (!text) return more ?? '';
+  return more ? text + separator + more : text;
 }
 
 /** `vapplication` for `vapplication.kb.io`. */
@@ -39,12 +40,21 @@ function twoDigits(part: number): string {
 const LONGEST_USER = 30;
 
 /** `by ann`, `by argocd/deployer`, `by replicaset-controller`; nothing where it is the account of the session. */
-export function byUser({ user = '', isOwnUser }: Pick<ReviewSummary, 'user' | 'isOwnUser'>): string {
-  if (user === '' || isOwnUser) return '';
+export function byUser({ user, isOwnUser }: Pick<ReviewSummary, 'user' | 'isOwnUser'>): string {
+  return isOwnUser ? '' : byAnyUser(user);
+}
+
+/** The same for a list, in which all lines name who asked. */
+export function byAnyUser(user = ''): string {
+  return user === ''
+    ? ''
+    : `by ${shortened(user.startsWith('system:') ? accountOf(user) : user, LONGEST_USER)}`;
+}
+
+function accountOf(user: string): string {
   const [, namespace, account] = /^system:serviceaccount:([^:]+):(.+)$/.exec(user) ?? [];
-  const inNamespace = namespace === 'kube-system' ? account : `${namespace}/${account}`;
-  const name = account === undefined ? user.replace(/^system:/, '') : inNamespace!;
-  return `by ${shortened(name, LONGEST_USER)}`;
+  if (account === undefined) return user.slice('system:'.length);
+  return namespace === 'kube-system' ? account : `${namespace}/${account}`;
 }
 
 /** `7 ms of 10 s`: how long it took, of how long the caller waits. */

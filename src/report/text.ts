@@ -1,6 +1,7 @@
 import type { DevloopEvent, ObjectName } from './events.ts';
 
-export type Colour = 'dim' | 'bold' | 'red' | 'green' | 'yellow';
+export const COLOURS = ['dim', 'bold', 'red', 'green', 'yellow'] as const;
+export type Colour = (typeof COLOURS)[number];
 export type Paint = (colour: Colour, text: string) => string;
 
 const COLUMN = 13;
@@ -61,19 +62,31 @@ const CONTROL_CHARACTER = '[^\\P{Cc}\\t\\n]';
 /** Reverses the direction of writing, so that text reads as what it is not. */
 const DIRECTION = '\\p{Bidi_Control}';
 
-/** No alternative can match across the start of another, so the time is linear in the length of the text. */
-const UNSAFE = new RegExp(
-  [COLOUR, CONTROL_SEQUENCE, STRING, SHORT_SEQUENCE, CONTROL_CHARACTER, DIRECTION].join('|'),
-  'gu',
-);
+let unsafe: RegExp | undefined;
 
-/** Nearly all texts are. */
+/**
+ * No alternative can match across the start of another, so the time is linear in the length of the text. Made for the first text that
+ * needs it, because the classes of Unicode take longer than all else in the modules of a short command.
+ */
+function unsafePattern(): RegExp {
+  unsafe ??= new RegExp(
+    [COLOUR, CONTROL_SEQUENCE, STRING, SHORT_SEQUENCE, CONTROL_CHARACTER, DIRECTION].join('|'),
+    'gu',
+  );
+  return unsafe;
+}
+
 const PLAIN = /^[\t\n -~]*$/;
+
+/** Whether nothing in it could do any of that. Nearly all texts are. */
+export function isPlainText(text: string): boolean {
+  return PLAIN.test(text);
+}
 
 /** Text from outside, without anything that could move the cursor, hide what was shown, or make the terminal answer. */
 export function safeText(text: string, keepColours = false): string {
-  if (PLAIN.test(text)) return text;
-  return text.replaceAll(UNSAFE, (found, ...rest) => {
+  if (isPlainText(text)) return text;
+  return text.replaceAll(unsafePattern(), (found, ...rest) => {
     const { colour } = rest.at(-1) as { colour: string | undefined };
     return keepColours && colour !== undefined ? found : '';
   });
@@ -90,7 +103,7 @@ const ESCAPED = /\\[bfru]/;
 /** Whether all its texts are. Most events are, and need no copy. */
 function isPlain(event: DevloopEvent): boolean {
   const json = JSON.stringify(event);
-  return PLAIN.test(json) && !ESCAPED.test(json);
+  return isPlainText(json) && !ESCAPED.test(json);
 }
 
 function safeValue(value: unknown, keepColours: boolean): unknown {

@@ -82,8 +82,10 @@ function needsAction({ verdict, hint }: Extract<DevloopEvent, { type: 'finding' 
   return verdict === 'fail' || (verdict !== 'ok' && verdict !== 'info' && hint !== undefined);
 }
 
+export type Answer = Exclude<DevloopEvent, { type: 'waiting' | 'review' }>;
+
 /** What the user asked for, as opposed to progress. */
-export function isAnswer(event: DevloopEvent): boolean {
+export function isAnswer(event: DevloopEvent): event is Answer {
   return event.type === 'change' ? event.dryRun === true : ANSWERS.has(event.type);
 }
 

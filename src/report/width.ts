@@ -1,10 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
 
-/** What a terminal shows two columns wide: East Asian scripts, and pictures. */
-const WIDE =
-  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}/u;
-/** What stands above, below or between other characters. */
-const NO_WIDTH = /[\p{Mn}\p{Me}\p{Cf}]/u;
 const PLAIN = /^[ -~]*$/;
 
 /** The columns that a text takes in a terminal. Colours take none. */
@@ -27,7 +22,12 @@ export function cutToWidth(text: string, columns: number): string {
   return text.slice(0, end);
 }
 
+/** In the function, since their classes take a while to make, and most texts are plain. */
 function widthOfOne(character: string): number {
-  if (NO_WIDTH.test(character)) return 0;
-  return WIDE.test(character) ? 2 : 1;
+  // What stands above, below or between other characters.
+  if (/[\p{Mn}\p{Me}\p{Cf}]/u.test(character)) return 0;
+  // East Asian scripts, and pictures.
+  const isWide =
+    /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}/u;
+  return isWide.test(character) ? 2 : 1;
 }
