@@ -16,7 +16,7 @@ import { chooseSession } from './context/choose-session.ts';
 import { thisMachine } from './context/local-machine.ts';
 import { type LocalSession, localSessions } from './context/local-sessions.ts';
 import type { Io, ReviewsOptions } from './context/options.ts';
-import type { Requests } from './control/requests.ts';
+import { type Requests, socketPath } from './control/requests.ts';
 import { nothingListed } from './nothing-listed.ts';
 
 const LOOK_EVERY_MS = 300;
@@ -147,6 +147,7 @@ async function askIfPossible<Name extends 'waiting' | 'replaying'>(
   what: Name,
   { emit, signal }: Io,
 ): Promise<Requests[Name]['answer'] | undefined> {
+  if (!existsSync(socketPath(session.directory))) return undefined;
   const { askSession } = await import('./control/client.ts');
   return await askSession(session, what, {}, { emit, signal, limitMs: ASK_MS }).catch((error) => {
     if (error instanceof DevloopError) return undefined;

@@ -1,5 +1,4 @@
 import { connect } from 'node:net';
-import { createInterface } from 'node:readline';
 import { CATALOGUE, DevloopError, type ErrorCode } from '../../errors.ts';
 import type { Emit } from '../../report/events.ts';
 import { PROTOCOL_VERSION, type Reply, type RequestName, type Requests, socketPath } from './requests.ts';
@@ -26,10 +25,7 @@ export async function askSession<Name extends RequestName>(
   ended.addEventListener('abort', stop, { once: true });
   try {
     socket.write(`${JSON.stringify({ ...asked, v: PROTOCOL_VERSION, do: name })}\n`);
-    const lines = createInterface({ input: socket });
-    // An error of the socket is one of the lines too.
-    const failed = new Promise<never>((_, reject) => socket.once('error', reject));
-    return (await Promise.race([lastReply(lines, emit), failed])) as Requests[Name]['answer'];
+    return (await lastReply(linesOf(socket.setEncoding('utf8')), emit)) as Requests[Name]['answer'];
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof DevloopError) throw error;
@@ -37,6 +33,16 @@ export async function askSession<Name extends RequestName>(
   } finally {
     ended.removeEventListener('abort', stop);
     socket.destroy();
+  }
+}
+
+/** Rejects with an error of the stream. node:readline would take longer to load than most answers to arrive. */
+async function* linesOf(stream: AsyncIterable<string>): AsyncGenerator<string> {
+  let rest = '';
+  for await (const text of stream) {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop()!;
+    yield* lines;
   }
 }
 
