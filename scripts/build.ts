@@ -23,8 +23,11 @@ setInterval(sayHowLong, SAY_EVERY_MS).unref();
 
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
 
-/** What every command needs at once. */
-const START = ['cli/program.ts', 'report/human.ts'];
+/** What every command needs at once, and the small modules that the command line shares with what it starts. */
+const START = [
+  ...['cli/run.ts', 'cli/next-commands.ts', 'report/human.ts'],
+  ...['config/choices.ts', 'config/json-path.ts', 'config/route-choice.ts', 'session/context/options.ts'],
+];
 
 const { metafile } = await build({
   absWorkingDir: ROOT,
@@ -58,8 +61,10 @@ for (const late of [
   'src/reviews/replay.ts',
 ])
   assertLate(metafile, late, 'src/session/up.ts');
-// The program, and what it loads at once.
+assertLate(metafile, 'src/cli/program.ts', 'src/main.ts');
+// The program, what it loads at once, and the command line.
 assertTogether(metafile, 'src/main.ts', 2);
+assertTogether(metafile, 'src/cli/program.ts', 2);
 await build(relayProgram(join(DIST, 'relay.cjs')));
 await buildPage(join(DIST, 'page'));
 // Chunk names contain a hash of the content, so chunks of earlier builds would pile up and be published.

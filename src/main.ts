@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import { isatty } from 'node:tty';
 import { inspect } from 'node:util';
 import { type ChosenCluster, type Typed, withNextCommands } from './cli/next-commands.ts';
-import { runProgram } from './cli/program.ts';
+import { runCommand } from './cli/run.ts';
 import type { OutputOptions, Task } from './cli/shell.ts';
 import { CATALOGUE, DevloopError, messageOf, originOf } from './errors.ts';
 import { fileCause } from './machine/own-files.ts';
@@ -43,7 +43,7 @@ async function main(): Promise<number> {
   const name = basename(process.argv[1] ?? '').startsWith('kubectl-') ? 'kubectl devloop' : 'devloop';
   const write = (text: string): void => void process.stdout.write(text);
   try {
-    await runProgram(args, { name, version: DEVLOOP_VERSION, write, run }, (command) => {
+    await runCommand(args, { name, version: DEVLOOP_VERSION, write, run }, (command) => {
       typed = command;
     });
     return leaving.signal.aborted ? INTERRUPTED : 0;

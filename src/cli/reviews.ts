@@ -2,9 +2,9 @@ import { Command, Option } from 'commander';
 import { messageOf } from '../errors.ts';
 import { LISTED_VERDICTS } from '../report/review.ts';
 import type { ExportFormat, ReviewsOptions } from '../session/context/options.ts';
-import { reviews } from '../session/reviews.ts';
 import { didYouMean } from '../similar.ts';
 import { addExamples, outputOptions, present } from './common.ts';
+import { PLAIN_LIST, runReviews } from './run-reviews.ts';
 import type { Shell } from './shell.ts';
 import { invalid } from './usage.ts';
 import { parseAge, parseMilliseconds, parseNamespace, parseSetName } from './values.ts';
@@ -53,11 +53,7 @@ export function reviewsCommand(shell: Shell): Command {
     )
     .option('--side-effects', 'also replay reviews of webhooks that declare side effects');
   addFilters(command).action(async (what: string[], flags: ReviewsFlags) => {
-    const options = optionsOf(what, flags, shell.name);
-    const patience = options.follow ? { isPatient: true as const } : {};
-    await shell.run({ ...outputOptions(flags), ...patience }, async (io) => {
-      shell.write(await reviews(options, io));
-    });
+    await runReviews(optionsOf(what, flags, shell.name), outputOptions(flags), shell);
   });
   return addExamples(command, `${shell.name} reviews`, [
     ['--verdict denied --since 10m', 'List what was denied in the last ten minutes'],
@@ -105,12 +101,12 @@ function optionsOf([action = 'list', ...ids]: string[], flags: ReviewsFlags, nam
     );
   requireIds(known, ids, name);
   requireFitting(known, flags, `${name} reviews`);
-  const { session, follow = false, sideEffects = false, update = false, output: format = 'review' } = flags;
+  const { session, follow, sideEffects, update, output: format } = flags;
   const set = known === 'verify' ? ids[0] : flags.set;
   return {
-    ...{ action: known, ids, format, follow, sideEffects, update },
-    filter: filterOf(flags),
-    ...present({ session, set }),
+    ...PLAIN_LIST,
+    ...{ action: known, ids, filter: filterOf(flags) },
+    ...present({ format, follow, sideEffects, update, session, set }),
   };
 }
 

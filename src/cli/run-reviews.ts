@@ -1,0 +1,22 @@
+import type { ReviewsOptions } from '../session/context/options.ts';
+import { reviews } from '../session/reviews.ts';
+import type { OutputOptions, Shell } from './shell.ts';
+
+/** What `devloop reviews list` does without flags. */
+export const PLAIN_LIST: ReviewsOptions = {
+  ...{ action: 'list', ids: [], format: 'review' },
+  ...{ follow: false, sideEffects: false, update: false, filter: {} },
+};
+
+export async function runReviews(
+  options: ReviewsOptions,
+  output: OutputOptions,
+  shell: Shell,
+): Promise<void> {
+  // A list waits for nothing, or with --follow as long as it takes.
+  const patience = options.action === 'list' ? { isPatient: true as const } : {};
+  await shell.run({ ...output, ...patience }, async (io) => {
+    const exported = await reviews(options, io);
+    if (exported !== '') shell.write(exported);
+  });
+}

@@ -1,0 +1,71 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createRecording } from '../../../src/reviews/recording.ts';
+import { thisMachine } from '../../../src/session/context/local-machine.ts';
+import { claimDirectory } from '../../../src/session/context/session-directories.ts';
+import { BIN } from './run-bin.ts';
+
+let state: string;
+beforeEach(() => {
+  state = mkdtempSync(join(tmpdir(), 'devloop-list-'));
+});
+afterEach(() => rmSync(state, { recursive: true }));
+
+function run(...args: string[]) {
+  const env = { PATH: process.env.PATH, HOME: '/nonexistent', NO_COLOR: '1', XDG_STATE_HOME: state };
+  const { status, stdout, stderr } = spawnSync(process.execPath, [BIN, ...args], {
+    env,
+    cwd: state,
+    encoding: 'utf8',
+  });
+  return { status, stdout, stderr };
+}
+
+/** Of this process, with two reviews. */
+async function recordSession(id: string): Promise<void> {
+  const directory = await claimDirectory(await thisMachine({ XDG_STATE_HOME: state }), id, {
+    checkout: state,
+  });
+  const recording = createRecording(directory);
+  for (const id of ['r-000001', 'r-000002']) {
+    const review = {
+      v: 1,
+      id,
+      at: '2026-01-01T10:15:02.000Z',
+      kind: 'admission',
+      webhook: 'v.kb.io',
+    } as const;
+    const ms = { held: 0, controller: 7, total: 8, budget: 10_000 };
+    recording.add({ ...review, path: '/v', user: 'ann', operation: 'CREATE', verdict: 'allowed', ms });
+  }
+  await recording.flush();
+}
+
+it('a list without flags, which needs no parser, is the one that a flag which selects everything makes', async () => {
+  await recordSession('aaaaaaaa');
+  const plain = run('reviews', 'list');
+  expect(plain).toMatchObject({
+    status: 0,
+    stderr: '',
+    stdout: expect.stringMatching(/^r-000001 .*\nr-000002 .*\n$/),
+  });
+  expect(run('reviews')).toEqual(plain);
+  expect(run('reviews', 'list', '--slow', '1')).toEqual(plain);
+  expect(run('reviews', '--user', 'eve')).toEqual({
+    ...plain,
+    stdout: '',
+    stderr: expect.stringContaining('none'),
+  });
+});
+
+it('and fails as that one does', async () => {
+  expect(run('reviews', 'list')).toEqual(run('reviews', 'list', '--slow', '1'));
+  for (const id of ['aaaaaaaa', 'bbbbbbbb']) await recordSession(id);
+  const plain = run('reviews', 'list');
+  expect(plain).toMatchObject({ status: expect.any(Number), stderr: expect.stringContaining('bbbbbbbb') });
+  expect(plain.status).not.toBe(0);
+  expect(run('reviews', 'list', '--slow', '1')).toEqual(plain);
+});
