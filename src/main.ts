@@ -10,6 +10,7 @@ import { isInForeground } from './machine/system.ts';
 import { gathered } from './report/gather.ts';
 import { createHumanPrinter, type Printer } from './report/human.ts';
 import type { AttendedSession, Keyboard } from './report/keyboard.ts';
+import { createOutput } from './report/output.ts';
 import { breakSilence } from './report/silence.ts';
 import { safeText } from './report/text.ts';
 
@@ -31,19 +32,22 @@ let crashed = false;
 let unwritten: Error | undefined;
 let interruptedAt: number | undefined;
 
+const stdout = createOutput(1, () => process.stdout, surviveBrokenPipe);
+const stderr = createOutput(2, () => process.stderr, surviveBrokenPipe);
+
 followSignals();
-surviveBrokenPipes();
 surviveCrashes();
 const code = await main();
 printer?.close();
-await Promise.all([flushed(process.stdout), flushed(process.stderr)]);
+await Promise.all([stdout.flushed(), stderr.flushed()]);
 process.exit(crashed ? 1 : unwritten ? await reportUnwritten(unwritten) : code);
 
 async function main(): Promise<number> {
   const name = basename(process.argv[1] ?? '').startsWith('kubectl-') ? 'kubectl devloop' : 'devloop';
-  const write = (text: string): void => void process.stdout.write(text);
+  const write = (text: string): void => void stdout.write(text);
   try {
-    await runCommand(args, { name, version: DEVLOOP_VERSION, write, run }, (command) => {
+    const shell = { name, version: DEVLOOP_VERSION, write, columns: stdout.columns, run };
+    await runCommand(args, shell, (command) => {
       typed = command;
     });
     return leaving.signal.aborted ? INTERRUPTED : 0;
@@ -60,8 +64,7 @@ async function run(chosen: OutputOptions, task: Task): Promise<void> {
     cluster = chosen;
   };
   const io = { emit: print, signal: leaving.signal, env, cwd: currentDirectory(), onCluster };
-  const { stdout, stderr } = process;
-  // Reading process.stdin.isTTY would construct the stream. The others first, because node:tty is loaded only for a terminal.
+  // Reading process.stdin.isTTY would construct the stream. The others first, because they load node:tty only for a terminal.
   const isAttended = stderr.isTTY && isatty(0);
   const asks = isAttended ? { ask } : {};
   const hasKeys = isAttended && stdout.isTTY && !output.json && env.TERM !== 'dumb';
@@ -118,15 +121,15 @@ async function openPrinter(): Promise<Printer> {
 }
 
 async function createPrinter(): Promise<Printer> {
-  const { stderr, stdout } = gathered(process.stdout, process.stderr);
+  const streams = gathered(stdout, stderr);
   if (output.json) {
     const { createJsonPrinter } = await import('./report/json.ts');
     return createJsonPrinter(
-      (text) => void stdout.write(text),
+      (text) => void streams.stdout.write(text),
       () => new Date(),
     );
   }
-  return createHumanPrinter({ stderr, stdout, env: process.env, verbosity: output.verbosity });
+  return createHumanPrinter({ ...streams, env: process.env, verbosity: output.verbosity });
 }
 
 /** Prints what failed and returns the exit code. */
@@ -156,7 +159,7 @@ async function reportBug(error: unknown): Promise<void> {
     (await openPrinter()).print({ type: 'error', code: 'bug', message: messageOf(error), exitCode: 1 });
   printer?.showStates?.([]);
   // The error may quote the cluster.
-  process.stderr.write(
+  stderr.write(
     `${safeText(inspect(error))}\nThis is a bug in devloop ${DEVLOOP_VERSION}. Please report it with the lines above.\n`,
   );
 }
@@ -192,18 +195,14 @@ function leave(reason: string): void {
  * The reader of our output is gone (`| head`, a closed terminal), or the disk is full: print nothing more, but restore the cluster. A reader
  * that leaves has seen enough; a file that is cut must not pass for the answer.
  */
-function surviveBrokenPipes(): void {
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') unwritten ??= error;
-      leave('output closed');
-    });
-  }
+function surviveBrokenPipe(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') unwritten ??= error;
+  leave('output closed');
 }
 
 async function reportUnwritten(error: Error): Promise<number> {
   const cause = fileCause('', error) ?? messageOf(error);
-  process.stderr.write(`error: The output of devloop is not complete: ${cause}.\n`);
+  stderr.write(`error: The output of devloop is not complete: ${cause}.\n`);
   return CATALOGUE['files.not-written'].exit;
 }
 
@@ -215,10 +214,6 @@ function surviveCrashes(): void {
     reportBug(error).catch(() => undefined);
     leave('bug');
   });
-}
-
-function flushed(stream: NodeJS.WriteStream): Promise<void> {
-  return new Promise((resolve) => stream.write('', () => resolve()));
 }
 
 function asksForJson(args: string[]): boolean {

@@ -15,6 +15,9 @@ import { statusCommand } from './status.ts';
 import { upCommand } from './up.ts';
 import { invalid, usageError } from './usage.ts';
 
+/** Of the help, where it is not printed to a terminal. */
+const HELP_COLUMNS = 80;
+
 /** Below the help. */
 function exitCodesHelp(): string {
   const rows = Object.entries(EXIT_CODES).map(([code, meaning]) => `  ${code.padEnd(4)}${meaning}`);
@@ -85,7 +88,13 @@ export function createProgram(shell: Shell, own?: string[], only?: string): Comm
   if (only === undefined) program.addCommand(completionCommand(shell, program));
   program.addHelpText('after', exitCodesHelp);
   for (const command of [program, ...program.commands]) {
-    command.exitOverride().configureOutput({ writeOut: shell.write, outputError() {} });
+    command.exitOverride().configureOutput({
+      writeOut: shell.write,
+      outputError() {},
+      // By default these ask process.stdout, which takes longer to make than the help.
+      getOutHelpWidth: () => shell.columns ?? HELP_COLUMNS,
+      getOutHasColors: () => true,
+    });
     suggestChoices(command);
   }
   return program;

@@ -18,5 +18,7 @@ export interface Shell {
   version: string;
   /** To stdout: help and completion scripts, which are text rather than events. */
   write(text: string): void;
+  /** Of the terminal that it is, if any. */
+  readonly columns?: number | undefined;
   run(output: OutputOptions, task: Task): Promise<void>;
 }
