@@ -2,7 +2,16 @@ import { counted } from '../phrases.ts';
 import type { DevloopEvent } from './events.ts';
 import type { LateAnswer, ReviewSection, ReviewSummary, ReviewVerdict, WaitingReview } from './review.ts';
 import { byAnyUser, byUser, clock, lateWords, shortName, subject, timeOf, WAITS } from './review-words.ts';
-import { type Colour, duration, indented, limitText, oneLine, type Paint, paintedRow } from './text.ts';
+import {
+  type Colour,
+  duration,
+  firstColumn,
+  indented,
+  limitText,
+  oneLine,
+  type Paint,
+  paintedRow,
+} from './text.ts';
 
 const COLOURS: Record<ReviewVerdict, Colour> = {
   allowed: 'green',
@@ -15,21 +24,21 @@ const COLOURS: Record<ReviewVerdict, Colour> = {
 const MOST_CHANGES = 4;
 
 /**
- * Operation and object, who asked, webhook, what it said or changed, its times, and the build that answered. A list has thousands of
- * them, which are printed before V8 optimizes anything, so this makes no arrays.
+ * Operation and object, who asked, webhook, what it said or changed, its times, and the build that answered, on one line. A list has
+ * thousands of them, which are printed before V8 optimizes anything, so this makes no arrays.
  */
 function reviewText(review: ReviewSummary, paint: Paint, user = byUser(review)): string {
   const { verdict, message, warnings = NONE, patch = NONE, build, late } = review;
-  let text = oneLine(subject(review));
-  if (user !== '') text += ` ${paint('dim', oneLine(user))}`;
-  text += `  ${paint('dim', oneLine(shortName(review.webhook)))}`;
-  if (verdict !== 'allowed' && message) text += `  ${oneLine(message)}`;
-  if (patch.length > 0) text += `  ${oneLine(changes(patch))}`;
-  if (warnings.length > 0) text += `  ${paint('yellow', `warns: ${oneLine(warnings.join('; '))}`)}`;
-  text += `  ${paint('dim', build ? `(${timeOf(review)}, ${oneLine(build)})` : `(${timeOf(review)})`)}`;
-  if (late) text += `  ${paint('yellow', `later: ${oneLine(lateWords(late))}`)}`;
+  let text = subject(review);
+  if (user !== '') text += ` ${paint('dim', user)}`;
+  text += `  ${paint('dim', shortName(review.webhook))}`;
+  if (verdict !== 'allowed' && message) text += `  ${message}`;
+  if (patch.length > 0) text += `  ${changes(patch)}`;
+  if (warnings.length > 0) text += `  ${paint('yellow', `warns: ${warnings.join('; ')}`)}`;
+  text += `  ${paint('dim', build ? `(${timeOf(review)}, ${build})` : `(${timeOf(review)})`)}`;
+  if (late) text += `  ${paint('yellow', `later: ${lateWords(late)}`)}`;
   if (review.isOldBuild) text += `  ${paint('yellow', 'the old build answered')}`;
-  return text;
+  return oneLine(text);
 }
 
 const NONE: string[] = [];
@@ -62,8 +71,8 @@ export function reviewCount(review: ReviewSummary, count: number, paint: Paint):
 /** For a list, in which all lines name who asked: see byAnyUser. */
 export function listedReview(review: ReviewSummary, paint: Paint): string {
   const { id, at, verdict, user } = review;
-  const line = paintedRow(paint, COLOURS[verdict], verdict, reviewText(review, paint, byAnyUser(user)));
-  return `${id}  ${paint('dim', clock(at))}  ${line}`;
+  const first = `${id}  ${paint('dim', clock(at))}  ${firstColumn(paint, COLOURS[verdict], verdict)}`;
+  return `${first} ${reviewText(review, paint, byAnyUser(user))}`;
 }
 
 /** One without an answer, which has no id yet, in the columns of a list. */

@@ -11,9 +11,13 @@ export function row(first: string, rest: string): string {
   return `${first.padEnd(COLUMN)} ${indented(rest, COLUMN + 1)}`.trimEnd();
 }
 
-/** Padded before it is painted, since escape sequences have no width. */
 export function paintedRow(paint: Paint, colour: Colour, first: string, rest: string): string {
-  return row(paint(colour, first.padEnd(COLUMN)), rest);
+  return row(firstColumn(paint, colour, first), rest);
+}
+
+/** Padded before it is painted, since escape sequences have no width. */
+export function firstColumn(paint: Paint, colour: Colour, first: string): string {
+  return paint(colour, first.padEnd(COLUMN));
 }
 
 /** The first line stays as it is; the others begin at the column. */
