@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { recordStarted } from '../../../src/controller/orphan.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
@@ -23,7 +24,11 @@ it('a session that starts keeps its directory while another one removes abandone
   const machine = { ...(await thisMachine({})), host: 'here', stateDirectory };
   let going = true;
   const looking = (async () => {
-    while (going) await endOrphans(machine, () => {});
+    while (going) {
+      await endOrphans(machine, () => {});
+      // As another process would, it leaves time to this one.
+      await setImmediate();
+    }
   })();
   const sessions = Array.from({ length: 100 }, (_, index) => `s${index}`);
   try {
