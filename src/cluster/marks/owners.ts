@@ -38,7 +38,7 @@ export function partOf(fields: unknown, [key, ...rest]: string[]): Tree | undefi
 
 /**
  * The managedFields without devloop, once it has restored these fields: whoever owned them before owns them again. Nobody does where the
- * owner is not known, or has written since, and so may not want the field any more. Undefined where devloop owns nothing.
+ * owner is not known, or has written since, and so may no longer want the field. Undefined where devloop owns nothing.
  */
 export function withoutDevloop(
   object: KubeObject,

@@ -128,7 +128,7 @@ function createAsks() {
       lastAt = performance.now();
       return isGivenUp ? [] : unserved;
     },
-    /** For a program that has ended by itself: whether it was being asked, for the first time. */
+    /** For a program that nobody ended: whether it was being asked, for the first time. */
     giveUp(): boolean {
       const isBecause = !isGivenUp && (under > 0 || performance.now() - lastAt < SEEN_LATE_MS);
       isGivenUp ||= isBecause;
