@@ -396,8 +396,11 @@ describe('an operator in another language, with several Services, ports and a co
     await up.waitFor('note', ({ message }) => message.startsWith('WEBHOOK_PORT=9444\nbecomes WEBHOOK_PORT='));
     await up.waitFor('session.ready');
     await expect(ask('first')).rejects.toThrow('moved on WEBHOOK_PORT says no');
-    const again = await runDevloop(['reviews', 'replay'], options());
-    expect(again, again.log).toMatchObject({ code: 0 });
+    // The review is recorded after it was answered.
+    await eventually(async () => {
+      const again = await runDevloop(['reviews', 'replay'], options());
+      expect(again, again.log).toMatchObject({ code: 0 });
+    });
     up.signal('SIGINT');
     expect(await up.exited, up.log()).toBe(130);
   });
