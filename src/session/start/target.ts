@@ -4,21 +4,25 @@ import { refOf } from '../../cluster/api/kinds.ts';
 import type { Service } from '../../cluster/api/objects.ts';
 import { mayDoEverything } from '../../cluster/api/permissions.ts';
 import type { Workload } from '../../cluster/api/workloads.ts';
+import { sessionOf } from '../../cluster/marks/marks.ts';
+import { planUndo } from '../../cluster/marks/undo.ts';
 import { pauseNotices } from '../../cluster/takeover/pause/notices.ts';
+import { ownChangeOf } from '../../cluster/takeover/restore.ts';
 import { assertTakeable } from '../../cluster/takeover/service.ts';
+import { DevloopError } from '../../errors.ts';
 import { discover } from '../../operator/discover.ts';
 import type { CheckoutFacts } from '../../operator/sources.ts';
 import type { Target } from '../../operator/target.ts';
 import type { Emit } from '../../report/events.ts';
 import { usableAddress } from '../../route/direct.ts';
 import { checkoutFactsOf } from '../context/context.ts';
-import { type InTheWay, sessionsInTheWay } from '../context/holders.ts';
+import { type InTheWay, sessionsInTheWay, takenObjects } from '../context/holders.ts';
 import { inNamedNamespaces } from '../context/namespaces.ts';
+import { faultText } from '../end/unfinished.ts';
 import { type RouteSettings, routeSettings } from '../route/routing.ts';
 import { pauseChoice, planPause } from './pause.ts';
 import { askPermissions, permittedRoutes, untriedRoutes } from './permissions.ts';
 import { planAnyTakeOver, planTakeOver } from './plan.ts';
-import { assertRestorable } from './restorable.ts';
 import { reportServedApis } from './served-apis.ts';
 import type { Discovered, UpCommand } from './session.ts';
 import { permittedStandIn } from './stand-in.ts';
@@ -122,4 +126,19 @@ function assertAllTakeable({ services }: Target, { choice, address: named }: Rou
   const address = choice === 'relay' ? undefined : named;
   if (address !== undefined) usableAddress(address);
   for (const { service } of services) assertTakeable(service, address);
+}
+
+/**
+ * What a dead session has left is restored before anything else. Where an undo cannot be carried out, nothing is begun: the mark stays, so
+ * nobody could take the object over.
+ */
+function assertRestorable(context: string, target: Target): void {
+  for (const { ref, object } of takenObjects(target)) {
+    const own = ownChangeOf(ref.kind);
+    if (own === undefined || object === undefined || sessionOf(object) === undefined) continue;
+    const plan = planUndo(object, own);
+    if (!('fault' in plan)) continue;
+    const { message, hint } = faultText(context, ref, plan);
+    throw new DevloopError('undo.incomplete', message, { hint });
+  }
 }
