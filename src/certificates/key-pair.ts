@@ -87,11 +87,12 @@ export const SERVER_AUTH = '1.3.6.1.5.5.7.3.1';
 
 /**
  * The certificate and the key of a CA in a Secret, whatever their names; undefined where there is none. A serving certificate that is its
- * own CA does not count: whoever made it meant its names.
+ * own CA does not count: whoever made it meant its names. A CA without names serves nobody, even if its usage allows it to.
  */
 export function caFromSecret(data: Record<string, string>): KeyPair | undefined {
-  const isIssuer = (one: X509Certificate): boolean => one.ca && !(one.keyUsage ?? []).includes(SERVER_AUTH);
-  return pairsIn([...decode(data)]).find(({ leaf }) => isIssuer(leaf))?.pair;
+  const isServing = ({ subjectAltName, keyUsage = [] }: X509Certificate): boolean =>
+    subjectAltName !== undefined && keyUsage.includes(SERVER_AUTH);
+  return pairsIn([...decode(data)]).find(({ leaf }) => leaf.ca && !isServing(leaf))?.pair;
 }
 
 function findPair(texts: Map<string, string>): KeyPair | undefined {

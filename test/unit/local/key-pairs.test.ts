@@ -107,6 +107,20 @@ describe('a manager that keeps only its CA in a Secret', () => {
     expect(leaf.verify(new X509Certificate(ca.certificate).publicKey)).toBe(true);
   });
 
+  it('each of two CAs whose usage is that of a server issues the certificate', async () => {
+    const usage = 'clientAuth,serverAuth';
+    const [one, two] = ['/O=shop', '/O=shop too'].map((subject) => issue({ ca: true, subject, usage }));
+    const files = {
+      ...{ 'cacert1.pem': one!.certificate, 'cakey1.pem': one!.key },
+      ...{ 'cacert2.pem': two!.certificate, 'cakey2.pem': two!.key },
+    };
+    for (const caBundle of [one!.certificate + two!.certificate, one!.certificate]) {
+      const { facts, issuer } = await find({ cas: files }, caBundle);
+      expect(facts.names).toEqual([serverName]);
+      expect(issuer).toEqual(one);
+    }
+  });
+
   it('a key pair for the Service comes first, even if it is unusable', async () => {
     const secrets = { ca: { 'tls.crt': ca.certificate, 'tls.key': ca.key } };
     const own = issue({ names: [serverName], issuer: ca });
