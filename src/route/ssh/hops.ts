@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
 import { access } from 'node:fs/promises';
-import { hostname, userInfo } from 'node:os';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { DevloopError } from '../../errors.ts';
+import { ownAccount } from '../../machine/account.ts';
 import type { Destination } from './destination.ts';
 import { type HostSettings, type LocalAccount, nameOf, readSettings } from './settings.ts';
 
@@ -71,6 +72,6 @@ async function configOf({ home, accountHome }: LocalAccount): Promise<string[]> 
 }
 
 function localAccount(env: Env): LocalAccount {
-  const { username, uid, homedir } = userInfo();
-  return { home: env.HOME || homedir, accountHome: homedir, user: username, uid, hostname: hostname(), env };
+  const { name: user, uid, home } = ownAccount(env);
+  return { home: env.HOME || home, accountHome: home, user, uid, hostname: hostname(), env };
 }

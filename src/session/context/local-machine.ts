@@ -1,6 +1,7 @@
-import { homedir, hostname, userInfo } from 'node:os';
+import { homedir, hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Here } from '../../cluster/takeover/lease-holder.ts';
+import { ownAccount } from '../../machine/account.ts';
 import { startTimeOf } from '../../machine/system.ts';
 
 /** This user on this machine, and how sessions that run on it are recognised. */
@@ -18,7 +19,7 @@ export async function thisMachine(env: Record<string, string | undefined>): Prom
   const host = hostname();
   const processStart = startTimeOf(process.pid) ?? '';
   return {
-    user: env.USER || userInfo().username,
+    user: env.USER || ownAccount(env).name,
     host,
     processStart,
     stateDirectory: join(base, 'devloop'),

@@ -1,0 +1,21 @@
+import { userInfo } from 'node:os';
+
+export interface Account {
+  /** `uid 12345` where the system has no name for it. */
+  name: string;
+  /** -1 on Windows. */
+  uid: number;
+  home: string;
+}
+
+/** The account that runs this process. Containers run under uids that the system does not know, and then Node throws. */
+export function ownAccount({ HOME: home = '/' }: Record<string, string | undefined>): Account {
+  try {
+    const { username: name, uid, homedir } = userInfo();
+    return { name, uid, home: homedir };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_SYSTEM_ERROR') throw error;
+    const uid = process.getuid?.() ?? -1;
+    return { name: `uid ${uid}`, uid, home };
+  }
+}
