@@ -1,4 +1,4 @@
-import { homedir, hostname } from 'node:os';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Here } from '../../cluster/takeover/lease-holder.ts';
 import { ownAccount } from '../../machine/account.ts';
@@ -15,7 +15,7 @@ export interface LocalMachine extends Here {
 }
 
 export async function thisMachine(env: Record<string, string | undefined>): Promise<LocalMachine> {
-  const base = env.XDG_STATE_HOME || join(env.HOME ?? homedir(), '.local', 'state');
+  const base = env.XDG_STATE_HOME || join(env.HOME ?? ownAccount(env).home, '.local', 'state');
   const host = hostname();
   const processStart = startTimeOf(process.pid) ?? '';
   return {

@@ -71,8 +71,9 @@ it.skipIf(!isRoot)('a process that /proc hides is not known to be gone', () => {
 it.skipIf(!isRoot)('an account without a name, as in a container under any uid, is called by its uid', () => {
   const script = `const { thisMachine } = await import(${JSON.stringify(MODULE)});
     process.setuid(54321);
-    console.log((await thisMachine({ HOME: '/tmp' })).user);`;
+    const { user, stateDirectory } = await thisMachine({});
+    console.log(user, stateDirectory);`;
   const args = ['--input-type=module', '-e', script];
-  const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
-  expect(stdout.trim(), stderr).toBe('uid 54321');
+  const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', env: {} });
+  expect(stdout.trim(), stderr).toBe('uid 54321 /.local/state/devloop');
 });

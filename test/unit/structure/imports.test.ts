@@ -48,7 +48,7 @@ const ALLOWED: Record<string, string[]> = {
   'cluster/takeover/pause': CLUSTER,
   'cluster/marks': ['cluster', 'cluster/api'],
   cluster: ['cluster/api'],
-  'cluster/api': [],
+  'cluster/api': ['machine'],
   controller: ['controller/go', 'controller/watch', 'machine'],
   'controller/watch': ['controller/go', 'machine'],
   'controller/go': ['machine'],
