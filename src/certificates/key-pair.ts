@@ -86,13 +86,14 @@ function parse<T>(object: string, name: string, read: () => T): T {
 export const SERVER_AUTH = '1.3.6.1.5.5.7.3.1';
 
 /**
- * The certificate and the key of a CA in a Secret, whatever their names; undefined where there is none. A serving certificate that is its
+ * The CAs in a Secret, whatever their names; there are several where the next one is made ahead of time. A serving certificate that is its
  * own CA does not count: whoever made it meant its names. A CA without names serves nobody, even if its usage allows it to.
  */
-export function caFromSecret(data: Record<string, string>): KeyPair | undefined {
+export function casFromSecret(data: Record<string, string>): KeyPair[] {
   const isServing = ({ subjectAltName, keyUsage = [] }: X509Certificate): boolean =>
     subjectAltName !== undefined && keyUsage.includes(SERVER_AUTH);
-  return pairsIn([...decode(data)]).find(({ leaf }) => leaf.ca && !isServing(leaf))?.pair;
+  const found = pairsIn([...decode(data)]).filter(({ leaf }) => leaf.ca && !isServing(leaf));
+  return found.map(({ pair }) => pair);
 }
 
 function findPair(texts: Map<string, string>): KeyPair | undefined {

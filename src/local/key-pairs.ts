@@ -8,7 +8,7 @@ import {
   unusable,
 } from '../certificates/inspect.ts';
 import { issuePair } from '../certificates/issue.ts';
-import { caFromSecret, type KeyPair, keyPairFromSecret } from '../certificates/key-pair.ts';
+import { casFromSecret, type KeyPair, keyPairFromSecret } from '../certificates/key-pair.ts';
 import type { ClusterApi } from '../cluster/api/client.ts';
 import type { Work } from '../cluster/work.ts';
 import { DevloopError, messageOf } from '../errors.ts';
@@ -122,9 +122,10 @@ async function issued(
   if (firstBundle(service).caBundle === '') return undefined;
   const namespace = service.service.metadata.namespace ?? target.namespace;
   const others = secretName === undefined ? await unmountedCandidates(api, namespace) : [];
-  for (const secret of [...candidates, ...others]) {
-    const issuer = caFromSecret(secret.files);
-    if (issuer === undefined) continue;
+  const issuers = [...candidates, ...others].flatMap((secret) =>
+    casFromSecret(secret.files).map((issuer) => ({ secret, issuer })),
+  );
+  for (const { secret, issuer } of issuers) {
     const pair = await issueFor(service, issuer);
     if (pair === undefined) continue;
     // Its files are not those of a key pair, so they are mounted as every other Secret's.
