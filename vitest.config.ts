@@ -17,8 +17,8 @@ const inBothModes = ['routes', 'families'].map((name) => `test/e2e/${name}.soak.
 
 export default defineConfig({
   test: {
-    // An end-to-end file waits for half of its time: of two cores, three files at once leave a sixth idle, and four a tenth.
-    maxWorkers: 4,
+    // An end-to-end file uses half a core on average, and waits for the rest of the time.
+    maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     reporters: ['default', slowest, ...(reportFile ? ['json'] : [])],
     outputFile: reportFile ? { json: reportFile } : {},

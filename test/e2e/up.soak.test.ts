@@ -63,14 +63,15 @@ describe.each(CONTROL_PLANES)(
 
     /** The denial of this one object is the set `regression`: two reviews, as the mutating webhook sees it, too. */
     const saveRegression = async (): Promise<void> => {
-      if (existsSync(join(checkout.directory, 'testdata/reviews/regression.ndjson'))) return;
+      const file = join(checkout.directory, 'testdata/reviews/regression.ndjson');
+      if (existsSync(file)) return;
       await expect(apply('regression', '')).rejects.toThrow(LOCAL);
+      const save = ['reviews', 'save', 'regression', '--name', 'regression', '--update'];
+      // They are recorded after they were answered.
       await eventually(async () => {
-        const { code, log } = await runDevloop(['reviews', 'save', 'regression', '--name', 'regression'], {
-          cwd: checkout.directory,
-          env: env(),
-        });
+        const { code, log } = await runDevloop(save, { cwd: checkout.directory, env: env() });
         expect(code, log).toBe(0);
+        expect((await readFile(file, 'utf8')).trim().split('\n')).toHaveLength(2);
       });
     };
 

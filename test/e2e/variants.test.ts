@@ -377,6 +377,7 @@ describe('an operator in another language, with several Services, ports and a co
     for (const index of [0, 1])
       await patchHooks([{ op: 'replace', path: `/webhooks/${index}/clientConfig/caBundle`, value }]);
     await writeFile(join(directory, 'devloop.yaml'), 'certificates: {secret: own-ca}\n');
+    await hooksAtRest(cluster);
     const now = await snapshot(cluster, HOOK_NAMESPACE);
     const server = hookServer('issued', '9444', '9445');
     await using up = startDevloop(['up', ...SERVICES.slice(0, 2), ...server], options());
@@ -406,6 +407,7 @@ describe('an operator in another language, with several Services, ports and a co
   });
 
   it('takes reviews of webhooks and CRDs that are added while it runs, and nothing on other paths; Ctrl-C restores everything', async () => {
+    await hooksAtRest(cluster);
     const now = await snapshot(cluster, HOOK_NAMESPACE);
     await using up = startDevloop(
       ['up', ...SERVICES, '--allow-from', '10.0.0.0/8', ...hookServer('added', '9444', '9445')],
@@ -485,6 +487,7 @@ describe('an operator in another language, with several Services, ports and a co
   });
 
   it('--dry-run says what would change, and changes nothing', async () => {
+    await hooksAtRest(cluster);
     const now = await snapshot(cluster, HOOK_NAMESPACE);
     const own = ['--', 'make', 'run'];
     const { code, events, log } = await runDevloop(['up', '--dry-run', ...SERVICES, ...own], options());
