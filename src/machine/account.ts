@@ -19,3 +19,8 @@ export function ownAccount({ HOME: home = '/' }: Record<string, string | undefin
     return { name: `uid ${uid}`, uid, home };
   }
 }
+
+/** What the user says that it is, else what the system does. */
+export function homeDirectory(env: Record<string, string | undefined>): string {
+  return env.HOME ?? ownAccount(env).home;
+}

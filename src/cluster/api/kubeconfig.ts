@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
 import type { Cluster, KubeConfig } from '@kubernetes/client-node';
 import { AGAIN, DevloopError, messageOf } from '../../errors.ts';
-import { ownAccount } from '../../machine/account.ts';
+import { homeDirectory } from '../../machine/account.ts';
 import { shellWord } from '../../phrases.ts';
 import { similarNames } from '../../similar.ts';
 
@@ -73,7 +73,7 @@ function kubeconfigFiles(
     choice.kubeconfig !== undefined
       ? [choice.kubeconfig]
       : (env.KUBECONFIG ?? '').split(delimiter).filter((file) => file !== '');
-  const wanted = named.length > 0 ? named : [join(env.HOME ?? ownAccount(env).home, '.kube', 'config')];
+  const wanted = named.length > 0 ? named : [join(homeDirectory(env), '.kube', 'config')];
   const files = wanted.map((file) => (isAbsolute(file) ? file : resolve(cwd, file)));
   const found = files.filter((file) => existsSync(file));
   if (found.length === 0) {

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Here } from '../../cluster/takeover/lease-holder.ts';
-import { ownAccount } from '../../machine/account.ts';
+import { homeDirectory, ownAccount } from '../../machine/account.ts';
 import { startTimeOf } from '../../machine/system.ts';
 
 /** This user on this machine, and how sessions that run on it are recognised. */
@@ -15,7 +15,7 @@ export interface LocalMachine extends Here {
 }
 
 export async function thisMachine(env: Record<string, string | undefined>): Promise<LocalMachine> {
-  const base = env.XDG_STATE_HOME || join(env.HOME ?? ownAccount(env).home, '.local', 'state');
+  const base = env.XDG_STATE_HOME || join(homeDirectory(env), '.local', 'state');
   const host = hostname();
   const processStart = startTimeOf(process.pid) ?? '';
   return {

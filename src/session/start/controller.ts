@@ -14,7 +14,7 @@ import { writeNeededFiles } from '../../local/mounts.ts';
 import { requireProgram } from '../../local/named-program.ts';
 import { type ControllerInputs, type PlannedController, planController } from '../../local/plan.ts';
 import { openPodConnection, type PodConnection } from '../../local/pod-connection.ts';
-import { ownAccount } from '../../machine/account.ts';
+import { homeDirectory } from '../../machine/account.ts';
 import { canPlace } from '../../machine/mount-namespace.ts';
 import { makePath, requireWritable, writeBelow } from '../../machine/own-files.ts';
 import { type Target, targetPorts } from '../../operator/target.ts';
@@ -180,6 +180,6 @@ function standInFor({ target, plan, sessionId }: Session): string | undefined {
 
 /** The newest program of a checkout is kept as a cache after its session. */
 export function keptProgram(env: Record<string, string | undefined>, root: string): string {
-  const base = env.XDG_CACHE_HOME || join(env.HOME ?? ownAccount(env).home, '.cache');
+  const base = env.XDG_CACHE_HOME || join(homeDirectory(env), '.cache');
   return join(base, 'devloop', 'programs', createHash('sha256').update(root).digest('hex').slice(0, 16));
 }
