@@ -1,8 +1,11 @@
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { otherWriter } from '../machine/own-files.ts';
 import { runTool, type ToolResult } from '../machine/tool.ts';
 import { isGoBuild, verbose } from './build-progress.ts';
 import { goEnvironment } from './go/build-command.ts';
+import { type BuiltFrom, builtFrom, unchangedSources } from './go/built-from.ts';
+import type { SourceSet } from './go/sources.ts';
 import { NOTE, restoreKept } from './programs.ts';
 
 /**
@@ -13,11 +16,19 @@ import { NOTE, restoreKept } from './programs.ts';
 export interface BegunBuild extends AsyncDisposable {
   /** Whether it is this build. Ends it otherwise. */
   isOf(build: KnownBuild): boolean;
-  /** Resolves when the program is at `binary`, with when and how long it was built; undefined where it failed. */
+  /** Resolves when the program is at `binary`; undefined where it failed. */
   moveTo(
     binary: string,
     io: { signal: AbortSignal; onErrors(text: string): void },
-  ): Promise<{ fromMs: number; ms: number } | undefined>;
+  ): Promise<Finished | undefined>;
+}
+
+/** When a build began, and how long it took. */
+export interface Finished {
+  fromMs: number;
+  ms: number;
+  /** What the program was built from, if nothing of that has changed since: then it was there already, and no go tool was run. */
+  unchanged?: SourceSet | undefined;
 }
 
 /** A command of the go tool, without the name of the program that it makes. */
@@ -28,38 +39,66 @@ export interface KnownBuild {
   output: number;
 }
 
+/** What is noted of the kept program. */
+interface Note extends KnownBuild {
+  /** Absent if not known. */
+  from?: { program: string; sources: BuiltFrom } | undefined;
+}
+
 /** Notes what makes the kept program. This only saves time, so it may fail. */
 export async function noteBuild(kept: string, build: KnownBuild): Promise<void> {
-  if (!isGoBuild(build.command) || otherWriter(kept) !== undefined) return;
-  await writeFile(noteOf(kept), textOf(build), { mode: 0o600 }).catch(() => {});
+  if (isGoBuild(build.command)) await writeNote(kept, known(build));
+}
+
+/** Notes what the kept program was built from, if it is the program in `file`, whose build began at `fromMs`. This may fail, too. */
+export async function noteSources(
+  kept: string,
+  program: { file: string; fromMs: number },
+  sources: SourceSet,
+): Promise<void> {
+  const note = await readNote(kept);
+  const stamp = await stampOf(kept);
+  if (note === undefined || stamp === undefined || stamp !== (await stampOf(program.file))) return;
+  const from = builtFrom(sources, settingsOf(note), program.fromMs);
+  await writeNote(kept, { ...known(note), from: from && { program: stamp, sources: from } });
+}
+
+function settingsOf({ cwd }: KnownBuild): { cwd: string; env: NodeJS.ProcessEnv } {
+  return { cwd, env: process.env };
+}
+
+/** The same for all names of one file; undefined where there is none. */
+async function stampOf(file: string): Promise<string | undefined> {
+  const found = await stat(file, { bigint: true }).catch(() => undefined);
+  return found && [found.ino, found.size, found.mtimeNs].join(' ');
+}
+
+async function writeNote(kept: string, note: Note): Promise<void> {
+  if (otherWriter(kept) !== undefined) return;
+  await writeFile(noteOf(kept), JSON.stringify(note), { mode: 0o600 }).catch(() => {});
 }
 
 /** Begins the build that made the kept program; undefined where none is known. */
 export async function beginBuild(kept: string): Promise<BegunBuild | undefined> {
-  const known = await readNote(kept);
-  if (known === undefined) return undefined;
-  const { cwd, command, output } = known;
+  const note = await readNote(kept);
+  if (note === undefined) return undefined;
   const file = `${kept}.${process.pid}.begun`;
-  await restoreKept(kept, file);
-  const aborting = new AbortController();
   const fromMs = Date.now();
+  const sources = await unchangedSince(note, kept);
+  await restoreKept(kept, file);
+  const unchanged = existsSync(file) ? sources : undefined;
+  const aborting = new AbortController();
   let printed = '';
   let listener = (text: string): void => {
     printed += text;
   };
-  const run = runTool(verbose(command.with(output, file)), {
-    cwd,
-    env: goEnvironment(),
-    signal: aborting.signal,
-    onErrors: (text) => listener(text),
-  });
-  const ended = run.then(
-    ({ code }: ToolResult) => ({ isBuilt: code === 0, ms: Date.now() - fromMs }),
-    () => ({ isBuilt: false, ms: 0 }),
-  );
+  const ended =
+    unchanged !== undefined
+      ? Promise.resolve({ isBuilt: true, ms: Date.now() - fromMs })
+      : runNoted(note, file, { signal: aborting.signal, onErrors: (text) => listener(text) });
   return {
     isOf(build) {
-      const isSame = textOf(build) === textOf(known);
+      const isSame = textOf(build) === textOf(note);
       if (!isSame) aborting.abort();
       return isSame;
     },
@@ -71,7 +110,7 @@ export async function beginBuild(kept: string): Promise<BegunBuild | undefined> 
       if (!isBuilt) return undefined;
       // The session's directory may be on another file system.
       return await rename(file, binary).then(
-        () => ({ fromMs, ms }),
+        () => ({ fromMs, ms, unchanged }),
         () => undefined,
       );
     },
@@ -83,20 +122,43 @@ export async function beginBuild(kept: string): Promise<BegunBuild | undefined> 
   };
 }
 
+async function unchangedSince(note: Note, kept: string): Promise<SourceSet | undefined> {
+  if (note.from === undefined || note.from.program !== (await stampOf(kept))) return undefined;
+  return unchangedSources(note.from.sources, settingsOf(note));
+}
+
+async function runNoted(
+  { cwd, command, output }: KnownBuild,
+  file: string,
+  options: { signal: AbortSignal; onErrors(text: string): void },
+): Promise<{ isBuilt: boolean; ms: number }> {
+  const start = Date.now();
+  const run = runTool(verbose(command.with(output, file)), { cwd, env: goEnvironment(), ...options });
+  return await run.then(
+    ({ code }: ToolResult) => ({ isBuilt: code === 0, ms: Date.now() - start }),
+    () => ({ isBuilt: false, ms: 0 }),
+  );
+}
+
 function noteOf(kept: string): string {
   return kept + NOTE;
 }
 
-function textOf({ cwd, command, output }: KnownBuild): string {
-  return JSON.stringify({ cwd, command: command.with(output, ''), output });
+/** Without the name of the program that it makes. */
+function known({ cwd, command, output }: KnownBuild): KnownBuild {
+  return { cwd, command: command.with(output, ''), output };
+}
+
+function textOf(build: KnownBuild): string {
+  return JSON.stringify(known(build));
 }
 
 /** Not where others can write: the command is run. */
-async function readNote(kept: string): Promise<KnownBuild | undefined> {
+async function readNote(kept: string): Promise<Note | undefined> {
   try {
     if (otherWriter(noteOf(kept)) !== undefined) return undefined;
-    const known = JSON.parse(await readFile(noteOf(kept), 'utf8')) as KnownBuild;
-    return isGoBuild(known.command) ? known : undefined;
+    const note = JSON.parse(await readFile(noteOf(kept), 'utf8')) as Note;
+    return isGoBuild(note.command) ? note : undefined;
   } catch {
     return undefined;
   }

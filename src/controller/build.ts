@@ -1,14 +1,14 @@
 import { open } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { runTool } from '../machine/tool.ts';
-import { type BegunBuild, noteBuild } from './begun-build.ts';
+import { type BegunBuild, type Finished, noteBuild } from './begun-build.ts';
 import { isGoBuild, verbose, withoutProgress } from './build-progress.ts';
 import { goEnvironment } from './go/build-command.ts';
 import { keepProgram, type Program, removeOldPrograms, restoreKept } from './programs.ts';
 
-/** `fromMs`: when it began, on the clock of Date.now(); what was saved later may not be in the program. */
+/** `fromMs`: on the clock of Date.now(); what was saved later may not be in the program. */
 export type BuildOutcome =
-  | { ok: true; fromMs: number; ms: number; program: Omit<Program, 'build'> }
+  | (Finished & { ok: true; program: Omit<Program, 'build' | 'fromMs'> })
   | { ok: false; ms: number; output: string };
 
 export interface BuildPlan {
@@ -66,8 +66,8 @@ export async function buildProgram(plan: BuildPlan, build: number, io: BuildIo):
     ? await built(program, cwd, begun)
     : await runBuild(command.with(output, binary), cwd, program, io);
   if (keptProgram !== undefined && outcome.ok) await keepProgram(binary, keptProgram);
-  // All builds of a session have the same command.
-  if (keptProgram !== undefined && outcome.ok && build === 0) await noteBuild(keptProgram, known);
+  // All builds of a session have the same command, and one that was begun has that of the note.
+  if (keptProgram !== undefined && outcome.ok && build === 0 && !begun) await noteBuild(keptProgram, known);
   if (keptProgram !== undefined && build === 0) await removeOldPrograms(dirname(keptProgram)).catch(() => {});
   return outcome;
 }
@@ -76,7 +76,7 @@ export async function buildProgram(plan: BuildPlan, build: number, io: BuildIo):
 async function runBuild(
   command: string[],
   cwd: string,
-  program: Omit<Program, 'content' | 'build'>,
+  program: Omit<Program, 'content' | 'build' | 'fromMs'>,
   { signal, onErrors }: BuildIo,
 ): Promise<BuildOutcome> {
   const fromMs = Date.now();
@@ -90,13 +90,13 @@ async function runBuild(
 }
 
 async function built(
-  program: Omit<Program, 'content' | 'build'>,
+  program: Omit<Program, 'content' | 'build' | 'fromMs'>,
   cwd: string,
-  times: { fromMs: number; ms: number },
+  finished: Finished,
 ): Promise<BuildOutcome> {
   return {
     ok: true,
-    ...times,
+    ...finished,
     program: { ...program, content: await contentOf(resolve(cwd, program.run[0]!)) },
   };
 }

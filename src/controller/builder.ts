@@ -46,7 +46,7 @@ export async function buildOnce(
     const { content } = built.program;
     span.fromMs = built.fromMs;
     const build = buildId({ content, at: span.fromMs, isDirty: await git.answer() });
-    return { ...built, program: { ...built.program, build } };
+    return { ...built, program: { ...built.program, build, fromMs: span.fromMs } };
   } finally {
     ended.abort();
     span.toMs = Date.now();

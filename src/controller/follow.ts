@@ -2,6 +2,7 @@ import { relative } from 'node:path';
 import { sleep } from '../async.ts';
 import type { DevloopError } from '../errors.ts';
 import { requireFreePort } from '../machine/port.ts';
+import { noteSources } from './begun-build.ts';
 import { type Builder, createBuilder } from './builder.ts';
 import { makeStandBy, type Supervised, startable } from './plan.ts';
 import { step } from './restart.ts';
@@ -42,9 +43,14 @@ export async function follow(supervised: Supervised): Promise<void> {
     followFiles: (on) => (on ? changes.resume() : changes.pause()),
   };
   const watching = watch(supervised, changes.add, watchSignal);
-  watching.catch(fail);
+  const remember = (watcher: Watcher | undefined) => rememberSources(supervised, watcher);
+  watching.then(remember).catch(fail);
   const builder = createBuilder(supervised, report, () => {
-    watching.then((watcher) => watcher?.refresh(supervised.buildSpan.fromMs)).catch(fail);
+    const refreshing = watching.then(async (watcher) => {
+      await watcher?.refresh(supervised.buildSpan.fromMs);
+      await remember(watcher);
+    });
+    refreshing.catch(fail);
   });
   const perform = createPerformer(supervised, builder, report, signal);
   const leave = () => report({ is: 'leave', at: performance.now() });
@@ -215,7 +221,7 @@ async function watch(
   return await watchSources({
     cwd: plan.cwd,
     target: plan.watch,
-    firstScope: supervised.firstScope,
+    firstLook: supervised.firstLook,
     sinceMs: supervised.buildSpan.fromMs,
     isOfBuild: (modifiedMs) => isOfBuild(supervised, modifiedMs),
     signal,
@@ -226,6 +232,17 @@ async function watch(
       ),
     onError: (message) => ports.emit({ type: 'warning', message: `cannot watch the sources: ${message}` }),
   });
+}
+
+/** If nothing changes until the next session, it has nothing to build. */
+async function rememberSources(
+  { plan: { keptProgram }, program: { file, fromMs } }: Supervised,
+  watcher: Watcher | undefined,
+): Promise<void> {
+  const sources = watcher?.scope.sources;
+  if (keptProgram === undefined || file === undefined || fromMs === undefined || sources === undefined)
+    return;
+  await noteSources(keptProgram, { file, fromMs }, sources);
 }
 
 /** A custom build command may generate sources. `go build` does not, so a file that changes while it runs was edited. */

@@ -1,9 +1,11 @@
 import type { Emit } from '../report/events.ts';
 import type { BuildPlan } from './build.ts';
+import type { SourceSet } from './go/sources.ts';
 import type { Program } from './programs.ts';
 import { commandOf, type Running, type RunPlan, type Startable } from './runner.ts';
 import type { StandBy } from './stand-by.ts';
-import type { WatchScope, WatchTarget } from './watch/scope.ts';
+import type { WatchTarget } from './watch/scope.ts';
+import type { FirstLook } from './watch/watch.ts';
 
 /** Holds requests while no controller can answer them: the gateway, or nothing for an operator without webhooks. */
 export interface Gate {
@@ -48,8 +50,10 @@ export interface Supervised {
   standBy: StandBy;
   /** Identifies the program of the running process. */
   runningContent: string | undefined;
-  /** What will be watched first, if that is being found out ahead of time. */
-  firstScope: Promise<WatchScope> | undefined;
+  /** What the program was built from, where that is known without the go tool. */
+  unchanged?: SourceSet | undefined;
+  /** What will be watched first, if that is being looked at ahead of time. */
+  firstLook?: Promise<FirstLook> | undefined;
   /** Present while sources and controller are followed. */
   following: Following | undefined;
   /** The last build, on the clock of `Date.now()`: what was saved after its start may not be in the program. */

@@ -13,6 +13,8 @@ export interface Program {
   content: string | undefined;
   /** What people know it by: `3f2a91c 10:14:58 +dirty`. */
   build: string;
+  /** When its build began, on the clock of Date.now(); undefined for a program that is not built here. */
+  fromMs: number | undefined;
   /** To be removed when another program has replaced it; undefined for a file that is not devloop's. */
   file: string | undefined;
 }

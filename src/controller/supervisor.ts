@@ -19,7 +19,8 @@ import {
 import { reasonOf } from './restart-runs.ts';
 import { type Running, run } from './runner.ts';
 import { createStandBy } from './stand-by.ts';
-import { readScope } from './watch/scope.ts';
+import { goScope, readScope } from './watch/scope.ts';
+import { lookAt } from './watch/watch.ts';
 
 export type { ControllerPlan, Gate } from './plan.ts';
 
@@ -33,7 +34,7 @@ export interface Supervisor extends AsyncDisposable, Following {
   standBy(): void;
   /** The first start: resolves when the controller is ready. When it throws, the process was told to end; the disposal waits for it. */
   start(): Promise<void>;
-  /** While something else is waited for: finds out what to watch, which takes the go tool a third of a second. */
+  /** While something else is waited for: finds out what to watch, which takes the go tool a third of a second where it has to be asked. */
   lookAhead(): void;
   /** From its next start on, the controller gets these arguments and variables; so the next change starts it again even where the program is the same. */
   runWith(next: Pick<ControllerPlan, 'run' | 'env' | 'hidden'>): void;
@@ -56,11 +57,10 @@ export function createSupervisor(plan: ControllerPlan, ports: SupervisorPorts): 
     ports,
     gate: undefined,
     disposed: disposal.signal,
-    program: { run: plan.run, content: undefined, build: startedNow(), file: undefined },
+    program: { run: plan.run, content: undefined, build: startedNow(), fromMs: undefined, file: undefined },
     running: undefined,
     standBy: createStandBy(),
     runningContent: undefined,
-    firstScope: undefined,
     following: undefined,
     buildSpan: { fromMs: Date.now(), toMs: Date.now() },
   };
@@ -123,10 +123,12 @@ function startedNow(): string {
 }
 
 function lookAhead(supervised: Supervised): void {
-  const { plan, disposed } = supervised;
+  const { plan, unchanged, disposed } = supervised;
   if (plan.watch === undefined) return;
-  supervised.firstScope = readScope(plan.cwd, plan.watch, disposed);
-  supervised.firstScope.catch(() => {});
+  supervised.firstLook = lookAt(
+    unchanged ? Promise.resolve(goScope(unchanged)) : readScope(plan.cwd, plan.watch, disposed),
+  );
+  supervised.firstLook.catch(() => {});
 }
 
 async function firstBuild(supervised: Supervised): Promise<void> {
@@ -141,6 +143,7 @@ async function firstBuild(supervised: Supervised): Promise<void> {
   }
   ports.emit({ type: 'build.done', ms: built.ms });
   supervised.program = built.program;
+  supervised.unchanged = built.unchanged;
 }
 
 async function firstStart(supervised: Supervised): Promise<void> {

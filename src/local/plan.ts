@@ -40,6 +40,8 @@ export interface ControllerInputs {
   elsewhere?: ((port: number) => Promise<OtherPort | undefined>) | undefined;
   /** The command that the user gave after `--`. */
   command?: string[] | undefined;
+  /** The user's GOFLAGS, where they were asked for before. */
+  goFlags?: Promise<string> | undefined;
   /** It runs under a debugger. */
   forDebugger?: boolean | undefined;
   /** The main package that the user gave with `--package`. */

@@ -29,6 +29,8 @@ export interface ProgramInputs {
   forDebugger?: boolean | undefined;
   /** The main package that the user gave with `--package`. */
   goPackage?: string | undefined;
+  /** The user's GOFLAGS, where they were asked for before. */
+  goFlags?: Promise<string> | undefined;
   /** Where to build it. */
   directory: string;
   /** The name of the Pod that stands in for the manager's, where these end. */
@@ -97,7 +99,8 @@ export async function planProgram(
     };
   }
   if (settings.build !== undefined && named === undefined) throw buildWithoutRun();
-  const hints = { ...mainPackageHints(inputs.target, signal), named, emit, forDebugger: inputs.forDebugger };
+  const { forDebugger, goFlags } = inputs;
+  const hints = { ...mainPackageHints(inputs.target, signal), named, emit, forDebugger, goFlags };
   const main = await findMainPackage(root, hints);
   emit({ type: 'discovered', what: 'main package', value: main.name, source: main.source });
   for (const { what, value, source } of main.flags) emit({ type: 'discovered', what, value, source });

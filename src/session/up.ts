@@ -17,7 +17,7 @@ import { offerControl } from './control/keys.ts';
 import { endUp, type Standing } from './end/end-up.ts';
 import { outcomeOf } from './end/outcome.ts';
 import { createPage } from './page.ts';
-import { keptProgram, localFilesOf } from './start/controller.ts';
+import { beginGoFlags, keptProgram, localFilesOf } from './start/controller.ts';
 import { printPlan } from './start/dry-run.ts';
 import { createSessionLeases, unreadyManager } from './start/leases.ts';
 import { recoverSessions } from './start/recover.ts';
@@ -32,7 +32,8 @@ export async function up(options: UpOptions, io: Io): Promise<void> {
   await using begun = await buildAgain(options, io);
   await using context = await openContext(options, io);
   const machine = await thisMachine(io.env);
-  const command: UpCommand = { startedAt, context, options, io, machine };
+  const goFlags = beginGoFlags(context, options, io);
+  const command: UpCommand = { startedAt, context, options, io, machine, goFlags };
   const discovered = await unlessInterrupted(discoverTarget(command), io.signal);
   if (options.dryRun) return await printPlan(command, discovered);
   const found = await recoverSessions(command, discovered);

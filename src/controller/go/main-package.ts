@@ -35,6 +35,8 @@ export interface MainPackageHints {
   workload?: string | undefined;
   /** The HTTP paths of its webhooks. */
   paths?: string[];
+  /** The user's GOFLAGS, where they were asked for before. */
+  goFlags?: Promise<string> | undefined;
   /** It is built to be debugged. */
   forDebugger?: boolean | undefined;
   emit?: Emit;
@@ -63,7 +65,7 @@ export interface FoundMain {
 
 /** The Go package of the operator's manager, and how devloop chose it. */
 export async function findMainPackage(root: string, hints: MainPackageHints): Promise<FoundMain> {
-  const userFlags = await readGoFlags(root, hints);
+  const userFlags = await (hints.goFlags ?? readGoFlags(root, hints));
   const tags = new Set(tagsIn(userFlags));
   const checkout = await readGoCheckout(root, tags);
   if (checkout.modules.length === 0) throw noModule(root);

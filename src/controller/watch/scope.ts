@@ -14,6 +14,8 @@ export type WatchTarget =
 export interface WatchScope {
   directories: string[];
   recursive: boolean;
+  /** What a Go package is built from; absent for anything else, and where the go tool cannot tell. */
+  sources?: SourceSet;
   /** Whether a path is in a subtree that is not watched at all. */
   isOutside(path: string): boolean;
   counts(path: string): boolean;
@@ -25,7 +27,8 @@ export interface WatchScope {
 export async function readScope(cwd: string, target: WatchTarget, signal: AbortSignal): Promise<WatchScope> {
   if ('paths' in target) return pathScope(cwd, target.paths);
   if ('checkout' in target) return await checkoutScope(target.checkout, signal);
-  return goScope((await listSources(cwd, target, signal)) ?? onlyDirectory(cwd));
+  const sources = await listSources(cwd, target, signal);
+  return sources ? goScope(sources) : withoutSources(goScope(onlyDirectory(cwd)));
 }
 
 /** All files that count. */
@@ -44,14 +47,20 @@ async function filesIn(directory: string, scope: WatchScope): Promise<string[]> 
   return here.concat(...(await Promise.all(below.map(({ path }) => filesIn(path, scope)))));
 }
 
-function goScope(sources: SourceSet): WatchScope {
+/** All that a Go package is built from. */
+export function goScope(sources: SourceSet): WatchScope {
   return {
+    sources,
     directories: [...new Set([...sources.directories, ...sources.embeddedDirectories])],
     recursive: false,
     isOutside: () => false,
     counts: (path) => isGoInput(path, sources),
     notIgnored: async (paths) => paths,
   };
+}
+
+function withoutSources({ sources: _, ...scope }: WatchScope): WatchScope {
+  return scope;
 }
 
 /** A glob is watched from the directory before its first wildcard. */

@@ -1,14 +1,14 @@
 import type { FSWatcher } from 'chokidar';
 import { sleep } from '../../async.ts';
 import { messageOf } from '../../errors.ts';
-import { type ContentChange, createContentMemory } from './content-memory.ts';
+import { type ContentChange, type ContentMemory, createContentMemory } from './content-memory.ts';
 import { filesOf, readScope, type WatchScope, type WatchTarget } from './scope.ts';
 
 export interface WatchOptions {
   cwd: string;
   target: WatchTarget;
-  /** The scope, where it was read before; absent: it is read first. */
-  firstScope?: Promise<WatchScope> | undefined;
+  /** Where that was looked at before; absent: the scope is read first. */
+  firstLook?: Promise<FirstLook> | undefined;
   /** Files that were modified after this time (of `Date.now()`) count as changed from the start. */
   sinceMs: number;
   /** Whether a generated file with this modification time was written by the build command itself, and so is not a change. */
@@ -19,7 +19,16 @@ export interface WatchOptions {
   onError(message: string): void;
 }
 
+/** What will be watched, and what its files contained when they were read. */
+export interface FirstLook {
+  scope: WatchScope;
+  memory: ContentMemory;
+  read: ContentChange[];
+}
+
 export interface Watcher extends AsyncDisposable {
+  /** As it is watched at the moment. */
+  readonly scope: WatchScope;
   /** Updates the list of watched directories, if a change made that necessary; call it after each build. */
   refresh(sinceMs: number): Promise<void>;
 }
@@ -29,12 +38,19 @@ const DEBOUNCE_MS = 25;
 /** The times of files come from the kernel's coarse clock, which lags behind the precise one. */
 const COARSE_CLOCK_MS = 10;
 
+/** Reads the files before they are watched: then the first change is known at once, and what it changes. */
+export async function lookAt(reading: Promise<WatchScope>): Promise<FirstLook> {
+  const [scope, memory] = [await reading, createContentMemory()];
+  return { scope, memory, read: await memory.changesIn(await scope.notIgnored(await filesOf(scope))) };
+}
+
 /** Reports changes of the content of source files. Resolves when everything is watched. */
 export async function watchSources(options: WatchOptions): Promise<Watcher> {
   const ended = new AbortController();
   const signal = AbortSignal.any([options.signal, ended.signal]);
-  const memory = createContentMemory();
-  let scope = await (options.firstScope ?? readScope(options.cwd, options.target, signal));
+  const first = await (options.firstLook ?? unread(readScope(options.cwd, options.target, signal)));
+  const { memory } = first;
+  let { scope } = first;
   let stale = false;
   const note = inBatches(signal, async (files, at) => {
     const changes = await memory.changesIn(await scope.notIgnored(files));
@@ -45,18 +61,29 @@ export async function watchSources(options: WatchOptions): Promise<Watcher> {
     if (scope.counts(path)) note(path);
   };
   const chokidar = await startChokidar(scope, onPath, options.onError);
-  await readNewFiles(options.sinceMs);
+  await readFirst();
 
-  /** Remembers the content of files that were not watched before, and reports those that were written after the build had started. */
-  async function readNewFiles(sinceMs: number): Promise<void> {
-    const files = (await filesOf(scope)).filter((file) => !memory.has(file));
-    const changes = await memory.changesIn(await scope.notIgnored(files));
-    const late = changes.filter(({ modifiedMs }) => modifiedMs > sinceMs - COARSE_CLOCK_MS);
-    // The list of files may be older than these.
-    if (reportNews(late, performance.now(), options)) stale = true;
+  /** Reports what was written after the build had started: before the first look, or between that and now, when it is watched. */
+  async function readFirst(): Promise<void> {
+    const known = new Set(first.read.map(({ file }) => file));
+    const files = new Set([...known, ...(await filesOf(scope))]);
+    const changes = await memory.changesIn(await scope.notIgnored([...files]));
+    const since = changes.filter((change) => known.has(change.file) || isLate(change, options.sinceMs));
+    const again = new Set(since.map(({ file }) => file));
+    const before = first.read.filter((one) => isLate(one, options.sinceMs) && !again.has(one.file));
+    report([...before, ...since]);
+  }
+
+  /** The list of files may be older than those that are structural. */
+  function report(late: ContentChange[]): void {
+    if (!reportNews(late, performance.now(), options)) return;
+    stale ||= late.some(({ structural }) => structural);
   }
 
   return {
+    get scope() {
+      return scope;
+    },
     async refresh(sinceMs) {
       if (!stale || signal.aborted) return;
       stale = false;
@@ -64,13 +91,24 @@ export async function watchSources(options: WatchOptions): Promise<Watcher> {
       scope = await readScope(options.cwd, options.target, signal);
       const directories = scope.directories.filter((directory) => !before.has(directory));
       if (directories.length > 0) chokidar.add(directories);
-      await readNewFiles(sinceMs);
+      // The content of files that were not watched before is remembered.
+      const files = (await filesOf(scope)).filter((file) => !memory.has(file));
+      const changes = await memory.changesIn(await scope.notIgnored(files));
+      report(changes.filter((change) => isLate(change, sinceMs)));
     },
     async [Symbol.asyncDispose]() {
       ended.abort();
       await chokidar.close();
     },
   };
+}
+
+async function unread(reading: Promise<WatchScope>): Promise<FirstLook> {
+  return { scope: await reading, memory: createContentMemory(), read: [] };
+}
+
+function isLate({ modifiedMs }: ContentChange, sinceMs: number): boolean {
+  return modifiedMs > sinceMs - COARSE_CLOCK_MS;
 }
 
 /** Returns whether any change was worth reporting. */

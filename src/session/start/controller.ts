@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
+import { readGoFlags } from '../../controller/go/toolchain.ts';
 import type { ControllerPlan } from '../../controller/supervisor.ts';
 import {
   type LocalFiles,
@@ -25,6 +26,7 @@ import {
   requireControllerPort,
   requirePermittedPort,
 } from '../context/controller-port.ts';
+import type { Io, UpOptions } from '../context/options.ts';
 import { processRecord } from '../context/session-directories.ts';
 import { assertPorts } from '../route/gateways.ts';
 import { routeSettings } from '../route/routing.ts';
@@ -138,6 +140,19 @@ export async function connectionFor({
   return connects ? await openPodConnection(context.api) : undefined;
 }
 
+/** The go tool is asked while the cluster is. */
+export function beginGoFlags(
+  context: CommandContext,
+  options: UpOptions,
+  { emit, signal }: Io,
+): Promise<string> | undefined {
+  if (!buildsProgram({ context, options })) return undefined;
+  const asking = readGoFlags(context.root, { emit, signal });
+  // Whoever needs them learns why there are none.
+  asking.catch(() => {});
+  return asking;
+}
+
 /** What runs here is built by devloop, and is no command of the user's. */
 function buildsProgram({ context, options }: Pick<Session, 'context' | 'options'>): boolean {
   return options.controller && (options.command ?? context.config.controller?.run) === undefined;
@@ -158,6 +173,7 @@ export function controllerInputs(
     settings: config.controller ?? {},
     command: options.command,
     goPackage: options.package,
+    goFlags: session.goFlags,
     forDebugger: options.debug !== undefined,
     chosen,
     podName: podNameFor(target, sessionId),

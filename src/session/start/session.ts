@@ -16,6 +16,8 @@ export interface UpCommand {
   options: UpOptions;
   io: Io;
   machine: LocalMachine;
+  /** The user's GOFLAGS, asked for beside the discovery; absent where devloop builds nothing. */
+  goFlags?: Promise<string> | undefined;
 }
 
 /** What the command takes over, and how. */

@@ -1,15 +1,17 @@
-import { chmod, readdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { beginBuild } from '../../../src/controller/begun-build.ts';
+import { beginBuild, noteSources } from '../../../src/controller/begun-build.ts';
 import {
   type BuildOutcome,
   type BuildPlan,
   buildProgram,
   prepareFirst,
 } from '../../../src/controller/build.ts';
+import { listSources } from '../../../src/controller/go/sources.ts';
 import { eventually } from '../../support/eventually.ts';
-import { directoryWith } from './support/places.ts';
+import { directoryWith, greeting, operatorModule, put } from './support/places.ts';
 
 const NEVER = new AbortController().signal;
 
@@ -153,4 +155,39 @@ test('a note that others can write is not believed', async () => {
   await session({ checkout, kept });
   await chmod(cache, 0o777);
   expect(await beginBuild(kept)).toBeUndefined();
+});
+
+/** The go tool of this machine, as `up` uses it; what is noted while the session runs is noted at its end. */
+async function realSession(checkout: string, kept: string): Promise<Extract<BuildOutcome, { ok: true }>> {
+  await pause(30);
+  const built = await session({ checkout, kept, flags: ['-buildvcs=false'] });
+  if (!built.ok) throw new Error(built.output);
+  const sources = await listSources(checkout, { goPackage: './cmd' }, NEVER);
+  await noteSources(kept, { file: built.program.file!, fromMs: built.fromMs }, sources!);
+  return built;
+}
+
+test('a checkout that has not changed needs no go tool, and one that has gets its program', async () => {
+  const checkout = await operatorModule();
+  const kept = join(await directoryWith(), 'kept');
+  const first = await realSession(checkout, kept);
+  expect(first.unchanged).toBeUndefined();
+  const again = await realSession(checkout, kept);
+  expect(again.unchanged?.directories).toContain(join(checkout, 'internal/greeting'));
+  expect(again.program.content).toBe(first.program.content);
+  await put(checkout, 'internal/greeting/greeting.go', greeting('second'));
+  const edited = await realSession(checkout, kept);
+  expect(edited.unchanged).toBeUndefined();
+  expect(edited.program.content).not.toBe(first.program.content);
+  expect((await realSession(checkout, kept)).unchanged).toBeDefined();
+});
+
+test('another program in the place of the kept one is not what was built from these sources', async () => {
+  const checkout = await operatorModule();
+  const kept = join(await directoryWith(), 'kept');
+  await realSession(checkout, kept);
+  await writeFile(kept, 'something else');
+  expect((await realSession(checkout, kept)).unchanged).toBeUndefined();
+  await rm(kept);
+  expect((await realSession(checkout, kept)).unchanged).toBeUndefined();
 });

@@ -14,11 +14,18 @@ async function buildIn(cache: string): Promise<void> {
   const state = await directoryWith();
   const binary = join(state, 'controller');
   const [stateFile, keptProgram] = [join(state, 'controller.json'), join(cache, 'kept')];
-  const plan = { cwd: state, build: [...BUILD, binary], run: [binary], keptProgram, stateFile };
+  const plan = {
+    cwd: state,
+    build: [...BUILD, binary],
+    fromMs: undefined,
+    run: [binary],
+    keptProgram,
+    stateFile,
+  };
   await prepareFirst(plan);
   const built = await buildProgram(plan, 0, { signal: NEVER, onErrors: () => {} });
   if (!built.ok) throw new Error(built.output);
-  await removeProgram({ ...built.program, build: '' });
+  await removeProgram({ ...built.program, build: '', fromMs: undefined });
 }
 
 test('all sessions together keep one program, also when it was up to date', async () => {

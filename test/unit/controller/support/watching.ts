@@ -1,7 +1,7 @@
 import { relative } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import type { WatchScope, WatchTarget } from '../../../../src/controller/watch/scope.ts';
-import { watchSources } from '../../../../src/controller/watch/watch.ts';
+import type { WatchTarget } from '../../../../src/controller/watch/scope.ts';
+import { type FirstLook, watchSources } from '../../../../src/controller/watch/watch.ts';
 import { put } from './places.ts';
 
 const NEVER = new AbortController().signal;
@@ -11,14 +11,14 @@ export async function watchIn(
   directory: string,
   target: WatchTarget,
   sinceMs = Number.POSITIVE_INFINITY,
-  firstScope?: Promise<WatchScope>,
+  firstLook?: Promise<FirstLook>,
 ) {
   const seen: string[][] = [];
   let wake = () => {};
   const watcher = await watchSources({
     cwd: directory,
     target,
-    firstScope,
+    firstLook,
     sinceMs,
     isOfBuild: () => false,
     signal: NEVER,

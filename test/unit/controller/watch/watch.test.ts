@@ -7,7 +7,7 @@ import { findMainPackage } from '../../../../src/controller/go/main-package.ts';
 import { listSources, localSources } from '../../../../src/controller/go/sources.ts';
 import { isGenerated, isGoInput, isNotSource, structureOf } from '../../../../src/controller/watch/filter.ts';
 import { readScope } from '../../../../src/controller/watch/scope.ts';
-import { watchSources } from '../../../../src/controller/watch/watch.ts';
+import { lookAt, watchSources } from '../../../../src/controller/watch/watch.ts';
 import { directoryWith, put } from '../support/places.ts';
 import { watchIn } from '../support/watching.ts';
 
@@ -128,11 +128,25 @@ test('a package that is imported after the scope was read is watched after the r
   const buildAt = Date.now();
   await put(directory, 'b/b.go', 'package b\n');
   await put(directory, 'a/a.go', 'package a\n\nimport _ "example.com/m/b"\n');
-  const { watcher, seen } = await watchIn(directory, target, buildAt, Promise.resolve(scope));
+  const { watcher, seen } = await watchIn(directory, target, buildAt, lookAt(Promise.resolve(scope)));
   expect(seen.flat()).toEqual(['a/a.go']);
   await watcher.refresh(Date.now());
   await put(directory, 'b/b.go', 'package b\n\nconst B = 1\n');
   await expect.poll(() => seen.flat()).toEqual(['a/a.go', 'b/b.go']);
+});
+
+test('a file that is edited between the first look and the watching is a change, and no other file is read for it', async () => {
+  const directory = await directoryWith(MODULE);
+  const reading = readScope(directory, { goPackage: './cmd' }, NEVER);
+  const look = await lookAt(reading);
+  await put(directory, 'a/a.go', 'package a\n\nconst A = 2\n');
+  await rm(join(directory, 'cmd/main.go'));
+  const far = Number.POSITIVE_INFINITY;
+  const { watcher, seen } = await watchIn(directory, { goPackage: './cmd' }, far, Promise.resolve(look));
+  expect(seen.flat().sort()).toEqual(['a/a.go', 'cmd/main.go']);
+  await put(directory, 'cmd/main.go', 'package main\n\nimport _ "example.com/m/a"\n\nfunc main() {}\n');
+  await expect.poll(() => seen.flat()).toHaveLength(3);
+  expect(watcher.scope).toBe(look.scope);
 });
 
 test('a generated file that the build wrote is no change', async () => {

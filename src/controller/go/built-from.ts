@@ -1,0 +1,159 @@
+import { createHash } from 'node:crypto';
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  realpathSync,
+  statSync,
+} from 'node:fs';
+import { basename, delimiter, dirname, join, resolve } from 'node:path';
+import { homeDirectory } from '../../machine/account.ts';
+import type { SourceSet } from './sources.ts';
+
+/** What a program was built from. As long as it is the same, the go tool would find that there is nothing to do. */
+export interface BuiltFrom {
+  directories: string[];
+  embedded: string[];
+  embeddedDirectories: string[];
+  /** Of all files there, the go tool and its settings: equal only if nothing was written since. */
+  state: string;
+}
+
+/** What decides what the go tool builds, besides the sources. */
+export interface GoSettings {
+  cwd: string;
+  env: NodeJS.ProcessEnv;
+}
+
+/**
+ * What the program of a build that began at `fromMs` (of `Date.now()`) was built from. Undefined where that is not certain: something was
+ * written later, or other files count as well.
+ */
+export function builtFrom(sources: SourceSet, settings: GoSettings, fromMs: number): BuiltFrom | undefined {
+  const now = stateOf(sources, settings);
+  if (now === undefined || now.newestMs >= fromMs - COARSE_CLOCK_MS) return undefined;
+  return {
+    directories: [...sources.directories],
+    embedded: [...sources.embedded],
+    embeddedDirectories: [...sources.embeddedDirectories],
+    state: now.state,
+  };
+}
+
+/** The sources, if nothing of it all has changed. Takes a few microseconds for each file. */
+export function unchangedSources(before: BuiltFrom, settings: GoSettings): SourceSet | undefined {
+  const sources = {
+    directories: new Set(before.directories),
+    embedded: new Set(before.embedded),
+    embeddedDirectories: new Set(before.embeddedDirectories),
+  };
+  return stateOf(sources, settings)?.state === before.state ? sources : undefined;
+}
+
+/** The times of files come from the kernel's coarse clock, which lags behind the precise one. */
+const COARSE_CLOCK_MS = 10;
+
+interface Noted {
+  lines: string[];
+  newestMs: number;
+}
+
+function stateOf(
+  sources: SourceSet,
+  { cwd, env }: GoSettings,
+): { state: string; newestMs: number } | undefined {
+  try {
+    // Its modules can be anywhere.
+    if (ancestors(cwd).some((directory) => existsSync(join(directory, 'go.work')))) return undefined;
+    const tool = goTool(env);
+    if (tool === undefined) return undefined;
+    const noted: Noted = { lines: [], newestMs: 0 };
+    for (const directory of [...sources.directories, ...sources.embeddedDirectories].sort())
+      if (!noteDirectory(directory, noted)) return undefined;
+    const lines = [...noted.lines, ...settingsOf(tool, env)];
+    const state = createHash('sha256').update(lines.join('\n')).digest('base64');
+    return { state, newestMs: noted.newestMs };
+  } catch {
+    return undefined;
+  }
+}
+
+function ancestors(directory: string): string[] {
+  const above = dirname(directory);
+  return above === directory ? [directory] : [directory, ...ancestors(above)];
+}
+
+/** Every file, since the go tool also reads some that no list names. False where a `vendor` directory has the sources of others. */
+function noteDirectory(directory: string, noted: Noted): boolean {
+  noted.lines.push(directory);
+  // A package that is imported, and does not exist yet.
+  if (!existsSync(directory)) return true;
+  stampOf(directory, noted);
+  const entries = readdirSync(directory, { withFileTypes: true });
+  const names = entries.map(({ name }) => name);
+  if (names.includes('go.mod') && names.includes('vendor')) return false;
+  for (const entry of entries) {
+    const path = join(directory, entry.name);
+    noted.lines.push(entry.isDirectory() ? `${entry.name}/` : `${entry.name} ${stampOf(path, noted)}`);
+    if (entry.name === 'go.mod') for (const module of replacedBy(path)) noted.lines.push(stampOf(module));
+  }
+  return true;
+}
+
+/** The go.mod files of replaced modules: their requirements count, even where no package of theirs does. */
+function replacedBy(goMod: string): string[] {
+  const places = readFileSync(goMod, 'utf8').matchAll(/=>\s*"?(\.{0,2}\/[^\s"]*|\.{1,2}(?=[\s"]))/g);
+  return [...places].map(([, place]) => resolve(dirname(goMod), place!, 'go.mod'));
+}
+
+/** Equal only for a file that nobody has written, or put in the place of another. */
+function stampOf(path: string, noted?: Noted): string {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+  if (found === undefined) return 'none';
+  const { ino, size, mtimeNs, ctimeNs } = found;
+  if (noted) noted.newestMs = Math.max(noted.newestMs, Number(mtimeNs / MS), Number(ctimeNs / MS));
+  return [ino, size, mtimeNs, ctimeNs].join(' ');
+}
+
+const MS = 1_000_000n;
+
+/** Undefined for the shim of a version manager, which chooses a version by files and variables of its own. */
+function goTool({ PATH = '' }: NodeJS.ProcessEnv): string | undefined {
+  const found = PATH.split(delimiter)
+    .map((directory) => join(directory, 'go'))
+    .find((file) => existsSync(file));
+  const tool = found && realpathSync(found);
+  return tool === undefined || basename(tool) !== 'go' || isScript(tool) ? undefined : tool;
+}
+
+function isScript(file: string): boolean {
+  const opened = openSync(file, 'r');
+  try {
+    const head = Buffer.alloc(2);
+    readSync(opened, head);
+    return head.toString('latin1') === '#!';
+  } finally {
+    closeSync(opened);
+  }
+}
+
+/** The go tool itself, its own settings, and the variables that it and the C compiler read. */
+function settingsOf(tool: string, env: NodeJS.ProcessEnv): string[] {
+  const home = homeDirectory(env);
+  const files = [
+    tool,
+    env.GOENV ?? join(env.XDG_CONFIG_HOME || join(home, '.config'), 'go/env'),
+    join(home, 'Library/Application Support/go/env'),
+  ];
+  const variables = Object.entries(env).filter(([name]) => READ_BY_TOOLS.test(name));
+  return [
+    ...files.map((file) => `${file} ${stampOf(file)}`),
+    ...variables.map(([name, value]) => `${name}=${value}`).sort(),
+  ];
+}
+
+const READ_BY_TOOLS =
+  /^(PATH|GO(?!GC$)\w+|CGO_\w+|CC|CXX|FC|AR|PKG_CONFIG\w*|\w*_INCLUDE_PATH|LIBRARY_PATH|CPATH)$/;
