@@ -4,13 +4,13 @@ const PREFIX = '/devloop/probe/';
 const NONCE = /^[a-z0-9]{8,64}$/;
 const PROOF = /devloop probe ([a-z0-9]{8,64}) reached session ([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)/;
 
-/** A path that the gateway itself answers, with a denial that repeats the nonce. */
+/** A path that the gateway itself answers, with the nonce: as a denial, or as a warning where one object asks for several probes. */
 export function probePath(nonce: string): string {
   if (!NONCE.test(nonce)) throw new TypeError(`not a nonce: ${nonce}`);
   return PREFIX + nonce;
 }
 
-/** Finds the gateway's denial in the error text of kube-apiserver. */
+/** Finds the gateway's answer in the error text of kube-apiserver, or in a warning. */
 export function readProbe(text: string): { nonce: string; session: string } | undefined {
   const match = PROOF.exec(text);
   return match?.[1] === undefined || match[2] === undefined
@@ -26,26 +26,38 @@ export function probeNonce(url: string): string | undefined {
 }
 
 export function answerProbe(nonce: string, sessionId: string, body: string): Answer {
-  const uid = reviewUid(body);
-  if (uid === undefined) return statusAnswer(400, 'a probe must be an AdmissionReview with a request.uid');
+  const request = requestOf(body);
+  if (typeof request?.uid !== 'string')
+    return statusAnswer(400, 'a probe must be an AdmissionReview with a request.uid');
+  const proof = `devloop probe ${nonce} reached session ${sessionId}`;
+  // Of several denials of one object, kube-apiserver passes on the first; of warnings, all.
+  const verdict = isFor(request, nonce)
+    ? { allowed: false, status: { code: 403, message: proof } }
+    : { allowed: true, warnings: [proof] };
   const answer = jsonAnswer(200, {
     kind: 'AdmissionReview',
     apiVersion: 'admission.k8s.io/v1',
-    response: {
-      uid,
-      allowed: false,
-      status: { code: 403, message: `devloop probe ${nonce} reached session ${sessionId}` },
-    },
+    response: { uid: request.uid, ...verdict },
   });
   // kube-apiserver would send the next probe over this connection, even after the Service points elsewhere. Each probe has to dial.
   return lastAnswer(answer);
 }
 
-function reviewUid(body: string): string | undefined {
+interface ProbeRequest {
+  uid?: unknown;
+  object?: { metadata?: { labels?: Record<string, unknown> } } | null;
+}
+
+function requestOf(body: string): ProbeRequest | undefined {
   try {
-    const uid: unknown = JSON.parse(body)?.request?.uid;
-    return typeof uid === 'string' ? uid : undefined;
+    return JSON.parse(body)?.request;
   } catch {
     return undefined;
   }
+}
+
+/** Its object names one probe, or none. */
+function isFor({ object }: ProbeRequest, nonce: string): boolean {
+  const labels = Object.values(object?.metadata?.labels ?? {});
+  return labels.length === 0 || labels.includes(nonce);
 }

@@ -15,6 +15,8 @@ export interface CallOptions {
   signal?: AbortSignal;
   query?: Record<string, string>;
   accept?: string;
+  /** Gets each warning that comes with the answer. */
+  onWarning?: (text: string) => void;
 }
 
 export interface StreamOptions extends CallOptions {
@@ -202,7 +204,10 @@ function exchange(
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.on('error', reject);
-      response.on('end', () => resolve(answerOf(response, Buffer.concat(chunks).toString('utf8'))));
+      response.on('end', () => {
+        if (settings.onWarning) for (const text of warningsOf(response)) settings.onWarning(text);
+        resolve(answerOf(response, Buffer.concat(chunks).toString('utf8')));
+      });
     });
     // On a connection that a sleep or another network has killed, nothing comes back, not even an error.
     const isSuspect = (): boolean => request.reusedSocket && REPEATABLE.has(method);
@@ -220,6 +225,13 @@ function exchange(
 function answerOf({ statusCode = 0, headers }: IncomingMessage, text: string): Answer {
   const retryAfter = headers['retry-after'];
   return { status: statusCode, text, ...(retryAfter === undefined ? {} : { retryAfter }) };
+}
+
+/** Of `299 - "text"`, with quotes and backslashes escaped (RFC 7234). */
+function warningsOf({ headersDistinct: { warning = [] } }: IncomingMessage): string[] {
+  return warning.flatMap((header) =>
+    [...header.matchAll(/299 \S+ "((?:[^"\\]|\\.)*)"/g)].map(([, text]) => text!.replace(/\\(.)/g, '$1')),
+  );
 }
 
 const REPEATABLE = new Set(['GET', 'HEAD', 'DELETE']);

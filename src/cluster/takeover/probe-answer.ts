@@ -42,7 +42,12 @@ export function answerOf(
 }
 
 /** The refusal of the dry run; undefined when nothing refused it, since the API server has not seen the configuration yet. */
-export async function dryRun(api: ClusterApi, namespace: string, nonce: string): Promise<string | undefined> {
+export async function dryRun(
+  api: ClusterApi,
+  namespace: string,
+  nonce: string,
+  onWarning: (text: string) => void = () => {},
+): Promise<string | undefined> {
   const object = {
     apiVersion: 'v1',
     kind: 'ConfigMap',
@@ -50,7 +55,7 @@ export async function dryRun(api: ClusterApi, namespace: string, nonce: string):
   };
   try {
     const ref: ObjectRef = { kind: 'ConfigMap', namespace, name: object.metadata.name };
-    const attempt = () => api.create(ref, object, { query: { dryRun: 'All' } });
+    const attempt = () => api.create(ref, object, { query: { dryRun: 'All' }, onWarning });
     await whileAway(attempt, { limitMs: AWAY_LIMIT_MS });
     return undefined;
   } catch (error) {

@@ -27,10 +27,19 @@ export function probeConfiguration(
   };
 }
 
-/** Each sees the objects with its own nonce alone. A black hole costs the whole timeout. */
+/** One probe of a Service. */
+export interface Probed {
+  nonce: string;
+  path: string;
+  timeoutSeconds: number;
+  /** A label by which several are asked with one object. */
+  together?: string | undefined;
+}
+
+/** Each sees the objects with its own nonce, and those that ask for several together. A black hole costs the whole timeout. */
 export function probeWebhook(
   { namespace, service, port, caBundle }: ProbedService,
-  { nonce, path, timeoutSeconds }: { nonce: string; path: string; timeoutSeconds: number },
+  { nonce, path, timeoutSeconds, together }: Probed,
 ): ProbeWebhook {
   const created = {
     name: `${nonce}.${PROBE_WEBHOOK}`,
@@ -47,7 +56,10 @@ export function probeWebhook(
         scope: 'Namespaced',
       },
     ],
-    objectSelector: { matchLabels: { [PROBE_LABEL]: nonce } },
+    objectSelector:
+      together === undefined
+        ? { matchLabels: { [PROBE_LABEL]: nonce } }
+        : { matchExpressions: [{ key: PROBE_LABEL, operator: 'In', values: [nonce, together] }] },
     failurePolicy: 'Fail',
     sideEffects: 'None',
     timeoutSeconds,

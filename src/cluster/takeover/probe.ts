@@ -26,6 +26,8 @@ export interface Prober extends AsyncDisposable {
   once(): Promise<ProbeAnswer>;
   /** The rest of the target's count, at the same moment, each over a connection of its own. */
   others(): Promise<ProbeAnswer[]>;
+  /** The same with one dry run; false where that does not show that the gateway has answered them all. */
+  reachesTogether(): Promise<boolean>;
 }
 
 type Probing = (work: Work, language: ProbeLanguage) => Promise<Prober>;
@@ -57,9 +59,10 @@ export function createProber(target: ProbeTarget): Step<Probing> {
       let round = firstRound(count);
       const webhooks = (): ProbeWebhook[] => {
         const { nonces, timeoutSeconds } = round;
-        const own = nonces.map((nonce) =>
-          probeWebhook(target, { nonce, path: language.path(nonce), timeoutSeconds }),
-        );
+        const own = nonces.map((nonce, index) => {
+          const together = index === 0 ? undefined : togetherOf(nonces[0]!);
+          return probeWebhook(target, { nonce, path: language.path(nonce), timeoutSeconds, together });
+        });
         return [...own, witnessOf(own[0]!, nonces[0]!)];
       };
       const ref = { ...object, name: probeConfigurationName(work.sessionId, round.nonces[0]!.slice(0, 6)) };
@@ -98,12 +101,30 @@ export function createProber(target: ProbeTarget): Step<Probing> {
           return await ask(round.nonces[0]!);
         },
         others: () => Promise.all(round.nonces.slice(1).map(ask)),
+        reachesTogether: async () => (await warnedBy(round, target, work, language)).size === count - 1,
         async [Symbol.asyncDispose]() {
           await work.api.remove(ref);
         },
       };
     },
   };
+}
+
+/** The probes that the gateway answers when one object asks for all but the first; none where anything else refuses it. */
+async function warnedBy(
+  { nonces }: Round,
+  { namespace }: ProbeTarget,
+  { api, sessionId }: Work,
+  language: ProbeLanguage,
+): Promise<Set<string>> {
+  const [first, ...others] = nonces;
+  const answered = new Set<string>();
+  if (others.length === 0) return answered;
+  const refusal = await dryRun(api, namespace, togetherOf(first!), (text) => {
+    const read = language.read(text);
+    if (read?.session === sessionId && others.includes(read.nonce)) answered.add(read.nonce);
+  });
+  return refusal === undefined ? answered : new Set();
 }
 
 /** Probes that were asked with one state of the configuration. */
@@ -122,6 +143,10 @@ interface Round {
  */
 const OVERDUE_MS = 1_000;
 const WRITTEN_AGAIN = 'devloop.dev/written-again';
+
+function togetherOf(firstNonce: string): string {
+  return `${firstNonce}-together`;
+}
 
 const MOST_SECONDS = 3;
 const HUNG = /deadline exceeded|timeout/i;

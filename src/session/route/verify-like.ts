@@ -93,7 +93,7 @@ async function probeThrough(
     probingIt.then((prober) => stack.use(prober)),
   ]);
   const [service, prober] = await Promise.all([creating, probingIt]);
-  const following = { once: () => service.follow().then(prober.once), others: prober.others };
+  const following = { ...prober, once: () => service.follow().then(prober.once) };
   return await probeUntil(following, probing, routing.signal);
 }
 

@@ -195,6 +195,20 @@ describe('a server that is away for a moment', () => {
   });
 });
 
+it('each warning of an answer is passed on, whatever it contains', async () => {
+  handler = (_request, response) => {
+    response.setHeader('warning', [
+      '299 - "one, \\"quoted\\" and \\\\"',
+      '299 - "two", 299 k8s "three"',
+      '110 - "old"',
+    ]);
+    json(response, 201, { metadata: { name: 'x' } });
+  };
+  const warnings: string[] = [];
+  await (await api()).create(ref, {}, { onWarning: (text) => warnings.push(text) });
+  expect(warnings).toEqual(['one, "quoted" and \\', 'two', 'three']);
+});
+
 describe('credentials', () => {
   const accepts =
     (token: string): Handler =>

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
-import type { WebhookConfiguration } from '../../../src/cluster/api/objects.ts';
+import type { KubeObject, WebhookConfiguration } from '../../../src/cluster/api/objects.ts';
 import { createProber, type Prober } from '../../../src/cluster/takeover/probe.ts';
 import { fakeCluster, refusal } from '../../support/fake-cluster.ts';
 
@@ -78,6 +78,31 @@ it('a server that allows everything does not keep the connection over which the 
   learn();
   expect(known.map(({ name }) => name)).not.toEqual(before.map(({ name }) => name));
   expect(await probes.once()).toMatchObject({ reached: true });
+});
+
+it('one object asks for all others, each of which has to answer with a warning', async () => {
+  const { create } = cluster.api;
+  let warned = (nonces: string[]): string[] => nonces;
+  cluster.api.create = async (ref, object, options) => {
+    const label = (object as KubeObject).metadata.labels?.['devloop.dev/probe'];
+    const nonces = known.flatMap(({ name, objectSelector }) =>
+      objectSelector?.matchExpressions?.some(({ values }) => values?.includes(label!))
+        ? [name.split('.')[0]!]
+        : [],
+    );
+    for (const nonce of warned(nonces)) options?.onWarning?.(`gateway ${nonce}`);
+    return await create(ref, object, options);
+  };
+  const target = { namespace: 'shop', service: 'hook', port: 443, caBundle: '', count: 4 };
+  const work = { api: cluster.api, sessionId: 's1', emit: () => {}, signal: new AbortController().signal };
+  await using probes = await createProber(target).apply(work, language);
+  expect(await probes.reachesTogether()).toBe(false);
+  learn();
+  expect(await probes.reachesTogether()).toBe(true);
+  warned = ([, ...most]) => most;
+  expect(await probes.reachesTogether()).toBe(false);
+  warned = () => [];
+  expect(await probes.reachesTogether()).toBe(false);
 });
 
 it('a configuration that kube-apiserver has missed is written again, with the same paths', async () => {

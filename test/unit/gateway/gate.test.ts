@@ -117,6 +117,19 @@ test('the gateway itself answers a probe, even while it holds reviews and no con
   expect(readProbe(review.response.status.message)).toEqual({ nonce: 'abc12345', session: 's1' });
 });
 
+test('an object that asks for several probes is allowed, with a warning of each', async () => {
+  await using bench = await setUp(new Controller(), { start: false });
+  const ask = async (label: string): Promise<Record<string, unknown>> => {
+    const object = { metadata: { labels: { 'devloop.dev/probe': label } } };
+    const body = JSON.stringify({ kind: 'AdmissionReview', request: { uid: 'u-1', object } });
+    return JSON.parse((await bench.ask(probePath('abc12345'), { body })).text).response;
+  };
+  expect(await ask('abc12345')).toMatchObject({ allowed: false });
+  const { allowed, warnings } = await ask('xyz-together');
+  expect(allowed).toBe(true);
+  expect((warnings as string[]).map(readProbe)).toEqual([{ nonce: 'abc12345', session: 's1' }]);
+});
+
 test.each(['', 'null', '[]', '{"request":{"uid":5}}', 'not json'])(
   'a probe with the body %j gets a 400',
   async (body) => {

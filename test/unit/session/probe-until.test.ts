@@ -29,6 +29,7 @@ async function asked(answers: ProbeAnswer[], wanted: Wanted, atOnce: number): Pr
   const prober: Prober = {
     once: async () => next(),
     others: async () => Array.from({ length: atOnce - 1 }, next),
+    reachesTogether: async () => false,
     async [Symbol.asyncDispose]() {},
   };
   await probeUntil(prober, { wanted, limitMs: 60_000 }, new AbortController().signal);
@@ -46,6 +47,25 @@ it.each(OTHERS)("any answer but the gateway's counts as one from elsewhere: $cau
   expect(await asked([US, PENDING, other, US, other], 'other', 2)).toBe(6);
 });
 
+it('all others together are asked first, and only about the gateway: of several refusals kube-apiserver passes on one', async () => {
+  const calls: string[] = [];
+  const ask = async (answer: ProbeAnswer, wanted: Wanted): Promise<boolean> => {
+    const prober = {
+      once: async () => answer,
+      others: async () => {
+        calls.push('one by one');
+        return [];
+      },
+      reachesTogether: async () => calls.push('together') > 0,
+    };
+    const { signal } = new AbortController();
+    return (await probeUntil(prober, { wanted, limitMs: 60_000 }, signal)).reached;
+  };
+  expect(await ask(US, 'us')).toBe(true);
+  expect(await ask(OTHERS[0]!, 'other')).toBe(false);
+  expect(calls).toEqual(['together', 'one by one']);
+});
+
 it('one answer is not enough, and a probe that kube-apiserver does not know yet is none', async () => {
   expect(await asked([US, NOBODY[0]!, US, PENDING, US], 'us', 2)).toBe(6);
 });
@@ -55,7 +75,7 @@ it('either answer counts where it does not matter whose it is', async () => {
 });
 
 it('what is hopeless is given up long before the time is up', async () => {
-  const prober = { once: async () => NOBODY[0]!, others: async () => [] };
+  const prober = { once: async () => NOBODY[0]!, others: async () => [], reachesTogether: async () => false };
   let asks = 0;
   // Each look at the clock finds it a second later.
   let now = 0;
