@@ -16,6 +16,8 @@ import { NOTE, restoreKept } from './programs.ts';
 export interface BegunBuild extends AsyncDisposable {
   /** Whether it is this build. Ends it otherwise. */
   isOf(build: KnownBuild): boolean;
+  /** The packages of that build's program, where they are known without the go tool: import path -> directory. */
+  packagesOf(build: KnownBuild): ReadonlyMap<string, string> | undefined;
   /** Resolves when the program is at `binary`; undefined where it failed. */
   moveTo(
     binary: string,
@@ -102,6 +104,7 @@ export async function beginBuild(kept: string): Promise<BegunBuild | undefined> 
       if (!isSame) aborting.abort();
       return isSame;
     },
+    packagesOf: (build) => (textOf(build) === textOf(note) ? unchanged?.packages : undefined),
     async moveTo(binary, { signal, onErrors }) {
       onErrors(printed);
       listener = onErrors;

@@ -3,6 +3,7 @@ import { basename, delimiter, dirname, join } from 'node:path';
 import type { ClusterApi } from '../cluster/api/client.ts';
 import type { Work } from '../cluster/work.ts';
 import type { Config } from '../config/schema.ts';
+import type { BegunBuild } from '../controller/begun-build.ts';
 import type { ControllerPlan } from '../controller/supervisor.ts';
 import { canPlace, isPlaceable, type Placed } from '../machine/mount-namespace.ts';
 import { type ExpandedArgument, expandArguments } from '../operator/environment.ts';
@@ -42,6 +43,8 @@ export interface ControllerInputs {
   command?: string[] | undefined;
   /** The user's GOFLAGS, where they were asked for before. */
   goFlags?: Promise<string> | undefined;
+  /** The build of the last session, begun again. */
+  begun?: Pick<BegunBuild, 'packagesOf'> | undefined;
   /** It runs under a debugger. */
   forDebugger?: boolean | undefined;
   /** The main package that the user gave with `--package`. */

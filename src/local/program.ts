@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path';
 import type { Work } from '../cluster/work.ts';
 import type { Config } from '../config/schema.ts';
+import type { BegunBuild } from '../controller/begun-build.ts';
 import { goBuildCommand } from '../controller/go/build-command.ts';
 import type { FoundCommand } from '../controller/go/image-command.ts';
 import type { ImageFile } from '../controller/go/image-files.ts';
@@ -31,6 +32,8 @@ export interface ProgramInputs {
   goPackage?: string | undefined;
   /** The user's GOFLAGS, where they were asked for before. */
   goFlags?: Promise<string> | undefined;
+  /** The build of the last session. */
+  begun?: Pick<BegunBuild, 'packagesOf'> | undefined;
   /** Where to build it. */
   directory: string;
   /** The name of the Pod that stands in for the manager's, where these end. */
@@ -107,9 +110,12 @@ export async function planProgram(
   const flags = main.flags.map(({ flag }) => flag);
   const binary = join(directory, 'controller');
   const program = { directory: main.directory, goPackage: main.package, flags };
-  const linked = linkedPackages(program, { emit, signal });
+  const build = goBuildCommand(main.package, binary, flags);
+  const output = build.indexOf(binary);
+  const known = inputs.begun?.packagesOf({ cwd: main.directory, command: build, output });
+  const linked = linkedPackages(program, { emit, signal, known });
   return {
-    build: goBuildCommand(main.package, binary, flags),
+    build,
     run: [binary, ARGUMENTS],
     cwd: main.directory,
     watch: watched ? { paths: watched } : { goPackage: main.package, flags },

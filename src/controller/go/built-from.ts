@@ -18,6 +18,7 @@ export interface BuiltFrom {
   directories: string[];
   embedded: string[];
   embeddedDirectories: string[];
+  packages: [string, string][];
   /** Of all files there, the go tool and its settings: equal only if nothing was written since. */
   state: string;
 }
@@ -39,6 +40,7 @@ export function builtFrom(sources: SourceSet, settings: GoSettings, fromMs: numb
     directories: [...sources.directories],
     embedded: [...sources.embedded],
     embeddedDirectories: [...sources.embeddedDirectories],
+    packages: [...sources.packages],
     state: now.state,
   };
 }
@@ -49,6 +51,7 @@ export function unchangedSources(before: BuiltFrom, settings: GoSettings): Sourc
     directories: new Set(before.directories),
     embedded: new Set(before.embedded),
     embeddedDirectories: new Set(before.embeddedDirectories),
+    packages: new Map(before.packages),
   };
   return stateOf(sources, settings)?.state === before.state ? sources : undefined;
 }

@@ -11,6 +11,13 @@ export interface GoProgram {
   flags: string[];
 }
 
+interface LinkedOptions {
+  emit?: Emit;
+  signal?: AbortSignal | undefined;
+  /** What the go tool would say, where that is known. */
+  known?: ReadonlyMap<string, string> | undefined;
+}
+
 /** All packages that a program consists of, its dependencies' too: import path -> directory. */
 export type LinkedPackages = () => Promise<ReadonlyMap<string, string>>;
 
@@ -20,8 +27,9 @@ export type LinkedPackages = () => Promise<ReadonlyMap<string, string>>;
  */
 export function linkedPackages(
   { directory: cwd, goPackage, flags }: GoProgram,
-  { emit = () => {}, signal }: { emit?: Emit; signal?: AbortSignal | undefined } = {},
+  { emit = () => {}, signal, known }: LinkedOptions = {},
 ): LinkedPackages {
+  if (known) return async () => known;
   const format = '{{.ImportPath}}{{"\\t"}}{{.Dir}}';
   const list = (more: string[], env: NodeJS.ProcessEnv, what: string): Promise<ToolResult> => {
     const words = ['go', 'list', '-buildvcs=false', ...more, '-deps', '-f', format, ...flags, goPackage];

@@ -10,6 +10,8 @@ export interface SourceSet {
   embedded: Set<string>;
   /** Directories that contain only embedded files. */
   embeddedDirectories: Set<string>;
+  /** All packages of the program, those of the module cache and the standard library too: import path -> directory. */
+  packages: Map<string, string>;
 }
 
 interface ListedPackage {
@@ -51,16 +53,26 @@ export async function listSources(
 
 /** Parses the JSON objects that `go list -deps -json` prints. */
 export function localSources(output: string): SourceSet {
-  const packages = output
+  const all = output
     .split(/^(?=\{$)/m)
     .filter((text) => text.trim() !== '')
-    .map((text) => JSON.parse(text) as ListedPackage)
-    .filter((listed) => !listed.Standard && listed.Module && isLocal(listed.Module));
-  const sources: SourceSet = { directories: new Set(), embedded: new Set(), embeddedDirectories: new Set() };
+    .map((text) => JSON.parse(text) as ListedPackage);
+  const packages = all.filter((listed) => !listed.Standard && listed.Module && isLocal(listed.Module));
+  const sources = noSources(all.map(({ ImportPath, Dir = '' }) => [ImportPath, Dir]));
   for (const listed of packages) addPackage(sources, listed);
   for (const directory of missingImports(packages)) sources.directories.add(directory);
   for (const directory of sources.directories) sources.embeddedDirectories.delete(directory);
   return sources;
+}
+
+/** A set to which directories and files are added. */
+export function noSources(packages: [string, string][] = []): SourceSet {
+  return {
+    directories: new Set(),
+    embedded: new Set(),
+    embeddedDirectories: new Set(),
+    packages: new Map(packages),
+  };
 }
 
 /** The main module, a module of a go.work, or a `replace` with a directory. Any other is in the module cache. */

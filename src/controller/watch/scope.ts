@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join, matchesGlob, resolve } from 'node:path';
 import { runGit } from '../../machine/git.ts';
-import { listSources, type SourceSet } from '../go/sources.ts';
+import { listSources, noSources, type SourceSet } from '../go/sources.ts';
 import { isGoInput, isNotSource } from './filter.ts';
 
 /** A Go package, files and directories that the user named, or a whole checkout. */
@@ -107,5 +107,5 @@ const IGNORED = 'ls-files -z --others --ignored --exclude-standard --directory'.
 
 /** For a go.mod that go cannot read; the next save may fix it. */
 function onlyDirectory(cwd: string): SourceSet {
-  return { directories: new Set([cwd]), embedded: new Set(), embeddedDirectories: new Set() };
+  return { ...noSources(), directories: new Set([cwd]) };
 }

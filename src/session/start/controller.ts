@@ -174,6 +174,7 @@ export function controllerInputs(
     command: options.command,
     goPackage: options.package,
     goFlags: session.goFlags,
+    begun: session.begun,
     forDebugger: options.debug !== undefined,
     chosen,
     podName: podNameFor(target, sessionId),

@@ -182,6 +182,21 @@ test('a checkout that has not changed needs no go tool, and one that has gets it
   expect((await realSession(checkout, kept)).unchanged).toBeDefined();
 });
 
+test('the packages of a program that has not changed are known, for its own build alone', async () => {
+  const checkout = await operatorModule();
+  const kept = join(await directoryWith(), 'kept');
+  await realSession(checkout, kept);
+  await using begun = await beginBuild(kept);
+  const command = ['go', 'build', '-buildvcs=false', '-o', 'anywhere', './cmd'];
+  const packages = begun!.packagesOf({ cwd: checkout, command, output: 4 });
+  expect(packages?.get('example.com/operator/internal/greeting')).toBe(join(checkout, 'internal/greeting'));
+  expect(packages?.get('runtime')).toMatch(/src.runtime$/);
+  expect(
+    begun!.packagesOf({ cwd: checkout, command: command.with(5, './other'), output: 4 }),
+  ).toBeUndefined();
+  expect(begun!.packagesOf({ cwd: '/', command, output: 4 })).toBeUndefined();
+});
+
 test('another program in the place of the kept one is not what was built from these sources', async () => {
   const checkout = await operatorModule();
   const kept = join(await directoryWith(), 'kept');

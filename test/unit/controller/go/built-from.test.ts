@@ -26,6 +26,7 @@ async function place(): Promise<Place> {
     directories: new Set([cwd, join(cwd, 'cmd'), join(cwd, 'missing')]),
     embedded: new Set([join(cwd, 'web/index.html')]),
     embeddedDirectories: new Set([join(cwd, 'web')]),
+    packages: new Map([['example.com/x/cmd', join(cwd, 'cmd')]]),
   };
   const env = { PATH: tools, HOME: tools, GOENV: join(tools, 'settings/env') };
   return { cwd, tools, sources, settings: { cwd, env } };

@@ -218,6 +218,7 @@ test('whether a path is a source depends on its name and directory', () => {
     directories: new Set(['/m']),
     embedded: new Set(['/m/x.yaml']),
     embeddedDirectories: new Set(['/m/t']),
+    packages: new Map(),
   };
   const inputs = ['/m/a.go', '/m/go.mod', '/m/go.work', '/m/a.s', '/m/a.h', '/m/x.yaml', '/m/t/any'];
   const others = [
