@@ -9,10 +9,21 @@ export interface FoundWorkload {
   object: Workload;
 }
 
+/** Whether a selector selects the Pods of a workload. */
 export function isSelectedBy(workload: Workload, selector: Record<string, string>): boolean {
   const labels = workload.spec.template.metadata?.labels ?? {};
-  return hasLabels(labels, selector);
+  const wanted = Object.entries(selector).filter(([key]) => key in labels || !OF_EACH_POD.has(key));
+  return hasLabels(labels, Object.fromEntries(wanted));
 }
+
+/** Kubernetes adds them to each Pod, and no template has them. A manager that makes its own Service can select all labels of its Pod. */
+const OF_EACH_POD = new Set([
+  'pod-template-hash',
+  'controller-revision-hash',
+  'pod-template-generation',
+  'statefulset.kubernetes.io/pod-name',
+  'apps.kubernetes.io/pod-index',
+]);
 
 /** What stands beside a manager, by the name of its container or image: proxies, reloaders, collectors. */
 const SIDECAR =

@@ -278,6 +278,14 @@ test('a Service selects a Deployment by all its labels, and none by an empty sel
   expect(isSelectedBy(object, {})).toBe(false);
 });
 
+test('labels that only Pods have do not keep a Service from selecting their Deployment', () => {
+  const { object } = manager({});
+  const ofPod = { 'pod-template-hash': '5d8f9c7b6d' };
+  expect(isSelectedBy(object, { app: 'shop', ...ofPod })).toBe(true);
+  expect(isSelectedBy(object, { app: 'other', ...ofPod })).toBe(false);
+  expect(isSelectedBy(object, ofPod)).toBe(false);
+});
+
 test.each<[string, Container[], string]>([
   ['declares the port', [{ name: 'manager' }, { name: 'hooks', ports: [{ containerPort: 9443 }] }], 'hooks'],
   ['is the default', [{ name: 'manager' }, { name: 'default' }], 'default'],
