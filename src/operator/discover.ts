@@ -5,7 +5,7 @@ import type { ApiService, Service } from '../cluster/api/objects.ts';
 import { originalSelector } from '../cluster/marks/selector.ts';
 import { AGAIN, DevloopError } from '../errors.ts';
 import type { Emit } from '../report/events.ts';
-import { findManager, otherServicesOf, withContainer } from './manager.ts';
+import { findManager, hasPodsIn, otherServicesOf, withContainer } from './manager.ts';
 import { isRegistered, type Ranked, rank, withoutNeighbours } from './match.ts';
 import { hintOfMissing } from './missing.ts';
 import { apisOfCheckout, isOfApiServer, listApiServices, type ServedApi, servedApis } from './served-apis.ts';
@@ -22,7 +22,6 @@ import {
   targetService,
 } from './target.ts';
 import { listWebhookServices, type WebhookService } from './webhooks.ts';
-import { isSelectedBy } from './workload.ts';
 
 export interface Discovery {
   api: ClusterApi;
@@ -148,7 +147,7 @@ async function readService(
 
 /** A session takes over one manager: nothing here could answer for a Service of another one. */
 function belongsTo(manager: TargetManager | undefined, service: Service, emit: Emit): boolean {
-  if (manager === undefined || isSelectedBy(manager.object, originalSelector(service))) return true;
+  if (manager === undefined || hasPodsIn(manager, originalSelector(service))) return true;
   const { namespace, name } = service.metadata;
   const message = `Service ${namespace}/${name} also matches this checkout, but does not select the Pods of ${manager.ref.kind} ${manager.ref.name}. It stays unchanged.`;
   emit({ type: 'note', message });

@@ -1,8 +1,8 @@
 import type { ClusterApi } from '../cluster/api/client.ts';
 import { noneIfForbidden } from '../cluster/api/errors.ts';
 import { describe, type Kind, refOf, WORKLOAD_KINDS } from '../cluster/api/kinds.ts';
-import { labelQuery } from '../cluster/api/labels.ts';
-import type { Service } from '../cluster/api/objects.ts';
+import { hasLabels, type Labels, labelQuery } from '../cluster/api/labels.ts';
+import type { Metadata, OwnerReference, Service } from '../cluster/api/objects.ts';
 import type { Pod, Workload } from '../cluster/api/workloads.ts';
 import { originalSelector } from '../cluster/marks/selector.ts';
 import { AGAIN, DevloopError } from '../errors.ts';
@@ -24,9 +24,10 @@ export type Located = Omit<TargetManager, 'container'>;
  */
 export async function otherServicesOf(
   api: ClusterApi,
-  { ref, object }: Located,
+  located: Located,
   { listed, chosen }: { listed: WebhookService[]; chosen: ChosenService[] },
 ): Promise<ChosenService[]> {
+  const { ref } = located;
   const { namespace = '' } = ref;
   const others = listed.filter(
     (one) => one.namespace === namespace && chosen.every(({ service }) => service.metadata.name !== one.name),
@@ -41,10 +42,17 @@ export async function otherServicesOf(
   return services.flatMap((service, index): ChosenService[] => {
     if (service === undefined) return [];
     const selector = originalSelector(service);
-    if (!isSelectedBy(object, selector) || rivals.some((one) => isSelectedBy(one.object, selector)))
-      return [];
+    if (!hasPodsIn(located, selector) || rivals.some((one) => isSelectedBy(one.object, selector))) return [];
     return [{ webhooks: others[index]!, service, source: `selects the Pods of ${ref.kind} ${ref.name}` }];
   });
+}
+
+/** Whether a selector selects the manager's Pods. */
+export function hasPodsIn(
+  { object, podLabels = {} }: Pick<Located, 'object' | 'podLabels'>,
+  selector: Labels,
+): boolean {
+  return isSelectedBy(object, selector) || hasLabels(podLabels, selector);
 }
 
 export function withContainer(located: Located, chosen: ChosenService[]): TargetManager {
@@ -78,9 +86,10 @@ export async function findManager(
   }
   const { name, namespace } = service.metadata;
   const isSelected = ({ object }: FoundWorkload): boolean => isSelectedBy(object, originalSelector(service));
-  const selected = (await list(api, ['Deployment'], namespace)).filter(isSelected);
-  if (selected.length === 0) selected.push(...(await list(api, OTHERS, namespace)).filter(isSelected));
-  if (selected.length === 0) return await podBehind(api, service);
+  const all = await list(api, ['Deployment'], namespace);
+  if (!all.some(isSelected)) all.push(...(await list(api, OTHERS, namespace)));
+  const selected = all.filter(isSelected);
+  if (selected.length === 0) return await podBehind(api, service, all);
   if (selected.length === 1) return { ...selected[0]!, source: `selected by Service ${name}` };
   const best = bestOf(selected, service, chosen.flatMap(calledPorts));
   return { ...best, source: `the best match of those that Service ${name} selects` };
@@ -156,10 +165,15 @@ async function namedWorkload(
 }
 
 /**
- * A Pod that the Service selects, where devloop knows nothing that creates it, such as a Job or another operator's object. It says
- * how the manager runs, but scaling nothing would pause it.
+ * What runs a Pod that the Service selects by labels that no template has, such as one that the manager gives its own Pod; or the Pod itself,
+ * where devloop knows nothing that creates it, such as a Job or another operator's object. It says how the manager runs, but scaling
+ * nothing would pause it.
  */
-async function podBehind(api: ClusterApi, service: Service): Promise<Located | undefined> {
+async function podBehind(
+  api: ClusterApi,
+  service: Service,
+  workloads: FoundWorkload[],
+): Promise<Located | undefined> {
   const matchLabels = originalSelector(service);
   const pod = (await selectedPods(api, service)).find(
     (one) => !['Succeeded', 'Failed'].includes(one.status?.phase ?? ''),
@@ -167,6 +181,11 @@ async function podBehind(api: ClusterApi, service: Service): Promise<Located | u
   if (pod === undefined) return undefined;
   const { metadata, spec } = pod;
   const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
+  const workload = owner && workloadOf(metadata, owner, workloads);
+  if (workload) {
+    const source = `one of its Pods is selected by Service ${service.metadata.name}`;
+    return { ...workload, podLabels: metadata.labels ?? {}, source };
+  }
   const template = { metadata, spec: { containers: [], ...spec } };
   return {
     ref: refOf('Pod', metadata),
@@ -174,6 +193,19 @@ async function podBehind(api: ClusterApi, service: Service): Promise<Located | u
     ...(owner ? { owner: `${owner.kind} ${metadata.namespace}/${owner.name}` } : {}),
     source: `selected by Service ${service.metadata.name}`,
   };
+}
+
+/** The name of a ReplicaSet is that of its Deployment, and a hash that its Pods have as a label. */
+function workloadOf(
+  { labels = {} }: Metadata,
+  { kind, name }: OwnerReference,
+  workloads: FoundWorkload[],
+): FoundWorkload | undefined {
+  const isOwner = ({ ref }: FoundWorkload): boolean =>
+    ref.kind === 'Deployment'
+      ? kind === 'ReplicaSet' && name === `${ref.name}-${labels['pod-template-hash']}`
+      : kind === ref.kind && name === ref.name;
+  return workloads.find(isOwner);
 }
 
 /** Old scaffolds all select `control-plane: controller-manager`, so a namespace with two operators has two matches. */

@@ -1,4 +1,5 @@
 import { describe, type ObjectRef } from '../cluster/api/kinds.ts';
+import type { Labels } from '../cluster/api/labels.ts';
 import type { Service, ServicePort } from '../cluster/api/objects.ts';
 import type { Container, Workload } from '../cluster/api/workloads.ts';
 import { AGAIN, DevloopError } from '../errors.ts';
@@ -52,6 +53,8 @@ export interface TargetManager {
   /** A Deployment, StatefulSet or DaemonSet; one of the Pods where they belong to something else. */
   ref: ObjectRef;
   object: Workload;
+  /** Of one of its Pods, where a Service selects more of them than the template has. */
+  podLabels?: Labels;
   /** What the Pods belong to where devloop cannot pause it: `Job shop/migrate`; absent for a Pod that nobody owns. */
   owner?: string;
   /** The container that the manager runs in. */

@@ -1,7 +1,7 @@
 /** Which workload is the manager where no Service says so, and what discovery says about those beside it. */
 import { expect, it, test } from 'vitest';
 import type { Kind } from '../../../src/cluster/api/kinds.ts';
-import type { Container, Workload } from '../../../src/cluster/api/workloads.ts';
+import type { Container, Pod, Workload } from '../../../src/cluster/api/workloads.ts';
 import { discover } from '../../../src/operator/discover.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
 import { fakeCluster } from '../../support/fake-cluster.ts';
@@ -74,3 +74,28 @@ test('a note names the containers beside the manager, which do not run here', as
     expect.stringMatching(/container shop\..*kube-rbac-proxy/),
   ]);
 });
+
+test.each<[string, string, Kind, Record<string, string>]>([
+  ['ReplicaSet', 'shop-5d8f9c7b6d', 'Deployment', { 'pod-template-hash': '5d8f9c7b6d' }],
+  ['StatefulSet', 'shop', 'StatefulSet', {}],
+  ['DaemonSet', 'shop', 'DaemonSet', {}],
+])(
+  'a manager that labels its own Pod for the Service is found by the %s that owns it',
+  async (owner, name, kind, generated) => {
+    const cluster = clusterWithTable();
+    const own = { app: 'shop', 'shop.example.com/webhook': 'serving' };
+    const webhooks = [{ path: PATH, group: 'shop.example.com' }];
+    install(cluster, { namespace: NAMESPACE, service: 'shop-webhook', webhooks, labels: own });
+    cluster.put<Workload>(kind, workload('shop', [{ name: 'manager' }]));
+    cluster.put<Pod>('Pod', {
+      metadata: {
+        ...{ name: 'shop-0', namespace: NAMESPACE, labels: { ...own, ...generated } },
+        ownerReferences: [{ kind: owner, name, uid: '1', controller: true }],
+      },
+      spec: { containers: [{ name: 'manager' }] },
+    });
+    const target = await discover({ api: cluster.api, names: { services: [] }, facts: shop, emit: () => {} });
+    expect(target.manager?.ref).toEqual({ kind, namespace: NAMESPACE, name: 'shop' });
+    expect(target.services.map(({ service }) => service.metadata.name)).toEqual(['shop-webhook']);
+  },
+);
