@@ -1,7 +1,8 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
-import { basename, dirname, join, posix } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { type AddressFlags, collectAddressFlags } from './address-flags.ts';
 import { commandNames } from './cobra-commands.ts';
+import { type ComposedPath, collectComposed, joinedParts, resolveComposed } from './composed-paths.ts';
 import { electionFlags, electionVariables } from './leader-election.ts';
 import { importedSources, localModules } from './local-modules.ts';
 import { collectPathFlags, type PathFlags } from './path-flags.ts';
@@ -74,16 +75,19 @@ export async function readCheckout(root: string): Promise<CheckoutFacts> {
   const facts = noCheckoutFacts();
   const [files, modules] = await Promise.all([sourceFiles(root), localModules(root)]);
   const importing: string[] = [];
+  const composed: ComposedPath[] = [];
   for (let at = 0; at < files.length; at += AT_ONCE) {
     await Promise.all(
       files.slice(at, at + AT_ONCE).map(async (file) => {
         const text = await readSmall(file);
         collect(text, file, facts);
+        if (file.endsWith('.go')) collectComposed(text, composed);
         if (modules.some(({ path }) => text.includes(path))) importing.push(text);
       }),
     );
   }
   for (const text of await importedSources(importing, modules)) collect(text, '.go', facts);
+  for (const path of resolveComposed(composed, facts.pathFlags.constants)) facts.paths.add(path);
   await collectNames(root, facts);
   return facts;
 }
@@ -176,8 +180,7 @@ function collect(text: string, file: string, facts: CheckoutFacts): void {
   }
   all(GROUP_MARKER, facts.groups);
   all(SOURCE_PATH, facts.paths);
-  for (const [, parts = ''] of text.matchAll(JOINED_PATH))
-    facts.paths.add(posix.join(...parts.match(/[^",\s]+/g)!));
+  for (const [, parts = ''] of text.matchAll(JOINED_PATH)) facts.paths.add(joinedParts(parts));
   all(MARKER_PATH, facts.markerPaths);
   all(QUOTED_NAME, facts.quoted);
   for (const path of facts.markerPaths) facts.paths.add(path);

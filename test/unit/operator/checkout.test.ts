@@ -58,6 +58,18 @@ it('knows paths that the sources join from constant parts', async () => {
   expect(paths).not.toContain('/etc/x');
 });
 
+it('knows paths that the sources put together from constants, in whatever files these are', async () => {
+  await writeFiles({
+    'go.mod': 'module example.com/shop\n',
+    'main.go': 'package main\nvar key = filepath.Join(paths.TLS, "tls.key")\nvar other = unknown + "/x"\n',
+    'paths/a.go': 'package paths\nconst (\n\tTLS = Base + "/tls"\n\tRoots string = TLS + "/roots"\n)\n',
+    'paths/b.go': 'package paths\nconst Base = "/var/run/shop"\n',
+  });
+  const { paths } = await readCheckout(root);
+  for (const path of ['/tls', '/tls/tls.key', '/tls/roots']) expect(paths).toContain(`/var/run/shop${path}`);
+  expect([...paths].filter((path) => path.endsWith('/x'))).toEqual([]);
+});
+
 it.each([
   ['a client of its own', 'config, err := rest.InClusterConfig()\n', true],
   ["an API server's library", 'import "k8s.io/apiserver/pkg/server/options"\n', true],
