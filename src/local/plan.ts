@@ -7,19 +7,19 @@ import type { BegunBuild } from '../controller/begun-build.ts';
 import type { ControllerPlan } from '../controller/supervisor.ts';
 import { canPlace, isPlaceable, type Placed } from '../machine/mount-namespace.ts';
 import { type ExpandedArgument, expandArguments } from '../operator/environment.ts';
-import { DEFAULT_CERTIFICATE_DIRECTORY } from '../operator/mounts.ts';
 import type { CheckoutFacts } from '../operator/sources.ts';
 import { type Target, targetPorts } from '../operator/target.ts';
 import { mountPointsIn } from '../operator/volumes.ts';
 import type { Emit } from '../report/events.ts';
-import { planAddressFlags, planKeyPairFlags, planMountFlags } from './default-flags.ts';
+import { planAddressFlags, planMountFlags } from './default-flags.ts';
 import { controllerEnvironment, NAMESPACE_FILE } from './environment.ts';
 import { withFlags } from './flag-place.ts';
 import { placeImageFiles } from './image-files.ts';
-import { hardCodedDirectories, type LocalFiles } from './key-pair-files.ts';
+import type { LocalFiles } from './key-pair-files.ts';
 import { localCopies, mountedTexts } from './local-copies.ts';
 import type { MountedPath, NeededFiles } from './mounts.ts';
 import { containerArguments, inWorkingDirectory, planArguments, requirePassable } from './plan-arguments.ts';
+import { planKeyPairs } from './plan-key-pairs.ts';
 import { otherMounts, type PlannedMounts, planMounts } from './plan-mounts.ts';
 import type { PodConnection } from './pod-connection.ts';
 import { ARGUMENTS, type PlannedProgram, planProgram } from './program.ts';
@@ -83,11 +83,9 @@ export async function planController(
   inputs: ControllerInputs,
   { emit, signal }: Pick<Work, 'emit' | 'signal'>,
 ): Promise<PlannedController> {
-  const { keyPairMounts } = inputs;
   const { root, facts } = inputs.checkout;
-  const { directory, keyPairDirectory } = inputs.files;
+  const { directory } = inputs.files;
   const program = await planProgram({ ...inputs, ...facts, root, directory }, { emit, signal });
-  const takesArguments = program.run.includes(ARGUMENTS);
   const mayPlace = program.linked !== undefined && (await canPlace());
   const planned = await planSettings(inputs, { ...program, mayPlace }, { emit });
   const { settings: own, moved, paths, words, placed, needed } = planned;
@@ -98,11 +96,7 @@ export async function planController(
   );
   const kubeconfig = planKubeconfig(inputs);
   const more = program.takesKubeconfigFlag ? kubeconfigFlag(inputs, emit) : [];
-  const hardCoded = hardCodedDirectories(keyPairMounts, words, facts.paths);
-  const mayLookElsewhere = mayLookForPairElsewhere(inputs, hardCoded);
-  const places = { ...facts, ...program, hardCoded, keyPairDirectory, mayPlace, mayLookElsewhere };
-  const none = { args: [], hardCoded, placed: [] };
-  const keyPairs = takesArguments ? await planKeyPairFlags(places, { emit }) : none;
+  const keyPairs = await planKeyPairs({ ...inputs, facts }, { ...program, mayPlace, words }, { emit });
   const mounted = inputs.target.manager === undefined ? [] : mountPointsIn(inputs.target.manager);
   const ofImage = placeImageFiles(
     { ...program, root, paths: facts.paths, words, mounted: mounted.map(({ path }) => path), mayPlace },
@@ -137,16 +131,6 @@ export async function planController(
     hardCoded: keyPairs.hardCoded,
     needed: [...needed, ...(kubeconfig?.needed ?? []), ...(pod?.needed ?? [])],
   };
-}
-
-/** A Secret can be mounted twice, also where controller-runtime looks by default, as OLM does for programs of both kinds. */
-function mayLookForPairElsewhere(
-  { files, settings, keyPairMounts }: ControllerInputs,
-  hardCoded: string[],
-): boolean {
-  const isNamed = !files.keyPairDirectory.startsWith(files.directory) || settings.env !== undefined;
-  const others = keyPairMounts.filter((one) => !hardCoded.includes(one));
-  return isNamed || others.some((one) => one.endsWith(`/${DEFAULT_CERTIFICATE_DIRECTORY}`));
 }
 
 interface PlannedSettings extends Pick<PlannedMounts, 'paths' | 'words' | 'placed'> {

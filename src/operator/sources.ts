@@ -29,6 +29,8 @@ export interface CheckoutFacts {
   /** Names that its sources give to commands, the words in front of a program's flags. */
   commandNames: Set<string>;
   pathFlags: PathFlags;
+  /** Files that its sources look for beside their own program, by relative paths. */
+  besideProgram: Set<string>;
   /** The directories of packages that define a flag --kubeconfig. */
   kubeconfigFlags: Set<string>;
   /** Its sources connect to the cluster as a program in a Pod does. */
@@ -60,6 +62,7 @@ export function noCheckoutFacts(): CheckoutFacts {
     addressFlags: { defaults: [], constants: new Map(), commands: [] },
     commandNames: new Set(),
     pathFlags: { defaults: [], constants: new Map() },
+    besideProgram: new Set(),
     kubeconfigFlags: new Set(),
     connectsFromPod: false,
     quoted: new Set(),
@@ -139,6 +142,8 @@ const GROUP_MARKER = /\+groupName=([\w.-]+)/g;
 const SOURCE_PATH = /"(\/[A-Za-z0-9][A-Za-z0-9._/-]{2,150})"/g;
 /** `filepath.Join("/tmp", "certs")` */
 const JOINED_PATH = /\b(?:file)?path\.Join\(\s*("\/[^"\n]*"(?:\s*,\s*"[^"\n]*")+)\s*,?\s*\)/g;
+/** `filepath.Join(base, "certs", "tls.crt")`, also with a call in the place of the variable. */
+const BESIDE = /\b(?:file)?path\.Join\(\s*[\w.]+(?:\([^()]*\))?((?:\s*,\s*"[^"\n]*")+)\s*,?\s*\)/g;
 const QUOTED_NAME = /"([a-z0-9]+(?:[.-][a-z0-9]+){1,20})"/g;
 export const MARKER_PATH = /\+kubebuilder:webhook:[^\n]*\bpath="?([^",\s]+)/g;
 /** `StringVar(&file, "kubeconfig", …)` of Go's flag package and of pflag. */
@@ -181,6 +186,8 @@ function collect(text: string, file: string, facts: CheckoutFacts): void {
   all(GROUP_MARKER, facts.groups);
   all(SOURCE_PATH, facts.paths);
   for (const [, parts = ''] of text.matchAll(JOINED_PATH)) facts.paths.add(joinedParts(parts));
+  if (text.includes('os.Executable()'))
+    for (const [, parts = ''] of text.matchAll(BESIDE)) facts.besideProgram.add(joinedParts(parts));
   all(MARKER_PATH, facts.markerPaths);
   all(QUOTED_NAME, facts.quoted);
   for (const path of facts.markerPaths) facts.paths.add(path);

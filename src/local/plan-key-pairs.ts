@@ -1,0 +1,47 @@
+import { dirname } from 'node:path';
+import type { Work } from '../cluster/work.ts';
+import type { Config } from '../config/schema.ts';
+import { DEFAULT_CERTIFICATE_DIRECTORY } from '../operator/mounts.ts';
+import type { CheckoutFacts } from '../operator/sources.ts';
+import { besideProgram } from './beside-program.ts';
+import { type PlannedKeyPairs, planKeyPairFlags } from './default-flags.ts';
+import { hardCodedDirectories, type LocalFiles } from './key-pair-files.ts';
+import { ARGUMENTS, type PlannedProgram } from './program.ts';
+
+interface KeyPairInputs {
+  facts: CheckoutFacts;
+  settings: NonNullable<Config['controller']>;
+  files: LocalFiles;
+  /** The directories in which the manager's container sees the key pairs. */
+  keyPairMounts: string[];
+  /** Built programs are beside it. */
+  stateFile: string;
+}
+
+/** Where the program looks for its key pairs, if not where an argument or variable (`words`) says. */
+export async function planKeyPairs(
+  inputs: KeyPairInputs,
+  program: PlannedProgram & { mayPlace: boolean; words: string[] },
+  { emit }: Pick<Work, 'emit'>,
+): Promise<PlannedKeyPairs> {
+  const { facts, files, keyPairMounts, stateFile } = inputs;
+  const hardCoded = hardCodedDirectories(keyPairMounts, program.words, facts.paths);
+  if (!program.run.includes(ARGUMENTS)) return { args: [], hardCoded, placed: [] };
+  const isBuilt = program.linked !== undefined;
+  const beside = isBuilt ? besideProgram(keyPairMounts, facts.besideProgram, dirname(stateFile)) : [];
+  const mayLookElsewhere = beside.length > 0 || mayLookForPairElsewhere(inputs, hardCoded);
+  const { keyPairDirectory } = files;
+  const places = { ...facts, ...program, hardCoded, keyPairDirectory, mayLookElsewhere };
+  const planned = await planKeyPairFlags(places, { emit });
+  return { ...planned, hardCoded: [...planned.hardCoded, ...beside] };
+}
+
+/** A Secret can be mounted twice, also where controller-runtime looks by default, as OLM does for programs of both kinds. */
+function mayLookForPairElsewhere(
+  { files, settings, keyPairMounts }: KeyPairInputs,
+  hardCoded: string[],
+): boolean {
+  const isNamed = !files.keyPairDirectory.startsWith(files.directory) || settings.env !== undefined;
+  const others = keyPairMounts.filter((one) => !hardCoded.includes(one));
+  return isNamed || others.some((one) => one.endsWith(`/${DEFAULT_CERTIFICATE_DIRECTORY}`));
+}
