@@ -4,7 +4,7 @@ import { runTool } from '../machine/tool.ts';
 import { type BegunBuild, type Finished, noteBuild } from './begun-build.ts';
 import { isGoBuild, verbose, withoutProgress } from './build-progress.ts';
 import { goEnvironment } from './go/build-command.ts';
-import { keepProgram, type Program, removeOldPrograms, restoreKept } from './programs.ts';
+import { keepProgram, linkAs, type Program, removeOldPrograms, restoreKept } from './programs.ts';
 
 /** `fromMs`: on the clock of Date.now(); what was saved later may not be in the program. */
 export type BuildOutcome =
@@ -16,6 +16,8 @@ export interface BuildPlan {
   /** Each build writes to a new file if `-o` names `run[0]`. Undefined: the program is built already. */
   build: string[] | undefined;
   run: string[];
+  /** The name under which a built program is started; absent where it does not matter. */
+  runAs?: string | undefined;
   /** Built programs are stored beside it. */
   stateFile: string;
   /** Where the newest program is kept for the next session, which then skips the link step if nothing changed. */
@@ -53,13 +55,13 @@ function programFile({ stateFile }: BuildPlan, build: number): string {
  * behind. Without a build command, every change counts as a new program.
  */
 export async function buildProgram(plan: BuildPlan, build: number, io: BuildIo): Promise<BuildOutcome> {
-  const { build: command, run, cwd, keptProgram } = plan;
+  const { build: command, run, runAs, cwd, keptProgram } = plan;
   if (command === undefined)
     return { ok: true, fromMs: Date.now(), ms: 0, program: { run, content: undefined, file: undefined } };
   const output = outputOf(plan);
   if (output === undefined) return await runBuild(command, cwd, { run, file: undefined }, io);
   const binary = programFile(plan, build);
-  const program = { run: run.with(0, binary), file: binary };
+  const program = { run: run.with(0, await linkAs(runAs, binary)), file: binary };
   const known = { cwd, command, output };
   const begun = build === 0 && plan.begun?.isOf(known) ? await plan.begun.moveTo(binary, io) : undefined;
   const outcome = begun

@@ -1,5 +1,5 @@
 import { constants, existsSync } from 'node:fs';
-import { copyFile, link, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { copyFile, link, mkdir, readdir, readFile, rename, rm, stat, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { otherWriter } from '../machine/own-files.ts';
 
@@ -81,7 +81,26 @@ async function goneCheckouts(directory: string, names: string[]): Promise<string
   return (await Promise.all(gone)).flat();
 }
 
+/**
+ * What to start so that a program finds this name in its arguments; the program itself where none is wanted. A link for each program: one
+ * for all would be another program by the time that a process which was made for the first one begins.
+ */
+export async function linkAs(name: string | undefined, binary: string): Promise<string> {
+  if (name === undefined) return binary;
+  const directory = linksTo(binary);
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const link = join(directory, name);
+  await rm(link, { force: true });
+  await symlink(binary, link);
+  return link;
+}
+
+function linksTo(binary: string): string {
+  return `${binary}.as`;
+}
+
 /** One that cannot be removed goes with the session's directory. */
-export async function removeProgram(program: Program): Promise<void> {
-  if (program.file !== undefined) await rm(program.file, { force: true }).catch(() => {});
+export async function removeProgram({ file }: Program): Promise<void> {
+  if (file === undefined) return;
+  for (const one of [file, linksTo(file)]) await rm(one, { recursive: true, force: true }).catch(() => {});
 }

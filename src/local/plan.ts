@@ -109,6 +109,7 @@ export async function planController(
     cwd: program.cwd,
     build: program.build,
     run: program.run.flatMap((word) => (word === ARGUMENTS ? all : [word])),
+    runAs: program.runAs,
     hidden,
     env: planEnvironment(
       inputs,

@@ -49,6 +49,8 @@ export interface PlannedProgram {
   build: string[] | undefined;
   /** The word `{args}` stands for the manager's arguments. */
   run: string[];
+  /** The name under which it is started; absent where it does not matter. */
+  runAs?: string | undefined;
   cwd: string;
   watch: NonNullable<ControllerPlan['watch']>;
   /** It takes its kubeconfig from the flag --kubeconfig alone. */
@@ -117,6 +119,7 @@ export async function planProgram(
   return {
     build,
     run: [binary, ARGUMENTS],
+    runAs: main.runAs,
     cwd: main.directory,
     watch: watched ? { paths: watched } : { goPackage: main.package, flags },
     takesKubeconfigFlag: await hasOnlyKubeconfigFlag(linked, inputs.kubeconfigFlags),

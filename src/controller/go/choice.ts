@@ -16,6 +16,8 @@ export interface MainPackage {
   pathsBelow: ReadonlySet<string>;
   /** It registers webhooks with controller-runtime. */
   registersWebhooks: boolean;
+  /** What it does can depend on the name under which it is started. */
+  readsOwnName: boolean;
 }
 
 /** What the cluster and the recipes say about the manager. */

@@ -13,6 +13,8 @@ export interface PackageFacts {
   paths: Set<string>;
   /** They register webhooks with controller-runtime. */
   registersWebhooks: boolean;
+  /** They look at the name under which the program was started. */
+  readsOwnName: boolean;
 }
 
 export interface PackageReader {
@@ -21,6 +23,8 @@ export interface PackageReader {
 }
 
 const REGISTERS = /NewWebhookManagedBy\(|WebhookManagedBy\(|GetWebhookServer\(\)/;
+/** One file can be several programs, by the links to it in the image. */
+const READS_OWN_NAME = /\bBase\(\s*os\.Args\[0\]\s*\)/;
 const AT_ONCE = 32;
 
 /**
@@ -61,7 +65,8 @@ async function readPackage(
   wanted: RegExp | undefined,
   tags: ReadonlySet<string>,
 ): Promise<PackageFacts> {
-  const facts: PackageFacts = { directory, imports: new Set(), paths: new Set(), registersWebhooks: false };
+  const none = { registersWebhooks: false, readsOwnName: false };
+  const facts: PackageFacts = { directory, imports: new Set(), paths: new Set(), ...none };
   const names = await readdir(directory).catch(() => []);
   for (const name of names.filter(isSource)) {
     const text = await readTextFile(join(directory, name));
@@ -69,6 +74,7 @@ async function readPackage(
     if (!isBuilt(name, constraint, tags)) continue;
     for (const path of imports) facts.imports.add(path);
     facts.registersWebhooks ||= REGISTERS.test(text);
+    facts.readsOwnName ||= READS_OWN_NAME.test(text);
     if (wanted) for (const [path] of text.matchAll(wanted)) facts.paths.add(path);
   }
   return facts;

@@ -106,6 +106,7 @@ async function readMain(
     paths: new Set(closure.flatMap(({ paths }) => [...paths])),
     pathsBelow: new Set(main.package === '.' ? [] : below.flatMap(({ paths }) => [...paths])),
     registersWebhooks: closure.some((one) => one.registersWebhooks),
+    readsOwnName: closure.some((one) => one.readsOwnName),
   };
 }
 

@@ -4,7 +4,7 @@ import { DevloopError } from '../../errors.ts';
 import type { Emit } from '../../report/events.ts';
 import { similarNames } from '../../similar.ts';
 import { type BuildFlag, buildFlags, tagsIn } from './build-command.ts';
-import { asPackage, type GoCheckout, isIn, readGoCheckout } from './checkout.ts';
+import { asPackage, type GoCheckout, isIn, type MainDirectory, readGoCheckout } from './checkout.ts';
 import {
   type Candidate,
   type ChoiceHints,
@@ -15,6 +15,7 @@ import {
   undecided,
 } from './choice.ts';
 import { readClues, readMains } from './clues.ts';
+import { programOf } from './dockerfile.ts';
 import { type FoundCommand, filesOfImage, imageCommandOf } from './image-command.ts';
 import type { ImageFile } from './image-files.ts';
 import { linksByGo } from './libraries.ts';
@@ -61,6 +62,8 @@ export interface FoundMain {
   image: FoundCommand | undefined;
   /** What its image has of the checkout. */
   imageFiles: ImageFile[];
+  /** The name under which its image starts it, where that can decide what it does. */
+  runAs: string | undefined;
 }
 
 /** The Go package of the operator's manager, and how devloop chose it. */
@@ -70,7 +73,7 @@ export async function findMainPackage(root: string, hints: MainPackageHints): Pr
   const checkout = await readGoCheckout(root, tags);
   if (checkout.modules.length === 0) throw noModule(root);
   const clues = await readClues(checkout, hints);
-  const found = (goPackage: string, source: string): Omit<FoundMain, 'hasWebhooks' | 'rivals'> => {
+  const found = (goPackage: string, source: string): Omit<FoundMain, 'hasWebhooks' | 'rivals' | 'runAs'> => {
     const { module, directory } = checkout.mains.find((one) => one.package === goPackage)!;
     return {
       name: goPackage,
@@ -83,7 +86,12 @@ export async function findMainPackage(root: string, hints: MainPackageHints): Pr
     };
   };
   const { named } = hints;
-  if (named) return { ...found(namedMain(checkout, named), named.source), hasWebhooks: true, rivals: [] };
+  if (named) {
+    const main = namedMain(checkout, named);
+    const [read] = await readMains({ ...checkout, mains: placesOf(checkout, [main]) }, clues, tags);
+    const known = found(main, named.source);
+    return { ...known, hasWebhooks: true, rivals: [], runAs: nameOf(read!, clues, known.image) };
+  }
   const mains = await askGo(checkout, await readMains(checkout, clues, tags), clues, hints);
   const choice = chooseMainPackage(mains, clues);
   if ('candidates' in choice)
@@ -94,7 +102,22 @@ export async function findMainPackage(root: string, hints: MainPackageHints): Pr
   const isCalled = (hints.paths ?? []).length > 0;
   if (!isKnown && !isCalled) throw notManager(chosen);
   const rivals = choice.rivals.slice(0, SHOWN).map((rival) => rival.package);
-  return { ...found(choice.package, choice.source), hasWebhooks, rivals };
+  const known = found(choice.package, choice.source);
+  return { ...known, hasWebhooks, rivals, runAs: nameOf(chosen, clues, known.image) };
+}
+
+function placesOf({ mains }: GoCheckout, packages: string[]): MainDirectory[] {
+  return mains.filter((one) => packages.includes(one.package));
+}
+
+/** Undefined where it does not matter, or is not known. */
+function nameOf(
+  { readsOwnName }: MainPackage,
+  { program }: ChoiceHints,
+  image: FoundCommand | undefined,
+): string | undefined {
+  const name = program ?? (image && programOf([...image.entrypoint, ...image.cmd]));
+  return readsOwnName && name && /^\w[\w.+-]*$/.test(name) ? name : undefined;
 }
 
 /** The package that `--package` names: by its directory, one of its files, or its import path. */
@@ -125,7 +148,7 @@ async function askGo(
     const asked = undecided(mains, clues).map((main) => main.package);
     const hasOther = candidatesOf(mains, clues).length > 0;
     if (asked.length === 0 || (mayDownload && hasOther)) return mains;
-    const places = checkout.mains.filter((one) => asked.includes(one.package));
+    const places = placesOf(checkout, asked);
     const what = `go list ${asked.join(' ')}${mayDownload ? ', which downloads modules' : ''}`;
     const listing = linksByGo(places, { mayDownload, signal });
     const links = await reportWhileWaiting(listing, { for: what, limitSeconds: LIST_SECONDS }, emit);

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readdir, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -38,6 +39,23 @@ test('all sessions together keep one program, also when it was up to date', asyn
   }
   // It was built once.
   expect(inodes.size).toBe(1);
+});
+
+test('a program is started under the name that is wanted, and nothing of it is left', async () => {
+  const state = await directoryWith();
+  const binary = join(state, 'controller');
+  const script = 'printf "#!/bin/sh\\nbasename \\$0\\n" > "$2" && chmod +x "$2"';
+  const plan = {
+    ...{ cwd: state, build: ['sh', '-c', script, 'sh', '-o', binary], run: [binary, 'serve'] },
+    ...{ runAs: 'shop-webhook', stateFile: join(state, 'controller.json') },
+  };
+  const built = await buildProgram(plan, 0, { signal: NEVER, onErrors: () => {} });
+  if (!built.ok) throw new Error(built.output);
+  const { run } = built.program;
+  expect(run.slice(1)).toEqual(['serve']);
+  expect(execFileSync(run[0]!, { encoding: 'utf8' })).toBe('shop-webhook\n');
+  await removeProgram({ ...built.program, build: '' });
+  expect(await readdir(state)).toEqual([]);
 });
 
 test('programs of checkouts that were not built for a month are removed', async () => {

@@ -49,7 +49,7 @@ test('a command of the user gets the arguments of the Deployment where it asks f
 test('of a package that the user names, everything else is as discovered', async () => {
   const directory = await directoryWith({
     'go.mod': 'module example.com/shop\n\ngo 1.24\n',
-    'cmd/shop/main.go': 'package main\n\nfunc main() {}\n',
+    'cmd/shop/main.go': 'package main\n\nvar name = filepath.Base(os.Args[0])\n\nfunc main() {}\n',
     Makefile: 'build:\n\tgo build -tags all -o bin/shop ./cmd/shop\n',
   });
   const checkout = { root: directory, facts: noCheckoutFacts() };
@@ -57,6 +57,7 @@ test('of a package that the user names, everything else is as discovered', async
     cwd: directory,
     build: expect.arrayContaining(['-tags=all', './cmd/shop']),
     run: ['/state/s1/controller', 'serve', '--leader-elect=false'],
+    runAs: 'manager',
     env: { LEVEL: 'info' },
     watch: { goPackage: './cmd/shop' },
   };

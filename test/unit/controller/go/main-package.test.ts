@@ -86,6 +86,18 @@ test.each<[string, Record<string, string>, string[] | undefined, string]>([
   expect(found.source).toMatch(/\w/);
 });
 
+test.each<[string, string, string[] | undefined, string | undefined]>([
+  ['of the container', 'filepath.Base(os.Args[0])', ['/shop/shop-webhook', '--v=3'], 'shop-webhook'],
+  ['of its image', 'filepath.Base(os.Args[0])', undefined, 'shop-hooks'],
+  ['that it does not look at', 'os.Args[1]', ['/shop/shop-webhook'], undefined],
+])('a program that looks at its own name is started under that %s', async (_, expression, command, name) => {
+  const files = {
+    'cmd/main.go': MANAGER.replace('func', `var name = ${expression}\n\nfunc`),
+    Dockerfile: 'FROM golang\nRUN go build -o shop-hooks ./cmd\nENTRYPOINT ["/shop-hooks"]\n',
+  };
+  expect((await find(files, command)).runAs).toBe(name);
+});
+
 test('of two managers, the one whose sources contain the webhook paths is chosen', async () => {
   const manager = (name: string) =>
     MANAGER.replace('import', `import _ "example.com/operator/${name}/hooks"\nimport`);
