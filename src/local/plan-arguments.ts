@@ -3,12 +3,12 @@ import type { FoundCommand } from '../controller/go/image-command.ts';
 import { DevloopError } from '../errors.ts';
 import type { ExpandedArgument } from '../operator/environment.ts';
 import { electionSwitch } from '../operator/leader-election.ts';
-import { isAtOrBelow } from '../operator/path-flags.ts';
 import type { Target } from '../operator/target.ts';
 import { mountPointsIn } from '../operator/volumes.ts';
 import type { Emit } from '../report/events.ts';
 import { auxiliaryPorts, localArguments } from './arguments.ts';
 import { busyAmong } from './busy-ports.ts';
+import { programOf } from './container-words.ts';
 import { withFlags } from './flag-place.ts';
 import { ELECTION_OFF } from './leader-election.ts';
 import { type MountedPath, rewritePaths } from './mounts.ts';
@@ -34,32 +34,6 @@ export function containerArguments(target: Target, image: FoundCommand | undefin
   const words = scriptArguments(own);
   if (words === undefined) emit({ type: 'warning', message: THROUGH_SHELL });
   return words ?? [];
-}
-
-/** Programs that start another one, whose words follow theirs. */
-const INITS = new Set(['tini', 'tini-static', 'dumb-init', 'docker-init', 'catatonit']);
-
-/**
- * The program's own words, that of the program first, even where the image starts it. Without a `command`, the program can be the first
- * argument, behind an init that is the image's entrypoint: a path that is mounted, or has a suffix, is a file for the program.
- */
-function programOf({ manager }: Target, image: FoundCommand | undefined): string[] {
-  const { command: own = [], args = [] } = manager?.container ?? {};
-  const command = own.length > 0 ? own : (image?.entrypoint ?? []);
-  const words = [...command, ...(own.length + args.length > 0 ? args : (image?.cmd ?? []))];
-  const [first = ''] = words;
-  if (INITS.has(basename(first))) return afterInit(words.slice(1));
-  const isMounted =
-    manager !== undefined && mountPointsIn(manager).some(({ path }) => isAtOrBelow(first, path));
-  const isKnown = command.length > 0 || (args.length === 0 && image !== undefined);
-  const isProgram = isKnown || (/^\/(?:[\w.-]+\/)*[\w-]+$/.test(first) && !isMounted);
-  return isProgram ? words : ['', ...words];
-}
-
-/** Some of an init's options have a value, which only `--` tells from the program. */
-function afterInit(words: string[]): string[] {
-  const end = words.indexOf('--');
-  return end < 0 ? words.slice(words.findIndex((word) => !word.startsWith('-'))) : words.slice(end + 1);
 }
 
 function startsWith(words: string[], { source }: FoundCommand): string {

@@ -18,6 +18,7 @@ import { DevloopError, documentPath } from '../errors.ts';
 import { canPlace } from '../machine/mount-namespace.ts';
 import type { Target } from '../operator/target.ts';
 import type { Emit } from '../report/events.ts';
+import { programOf } from './container-words.ts';
 
 /** What the user says about the program, and what the cluster knows of it. */
 export interface ProgramInputs {
@@ -160,8 +161,11 @@ export function namedPackage({
 /** What the cluster knows about the operator's program. */
 export function mainPackageHints(target: Target | undefined, signal: AbortSignal): MainPackageHints {
   const { object, container } = target?.manager ?? {};
+  const { command = [] } = container ?? {};
+  // Empty where the arguments do not begin with one.
+  const [program = ''] = target ? programOf(target, undefined) : [];
   return {
-    command: container?.command ?? [],
+    command: command.length > 0 || program === '' ? command : [program],
     image: container?.image,
     container: container?.name,
     workload: object?.metadata.name,

@@ -65,3 +65,24 @@ test('the program of a module below the root is named as --package names it', as
   expect(await planProgram(inputs, io)).toMatchObject({ build: expect.arrayContaining(['.']) });
   expect(events).toContainEqual(expect.objectContaining({ what: 'main package', value: './operator' }));
 });
+
+test.each<[string, string[], string]>([
+  ['is the first argument', ['/registration', 'serve'], './cmd/registration'],
+  ["is the image's", ['serve', '/registration'], './cmd/placement'],
+])('of several main packages, the one is built whose program %s', async (_, args, expected) => {
+  const root = await directoryWith({
+    'go.mod': 'module example.com/shop\n\ngo 1.24\n',
+    'cmd/placement/main.go': MANAGER,
+    'cmd/registration/main.go': MANAGER,
+  });
+  const container = { name: 'manager', image: 'example.com/placement:v1', args };
+  const metadata = { name: 'shop', namespace: 'shop' };
+  const object = { metadata, spec: { selector: {}, template: { spec: { containers: [container] } } } };
+  const manager = { ref: { kind: 'Deployment' as const, ...metadata }, object, container, source: '' };
+  const inputs = {
+    ...{ target: { services: [], manager, namespace: 'shop' }, root, settings: {}, directory: '/state' },
+    ...{ kubeconfigFlags: new Set<string>(), electionFlags: new Map() },
+  };
+  const planned = await planProgram(inputs, { emit: () => {}, signal: new AbortController().signal });
+  expect(planned.build).toContain(expected);
+});

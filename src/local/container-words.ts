@@ -1,0 +1,31 @@
+import { basename } from 'node:path';
+import type { FoundCommand } from '../controller/go/image-command.ts';
+import { isAtOrBelow } from '../operator/path-flags.ts';
+import type { Target } from '../operator/target.ts';
+import { mountPointsIn } from '../operator/volumes.ts';
+
+/** Programs that start another one, whose words follow theirs. */
+const INITS = new Set(['tini', 'tini-static', 'dumb-init', 'docker-init', 'catatonit']);
+
+/**
+ * The program's own words, that of the program first, even where the image starts it. Without a `command`, the program can be the first
+ * argument, behind an init that is the image's entrypoint: a path that is mounted, or has a suffix, is a file for the program.
+ */
+export function programOf({ manager }: Pick<Target, 'manager'>, image: FoundCommand | undefined): string[] {
+  const { command: own = [], args = [] } = manager?.container ?? {};
+  const command = own.length > 0 ? own : (image?.entrypoint ?? []);
+  const words = [...command, ...(own.length + args.length > 0 ? args : (image?.cmd ?? []))];
+  const [first = ''] = words;
+  if (INITS.has(basename(first))) return afterInit(words.slice(1));
+  const isMounted =
+    manager !== undefined && mountPointsIn(manager).some(({ path }) => isAtOrBelow(first, path));
+  const isKnown = command.length > 0 || (args.length === 0 && image !== undefined);
+  const isProgram = isKnown || (/^\/(?:[\w.-]+\/)*[\w-]+$/.test(first) && !isMounted);
+  return isProgram ? words : ['', ...words];
+}
+
+/** Some of an init's options have a value, which only `--` tells from the program. */
+function afterInit(words: string[]): string[] {
+  const end = words.indexOf('--');
+  return end < 0 ? words.slice(words.findIndex((word) => !word.startsWith('-'))) : words.slice(end + 1);
+}
