@@ -14,6 +14,7 @@ import {
   readVolumes,
 } from '../operator/volumes.ts';
 import type { Emit } from '../report/events.ts';
+import { NAMESPACE_FILE } from './environment.ts';
 import type { LocalFiles } from './key-pair-files.ts';
 import type { MountedPath } from './mounts.ts';
 
@@ -119,8 +120,8 @@ export function otherMounts(manager: TargetManager, keyPairMounts: string[]): Mo
   return mountPointsIn(manager).filter((one) => !isKeyPair(one) && !IS_HERE.has(one.path));
 }
 
-/** Every machine has it. */
-const IS_HERE = new Set(['/tmp']);
+/** Every machine has a `/tmp`, and the controller gets files of a ServiceAccount, which would be covered: the Pod's have no token here. */
+const IS_HERE = new Set(['/tmp', dirname(NAMESPACE_FILE)]);
 
 export function isText(content: Buffer): boolean {
   return !content.includes(0);

@@ -250,3 +250,17 @@ test.each(['/etc', '/usr', '/etc/passwd:manager.yaml'])(
     ]);
   },
 );
+
+test('the files of a ServiceAccount that the Pod mounts itself are not put over those of the controller', async () => {
+  const path = '/var/run/secrets/kubernetes.io/serviceaccount';
+  const namespace = { path: 'namespace', fieldRef: { fieldPath: 'metadata.namespace' } };
+  const sources = [{ serviceAccountToken: { path: 'token' } }, { downwardAPI: { items: [namespace] } }];
+  const { placed, files, notes, warnings } = await plan({
+    volumes: [{ name: 'kube-api-access', projected: { sources } }],
+    mounts: { 'kube-api-access': `${path}/` },
+    words: [],
+    sourcePaths: [`${path}/namespace`],
+    mayPlace: true,
+  });
+  expect({ placed, files, notes, warnings }).toEqual({ placed: [], files: [], notes: [], warnings: [] });
+});
