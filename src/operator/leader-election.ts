@@ -51,9 +51,13 @@ function endOfBlock(text: string, from: number): number {
 const BOOLEAN_FLAG =
   /\.Bool(?:Var)?P?\(\s*(?:&?[\w.]+\s*,\s*)?"([\w.-]+)"\s*,\s*(?:"\w?"\s*,\s*)?(true|false)\s*,/g;
 
+/** Of k8s.io/component-base, which defines the flags of Kubernetes' own programs; their defaults leave it on. */
+const KUBERNETES_FLAGS = /\bBindLeaderElectionFlags\(/;
+
 /** The flags of a source file whose default leaves leader election on. */
 export function electionFlags(text: string): string[] {
-  return [...text.matchAll(BOOLEAN_FLAG)]
+  const own = [...text.matchAll(BOOLEAN_FLAG)]
     .filter(([, name, value]) => electionSwitch(name!) === (value === 'true' ? 'on' : 'inverse'))
     .map(([, name]) => name!);
+  return KUBERNETES_FLAGS.test(text) ? [...own, 'leader-elect'] : own;
 }

@@ -65,6 +65,7 @@ test.each([
   ['flag.BoolVar(&on, "leader-elect", true, "Elect.")', ['leader-elect']],
   ['f.BoolP("enable-leader-election", "l", true, "Elect.")', ['enable-leader-election']],
   ['f.Bool("disable-leader-election", false, "Do not.")', ['disable-leader-election']],
+  ['options.BindLeaderElectionFlags(&o.LeaderElection, fs)', ['leader-elect']],
   ['f.Bool("leader-elect", false, "Elect.")', []],
   ['f.Bool("leader-election-release", true, "Release.")', []],
 ])('a flag whose default leaves leader election on: %s', (text, expected) => {
