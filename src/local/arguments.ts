@@ -32,6 +32,11 @@ const HEALTH_ADDRESS = /^--?(health|healthz|readyz|probes?|pprof|profiler)(-[a-z
 const KUBECONFIG = /^--?kubeconfig$/;
 const BOOLEAN = /^(true|false|t|f|0|1)$/i;
 
+/** `--metrics-port` of `--metricsPort`. */
+function dashed(name: string): string {
+  return name.replace(/([a-z0-9])([A-Z])/g, '$1-$2').toLowerCase();
+}
+
 /** The Deployment's own arguments, changed only where they cannot work on this machine. */
 export function localArguments(
   args: string[],
@@ -77,7 +82,8 @@ function changeFlag(
   if (KUBECONFIG.test(flag.name)) return { tokens: [], because: 'the controller uses your kubeconfig' };
   const port = portOf(flag);
   if (port === undefined || !conditions.busyPorts.includes(port)) return undefined;
-  const free = METRICS_ADDRESS.test(flag.name) || flag.name.endsWith('port') ? '0' : ':0';
+  const name = dashed(flag.name);
+  const free = METRICS_ADDRESS.test(name) || name.endsWith('port') ? '0' : ':0';
   const tokens = flag.separate ? [flag.name, free] : [`${flag.name}=${free}`];
   return { tokens, because: `port ${port} is in use on this machine` };
 }
@@ -99,7 +105,8 @@ export function auxiliaryPorts(args: string[]): number[] {
 }
 
 function portOf(flag: Flag): number | undefined {
-  if (!METRICS_ADDRESS.test(flag.name) && !HEALTH_ADDRESS.test(flag.name)) return undefined;
+  const name = dashed(flag.name);
+  if (!METRICS_ADDRESS.test(name) && !HEALTH_ADDRESS.test(name)) return undefined;
   const digits = /^(?:.*:)?(\d+)$/.exec(flag.value ?? '')?.[1];
   return digits === undefined ? undefined : Number(digits);
 }

@@ -76,6 +76,11 @@ test.each<[string, string[], string[]]>([
     ['--metrics-port=0', '--health-port', '0'],
   ],
   [
+    'busy ports of flags in camel case',
+    ['--metricsPort=8080', '--healthProbeAddr', ':8081', '--webhookServerPort=8443'],
+    ['--metricsPort=0', '--healthProbeAddr', ':0', '--webhookServerPort=8443'],
+  ],
+  [
     'free ports',
     ['--metrics-bind-address=:9999', '--health-probe-bind-address=0'],
     ['--metrics-bind-address=:9999', '--health-probe-bind-address=0'],
