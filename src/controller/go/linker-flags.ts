@@ -21,8 +21,9 @@ export function readLinkerFlags(written: string, variables: Map<string, string>)
   const read: LinkerFlags = { flags: [], leftOut: [] };
   for (const words of withValues(text.match(WORD) ?? [])) {
     const [flag = ''] = words;
-    // devloop and the go tool compare programs by their build id.
-    if (/^--?buildid\b/.test(flag)) continue;
+    // devloop and the go tool compare programs by their build id. A linker other than Go's own needs a C compiler, and takes longer; where C
+    // code has to be linked, the go tool chooses it itself.
+    if (/^--?(?:buildid|linkmode)\b/.test(flag)) continue;
     if (!flag.startsWith('-') || words.some((word) => EVALUATED.test(word)))
       read.leftOut.push(words.join(' '));
     else read.flags.push(...words.map(unquoted));

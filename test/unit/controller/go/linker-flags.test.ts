@@ -59,6 +59,8 @@ test.each<[string, string, string]>([
     '\tgo build -ldflags "-extldflags \'-static -z now\'" -o m .',
     "-extldflags '-static -z now' -s",
   ],
+  ["with Go's own linker", `RUN go build -ldflags="-s -linkmode=external -X a.b=1" -o m .`, '-s -X a.b=1'],
+  ["with Go's own linker, in two words", `RUN go build -ldflags="-s -linkmode external" -o m .`, '-s'],
   ['without a build id', 'RUN go build -ldflags="-s -w -buildid=" -o m .', '-s -w'],
   ['for all packages', 'RUN go build -ldflags=all=-s -o m .', '-s'],
   ['the last of two', 'RUN go build -ldflags=-X=a.b=1 -ldflags=-X=a.b=2 -o m .', '-X=a.b=2 -s'],
