@@ -22,6 +22,8 @@ export interface Gate {
 export interface ControllerPlan extends BuildPlan, RunPlan {
   /** Undefined: nothing is watched. */
   watch: WatchTarget | undefined;
+  /** The arguments that devloop has added, since sources define their flags: the command that runs need not be the one that knows them. */
+  added?: string[] | undefined;
 }
 
 export interface SupervisorPorts {
@@ -41,6 +43,8 @@ export interface Following {
 export interface Supervised {
   plan: ControllerPlan;
   ports: SupervisorPorts;
+  /** Flags that devloop has added, and the program does not know. */
+  refused: Set<string>;
   /** What holds requests while the controller is replaced; absent without webhooks. */
   gate: Gate | undefined;
   /** Aborted by the disposal: everything ends at once. */

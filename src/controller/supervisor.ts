@@ -16,6 +16,7 @@ import {
   type SupervisorPorts,
   startable,
 } from './plan.ts';
+import { flagOf, refusedArgument, withoutFlags } from './refused-flags.ts';
 import { reasonOf } from './restart-runs.ts';
 import { type Running, run } from './runner.ts';
 import { createStandBy } from './stand-by.ts';
@@ -23,6 +24,8 @@ import { goScope, readScope } from './watch/scope.ts';
 import { lookAt } from './watch/watch.ts';
 
 export type { ControllerPlan, Gate } from './plan.ts';
+
+type NextStart = Pick<ControllerPlan, 'run' | 'env' | 'hidden' | 'added'>;
 
 /** `restart` and `followFiles` have no effect unless it follows. */
 export interface Supervisor extends AsyncDisposable, Following {
@@ -37,7 +40,7 @@ export interface Supervisor extends AsyncDisposable, Following {
   /** While something else is waited for: finds out what to watch, which takes the go tool a third of a second where it has to be asked. */
   lookAhead(): void;
   /** From its next start on, the controller gets these arguments and variables; so the next change starts it again even where the program is the same. */
-  runWith(next: Pick<ControllerPlan, 'run' | 'env' | 'hidden'>): void;
+  runWith(next: NextStart): void;
   /** Builds and replaces the controller at each change, and restarts it when it exits, until the signal aborts. */
   follow(gate?: Gate): Promise<void>;
   /**
@@ -55,6 +58,7 @@ export function createSupervisor(plan: ControllerPlan, ports: SupervisorPorts): 
   const supervised: Supervised = {
     plan,
     ports,
+    refused: new Set(),
     gate: undefined,
     disposed: disposal.signal,
     program: { run: plan.run, content: undefined, build: startedNow(), fromMs: undefined, file: undefined },
@@ -76,10 +80,7 @@ export function createSupervisor(plan: ControllerPlan, ports: SupervisorPorts): 
         throw error;
       }),
     lookAhead: () => lookAhead(supervised),
-    runWith({ run: command, env, hidden }) {
-      supervised.plan = { ...supervised.plan, run: command, env, hidden };
-      supervised.runningContent = undefined;
-    },
+    runWith: (next) => runWith(supervised, next),
     follow(gate) {
       supervised.gate = gate;
       following ??= follow(supervised);
@@ -147,17 +148,22 @@ async function firstBuild(supervised: Supervised): Promise<void> {
 }
 
 async function firstStart(supervised: Supervised): Promise<void> {
-  const { plan, ports, program, disposed } = supervised;
+  const { ports, program, disposed } = supervised;
   const signal = AbortSignal.any([ports.signal, disposed]);
   for (let attempt = 1; ; attempt++) {
+    const { plan } = supervised;
     signal.throwIfAborted();
     if (plan.webhook) await requireFreePort(plan.webhook.port);
     const running = run(plan, startable(supervised), ports.emit, signal);
     supervised.running = running;
     supervised.runningContent = program.content;
-    const code = await settled(running);
+    const code = await settled(running).catch((error) => leaveOut(supervised, running, error));
     if (code === undefined) return;
     supervised.running = undefined;
+    if (code === 'refused') {
+      attempt--;
+      continue;
+    }
     if (!plan.asksForRestart) throw endedByItself(plan.rivals);
     if (attempt === START_ATTEMPTS) return await running.ready;
   }
@@ -174,6 +180,32 @@ async function settled(running: Running): Promise<0 | undefined> {
     if (hasExited(error) && (await exited).code === 0) return 0;
     throw error;
   }
+}
+
+/** For a program that ended because it does not know a flag which devloop has added: goes on without it. Throws any other error again. */
+function leaveOut(supervised: Supervised, running: Running, error: unknown): 'refused' {
+  const { added = [] } = supervised.plan;
+  const argument = hasExited(error) ? refusedArgument(added, running.lastLines()) : undefined;
+  if (argument === undefined) throw error;
+  supervised.refused.add(flagOf(argument));
+  leaveOutRefused(supervised);
+  const message = `${argument}\nis left out: the command that runs does not know it.`;
+  supervised.ports.emit({ type: 'note', message });
+  return 'refused';
+}
+
+function runWith(supervised: Supervised, { run: command, env, hidden, added }: NextStart): void {
+  supervised.plan = { ...supervised.plan, run: command, env, hidden, added };
+  leaveOutRefused(supervised);
+  supervised.runningContent = undefined;
+}
+
+function leaveOutRefused(supervised: Supervised): void {
+  const { plan, refused } = supervised;
+  const { added = [] } = plan;
+  const left = withoutFlags(added, refused);
+  const isLeft = (word: string): boolean => !added.includes(word) || left.includes(word);
+  supervised.plan = { ...plan, run: plan.run.filter(isLeft), added: left };
 }
 
 function hasExited(error: unknown): boolean {

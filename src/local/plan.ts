@@ -4,6 +4,7 @@ import type { ClusterApi } from '../cluster/api/client.ts';
 import type { Work } from '../cluster/work.ts';
 import type { Config } from '../config/schema.ts';
 import type { BegunBuild } from '../controller/begun-build.ts';
+import { flagOf } from '../controller/refused-flags.ts';
 import type { ControllerPlan } from '../controller/supervisor.ts';
 import { canPlace, isPlaceable, type Placed } from '../machine/mount-namespace.ts';
 import { type ExpandedArgument, expandArguments } from '../operator/environment.ts';
@@ -11,7 +12,7 @@ import type { CheckoutFacts } from '../operator/sources.ts';
 import { type Target, targetPorts } from '../operator/target.ts';
 import { mountPointsIn } from '../operator/volumes.ts';
 import type { Emit } from '../report/events.ts';
-import { planAddressFlags, planMountFlags } from './default-flags.ts';
+import { isGivenIn, planAddressFlags, planMountFlags } from './default-flags.ts';
 import { controllerEnvironment, NAMESPACE_FILE } from './environment.ts';
 import { withFlags } from './flag-place.ts';
 import { placeImageFiles } from './image-files.ts';
@@ -110,6 +111,7 @@ export async function planController(
     build: program.build,
     run: program.run.flatMap((word) => (word === ARGUMENTS ? all : [word])),
     runAs: program.runAs,
+    added: addedTo(inputs.target, program, all),
     hidden,
     env: planEnvironment(
       inputs,
@@ -132,6 +134,13 @@ export async function planController(
     hardCoded: keyPairs.hardCoded,
     needed: [...needed, ...(kubeconfig?.needed ?? []), ...(pod?.needed ?? [])],
   };
+}
+
+/** Which of all arguments have flags that the manager's own do not have. */
+function addedTo(target: Target, { run, image }: PlannedProgram, all: string[]): string[] {
+  if (!run.includes(ARGUMENTS)) return [];
+  const isGiven = isGivenIn(containerArguments(target, image, () => {}));
+  return all.filter((word) => flagOf(word) !== '' && !isGiven(flagOf(word)));
 }
 
 interface PlannedSettings extends Pick<PlannedMounts, 'paths' | 'words' | 'placed'> {

@@ -369,7 +369,9 @@ test('a flag of the program whose default leaves leader election on is added, bu
   const checkout = { root: directory, facts: { ...noCheckoutFacts(), electionFlags } };
   const rest = inputs({ settings: { package: '.' }, checkout });
   rest.target.manager!.container.args = [];
-  expect((await plan(rest)).plan.run.slice(1)).toEqual(['serve', '--leader-elect=false']);
+  const { run, added } = (await plan(rest)).plan;
+  expect([run.slice(1), added]).toEqual([['serve', '--leader-elect=false'], ['--leader-elect=false']]);
   rest.target.manager!.container.args = ['--leader-elect=false'];
-  expect((await plan(rest)).plan.run.slice(1)).toEqual(['serve', '--leader-elect=false']);
+  const given = (await plan(rest)).plan;
+  expect([given.run.slice(1), given.added]).toEqual([['serve', '--leader-elect=false'], []]);
 });
