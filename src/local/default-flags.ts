@@ -10,7 +10,7 @@ import {
   argumentsOfProgram,
 } from '../operator/address-flags.ts';
 import type { ExpandedArgument } from '../operator/environment.ts';
-import { flagsBelow, type PathFlags } from '../operator/path-flags.ts';
+import { certificateFlags, flagsBelow, type PathFlags } from '../operator/path-flags.ts';
 import { type MountPoint, mentions } from '../operator/volumes.ts';
 import { auxiliaryPorts } from './arguments.ts';
 import { busyAmong } from './busy-ports.ts';
@@ -71,6 +71,31 @@ export async function planKeyPairFlags(
   if (!mayLookElsewhere) throw notFound(...first);
   // Writing there fails with a warning.
   return { ...planned, hardCoded };
+}
+
+/**
+ * How a program that reads its key pair from the API, and keeps it in a directory of its own, finds one that this account can write: by the
+ * flag that is named after such a directory. None where an argument (`words`) says where.
+ */
+export async function planOwnDirectory(
+  { pathFlags, keyPairDirectory, linked }: Pick<KeyPairPlaces, 'pathFlags' | 'keyPairDirectory' | 'linked'>,
+  words: string[],
+  { emit }: Pick<Work, 'emit'>,
+): Promise<string[]> {
+  const args: string[] = [];
+  const isGiven = isGivenIn(words);
+  for (const [path, defining] of linked ? certificateFlags(pathFlags) : []) {
+    const [own, ...others] = await linkedFlags(linked!, defining);
+    if (own === undefined || others.length > 0 || isGiven(own)) continue;
+    if ((await requireRoom(path, []).catch((error: unknown) => error)) === undefined) continue;
+    const argument = `--${own}=${keyPairDirectory}`;
+    emit({
+      type: 'note',
+      message: `${argument}\nis added: its default is ${path}, where this account cannot write.`,
+    });
+    args.push(argument);
+  }
+  return args;
 }
 
 /** The flags whose defaults are a directory of key pairs, or files in it, with the places of these on this machine. */

@@ -3,12 +3,14 @@ import type { Work } from '../cluster/work.ts';
 import type { Config } from '../config/schema.ts';
 import { DEFAULT_CERTIFICATE_DIRECTORY } from '../operator/mounts.ts';
 import type { CheckoutFacts } from '../operator/sources.ts';
+import type { Target } from '../operator/target.ts';
 import { besideProgram } from './beside-program.ts';
-import { type PlannedKeyPairs, planKeyPairFlags } from './default-flags.ts';
+import { type PlannedKeyPairs, planKeyPairFlags, planOwnDirectory } from './default-flags.ts';
 import { hardCodedDirectories, type LocalFiles } from './key-pair-files.ts';
 import { ARGUMENTS, type PlannedProgram } from './program.ts';
 
 interface KeyPairInputs {
+  target: Pick<Target, 'services'>;
   facts: CheckoutFacts;
   settings: NonNullable<Config['controller']>;
   files: LocalFiles;
@@ -33,7 +35,9 @@ export async function planKeyPairs(
   const { keyPairDirectory } = files;
   const places = { ...facts, ...program, hardCoded, keyPairDirectory, mayLookElsewhere };
   const planned = await planKeyPairFlags(places, { emit });
-  return { ...planned, hardCoded: [...planned.hardCoded, ...beside] };
+  const isUnmounted = inputs.target.services.length > 0 && keyPairMounts.length === 0;
+  const own = isUnmounted ? await planOwnDirectory(places, program.words, { emit }) : [];
+  return { ...planned, args: [...planned.args, ...own], hardCoded: [...planned.hardCoded, ...beside] };
 }
 
 /** A Secret can be mounted twice, also where controller-runtime looks by default, as OLM does for programs of both kinds. */

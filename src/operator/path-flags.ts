@@ -37,10 +37,25 @@ export function flagsBelow(
   { defaults, constants }: PathFlags,
   wanted: string,
 ): Map<string, Map<string, Set<string>>> {
+  return byDefault({ defaults, constants }, (path) => isAtOrBelow(path, wanted));
+}
+
+const CERTIFICATE_DIRECTORY = /cert(?:ificate)?s?-?dir(?:ectory)?$/i;
+
+/** The same for flags that are named after a directory of certificates, whatever their defaults. */
+export function certificateFlags({ defaults, constants }: PathFlags): ReturnType<typeof flagsBelow> {
+  const named = defaults.filter(({ flag }) => CERTIFICATE_DIRECTORY.test(flag));
+  return byDefault({ defaults: named, constants }, () => true);
+}
+
+function byDefault(
+  { defaults, constants }: PathFlags,
+  isWanted: (path: string) => boolean,
+): Map<string, Map<string, Set<string>>> {
   const found = new Map<string, Map<string, Set<string>>>();
   for (const { flag, value, directory } of defaults) {
     const path = (value.startsWith('/') ? value : constants.get(value))?.replace(/\/+$/, '');
-    if (path === undefined || !isAtOrBelow(path, wanted)) continue;
+    if (path === undefined || !isWanted(path)) continue;
     const flags = found.get(path) ?? new Map<string, Set<string>>();
     found.set(path, flags.set(flag, (flags.get(flag) ?? new Set()).add(directory)));
   }

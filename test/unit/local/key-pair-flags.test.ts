@@ -1,9 +1,12 @@
 import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { planKeyPairFlags } from '../../../src/local/default-flags.ts';
+import { planKeyPairFlags, planOwnDirectory } from '../../../src/local/default-flags.ts';
+import { planController } from '../../../src/local/plan.ts';
+import { readCheckout } from '../../../src/operator/sources.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
-import { directoryWith } from '../controller/support/places.ts';
+import { directoryWith, put } from '../controller/support/places.ts';
+import { inputs } from './support/inputs.ts';
 
 /** Below a file, not even root can make a directory. */
 async function plan(flags: [string, string][], more: string[] = [], mayLookElsewhere = false) {
@@ -81,4 +84,43 @@ test('where the sources name another directory, too, that one is enough', async 
 test('where the user named another directory or variables, nothing is certain', async () => {
   const { planned, refused } = await plan([], [], true);
   expect(await planned).toEqual({ args: [], hardCoded: [refused], placed: [] });
+});
+
+test.each<[string, [string, string][], string[], string[]]>([
+  ['which is refused', [['webhook-cert-dir', 'REFUSED']], [], ['--webhook-cert-dir=/state/certs']],
+  ['which is given', [['webhook-cert-dir', 'REFUSED']], ['--webhook-cert-dir=/x'], []],
+  ['which can be written', [['webhook-cert-dir', 'OPEN']], [], []],
+  ['of another program', [['other-cert-dir', 'REFUSED']], [], []],
+  ['of something else', [['cache-dir', 'REFUSED']], [], []],
+])(
+  'a program that keeps its key pair itself has a directory for it: %s',
+  async (_, flags, words, expected) => {
+    const directory = await directoryWith({ file: '' });
+    const defaults = flags.map(([flag, path]) => ({
+      flag,
+      value: path
+        .replace('REFUSED', join(directory, 'file', 'certs'))
+        .replace('OPEN', join(directory, 'certs')),
+      directory: flag.startsWith('other') ? '/other' : '/checkout',
+    }));
+    const places = {
+      pathFlags: { defaults, constants: new Map() },
+      keyPairDirectory: '/state/certs',
+      linked: async () => new Map([['example.com/shop', '/checkout']]),
+    };
+    expect(await planOwnDirectory(places, words, { emit: () => {} })).toEqual(expected);
+  },
+);
+
+test.each<[string, string[], string | undefined]>([
+  ['that no container mounts', [], '--cert-dir=/state/s1/certs'],
+  ['that is mounted elsewhere', ['/other'], undefined],
+])('the plan has such a flag for a key pair %s', async (_, keyPairMounts, expected) => {
+  const root = await directoryWith({ file: '', 'go.mod': 'module example.com/shop\n\ngo 1.24\n' });
+  const flag = `flag.String("cert-dir", "${root}/file/certs", "Where.")`;
+  await put(root, 'main.go', `package main\n\nimport "flag"\n\nvar dir = ${flag}\n\nfunc main() {}\n`);
+  const checkout = { root, facts: await readCheckout(root) };
+  const rest = inputs({ checkout, settings: { package: '.' }, keyPairMounts });
+  const { run } = (await planController(rest, { emit: () => {}, signal: new AbortController().signal })).plan;
+  expect(run.find((word) => word.includes('cert-dir'))).toBe(expected);
 });
