@@ -1,4 +1,5 @@
 import { electionSwitch } from '../operator/leader-election.ts';
+import { portOf as localPortOf } from './busy-ports.ts';
 import { ELECTION_OFF, electionOff } from './leader-election.ts';
 import { type MountedPath, rewritePaths } from './mounts.ts';
 
@@ -29,6 +30,9 @@ export interface Flag {
 
 const METRICS_ADDRESS = /^--?(secure-)?(metrics|diagnostics)(-[a-z]+)*-(addr|address|port)$/i;
 const HEALTH_ADDRESS = /^--?(health|healthz|readyz|probes?|pprof|profiler)(-[a-z]+)*-(addr|address|port)$/i;
+/** `--controller-runtime-metrics-addr`: more words in front, so it can also be about metrics that somebody else serves. */
+const PREFIXED =
+  /-(metrics|diagnostics|healthz?|readyz|probes?|pprof|profiler)(-[a-z]+)*-(addr|address|port)$/;
 const KUBECONFIG = /^--?kubeconfig$/;
 const BOOLEAN = /^(true|false|t|f|0|1)$/i;
 
@@ -106,7 +110,8 @@ export function auxiliaryPorts(args: string[]): number[] {
 
 function portOf(flag: Flag): number | undefined {
   const name = dashed(flag.name);
-  if (!METRICS_ADDRESS.test(name) && !HEALTH_ADDRESS.test(name)) return undefined;
+  if (!METRICS_ADDRESS.test(name) && !HEALTH_ADDRESS.test(name))
+    return PREFIXED.test(name) ? localPortOf(flag.value ?? '') : undefined;
   const digits = /^(?:.*:)?(\d+)$/.exec(flag.value ?? '')?.[1];
   return digits === undefined ? undefined : Number(digits);
 }

@@ -81,6 +81,11 @@ test.each<[string, string[], string[]]>([
     ['--metricsPort=0', '--healthProbeAddr', ':0', '--webhookServerPort=8443'],
   ],
   [
+    'busy ports of flags with more words in front',
+    ['--controllerRuntimeMetricsAddress=:8080', '--shop-health-port=8081', '--push-metrics-addr=host:8080'],
+    ['--controllerRuntimeMetricsAddress=:0', '--shop-health-port=0', '--push-metrics-addr=host:8080'],
+  ],
+  [
     'free ports',
     ['--metrics-bind-address=:9999', '--health-probe-bind-address=0'],
     ['--metrics-bind-address=:9999', '--health-probe-bind-address=0'],
