@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path';
 import type { ClusterApi } from '../cluster/api/client.ts';
 import { isFree, isPlaceable, type Placed } from '../machine/mount-namespace.ts';
 import { projectedSources } from '../operator/downward.ts';
-import { isAtOrBelow } from '../operator/path-flags.ts';
+import { isAtOrBelow, mayBeAtOrBelow } from '../operator/path-flags.ts';
 import type { CheckoutFacts } from '../operator/sources.ts';
 import type { Target, TargetManager } from '../operator/target.ts';
 import {
@@ -18,6 +18,8 @@ import { NAMESPACE_FILE } from './environment.ts';
 import type { LocalFiles } from './key-pair-files.ts';
 import type { MountedPath } from './mounts.ts';
 
+type SourcePaths = Pick<CheckoutFacts, 'paths' | 'formattedPaths'>;
+
 /** What is needed to find the mounted files of a Deployment. */
 export interface MountInputs {
   api: ClusterApi;
@@ -27,7 +29,7 @@ export interface MountInputs {
   files: LocalFiles;
   /** The directories in which the manager's container sees the key pairs. */
   keyPairMounts: string[];
-  checkout: { facts: Pick<CheckoutFacts, 'paths'> };
+  checkout: { facts: SourcePaths };
   /** The controller can find files in their places. */
   mayPlace: boolean;
 }
@@ -137,12 +139,15 @@ function reportCopy({ path, isFile, lacking }: MountedVolume, to: string, emit: 
   emit({ type: 'warning', message });
 }
 
-function isInSources({ path }: MountPoint, { paths }: Pick<CheckoutFacts, 'paths'>): boolean {
-  return [...paths].some((one) => isAtOrBelow(one, path));
+function isInSources({ path }: MountPoint, { paths, formattedPaths }: SourcePaths): boolean {
+  return (
+    [...paths].some((one) => isAtOrBelow(one, path)) ||
+    [...formattedPaths].some((one) => mayBeAtOrBelow(one, path))
+  );
 }
 
 /** What the sources name is more likely to be missed. */
-function reportOthers(others: MountPoint[], facts: Pick<CheckoutFacts, 'paths'>, emit: Emit): void {
+function reportOthers(others: MountPoint[], facts: SourcePaths, emit: Emit): void {
   const list = (points: MountPoint[]): string =>
     points.map(({ path, volume }) => `${path} (${describeVolume(volume)})`).join(', ');
   const inSources = others.filter((one) => isInSources(one, facts));

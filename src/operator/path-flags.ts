@@ -66,3 +66,24 @@ function byDefault(
 export function isAtOrBelow(path: string, directory: string): boolean {
   return path === directory || path.startsWith(`${directory}/`);
 }
+
+/** The same for a path with verbs of fmt in it, each of which stands for something in one segment. */
+export function mayBeAtOrBelow(format: string, directory: string): boolean {
+  const parts = format.replace(/\/+$/, '').split('/');
+  const wanted = directory.split('/');
+  return parts.length >= wanted.length && wanted.every((part, index) => fitsFormat(part, parts[index]!));
+}
+
+/** Without a regular expression, which could try the parts of a name in all ways. */
+function fitsFormat(text: string, format: string): boolean {
+  const [first = '', ...literals] = format.split(/(?:%[sv])+/);
+  const last = literals.pop();
+  if (last === undefined) return text === first;
+  let at = first.length;
+  for (const literal of literals) {
+    const found = text.indexOf(literal, at + 1);
+    if (found < 0) return false;
+    at = found + literal.length;
+  }
+  return text.startsWith(first) && text.endsWith(last) && text.length - last.length > at;
+}

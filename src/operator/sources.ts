@@ -13,6 +13,8 @@ export interface CheckoutFacts {
   groups: Set<string>;
   /** Everything in its sources that looks like an absolute path: HTTP paths, and paths of files. */
   paths: Set<string>;
+  /** The same with verbs of fmt in them: `/etc/%s/`. */
+  formattedPaths: Set<string>;
   /** HTTP paths in its manifests, which may belong to another operator that is merely bundled. */
   manifestPaths: Set<string>;
   /** Paths of the webhooks that kubebuilder's markers declare. */
@@ -53,6 +55,7 @@ export function noCheckoutFacts(): CheckoutFacts {
   return {
     groups: new Set(),
     paths: new Set(),
+    formattedPaths: new Set(),
     manifestPaths: new Set(),
     markerPaths: new Set(),
     names: new Set(),
@@ -140,6 +143,8 @@ async function readSmall(file: string): Promise<string> {
 /** Only the marker in a package that defines types counts: an operator's sources also name the groups of many others. */
 const GROUP_MARKER = /\+groupName=([\w.-]+)/g;
 const SOURCE_PATH = /"(\/[A-Za-z0-9][A-Za-z0-9._/-]{2,150})"/g;
+/** `fmt.Sprintf("/etc/%s/", name)`; one whose first part is not known says too little. */
+const FORMATTED_PATH = /"(\/[A-Za-z][\w.-]*\/[\w./-]*%[sv][\w.%/-]*)"/g;
 /** `filepath.Join("/tmp", "certs")` */
 const JOINED_PATH = /\b(?:file)?path\.Join\(\s*("\/[^"\n]*"(?:\s*,\s*"[^"\n]*")+)\s*,?\s*\)/g;
 /** `filepath.Join(base, "certs", "tls.crt")`, also with a call in the place of the variable. */
@@ -185,6 +190,7 @@ function collect(text: string, file: string, facts: CheckoutFacts): void {
   }
   all(GROUP_MARKER, facts.groups);
   all(SOURCE_PATH, facts.paths);
+  all(FORMATTED_PATH, facts.formattedPaths);
   for (const [, parts = ''] of text.matchAll(JOINED_PATH)) facts.paths.add(joinedParts(parts));
   if (text.includes('os.Executable()'))
     for (const [, parts = ''] of text.matchAll(BESIDE)) facts.besideProgram.add(joinedParts(parts));

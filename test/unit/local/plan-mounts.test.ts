@@ -17,6 +17,7 @@ interface Case {
   mounts: Record<string, string>;
   words: string[];
   sourcePaths?: string[];
+  formattedPaths?: string[];
   initContainers?: Container[];
   keyPairMounts?: string[];
   mayPlace?: boolean;
@@ -30,6 +31,7 @@ async function plan({
   mounts,
   words,
   sourcePaths = [],
+  formattedPaths = [],
   initContainers = [],
   keyPairMounts = [],
   mayPlace = false,
@@ -72,7 +74,7 @@ async function plan({
       files: { directory: DIRECTORY, keyPairDirectory: `${DIRECTORY}/certs` },
       keyPairMounts,
       mayPlace,
-      checkout: { facts: { paths: new Set(sourcePaths) } },
+      checkout: { facts: { paths: new Set(sourcePaths), formattedPaths: new Set(formattedPaths) } },
     },
     words,
     emit,
@@ -263,4 +265,24 @@ test('the files of a ServiceAccount that the Pod mounts itself are not put over 
     mayPlace: true,
   });
   expect({ placed, files, notes, warnings }).toEqual({ placed: [], files: [], notes: [], warnings: [] });
+});
+
+test.each([
+  ['/etc/%s/', true],
+  ['/etc/%s-operator/manager.yaml', true],
+  ['/etc/shop-%s/%s.yaml', true],
+  ['/etc/%s', true],
+  ['/etc/%s%v-%s', true],
+  ['/etc/shop-operator%s', false],
+  ['/etc/%s-controller/', false],
+  ['/var/%s/manager.yaml', false],
+])('a mounted directory is in its place if the sources may name it by %s', async (format, isNamed) => {
+  const { placed } = await plan({
+    volumes: [SETTINGS],
+    mounts: { settings: '/etc/shop-operator' },
+    words: [],
+    formattedPaths: [format],
+    mayPlace: true,
+  });
+  expect(placed.map(({ to }) => to)).toEqual(isNamed ? ['/etc/shop-operator'] : []);
 });
