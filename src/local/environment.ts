@@ -22,11 +22,10 @@ const OWN_NAMESPACE = ['OPERATOR_NAMESPACE', 'POD_NAMESPACE'];
 /** The file in a Pod that holds its namespace. */
 export const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
 
-/** These describe the container, not the operator. */
+/** These describe the container, not the operator. A HOSTNAME that a Deployment sets is mostly what the manager calls its Pod. */
 const OF_THE_CONTAINER = new Set([
   'PATH',
   'HOME',
-  'HOSTNAME',
   'PWD',
   'KUBECONFIG',
   'KUBERNETES_SERVICE_HOST',

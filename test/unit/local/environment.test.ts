@@ -33,6 +33,12 @@ test('variables that describe the container are not taken over', () => {
   expect(controllerEnvironment({ inherited: own, deployment: container, paths: [] }).env).toEqual(own);
 });
 
+test('a HOSTNAME that the Deployment sets, as that of its Pod, is taken over', () => {
+  const deployment = { HOSTNAME: 'shop-devloop-s1' };
+  const { env } = controllerEnvironment({ inherited: { HOSTNAME: 'desk' }, deployment, paths: [] });
+  expect(env).toEqual(deployment);
+});
+
 test('a shell that turns webhooks off causes a warning', () => {
   const inherited = { ENABLE_WEBHOOKS: 'false' };
   const fromShell = controllerEnvironment({ inherited, deployment: {}, paths: [] });
