@@ -71,13 +71,18 @@ function isPlain(script: string): boolean {
   );
 }
 
-/** Relative paths to mounted files are relative to the container's working directory; here they become absolute. */
+/**
+ * Relative paths to mounted files are relative to the container's working directory; here they become absolute. Most images have the root
+ * for that, and kubebuilder's scaffold names `controller_manager_config.yaml` in it; but then a plain word is none.
+ */
 export function inWorkingDirectory(own: ExpandedArgument[], { manager }: Target): ExpandedArgument[] {
-  if (manager?.container.workingDir === undefined) return own;
+  if (manager === undefined) return own;
   const points = mountPointsIn(manager);
+  const { workingDir } = manager.container;
   const absolute = (word: string): string =>
     word.replace(/^(-[^=]*=)?([\w.][\w./-]*)$/, (all, flag: string = '', path: string) => {
-      const joined = posix.join(manager.container.workingDir!, path);
+      if (workingDir === undefined && !/[./]/.test(path)) return all;
+      const joined = posix.join(workingDir ?? '/', path);
       const isMounted = points.some((point) => joined === point.path || joined.startsWith(`${point.path}/`));
       return isMounted ? flag + joined : all;
     });

@@ -354,6 +354,14 @@ test('a path that is relative to the working directory of the container finds it
     '/state/s1/mounts/0',
     'other/a.yaml',
   ]);
+  // Without one, it is mostly the root.
+  Object.assign(manager.container, {
+    ...{ workingDir: undefined, args: ['--config=app/conf/a.yaml', 'app', '--mode=app', './app/conf'] },
+    volumeMounts: [{ name: 'settings', mountPath: '/app' }],
+  });
+  expect((await plan(rest)).plan.run.slice(1)).toEqual([
+    ...['--config=/state/s1/mounts/0/conf/a.yaml', 'app', '--mode=app', '/state/s1/mounts/0/conf'],
+  ]);
 });
 
 test('a flag of the program whose default leaves leader election on is added, but not that of another program', async () => {
