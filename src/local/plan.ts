@@ -21,6 +21,7 @@ import { localCopies, mountedTexts } from './local-copies.ts';
 import type { MountedPath, NeededFiles } from './mounts.ts';
 import { containerArguments, inWorkingDirectory, planArguments, requirePassable } from './plan-arguments.ts';
 import { planKeyPairs } from './plan-key-pairs.ts';
+import { kubeconfigFlag, planKubeconfig } from './plan-kubeconfig.ts';
 import { otherMounts, type PlannedMounts, planMounts } from './plan-mounts.ts';
 import type { PodConnection } from './pod-connection.ts';
 import { ARGUMENTS, type PlannedProgram, planProgram } from './program.ts';
@@ -257,33 +258,4 @@ function planEnvironment(
 function notTakenOver(names: string[]): string {
   const all = names.join(', ');
   return `The controller runs without ${all} of the Deployment:\nsuch variables can run other programs on this machine, or give away what the controller sends. To set one: controller: {env: {${names[0]}: …}} in devloop.yaml.`;
-}
-
-/** The flag names one file, in which the current context has to be the right one. */
-function kubeconfigFlag({ api, chosen }: ControllerInputs, emit: Emit): string[] {
-  const [file, ...others] = api.kubeconfigFiles;
-  if (file === undefined || others.length > 0 || chosen.context !== undefined) {
-    const message = `The program may take its kubeconfig only from its flag --kubeconfig, which names one file with the right current context; yours is ${chosen.context === undefined ? 'in several files' : 'chosen by its context'}.\nTo name a file: devloop up -- COMMAND --kubeconfig=FILE`;
-    emit({ type: 'warning', message });
-    return [];
-  }
-  const message = `--kubeconfig=${file}\nis added: the program may take its kubeconfig from nothing else.`;
-  emit({ type: 'note', message });
-  return [`--kubeconfig=${file}`];
-}
-
-/** A chosen context reaches the controller through a tiny kubeconfig in front of the user's, so that no secret is copied. */
-function planKubeconfig({
-  api,
-  chosen,
-  files: { directory },
-}: ControllerInputs): { paths: string[]; needed: NeededFiles[] } | undefined {
-  const own = api.kubeconfigFiles;
-  // Programs that know only the variable would not look for the default file.
-  if (chosen.context === undefined) return own.length === 0 ? undefined : { paths: own, needed: [] };
-  const content = JSON.stringify({ apiVersion: 'v1', kind: 'Config', 'current-context': api.context });
-  return {
-    paths: [join(directory, 'kubeconfig'), ...own],
-    needed: [{ directory, files: { kubeconfig: content } }],
-  };
 }

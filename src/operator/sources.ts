@@ -35,6 +35,8 @@ export interface CheckoutFacts {
   besideProgram: Set<string>;
   /** The directories of packages that define a flag --kubeconfig. */
   kubeconfigFlags: Set<string>;
+  /** They read the variable KUBECONFIG themselves, which client-go takes for a list of files. */
+  kubeconfigVariable: boolean;
   /** Its sources connect to the cluster as a program in a Pod does. */
   connectsFromPod: boolean;
   /** Names of objects that its sources mention, such as those that a program registers webhooks with. */
@@ -67,6 +69,7 @@ export function noCheckoutFacts(): CheckoutFacts {
     pathFlags: { defaults: [], constants: new Map() },
     besideProgram: new Set(),
     kubeconfigFlags: new Set(),
+    kubeconfigVariable: false,
     connectsFromPod: false,
     quoted: new Set(),
     declaresWebhooks: false,
@@ -154,6 +157,8 @@ export const MARKER_PATH = /\+kubebuilder:webhook:[^\n]*\bpath="?([^",\s]+)/g;
 /** `StringVar(&file, "kubeconfig", …)` of Go's flag package and of pflag. */
 const KUBECONFIG_FLAG =
   /\.String(?:Var)?P?\(\s*(?:&?[\w.]+\s*,\s*)?(?:"kubeconfig"|clientcmd\.RecommendedConfigPathFlag)/;
+const KUBECONFIG_VARIABLE =
+  /\b(?:Getenv|LookupEnv)\(\s*(?:"KUBECONFIG"|(?:\w+\.)?RecommendedConfigPathEnvVar)\s*\)|\bEnvVars?:\s*(?:\[\]string\{\s*)?"KUBECONFIG"/;
 /** Also the libraries of API servers, which look up who their callers are. */
 const CONNECTS_FROM_POD =
   /\b(?:InClusterConfig|BuildConfigFromFlags)\(|"[\w./-]*(?:k8s\.io\/apiserver\/pkg\/server|apiserver-runtime|(?:metrics-apiserver|generic-admission-server)\/pkg\/)/;
@@ -204,10 +209,16 @@ function collect(text: string, file: string, facts: CheckoutFacts): void {
   collectAddressFlags(text, dirname(file), facts.addressFlags);
   for (const name of commandNames(text)) facts.commandNames.add(name);
   collectPathFlags(text, dirname(file), facts.pathFlags);
-  if (KUBECONFIG_FLAG.test(text)) facts.kubeconfigFlags.add(dirname(file));
-  if (CONNECTS_FROM_POD.test(text)) facts.connectsFromPod = true;
+  collectConnections(text, file, facts);
   if (/\+kubebuilder:webhook:|NewWebhookManagedBy|GetWebhookServer\(\)|"k8s\.io\/api\/admission\//.test(text))
     facts.declaresWebhooks = true;
+}
+
+/** How programs connect to the cluster. */
+function collectConnections(text: string, file: string, facts: CheckoutFacts): void {
+  if (KUBECONFIG_FLAG.test(text)) facts.kubeconfigFlags.add(dirname(file));
+  if (KUBECONFIG_VARIABLE.test(text)) facts.kubeconfigVariable = true;
+  if (CONNECTS_FROM_POD.test(text)) facts.connectsFromPod = true;
 }
 
 /** Common names of directories and modules, and of many things in a cluster: they identify nothing. */

@@ -14,6 +14,7 @@ import { type KeyPairSearch, type KeyPairs, mountPointsOf, readKeyPairs } from '
 import { writeNeededFiles } from '../../local/mounts.ts';
 import { requireProgram } from '../../local/named-program.ts';
 import { type ControllerInputs, type PlannedController, planController } from '../../local/plan.ts';
+import { needsOneFile } from '../../local/plan-kubeconfig.ts';
 import { openPodConnection, type PodConnection } from '../../local/pod-connection.ts';
 import { homeDirectory } from '../../machine/account.ts';
 import { canPlace } from '../../machine/mount-namespace.ts';
@@ -130,14 +131,16 @@ export function keyPairSearch({ api, config }: CommandContext, target: Target): 
   return { api, target, secretName: config.certificates?.secret };
 }
 
-/** For sources that connect to the cluster as in a Pod; a command of the user's has its own ways. */
+/** For sources that connect to the cluster as in a Pod, or by one file of several; a command of the user's has its own ways. */
 export async function connectionFor({
   context,
   facts,
   options,
 }: Session): Promise<PodConnection | undefined> {
-  const connects = buildsProgram({ context, options }) && facts.connectsFromPod && (await canPlace());
-  return connects ? await openPodConnection(context.api) : undefined;
+  const { api, chosen } = context;
+  const connects = facts.connectsFromPod || needsOneFile({ api, chosen, checkout: { facts } });
+  const isOpened = buildsProgram({ context, options }) && connects && (await canPlace());
+  return isOpened ? await openPodConnection(api) : undefined;
 }
 
 /** The go tool is asked while the cluster is. */

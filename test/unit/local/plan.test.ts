@@ -84,6 +84,27 @@ test('a chosen context reaches the controller by a kubeconfig of its own', async
   expect(needed).toMatchObject([{ directory: '/state/s1', files: { kubeconfig: expect.any(String) } }]);
 });
 
+test('a program that reads KUBECONFIG as one file gets one, which leads through the connection that Pods have', async () => {
+  const connection = {
+    variables: { KUBERNETES_SERVICE_HOST: 'localhost', KUBERNETES_SERVICE_PORT: '1234' },
+    files: { token: 'secret', 'ca.crt': 'CA' },
+  };
+  const checkout = { root: '/checkout', facts: { ...noCheckoutFacts(), kubeconfigVariable: true } };
+  const api = { ...fakeCluster().api, kubeconfigFiles: ['/home/me/.kube/config'] };
+  const planFor = (rest: Partial<ControllerInputs>) => plan({ api, checkout, connection, ...rest });
+  const { plan: controller, needed } = await planFor({ chosen: { context: 'dev' } });
+  expect(controller.env.KUBECONFIG).toBe('/state/s1/kubeconfig');
+  expect(JSON.parse(String(needed[0]!.files.kubeconfig))).toMatchObject({
+    clusters: [{ cluster: { server: 'https://localhost:1234', 'certificate-authority-data': btoa('CA') } }],
+    users: [{ user: { token: 'secret' } }],
+  });
+  // Otherwise it is the user's own, also where that is a list.
+  expect((await planFor({})).plan.env.KUBECONFIG).toBe('/home/me/.kube/config');
+  expect((await planFor({ chosen: { context: 'dev' }, connection: undefined })).plan.env.KUBECONFIG).toBe(
+    '/state/s1/kubeconfig:/home/me/.kube/config',
+  );
+});
+
 test.each([
   ['its own flag', '', ['--kubeconfig=/home/me/.kube/config']],
   [

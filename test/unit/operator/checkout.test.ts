@@ -86,6 +86,16 @@ it.each([
   expect((await readCheckout(root)).connectsFromPod).toBe(expected);
 });
 
+it.each([
+  ['with the standard library', 'path := os.Getenv("KUBECONFIG")\n', true],
+  ["by client-go's name for it", 'path, ok := os.LookupEnv(clientcmd.RecommendedConfigPathEnvVar)\n', true],
+  ['by a flag', 'cli.StringFlag{Name: "kubeconfig", EnvVars: []string{"KUBECONFIG"}}\n', true],
+  ['not at all', 'os.Setenv("KUBECONFIG", path)\n', false],
+])('sources read KUBECONFIG themselves: %s', async (_name, text, expected) => {
+  await writeFiles({ 'go.mod': 'module example.com/shop\n', 'main.go': `package main\n\n${text}` });
+  expect((await readCheckout(root)).kubeconfigVariable).toBe(expected);
+});
+
 describe('the layouts of kubebuilder', () => {
   it.each([
     [

@@ -1,0 +1,69 @@
+import { join } from 'node:path';
+import type { ClusterApi } from '../cluster/api/client.ts';
+import type { CheckoutFacts } from '../operator/sources.ts';
+import type { Emit } from '../report/events.ts';
+import type { LocalFiles } from './key-pair-files.ts';
+import type { NeededFiles } from './mounts.ts';
+import type { PodConnection } from './pod-connection.ts';
+
+export interface KubeconfigInputs {
+  api: Pick<ClusterApi, 'context' | 'kubeconfigFiles'>;
+  /** The context and the kubeconfig that the user chose; absent where they are kubectl's own. */
+  chosen: { context?: string | undefined; kubeconfig?: string | undefined };
+  checkout: { facts: Pick<CheckoutFacts, 'kubeconfigVariable'> };
+  files: Pick<LocalFiles, 'directory'>;
+  connection?: Pick<PodConnection, 'variables' | 'files'> | undefined;
+}
+
+/** The flag names one file, in which the current context has to be the right one. */
+export function kubeconfigFlag({ api, chosen }: KubeconfigInputs, emit: Emit): string[] {
+  const [file, ...others] = api.kubeconfigFiles;
+  if (file === undefined || others.length > 0 || chosen.context !== undefined) {
+    const message = `The program may take its kubeconfig only from its flag --kubeconfig, which names one file with the right current context; yours is ${chosen.context === undefined ? 'in several files' : 'chosen by its context'}.\nTo name a file: devloop up -- COMMAND --kubeconfig=FILE`;
+    emit({ type: 'warning', message });
+    return [];
+  }
+  const message = `--kubeconfig=${file}\nis added: the program may take its kubeconfig from nothing else.`;
+  emit({ type: 'note', message });
+  return [`--kubeconfig=${file}`];
+}
+
+/** For a program that reads the variable itself: client-go alone takes it for a list of files. */
+export function needsOneFile({ api, chosen, checkout }: Omit<KubeconfigInputs, 'files'>): boolean {
+  const isList = api.kubeconfigFiles.length > (chosen.context === undefined ? 1 : 0);
+  return checkout.facts.kubeconfigVariable && isList;
+}
+
+/**
+ * A chosen context reaches the controller through a tiny kubeconfig in front of the user's, so that no secret is copied; where the program
+ * reads one file alone, through the connection that Pods have.
+ */
+export function planKubeconfig(
+  inputs: KubeconfigInputs,
+): { paths: string[]; needed: NeededFiles[] } | undefined {
+  const { api, chosen, files, connection } = inputs;
+  const own = api.kubeconfigFiles;
+  const file = join(files.directory, 'kubeconfig');
+  const only = (content: object): NeededFiles[] => [
+    { directory: files.directory, files: { kubeconfig: JSON.stringify(content) } },
+  ];
+  if (connection !== undefined && needsOneFile(inputs))
+    return { paths: [file], needed: only(kubeconfigOf(connection)) };
+  // Programs that know only the variable would not look for the default file.
+  if (chosen.context === undefined) return own.length === 0 ? undefined : { paths: own, needed: [] };
+  const content = { apiVersion: 'v1', kind: 'Config', 'current-context': api.context };
+  return { paths: [file, ...own], needed: only(content) };
+}
+
+function kubeconfigOf({ variables, files }: NonNullable<KubeconfigInputs['connection']>): object {
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = variables;
+  const authority = Buffer.from(files['ca.crt'] ?? '').toString('base64');
+  const cluster = { server: `https://${host}:${port}`, 'certificate-authority-data': authority };
+  const name = 'devloop';
+  return {
+    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': name },
+    clusters: [{ name, cluster }],
+    users: [{ name, user: { token: files.token } }],
+    contexts: [{ name, context: { cluster: name, user: name } }],
+  };
+}
