@@ -54,7 +54,7 @@ test('a program is started under the name that is wanted, and nothing of it is l
   const { run } = built.program;
   expect(run.slice(1)).toEqual(['serve']);
   expect(execFileSync(run[0]!, { encoding: 'utf8' })).toBe('shop-webhook\n');
-  await removeProgram({ ...built.program, build: '' });
+  await removeProgram({ ...built.program, build: '', fromMs: undefined });
   expect(await readdir(state)).toEqual([]);
 });
 
