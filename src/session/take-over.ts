@@ -15,7 +15,7 @@ import { noticeUninstall } from './guard/callers.ts';
 import { watchedPointer } from './guard/endpoints.ts';
 import { startGuard, type Watched } from './guard/guard.ts';
 import { type Guarded, watchedObject } from './guard/react.ts';
-import { cutOver, followReconnects } from './route/cut-over.ts';
+import { type CutOver, cutOver, followReconnects } from './route/cut-over.ts';
 import { ownAnswers } from './route/gateways.ts';
 import { type ChosenRoute, openRoute } from './route/open-route.ts';
 import { followPaths } from './route/paths.ts';
@@ -113,27 +113,28 @@ async function debuggerOf({ options }: Session, dlv: string, work: Work): Promis
  */
 async function replaceManager(
   { session, work, standing, ending }: Running,
-  { point, start }: Record<'point' | 'start', () => Promise<void>>,
+  { point, start }: { point(): Promise<CutOver>; start(): Promise<void> },
 ): Promise<Pausing[]> {
   const { target, plan, sessionId } = session;
   const { route } = standing;
   const answersUntilIdle = plan.pause.some(({ answersReviews }) => answersReviews);
   // The operator's own webhooks may review the probes and the pause, and its controller does not run yet.
   using _answering = route?.gateways.answerOwn(ownAnswers(target, sessionId));
-  if (!answersUntilIdle) await point();
+  const pointed = answersUntilIdle ? undefined : await point();
   const pausing = await Promise.all(plan.pause.map((step) => step.apply(work)));
   standing.pausing = pausing;
   for (const { lost } of pausing) void lost?.then((error) => ending.abort(error));
   await allDone(pausing.map(({ idle }) => idle));
-  const serving = [start(), ...(answersUntilIdle ? [point()] : [])];
+  const pointing = pointed ? Promise.resolve(pointed) : point();
   // Reviews do not wait for Pods that are no longer called.
-  const released = allOrNone(serving, ending).then(() => {
+  const released = allOrNone<unknown>([start(), pointing], ending).then(() => {
     route?.gateways.release();
     // What is saved as soon as `up` is ready is seen at once.
     standing.supervisor?.lookAhead();
   });
   // If the controller fails to start, the cluster is restored at once.
-  await allOrNone([...pausing.map(({ terminating }) => terminating), released], ending);
+  const cleared = pointing.then((done) => done.cleared);
+  await allOrNone([...pausing.map(({ terminating }) => terminating), released, cleared], ending);
   return pausing;
 }
 
@@ -192,10 +193,14 @@ async function holdAndOpen(running: Running): Promise<void> {
   await allOrNone([open(), standIn()], ending);
 }
 
-async function pointServices(running: Running, pairs: KeyPairs, gate: ServedGate | undefined): Promise<void> {
+async function pointServices(
+  running: Running,
+  pairs: KeyPairs,
+  gate: ServedGate | undefined,
+): Promise<CutOver> {
   const { session, work, answered, standing, followers, writers, ending } = running;
   const { route } = standing;
-  if (route === undefined) return;
+  if (route === undefined) return { cleared: Promise.resolve() };
   const routing = routingOf(running);
   const end = (error: unknown): void => ending.abort(error);
   const noticed = noticeUninstall(work, end);
@@ -209,8 +214,10 @@ async function pointServices(running: Running, pairs: KeyPairs, gate: ServedGate
   followers.use(followPaths(work, session.target, { gateways: route.gateways, onCalls }));
   const cuttingOver = cutOver(routing, route, pairs);
   followers.use(followReconnects(routing, route, cuttingOver));
-  await cuttingOver;
+  const { cleared } = await cuttingOver;
+  writers.defer(() => cleared.catch(() => {}));
   writers.use(startGuard(work, guardedPointers(running, route), end));
+  return { cleared };
 }
 
 function routingOf({ session, work, answered }: Running): Routing {

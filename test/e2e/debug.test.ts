@@ -20,6 +20,9 @@ import {
 } from '../support/sample-operator.ts';
 import { snapshot } from '../support/snapshot.ts';
 
+/** Where nothing was built for a debugger before, the standard library is compiled, too. */
+const COLD_BUILD_MS = 280_000;
+
 const PROGRAM = join(import.meta.dirname, '../fixtures/e2e/debugged-webhook.go.txt');
 /** Longer than these webhooks may take without a debugger. */
 const HOLD_MS = 11_000;
@@ -135,7 +138,7 @@ it('without a debugger for Go, names the command that installs it, and changes n
 
 it('an apply stands at a breakpoint, is stepped and answered; a swap keeps the breakpoint', async () => {
   await using run = up();
-  await run.waitFor('session.ready');
+  await run.waitFor('session.ready', undefined, COLD_BUILD_MS);
   expect(await webhooks()).toEqual([
     [30, 'Fail'],
     [30, 'Fail'],
@@ -191,7 +194,7 @@ it('an apply stands at a breakpoint, is stepped and answered; a swap keeps the b
 
 it('devloop is killed at a breakpoint: down restores everything, and ends the debugger', async () => {
   await using run = up('--debug-ignore');
-  await run.waitFor('session.ready');
+  await run.waitFor('session.ready', undefined, COLD_BUILD_MS);
   expect(await webhooks()).toEqual([
     [30, 'Ignore'],
     [30, 'Ignore'],

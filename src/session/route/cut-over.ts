@@ -14,14 +14,25 @@ const CUT_OVER_MS = 30_000;
 const RECONNECTED_MS = 10_000;
 const START_AGAIN = 'Stop this session with Ctrl-C, and run devloop up again.';
 
-/** Points every webhook Service to this machine. Returns when kube-apiserver has followed, which several answers prove. */
-export async function cutOver(routing: Routing, chosen: ChosenRoute, pairs: KeyPairs): Promise<void> {
-  for (const { serverName } of routing.target.services)
-    chosen.gateways.present(serverName, pairs.get(serverName)!.pair);
-  await allDone(chosen.plan.point.map((step) => cutOverOne(routing, chosen, step)));
+/** Every webhook Service points here, and kube-apiserver has followed. */
+export interface CutOver {
+  /** Resolves when what Kubernetes left behind is gone, which nobody's reviews need. */
+  cleared: Promise<void>;
 }
 
-async function cutOverOne(routing: Routing, open: OpenRoute, { service, apply }: PointStep): Promise<void> {
+/** Points every webhook Service to this machine. Returns when kube-apiserver has followed, which several answers prove. */
+export async function cutOver(routing: Routing, chosen: ChosenRoute, pairs: KeyPairs): Promise<CutOver> {
+  for (const { serverName } of routing.target.services)
+    chosen.gateways.present(serverName, pairs.get(serverName)!.pair);
+  const all = await allDone(chosen.plan.point.map((step) => cutOverOne(routing, chosen, step)));
+  return { cleared: allDone(all.map(({ cleared }) => cleared)).then(() => {}) };
+}
+
+async function cutOverOne(
+  routing: Routing,
+  open: OpenRoute,
+  { service, apply }: PointStep,
+): Promise<CutOver> {
   // kube-apiserver learns of the prober's webhook while the Service is being changed.
   const creating = serviceProber(routing, service);
   const pointed = Promise.withResolvers<void>();
@@ -32,7 +43,12 @@ async function cutOverOne(routing: Routing, open: OpenRoute, { service, apply }:
     return await probeUntil(prober, { wanted: 'us', limitMs: CUT_OVER_MS }, routing.signal);
   };
   const probing = probe();
-  await allDone<unknown>([applying, probing]);
+  const isReached = await probing.then(
+    ({ reached }) => reached,
+    () => false,
+  );
+  // After a failure, nothing is written any more when this ends.
+  if (!isReached) await allDone<unknown>([applying, probing]);
   const result = await probing;
   if (!result.reached) {
     throw new DevloopError(
@@ -42,6 +58,7 @@ async function cutOverOne(routing: Routing, open: OpenRoute, { service, apply }:
     );
   }
   routing.emit(verified(open, service, result));
+  return { cleared: applying };
 }
 
 function hintFor({ route }: OpenRoute): string {
@@ -58,7 +75,7 @@ function hintFor({ route }: OpenRoute): string {
 export function followReconnects(
   routing: Routing,
   open: OpenRoute,
-  cuttingOver: Promise<void>,
+  cuttingOver: Promise<unknown>,
 ): AsyncDisposable {
   const isCutOver = cuttingOver.then(
     () => true,
