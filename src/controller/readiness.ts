@@ -1,6 +1,7 @@
 import { connect } from 'node:tls';
 import { pollUntil, sleep } from '../async.ts';
 import { DevloopError } from '../errors.ts';
+import { UNVERIFIED } from '../machine/loopback-tls.ts';
 import { describeOwner } from '../machine/port.ts';
 import { groupListensOn, portOwner } from '../machine/system.ts';
 import { exitedError } from './exit-cause.ts';
@@ -36,7 +37,7 @@ const WANTS_CLIENT_CERTIFICATE = /ALERT_(BAD_CERTIFICATE|CERTIFICATE_REQUIRED)/;
 /** Whether a TLS server completes a handshake; its certificate is not verified here. */
 export function answersTls({ host, port }: Endpoint): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect({ host, port, rejectUnauthorized: false });
+    const socket = connect({ host, port, ...UNVERIFIED });
     const answer = (answers: boolean) => {
       // Closed in an orderly way, since the controller would log a broken handshake.
       if (answers) socket.end();

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { type Agent, request as httpsRequest } from 'node:https';
+import { UNVERIFIED } from '../machine/loopback-tls.ts';
 
 /** A POST of JSON to the controller. */
 export interface ControllerPost {
@@ -26,8 +27,7 @@ export async function postToController(post: ControllerPost): Promise<{ status: 
       const outgoing = httpsRequest({
         ...{ agent, signal, host: '127.0.0.1', port, path, method: 'POST' },
         ...(serverName === undefined ? {} : { servername: serverName }),
-        // The controller is a local process, and its certificate is for the name of a Service.
-        rejectUnauthorized: false,
+        ...UNVERIFIED,
         headers: { 'Content-Type': 'application/json', 'Content-Length': body.length },
       });
       outgoing.on('error', reject).on('response', resolve).end(body);

@@ -3,6 +3,7 @@ import { Agent, request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
+import { UNVERIFIED } from '../machine/loopback-tls.ts';
 import { isOfAnotherUser } from '../machine/port.ts';
 import type { Waiting } from './gate.ts';
 import { type Answer, forwardable, lateAnswer, statusAnswer } from './http.ts';
@@ -162,8 +163,7 @@ function startRequest(
     path: url,
     headers: [...headers, 'Content-Length', String(body.length)],
     servername: serverName ?? '',
-    // The controller is a local process, and its certificate is for the name of a Service.
-    rejectUnauthorized: false,
+    ...UNVERIFIED,
   });
 }
 

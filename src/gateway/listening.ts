@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { addAbortListener } from 'node:events';
 import { connect, type TLSSocket } from 'node:tls';
 import { backOff, sleep } from '../async.ts';
+import { UNVERIFIED } from '../machine/loopback-tls.ts';
 
 const REFUSED_MS = 300;
 /** A process that has ended refuses the next connection: sooner than that, none takes its place. */
@@ -41,7 +42,7 @@ export async function whenListening(
 
 /** A connection on which one request was answered: of a server that shuts down, any other would keep it waiting. */
 async function openIdle(port: number, signal: AbortSignal): Promise<TLSSocket | 'refused' | undefined> {
-  const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false });
+  const socket = connect({ host: '127.0.0.1', port, ...UNVERIFIED });
   const aborting = addAbortListener(signal, () => void socket.destroy());
   socket.once('close', () => aborting[Symbol.dispose]());
   socket.setTimeout(ANSWER_MS, () => socket.destroy());
