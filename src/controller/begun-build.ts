@@ -126,8 +126,9 @@ export async function beginBuild(kept: string): Promise<BegunBuild | undefined> 
 }
 
 async function unchangedSince(note: Note, kept: string): Promise<SourceSet | undefined> {
-  if (note.from === undefined || note.from.program !== (await stampOf(kept))) return undefined;
-  return unchangedSources(note.from.sources, settingsOf(note));
+  const { from } = note;
+  if (from == null || from.program !== (await stampOf(kept))) return undefined;
+  return unchangedSources(from.sources, settingsOf(note));
 }
 
 async function runNoted(
@@ -161,7 +162,7 @@ async function readNote(kept: string): Promise<Note | undefined> {
   try {
     if (otherWriter(noteOf(kept)) !== undefined) return undefined;
     const note = JSON.parse(await readFile(noteOf(kept), 'utf8')) as Note;
-    return isGoBuild(note.command) ? note : undefined;
+    return isGoBuild(note.command) && note.command[note.output] !== undefined ? note : undefined;
   } catch {
     return undefined;
   }

@@ -45,15 +45,19 @@ export function builtFrom(sources: SourceSet, settings: GoSettings, fromMs: numb
   };
 }
 
-/** The sources, if nothing of it all has changed. Takes a few microseconds for each file. */
+/** The sources, if nothing of it all has changed. Takes a few microseconds for each file. `before` comes from a file, which can be damaged. */
 export function unchangedSources(before: BuiltFrom, settings: GoSettings): SourceSet | undefined {
-  const sources = {
-    directories: new Set(before.directories),
-    embedded: new Set(before.embedded),
-    embeddedDirectories: new Set(before.embeddedDirectories),
-    packages: new Map(before.packages),
-  };
-  return stateOf(sources, settings)?.state === before.state ? sources : undefined;
+  try {
+    const sources = {
+      directories: new Set(before.directories),
+      embedded: new Set(before.embedded),
+      embeddedDirectories: new Set(before.embeddedDirectories),
+      packages: new Map(before.packages),
+    };
+    return stateOf(sources, settings)?.state === before.state ? sources : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The times of files come from the kernel's coarse clock, which lags behind the precise one. */

@@ -144,6 +144,7 @@ test('nothing is begun where nothing was built, where the note is garbled, or na
     '[]',
     '{"command":["sh","build"],"cwd":"/","output":1}',
     '{"command":"go build"}',
+    '{"command":["go","build"],"cwd":"/","output":5}',
   ]) {
     await writeFile(`${kept}.json`, note);
     expect(await beginBuild(kept), note).toBeUndefined();
@@ -195,6 +196,21 @@ test('the packages of a program that has not changed are known, for its own buil
     begun!.packagesOf({ cwd: checkout, command: command.with(5, './other'), output: 4 }),
   ).toBeUndefined();
   expect(begun!.packagesOf({ cwd: '/', command, output: 4 })).toBeUndefined();
+});
+
+test.each([
+  'null',
+  '{}',
+  '{"program":"STAMP"}',
+  '{"program":"STAMP","sources":{"directories":1,"packages":[1]}}',
+])('a note that is damaged (%s) is no reason to fail', async (from) => {
+  const checkout = await operatorModule();
+  const kept = join(await directoryWith(), 'kept');
+  await realSession(checkout, kept);
+  const note = JSON.parse(await readFile(`${kept}.json`, 'utf8'));
+  const damaged = JSON.parse(from.replace('STAMP', note.from.program));
+  await writeFile(`${kept}.json`, JSON.stringify({ ...note, from: damaged }));
+  expect((await realSession(checkout, kept)).unchanged).toBeUndefined();
 });
 
 test('another program in the place of the kept one is not what was built from these sources', async () => {
