@@ -1,13 +1,17 @@
 /** What others do to the operator's objects while devloop runs: each write is done in both worlds at the same instant. */
 import fc from 'fast-check';
 import { sleep } from '../../../src/async.ts';
+import type { ClusterApi } from '../../../src/cluster/api/client.ts';
 import { ApiError } from '../../../src/cluster/api/errors.ts';
-import type { ObjectRef } from '../../../src/cluster/api/kinds.ts';
+import { describe, type ObjectRef } from '../../../src/cluster/api/kinds.ts';
 import type { KubeObject, Service } from '../../../src/cluster/api/objects.ts';
 import type { Workload } from '../../../src/cluster/api/workloads.ts';
+import { same, sessionOf } from '../../../src/cluster/marks/marks.ts';
+import { valueAt } from '../../../src/cluster/marks/paths.ts';
 import { kubectlApply, type Manifest, mergePatch, replaced } from '../appliers.ts';
 import type { FakeCluster } from '../fake-cluster.ts';
 import { HOOK, MANAGER, NAMESPACE } from './objects.ts';
+import { fieldOf } from './told.ts';
 import type { World } from './world.ts';
 
 type Applied = Service & Workload;
@@ -52,15 +56,40 @@ function merging(
   manager: string,
   change: (now: KubeObject) => KubeObject,
 ): Act {
-  return act(`${name} of ${ref.kind}`, async ({ live, without, turn }) => {
+  return act(`${name} of ${ref.kind}`, async ({ live, without, turn, parted }) => {
     await turn(`${name} of ${ref.kind} reads`);
-    const patches = [live, without].map((cluster) => {
-      const now = read(cluster, ref);
-      return { api: cluster.as(manager), patch: mergePatch(now, change(now)) };
+    const plans = [live, without].map((cluster): Plan => {
+      const seen = read(cluster, ref);
+      const wanted = change(seen);
+      return { api: cluster.as(manager), seen, wanted, patch: mergePatch(seen, wanted) };
     });
     await turn(`${name} of ${ref.kind} writes`);
-    for (const { api, patch } of patches) await api.patch(ref, 'merge', patch);
+    const done: Done[] = [];
+    for (const plan of plans) done.push({ ...plan, now: await plan.api.patch(ref, 'merge', plan.patch) });
+    if (isParted(done, fieldOf(ref))) parted.add(describe(ref));
   });
+}
+
+interface Plan {
+  api: ClusterApi;
+  seen: KubeObject;
+  wanted: KubeObject;
+  patch: unknown;
+}
+
+interface Done extends Plan {
+  now: KubeObject;
+}
+
+/**
+ * Whoever has read what a session wrote sends another patch than without devloop: `replicas: 3` for a paused manager, and nothing where it
+ * is 3. Both lead to what they want, unless the field changed before they wrote: then the one patch writes over that change, and the
+ * other one does not. Nobody can prevent that, and devloop cannot tell of it where the value is the one that it had found.
+ */
+function isParted(done: Done[], path: string[]): boolean {
+  const [inLive, inOther] = done.map(({ patch }) => valueAt(patch as KubeObject, path));
+  const isMet = done.some(({ now, wanted }) => !same(valueAt(now, path), valueAt(wanted, path)));
+  return isMet && sessionOf(done[0]!.seen) !== undefined && !same(inLive, inOther);
 }
 
 /** `helm upgrade --force`, `kubectl replace`: one write that keeps nothing. */
