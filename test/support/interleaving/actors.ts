@@ -92,6 +92,16 @@ function isParted(done: Done[], path: string[]): boolean {
   return isMet && sessionOf(done[0]!.seen) !== undefined && !same(inLive, inOther);
 }
 
+/** `kubectl scale` does not read. */
+function scaling(replicas: number): Act {
+  const name = `kubectl scale to ${replicas}`;
+  return act(name, async ({ live, without, turn }) => {
+    await turn(name);
+    for (const cluster of [live, without])
+      await cluster.as('kubectl').patch(MANAGER, 'merge', { spec: { replicas } });
+  });
+}
+
 /** `helm upgrade --force`, `kubectl replace`: one write that keeps nothing. */
 function replacing(ref: ObjectRef, manifest: Manifest): Act {
   const name = `replace ${ref.kind} by ${JSON.stringify(manifest)}`;
@@ -159,8 +169,6 @@ const annotated = (now: KubeObject): KubeObject => ({
 });
 const edited = (selector: Record<string, string>) => (now: KubeObject) =>
   ({ ...now, spec: { ...(now as Service).spec, selector } }) as KubeObject;
-const scaled = (count: number) => (now: KubeObject) =>
-  ({ ...now, spec: { ...(now as Workload).spec, replicas: count } }) as KubeObject;
 
 export const acts: fc.Arbitrary<Act> = fc.oneof(
   fc
@@ -173,7 +181,7 @@ export const acts: fc.Arbitrary<Act> = fc.oneof(
   fc.tuple(refs, manifests).map(([ref, text]) => replacing(ref, text)),
   fc.tuple(refs, manifests, fc.boolean()).map(([ref, text, isForced]) => serverSide(ref, text, isForced)),
   fc.tuple(refs, manifests).map(([ref, text]) => insisting(ref, text)),
-  replicas.map((count) => merging(`kubectl scale to ${count}`, MANAGER, 'kubectl', scaled(count))),
+  replicas.map(scaling),
   selectors.map((one) => merging(`kubectl edit ${JSON.stringify(one)}`, HOOK, 'kubectl-edit', edited(one))),
   refs.map((ref) => merging('kubectl annotate', ref, 'kubectl-annotate', annotated)),
   fc.constantFrom('Endpoints' as const, 'EndpointSlice' as const).map(deleting),
