@@ -11,7 +11,7 @@ import { valueAt } from '../../../src/cluster/marks/paths.ts';
 import { kubectlApply, type Manifest, mergePatch, replaced } from '../appliers.ts';
 import type { FakeCluster } from '../fake-cluster.ts';
 import { HOOK, MANAGER, NAMESPACE } from './objects.ts';
-import { fieldOf } from './told.ts';
+import { fieldOf, withoutRelay } from './told.ts';
 import type { World } from './world.ts';
 
 type Applied = Service & Workload;
@@ -87,9 +87,10 @@ interface Done extends Plan {
  * other one does not. Nobody can prevent that, and devloop cannot tell of it where the value is the one that it had found.
  */
 function isParted(done: Done[], path: string[]): boolean {
-  const [inLive, inOther] = done.map(({ patch }) => valueAt(patch as KubeObject, path));
-  const isMet = done.some(({ now, wanted }) => !same(valueAt(now, path), valueAt(wanted, path)));
-  return isMet && sessionOf(done[0]!.seen) !== undefined && !same(inLive, inOther);
+  const [patch, other] = done.map((one) => valueAt(one.patch, path));
+  const [now, otherNow] = done.map((one) => withoutRelay(valueAt(one.now, path) ?? null));
+  const isMet = done.some((one) => !same(valueAt(one.now, path), valueAt(one.wanted, path)));
+  return isMet && sessionOf(done[0]!.seen) !== undefined && !same(patch, other) && !same(now, otherNow);
 }
 
 /** `kubectl scale` does not read. */

@@ -58,7 +58,8 @@ export function toldValues(events: DevloopEvent[], ref: ObjectRef, path: string[
   });
 }
 
-function withoutRelay(value: Json): Json {
+/** What others had set: a session adds its own label where it has a relay. */
+export function withoutRelay(value: Json): Json {
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).filter(([key]) => key !== RELAY_LABEL));
 }
