@@ -20,7 +20,7 @@ import { flagOf, refusedArgument, withoutFlags } from './refused-flags.ts';
 import { reasonOf } from './restart-runs.ts';
 import { type Running, run } from './runner.ts';
 import { createStandBy } from './stand-by.ts';
-import { goScope, readScope } from './watch/scope.ts';
+import { readScope, scopeOf } from './watch/scope.ts';
 import { lookAt } from './watch/watch.ts';
 
 export type { ControllerPlan, Gate } from './plan.ts';
@@ -127,7 +127,7 @@ function lookAhead(supervised: Supervised): void {
   const { plan, unchanged, disposed } = supervised;
   if (plan.watch === undefined) return;
   supervised.firstLook = lookAt(
-    unchanged ? Promise.resolve(goScope(unchanged)) : readScope(plan.cwd, plan.watch, disposed),
+    unchanged ? Promise.resolve(scopeOf(unchanged)) : readScope(plan.cwd, plan.watch, disposed),
   );
   supervised.firstLook.catch(() => {});
 }

@@ -61,7 +61,7 @@ export function unchangedSources(before: BuiltFrom, settings: GoSettings): Sourc
 }
 
 /** The times of files come from the kernel's coarse clock, which lags behind the precise one. */
-const COARSE_CLOCK_MS = 10;
+export const COARSE_CLOCK_MS = 10;
 
 interface Noted {
   lines: string[];

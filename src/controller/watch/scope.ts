@@ -28,7 +28,7 @@ export async function readScope(cwd: string, target: WatchTarget, signal: AbortS
   if ('paths' in target) return pathScope(cwd, target.paths);
   if ('checkout' in target) return await checkoutScope(target.checkout, signal);
   const sources = await listSources(cwd, target, signal);
-  return sources ? goScope(sources) : withoutSources(goScope(onlyDirectory(cwd)));
+  return sources ? scopeOf(sources) : goScope(onlyDirectory(cwd));
 }
 
 /** All files that count. */
@@ -48,19 +48,18 @@ async function filesIn(directory: string, scope: WatchScope): Promise<string[]> 
 }
 
 /** All that a Go package is built from. */
-export function goScope(sources: SourceSet): WatchScope {
+export function scopeOf(sources: SourceSet): WatchScope {
+  return { ...goScope(sources), sources };
+}
+
+function goScope(sources: SourceSet): WatchScope {
   return {
-    sources,
     directories: [...new Set([...sources.directories, ...sources.embeddedDirectories])],
     recursive: false,
     isOutside: () => false,
     counts: (path) => isGoInput(path, sources),
     notIgnored: async (paths) => paths,
   };
-}
-
-function withoutSources({ sources: _, ...scope }: WatchScope): WatchScope {
-  return scope;
 }
 
 /** A glob is watched from the directory before its first wildcard. */

@@ -1,6 +1,7 @@
 import type { FSWatcher } from 'chokidar';
 import { sleep } from '../../async.ts';
 import { messageOf } from '../../errors.ts';
+import { COARSE_CLOCK_MS } from '../go/built-from.ts';
 import { type ContentChange, type ContentMemory, createContentMemory } from './content-memory.ts';
 import { filesOf, readScope, type WatchScope, type WatchTarget } from './scope.ts';
 
@@ -35,8 +36,6 @@ export interface Watcher extends AsyncDisposable {
 
 /** Long enough for a save that truncates and then writes, and for an editor's `save all`. */
 const DEBOUNCE_MS = 25;
-/** The times of files come from the kernel's coarse clock, which lags behind the precise one. */
-const COARSE_CLOCK_MS = 10;
 
 /** Reads the files before they are watched: then the first change is known at once, and what it changes. */
 export async function lookAt(reading: Promise<WatchScope>): Promise<FirstLook> {

@@ -47,7 +47,7 @@ async function cutOverOne(
     ({ reached }) => reached,
     () => false,
   );
-  // After a failure, nothing is written any more when this ends.
+  // After a failure, this ends when nothing is being written.
   if (!isReached) await allDone<unknown>([applying, probing]);
   const result = await probing;
   if (!result.reached) {
