@@ -73,14 +73,16 @@ function stateOf(
   { cwd, env }: GoSettings,
 ): { state: string; newestMs: number } | undefined {
   try {
-    // Its modules can be anywhere.
-    if (ancestors(cwd).some((directory) => existsSync(join(directory, 'go.work')))) return undefined;
     const tool = goTool(env);
     if (tool === undefined) return undefined;
     const noted: Noted = { lines: [], newestMs: 0 };
     for (const directory of [...sources.directories, ...sources.embeddedDirectories].sort())
       if (!noteDirectory(directory, noted)) return undefined;
-    const lines = [...noted.lines, ...settingsOf(tool, env)];
+    // The nearest workspace counts, so a new one counts before any file of it is a source.
+    const workspaces = [cwd, env.PWD ?? cwd]
+      .flatMap(ancestors)
+      .map((above) => stampOf(join(above, 'go.work'), noted));
+    const lines = [...noted.lines, ...workspaces, ...settingsOf(tool, env)];
     const state = createHash('sha256').update(lines.join('\n')).digest('base64');
     return { state, newestMs: noted.newestMs };
   } catch {
@@ -101,16 +103,37 @@ function noteDirectory(directory: string, noted: Noted): boolean {
   stampOf(directory, noted);
   const entries = readdirSync(directory, { withFileTypes: true });
   const names = entries.map(({ name }) => name);
-  if (names.includes('go.mod') && names.includes('vendor')) return false;
+  if (names.includes('vendor') && names.some((name) => name === 'go.mod' || name.endsWith('.work')))
+    return false;
   for (const entry of entries) {
     const path = join(directory, entry.name);
     noted.lines.push(entry.isDirectory() ? `${entry.name}/` : `${entry.name} ${stampOf(path, noted)}`);
-    if (entry.name === 'go.mod') for (const module of replacedBy(path)) noted.lines.push(stampOf(module));
+    if (entry.name === 'go.mod') noteReplaced(path, noted);
+    if (entry.name.endsWith('.work')) noteModulesOf(path, noted);
   }
   return true;
 }
 
-/** The go.mod files of replaced modules: their requirements count, even where no package of theirs does. */
+/**
+ * The modules of a workspace and those that it replaces: their requirements count, even where no package of theirs does. Every word that is
+ * a place with a go.mod, quoted or not.
+ */
+function noteModulesOf(workspace: string, noted: Noted): void {
+  const text = readFileSync(workspace, 'utf8').replace(/\/\/.*$/gm, '');
+  for (const word of new Set(text.match(/[^\s()"`]+/g))) {
+    const module = resolve(dirname(workspace), word);
+    const goMod = join(module, 'go.mod');
+    noted.lines.push(stampOf(goMod, noted), stampOf(join(module, 'go.sum'), noted));
+    if (existsSync(goMod)) noteReplaced(goMod, noted);
+  }
+}
+
+/** The same for the modules that a module replaces. */
+function noteReplaced(goMod: string, noted: Noted): void {
+  for (const module of replacedBy(goMod)) noted.lines.push(stampOf(module, noted));
+}
+
+/** Their go.mod files. */
 function replacedBy(goMod: string): string[] {
   const places = readFileSync(goMod, 'utf8').matchAll(/=>\s*"?(\.{0,2}\/[^\s"]*|\.{1,2}(?=[\s"]))/g);
   return [...places].map(([, place]) => resolve(dirname(goMod), place!, 'go.mod'));

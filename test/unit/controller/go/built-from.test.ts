@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { builtFrom, type GoSettings, unchangedSources } from '../../../../src/controller/go/built-from.ts';
-import type { SourceSet } from '../../../../src/controller/go/sources.ts';
+import { noSources, type SourceSet } from '../../../../src/controller/go/sources.ts';
 import { directoryWith, put } from '../support/places.ts';
 
 interface Place {
@@ -30,6 +30,21 @@ async function place(): Promise<Place> {
   };
   const env = { PATH: tools, HOME: tools, GOENV: join(tools, 'settings/env') };
   return { cwd, tools, sources, settings: { cwd, env } };
+}
+
+/** The same in a workspace, as `go env GOWORK` tells of it. */
+async function workspace(): Promise<Place> {
+  const cwd = await directoryWith({
+    'go.work': 'go 1.26\n\nuse (\n\t.\n\t"./api" // the types\n\tlib\n)\n\nreplace example.com/z => ./z\n',
+    'go.mod': 'module example.com/x\n',
+    'cmd/main.go': 'package main\n',
+    'api/go.mod': 'module example.com/api\n\nreplace example.com/deep => ./deep\n',
+    'api/deep/go.mod': 'module example.com/deep\n',
+    'lib/go.mod': 'module example.com/lib\n',
+  });
+  const { tools } = await place();
+  const sources = { ...noSources(), directories: new Set([cwd, join(cwd, 'cmd')]) };
+  return { cwd, tools, sources, settings: { cwd: join(cwd, 'cmd'), env: { PATH: tools, HOME: tools } } };
 }
 
 /** When the times of all files are certainly earlier. */
@@ -86,6 +101,39 @@ test.each<[string, (place: Place) => Promise<unknown>]>([
   expect(unchangedSources(from, settings)).toBeUndefined();
 });
 
+test('a workspace that nobody has touched is unchanged', async () => {
+  const { sources, settings } = await workspace();
+  const from = builtFrom(sources, settings, await later())!;
+  expect(unchangedSources(from, settings)).toEqual(sources);
+});
+
+test.each<[string, (place: Place) => Promise<unknown>]>([
+  ['one more module', ({ cwd }) => writeFile(join(cwd, 'go.work'), 'go 1.26\n\nuse . ./more\n')],
+  ['its sums', ({ cwd }) => writeFile(join(cwd, 'go.work.sum'), 'x')],
+  ['the requirements of a module', ({ cwd }) => writeFile(join(cwd, 'api/go.mod'), 'module api\n')],
+  ['those of one without ./', ({ cwd }) => writeFile(join(cwd, 'lib/go.mod'), 'module lib\n')],
+  ['the sums of a module', ({ cwd }) => writeFile(join(cwd, 'api/go.sum'), 'x')],
+  ['a module that it replaces', ({ cwd }) => put(cwd, 'z/go.mod', 'module z\n')],
+  ['a module that a module replaces', ({ cwd }) => writeFile(join(cwd, 'api/deep/go.mod'), 'module d\n')],
+  ['a nearer workspace', ({ cwd }) => writeFile(join(cwd, 'cmd/go.work'), 'go 1.26\n')],
+  ['its vendor directory', ({ cwd }) => mkdir(join(cwd, 'vendor'))],
+])('of a workspace, %s is a change', async (_, change) => {
+  const all = await workspace();
+  const from = builtFrom(all.sources, all.settings, await later())!;
+  await change(all);
+  expect(unchangedSources(from, all.settings)).toBeUndefined();
+});
+
+test('a workspace above the directory that the shell is in, by a link, counts', async () => {
+  const { cwd, sources, settings } = await place();
+  const links = await directoryWith({});
+  await symlink(cwd, join(links, 'here'));
+  const throughLink = { ...settings, env: { ...settings.env, PWD: join(links, 'here') } };
+  const from = builtFrom(sources, throughLink, await later())!;
+  await writeFile(join(links, 'go.work'), 'go 1.26\n');
+  expect(unchangedSources(from, throughLink)).toBeUndefined();
+});
+
 test.each(['GOFLAGS', 'GOOS', 'CGO_ENABLED', 'CC', 'GOTOOLCHAIN', 'PKG_CONFIG_PATH'])(
   '%s counts',
   async (name) => {
@@ -103,6 +151,13 @@ test.each<[string, (place: Place) => Promise<unknown>]>([
   const fromMs = await later();
   await change(all);
   expect(builtFrom(all.sources, all.settings, fromMs)).toBeUndefined();
+});
+
+test('of a workspace, what was written during the build is not known to be in the program', async () => {
+  const { cwd, sources, settings } = await workspace();
+  const fromMs = await later();
+  await writeFile(join(cwd, 'api/go.mod'), 'module api\n');
+  expect(builtFrom(sources, settings, fromMs)).toBeUndefined();
 });
 
 test('the shim of a version manager could be any go', async () => {
