@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from 'node:fs';
-import { isBuiltin } from 'node:module';
+import { createRequire, isBuiltin } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { Metafile, OnResolveResult, Plugin } from 'esbuild';
 
@@ -123,6 +123,37 @@ function isPlainFunction(path: string, name: string): boolean {
   if (typeof value !== 'function' || /^[A-Z]/.test(name)) return false;
   const symbols = Object.getOwnPropertySymbols(value).map(String);
   return path.endsWith('/promises') || !symbols.some((symbol) => /promisify/i.test(symbol));
+}
+
+/**
+ * Loading a package costs more than reading its file. One whose functions most runs never call is loaded by the first call. Of use for a CommonJS
+ * package only, which esbuild can load in the middle of a function.
+ */
+export function lateLibrary(name: string): Plugin {
+  return {
+    name: `late-${name}`,
+    setup(build) {
+      const namespace = `late-${name}`;
+      build.onResolve({ filter: new RegExp(`^${name}$`) }, (asked) =>
+        asked.namespace === namespace ? undefined : { path: name, namespace, sideEffects: false },
+      );
+      build.onLoad({ filter: /.*/, namespace }, () => ({
+        contents: callingLate(name),
+        resolveDir: import.meta.dirname,
+      }));
+    },
+  };
+}
+
+function callingLate(name: string): string {
+  const names = Object.keys(createRequire(import.meta.url)(name)).filter((one) => one !== 'default');
+  return [
+    `const $late = () => require('${name}');`,
+    ...names.map(
+      (one) =>
+        `export function ${one}(...given) { return new.target ? new ($late().${one})(...given) : $late().${one}(...given); }`,
+    ),
+  ].join('\n');
 }
 
 /**

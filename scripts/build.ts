@@ -7,6 +7,7 @@ import {
   assertLate,
   assertSlim,
   assertTogether,
+  lateLibrary,
   oneStart,
   plainBuiltins,
   slimCommander,
@@ -49,7 +50,13 @@ const { metafile } = await build({
   },
   // The native parts of ssh2 are optional, and ssh2 works without them.
   external: ['*.node', 'cpu-features'],
-  plugins: [oneStart(ROOT, START), slimCommander(), slimKubernetesClient(), plainBuiltins()],
+  plugins: [
+    oneStart(ROOT, START),
+    slimCommander(),
+    slimKubernetesClient(),
+    plainBuiltins(),
+    lateLibrary('yaml'),
+  ],
   metafile: true,
   logLevel: 'warning',
 });

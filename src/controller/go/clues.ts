@@ -1,4 +1,4 @@
-import { glob } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { isScalar, parseAllDocuments, visit } from 'yaml';
 import { readTextFile } from '../../machine/text-file.ts';
@@ -111,19 +111,22 @@ async function readMain(
 }
 
 /** Where projects keep the manifests that they apply with `ko apply -f`. */
-const MANIFESTS = '{config,deploy,manifests,kubernetes}/**/*.{yaml,yml}';
+const MANIFESTS = ['config', 'deploy', 'manifests', 'kubernetes'];
 const IMAGE = 'ko://';
 const KINDS = new Set<unknown>(['Deployment', 'StatefulSet', 'DaemonSet']);
 
 /** The Go packages that ko builds for a Deployment, StatefulSet or DaemonSet: its manifest in the checkout has `image: ko://<module>/cmd/webhook`. */
 async function koPackages({ directory, path }: GoModule, workload: string): Promise<string[]> {
-  const images: string[] = [];
-  for await (const file of glob(MANIFESTS, { cwd: directory })) {
-    const text = await readTextFile(join(directory, file));
-    if (text.includes(IMAGE)) images.push(...imagesOf(text, workload));
-  }
+  const files = await Promise.all(MANIFESTS.map((place) => manifestsIn(join(directory, place))));
+  const texts = await Promise.all(files.flat().map(readTextFile));
+  const images = texts.filter((text) => text.includes(IMAGE)).flatMap((text) => imagesOf(text, workload));
   const own = images.filter((image) => image.startsWith(`${IMAGE}${path}/`));
   return [...new Set(own.map((image) => `./${image.slice(IMAGE.length + path.length + 1)}`))];
+}
+
+async function manifestsIn(directory: string): Promise<string[]> {
+  const files = await readdir(directory, { recursive: true }).catch(() => []);
+  return files.filter((file) => /\.ya?ml$/.test(file)).map((file) => join(directory, file));
 }
 
 function imagesOf(text: string, workload: string): string[] {
