@@ -1,4 +1,4 @@
-import { allDone, allOrNone } from '../async.ts';
+import { allDone, allOrNone, sleep } from '../async.ts';
 import { type ObjectRef, refOf } from '../cluster/api/kinds.ts';
 import type { KubeObject } from '../cluster/api/objects.ts';
 import type { Pausing } from '../cluster/takeover/pause/pause.ts';
@@ -89,7 +89,10 @@ export async function takeOver(running: Running): Promise<void> {
     await debug?.settled();
   };
   for (const { apply } of session.plan.webhookTime) await apply(work);
-  const pausing = await replaceManager(running, { point: () => pointServices(running, pairs, gate), start });
+  const pausing = await replaceManager(running, {
+    point: (isCalm) => pointServices(running, pairs, { gate, isCalm }),
+    start,
+  });
   const ended = await Promise.all(pausing.map((one) => one.ended));
   if (ended.includes(false)) emit({ type: 'warning', message: STILL_TERMINATING });
   if (route) await leases.announce(route.route);
@@ -113,30 +116,36 @@ async function debuggerOf({ options }: Session, dlv: string, work: Work): Promis
  */
 async function replaceManager(
   { session, work, standing, ending }: Running,
-  { point, start }: { point(): Promise<CutOver>; start(): Promise<void> },
+  { point, start }: { point(isCalm: Promise<void>): Promise<CutOver>; start(): Promise<void> },
 ): Promise<Pausing[]> {
   const { target, plan, sessionId } = session;
   const { route } = standing;
   const answersUntilIdle = plan.pause.some(({ answersReviews }) => answersReviews);
   // The operator's own webhooks may review the probes and the pause, and its controller does not run yet.
   using _answering = route?.gateways.answerOwn(ownAnswers(target, sessionId));
-  const pointed = answersUntilIdle ? undefined : await point();
+  const calm = Promise.withResolvers<void>();
+  // What is saved as soon as `up` is ready is seen at once.
+  void calm.promise.then(() => standing.supervisor?.lookAhead());
+  const pointed = answersUntilIdle ? undefined : await point(calm.promise);
   const pausing = await Promise.all(plan.pause.map((step) => step.apply(work)));
   standing.pausing = pausing;
   for (const { lost } of pausing) void lost?.then((error) => ending.abort(error));
   await allDone(pausing.map(({ idle }) => idle));
-  const pointing = pointed ? Promise.resolve(pointed) : point();
+  const pointing = pointed ? Promise.resolve(pointed) : point(calm.promise);
   // Reviews do not wait for Pods that are no longer called.
   const released = allOrNone<unknown>([start(), pointing], ending).then(() => {
     route?.gateways.release();
-    // What is saved as soon as `up` is ready is seen at once.
-    standing.supervisor?.lookAhead();
+    void sleep(HELD_FIRST_MS, work.signal).then(() => calm.resolve());
   });
   // If the controller fails to start, the cluster is restored at once.
   const cleared = pointing.then((done) => done.cleared);
   await allOrNone([...pausing.map(({ terminating }) => terminating), released, cleared], ending);
+  calm.resolve();
   return pausing;
 }
+
+/** The reviews that were held are answered first: what else is to be done can wait. */
+const HELD_FIRST_MS = 150;
 
 /** When a Service is written again, its endpoints have to follow, as they did at first. */
 function guardedObjects(
@@ -196,7 +205,7 @@ async function holdAndOpen(running: Running): Promise<void> {
 async function pointServices(
   running: Running,
   pairs: KeyPairs,
-  gate: ServedGate | undefined,
+  { gate, isCalm }: { gate: ServedGate | undefined; isCalm: Promise<void> },
 ): Promise<CutOver> {
   const { session, work, answered, standing, followers, writers, ending } = running;
   const { route } = standing;
@@ -211,7 +220,7 @@ async function pointServices(
     gate?.called(services);
     running.called = services;
   };
-  followers.use(followPaths(work, session.target, { gateways: route.gateways, onCalls }));
+  followers.use(followPaths(work, session.target, { gateways: route.gateways, onCalls, isCalm }));
   const cuttingOver = cutOver(routing, route, pairs);
   followers.use(followReconnects(routing, route, cuttingOver));
   const { cleared } = await cuttingOver;
@@ -220,7 +229,9 @@ async function pointServices(
   return { cleared };
 }
 
-function routingOf({ session, work, answered }: Running): Routing {
+/** What cannot be removed now is found by its label at the end. */
+function routingOf(running: Running): Routing {
+  const { session, work, answered } = running;
   const { recorder, answering } = answered;
   const { context, target, options, moved, io } = session;
   const settings = routeSettings(options, context);
@@ -230,5 +241,9 @@ function routingOf({ session, work, answered }: Running): Routing {
   const late = options.debug ? recorder.late : undefined;
   const { arrived, served } = recorder;
   const reviewed = { arrived, served, late, stamp, onTimeout };
-  return { ...work, target, settings, env: io.env, ask: io.ask, ...reviewed, moved };
+  const removing = (removed: Promise<void>): void => {
+    const settled = removed.catch(() => {});
+    running.writers.defer(() => settled);
+  };
+  return { ...work, target, settings, env: io.env, ask: io.ask, ...reviewed, moved, removing };
 }

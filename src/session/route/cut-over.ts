@@ -7,7 +7,7 @@ import type { TargetService } from '../../operator/target.ts';
 import type { DevloopEvent } from '../../report/events.ts';
 import type { ChosenRoute } from './open-route.ts';
 import { moveService, routePorts } from './point.ts';
-import type { OpenRoute, PointStep, Routing } from './routing.ts';
+import { type OpenRoute, type PointStep, type Routing, removeBeside } from './routing.ts';
 import { notReached, type ProbeResult, probeUntil, serviceProber } from './verify.ts';
 
 const CUT_OVER_MS = 30_000;
@@ -38,9 +38,12 @@ async function cutOverOne(
   const pointed = Promise.withResolvers<void>();
   const applying = apply(routing, open, pointed.resolve);
   const probe = async (): Promise<ProbeResult> => {
-    await using prober = await creating;
+    await using stack = new AsyncDisposableStack();
+    const prober = stack.use(await creating);
     await Promise.race([pointed.promise, applying]);
-    return await probeUntil(prober, { wanted: 'us', limitMs: CUT_OVER_MS }, routing.signal);
+    const result = await probeUntil(prober, { wanted: 'us', limitMs: CUT_OVER_MS }, routing.signal);
+    await removeBeside(routing, stack.disposeAsync());
+    return result;
   };
   const probing = probe();
   const isReached = await probing.then(

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { ApiError } from '../../cluster/api/errors.ts';
 import type { Work } from '../../cluster/work.ts';
 import { messageOf } from '../../errors.ts';
@@ -12,6 +13,13 @@ export function pathsOf({ services }: Pick<Target, 'services'>): string[] {
   return [...services.flatMap(({ calls }) => calls.map(({ path }) => path)), CONVERSIONS];
 }
 
+interface Following {
+  gateways: { accept(paths: Iterable<string>): void };
+  onCalls?(services: TargetService[]): void;
+  /** Resolves when there is time to list the CRDs, which can be tens of megabytes; at once by default. */
+  isCalm?: Promise<void>;
+}
+
 /**
  * Has the gateways take reviews on the paths of all calls to the Services, as the webhook configurations and CRDs change; before that,
  * `onCalls` gets the Services with the calls. Disposing waits until nothing is watched.
@@ -19,13 +27,11 @@ export function pathsOf({ services }: Pick<Target, 'services'>): string[] {
 export function followPaths(
   { api, emit, signal }: Work,
   target: Pick<Target, 'services'>,
-  {
-    gateways,
-    onCalls,
-  }: { gateways: { accept(paths: Iterable<string>): void }; onCalls?(services: TargetService[]): void },
+  { gateways, onCalls, isCalm = Promise.resolve() }: Following,
 ): AsyncDisposable {
   const services = target.services.map(({ service }) => service);
   const ending = new AbortController();
+  const ended = once(ending.signal, 'abort');
   const calls = new Map<string, AddressedCall[]>(
     CALLERS.map((kind) => [kind, callsOf(target).filter(({ call }) => call.from.kind === kind)]),
   );
@@ -43,6 +49,7 @@ export function followPaths(
       accept();
     };
     try {
+      if (kind === 'CustomResourceDefinition') await Promise.race([isCalm, ended]);
       await followCalls(api, kind, services, {
         signal: AbortSignal.any([signal, ending.signal]),
         onCalls: onFound,

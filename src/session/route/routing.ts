@@ -56,6 +56,8 @@ export interface Routing extends Work {
   onTimeout?: GatewayOptions['onTimeout'];
   /** Ports of the Pod, and where the controller listens instead. */
   moved?: ReadonlyMap<number, number> | undefined;
+  /** Gets the removal of temporary objects, for which nothing but the end of the session has to wait. */
+  removing?: (removed: Promise<void>) => void;
   /** How many probes verify a route; 1 by default. */
   probes?: number;
   /** Verifies a route in another way than through temporary Services. */
@@ -75,6 +77,15 @@ export interface RouteSettings extends GatewaySettings {
 export interface OpenRoute extends AsyncDisposable {
   route: Route;
   gateways: Gateways;
+}
+
+/** Waits for what has to be removed again only where nobody else does. */
+export async function removeBeside(
+  { removing }: Pick<Routing, 'removing'>,
+  removed: Promise<void>,
+): Promise<void> {
+  if (removing === undefined) await removed;
+  else removing(removed);
 }
 
 /** Flags take precedence over devloop.yaml. */

@@ -13,7 +13,7 @@ import type { Work } from '../../cluster/work.ts';
 import { DevloopError } from '../../errors.ts';
 import type { TargetService } from '../../operator/target.ts';
 import type { RouteTarget } from '../../route/route.ts';
-import type { OpenRoute, Routing } from './routing.ts';
+import { type OpenRoute, type Routing, removeBeside } from './routing.ts';
 import { PROBE_LANGUAGE, type ProbeResult, type Probing, probeUntil } from './verify.ts';
 
 export type RouteEnds = Pick<OpenRoute, 'route' | 'gateways'> & Pick<Probing, 'isHopeless'>;
@@ -39,23 +39,26 @@ export async function verifyLike(
   const caBundle = Buffer.from(pair.certificate).toString('base64');
   const port = (): number => route.portFor(gateways.portFor(ports[0]!.targetPort));
   const probed = { namespace, service: name, port: PROBE_SERVICE_PORT, caBundle, count: routing.probes ?? 1 };
+  const resultOf = async (probing: Promise<Probed>): Promise<ProbeResult> => {
+    const { removed, ...result } = await probing;
+    // Another attempt creates objects of the same names.
+    await (result.reached ? removeBeside(routing, removed) : removed);
+    return result;
+  };
   const byName = callableName(like, route.target);
   let work: Work = routing;
   if (byName !== undefined && routing.probes === undefined) {
     const through = { like, to: byName, port, probed: { ...probed, port: port() } };
-    const result = await probeThrough(work, through, { wanted: 'us', limitMs, isImpatient: true }).catch(
-      notByName,
-    );
+    const probing = probeThrough(work, through, { wanted: 'us', limitMs, isImpatient: true });
+    const result = await resultOf(probing.catch(notByName));
     if (result.reached) return result;
     work = { ...routing, emit: () => {} };
   }
   const isKnownToFail = async (): Promise<boolean> =>
     otherFamily(like.spec, route.target) !== undefined || ((await isHopeless?.()) ?? false);
-  return await probeThrough(
-    work,
-    { like, to: route.target, port, probed },
-    { wanted: 'us', limitMs: deadline - performance.now(), isHopeless: isKnownToFail },
-  );
+  const limit = { limitMs: deadline - performance.now(), isHopeless: isKnownToFail };
+  const through = { like, to: route.target, port, probed };
+  return await resultOf(probeThrough(work, through, { wanted: 'us', ...limit }));
 }
 
 /** Of the family that kube-apiserver would call the Service's cluster IP by. An IPv6 address is no name. */
@@ -65,9 +68,9 @@ function callableName({ spec }: Service, target: RouteTarget): { externalName: s
 }
 
 /** A policy of the cluster may refuse such a Service, or the endpoints, which the second attempt then says. */
-function notByName(error: unknown): ProbeResult {
+function notByName(error: unknown): Probed {
   if (!(error instanceof DevloopError && REFUSED.has(error.code))) throw error;
-  return { reached: false, latencyMs: 0, cause: error.message };
+  return { reached: false, latencyMs: 0, cause: error.message, removed: Promise.resolve() };
 }
 
 const REFUSED = new Set(['cluster.forbidden', 'cluster.rejected']);
@@ -79,11 +82,15 @@ interface Through {
   probed: ProbeTarget;
 }
 
+interface Probed extends ProbeResult {
+  removed: Promise<void>;
+}
+
 async function probeThrough(
   routing: Work,
   { like, to, port, probed }: Through,
   probing: Probing,
-): Promise<ProbeResult> {
+): Promise<Probed> {
   await using stack = new AsyncDisposableStack();
   // At the same time: kube-apiserver needs a moment to learn of the webhook, and kube-proxy to learn of the Service.
   const creating = createProbeService(like).apply(routing, to, port);
@@ -94,7 +101,10 @@ async function probeThrough(
   ]);
   const [service, prober] = await Promise.all([creating, probingIt]);
   const following = { ...prober, once: () => service.follow().then(prober.once) };
-  return await probeUntil(following, probing, routing.signal);
+  const result = await probeUntil(following, probing, routing.signal);
+  stack.move();
+  const removed = allDone([service, prober].map(async (one) => await one[Symbol.asyncDispose]()));
+  return { ...result, removed: removed.then(() => {}) };
 }
 
 /** The first family of a Service and an address that is not of it: only endpoint routing reaches that, and it does so at once. */

@@ -19,12 +19,15 @@ export type LeaseStep = ReturnType<typeof holdLease>;
 export interface SessionLeases extends AsyncDisposable {
   /** Creates and renews them. `onLost` runs when somebody else takes or deletes one. */
   hold(session: Session, work: Work, onLost: (error: DevloopError) => void): Promise<void>;
-  /** Renews them now. When this resolves, `onLost` has run for each that is lost. */
+  /** Renews them, if they were not held just now. When this resolves, `onLost` has run for each that is lost. */
   renew(): Promise<void>;
   /** Writes the session's health whenever an event changes it. */
   observe(event: DevloopEvent): void;
   announce(route: Route): Promise<void>;
 }
+
+/** Who takes a Lease in this time could as well do so right after it was renewed. */
+const JUST_HELD_MS = 1_000;
 
 export function createSessionLeases(target: Target): SessionLeases {
   const services = target.services.map(serviceName);
@@ -32,6 +35,7 @@ export function createSessionLeases(target: Target): SessionLeases {
   const leases: HeldLease[] = [];
   const losses: Promise<void>[] = [];
   let health = STARTING;
+  let heldAt = Number.NEGATIVE_INFINITY;
   const update = async (change: Partial<Holder>): Promise<void> => {
     await Promise.all(leases.map((lease) => lease.update(change)));
   };
@@ -41,12 +45,14 @@ export function createSessionLeases(target: Target): SessionLeases {
       const holder = holderOf(session);
       for (const { apply } of session.plan.leases) {
         const lease = await apply(quiet, holder);
+        heldAt = performance.now();
         if (lease === undefined) return;
         leases.push(held.use(lease));
         void lease.lost.then((by) => losses.push(whyLost(work, target, by).then(onLost)));
       }
     },
     async renew() {
+      if (performance.now() - heldAt < JUST_HELD_MS) return;
       await update({});
       // To say why one is lost takes a call, and whoever renews them is about to write.
       await Promise.all(losses);

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { leaseRef } from '../../../src/cluster/names.ts';
 import { holdLease } from '../../../src/cluster/takeover/lease.ts';
@@ -28,7 +29,12 @@ async function heldLeases() {
 it('whoever renews them knows at once that one is lost, however long it takes to find out why', async () => {
   const { cluster, leases, lost } = await heldLeases();
   await using _leases = leases;
+  const before = cluster.calls.length;
   await leases.renew();
+  expect(cluster.calls.slice(before), 'they were held just now').toEqual([]);
+  await sleep(1_010);
+  await leases.renew();
+  expect(cluster.calls.length).toBeGreaterThan(before);
   expect(lost).toEqual([]);
   cluster.drop('Lease', leaseRef(REF).name, 'shop');
   cluster.hook = {
