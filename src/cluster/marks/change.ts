@@ -31,14 +31,19 @@ export interface WantedChange {
   check?: (object: KubeObject) => void;
   /** Where the object keeps its undo; in the annotation by default. */
   store?: UndoStore;
+  /** The object as it was read a moment ago. If it has changed since, it is read again. */
+  seen?: KubeObject;
 }
 
 /** Makes a marked change in one guarded patch. If somebody else writes in between, it reads the object and tries again. */
 export async function applyChange(work: Work, wanted: WantedChange): Promise<void> {
   const { api, sessionId, emit } = work;
-  const { ref, fields, detail } = wanted;
+  const { ref, fields, detail, seen } = wanted;
+  // Only a patch that names its version notices a change. What another session had marked may be restored by now.
+  let first = seen?.metadata.resourceVersion && sessionOf(seen) === undefined ? seen : undefined;
   await inRounds(work, ref, async () => {
-    const object = await api.get<KubeObject>(ref);
+    const object = first ?? (await api.get<KubeObject>(ref));
+    first = undefined;
     if (object === undefined) throw gone(ref);
     const holder = sessionOf(object);
     if (holder === sessionId) return;

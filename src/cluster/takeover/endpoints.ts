@@ -52,12 +52,16 @@ export function endpointPermissions(namespace: string): Permission[] {
  * with what was written, since an SSH tunnel may come back with other ports at any moment.
  */
 export async function writeEndpoints(work: Work, service: Service, to: () => Destination): Promise<void> {
-  await writeBoth(work, service, to, () => true);
+  const [slice, endpoints] = pointersOf(service, work.sessionId, to);
+  // Named after the session, so there is none yet, if this is not done again.
+  await allDone([writeOne(work, slice!, to, { isNew: true }), writeOne(work, endpoints!, to)]);
 }
 
 /** As `writeEndpoints`, but leaves alone what is missing or belongs to somebody else. */
 export async function moveEndpoints(work: Work, service: Service, to: () => Destination): Promise<void> {
-  await writeBoth(work, service, to, (now) => now !== undefined && sessionOf(now) === work.sessionId);
+  const mayWrite = (now?: KubeObject): boolean => now !== undefined && sessionOf(now) === work.sessionId;
+  const pointers = pointersOf(service, work.sessionId, to);
+  await allDone(pointers.map((pointer) => writeOne(work, pointer, to, { mayWrite })));
 }
 
 /** Whether the cluster takes such endpoints: a dry run. Some providers refuse addresses that no Pod has. */
@@ -70,48 +74,63 @@ export async function tryEndpoints(work: Work, service: Service, to: Destination
   );
 }
 
-async function writeBoth(
-  work: Work,
-  service: Service,
-  to: () => Destination,
-  mayWrite: (now: KubeObject | undefined) => boolean,
-): Promise<void> {
-  await allDone(
-    pointersOf(service, work.sessionId, to).map((pointer) => writeOne(work, pointer, to, mayWrite)),
-  );
-}
-
 /** The session's Endpoints alone, with the label that keeps the mirroring controller away. */
 export async function writeOldEndpoints(work: Work, service: Service, to: () => Destination): Promise<void> {
   const [, endpoints] = pointersOf(service, work.sessionId, to);
-  await writeOne(work, endpoints!, to, () => true);
+  await writeOne(work, endpoints!, to);
 }
 
 /** The session's EndpointSlice alone, beside those of Kubernetes: for a Service that has a selector. */
 export async function writeSlice(work: Work, service: Service, to: () => Destination): Promise<void> {
   const [slice] = pointersOf(service, work.sessionId, to);
-  await writeOne(work, slice!, to, () => true);
+  await writeOne(work, slice!, to);
+}
+
+interface Writing {
+  mayWrite?(now: KubeObject | undefined): boolean;
+  /** There is none, as far as is known: it is created without a look, and read where there is one after all. */
+  isNew?: boolean;
 }
 
 async function writeOne(
   work: Work,
   { ref, wanted }: Pointer,
   to: () => Destination,
-  mayWrite: (now: KubeObject | undefined) => boolean,
+  { mayWrite = () => true, isNew = false }: Writing = {},
 ): Promise<void> {
-  const { api, emit } = work;
+  const read = readAfter(isNew, () => work.api.get<KubeObject>(ref));
   await inRounds(work, ref, async () => {
     for (let at: Destination | undefined; !isDeepStrictEqual(at, to()); ) {
-      const now = await api.get<KubeObject>(ref);
+      const now = await read();
       if (!mayWrite(now)) return;
       at = to();
       const next = wanted(now);
       if (isDeepStrictEqual(next, now)) continue;
-      await (now === undefined ? api.create(ref, next) : api.replace(ref, next).catch(conflictIfGone));
+      await put(work.api, ref, next, now);
       const detail = `to ${at.address}:${at.ports.map(({ port }) => port).join(', ')}`;
-      emit({ type: 'change', action: now ? 'update' : 'create', object: ref, detail });
+      work.emit({ type: 'change', action: now ? 'update' : 'create', object: ref, detail });
     }
   });
+}
+
+/** The first time nothing, without a look, if it is known so. */
+function readAfter<T>(isNothing: boolean, read: () => Promise<T | undefined>): () => Promise<T | undefined> {
+  let isKnown = isNothing;
+  return async () => {
+    const wasKnown = isKnown;
+    isKnown = false;
+    return wasKnown ? undefined : await read();
+  };
+}
+
+async function put(
+  api: Work['api'],
+  ref: ObjectRef,
+  next: KubeObject,
+  now: KubeObject | undefined,
+): Promise<void> {
+  if (now === undefined) await api.create(ref, next);
+  else await api.replace(ref, next).catch(conflictIfGone);
 }
 
 /** kube-proxy and newer API servers read EndpointSlices; API servers up to 1.33 with endpoint routing read Endpoints. */

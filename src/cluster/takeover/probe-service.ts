@@ -66,13 +66,13 @@ async function createAndFollow(
   await using stack = new AsyncDisposableStack();
   stack.defer(() => remove(work, ref, target));
   let writtenPort = port();
-  const service = await createMarked(
-    work,
-    ref,
-    manifest(ref, like, target, { port: writtenPort, sessionId: work.sessionId }),
-  );
+  const wanted = manifest(ref, like, target, { port: writtenPort, sessionId: work.sessionId });
+  const creating = createMarked(work, ref, wanted);
+  // A dry run does not need the Service.
+  const trying = 'externalName' in target && tryEndpoints(work, wanted, destination(target.externalName)());
+  await allDone<unknown>([creating, Promise.resolve(trying)]);
+  const service = await creating;
   if ('address' in target) await writeEndpoints(work, service, destination(target.address));
-  if ('externalName' in target) await tryEndpoints(work, service, destination(target.externalName)());
   const owned = stack.move();
   return {
     async follow() {

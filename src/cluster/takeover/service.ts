@@ -127,6 +127,7 @@ export async function swapSelector(
     ref,
     fields: [labels === undefined ? { path } : { path, value: labels }],
     detail: selectorDetail(labels),
+    seen: service,
     check: (now) => {
       if (same((now as Service).spec.selector, service.spec.selector)) return;
       throw new DevloopError(

@@ -111,7 +111,8 @@ function scaleDown(manager: Manager, follow: Follow): PauseStep {
     permissions: scalePermissions(ref.kind, ref.namespace!),
     answersReviews: false,
     async apply(work) {
-      await applyChange(work, { ref, fields: [{ path: REPLICAS, value: 0 }], detail, store: IN_LABEL });
+      const fields = [{ path: REPLICAS, value: 0 }];
+      await applyChange(work, { ref, fields, detail, store: IN_LABEL, seen: object });
       return await follow(work, manager);
     },
   };
