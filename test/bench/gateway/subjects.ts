@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { selfSignedPair } from '../../../src/certificates/self-signed.ts';
 import { type Gateway, startGateway } from '../../../src/gateway/gateway.ts';
+import type { KeyPair } from '../../../src/gateway/tls.ts';
 import { createAnswering } from '../../../src/reviews/answering.ts';
 import { Recorder } from '../../../src/reviews/recorder.ts';
 import { createRecording } from '../../../src/reviews/recording.ts';
@@ -42,10 +42,8 @@ export async function startSubjects(): Promise<Subjects> {
   const dir = await mkdtemp(join(tmpdir(), 'devloop-gateway-bench-'));
   stack.defer(() => rm(dir, { recursive: true }));
   const program = await buildProgram(dir);
-  const pair = await selfSignedPair([SERVER_NAME], { days: 1 });
   const files = { certificate: join(dir, 'tls.crt'), key: join(dir, 'tls.key'), both: join(dir, 'both.pem') };
-  await writeFile(files.certificate, pair.certificate);
-  await writeFile(files.key, pair.key, { mode: 0o600 });
+  const pair = await issuePair(files);
   await writeFile(files.both, `${pair.certificate}\n${pair.key}`, { mode: 0o600 });
   const direct = await freePort();
   const start = () =>
@@ -85,6 +83,14 @@ export async function startSubjects(): Promise<Subjects> {
     load: async (args) => JSON.parse(await run(program, ['reviews', ...args])) as Measured,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
+}
+
+/** Of the kind that cert-manager issues by default. */
+async function issuePair({ certificate, key }: { certificate: string; key: string }): Promise<KeyPair> {
+  const names = ['-subj', `/CN=${SERVER_NAME}`, '-addext', `subjectAltName=DNS:${SERVER_NAME}`];
+  const to = ['-nodes', '-days', '1', '-keyout', key, '-out', certificate];
+  await run('openssl', ['req', '-x509', '-newkey', 'rsa:2048', ...names, ...to]);
+  return { certificate: await readFile(certificate, 'utf8'), key: await readFile(key, 'utf8') };
 }
 
 async function startController(command: string[]): Promise<ChildProcess> {
