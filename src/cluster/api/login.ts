@@ -32,11 +32,11 @@ export interface Login {
 export async function createLogin(selected: Selected): Promise<Login> {
   const credentials = await createCredentials(selected);
   const isProxied = !!selected.config.getCurrentCluster()?.proxyUrl;
-  const agents = createAgents(selected, isProxied);
-  assertUsable(selected, () => agents.of(credentials.current));
+  const connecting = createConnecting(selected, isProxied);
+  assertUsable(selected, () => connecting.by(credentials.current));
   let lastCallAt = Date.now();
   const dropIdleConnections = (): void => {
-    const { freeSockets = {} } = agents.of(credentials.current) ?? {};
+    const { freeSockets = {} } = connecting.by(credentials.current).agent ?? {};
     for (const socket of Object.values(freeSockets).flatMap((sockets) => sockets ?? [])) socket.destroy();
   };
   return {
@@ -44,11 +44,10 @@ export async function createLogin(selected: Selected): Promise<Login> {
       return credentials.current;
     },
     get agent() {
-      return agents.of(credentials.current);
+      return connecting.by(credentials.current).agent;
     },
     ownConnection: () => ({
-      ...tlsOf(credentials.current),
-      ...(isProxied ? { agent: credentials.current.agent! } : {}),
+      ...connecting.by(credentials.current).own,
       headers: { ...credentials.current.headers, 'user-agent': USER_AGENT } as Record<string, string>,
     }),
     async retriedWith(attempt, isRejected) {
@@ -66,7 +65,7 @@ export async function createLogin(selected: Selected): Promise<Login> {
       lastCallAt = now;
     },
     dropIdleConnections,
-    close: () => agents.close(),
+    close: () => connecting.close(),
   };
 }
 
@@ -80,31 +79,39 @@ function assertUsable({ context }: Selected, use: () => void): void {
   }
 }
 
-interface Agents {
-  of(auth: AuthOptions): Agent | undefined;
-  close(): void;
+/** How to connect with one client certificate: over the pool, which plain HTTP does without, and outside it. */
+interface Connecting {
+  agent: Agent | undefined;
+  own: RequestOptions;
 }
 
-/** One agent for each client certificate. An old one finishes its calls, and is closed with the others. */
-function createAgents(selected: Selected, isProxied: boolean): Agents {
-  const made = new Map<AuthOptions, Agent | undefined>();
-  const newAgent = (auth: AuthOptions): Agent | undefined => {
-    if (selected.server.startsWith('http:')) return undefined;
-    if (isProxied) return auth.agent;
-    const tls = agentTls(auth, selected);
-    return new Agent({ ...tls, keepAlive: true, maxSockets: MOST_SOCKETS, scheduling: 'lifo' });
+/** One pool for each client certificate. An old one finishes its calls, and is closed with the others. */
+function createConnecting(
+  selected: Selected,
+  isProxied: boolean,
+): { by(auth: AuthOptions): Connecting; close(): void } {
+  const made = new Map<AuthOptions, Connecting>();
+  const begin = (auth: AuthOptions): Connecting => {
+    const isPlain = selected.server.startsWith('http:');
+    if (isProxied)
+      return { agent: isPlain ? undefined : auth.agent, own: { ...tlsOf(auth), agent: auth.agent! } };
+    if (isPlain) return { agent: undefined, own: {} };
+    const tls = readTls(auth, selected);
+    const agent = new Agent({ ...tls, keepAlive: true, maxSockets: MOST_SOCKETS, scheduling: 'lifo' });
+    return { agent, own: tls };
   };
   const sameTls = (one: AuthOptions, other: AuthOptions): boolean =>
     [one.cert, one.key, one.ca].join() === [other.cert, other.key, other.ca].join();
   return {
-    of(auth) {
-      if (!made.has(auth)) {
-        const like = isProxied ? undefined : [...made.keys()].findLast((other) => sameTls(auth, other));
-        made.set(auth, like === undefined ? newAgent(auth) : made.get(like));
-      }
-      return made.get(auth);
+    by(auth) {
+      const known = made.get(auth);
+      if (known !== undefined) return known;
+      const like = isProxied ? undefined : [...made.keys()].findLast((other) => sameTls(auth, other));
+      const connecting = (like && made.get(like)) ?? begin(auth);
+      made.set(auth, connecting);
+      return connecting;
     },
-    close: () => [...made.values()].forEach((agent) => void agent?.destroy()),
+    close: () => [...made.values()].forEach(({ agent }) => void agent?.destroy()),
   };
 }
 
@@ -121,8 +128,8 @@ function tlsOf({
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }
 
-/** Reads certificates and key once. An agent would do so for each connection, and would compare their whole text at each call. */
-function agentTls(auth: AuthOptions, selected: Selected): AgentOptions {
+/** Reads certificates and key once. Node would do so for each connection, and an agent would compare their whole text at each call. */
+function readTls(auth: AuthOptions, selected: Selected): AgentOptions {
   const { rejectUnauthorized, servername, ...identity } = tlsOf(auth);
   try {
     const secureContext = createSecureContext(identity);
