@@ -86,7 +86,11 @@ export async function restoreChange(
     kept = keptBy(plan);
     if ('fault' in plan) return;
     ({ fields } = plan);
-    restored = await patchSeen(api, ref, object, plan.patch);
+    restored = await patchSeen(api, ref, object, plan.patch).catch((error) => {
+      // Nothing was done, and the next try may find that somebody else has restored it.
+      if (error instanceof ApiError && error.isConflict) [kept, fields] = [[], []];
+      throw error;
+    });
     const detail = kept.length === 0 ? 'as it was' : 'except what others changed';
     emit({ type: 'change', action: 'restore', object: ref, detail });
   });

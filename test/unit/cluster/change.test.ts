@@ -158,6 +158,19 @@ describe('applyChange', () => {
     expect(cluster.calls.filter((call) => call.startsWith('patch'))).toHaveLength(2);
   });
 
+  it('does not read again what was read a moment ago, unless it has changed or was marked', async () => {
+    const seen = cluster.read<Workload>('Deployment', 'manager', 'shop')!;
+    await applyChange(work(), { ...scaledDown, seen });
+    expect(cluster.calls).toEqual(['patch Deployment shop/manager']);
+    const marked = cluster.read<Workload>('Deployment', 'manager', 'shop')!;
+    await restoreChange(work(), ref, own);
+    await applyChange(work('s2'), { ...scaledDown, seen });
+    await restoreChange(work('s2'), ref, own);
+    await applyChange(work('s3'), { ...scaledDown, seen: marked });
+    expect(sessionOf(cluster.read('Deployment', 'manager', 'shop')!)).toBe('s3');
+    expect(replicas()).toBe(0);
+  });
+
   it('runs the check again before each try', async () => {
     before('patch', () =>
       cluster.edit<Workload>('Deployment', 'manager', 'shop', (object) => (object.spec.replicas = 9)),
@@ -210,6 +223,19 @@ describe('restoreChange', () => {
     cluster.hook.before = async (verb) => {
       if (verb !== 'patch') return;
       cluster.hook = {};
+      await restoreChange(work(), ref, own);
+    };
+    expect(await restoreChange(work(), ref, own)).toEqual([]);
+    expect(replicas()).toBe(2);
+  });
+
+  it('reports nothing of a value that is gone when somebody else restores the object after all', async () => {
+    await applyChange(work(), scaledDown);
+    cluster.edit<Workload>('Deployment', 'manager', 'shop', (object) => (object.spec.replicas = 7));
+    cluster.hook.before = async (verb) => {
+      if (verb !== 'patch') return;
+      cluster.hook = {};
+      cluster.edit<Workload>('Deployment', 'manager', 'shop', (object) => (object.spec.replicas = 0));
       await restoreChange(work(), ref, own);
     };
     expect(await restoreChange(work(), ref, own)).toEqual([]);
