@@ -135,7 +135,7 @@ async function replaceManager(
   // Reviews do not wait for Pods that are no longer called.
   const released = allOrNone<unknown>([start(), pointing], ending).then(() => {
     route?.gateways.release();
-    void sleep(HELD_FIRST_MS, work.signal).then(() => calm.resolve());
+    void sleep(HELD_FIRST_MS, work.signal).then((isOver) => isOver && calm.resolve());
   });
   // If the controller fails to start, the cluster is restored at once.
   const cleared = pointing.then((done) => done.cleared);
