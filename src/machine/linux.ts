@@ -48,10 +48,14 @@ export async function groupsOf(leader: number): Promise<number[]> {
 }
 
 export async function groupListensOn(group: number, port: number): Promise<boolean> {
-  const sockets = await listeningSockets(port);
+  const sockets = new Set<string>();
+  for (const table of CONNECTION_TABLES) {
+    const found = socketsIn(await table(), port);
+    // Mostly it is the leader, and to look at all processes takes several milliseconds.
+    if (found.size > 0 && (await hasOpen(String(group), found))) return true;
+    for (const socket of found) sockets.add(socket);
+  }
   if (sockets.size === 0) return false;
-  // Mostly it is the leader, and to look at all processes takes several milliseconds.
-  if (await hasOpen(String(group), sockets)) return true;
   // A program with capabilities of its own shows its files to nobody but root.
   if (!(await canRead(`/proc/${group}/fd`))) return true;
   for (const pid of await pids()) {
@@ -60,16 +64,19 @@ export async function groupListensOn(group: number, port: number): Promise<boole
   return false;
 }
 
-/** Slow to read where there are many connections, and after a restart all of those to the controller ask at once. */
-const connectionTables = sharingNext(() => Promise.all(['/proc/net/tcp', '/proc/net/tcp6'].map(textOf)));
+/**
+ * To read one takes several milliseconds, more where there are many connections, and after a restart all of those to the controller ask at
+ * once. Programs in Go are in that of IPv6, also with their connections over IPv4.
+ */
+const CONNECTION_TABLES = ['/proc/net/tcp6', '/proc/net/tcp'].map((file) => sharingNext(() => textOf(file)));
 
-async function listeningSockets(port: number): Promise<Set<string>> {
-  const inodes = (await connectionTables()).flatMap((table) => listeningInodes(table, port));
-  return new Set(inodes.map((inode) => `socket:[${inode}]`));
+function socketsIn(table: string, port: number): Set<string> {
+  return new Set(listeningInodes(table, port).map((inode) => `socket:[${inode}]`));
 }
 
 export async function portOwner(port: number): Promise<{ pid: number; name: string } | undefined> {
-  const sockets = await listeningSockets(port);
+  const tables = await Promise.all(CONNECTION_TABLES.map((table) => table()));
+  const sockets = new Set(tables.flatMap((table) => [...socketsIn(table, port)]));
   if (sockets.size === 0) return undefined;
   for (const pid of await pids()) {
     if (!(await hasOpen(pid, sockets))) continue;
@@ -104,7 +111,11 @@ export interface End {
 
 export async function peerUser(ends: Ends): Promise<number | 'gone'> {
   const look = async (): Promise<number | undefined> => {
-    return (await connectionTables()).flatMap((table) => peerUsers(table, ends))[0];
+    for (const table of CONNECTION_TABLES) {
+      const [user] = peerUsers(await table(), ends);
+      if (user !== undefined) return user;
+    }
+    return undefined;
   };
   // The kernel can skip a line while others are removed.
   return (await look()) ?? (await look()) ?? 'gone';
