@@ -1,4 +1,4 @@
-import { allDone } from '../../async.ts';
+import { allDone, sleep } from '../../async.ts';
 import { whileAway } from '../../cluster/api/repeat.ts';
 import { AGAIN, DevloopError, messageOf } from '../../errors.ts';
 import type { KeyPairs } from '../../local/key-pairs.ts';
@@ -12,6 +12,8 @@ import { notReached, type ProbeResult, probeUntil, serviceProber } from './verif
 
 const CUT_OVER_MS = 30_000;
 const RECONNECTED_MS = 10_000;
+/** kube-proxy mostly needs a little more to follow. Who asks earlier is answered from the cluster, and has to ask anew, which takes longer. */
+const PROXY_MS = 10;
 const START_AGAIN = 'Stop this session with Ctrl-C, and run devloop up again.';
 
 /** Every webhook Service points here, and kube-apiserver has followed. */
@@ -41,6 +43,7 @@ async function cutOverOne(
     await using stack = new AsyncDisposableStack();
     const prober = stack.use(await creating);
     await Promise.race([pointed.promise, applying]);
+    await sleep(PROXY_MS, routing.signal);
     const result = await probeUntil(prober, { wanted: 'us', limitMs: CUT_OVER_MS }, routing.signal);
     await removeBeside(routing, stack.disposeAsync());
     return result;
