@@ -30,6 +30,11 @@ export interface ReviewRequest {
 export interface Forwarder {
   /** The controller's answer, once the gate is open, or a Status where it has none to give. Rejects only when the wait is over. */
   forward(review: ReviewRequest, waiting: Waiting): Promise<Answer>;
+  /**
+   * Posts a review of devloop's own, also while the gate is shut, over connections that the others find open then. Rejects where nothing
+   * answers, and with the signal's reason.
+   */
+  post(review: Omit<ReviewRequest, 'headers'>, signal: AbortSignal): Promise<Answer>;
   close(): void;
 }
 
@@ -51,6 +56,15 @@ export function createForwarder(controller: ControllerAddress): Forwarder {
   const agent = new Agent({ keepAlive: true, maxSockets: 256 });
   return {
     forward: (review, waiting) => forward(agent, controller, review, waiting),
+    async post(own, signal) {
+      const host = own.serverName ?? controller.host;
+      const review = { ...own, headers: ['Host', host, 'Content-Type', 'application/json'] };
+      const first = await attempt(agent, controller, review, { for: 'connection', signal });
+      const isStale = 'reused' in first && first.reused;
+      const last = isStale ? await attempt(false, controller, review, { for: 'connection', signal }) : first;
+      if ('status' in last) return last;
+      throw new Error(last.message);
+    },
     close: () => agent.destroy(),
   };
 }
@@ -113,7 +127,7 @@ function attempt(
   agent: Agent | false,
   controller: ControllerAddress,
   review: ReviewRequest,
-  waiting: Waiting,
+  waiting: Pick<Waiting, 'for' | 'signal' | 'onLate'>,
 ): Promise<Answer | Failure> {
   const { signal } = waiting;
   signal.throwIfAborted();

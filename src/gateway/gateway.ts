@@ -3,7 +3,7 @@ import { createWarner } from '../async.ts';
 import type { Emit } from '../report/events.ts';
 import { Bodies } from './bodies.ts';
 import { type Connections, trackConnections } from './connections.ts';
-import { type ControllerAddress, createForwarder } from './forward.ts';
+import { type ControllerAddress, createForwarder, type Forwarder } from './forward.ts';
 import { createGate } from './gate.ts';
 import type { OwnAnswers } from './own.ts';
 import { createPaths } from './paths.ts';
@@ -46,6 +46,8 @@ export interface Gateway extends AsyncDisposable {
   refuse(paths: Iterable<string>): void;
   /** From now on reviews on these paths wait, because the controller is being asked whether it serves them, in place of the ones before. */
   ask(paths: Iterable<string>): void;
+  /** As `Forwarder` has it. */
+  post: Forwarder['post'];
   /** Adds or replaces the key pair of a server name, for new connections. Other names get the first pair presented. */
   present(serverName: string, pair: KeyPair): void;
   /** Presents a key pair to those who ask for its server name, until disposed. */
@@ -119,6 +121,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     host,
     port,
     ...{ accept: paths.accept, refuse: paths.refuse, ask: paths.ask },
+    post: forwarder.post,
     present,
     presentOnly,
     get keptOut() {

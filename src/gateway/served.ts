@@ -24,21 +24,32 @@ interface Answer {
   body: string;
 }
 
+/** Posts a review to a path, and reads at most so many bytes of the answer. Rejects where nothing answers. */
+export type PostReview = (
+  to: CalledPath,
+  body: Buffer,
+  limits: { signal: AbortSignal; mostBytes: number },
+) => Promise<{ status: number; body: Buffer | string }>;
+
 /**
  * The paths for which the controller's server has no handler: it answers 404 exactly as it does for a path that nobody can serve. Any
  * other answer is a handler's, and none says nothing. Each path gets a review that no handler can take for a real one:
- * of a kind that does not exist, without an object, and as a dry run.
+ * of a kind that does not exist, without an object, and as a dry run. By default over connections of its own.
  */
-export async function unservedPaths(called: CalledPath[], signal: AbortSignal): Promise<CalledPath[]> {
+export async function unservedPaths(
+  called: CalledPath[],
+  signal: AbortSignal,
+  postReview?: PostReview,
+): Promise<CalledPath[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
+  const post = postReview ?? ((to, body, limits) => postToController({ agent, ...to, body, ...limits }));
   const ended = new AbortController();
   const limited = AbortSignal.any([signal, ended.signal, AbortSignal.timeout(SERVER_MS)]);
   const answerTo = async (one: CalledPath): Promise<Answer | undefined> => {
-    const { path, port, serverName, reviews } = one;
-    const body = Buffer.from(JSON.stringify(emptyReview(reviews)));
-    const post = { agent, port, path, serverName, body, mostBytes: MOST_BYTES, signal: limited };
-    const answer = await postToController(post).catch(() => undefined);
-    return answer && { ...answer, body: answer.body.toString().replaceAll(path, '') };
+    const body = Buffer.from(JSON.stringify(emptyReview(one.reviews)));
+    const limits = { signal: limited, mostBytes: MOST_BYTES };
+    const answer = await post(one, body, limits).catch(() => undefined);
+    return answer && { status: answer.status, body: answer.body.toString().replaceAll(one.path, '') };
   };
   const nobodys = new Map<number, Promise<Answer | undefined>>();
   for (const one of called) {

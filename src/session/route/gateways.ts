@@ -2,7 +2,7 @@ import { isOwnReview } from '../../cluster/takeover/own-reviews.ts';
 import { DevloopError } from '../../errors.ts';
 import { type Gateway, type GatewayOptions, startGateway } from '../../gateway/gateway.ts';
 import type { OwnAnswers } from '../../gateway/own.ts';
-import type { CalledPath } from '../../gateway/served.ts';
+import type { CalledPath, PostReview } from '../../gateway/served.ts';
 import type { KeyPair } from '../../gateway/tls.ts';
 import { within } from '../../machine/addresses.ts';
 import { type Target, targetPorts } from '../../operator/target.ts';
@@ -25,6 +25,8 @@ export interface Gateways extends Together, AsyncDisposable {
   refuse(called: CalledPath[]): void;
   /** From now on reviews on these paths wait, because the controller is being asked whether it serves them, in place of the ones before. */
   ask(called: CalledPath[]): void;
+  /** Posts to the controller, over the connections of the gateway whose reviews go there. */
+  post: PostReview;
   /** Some of the addresses that were not allowed to connect. */
   readonly keptOut: string[];
   /** Number of reviews that are waiting. */
@@ -123,6 +125,10 @@ function together(
     targetFor: (port) => [...gateways.keys()].find((targetPort) => portFor(targetPort) === port),
     refuse: (called) => gateways.forEach((gateway, port) => void gateway.refuse(pathsOn(port, called))),
     ask: (called) => gateways.forEach((gateway, port) => void gateway.ask(pathsOn(port, called))),
+    async post(to, body, limits) {
+      const [, gateway] = [...gateways].find(([port]) => pathsOn(port, [to]).length > 0)!;
+      return await postUpTo(gateway, to, body, limits);
+    },
     get held() {
       return all.reduce((sum, { held }) => sum + held, 0);
     },
@@ -132,6 +138,22 @@ function together(
     ...alike(all),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+async function postUpTo(
+  gateway: Gateway,
+  { path: url, serverName }: CalledPath,
+  body: Buffer,
+  { signal, mostBytes }: Parameters<PostReview>[2],
+): ReturnType<PostReview> {
+  const tooLong = new AbortController();
+  let left = mostBytes;
+  const arriving = (bytes: number): void => {
+    left -= bytes;
+    if (left < 0) tooLong.abort();
+  };
+  const review = { url, body, serverName, arriving };
+  return await gateway.post(review, AbortSignal.any([signal, tooLong.signal]));
 }
 
 function alike(all: Gateway[]): Together {

@@ -17,7 +17,7 @@ const POLL_MS = 200;
 export interface ServedCheck {
   work: Pick<Work, 'emit' | 'signal'>;
   target: Pick<Target, 'services'>;
-  gateways: Pick<Gateways, 'refuse' | 'ask' | 'hold' | 'release' | 'controllerDown' | 'failFast'>;
+  gateways: Pick<Gateways, 'refuse' | 'ask' | 'post' | 'hold' | 'release' | 'controllerDown' | 'failFast'>;
   /** Ports of the Pod, and where the controller listens instead. */
   moved?: ReadonlyMap<number, number>;
   /** Other main packages that could be the manager. */
@@ -158,13 +158,13 @@ function isAmong(some: CalledPath[]): (one: CalledPath) => boolean {
 
 /** What was unserved before is not waited for. */
 async function findUnserved(
-  { work: { signal } }: ServedCheck,
+  { work: { signal }, gateways }: ServedCheck,
   called: CalledPath[],
   before: CalledPath[],
 ): Promise<CalledPath[]> {
   let unserved: CalledPath[] = [];
   const areServed = async (): Promise<boolean> => {
-    unserved = await unservedPaths(called, signal);
+    unserved = await unservedPaths(called, signal, gateways.post);
     return unserved.length === 0 || keyOf(unserved) === keyOf(before);
   };
   await pollUntil(areServed, { everyMs: POLL_MS, limitMs: SETTLE_MS, signal });

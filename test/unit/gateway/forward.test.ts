@@ -41,6 +41,37 @@ test('one connection to the controller serves many reviews, even if the client o
   expect(bench.controller.connections).toBe(1);
 });
 
+test('what devloop itself posts reaches the controller while reviews wait, which then find its connection open', async () => {
+  await using bench = await setUp();
+  const { gateway, controller } = bench;
+  const signal = AbortSignal.timeout(10_000);
+  const own = { url: '/own', body: Buffer.from('{}'), serverName: NAME, arriving() {} };
+  gateway.hold();
+  const reply = bench.ask('/validate');
+  await until(() => gateway.held === 1);
+  expect(await gateway.post(own, signal)).toMatchObject({ status: 200 });
+  gateway.release();
+  expect(await reply).toMatchObject({ status: 200 });
+  expect(controller.seen).toEqual(['/own', '/validate']);
+  expect(controller.connections).toBe(1);
+});
+
+test('a connection that ended with the controller before is no answer of the next one', async () => {
+  let connections = 0;
+  const controller = new Controller((request, response) => {
+    if (request.url === '/own') connections += 1;
+    if (request.url === '/own' && connections === 2) request.socket.destroy();
+    else response.end();
+  });
+  await using bench = await setUp(controller);
+  const own = { url: '/own', body: Buffer.from('{}'), serverName: NAME, arriving() {} };
+  const post = () => bench.gateway.post(own, AbortSignal.timeout(10_000));
+  await post();
+  expect(await post()).toMatchObject({ status: 200 });
+  await controller.stop();
+  await expect(post()).rejects.toThrow('ECONNREFUSED');
+});
+
 test('a review waits for a controller that has not started yet', async () => {
   await using bench = await setUp(new Controller(), { start: false });
   const reply = bench.ask('/validate?timeout=10s');

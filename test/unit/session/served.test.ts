@@ -1,8 +1,9 @@
 import type { Server } from 'node:https';
-import { createServer } from 'node:https';
+import { createServer, globalAgent } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { selfSignedPair } from '../../../src/certificates/self-signed.ts';
+import { postToController } from '../../../src/gateway/controller-post.ts';
 import { calledPaths, createServedGate, type ServedCheck } from '../../../src/session/route/served.ts';
 import { eventually } from '../../support/eventually.ts';
 import { recordEvents } from '../controller/support/events.ts';
@@ -30,6 +31,7 @@ async function subject(...paths: string[]) {
     gateways: {
       refuse: (called) => told.push(`refuse ${called.map(({ path }) => path).join()}`),
       ask: (called) => called.length > 0 && told.push(`ask ${called.map(({ path }) => path).join()}`),
+      post: (to, body, limits) => postToController({ agent: globalAgent, ...to, body, ...limits }),
       hold: () => told.push('hold'),
       release: () => told.push('release'),
       controllerDown: (why) => told.push(why),
