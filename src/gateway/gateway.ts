@@ -1,6 +1,7 @@
 import type { Server } from 'node:https';
 import { createWarner } from '../async.ts';
 import type { Emit } from '../report/events.ts';
+import { isForApi } from './apis.ts';
 import { Bodies } from './bodies.ts';
 import { type Connections, trackConnections } from './connections.ts';
 import { type ControllerAddress, createForwarder, type Forwarder } from './forward.ts';
@@ -23,6 +24,8 @@ export interface GatewayOptions {
   allows?: (address: string) => boolean;
   /** What to do about strangers. */
   hint?: string | undefined;
+  /** APIServices of the cluster that lead here, too, by name. Nothing serves them, and who asks for them is no stranger. */
+  apis?: readonly string[] | undefined;
   /** Gets each review when it has arrived; disposed when there is an answer. It must be quick. */
   arrived?: ReviewContext['arrived'];
   /** Gets each review, when its answer is out. It must be quick. */
@@ -88,7 +91,7 @@ export interface Gateway extends AsyncDisposable {
 const CLOSE_MS = 2000;
 
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const { host, sessionId, controller, emit, hint, allows = () => true } = options;
+  const { host, sessionId, controller, emit, hint, allows = () => true, apis = [] } = options;
   const { arrived, served, late, stamp, onTimeout = 'fail' } = options;
   const warn = createWarner(emit);
   const strangers = createStrangers({ emit, hint });
@@ -109,7 +112,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     ...{ sessionId, controller, gate, forwarder, paths, arrived, served, late, stamp, onTimeout, warn },
     ...{ bodies: new Bodies(), answers: new Bodies() },
     ...{ recognize: connections.recognize, travelMs: connections.travelMs },
-    refuse: () => strangers.count('request'),
+    refuse: (url) => void (isForApi(url, apis) || strangers.count('request')),
     closing: closing.signal,
   };
   server.on('request', (request, response) => {

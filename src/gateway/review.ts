@@ -28,7 +28,7 @@ export interface ReviewContext {
   /** What the client's dialling and the answer's way back take together, in ms, as far as the connection shows. */
   travelMs(request: IncomingMessage): number;
   /** Called for any other request. */
-  refuse(): void;
+  refuse(url: string): void;
   /** Aborted when the gateway closes: reviews that have not reached the controller are then answered at once. */
   closing: AbortSignal;
   /** What devloop answers itself, while it changes what such reviews are about. */
@@ -191,7 +191,7 @@ async function answerOf(
   const isReview =
     request.method === 'POST' && (nonce !== undefined || (await context.paths.takes(url, waiting.signal)));
   if (!isReview) {
-    context.refuse();
+    context.refuse(url);
     return NOT_FOUND;
   }
   using body = await context.bodies.read(request, { signal: waiting.signal, onDropped });

@@ -60,7 +60,7 @@ export interface GatewaySettings {
 
 /** What the gateways need to know about the session. */
 export interface GatewayPlan {
-  target: Pick<Target, 'services'>;
+  target: Pick<Target, 'services' | 'apis'>;
   sessionId: string;
   settings: GatewaySettings;
   /** Gets each review, when it has arrived, and when its answer is out. */
@@ -96,6 +96,7 @@ export async function startGateways(plan: GatewayPlan, address: string): Promise
         sessionId,
         controller,
         ...{ arrived, served, late, stamp, onTimeout },
+        apis: target.apis?.map(({ name }) => name),
         emit,
         ...(isHidden ? {} : whoConnects(settings)),
       }),
