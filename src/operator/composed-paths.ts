@@ -11,7 +11,7 @@ export interface ComposedPath {
 /** Most of a file is neither, so what is before them on their line is looked at only where they are found. */
 const ADDED = /\+[ \t]*"(\/[^"\s]+)"/g;
 const JOINED = /\b(?:file)?path\.Join\(\s*(?:\w+\.)?([A-Za-z_]\w*)((?:\s*,\s*"[^"\n]*")+)\s*,?\s*\)/g;
-const CONSTANT = /\b(?:\w+\.)?([A-Za-z_]\w*)[ \t]*$/;
+export const CONSTANT = /\b(?:\w+\.)?([A-Za-z_]\w*)[ \t]*$/;
 const NAMED = /\b(\w+)(?:[ \t]+string)?[ \t]*:?=[ \t]*$/;
 
 export function collectComposed(text: string, composed: ComposedPath[]): void {
@@ -27,13 +27,13 @@ export function collectComposed(text: string, composed: ComposedPath[]): void {
 /** Nobody writes longer ones; generated files do. */
 const LONGEST_LINE = 200;
 
-function lineBefore(text: string, index: number): string {
+export function lineBefore(text: string, index: number): string {
   const before = text.slice(Math.max(0, index - LONGEST_LINE), index);
   return before.slice(before.lastIndexOf('\n') + 1);
 }
 
 /** What the rest of a line is assigned to. */
-function nameIn(before: string): string | undefined {
+export function nameIn(before: string): string | undefined {
   return NAMED.exec(before)?.[1];
 }
 

@@ -2,6 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { type AddressFlags, collectAddressFlags } from './address-flags.ts';
 import { commandNames } from './cobra-commands.ts';
+import { collectNameParts, composedNames, noNameParts } from './composed-names.ts';
 import { type ComposedPath, collectComposed, joinedParts, resolveComposed } from './composed-paths.ts';
 import { electionFlags, electionVariables } from './leader-election.ts';
 import { importedSources, localModules } from './local-modules.ts';
@@ -85,18 +86,23 @@ export async function readCheckout(root: string): Promise<CheckoutFacts> {
   const [files, modules] = await Promise.all([sourceFiles(root), localModules(root)]);
   const importing: string[] = [];
   const composed: ComposedPath[] = [];
+  const nameParts = noNameParts();
   for (let at = 0; at < files.length; at += AT_ONCE) {
     await Promise.all(
       files.slice(at, at + AT_ONCE).map(async (file) => {
         const text = await readSmall(file);
         collect(text, file, facts);
-        if (file.endsWith('.go')) collectComposed(text, composed);
+        if (file.endsWith('.go')) {
+          collectComposed(text, composed);
+          collectNameParts(text, nameParts);
+        }
         if (modules.some(({ path }) => text.includes(path))) importing.push(text);
       }),
     );
   }
   for (const text of await importedSources(importing, modules)) collect(text, '.go', facts);
   for (const path of resolveComposed(composed, facts.pathFlags.constants)) facts.paths.add(path);
+  for (const name of composedNames(nameParts)) facts.quoted.add(name);
   await collectNames(root, facts);
   return facts;
 }

@@ -76,6 +76,25 @@ it('knows paths that the sources put together from constants, in whatever files 
   expect([...paths].filter((path) => path.endsWith('/x'))).toEqual([]);
 });
 
+it('knows names of objects that the sources put together from constants, in whatever files these are', async () => {
+  await writeFiles({
+    'go.mod': 'module example.com/shop\n',
+    'main.go':
+      'package main\nvar lease = names.Config + "-lock"\nvar other = unknown + "-x"\nvar sum = a+"-5"\n',
+    'names/a.go': 'package names\nconst (\n\tConfig = Service + "-webhook-config"\n)\n',
+    'names/b.go': 'package names\nconst Service = "shop-validator"\n',
+    'other/b.go': 'package other\nvar Service string = "bakery"\n',
+  });
+  const { quoted } = await readCheckout(root);
+  for (const name of [
+    'shop-validator-webhook-config',
+    'bakery-webhook-config',
+    'shop-validator-webhook-config-lock',
+  ])
+    expect(quoted).toContain(name);
+  expect([...quoted].filter((name) => /-x$|-5$/.test(name))).toEqual([]);
+});
+
 it.each([
   ['a client of its own', 'config, err := rest.InClusterConfig()\n', true],
   ["an API server's library", 'import "k8s.io/apiserver/pkg/server/options"\n', true],

@@ -1,0 +1,52 @@
+import { CONSTANT, lineBefore, nameIn } from './composed-paths.ts';
+
+/** How the sources put names of objects together, such as `ServiceName + "-webhook-config"`. */
+export interface NameParts {
+  /** Constant -> its values: packages use the same words. */
+  constants: Map<string, Set<string>>;
+  composed: ComposedName[];
+}
+
+interface ComposedName {
+  /** The constant that it gives a name to. */
+  name: string | undefined;
+  base: string;
+  rest: string;
+}
+
+const DEFINED = /\b(\w+)(?:[ \t]+string)?[ \t]*=[ \t]*"([a-z0-9][a-z0-9.-]*)"/g;
+/** Rare, so what is before it on its line is looked at only where it is found. */
+const ADDED = /\+[ \t]*"([.-][a-z0-9.-]*[a-z0-9])"/g;
+
+export function noNameParts(): NameParts {
+  return { constants: new Map(), composed: [] };
+}
+
+export function collectNameParts(text: string, { constants, composed }: NameParts): void {
+  for (const [, name = '', value = ''] of text.matchAll(DEFINED)) define(constants, name, value);
+  for (const { 1: rest = '', index } of text.matchAll(ADDED)) {
+    const before = lineBefore(text, index);
+    const base = CONSTANT.exec(before);
+    if (base) composed.push({ name: nameIn(before.slice(0, base.index)), base: base[1]!, rest });
+  }
+}
+
+/** Those that are made of a constant, or of a name that is made of one. */
+export function composedNames({ constants, composed }: NameParts): Set<string> {
+  const once = composed.flatMap((one) => madeOf(one, constants));
+  const made = new Map<string, Set<string>>();
+  for (const { name, value } of once) if (name !== undefined) define(made, name, value);
+  const twice = composed.flatMap((one) => madeOf(one, made));
+  return new Set([...once, ...twice].map(({ value }) => value));
+}
+
+function madeOf(
+  { name, base, rest }: ComposedName,
+  constants: NameParts['constants'],
+): { name: string | undefined; value: string }[] {
+  return [...(constants.get(base) ?? [])].map((value) => ({ name, value: `${value}${rest}` }));
+}
+
+function define(constants: NameParts['constants'], name: string, value: string): void {
+  constants.set(name, (constants.get(name) ?? new Set()).add(value));
+}
