@@ -93,7 +93,7 @@ async function resume(work: Work, ref: ObjectRef, readySeconds: number, seen?: K
   if (blocked !== undefined) {
     work.emit({
       type: 'note',
-      message: `${describe(ref)} cannot create Pods while its webhook is unreachable, so the Service is restored first. (${blocked})`,
+      message: `${describe(ref)} cannot create Pods while a webhook is unreachable, so the Service is restored first. (${blocked})`,
     });
     return { ...left, isBlocked: true };
   }
