@@ -18,7 +18,8 @@ import {
   type SecretCandidate,
   unmountedCandidates,
 } from '../operator/mounts.ts';
-import type { Target, TargetService } from '../operator/target.ts';
+import type { Target, TargetManager, TargetService } from '../operator/target.ts';
+import { filledCertificateDirectories } from '../operator/volumes.ts';
 import { rereadCalls } from '../operator/webhooks.ts';
 import type { Emit } from '../report/events.ts';
 import { distrustWarnings, firstBundle, notRefreshed, trustedCas } from './trust.ts';
@@ -65,9 +66,14 @@ function sourceText({ secret, issuer }: FoundPair, { serverName }: TargetService
   return directory === undefined ? `its certificate is for ${serverName}` : `mounted at ${directory}`;
 }
 
-/** The directories in which the manager's container sees the key pairs. */
-export function mountPointsOf(pairs: KeyPairs): string[] {
-  return [...new Set([...pairs.values()].flatMap(({ secret }) => secret.directories))];
+/**
+ * The directories in which the manager's container sees the key pairs. One that is in a Secret, and mounted nowhere, may be written for it by
+ * an init container.
+ */
+export function mountPointsOf(pairs: KeyPairs, manager?: TargetManager): string[] {
+  const mounted = [...new Set([...pairs.values()].flatMap(({ secret }) => secret.directories))];
+  if (mounted.length > 0 || pairs.size === 0 || manager === undefined) return mounted;
+  return filledCertificateDirectories(manager);
 }
 
 /** Picks the likeliest Secret whose certificate is for the Service's name, since a name or a mount may mislead. */

@@ -77,14 +77,25 @@ function lackingIn(volume: Volume, sources: ProjectedSource[]): string[] {
   return [`the contents of its volume (${describeVolume(volume)}${driver})`];
 }
 
+function written({ manager }: OwnPod, volume: Volume): string[] {
+  return fillersOf(volume, manager).map((one) => `what init container ${one.name} writes there`);
+}
+
 /** An init container gets a directory that is empty at first to fill it. */
-function written({ manager: { object } }: OwnPod, { name, emptyDir }: Volume): string[] {
+function fillersOf({ name, emptyDir }: Volume, { object }: Pick<OwnPod['manager'], 'object'>): Container[] {
   if (emptyDir === undefined) return [];
   const writes = ({ volumeMounts = [] }: Container): boolean =>
     volumeMounts.some((mount) => mount.name === name && mount.readOnly !== true);
-  return (object.spec.template.spec.initContainers ?? [])
-    .filter(writes)
-    .map((one) => `what init container ${one.name} writes there`);
+  return (object.spec.template.spec.initContainers ?? []).filter(writes);
+}
+
+/** Where the container sees what an init container writes to a directory that is named after certificates. */
+export function filledCertificateDirectories(manager: OwnPod['manager']): string[] {
+  const points = mountPointsIn(manager).filter(
+    ({ path, subPath, volume }) =>
+      /cert|tls|ssl|pki/i.test(path) && subPath === undefined && fillersOf(volume, manager).length > 0,
+  );
+  return points.map(({ path }) => path);
 }
 
 type Part = Pick<MountedVolume, 'files' | 'lacking'>;

@@ -186,7 +186,7 @@ export function controllerInputs(
     connection,
     env: io.env,
     files,
-    keyPairMounts: mountPointsOf(pairs),
+    keyPairMounts: mountPointsOf(pairs, target.manager),
     stateFile: processRecord(files.directory, 'controller'),
     keptProgram: keptProgram(io.env, root),
   };

@@ -41,6 +41,37 @@ it('names each mount point once, and none for a Secret that is not mounted', () 
   expect(mountPointsOf(pairs)).toEqual(['/a', '/c', '/b']);
 });
 
+it('takes what an init container writes for a key pair that is mounted nowhere', () => {
+  const found = {
+    ...pairOf(''),
+    secret: { namespace: 'n', name: 's', files: {}, directories: [], exists: true },
+  };
+  const mounts = [
+    { name: 'tls', mountPath: '/etc/tls/' },
+    { name: 'cache', mountPath: '/cache' },
+    { name: 'own', mountPath: '/certs' },
+  ];
+  const container = { name: 'webhook', volumeMounts: mounts };
+  const installer = { name: 'installer', volumeMounts: mounts.slice(0, 2) };
+  const volumes = mounts.map(({ name }) => ({ name, emptyDir: {} }));
+  const metadata = { name: 'webhook', namespace: 'n' };
+  const template = { spec: { containers: [container], initContainers: [installer], volumes } };
+  const object = { metadata, spec: { selector: {}, template } };
+  const manager = { ref: { kind: 'Deployment' as const, ...metadata }, object, container, source: '' };
+  expect(mountPointsOf(new Map([['a', found]]), manager)).toEqual(['/etc/tls']);
+  const mounted = { ...found, secret: { ...found.secret, directories: ['/a'] } };
+  expect(
+    mountPointsOf(
+      new Map([
+        ['a', found],
+        ['b', mounted],
+      ]),
+      manager,
+    ),
+  ).toEqual(['/a']);
+  expect(mountPointsOf(new Map(), manager)).toEqual([]);
+});
+
 it.each([
   ['a Secret that the Pod needs', {}, expect.not.stringContaining('its own key pair')],
   [
