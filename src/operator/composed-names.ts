@@ -14,16 +14,20 @@ interface ComposedName {
   rest: string;
 }
 
-const DEFINED = /\b(\w+)(?:[ \t]+string)?[ \t]*=[ \t]*"([a-z0-9][a-z0-9.-]*)"/g;
-/** Rare, so what is before it on its line is looked at only where it is found. */
+/** Rare, so what is before them on their line is looked at only where they are found. */
+const GIVEN = /=[ \t]*"([a-z0-9][a-z0-9.-]*)"/g;
 const ADDED = /\+[ \t]*"([.-][a-z0-9.-]*[a-z0-9])"/g;
+const DEFINED = /\b(\w+)(?:[ \t]+string)?[ \t]*$/;
 
 export function noNameParts(): NameParts {
   return { constants: new Map(), composed: [] };
 }
 
 export function collectNameParts(text: string, { constants, composed }: NameParts): void {
-  for (const [, name = '', value = ''] of text.matchAll(DEFINED)) define(constants, name, value);
+  for (const { 1: value = '', index } of text.matchAll(GIVEN)) {
+    const name = DEFINED.exec(lineBefore(text, index))?.[1];
+    if (name !== undefined) define(constants, name, value);
+  }
   for (const { 1: rest = '', index } of text.matchAll(ADDED)) {
     const before = lineBefore(text, index);
     const base = CONSTANT.exec(before);
