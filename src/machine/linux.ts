@@ -1,4 +1,4 @@
-import { readFileSync, readlinkSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { endianness } from 'node:os';
 import { sharingNext } from '../async.ts';
@@ -13,11 +13,7 @@ export function startTimeOf(pid: number): string | undefined {
 
 /** The number in `pid:[4026531836]`. Containers on one machine have their own; each numbers its processes from 1. */
 function pidNamespace(): string {
-  try {
-    return /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? '';
-  } catch {
-    return '';
-  }
+  return /\d+/.exec(linkNow('/proc/self/ns/pid'))?.[0] ?? '';
 }
 
 /** Without a terminal of its own, whatever it uses as one does not stop it. */
@@ -49,10 +45,10 @@ export async function groupsOf(leader: number): Promise<number[]> {
 
 export async function groupListensOn(group: number, port: number): Promise<boolean> {
   const sockets = new Set<string>();
-  for (const table of CONNECTION_TABLES) {
-    const found = socketsIn(await table(), port);
+  for (const file of CONNECTIONS) {
+    const found = socketsIn(textNow(file), port);
     // Mostly it is the leader, and to look at all processes takes several milliseconds.
-    if (found.size > 0 && (await hasOpen(String(group), found))) return true;
+    if (found.size > 0 && hasOpenNow(String(group), found)) return true;
     for (const socket of found) sockets.add(socket);
   }
   if (sockets.size === 0) return false;
@@ -64,11 +60,25 @@ export async function groupListensOn(group: number, port: number): Promise<boole
   return false;
 }
 
+/** Programs in Go are in that of IPv6, also with their connections over IPv4. */
+const CONNECTIONS = ['/proc/net/tcp6', '/proc/net/tcp'];
+const CONNECTION_TABLES = CONNECTIONS.map(tableIn);
+/** To read a table takes several milliseconds, and more where there are many connections. */
+const SELDOM_MS = 1_000;
+
 /**
- * To read one takes several milliseconds, more where there are many connections, and after a restart all of those to the controller ask at
- * once. Programs in Go are in that of IPv6, also with their connections over IPv4.
+ * Reads a table of connections. While a controller starts, it keeps all processors busy: then each piece that is read beside other work waits
+ * for one, and all of it takes ten times as long. But after a restart all connections to the controller ask at once.
  */
-const CONNECTION_TABLES = ['/proc/net/tcp6', '/proc/net/tcp'].map((file) => sharingNext(() => textOf(file)));
+function tableIn(file: string): () => Promise<string> {
+  const shared = sharingNext(() => textOf(file));
+  let readAt = Number.NEGATIVE_INFINITY;
+  return async () => {
+    if (performance.now() - readAt < SELDOM_MS) return await shared();
+    readAt = performance.now();
+    return textNow(file);
+  };
+}
 
 function socketsIn(table: string, port: number): Set<string> {
   return new Set(listeningInodes(table, port).map((inode) => `socket:[${inode}]`));
@@ -190,6 +200,16 @@ async function hasOpen(pid: string, sockets: Set<string>): Promise<boolean> {
   return links.some((link) => sockets.has(link));
 }
 
+/** As `hasOpen`, of a process that devloop has started: it has few. */
+function hasOpenNow(pid: string, sockets: Set<string>): boolean {
+  try {
+    const directory = `/proc/${pid}/fd`;
+    return readdirSync(directory).some((fd) => sockets.has(linkNow(`${directory}/${fd}`)));
+  } catch {
+    return false;
+  }
+}
+
 function canRead(directory: string): Promise<boolean> {
   return readdir(directory).then(
     () => true,
@@ -204,6 +224,14 @@ async function pids(): Promise<string[]> {
 /** Empty when there is no such file, or this user is not allowed to read it. */
 async function textOf(file: string): Promise<string> {
   return readFile(file, 'utf8').catch(() => '');
+}
+
+function linkNow(file: string): string {
+  try {
+    return readlinkSync(file);
+  } catch {
+    return '';
+  }
 }
 
 /** As `textOf`. The kernel answers from memory, so this does not block. */
