@@ -261,7 +261,7 @@ function differences(best: Candidate, second: Candidate): string {
   const ahead = best.evidence.flatMap(({ weight, says }, index) => {
     const other = second.evidence[index]!;
     const by = weight - other.weight;
-    return by > 0 ? [{ by, says: weight > 0 ? says : `${second.package} ${other.says}` }] : [];
+    return by > 0 ? [{ by, says: weight > 0 ? says : `the next one, ${second.package}, ${other.says}` }] : [];
   });
   return ahead
     .sort((a, b) => b.by - a.by)
