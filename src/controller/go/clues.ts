@@ -118,8 +118,12 @@ const KINDS = new Set<unknown>(['Deployment', 'StatefulSet', 'DaemonSet']);
 /** The Go packages that ko builds for a Deployment, StatefulSet or DaemonSet: its manifest in the checkout has `image: ko://<module>/cmd/webhook`. */
 async function koPackages({ directory, path }: GoModule, workload: string): Promise<string[]> {
   const files = await Promise.all(MANIFESTS.map((place) => manifestsIn(join(directory, place))));
-  const texts = await Promise.all(files.flat().map(readTextFile));
-  const images = texts.filter((text) => text.includes(IMAGE)).flatMap((text) => imagesOf(text, workload));
+  const images: string[] = [];
+  // One after the other: a repository of charts has more of them than a process may open.
+  for (const file of files.flat()) {
+    const text = await readTextFile(file);
+    if (text.includes(IMAGE)) images.push(...imagesOf(text, workload));
+  }
   const own = images.filter((image) => image.startsWith(`${IMAGE}${path}/`));
   return [...new Set(own.map((image) => `./${image.slice(IMAGE.length + path.length + 1)}`))];
 }
