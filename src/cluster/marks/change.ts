@@ -40,10 +40,10 @@ export async function applyChange(work: Work, wanted: WantedChange): Promise<voi
   const { api, sessionId, emit } = work;
   const { ref, fields, detail, seen } = wanted;
   // Only a patch that names its version notices a change. What another session had marked may be restored by now.
-  let first = seen?.metadata.resourceVersion && sessionOf(seen) === undefined ? seen : undefined;
+  const isUsable = seen?.metadata.resourceVersion !== undefined && sessionOf(seen) === undefined;
+  const read = firstKnown(isUsable && { object: seen }, () => api.get<KubeObject>(ref));
   await inRounds(work, ref, async () => {
-    const object = first ?? (await api.get<KubeObject>(ref));
-    first = undefined;
+    const object = await read();
     if (object === undefined) throw gone(ref);
     const holder = sessionOf(object);
     if (holder === sessionId) return;
@@ -73,14 +73,14 @@ export async function restoreChange(
 ): Promise<Kept[]> {
   const { api, sessionId, emit, beside } = work;
   // Only a patch that names its version notices a change.
-  let first = seen?.metadata.resourceVersion === undefined ? undefined : seen;
+  const isUsable = seen?.metadata.resourceVersion !== undefined;
+  const read = firstKnown(isUsable && { object: seen }, () => api.get<KubeObject>(ref));
   // Outside the tries: where the answer to a patch was lost, the next try finds nothing to report.
   let kept: Kept[] = [];
   let fields: FieldUndo[] = [];
   let restored: KubeObject | undefined;
   await inRounds(work, ref, async () => {
-    const object = first ?? (await api.get<KubeObject>(ref));
-    first = undefined;
+    const object = await read();
     if (object === undefined || sessionOf(object) !== sessionId) return;
     const plan = planUndo(object, own);
     kept = keptBy(plan);
@@ -102,6 +102,19 @@ export async function restoreChange(
   return kept;
 }
 
+/** Reads an object, but the first time gives what is known of it already: as it was read a moment ago, or that there is none. */
+export function firstKnown(
+  known: { object: KubeObject | undefined } | false,
+  read: () => Promise<KubeObject | undefined>,
+): () => Promise<KubeObject | undefined> {
+  let first = known;
+  return async () => {
+    const now = first;
+    first = false;
+    return now ? now.object : await read();
+  };
+}
+
 /**
  * A server-side apply of another value would conflict with devloop, which has just written these fields. Who owns them can only be changed
  * by a second write: the API server makes the writer of a value its owner. The object is restored without it, so it may fail.
@@ -112,10 +125,9 @@ async function returnOwnership(
   fields: FieldUndo[],
   restored: KubeObject | undefined,
 ): Promise<void> {
-  let first = restored;
+  const read = firstKnown(restored !== undefined && { object: restored }, () => api.get<KubeObject>(ref));
   const round = async (): Promise<void> => {
-    const object = first ?? (await api.get<KubeObject>(ref));
-    first = undefined;
+    const object = await read();
     if (object === undefined || sessionOf(object) !== undefined) return;
     const owners = withoutDevloop(object, fields);
     if (owners === undefined) return;

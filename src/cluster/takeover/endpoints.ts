@@ -5,7 +5,7 @@ import { conflictIfGone } from '../api/errors.ts';
 import { type ObjectRef, refOf } from '../api/kinds.ts';
 import type { EndpointSlice, Endpoints, KubeObject, Service } from '../api/objects.ts';
 import { type Permission, permissionsOn } from '../api/permissions.ts';
-import { inRounds } from '../marks/change.ts';
+import { firstKnown, inRounds } from '../marks/change.ts';
 import { sessionOf } from '../marks/marks.ts';
 import { MANAGED_BY, SESSION_LABEL, SKIP_MIRROR, SLICE_MANAGER, sliceRef } from '../names.ts';
 import type { Work } from '../work.ts';
@@ -98,7 +98,7 @@ async function writeOne(
   to: () => Destination,
   { mayWrite = () => true, isNew = false }: Writing = {},
 ): Promise<void> {
-  const read = readAfter(isNew, () => work.api.get<KubeObject>(ref));
+  const read = firstKnown(isNew && { object: undefined }, () => work.api.get<KubeObject>(ref));
   await inRounds(work, ref, async () => {
     for (let at: Destination | undefined; !isDeepStrictEqual(at, to()); ) {
       const now = await read();
@@ -111,16 +111,6 @@ async function writeOne(
       work.emit({ type: 'change', action: now ? 'update' : 'create', object: ref, detail });
     }
   });
-}
-
-/** The first time nothing, without a look, if it is known so. */
-function readAfter<T>(isNothing: boolean, read: () => Promise<T | undefined>): () => Promise<T | undefined> {
-  let isKnown = isNothing;
-  return async () => {
-    const wasKnown = isKnown;
-    isKnown = false;
-    return wasKnown ? undefined : await read();
-  };
 }
 
 async function put(
