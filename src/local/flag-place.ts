@@ -1,3 +1,4 @@
+import { leadingWords } from '../operator/cobra-commands.ts';
 import type { ExpandedArgument } from '../operator/environment.ts';
 
 /** As a command could be named: no path, no address, no `name=value`. */
@@ -18,9 +19,8 @@ export function withFlags<T extends string | ExpandedArgument>(
  * is no flag, and every parser at `--`. Names that are not known could be a command of a library; where flags follow them, these are read.
  */
 function flagPlace(words: string[], commands: ReadonlySet<string>): number {
-  const firstFlag = words.findIndex((word) => word.startsWith('-'));
-  const end = firstFlag < 0 ? words.length : firstFlag;
-  const leading = words.slice(0, end);
+  const leading = leadingWords(words);
+  const end = leading.length;
   const known = leading.findLastIndex((word) => commands.has(word)) + 1;
   if (known > 0) return known;
   if (end < words.length && words[end] !== '--') return end;

@@ -1,6 +1,7 @@
 import { basename, posix } from 'node:path';
 import type { FoundCommand } from '../controller/go/image-command.ts';
 import { DevloopError } from '../errors.ts';
+import { leadingWords } from '../operator/cobra-commands.ts';
 import type { ExpandedArgument } from '../operator/environment.ts';
 import { electionSwitch } from '../operator/leader-election.ts';
 import type { Target } from '../operator/target.ts';
@@ -123,14 +124,26 @@ export async function planArguments(
     const outcome = after === '' ? 'is left out' : `becomes ${after}`;
     emit({ type: 'note', message: `${before}\n${outcome}: ${because}` });
   }
-  return { args: withFlags(args, electionOffByFlag(election, values, emit), commands), hidden };
+  return {
+    args: withFlags(args, electionOffByFlag({ ...election, commands }, values, emit), commands),
+    hidden,
+  };
 }
 
 /** For a program that elects a leader unless its arguments say otherwise, and they do not speak of it. */
-function electionOffByFlag({ electionFlags, isElectable }: Election, args: string[], emit: Emit): string[] {
+function electionOffByFlag(
+  { electionFlags, isElectable, commands }: Election & Pick<ArgumentInputs, 'commands'>,
+  args: string[],
+  emit: Emit,
+): string[] {
   if (isElectable || args.some((argument) => electionSwitch(argument.replace(/=.*$/s, '')) !== undefined))
     return [];
-  return electionFlags.map((flag) => {
+  const names = leadingWords(args);
+  const runsKnown = names.some((word) => commands.has(word));
+  const read = electionFlags.filter(
+    ({ command }) => command === undefined || !runsKnown || names.includes(command),
+  );
+  return [...new Set(read.map(({ flag }) => flag))].map((flag) => {
     const argument = `--${flag}=${electionSwitch(flag) === 'inverse'}`;
     emit({ type: 'note', message: `${argument}\nis added: ${ELECTION_OFF}` });
     return argument;

@@ -9,13 +9,13 @@ import {
   electsPod,
   hasOnlyKubeconfigFlag,
   type LinkedPackages,
-  linkedFlags,
   linkedPackages,
 } from '../controller/go/linked-packages.ts';
 import { findMainPackage, type MainPackageHints } from '../controller/go/main-package.ts';
 import type { ControllerPlan } from '../controller/supervisor.ts';
 import { DevloopError, documentPath } from '../errors.ts';
 import { canPlace } from '../machine/mount-namespace.ts';
+import type { ElectionFlag } from '../operator/leader-election.ts';
 import type { Target } from '../operator/target.ts';
 import type { Emit } from '../report/events.ts';
 import { programOf } from './container-words.ts';
@@ -41,8 +41,7 @@ export interface ProgramInputs {
   standIn?: string | undefined;
   /** The directories of packages that define a flag --kubeconfig. */
   kubeconfigFlags: ReadonlySet<string>;
-  /** Flags whose default leaves leader election on, and the directories of the packages that define them. */
-  electionFlags: ReadonlyMap<string, ReadonlySet<string>>;
+  electionFlags: ElectionFlag[];
 }
 
 /** How the program is built and started. */
@@ -61,7 +60,7 @@ export interface PlannedProgram {
   /** It can be elected, as the Pod that stands in for the manager's: leader election stays on. */
   isElectable: boolean;
   /** Its flags whose default leaves leader election on. */
-  electionFlags: string[];
+  electionFlags: ElectionFlag[];
   /** Other main packages that could be the manager. */
   rivals: string[];
   /** How the manager's image starts it. */
@@ -125,7 +124,7 @@ export async function planProgram(
     watch: watched ? { paths: watched } : { goPackage: main.package, flags },
     takesKubeconfigFlag: await hasOnlyKubeconfigFlag(linked, inputs.kubeconfigFlags),
     isElectable: await canBeElected(inputs, linked, emit),
-    electionFlags: await linkedFlags(linked, inputs.electionFlags),
+    electionFlags: await ofProgram(linked, inputs.electionFlags),
     linked,
     rivals: main.rivals,
     image: main.image,
@@ -146,6 +145,12 @@ async function canBeElected(
     emit({ type: 'note', message });
   }
   return can;
+}
+
+async function ofProgram(linked: LinkedPackages, flags: ElectionFlag[]): Promise<ElectionFlag[]> {
+  if (flags.length === 0) return [];
+  const directories = new Set((await linked()).values());
+  return flags.filter(({ directory }) => directories.has(directory));
 }
 
 /** The flag counts more than devloop.yaml. */

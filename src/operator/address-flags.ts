@@ -1,4 +1,4 @@
-import { type CobraCommand, cobraCommands, commandOf } from './cobra-commands.ts';
+import { type CobraCommand, cobraCommands, commandOf, leadingWords } from './cobra-commands.ts';
 
 /** Flags whose defaults are addresses with a port, or ports, as the sources define them. */
 export interface AddressFlags {
@@ -80,8 +80,7 @@ export function argumentsOfProgram(
 
 /** The last name of a command in front of the flags; where none is known, the last word there. */
 function commandIn(words: string[], own: CobraCommand[]): string | undefined {
-  const end = words.findIndex((word) => word.startsWith('-'));
-  const leading = words.slice(0, end < 0 ? words.length : end);
+  const leading = leadingWords(words);
   return leading.findLast((word) => own.some(({ name }) => name === word)) ?? leading.at(-1);
 }
 

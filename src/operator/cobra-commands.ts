@@ -19,6 +19,12 @@ export function commandNames(text: string): string[] {
   return [...text.matchAll(COMMAND_NAME)].map(([, name]) => name!);
 }
 
+/** The words in front of the flags, which begin with the names of a command where the program has any. */
+export function leadingWords(words: string[]): string[] {
+  const firstFlag = words.findIndex((word) => word.startsWith('-'));
+  return firstFlag < 0 ? words : words.slice(0, firstFlag);
+}
+
 /** The names of the commands of cobra that a source file defines. */
 export function cobraCommands(text: string): string[] {
   return [...text.matchAll(COMMAND)].map(([, , name]) => name!);

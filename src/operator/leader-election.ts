@@ -1,3 +1,5 @@
+import { commandOf } from './cobra-commands.ts';
+
 /**
  * How the names of flags, variables and keys say that they switch leader election on, or (`inverse`) off: `--enable-leader-election`,
  * `SHOP_LEADER_ELECT`, `leaderElection.enabled`. Names of its other settings, such as LEADER_ELECTION_ID, say neither.
@@ -48,16 +50,34 @@ function endOfBlock(text: string, from: number): number {
   return end < 0 ? from : from + end;
 }
 
+/** A flag whose default leaves leader election on. */
+export interface ElectionFlag {
+  /** Without dashes. */
+  flag: string;
+  /** Of the package that defines it. */
+  directory: string;
+  /** Of cobra: only this command knows the flag. */
+  command?: string | undefined;
+}
+
 const BOOLEAN_FLAG =
-  /\.Bool(?:Var)?P?\(\s*(?:&?[\w.]+\s*,\s*)?"([\w.-]+)"\s*,\s*(?:"\w?"\s*,\s*)?(true|false)\s*,/g;
+  /(?:\b(\w+(?:\s*\.\w+\(\))?)\s*)?\.Bool(?:Var)?P?\(\s*(?:&?[\w.]+\s*,\s*)?"([\w.-]+)"\s*,\s*(?:"\w?"\s*,\s*)?(true|false)\s*,/g;
 
 /** Of k8s.io/component-base, which defines the flags of Kubernetes' own programs; their defaults leave it on. */
-const KUBERNETES_FLAGS = /\bBindLeaderElectionFlags\(/;
+const KUBERNETES_FLAGS = /\bBindLeaderElectionFlags\(\s*[^,()]+,\s*(\w+(?:\.\w+\(\))?)/g;
 
-/** The flags of a source file whose default leaves leader election on. */
-export function electionFlags(text: string): string[] {
+/** The flags of a source file in this directory whose default leaves leader election on. */
+export function electionFlags(text: string, directory: string): ElectionFlag[] {
+  const defined = (flag: string, receiver: string, end: number): ElectionFlag => ({
+    ...{ flag, directory },
+    command: commandOf(receiver, end, text) ?? undefined,
+  });
   const own = [...text.matchAll(BOOLEAN_FLAG)]
-    .filter(([, name, value]) => electionSwitch(name!) === (value === 'true' ? 'on' : 'inverse'))
-    .map(([, name]) => name!);
-  return KUBERNETES_FLAGS.test(text) ? [...own, 'leader-elect'] : own;
+    .filter(([, , name, value]) => electionSwitch(name!) === (value === 'true' ? 'on' : 'inverse'))
+    .map(({ 0: all, 1: receiver = '', 2: name, index }) => defined(name!, receiver, index + all.length));
+  const kubernetes = [...text.matchAll(KUBERNETES_FLAGS)];
+  return [
+    ...own,
+    ...kubernetes.map(({ 0: all, 1: set, index }) => defined('leader-elect', set!, index + all.length)),
+  ];
 }

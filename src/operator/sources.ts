@@ -4,7 +4,7 @@ import { type AddressFlags, collectAddressFlags } from './address-flags.ts';
 import { commandNames } from './cobra-commands.ts';
 import { collectNameParts, composedNames, noNameParts } from './composed-names.ts';
 import { type ComposedPath, collectComposed, joinedParts, resolveComposed } from './composed-paths.ts';
-import { electionFlags, electionVariables } from './leader-election.ts';
+import { type ElectionFlag, electionFlags, electionVariables } from './leader-election.ts';
 import { importedSources, localModules } from './local-modules.ts';
 import { collectPathFlags, type PathFlags } from './path-flags.ts';
 
@@ -26,8 +26,7 @@ export interface CheckoutFacts {
   images: Set<string>;
   /** Variables that its sources read for the switch of leader election. */
   electionVariables: Set<string>;
-  /** Flags whose default leaves leader election on -> the directories of the packages that define them. */
-  electionFlags: Map<string, Set<string>>;
+  electionFlags: ElectionFlag[];
   addressFlags: AddressFlags;
   /** Names that its sources give to commands, the words in front of a program's flags. */
   commandNames: Set<string>;
@@ -64,7 +63,7 @@ export function noCheckoutFacts(): CheckoutFacts {
     names: new Set(),
     images: new Set(),
     electionVariables: new Set(),
-    electionFlags: new Map(),
+    electionFlags: [],
     addressFlags: { defaults: [], constants: new Map(), commands: [] },
     commandNames: new Set(),
     pathFlags: { defaults: [], constants: new Map() },
@@ -209,9 +208,7 @@ function collect(text: string, file: string, facts: CheckoutFacts): void {
   all(QUOTED_NAME, facts.quoted);
   for (const path of facts.markerPaths) facts.paths.add(path);
   for (const name of electionVariables(text)) facts.electionVariables.add(name);
-  const define = (flag: string, into: Map<string, Set<string>>): void =>
-    void into.set(flag, (into.get(flag) ?? new Set()).add(dirname(file)));
-  for (const flag of electionFlags(text)) define(flag, facts.electionFlags);
+  facts.electionFlags.push(...electionFlags(text, dirname(file)));
   collectAddressFlags(text, dirname(file), facts.addressFlags);
   for (const name of commandNames(text)) facts.commandNames.add(name);
   collectPathFlags(text, dirname(file), facts.pathFlags);

@@ -391,10 +391,11 @@ test('a flag of the program whose default leaves leader election on is added, bu
     'main.go': 'package main\nfunc main() {}\n',
     'other/main.go': 'package main\nfunc main() {}\n',
   });
-  const electionFlags = new Map([
-    ['leader-elect', new Set([directory])],
-    ['other-leader-elect', new Set([join(directory, 'other')])],
-  ]);
+  const electionFlags = [
+    { flag: 'leader-elect', directory },
+    { flag: 'leader-elect', directory },
+    { flag: 'other-leader-elect', directory: join(directory, 'other') },
+  ];
   const checkout = { root: directory, facts: { ...noCheckoutFacts(), electionFlags } };
   const rest = inputs({ settings: { package: '.' }, checkout });
   rest.target.manager!.container.args = [];
@@ -403,4 +404,26 @@ test('a flag of the program whose default leaves leader election on is added, bu
   rest.target.manager!.container.args = ['--leader-elect=false'];
   const given = (await plan(rest)).plan;
   expect([given.run.slice(1), given.added]).toEqual([['serve', '--leader-elect=false'], []]);
+});
+
+test('a flag that leaves leader election on is added for the command that knows it', async () => {
+  const directory = await directoryWith({
+    'go.mod': 'module m\n',
+    'main.go': 'package main\nfunc main() {}\n',
+  });
+  const electionFlags = [{ flag: 'leader-election', directory, command: 'controller-service' }];
+  const commandNames = new Set(['controller-service', 'webhook-service']);
+  const checkout = { root: directory, facts: { ...noCheckoutFacts(), electionFlags, commandNames } };
+  const rest = inputs({ settings: { package: '.' }, checkout });
+  const container = rest.target.manager!.container;
+  const run = async (command: string[], args: string[]): Promise<string[]> => {
+    Object.assign(container, { command, args });
+    return (await plan(rest)).plan.run.slice(1);
+  };
+  const off = '--leader-election=false';
+  expect(await run(['/m'], ['controller-service'])).toEqual(['controller-service', off]);
+  expect(await run(['/m'], ['webhook-service'])).toEqual(['webhook-service']);
+  // What is not the name of a command says nothing.
+  expect(await run(['/m'], ['--v=2'])).toEqual([off, '--v=2']);
+  expect(await run(['/m'], ['other'])).toEqual(['other', off]);
 });

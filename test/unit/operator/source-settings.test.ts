@@ -69,5 +69,24 @@ test.each([
   ['f.Bool("leader-elect", false, "Elect.")', []],
   ['f.Bool("leader-election-release", true, "Release.")', []],
 ])('a flag whose default leaves leader election on: %s', (text, expected) => {
-  expect(electionFlags(text)).toEqual(expected);
+  expect(electionFlags(text, '/checkout').map(({ flag }) => flag)).toEqual(expected);
+});
+
+const COMMANDS = `
+func NewController() *cobra.Command {
+	command := &cobra.Command{Use: "controller-service", Short: "Runs it."}
+	FLAG
+	return command
+}
+`;
+
+test.each([
+  ['command.Flags().BoolVar(&on, "leader-election", true, "Elect.")', 'controller-service'],
+  ['fs := command.Flags()\n	options.BindLeaderElectionFlags(&o.LeaderElection, fs)', 'controller-service'],
+  ['command.PersistentFlags().BoolVar(&on, "leader-election", true, "Elect.")', undefined],
+  ['other.Flags().BoolVar(&on, "leader-election", true, "Elect.")', undefined],
+])('whose flag it is: %s', (text, command) => {
+  const [found] = electionFlags(COMMANDS.replace('FLAG', text), '/checkout');
+  expect(found).toMatchObject({ directory: '/checkout' });
+  expect(found!.command).toBe(command);
 });
