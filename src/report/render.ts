@@ -140,7 +140,7 @@ function renderProgress(event: ProgressEvent, paint: Paint): string {
         'green',
         'restored',
         event.changes === 0
-          ? 'nothing had been changed'
+          ? oneLine(`session ${event.session} had changed nothing`)
           : `${counted(event.changes, 'change')} in ${duration(event.ms)}`,
       );
     default:

@@ -57,7 +57,7 @@ function permissions(namespace: string): Permission[] {
 export function createStandIn(reader: PodReader): StandInStep {
   const refFor = (sessionId: string): ObjectRef => standInRef(reader, sessionId);
   const detail = 'stands in for the Pod that the controller reads as its own';
-  const change: PlannedChange = { action: 'create', object: refFor(ANY_SESSION), detail, temporary: true };
+  const change: PlannedChange = { action: 'create', object: refFor(ANY_SESSION), detail };
   return {
     changes: [change],
     permissions: permissions(reader.ref.namespace!),

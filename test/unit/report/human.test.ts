@@ -107,7 +107,7 @@ describe('lines', () => {
     const restored = (changes: number) =>
       printed([{ type: 'session.restored', session: 'a', changes, ms: 40 }]).stderr;
     expect(restored(1)).toBe('restored      1 change in 40 ms\n');
-    expect(restored(0)).toBe('restored      nothing had been changed\n');
+    expect(restored(0)).toBe('restored      session a had changed nothing\n');
   });
 
   it('mark what the controller prints', () => {
