@@ -6,6 +6,7 @@ import { isGoBuild, verbose } from './build-progress.ts';
 import { goEnvironment } from './go/build-command.ts';
 import { type BuiltFrom, builtFrom, unchangedSources } from './go/built-from.ts';
 import type { SourceSet } from './go/sources.ts';
+import { readGoFlags } from './go/toolchain.ts';
 import { NOTE, restoreKept } from './programs.ts';
 
 /**
@@ -18,6 +19,8 @@ export interface BegunBuild extends AsyncDisposable {
   isOf(build: KnownBuild): boolean;
   /** The packages of that build's program, where they are known without the go tool: import path -> directory. */
   packagesOf(build: KnownBuild): ReadonlyMap<string, string> | undefined;
+  /** The user's GOFLAGS, where they are known without the go tool. */
+  goFlags: string | undefined;
   /** Resolves when the program is at `binary`; undefined where it failed. */
   moveTo(
     binary: string,
@@ -44,7 +47,7 @@ export interface KnownBuild {
 /** What is noted of the kept program. */
 interface Note extends KnownBuild {
   /** Absent if not known. */
-  from?: { program: string; sources: BuiltFrom } | undefined;
+  from?: { program: string; sources: BuiltFrom; goFlags: string } | undefined;
 }
 
 /** Notes what makes the kept program. This only saves time, so it may fail. */
@@ -61,8 +64,13 @@ export async function noteSources(
   const note = await readNote(kept);
   const stamp = await stampOf(kept);
   if (note === undefined || stamp === undefined || stamp !== (await stampOf(program.file))) return;
+  const goFlags = await readGoFlags(note.cwd, {}).catch(() => undefined);
   const from = builtFrom(sources, settingsOf(note), program.fromMs);
-  await writeNote(kept, { ...known(note), from: from && { program: stamp, sources: from } });
+  const isKnown = from !== undefined && goFlags !== undefined;
+  await writeNote(kept, {
+    ...known(note),
+    from: isKnown ? { program: stamp, sources: from, goFlags } : undefined,
+  });
 }
 
 function settingsOf({ cwd }: KnownBuild): { cwd: string; env: NodeJS.ProcessEnv } {
@@ -105,6 +113,7 @@ export async function beginBuild(kept: string): Promise<BegunBuild | undefined> 
       return isSame;
     },
     packagesOf: (build) => (textOf(build) === textOf(note) ? unchanged?.packages : undefined),
+    goFlags: unchanged && note.from?.goFlags,
     async moveTo(binary, { signal, onErrors }) {
       onErrors(printed);
       listener = onErrors;
@@ -127,7 +136,8 @@ export async function beginBuild(kept: string): Promise<BegunBuild | undefined> 
 
 async function unchangedSince(note: Note, kept: string): Promise<SourceSet | undefined> {
   const { from } = note;
-  if (from == null || from.program !== (await stampOf(kept))) return undefined;
+  if (from == null || typeof from.goFlags !== 'string') return undefined;
+  if (from.program !== (await stampOf(kept))) return undefined;
   return unchangedSources(from.sources, settingsOf(note));
 }
 

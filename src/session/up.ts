@@ -32,7 +32,7 @@ export async function up(options: UpOptions, io: Io): Promise<void> {
   await using begun = await buildAgain(options, io);
   await using context = await openContext(options, io);
   const machine = await thisMachine(io.env);
-  const goFlags = beginGoFlags(context, options, io);
+  const goFlags = beginGoFlags(context, options, begun, io);
   const command: UpCommand = { startedAt, context, options, io, machine, goFlags };
   const discovered = await unlessInterrupted(discoverTarget(command), io.signal);
   if (options.dryRun) return await printPlan(command, discovered);

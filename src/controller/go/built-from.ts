@@ -177,6 +177,7 @@ function settingsOf(tool: string, env: NodeJS.ProcessEnv): string[] {
     tool,
     env.GOENV ?? join(env.XDG_CONFIG_HOME || join(home, '.config'), 'go/env'),
     join(home, 'Library/Application Support/go/env'),
+    join(dirname(dirname(tool)), 'go.env'),
   ];
   const variables = Object.entries(env).filter(([name]) => READ_BY_TOOLS.test(name));
   return [

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
+import type { BegunBuild } from '../../controller/begun-build.ts';
 import { readGoFlags } from '../../controller/go/toolchain.ts';
 import type { ControllerPlan } from '../../controller/supervisor.ts';
 import {
@@ -143,13 +144,15 @@ export async function connectionFor({
   return isOpened ? await openPodConnection(api) : undefined;
 }
 
-/** The go tool is asked while the cluster is. */
+/** The go tool is asked while the cluster is, unless the build that was begun knows them. */
 export function beginGoFlags(
   context: CommandContext,
   options: UpOptions,
+  begun: BegunBuild | undefined,
   { emit, signal }: Io,
 ): Promise<string> | undefined {
   if (!buildsProgram({ context, options })) return undefined;
+  if (begun?.goFlags !== undefined) return Promise.resolve(begun.goFlags);
   const asking = readGoFlags(context.root, { emit, signal });
   // Whoever needs them learns why there are none.
   asking.catch(() => {});

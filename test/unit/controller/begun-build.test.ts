@@ -183,6 +183,22 @@ test('a checkout that has not changed needs no go tool, and one that has gets it
   expect((await realSession(checkout, kept)).unchanged).toBeDefined();
 });
 
+test('the GOFLAGS of a program that has not changed are known, until they change', async () => {
+  const checkout = await operatorModule();
+  const kept = join(await directoryWith(), 'kept');
+  process.env.GOFLAGS = '-modcacherw';
+  try {
+    await realSession(checkout, kept);
+    await using begun = await beginBuild(kept);
+    expect(begun!.goFlags).toBe('-modcacherw');
+    process.env.GOFLAGS = '-v';
+    await using other = await beginBuild(kept);
+    expect(other!.goFlags).toBeUndefined();
+  } finally {
+    delete process.env.GOFLAGS;
+  }
+});
+
 test('the packages of a program that has not changed are known, for its own build alone', async () => {
   const checkout = await operatorModule();
   const kept = join(await directoryWith(), 'kept');
