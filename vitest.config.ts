@@ -18,7 +18,7 @@ const inBothModes = ['routes', 'families'].map((name) => `test/e2e/${name}.soak.
 export default defineConfig({
   test: {
     // An end-to-end file uses half a core on average, and waits for the rest of the time.
-    maxWorkers: 4,
+    maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     reporters: ['default', slowest, ...(reportFile ? ['json'] : [])],
     outputFile: reportFile ? { json: reportFile } : {},
