@@ -66,7 +66,7 @@ async function rewriteCertificate(): Promise<void> {
 }
 
 /** In `npm test`, those at which one kill is tried until it meets its call: from the middle of `up`, where it has changed something. */
-const QUICK_TRIES = 3;
+const QUICK_TRIES = 8;
 
 const PHASES: Phase[] = [
   { name: 'up', start: () => begun(operator.up), run: (up) => up.waitFor('session.ready') },
