@@ -1,5 +1,6 @@
 import { basename, dirname, join } from 'node:path';
 import { readTextFile } from '../../machine/text-file.ts';
+import { throughScript } from './entry-script.ts';
 import { type ImageFile, imageFiles, type Stage } from './image-files.ts';
 import { type BuildRecipe, buildRecipes } from './recipes.ts';
 import { scriptRecipes } from './scripts.ts';
@@ -37,35 +38,35 @@ export async function readDockerfile(
 ): Promise<Dockerfile> {
   const text = await readTextFile(join(root, file));
   const stages = stagesOf(text);
+  const copied = await imageFiles(stages, [root, dirname(join(root, file))]);
+  const starts = await Promise.all(stages.map((stage, index) => startOf(stage, copied[index]!)));
+  const ofStarts = copied.filter((_, index) => programIn(starts[index]!) !== undefined);
   const own = /^(?:docker|container)file\.?(.*)$|^(.*)\.(?:docker|container)file$/i.exec(basename(file));
   const names = [own?.[1] || own?.[2] || '', basename(dirname(file))];
   return {
     file,
     names: names.filter((name) => name !== '' && !COMMON.has(name)),
-    programs: stagePrograms(stages, wanted),
-    commands: stages.flatMap((stage) => stageCommand(stage) ?? []),
-    files: await copiedFiles(stages, [root, dirname(join(root, file))]),
+    programs: programsIn(starts, wanted),
+    commands: starts.flatMap(({ isKnown, ...command }) => (isKnown ? command : [])),
+    files: ofStarts.length > 0 ? ofStarts.flat() : (copied.at(-1) ?? []),
     recipes: [...buildRecipes(text, module), ...(await scriptRecipes(text, { directory: root, module }))],
   };
 }
 
-async function copiedFiles(stages: Stage[], contexts: string[]): Promise<ImageFile[]> {
-  const files = await imageFiles(stages, contexts);
-  const starts = files.filter((_, index) => stageProgram(stages[index]!) !== undefined);
-  return starts.length > 0 ? starts.flat() : (files.at(-1) ?? []);
-}
-
 /** The program of a container's command: shells and init programs start another one. */
 export function programOf(words: string[]): string | undefined {
-  const program = words.map((word) => basename(word)).find((word) => !STARTERS.test(word));
-  return program || undefined;
+  return basename(words[programAt(words)] ?? '') || undefined;
+}
+
+function programAt(words: string[]): number {
+  return words.findIndex((word) => !STARTERS.test(basename(word)));
 }
 
 const STARTERS = /^(?:-.*|tini|dumb-init|catatonit|su-exec|gosu|exec|env|sh|bash|ash)$/;
 
 /** Of several images (`docker build --target`), those with a wanted name; else all. */
-function stagePrograms(stages: Stage[], wanted: string[]): string[] {
-  const programs = [...new Set(stages.flatMap((stage) => stageProgram(stage) ?? []))];
+function programsIn(starts: Start[], wanted: string[]): string[] {
+  const programs = [...new Set(starts.flatMap((start) => programIn(start) ?? []))];
   const named = programs.filter((program) => wanted.some((name) => isPart(program, name)));
   return named.length > 0 ? named : programs;
 }
@@ -76,27 +77,44 @@ export function isPart(name: string, whole: string): boolean {
 }
 
 function stagesOf(text: string): Stage[] {
-  const joined = text.replace(/\\\r?\n/g, ' ');
+  const joined = text.replace(/\\\r?\n/g, ' ').replace(SEVERAL, oneEach);
   const variables = buildVariables(joined);
   const stages = joined.split(/^\s*FROM\s/im).slice(1);
   return stages.map((stage) => ({ text: stage, variables }));
 }
 
-/** Its ENTRYPOINT, else its CMD. */
-function stageProgram(stage: Stage): string | undefined {
-  for (const instruction of ['ENTRYPOINT', 'CMD'] as const) {
-    const program = programOf(wordsOf(written(stage, instruction)));
-    if (program !== undefined) return program;
-  }
-  return undefined;
+/** `ENV A=1 B="2"` */
+const SEVERAL = /^\s*(ENV|ARG)[ \t]+(\w+=.*)$/gim;
+
+function oneEach(_: string, instruction: string, written: string): string {
+  const pairs = written.match(/\w+=(?:"[^"]*"|\S*)/g) ?? [];
+  return pairs.map((pair) => `${instruction} ${pair.replace(/="(\S*)"$/, '=$1')}`).join('\n');
 }
 
-/** Undefined where there is none, a shell evaluates it, or a variable is not known. */
-function stageCommand(stage: Stage): ImageCommand | undefined {
+/** How a stage starts its program. */
+interface Start extends ImageCommand {
+  /** All words are known: no shell evaluates them, and no variable is left. */
+  isKnown: boolean;
+}
+
+async function startOf(stage: Stage, files: ImageFile[]): Promise<Start> {
   const [entrypoint, cmd] = [written(stage, 'ENTRYPOINT'), written(stage, 'CMD')];
-  const isPlain = (words: string): boolean => words === '' || (words.startsWith('[') && !words.includes('$'));
-  if (entrypoint + cmd === '' || !isPlain(entrypoint) || !isPlain(cmd)) return undefined;
-  return { entrypoint: wordsOf(entrypoint), cmd: wordsOf(cmd) };
+  const words = async (line: string): Promise<string[]> => {
+    const own = wordsOf(line);
+    return await throughScript(own, programAt(own), { files, variables: stage.variables });
+  };
+  const isPlain = (line: string): boolean => line === '' || (line.startsWith('[') && !line.includes('$'));
+  const before = await words(entrypoint);
+  return {
+    entrypoint: before,
+    cmd: programOf(before) === undefined ? await words(cmd) : wordsOf(cmd),
+    isKnown: entrypoint + cmd !== '' && isPlain(entrypoint) && isPlain(cmd),
+  };
+}
+
+/** That of its ENTRYPOINT, else of its CMD. */
+function programIn({ entrypoint, cmd }: Start): string | undefined {
+  return programOf(entrypoint) ?? programOf(cmd);
 }
 
 /** The last one counts. */

@@ -69,3 +69,68 @@ test.each<[string, Record<string, string>, unknown]>([
 ])('how an image starts the program: %s', async (_, files, expected) => {
   expect(await commandOf(files)).toEqual(expected);
 });
+
+const THROUGH = image('COPY hack/entrypoint.sh /', 'ENTRYPOINT ["/entrypoint.sh"]', 'CMD ["--b"]');
+const script = (...lines: string[]): string => `#!/bin/sh -e\n${lines.join('\n')}\n`;
+
+test.each<[string, Record<string, string>, unknown]>([
+  [
+    'with words of its own',
+    { Dockerfile: THROUGH, 'hack/entrypoint.sh': script('mkdir -p /tmp/x', 'exec /shop serve --a "$@"') },
+    [['/shop', 'serve', '--a'], ['--b'], 'Dockerfile'],
+  ],
+  [
+    'over several lines, behind an init',
+    {
+      Dockerfile: image('COPY run.sh /bin/', 'ENTRYPOINT ["/tini", "--", "/bin/run.sh"]'),
+      'run.sh': script('exec /shop \\', '  "--a=b" \\', '  $@'),
+    },
+    [['/tini', '--', '/shop', '--a=b'], [], 'Dockerfile'],
+  ],
+  [
+    'in a directory that is copied, by a variable of the image',
+    {
+      Dockerfile: image(
+        'ENV OPERATOR=/usr/local/bin/shop \\\n    USER_NAME="shop"',
+        'COPY build/bin /usr/local/bin',
+        'ENTRYPOINT ["/usr/local/bin/entrypoint"]',
+      ),
+      'build/bin/entrypoint': script(`exec \${OPERATOR} $@`),
+    },
+    [['/usr/local/bin/shop'], [], 'Dockerfile'],
+  ],
+  [
+    'as its CMD',
+    {
+      Dockerfile: image('COPY hack/entrypoint.sh /', 'CMD ["/entrypoint.sh", "--b"]'),
+      'hack/entrypoint.sh': script('exec /shop "$@"'),
+    },
+    [[], ['/shop', '--b'], 'Dockerfile'],
+  ],
+  [
+    'of another program',
+    { Dockerfile: THROUGH, 'hack/entrypoint.sh': script('exec /other "$@"') },
+    undefined,
+  ],
+  [
+    'by a variable',
+    { Dockerfile: THROUGH, 'hack/entrypoint.sh': script('exec /shop $MODE "$@"') },
+    undefined,
+  ],
+  ['without their words', { Dockerfile: THROUGH, 'hack/entrypoint.sh': script('exec /shop') }, undefined],
+  [
+    'in two ways',
+    {
+      Dockerfile: THROUGH,
+      'hack/entrypoint.sh': script('[ -z "$D" ] || exec /shop -d "$@"', 'exec /dlv "$@"', 'exec /shop "$@"'),
+    },
+    undefined,
+  ],
+  [
+    'that is no script of a shell',
+    { Dockerfile: THROUGH, 'hack/entrypoint.sh': '#!/usr/bin/python3\nexec /shop "$@"\n' },
+    undefined,
+  ],
+])('a script of the checkout starts the program: %s', async (_, files, expected) => {
+  expect(await commandOf(files)).toEqual(expected);
+});
