@@ -6,7 +6,7 @@ import { imageName } from '../../phrases.ts';
 import { asPackage, type GoCheckout, type GoModule, isIn, type MainDirectory, moduleOf } from './checkout.ts';
 import type { ChoiceHints, MainPackage } from './choice.ts';
 import { createPackageReader, type PackageReader } from './closure.ts';
-import { type Dockerfile, programOf, readDockerfile } from './dockerfile.ts';
+import { type Dockerfile, programName, readDockerfile } from './dockerfile.ts';
 import { linksByImports } from './libraries.ts';
 import { type BuildRecipe, buildRecipes } from './recipes.ts';
 import { scriptRecipes } from './scripts.ts';
@@ -39,7 +39,7 @@ export async function readClues(checkout: GoCheckout, hints: ClusterHints): Prom
     hints.workload === undefined ? [] : koPackages({ directory: root, path: own }, hints.workload),
   ]);
   return {
-    program: programOf(command),
+    program: programName(command),
     image,
     names,
     paths: [...new Set(paths)].filter((path) => !UNSPECIFIC.has(path)),

@@ -53,8 +53,8 @@ export async function readDockerfile(
   };
 }
 
-/** The program of a container's command: shells and init programs start another one. */
-export function programOf(words: string[]): string | undefined {
+/** The file name of the program that words start: shells and init programs start another one. */
+export function programName(words: string[]): string | undefined {
   return basename(words[programAt(words)] ?? '') || undefined;
 }
 
@@ -107,14 +107,14 @@ async function startOf(stage: Stage, files: ImageFile[]): Promise<Start> {
   const before = await words(entrypoint);
   return {
     entrypoint: before,
-    cmd: programOf(before) === undefined ? await words(cmd) : wordsOf(cmd),
+    cmd: programName(before) === undefined ? await words(cmd) : wordsOf(cmd),
     isKnown: entrypoint + cmd !== '' && isPlain(entrypoint) && isPlain(cmd),
   };
 }
 
 /** That of its ENTRYPOINT, else of its CMD. */
 function programIn({ entrypoint, cmd }: Start): string | undefined {
-  return programOf(entrypoint) ?? programOf(cmd);
+  return programName(entrypoint) ?? programName(cmd);
 }
 
 /** The last one counts. */

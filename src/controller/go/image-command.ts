@@ -1,5 +1,5 @@
 import { type ChoiceHints, ofImage } from './choice.ts';
-import { type ImageCommand, programOf } from './dockerfile.ts';
+import { type ImageCommand, programName } from './dockerfile.ts';
 import type { ImageFile } from './image-files.ts';
 
 /** How the manager's image starts the program of a main package, and where that is written. */
@@ -17,7 +17,7 @@ export function imageCommandOf(goPackage: string, hints: ChoiceHints): FoundComm
   const outputs = new Set(recipes.filter((one) => one.package === goPackage).map(({ output }) => output));
   const found = images.flatMap(({ file, commands }) =>
     commands
-      .filter(({ entrypoint, cmd }) => outputs.has(programOf([...entrypoint, ...cmd])))
+      .filter(({ entrypoint, cmd }) => outputs.has(programName([...entrypoint, ...cmd])))
       .map((command) => ({ ...command, source: file })),
   );
   const different = new Map(found.map((one) => [JSON.stringify([one.entrypoint, one.cmd]), one]));

@@ -15,7 +15,7 @@ import {
   undecided,
 } from './choice.ts';
 import { readClues, readMains } from './clues.ts';
-import { programOf } from './dockerfile.ts';
+import { programName } from './dockerfile.ts';
 import { type FoundCommand, filesOfImage, imageCommandOf } from './image-command.ts';
 import type { ImageFile } from './image-files.ts';
 import { linksByGo } from './libraries.ts';
@@ -116,7 +116,7 @@ function nameOf(
   { program }: ChoiceHints,
   image: FoundCommand | undefined,
 ): string | undefined {
-  const name = program ?? (image && programOf([...image.entrypoint, ...image.cmd]));
+  const name = program ?? (image && programName([...image.entrypoint, ...image.cmd]));
   return readsOwnName && name && /^\w[\w.+-]*$/.test(name) ? name : undefined;
 }
 
