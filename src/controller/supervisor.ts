@@ -150,7 +150,7 @@ async function firstBuild(supervised: Supervised): Promise<void> {
 async function firstStart(supervised: Supervised): Promise<void> {
   const { ports, program, disposed } = supervised;
   const signal = AbortSignal.any([ports.signal, disposed]);
-  for (let attempt = 1; ; attempt++) {
+  for (let exits = 0; ; ) {
     const { plan } = supervised;
     signal.throwIfAborted();
     if (plan.webhook) await requireFreePort(plan.webhook.port);
@@ -160,12 +160,9 @@ async function firstStart(supervised: Supervised): Promise<void> {
     const code = await settled(running).catch((error) => leaveOut(supervised, running, error));
     if (code === undefined) return;
     supervised.running = undefined;
-    if (code === 'refused') {
-      attempt--;
-      continue;
-    }
+    if (code === 'refused') continue;
     if (!plan.asksForRestart) throw endedByItself(plan.rivals);
-    if (attempt === START_ATTEMPTS) return await running.ready;
+    if (++exits === START_ATTEMPTS) return await running.ready;
   }
 }
 
