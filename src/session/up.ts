@@ -43,7 +43,7 @@ export async function up(options: UpOptions, io: Io): Promise<void> {
   const checkout = { checkout: context.root, ...(operator === undefined ? {} : { operator }) };
   const directory = await claimDirectory(machine, sessionId, checkout);
   const files = localFilesOf(directory, command);
-  // A manager that a dead session has paused counts as ready.
+  // As it was before: a session that was restored a moment ago has paused it until then.
   const unready = unreadyManager(discovered.target);
   const moved = new Map<number, number>();
   const session: Session = { ...command, ...found, sessionId, unready, files, moved, begun };

@@ -1,7 +1,10 @@
 import { createWarner } from '../../async.ts';
 import type { ObjectRef } from '../../cluster/api/kinds.ts';
+import { sessionOf } from '../../cluster/marks/marks.ts';
+import { undoOf } from '../../cluster/marks/undo.ts';
 import type { HeldLease, Holder, holdLease } from '../../cluster/takeover/lease.ts';
 import { isReady } from '../../cluster/takeover/pause/waits.ts';
+import { ownChangeOf } from '../../cluster/takeover/restore.ts';
 import type { Work } from '../../cluster/work.ts';
 import { DevloopError } from '../../errors.ts';
 import type { Target } from '../../operator/target.ts';
@@ -85,11 +88,18 @@ function takenOver(target: Target, by: string): DevloopError {
   return new DevloopError('session.lost', message, { hint: 'devloop status' });
 }
 
-/** The manager that a session finds without a ready Pod, also where none is wanted: at its end, that is as it was. */
+/**
+ * The manager that a session finds without a ready Pod, also where none is wanted: at its end, that is as it was. One that another session
+ * has paused counts as what it was before that.
+ */
 export function unreadyManager({ manager }: Target): ObjectRef[] {
   if (manager === undefined) return [];
   const { ref, object } = manager;
-  return object.spec.replicas === 0 || !isReady(object) ? [ref] : [];
+  const own = ownChangeOf(ref.kind);
+  const undo = own !== undefined && sessionOf(object) !== undefined ? undoOf(object, own) : [];
+  const [paused] = 'fault' in undo ? [] : undo;
+  const isUnready = paused ? paused.before === 0 : object.spec.replicas === 0 || !isReady(object);
+  return isUnready ? [ref] : [];
 }
 
 function holderOf({ machine, target, plan, unready }: Session): Holder {

@@ -108,6 +108,24 @@ it.each([
   expect(unreadyManager({ namespace: 'shop', services: [], manager })).toEqual(isNoted ? [ref] : []);
 });
 
+it.each([
+  ['had Pods', 1, false],
+  ['had none', 0, true],
+])(
+  'a manager that a dead session has paused counts as what it was before: it %s',
+  async (_, before, isNoted) => {
+    const metadata = { name: 'paused', namespace: 'shop' };
+    const spec = { replicas: before, selector: {}, template: { spec: { containers: [] } } };
+    const seen = cluster.put<Workload>('StatefulSet', { metadata, spec });
+    const taken = { ...ref, name: 'paused' };
+    await statefulSetPause.pause({ ref: taken, object: seen }).apply(work());
+    const object = cluster.read<Workload>('StatefulSet', 'paused', 'shop')!;
+    expect(object.spec.replicas).toBe(0);
+    const manager = { ref: taken, object, container: { name: 'manager' }, source: '' };
+    expect(unreadyManager({ namespace: 'shop', services: [], manager })).toEqual(isNoted ? [taken] : []);
+  },
+);
+
 it('a second down does not blame anybody for a manager that had no replicas before', async () => {
   putLease([ref]);
   cluster.put<Workload>('StatefulSet', {
