@@ -14,7 +14,7 @@ import { deploymentPause } from '../../../src/cluster/takeover/pause/replicas.ts
 import { pauseFor } from '../../../src/cluster/takeover/pause/strategies.ts';
 import { followPods, waitUntilReady } from '../../../src/cluster/takeover/pause/waits.ts';
 import { eventually } from '../../support/eventually.ts';
-import { fakeCluster, refusal } from '../../support/fake-cluster.ts';
+import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
 
 const ref = { kind: 'Deployment', namespace: 'shop', name: 'manager' } as const;
 
@@ -31,7 +31,15 @@ function pod(name: string, kind: string, owner: string, hash?: string): Pod {
 }
 
 function paused(replicas: number) {
-  const cluster = fakeCluster();
+  const cluster: FakeCluster = fakeCluster((_, path, body) => {
+    const isScale = path.endsWith('/deployments/manager/scale');
+    const { replicas = 1 } = isScale ? (body as Workload).spec : {};
+    if (isScale)
+      cluster.edit<Workload>('Deployment', 'manager', 'shop', ({ spec }) => {
+        spec.replicas = replicas;
+      });
+    return {};
+  });
   const deployment = cluster.put<Workload>('Deployment', {
     metadata: { name: 'manager', namespace: 'shop' },
     spec: { replicas, selector: { matchLabels: { app: 'shop' } }, template: { spec: { containers: [] } } },
@@ -65,6 +73,21 @@ it('leaves a Deployment unchanged whose label was edited, and keeps the mark', a
     { fault: expect.stringContaining(REPLICAS_LABEL) },
   ]);
   expect(read()).toMatchObject({ spec: { replicas: 0 }, metadata: { labels: { [SESSION_LABEL]: 's1' } } });
+});
+
+it.each([
+  ['as it was', 3],
+  ['as somebody else has set it', 5],
+])('a Deployment that is paused once more, %s meanwhile, comes back so: %s', async (_, replicas) => {
+  const { cluster, manager, work, read } = paused(3);
+  await deploymentPause.pause(manager).apply(work);
+  cluster.edit<Workload>('Deployment', 'manager', 'shop', ({ spec }) => {
+    spec.replicas = replicas;
+  });
+  await deploymentPause.pauseAgain!(work, { ref, object: read() });
+  expect(read().spec.replicas).toBe(0);
+  await deploymentPause.restore(work, ref);
+  expect(read().spec.replicas).toBe(replicas);
 });
 
 it('waits for the Pods of the Deployment alone, first until they are terminating, then until they have ended', async () => {

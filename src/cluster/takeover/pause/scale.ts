@@ -2,8 +2,14 @@ import { conflictIfGone } from '../../api/errors.ts';
 import { kindInfo, type ObjectRef, objectPath } from '../../api/kinds.ts';
 import { type Permission, permissionsOn } from '../../api/permissions.ts';
 import type { Workload } from '../../api/workloads.ts';
-import { applyChange, inRounds, restoreChange } from '../../marks/change.ts';
-import { type FieldChange, type OwnChange, sessionOf, type UndoStore } from '../../marks/marks.ts';
+import { applyChange, inRounds, patchSeen, restoreChange } from '../../marks/change.ts';
+import {
+  type FieldChange,
+  markedPatch,
+  type OwnChange,
+  sessionOf,
+  type UndoStore,
+} from '../../marks/marks.ts';
 import { undoOf } from '../../marks/undo.ts';
 import { REPLICAS_LABEL } from '../../names.ts';
 import type { Work } from '../../work.ts';
@@ -43,7 +49,7 @@ export function byScaling(
     async pauseAgain(work, manager) {
       if (sessionOf(manager.object) === undefined) await scaleDown(manager, follow).apply(work);
       // Kubernetes waits longer and longer before it creates refused Pods again, but not after a change of the replicas.
-      else await scale(work, manager.ref, ({ after }) => Number(after));
+      else await scaleDownAgain(work, manager.ref);
     },
     ...own,
   };
@@ -73,31 +79,46 @@ function scalePermissions(kind: Pause['kind'], namespace: string): Permission[] 
   ];
 }
 
-/** Rules of webhooks for `deployments` do not match `deployments/scale`. */
 async function scaleBack(work: Work, ref: ObjectRef): Promise<void> {
-  await scale(work, ref, ({ after, before }, now) => (now === after ? Number(before) : undefined));
+  await changeMarked(work, ref, async (object, { before, after }) => {
+    if (object.spec.replicas === after) await scale(work, ref, object, Number(before));
+  });
 }
 
-/** Changes the replicas of a marked object and keeps the mark. `to` gets what the mark says, and the replicas now. */
-async function scale(
+/** What somebody else has set meanwhile is what a restore brings back then. */
+async function scaleDownAgain(work: Work, ref: ObjectRef): Promise<void> {
+  await changeMarked(work, ref, async (object, { before, after }) => {
+    const { replicas: now = 1 } = object.spec;
+    if (now === after) return;
+    if (now === before) return await scale(work, ref, object, 0);
+    const fields = [{ path: REPLICAS, before: now, after: 0 }];
+    await patchSeen(work.api, ref, object, markedPatch(object, work.sessionId, fields, IN_LABEL));
+    work.emit({ type: 'change', action: 'update', object: ref, detail: `replicas ${now} -> 0` });
+  });
+}
+
+/** Rules of webhooks for `deployments` do not match `deployments/scale`. The mark stays as it is. */
+async function scale({ api, emit }: Work, ref: ObjectRef, seen: Workload, replicas: number): Promise<void> {
+  const { resourceVersion } = seen.metadata;
+  const patch = { metadata: { resourceVersion }, spec: { replicas } };
+  const options = { contentType: 'application/merge-patch+json' };
+  await api.call('PATCH', `${objectPath(ref)}/scale`, patch, options).catch(conflictIfGone);
+  const action = replicas === 0 ? 'update' : 'restore';
+  const detail = `replicas ${seen.spec.replicas ?? 1} -> ${replicas}`;
+  emit({ type: 'change', action, object: ref, detail });
+}
+
+/** `change` gets the object as long as this session has marked it, and what the mark says. */
+async function changeMarked(
   work: Work,
   ref: ObjectRef,
-  to: (change: FieldChange, now: number) => number | undefined,
+  change: (object: Workload, marked: FieldChange) => Promise<void>,
 ): Promise<void> {
-  const { api, sessionId, emit } = work;
   await inRounds(work, ref, async () => {
-    const object = await api.get<Workload>(ref);
-    if (object === undefined || sessionOf(object) !== sessionId) return;
+    const object = await work.api.get<Workload>(ref);
+    if (object === undefined || sessionOf(object) !== work.sessionId) return;
     const undo = undoOf(object, OWN);
-    const now = object.spec.replicas ?? 1;
-    const replicas = 'fault' in undo ? undefined : to(undo[0]!, now);
-    if (replicas === undefined) return;
-    const { resourceVersion } = object.metadata;
-    const patch = { metadata: { resourceVersion }, spec: { replicas } };
-    const options = { contentType: 'application/merge-patch+json' };
-    await api.call('PATCH', `${objectPath(ref)}/scale`, patch, options).catch(conflictIfGone);
-    const action = replicas === 0 ? 'update' : 'restore';
-    emit({ type: 'change', action, object: ref, detail: `replicas ${now} -> ${replicas}` });
+    if (!('fault' in undo)) await change(object, undo[0]!);
   });
 }
 
