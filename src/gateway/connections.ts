@@ -136,8 +136,10 @@ function admit(raw: Socket, connections: Map<string, Connection>, admission: Adm
   const peer = peerOf(raw);
   const openedAt = performance.now();
   const unused = { openedAt, roundTripMs: 0, used: false };
-  connections.set(peer, { raw, address: remoteAddress, answering: new Set(), ...unused });
-  raw.once('close', () => connections.delete(peer));
+  const connection = { raw, address: remoteAddress, answering: new Set<ServerResponse>(), ...unused };
+  connections.set(peer, connection);
+  // A client that has reset one may have opened the next from the same port before that is seen here.
+  raw.once('close', () => connections.get(peer) === connection && connections.delete(peer));
 }
 
 /**

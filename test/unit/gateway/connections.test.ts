@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
+import { Agent } from 'node:https';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type TLSSocket, connect as tlsConnect } from 'node:tls';
@@ -218,6 +219,19 @@ async function keepAlive(port: number): Promise<{ socket: TLSSocket; ask(path: s
     },
   };
 }
+
+test('a client that has reset its connection gets an answer over the next one from the same port', async () => {
+  await using bench = await setUp();
+  const first = connect(bench.gateway.port, '127.0.0.1');
+  await once(first, 'connect');
+  const { localPort } = first;
+  await pause(50);
+  first.resetAndDestroy();
+  const agent = new Agent({ localPort, keepAlive: true });
+  const reply = await bench.ask('/validate', { agent, signal: AbortSignal.timeout(3_000) });
+  agent.destroy();
+  expect(reply.status).toBe(200);
+});
 
 test('the gateway closes in a limited time whatever is open, and answers the reviews that it holds', async () => {
   await using bench = await setUp(new Controller(() => {}));
