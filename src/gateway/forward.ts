@@ -6,7 +6,7 @@ import type { TLSSocket } from 'node:tls';
 import { UNVERIFIED } from '../machine/loopback-tls.ts';
 import { isOfAnotherUser } from '../machine/port.ts';
 import type { Waiting } from './gate.ts';
-import { type Answer, forwardable, lateAnswer, statusAnswer } from './http.ts';
+import { type Answer, forwardable, statusAnswer } from './http.ts';
 
 /** Where the controller listens for reviews. */
 export interface ControllerAddress {
@@ -79,8 +79,8 @@ async function forward(
   let over: Agent | false = agent;
   for (;;) {
     waiting.for = 'release';
-    const refusal = await waiting.pass();
-    if (refusal !== undefined) return lateAnswer(refusal);
+    const instead = await waiting.pass();
+    if (instead !== undefined) return instead;
     const result = await attempt(over, controller, review, waiting);
     if ('status' in result) return result;
     const next = afterFailure(result, resends);

@@ -51,8 +51,8 @@ export function parseDuration(text: string): number | undefined {
 export interface Waiting {
   for: 'body' | 'release' | 'connection' | 'answer';
   readonly signal: AbortSignal;
-  /** Resolves when the review may be sent: to undefined, or to why it is refused instead. Rejects with the signal's reason. */
-  pass(): Promise<string | undefined>;
+  /** Resolves when the review may be sent: to undefined, or to what it gets instead. Rejects with the signal's reason. */
+  pass(): Promise<Answer | undefined>;
   /**
    * Gets the controller's answer to a review whose wait is over. Absent: such a review is taken back from the controller, which would else
    * work for nobody.
@@ -81,7 +81,7 @@ export interface Gate {
   readonly isHeldForUser: boolean;
   /** Number of reviews that are waiting. */
   readonly held: number;
-  /** As `Waiting.pass`; `deadline` is the end of the review's budget on the clock of `performance.now()`. */
+  /** As `Waiting.pass`, to why there is no time; `deadline` is the end of the review's budget on the clock of `performance.now()`. */
   pass(deadline: number, signal: AbortSignal): Promise<string | undefined>;
 }
 

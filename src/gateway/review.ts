@@ -5,7 +5,7 @@ import type { ReviewTimes, WaitsFor } from '../report/review.ts';
 import { type Bodies, type HeldAnswer, LARGEST_BODY } from './bodies.ts';
 import type { ControllerAddress, Forwarder } from './forward.ts';
 import { budgetOf, type Gate, patienceFor, type Waiting } from './gate.ts';
-import { type Answer, forwardable, lastAnswer, statusAnswer } from './http.ts';
+import { type Answer, forwardable, lastAnswer, lateAnswer, statusAnswer } from './http.ts';
 import { answerOwn, type OwnAnswers } from './own.ts';
 import { type Paths, pathOf } from './paths.ts';
 import { answerProbe, probeNonce } from './probe.ts';
@@ -153,10 +153,12 @@ async function pass(
   url: string,
   deadline: number,
   signal: AbortSignal,
-): Promise<string | undefined> {
+): Promise<Answer | undefined> {
   await paths.asked(url, signal);
   const refusal = await gate.pass(deadline, signal);
-  return refusal ?? (paths.isRefused(url) ? notServed(pathOf(url)) : undefined);
+  if (refusal !== undefined) return lateAnswer(refusal);
+  // More time would change nothing, so this is no matter of --on-timeout.
+  return paths.isRefused(url) ? notServed(pathOf(url)) : undefined;
 }
 
 function podPortOf({ port, podPort = port }: ControllerAddress): number {
@@ -227,8 +229,9 @@ const NOT_FOUND = lastAnswer(
   statusAnswer(404, 'no webhook configuration and no CRD calls this path of the webhook Service.'),
 );
 
-function notServed(path: string): string {
-  return `the controller on this machine does not serve ${path}. Check the output of \`devloop up\`.`;
+function notServed(path: string): Answer {
+  const cause = `the controller on this machine does not serve ${path}.`;
+  return statusAnswer(503, `${cause} Check the output of \`devloop up\`.`);
 }
 
 const TOO_LARGE = statusAnswer(413, `the request body is larger than ${LARGEST_BODY / 2 ** 20} MiB`);
