@@ -43,7 +43,7 @@ export interface GatewayOptions {
 export interface Gateway extends AsyncDisposable {
   readonly host: string;
   readonly port: number;
-  /** From now on takes reviews on these paths only; there are none at first. Probes are answered from the start. */
+  /** From now on takes reviews on these paths only, and for a while on those of before; there are none at first. Probes are answered from the start. */
   accept(paths: Iterable<string>): void;
   /** From now on refuses reviews on these paths, which the controller does not serve, in place of the ones before. */
   refuse(paths: Iterable<string>): void;

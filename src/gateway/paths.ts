@@ -4,10 +4,12 @@ import { LONGEST_BUDGET_MS } from './gate.ts';
 
 /** A path that is not known waits this long for `accept`: kube-apiserver may learn of a new webhook first. */
 const LEARN_MS = 1_000;
+/** A request that kube-apiserver has begun calls the webhooks that it knew then, one after the other: it may learn later of one that is gone. */
+const FORGET_MS = LONGEST_BUDGET_MS;
 
 /** The paths on which a gateway takes reviews. There are none at first. */
 export interface Paths {
-  /** From now on these, as webhook configurations and CRDs write them, and no others. */
+  /** From now on these, as webhook configurations and CRDs write them, and for a while those of before. */
   accept(paths: Iterable<string>): void;
   /** Whether reviews are taken at this URL. The signal ends the wait for an unknown path. */
   takes(url: string, signal: AbortSignal): Promise<boolean>;
@@ -21,8 +23,9 @@ export interface Paths {
   isRefused(url: string): boolean;
 }
 
-export function createPaths(): Paths {
-  let accepted = new Set<string>();
+export function createPaths(forgetMs = FORGET_MS): Paths {
+  /** Until when each is taken, on the clock of `performance.now()`. */
+  let accepted = new Map<string, number>();
   let asking = new Set<string>();
   let refused = new Set<string>();
   const waiting = new Set<() => void>();
@@ -36,13 +39,21 @@ export function createPaths(): Paths {
   };
   return {
     accept(paths) {
-      accepted = new Set([...paths].map(asCalled));
+      const now = performance.now();
+      const before = [...accepted].filter(([, until]) => until > now);
+      const called = [...paths].map((path): [string, number] => [asCalled(path), Number.POSITIVE_INFINITY]);
+      const leaving = before.map(([path, until]): [string, number] => [
+        path,
+        Math.min(until, now + forgetMs),
+      ]);
+      accepted = new Map([...leaving, ...called]);
       for (const check of waiting) check();
     },
     async takes(url, signal) {
       const path = pathOf(url);
-      await until(() => accepted.has(path), LEARN_MS, signal);
-      return accepted.has(path);
+      const isTaken = (): boolean => (accepted.get(path) ?? 0) > performance.now();
+      await until(isTaken, LEARN_MS, signal);
+      return isTaken();
     },
     ask(paths) {
       asking = new Set([...paths].map(asCalled));

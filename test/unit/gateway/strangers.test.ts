@@ -9,6 +9,7 @@ import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { Bodies, type Body } from '../../../src/gateway/bodies.ts';
 import { trackConnections } from '../../../src/gateway/connections.ts';
+import { createPaths } from '../../../src/gateway/paths.ts';
 import { probePath } from '../../../src/gateway/probe.ts';
 import { createStrangers } from '../../../src/gateway/strangers.ts';
 import { within } from '../../../src/machine/addresses.ts';
@@ -57,7 +58,19 @@ test('a path is taken as kube-apiserver calls it, with any query', async () => {
   bench.gateway.accept(['/validate-shop/', '']);
   for (const url of ['/validate-shop?timeout=10s', '/validate-shop', '/?timeout=30s'])
     expect((await bench.ask(url)).status).toBe(200);
-  expect((await bench.ask('/validate')).status).toBe(404);
+  expect((await bench.ask('/validate-sho')).status).toBe(404);
+});
+
+test('a path that is no longer called is taken for a while: kube-apiserver may learn of that later', async () => {
+  const never = new AbortController().signal;
+  const paths = createPaths(100);
+  paths.accept(['/old', '/stays']);
+  paths.accept(['/new', '/stays']);
+  for (const path of ['/old', '/new', '/stays']) expect(await paths.takes(path, never)).toBe(true);
+  paths.accept(['/new', '/stays']);
+  await new Promise((resolve) => setTimeout(resolve, 110));
+  for (const path of ['/new', '/stays']) expect(await paths.takes(path, never)).toBe(true);
+  expect(await paths.takes('/old', never)).toBe(false);
 });
 
 test('a review on a path that is accepted a moment later is answered', async () => {
