@@ -59,8 +59,10 @@ export async function connect(selected: Selected): Promise<ClusterApi> {
     try {
       return objectIn(await call<T>('GET', objectPath(ref), undefined, options), ref);
     } catch (error) {
-      if (error instanceof ApiError && error.status === 404) return undefined;
-      throw error;
+      if (!(error instanceof ApiError && error.status === 404)) throw error;
+      // What is in front of the API server says so, too, while it cannot reach it.
+      if (error.reason !== 'NotFound') throw new GarbledAnswer(`"${error.message}" about ${describe(ref)}`);
+      return undefined;
     }
   };
   return {

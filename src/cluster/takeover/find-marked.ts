@@ -1,5 +1,5 @@
 import type { ClusterApi } from '../api/client.ts';
-import { ApiError } from '../api/errors.ts';
+import { ApiError, GarbledAnswer } from '../api/errors.ts';
 import {
   describe,
   isWorkload,
@@ -111,7 +111,9 @@ function lister(api: ClusterApi, sessionId: string | undefined): List {
   return async (kind, namespace) => {
     const accept = RELAY_KINDS.has(kind) ? { accept: METADATA_ONLY } : {};
     const options = { query: { labelSelector }, ...accept };
-    const objects = await unlessForbidden(api.list<KubeObject>(kind, namespace, options));
+    const objects = await unlessForbidden(
+      api.list<KubeObject>(kind, namespace, options).catch(unlessMissing),
+    );
     return objects
       ?.map((object) => ({ ref: refOf(kind, object.metadata), sessionId: sessionOf(object)!, object }))
       .filter((one) => !isEnding(one) && isOurs(one.ref, one.object, one.sessionId));
@@ -176,6 +178,12 @@ async function readMarked(
 /** A relay's Pod takes seconds to terminate, and there is nothing left to do about it. */
 function isEnding({ ref, object }: Marked): boolean {
   return RELAY_KINDS.has(ref.kind) && object.metadata.deletionTimestamp !== undefined;
+}
+
+/** Every API server has these kinds: what is in front of one answers so while it cannot reach it. */
+function unlessMissing(error: unknown): never {
+  if (error instanceof ApiError && error.status === 404) throw new GarbledAnswer(`"${error.message}"`);
+  throw error;
 }
 
 async function unlessForbidden<T>(call: Promise<T>): Promise<T | undefined> {

@@ -9,7 +9,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vite
 import type { KeyPair } from '../../../src/certificates/key-pair.ts';
 import { selfSignedPair } from '../../../src/certificates/self-signed.ts';
 import { type ClusterApi, connect } from '../../../src/cluster/api/client.ts';
-import { isDenied } from '../../../src/cluster/api/errors.ts';
+import { isDenied, isTransient } from '../../../src/cluster/api/errors.ts';
 import { loadKubeconfig } from '../../../src/cluster/api/kubeconfig.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
@@ -409,6 +409,18 @@ describe('answers', () => {
       reason: 'NotFound',
       message: 'configmaps "x" not found',
     });
+  });
+
+  it('with 404 that are not of the API server say nothing about an object', async () => {
+    const cluster = await api();
+    handler = (_request, response) => response.writeHead(404).end('404 page not found');
+    const error = await cluster.get(ref).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({
+      code: 'cluster.rejected',
+      message: expect.stringContaining('404 page not found'),
+    });
+    expect(isTransient(error)).toBe(true);
+    await expect(cluster.remove(ref)).rejects.toMatchObject({ code: 'cluster.rejected' });
   });
 
   it('delete nothing when the uid is another one', async () => {

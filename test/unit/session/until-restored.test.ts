@@ -67,6 +67,12 @@ it.each(Array.from({ length: 16 }, (_, index) => index))(
   },
 );
 
+it('an API server that is away behind a proxy that answers 404 is waited for', async () => {
+  failing([0, 1, 2, 3, 9, 10], () => refusal(404, '', 'GET /api/v1/services: HTTP 404 page not found'));
+  await restore(work(), ['shop'], NO_WAIT);
+  await expectRestored();
+});
+
 it('who owns the fields is put right beside the next steps, and waited for at the end', async () => {
   const ref = { kind: 'Deployment', namespace: 'shop', name: 'manager' } as const;
   const lease = await holdLease(ref).apply(work(), { ...HELD, targets: [ref] });
