@@ -1,6 +1,7 @@
 import type { LeaseHolder } from '../../cluster/takeover/lease-holder.ts';
 import { type InTheWay, namespacesOf, takenObjects } from '../context/holders.ts';
 import { answerMeans } from '../end/answer-instead.ts';
+import { MANAGER_READY_SECONDS } from '../end/restore.ts';
 import { restoreDead } from '../end/restore-dead.ts';
 import { stopLocalSession } from '../end/stop-local.ts';
 import { reportKept } from '../end/unfinished.ts';
@@ -16,23 +17,27 @@ export async function recoverSessions(
   const { emit, signal } = io;
   const { target } = found;
   if (inTheWay.sessions.length === 0) return found;
+  const running = new Set(inTheWay.living.map(({ sessionId }) => sessionId));
   // A session of this machine can restore everything itself, and its controller uses the ports that this one needs.
-  for (const holder of inTheWay.living)
-    if (holder.local && !(await stopLocalSession(holder, command.machine, io)))
-      emit({ type: 'warning', ...notStopped(holder) });
+  for (const holder of inTheWay.living.filter(({ local }) => local)) {
+    if (await stopLocalSession(holder, command.machine, io)) running.delete(holder.sessionId);
+    else emit({ type: 'warning', ...notStopped(holder) });
+  }
   const dead = {
     namespaces: namespacesOf(target),
     taken: takenObjects(target),
     mayAnswer: options.takeOver,
-    // A dead session answers no reviews, so there is nothing to wait for.
-    isAwaited: false,
     target: async () => target,
   };
   for (const sessionId of inTheWay.sessions) {
     const message = `Session ${sessionId} is dead or taken over; restoring what it changed.`;
     emit({ type: 'note', message });
     const work = { api: context.api, sessionId, emit, signal };
-    const restored = await restoreDead(work, dead, answerMeans(context, io, options), { readySeconds: 0 });
+    // A dead session answers no reviews, so there is nothing to wait for. One that runs answers them until the manager does.
+    const isAwaited = running.has(sessionId);
+    const readySeconds = isAwaited ? MANAGER_READY_SECONDS : 0;
+    const means = answerMeans(context, io, options);
+    const restored = await restoreDead(work, { ...dead, isAwaited }, means, { readySeconds });
     reportKept(restored, emit);
   }
   return await discoverAgain(command, found);
