@@ -67,6 +67,9 @@ function markDifferences(
   const stored = ['metadata', store.map, store.key];
   const by = lastOther(observed);
   const isLabelled = observed.session === sessionId;
+  const isGone = !isLabelled && valueAt(object, stored) === undefined;
+  // A manager that had no replicas before: there is nothing to remember, and nothing shows who has removed the mark.
+  if (isGone && changes!.every(({ before, after }) => same(before, after))) return [];
   const isStored = hasUndo(object, own, changes!);
   return [
     ...(isLabelled ? [] : [{ path: label, ours: sessionId, now: valueAt(object, label), by }]),

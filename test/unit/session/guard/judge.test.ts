@@ -3,6 +3,8 @@ import type { KubeObject, ManagedFields, Metadata, Service } from '../../../../s
 import { changePatch, type FieldChange } from '../../../../src/cluster/marks/marks.ts';
 import { SELECTOR } from '../../../../src/cluster/marks/selector.ts';
 import { undoOf } from '../../../../src/cluster/marks/undo.ts';
+import { SESSION_LABEL } from '../../../../src/cluster/names.ts';
+import { ownChangeOf } from '../../../../src/cluster/takeover/restore.ts';
 import { judge } from '../../../../src/session/guard/judge.ts';
 import { applyJsonPatch } from '../../../support/json-patch.ts';
 
@@ -49,6 +51,26 @@ it('a key that was removed has no writer: it is overwritten beside a mark, and r
     'restored',
   );
   expect(is(before.metadata)).toBe('restored');
+});
+
+it('an object in which nothing was changed may lose its mark: a devloop down elsewhere removes it', () => {
+  const own = ownChangeOf('Deployment')!;
+  const before = {
+    metadata: { name: 'manager', namespace: 'shop', resourceVersion: '1' },
+    spec: { replicas: 0 },
+  };
+  const path = ['spec', 'replicas'];
+  const paused: KubeObject = applyJsonPatch(
+    before,
+    changePatch(before, SESSION, [{ path, value: 0 }], own.store),
+  );
+  const changes = undoOf(paused, own) as FieldChange[];
+  const is = (object: KubeObject) => judge(object, { sessionId: SESSION, own, changes }).is;
+  expect(is(paused)).toBe('intact');
+  expect(is(before)).toBe('intact');
+  const { [SESSION_LABEL]: _, ...half } = paused.metadata.labels!;
+  expect(is({ ...paused, metadata: { ...paused.metadata, labels: half } })).toBe('overwritten');
+  expect(is({ ...before, spec: { replicas: 2 } } as KubeObject)).toBe('overwritten');
 });
 
 describe('an object of the session is', () => {
