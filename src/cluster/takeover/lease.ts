@@ -130,9 +130,11 @@ async function createOrFind(
     if (error.reason !== 'AlreadyExists') throw error;
     // Created by a try whose answer was lost?
     const existing = await api.get<Lease>(ref);
-    const session = existing && sessionOf(existing);
+    // Whoever had it has just deleted it: the next round creates it.
+    if (existing === undefined) throw error;
+    const session = sessionOf(existing);
     if (session === sessionId) return existing;
-    if (existing !== undefined && session === undefined) throw unlabelled(api.context, ref, existing);
+    if (session === undefined) throw unlabelled(api.context, ref, existing);
     throw new DevloopError('session.held', `Another session has just taken ${describe(ref)}.`, {
       hint: 'devloop status',
       cause: error,

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Lease } from '../../../src/cluster/api/objects.ts';
-import { HOLDER_ANNOTATION, leaseRef } from '../../../src/cluster/names.ts';
+import { HOLDER_ANNOTATION, leaseRef, SESSION_LABEL } from '../../../src/cluster/names.ts';
 import { type HeldLease, type Holder, holderOf, holdLease } from '../../../src/cluster/takeover/lease.ts';
 import { type Here, readHolder } from '../../../src/cluster/takeover/lease-holder.ts';
 import type { DevloopEvent } from '../../../src/report/events.ts';
@@ -66,6 +66,19 @@ describe('a held Lease', () => {
       message: expect.stringContaining('ann@desk (pid 1)'),
       hint: expect.stringContaining(`kubectl --context fake -n shop delete lease ${ref.name}`),
     });
+  });
+
+  it('is created where another session deletes its own at that moment', async () => {
+    const metadata = { name: ref.name, namespace: 'shop', labels: { [SESSION_LABEL]: 's0' } };
+    cluster.put<Lease>('Lease', { metadata, spec: {} });
+    cluster.hook = {
+      before(verb) {
+        if (verb === 'get') cluster.drop('Lease', ref.name, 'shop');
+      },
+    };
+    vi.useRealTimers();
+    await hold();
+    expect(holderOf(lease()!)).toEqual(holder);
   });
 
   it('survives failed renewals', async () => {
