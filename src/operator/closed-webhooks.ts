@@ -127,6 +127,8 @@ function writesFor(taken: TakenObject[]): Write[] {
         ? ['CREATE', 'UPDATE', 'DELETE'].map((one) => write('apps', 'controllerrevisions', one, ofPods))
         : []),
       write('', 'pods', 'CREATE', ofPods),
+      // The kubelet gets one before it starts a Pod.
+      write('', 'serviceaccounts/token', 'CREATE'),
     ];
   });
 }

@@ -16,10 +16,11 @@ export interface Taken {
 export interface Review {
   operation?: string;
   resource?: { group?: string; resource?: string };
+  subResource?: string;
   namespace?: string;
   name?: string;
   userInfo?: { username?: string; groups?: string[] };
-  object?: Partial<KubeObject> | null;
+  object?: (Partial<KubeObject> & { spec?: unknown }) | null;
   oldObject?: Partial<KubeObject> | null;
 }
 
@@ -54,6 +55,8 @@ export function isOwnReview(review: Review, taken: Taken): boolean {
     case 'apps/replicasets':
     case '/pods':
       return isRemoval || isOfManager(review, taken);
+    case '/serviceaccounts':
+      return isTokenOfManager(review, taken);
     case '/configmaps':
       return name.startsWith(probeObjectName(''));
     case 'coordination.k8s.io/leases':
@@ -73,6 +76,15 @@ function isRemovalOfPause({ operation, namespace, oldObject }: Review, { objects
   if (operation !== 'DELETE' || !revision?.metadata) return false;
   const managers = objects.filter((one) => isWorkload(one.kind) && one.namespace === namespace);
   return managers.some((manager) => isPausedRevision(revision, manager));
+}
+
+/** A Pod does not start before the kubelet has a token for it. */
+function isTokenOfManager(review: Review, taken: Taken): boolean {
+  const { boundObjectRef } = (review.object?.spec ?? {}) as {
+    boundObjectRef?: { kind?: string; name?: string };
+  };
+  if (review.subResource !== 'token' || boundObjectRef?.kind !== 'Pod') return false;
+  return isOfManager({ ...review, name: boundObjectRef.name ?? '', object: null, oldObject: null }, taken);
 }
 
 /** What the manager owns: ReplicaSets, and Pods, also those of a ReplicaSet (and their bindings, which have no owner). */

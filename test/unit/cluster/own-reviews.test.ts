@@ -30,6 +30,13 @@ const PAUSED = { 'devloop.dev/paused': 'true' };
 const pod = (owner: string, more: Partial<Review> = {}): Review =>
   review('/pods', 'CREATE', '', { userInfo: CONTROLLER, object: owned('ReplicaSet', owner), ...more });
 
+const NODE = { username: 'system:node:n1', groups: ['system:nodes'] };
+const token = (name: string, more: Partial<Review> = {}): Review =>
+  review('/serviceaccounts', 'CREATE', 'default', {
+    ...{ subResource: 'token', userInfo: NODE, ...more },
+    object: { metadata: { name: '' }, spec: { boundObjectRef: { kind: 'Pod', name } } },
+  });
+
 it.each<[string, Review]>([
   ['the Deployment', review('apps/deployments', 'UPDATE', 'foo')],
   ['the Service', review('/services', 'UPDATE', 'webhook')],
@@ -49,6 +56,7 @@ it.each<[string, Review]>([
     'the binding of such a Pod',
     review('/pods', 'CREATE', 'foo-66d9f8-x7k2p', { userInfo: { username: 'system:kube-scheduler' } }),
   ],
+  ['the token that a kubelet gets for such a Pod', token('foo-66d9f8-x7k2p')],
   [
     "the Service's slices",
     review('discovery.k8s.io/endpointslices', 'CREATE', 'webhook-x', {
@@ -91,6 +99,9 @@ it.each<[string, Review]>([
   ['a Pod of another Deployment', pod('foo-bar-66d9f8')],
   ['a Pod that a person creates', pod('foo-66d9f8', { userInfo: ANN })],
   ['a Pod that a person gives the label', review('/pods', 'CREATE', 'x', { object: marked })],
+  ['the token of a Pod of another Deployment', token('foo-bar-66d9f8-x7k2p')],
+  ['a token for a person', token('foo-66d9f8-x7k2p', { userInfo: ANN })],
+  ['a ServiceAccount', token('foo-66d9f8-x7k2p', { subResource: '' })],
   ['a Secret', review('/secrets', 'UPDATE', 'webhook')],
   ['a conversion', {}],
 ])('%s is not', (_, one) => {

@@ -50,6 +50,7 @@ describe('webhooks that block a restore', () => {
     ['reviews Pods', webhook(['pods']), true],
     ['reviews everything', webhook(['*']), true],
     ['reviews every subresource', webhook(['*/scale']), true],
+    ['reviews the tokens of ServiceAccounts', webhook(['serviceaccounts/token']), true],
     ['reviews ConfigMaps', webhook(['configmaps']), false],
     [
       'reviews deletions alone',
