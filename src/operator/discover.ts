@@ -46,11 +46,7 @@ export async function discover({ api, names, facts, emit, onUnusablePort }: Disc
     calls: called.filter(isOfApiServer).flatMap(({ calls }) => calls),
   };
   const through = apisOfCheckout(listing, checkout);
-  const chosen = await Promise.all(
-    (await chooseServices(api, listed, names, checkout)).map(async ({ webhooks, source }) => {
-      return { webhooks, source, service: await readService(api, webhooks, names.services) };
-    }),
-  );
+  const chosen = await readServices(api, await chooseServices(api, listed, names, checkout), names, emit);
   const located = await findManager(api, { listed, chosen, names }, checkout);
   // With those that the user names, nothing else is taken over.
   if (located && names.services.length === 0)
@@ -131,18 +127,43 @@ function namedService(text: string, listed: WebhookService[], defaultNamespace: 
   return { webhooks: exact ?? only ?? { namespace, name, calls: [] }, source: 'named by you' };
 }
 
-/** `named`: as the user named all of them; none where they were discovered. */
-async function readService(
+/**
+ * One that does not exist is an error where it was named, or where no other was found. Beside one that exists, it is what a CRD calls whose
+ * manifest was never adapted: no API server reached it before either.
+ */
+async function readServices(
   api: ClusterApi,
-  { namespace, name, calls }: WebhookService,
-  named: string[],
-): Promise<Service> {
-  const service = await api.get<Service>({ kind: 'Service', namespace, name });
-  if (service !== undefined) return service;
-  const caller = calls[0] ? `, but ${describe(calls[0].from)} calls it` : '';
-  throw new DevloopError('target.not-found', `Service ${namespace}/${name} does not exist${caller}.`, {
+  choices: Choice[],
+  { services: named }: TargetNames,
+  emit: Emit,
+): Promise<ChosenService[]> {
+  const read = await Promise.all(
+    choices.map(async (choice) => {
+      const { namespace, name } = choice.webhooks;
+      return { ...choice, service: await api.get<Service>({ kind: 'Service', namespace, name }) };
+    }),
+  );
+  const exists = (one: (typeof read)[number]): one is ChosenService => one.service !== undefined;
+  const found = read.filter(exists);
+  for (const { webhooks } of read.filter((one) => !exists(one))) {
+    if (named.length > 0 || found.length === 0) throw await notFound(api, webhooks, named);
+    const message = `${missing(webhooks)}. Reviews for it fail, and nothing here changes that.`;
+    emit({ type: 'warning', message });
+  }
+  return found;
+}
+
+/** `named`: as the user named all of them; none where they were discovered. */
+async function notFound(api: ClusterApi, service: WebhookService, named: string[]): Promise<DevloopError> {
+  const { namespace, name } = service;
+  return new DevloopError('target.not-found', `${missing(service)}.`, {
     hint: await hintOfMissing(api, ['Service'], { namespace, name, flag: '--service', named }),
   });
+}
+
+function missing({ namespace, name, calls: [call] }: WebhookService): string {
+  const caller = call ? `, but ${describe(call.from)} calls it` : '';
+  return `Service ${namespace}/${name} does not exist${caller}`;
 }
 
 /** A session takes over one manager: nothing here could answer for a Service of another one. */

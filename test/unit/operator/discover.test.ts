@@ -602,6 +602,24 @@ describe('an operator without webhooks', () => {
   });
 });
 
+it('a Service that only a CRD calls, and that does not exist, is left out beside one that does', async () => {
+  const [namespace, service] = ['shop-system', 'shop-webhook-service'];
+  install(cluster, { namespace, service, deployment: 'm', webhooks: shopWebhooks });
+  convert(cluster, 'orders', 'shop.example.com', namespace, 'webhook-service');
+  const warnings: string[] = [];
+  const emit = (event: DevloopEvent): void => {
+    if (event.type === 'warning') warnings.push(event.message);
+  };
+  const named = (services: string[]) => discover({ api: cluster.api, names: { services }, facts: shop, emit });
+  expect(names(await named([])).services).toEqual([`${namespace}/${service}`]);
+  expect(warnings).toEqual([
+    expect.stringMatching(/Service shop-system\/webhook-service does not exist.*orders\.shop/),
+  ]);
+  await expect(named([`${namespace}/${service}`, `${namespace}/webhook-service`])).rejects.toMatchObject({
+    code: 'target.not-found',
+  });
+});
+
 describe('what the user named', () => {
   it('is not found if it does not exist; the error names the configuration that calls it', async () => {
     install(cluster, { namespace: 'shop-system', service: 'shop-webhook-service', webhooks: shopWebhooks });
