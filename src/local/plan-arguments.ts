@@ -1,7 +1,7 @@
 import { basename, posix } from 'node:path';
 import type { FoundCommand } from '../controller/go/image-command.ts';
 import { DevloopError } from '../errors.ts';
-import { leadingWords } from '../operator/cobra-commands.ts';
+import { readFlags } from '../operator/cobra-commands.ts';
 import type { ExpandedArgument } from '../operator/environment.ts';
 import { electionSwitch } from '../operator/leader-election.ts';
 import type { Target } from '../operator/target.ts';
@@ -138,11 +138,7 @@ function electionOffByFlag(
 ): string[] {
   if (isElectable || args.some((argument) => electionSwitch(argument.replace(/=.*$/s, '')) !== undefined))
     return [];
-  const names = leadingWords(args);
-  const runsKnown = names.some((word) => commands.has(word));
-  const read = electionFlags.filter(
-    ({ command }) => command === undefined || !runsKnown || names.includes(command),
-  );
+  const read = readFlags(electionFlags, args, commands);
   return [...new Set(read.map(({ flag }) => flag))].map((flag) => {
     const argument = `--${flag}=${electionSwitch(flag) === 'inverse'}`;
     emit({ type: 'note', message: `${argument}\nis added: ${ELECTION_OFF}` });

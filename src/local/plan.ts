@@ -7,6 +7,7 @@ import type { BegunBuild } from '../controller/begun-build.ts';
 import { flagOf } from '../controller/refused-flags.ts';
 import type { ControllerPlan } from '../controller/supervisor.ts';
 import { canPlace, isPlaceable, type Placed } from '../machine/mount-namespace.ts';
+import { readFlags } from '../operator/cobra-commands.ts';
 import { type ExpandedArgument, expandArguments } from '../operator/environment.ts';
 import type { CheckoutFacts } from '../operator/sources.ts';
 import { type Target, targetPorts } from '../operator/target.ts';
@@ -97,7 +98,8 @@ export async function planController(
     emit,
   );
   const kubeconfig = planKubeconfig(inputs);
-  const more = program.takesKubeconfigFlag ? kubeconfigFlag(inputs, emit) : [];
+  const readHere = readFlags(program.kubeconfigFlags, args, facts.commandNames);
+  const more = readHere.length > 0 ? kubeconfigFlag(inputs, emit) : [];
   const keyPairs = await planKeyPairs({ ...inputs, facts }, { ...program, mayPlace, words }, { emit });
   const mounted = inputs.target.manager === undefined ? [] : mountPointsIn(inputs.target.manager);
   const ofImage = placeImageFiles(

@@ -7,14 +7,16 @@ import type { FoundCommand } from '../controller/go/image-command.ts';
 import type { ImageFile } from '../controller/go/image-files.ts';
 import {
   electsPod,
-  hasOnlyKubeconfigFlag,
   type LinkedPackages,
   linkedPackages,
+  ofProgram,
+  onlyKubeconfigFlags,
 } from '../controller/go/linked-packages.ts';
 import { findMainPackage, type MainPackageHints } from '../controller/go/main-package.ts';
 import type { ControllerPlan } from '../controller/supervisor.ts';
 import { DevloopError, documentPath } from '../errors.ts';
 import { canPlace } from '../machine/mount-namespace.ts';
+import type { DefinedFlag } from '../operator/cobra-commands.ts';
 import type { ElectionFlag } from '../operator/leader-election.ts';
 import type { Target } from '../operator/target.ts';
 import type { Emit } from '../report/events.ts';
@@ -39,8 +41,8 @@ export interface ProgramInputs {
   directory: string;
   /** The name of the Pod that stands in for the manager's, where these end. */
   standIn?: string | undefined;
-  /** The directories of packages that define a flag --kubeconfig. */
-  kubeconfigFlags: ReadonlySet<string>;
+  /** Each is a flag --kubeconfig. */
+  kubeconfigFlags: DefinedFlag[];
   electionFlags: ElectionFlag[];
 }
 
@@ -53,8 +55,8 @@ export interface PlannedProgram {
   runAs?: string | undefined;
   cwd: string;
   watch: NonNullable<ControllerPlan['watch']>;
-  /** It takes its kubeconfig from the flag --kubeconfig alone. */
-  takesKubeconfigFlag: boolean;
+  /** Its flags --kubeconfig, where it takes its kubeconfig from nothing else. */
+  kubeconfigFlags: DefinedFlag[];
   /** Its packages; absent for a command of the user's. */
   linked?: LinkedPackages;
   /** It can be elected, as the Pod that stands in for the manager's: leader election stays on. */
@@ -95,7 +97,7 @@ export async function planProgram(
       run,
       cwd: root,
       watch,
-      takesKubeconfigFlag: false,
+      kubeconfigFlags: [],
       isElectable: false,
       electionFlags: [],
       imageFiles: [],
@@ -122,7 +124,7 @@ export async function planProgram(
     runAs: main.runAs,
     cwd: main.directory,
     watch: watched ? { paths: watched } : { goPackage: main.package, flags },
-    takesKubeconfigFlag: await hasOnlyKubeconfigFlag(linked, inputs.kubeconfigFlags),
+    kubeconfigFlags: await onlyKubeconfigFlags(linked, inputs.kubeconfigFlags),
     isElectable: await canBeElected(inputs, linked, emit),
     electionFlags: await ofProgram(linked, inputs.electionFlags),
     linked,
@@ -145,12 +147,6 @@ async function canBeElected(
     emit({ type: 'note', message });
   }
   return can;
-}
-
-async function ofProgram(linked: LinkedPackages, flags: ElectionFlag[]): Promise<ElectionFlag[]> {
-  if (flags.length === 0) return [];
-  const directories = new Set((await linked()).values());
-  return flags.filter(({ directory }) => directories.has(directory));
 }
 
 /** The flag counts more than devloop.yaml. */

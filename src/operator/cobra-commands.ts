@@ -25,6 +25,25 @@ export function leadingWords(words: string[]): string[] {
   return firstFlag < 0 ? words : words.slice(0, firstFlag);
 }
 
+/** A flag that a package defines. */
+export interface DefinedFlag {
+  /** Of the package that defines it. */
+  directory: string;
+  /** Of cobra: only this command knows the flag. */
+  command?: string | undefined;
+}
+
+/** Those of them that a program reads when it is started with these words; a word that is not the name of a command says nothing. */
+export function readFlags<T extends DefinedFlag>(
+  flags: T[],
+  words: string[],
+  commands: ReadonlySet<string>,
+): T[] {
+  const leading = leadingWords(words);
+  if (!leading.some((word) => commands.has(word))) return flags;
+  return flags.filter(({ command }) => command === undefined || leading.includes(command));
+}
+
 /** The names of the commands of cobra that a source file defines. */
 export function cobraCommands(text: string): string[] {
   return [...text.matchAll(COMMAND)].map(([, , name]) => name!);

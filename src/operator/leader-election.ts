@@ -1,4 +1,4 @@
-import { commandOf } from './cobra-commands.ts';
+import { commandOf, type DefinedFlag } from './cobra-commands.ts';
 
 /**
  * How the names of flags, variables and keys say that they switch leader election on, or (`inverse`) off: `--enable-leader-election`,
@@ -51,13 +51,9 @@ function endOfBlock(text: string, from: number): number {
 }
 
 /** A flag whose default leaves leader election on. */
-export interface ElectionFlag {
+export interface ElectionFlag extends DefinedFlag {
   /** Without dashes. */
   flag: string;
-  /** Of the package that defines it. */
-  directory: string;
-  /** Of cobra: only this command knows the flag. */
-  command?: string | undefined;
 }
 
 const BOOLEAN_FLAG =

@@ -1,9 +1,10 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { type AddressFlags, collectAddressFlags } from './address-flags.ts';
-import { commandNames } from './cobra-commands.ts';
+import { commandNames, type DefinedFlag } from './cobra-commands.ts';
 import { collectNameParts, composedNames, noNameParts } from './composed-names.ts';
 import { type ComposedPath, collectComposed, joinedParts, resolveComposed } from './composed-paths.ts';
+import { kubeconfigFlags } from './kubeconfig-flags.ts';
 import { type ElectionFlag, electionFlags, electionVariables } from './leader-election.ts';
 import { importedSources, localModules } from './local-modules.ts';
 import { collectPathFlags, type PathFlags } from './path-flags.ts';
@@ -33,8 +34,8 @@ export interface CheckoutFacts {
   pathFlags: PathFlags;
   /** Files that its sources look for beside their own program, by relative paths. */
   besideProgram: Set<string>;
-  /** The directories of packages that define a flag --kubeconfig. */
-  kubeconfigFlags: Set<string>;
+  /** Each is a flag --kubeconfig. */
+  kubeconfigFlags: DefinedFlag[];
   /** They read the variable KUBECONFIG themselves, which client-go takes for a list of files. */
   kubeconfigVariable: boolean;
   /** Its sources connect to the cluster as a program in a Pod does. */
@@ -68,7 +69,7 @@ export function noCheckoutFacts(): CheckoutFacts {
     commandNames: new Set(),
     pathFlags: { defaults: [], constants: new Map() },
     besideProgram: new Set(),
-    kubeconfigFlags: new Set(),
+    kubeconfigFlags: [],
     kubeconfigVariable: false,
     connectsFromPod: false,
     quoted: new Set(),
@@ -159,9 +160,6 @@ const JOINED_PATH = /\b(?:file)?path\.Join\(\s*("\/[^"\n]*"(?:\s*,\s*"[^"\n]*")+
 const BESIDE = /\b(?:file)?path\.Join\(\s*[\w.]+(?:\([^()]*\))?((?:\s*,\s*"[^"\n]*")+)\s*,?\s*\)/g;
 const QUOTED_NAME = /"([a-z0-9]+(?:[.-][a-z0-9]+){1,20})"/g;
 export const MARKER_PATH = /\+kubebuilder:webhook:[^\n]*\bpath="?([^",\s]+)/g;
-/** `StringVar(&file, "kubeconfig", …)` of Go's flag package and of pflag. */
-const KUBECONFIG_FLAG =
-  /\.String(?:Var)?P?\(\s*(?:&?[\w.]+\s*,\s*)?(?:"kubeconfig"|clientcmd\.RecommendedConfigPathFlag)/;
 const KUBECONFIG_VARIABLE =
   /\b(?:Getenv|LookupEnv)\(\s*(?:"KUBECONFIG"|(?:\w+\.)?RecommendedConfigPathEnvVar)\s*\)|\bEnvVars?:\s*(?:\[\]string\{\s*)?"KUBECONFIG"/;
 /** Also the libraries of API servers, which look up who their callers are. */
@@ -219,7 +217,7 @@ function collect(text: string, file: string, facts: CheckoutFacts): void {
 
 /** How programs connect to the cluster. */
 function collectConnections(text: string, file: string, facts: CheckoutFacts): void {
-  if (KUBECONFIG_FLAG.test(text)) facts.kubeconfigFlags.add(dirname(file));
+  facts.kubeconfigFlags.push(...kubeconfigFlags(text, dirname(file)));
   if (KUBECONFIG_VARIABLE.test(text)) facts.kubeconfigVariable = true;
   if (CONNECTS_FROM_POD.test(text)) facts.connectsFromPod = true;
 }

@@ -1,5 +1,6 @@
 import { reportWhileWaiting } from '../../async.ts';
 import { runTool, type ToolResult } from '../../machine/tool.ts';
+import type { DefinedFlag } from '../../operator/cobra-commands.ts';
 import type { Emit } from '../../report/events.ts';
 import { goEnvironment } from './build-command.ts';
 import { LACKS_MODULE, OFFLINE } from './libraries.ts';
@@ -74,15 +75,21 @@ export async function electsPod(linked: LinkedPackages): Promise<boolean> {
 /** Reads KUBECONFIG, and defines the flag --kubeconfig for every program that links it. */
 const READS_VARIABLE = 'sigs.k8s.io/controller-runtime/pkg/client/config';
 
+/** Those of these flags that a package of the program defines. */
+export async function ofProgram<T extends DefinedFlag>(linked: LinkedPackages, flags: T[]): Promise<T[]> {
+  if (flags.length === 0) return [];
+  const directories = new Set((await linked()).values());
+  return flags.filter(({ directory }) => directories.has(directory));
+}
+
 /**
- * Whether a program learns its kubeconfig only from its own flag --kubeconfig, as servers without controller-runtime do: without the flag,
- * they look for the configuration that Pods have. `definers` are the directories of packages that define such a flag.
+ * The flags --kubeconfig from which alone a program learns its kubeconfig, as servers without controller-runtime do: without the flag, they
+ * look for the configuration that Pods have.
  */
-export async function hasOnlyKubeconfigFlag(
+export async function onlyKubeconfigFlags(
   linked: LinkedPackages,
-  definers: ReadonlySet<string>,
-): Promise<boolean> {
-  if (definers.size === 0) return false;
-  const packages = await linked();
-  return !packages.has(READS_VARIABLE) && [...packages.values()].some((place) => definers.has(place));
+  flags: DefinedFlag[],
+): Promise<DefinedFlag[]> {
+  const own = await ofProgram(linked, flags);
+  return own.length > 0 && (await linked()).has(READS_VARIABLE) ? [] : own;
 }

@@ -136,6 +136,24 @@ test.each([
   expect(planned.plan.run.slice(1)).toEqual(['serve', ...added, '--leader-elect=false']);
 });
 
+test('the flag for the kubeconfig is added for the command that knows it', async () => {
+  const directory = await directoryWith({
+    'go.mod': 'module m\n',
+    'main.go': 'package main\nfunc main() {}\n',
+  });
+  const kubeconfigFlags = [{ directory, command: 'shop' }];
+  const commandNames = new Set(['shop', 'webhook']);
+  const checkout = { root: directory, facts: { ...noCheckoutFacts(), kubeconfigFlags, commandNames } };
+  const rest = inputs({ settings: { package: '.' }, checkout });
+  const container = rest.target.manager!.container;
+  const run = async (args: string[]): Promise<string[]> => {
+    Object.assign(container, { command: ['/m'], args });
+    return (await plan({ ...rest, api: { ...rest.api, kubeconfigFiles: ['/k'] } })).plan.run.slice(1);
+  };
+  expect(await run(['webhook', '--v=2'])).toEqual(['webhook', '--v=2']);
+  expect(await run(['--v=2'])).toEqual(['--kubeconfig=/k', '--v=2']);
+});
+
 test('a build command without a run command is an error', async () => {
   await expect(plan({ settings: { build: ['make'] } })).rejects.toMatchObject({ code: 'config.invalid' });
 });

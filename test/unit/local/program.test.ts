@@ -9,7 +9,7 @@ test.each([
 ])('a command %s is not debugged by devloop, which does not build it', async (_, named) => {
   const inputs = {
     ...{ target: { services: [], namespace: 'x' }, root: '/', directory: '/', settings: {} },
-    ...{ kubeconfigFlags: new Set<string>(), electionFlags: [], forDebugger: true, ...named },
+    ...{ kubeconfigFlags: [], electionFlags: [], forDebugger: true, ...named },
   };
   const io = { emit: () => {}, signal: new AbortController().signal };
   await expect(planProgram(inputs, io)).rejects.toMatchObject({
@@ -45,7 +45,7 @@ test.each<[string, Record<string, string>, boolean]>([
   };
   const inputs = {
     ...{ target: { services: [{ ...service, calls: [call] }], namespace: 'x' }, root, settings: {} },
-    ...{ directory: '/state', kubeconfigFlags: new Set<string>(), electionFlags: [] },
+    ...{ directory: '/state', kubeconfigFlags: [], electionFlags: [] },
   };
   const planned = await planProgram(inputs, { emit: () => {}, signal: new AbortController().signal });
   expect(planned).toMatchObject({ build: expect.arrayContaining(['./cmd/a']), asksForRestart });
@@ -59,7 +59,7 @@ test('the program of a module below the root is named as --package names it', as
   const events: DevloopEvent[] = [];
   const inputs = {
     ...{ target: { services: [], namespace: 'x' }, root, settings: {}, directory: '/state' },
-    ...{ kubeconfigFlags: new Set<string>(), electionFlags: [] },
+    ...{ kubeconfigFlags: [], electionFlags: [] },
   };
   const io = { emit: (event: DevloopEvent) => void events.push(event), signal: new AbortController().signal };
   expect(await planProgram(inputs, io)).toMatchObject({ build: expect.arrayContaining(['.']) });
@@ -81,7 +81,7 @@ test.each<[string, string[], string]>([
   const manager = { ref: { kind: 'Deployment' as const, ...metadata }, object, container, source: '' };
   const inputs = {
     ...{ target: { services: [], manager, namespace: 'shop' }, root, settings: {}, directory: '/state' },
-    ...{ kubeconfigFlags: new Set<string>(), electionFlags: [] },
+    ...{ kubeconfigFlags: [], electionFlags: [] },
   };
   const planned = await planProgram(inputs, { emit: () => {}, signal: new AbortController().signal });
   expect(planned.build).toContain(expected);

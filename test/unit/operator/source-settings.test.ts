@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { kubeconfigFlags } from '../../../src/operator/kubeconfig-flags.ts';
 import { electionFlags, electionVariables } from '../../../src/operator/leader-election.ts';
 import { collectPathFlags, flagsBelow, type PathFlags } from '../../../src/operator/path-flags.ts';
 
@@ -89,4 +90,14 @@ test.each([
   const [found] = electionFlags(COMMANDS.replace('FLAG', text), '/checkout');
   expect(found).toMatchObject({ directory: '/checkout' });
   expect(found!.command).toBe(command);
+});
+
+test.each([
+  ['command.Flags().StringVar(&file, "kubeconfig", "", "A file.")', ['controller-service']],
+  ['command.PersistentFlags().StringVar(&file, "kubeconfig", "", "A file.")', [undefined]],
+  ['file := flag.String(clientcmd.RecommendedConfigPathFlag, "", "A file.")', [undefined]],
+  ['command.Flags().StringVar(&file, "config", "", "A file.")', []],
+])('whose flag for the kubeconfig it is: %s', (text, expected) => {
+  const found = kubeconfigFlags(COMMANDS.replace('FLAG', text), '/checkout');
+  expect(found).toEqual(expected.map((command) => ({ directory: '/checkout', command })));
 });
