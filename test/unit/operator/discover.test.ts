@@ -610,7 +610,8 @@ it('a Service that only a CRD calls, and that does not exist, is left out beside
   const emit = (event: DevloopEvent): void => {
     if (event.type === 'warning') warnings.push(event.message);
   };
-  const named = (services: string[]) => discover({ api: cluster.api, names: { services }, facts: shop, emit });
+  const named = (services: string[]) =>
+    discover({ api: cluster.api, names: { services }, facts: shop, emit });
   expect(names(await named([])).services).toEqual([`${namespace}/${service}`]);
   expect(warnings).toEqual([
     expect.stringMatching(/Service shop-system\/webhook-service does not exist.*orders\.shop/),
