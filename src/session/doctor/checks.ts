@@ -15,7 +15,7 @@ import { routeChecks } from './routes.ts';
 import { serviceCheck, sessionCheck, targetCheck } from './target.ts';
 import { programCheck, toolchainCheck } from './toolchain.ts';
 
-/** All checks, in the order in which `up` needs their subjects; optional ones come last. */
+/** All checks, in the order in which `up` needs their subjects. What `up` does not need comes last, except for the account. */
 export async function allChecks(doctorRun: DoctorRun): Promise<Check[]> {
   return [
     clusterCheck,
