@@ -1,6 +1,5 @@
 import { reportWhileWaiting } from '../../async.ts';
 import { runTool, type ToolResult } from '../../machine/tool.ts';
-import type { DefinedFlag } from '../../operator/cobra-commands.ts';
 import type { Emit } from '../../report/events.ts';
 import { goEnvironment } from './build-command.ts';
 import { LACKS_MODULE, OFFLINE } from './libraries.ts';
@@ -75,8 +74,13 @@ export async function electsPod(linked: LinkedPackages): Promise<boolean> {
 /** Reads KUBECONFIG, and defines the flag --kubeconfig for every program that links it. */
 const READS_VARIABLE = 'sigs.k8s.io/controller-runtime/pkg/client/config';
 
+/** What a package in this directory defines. */
+interface Defined {
+  directory: string;
+}
+
 /** Those of these flags that a package of the program defines. */
-export async function ofProgram<T extends DefinedFlag>(linked: LinkedPackages, flags: T[]): Promise<T[]> {
+export async function ofProgram<T extends Defined>(linked: LinkedPackages, flags: T[]): Promise<T[]> {
   if (flags.length === 0) return [];
   const directories = new Set((await linked()).values());
   return flags.filter(({ directory }) => directories.has(directory));
@@ -86,10 +90,10 @@ export async function ofProgram<T extends DefinedFlag>(linked: LinkedPackages, f
  * The flags --kubeconfig from which alone a program learns its kubeconfig, as servers without controller-runtime do: without the flag, they
  * look for the configuration that Pods have.
  */
-export async function onlyKubeconfigFlags(
+export async function onlyKubeconfigFlags<T extends Defined>(
   linked: LinkedPackages,
-  flags: DefinedFlag[],
-): Promise<DefinedFlag[]> {
+  flags: T[],
+): Promise<T[]> {
   const own = await ofProgram(linked, flags);
   return own.length > 0 && (await linked()).has(READS_VARIABLE) ? [] : own;
 }
