@@ -72,28 +72,20 @@ function errorsPage(): string {
 
 function eventsPage(source: string): string {
   const events = parseUnion(source);
-  const types = parseAliases(source);
-  const interfaces = [
-    'ObjectName',
-    'Writer',
-    'SessionStatus',
-    'Searched',
-    'ReviewedKind',
-    'ReviewedObject',
-    'ReviewTimes',
-    'LateAnswer',
-    'ReviewSection',
-    'WaitingReview',
-  ].flatMap((name) => [`\`${name}\` has these fields:`, fieldTable(parseInterface(source, name))]);
+  const types = usedTypes(source, events).flatMap(({ name, about, values, fields }) => {
+    const event = events.find(({ more }) => more === name);
+    const isSame = event === undefined ? '' : `The same fields as the event \`${event.type}\` has.`;
+    const oneOf = values.length === 0 ? '' : `One of ${values.map(code).join(', ')}.`;
+    return [`### \`${name}\``, about, isSame || oneOf || fieldTable(fields)];
+  });
   return page(
     '# Events',
     GENERATED,
-    'With `--json`, devloop prints one JSON event per line to stdout. Each event has `v` (the version, 1), `at` (ISO time) and `type`; and `deployment`, if `up` takes over several. The version rises when a field is removed or changes its meaning; new types and fields can appear at any time.',
+    'With `--json`, devloop prints one JSON event per line to stdout. Each event has `v` (the version, 1), `at` (ISO time) and `type`; and `deployment`, if `up` takes over several Deployments. The version increases when a field is removed or changes its meaning; new types and fields can appear at any time.',
     'Times are in milliseconds unless the name says seconds. A field with `?` can be absent.',
     ...events.flatMap(({ type, about, fields }) => [`## \`${type}\``, about, fieldTable(fields)]),
     '## Types',
-    ...types.map(({ name, values }) => `\`${name}\` is one of ${values.map(code).join(', ')}.`),
-    ...interfaces,
+    ...types,
   );
 }
 
@@ -107,38 +99,76 @@ export interface EventDoc {
   type: string;
   about: string;
   fields: Field[];
+  /** The interface that has some of these fields. */
+  more?: string;
+}
+
+/** A type that fields have: a union of texts, or an interface. */
+export interface TypeDoc {
+  name: string;
+  about: string;
+  values: string[];
+  fields: Field[];
 }
 
 /** Parses the members of `DevloopEvent`, each with the comment above it. A member can have the fields of an interface, too. */
 export function parseUnion(source: string): EventDoc[] {
   const [, union = ''] = /export type DevloopEvent =\n(.*?\});\n/s.exec(source) ?? [];
   const members = union.matchAll(
-    /(?:\/\*\*(?<about>.*?)\*\/\s*)?\| \(?\{(?<body>.*?)\}(?: & (?<more>\w+)\))?(?=\s|$)/gs,
+    /(?:\/\*\*(?<about>.*?)\*\/\s*)?\| \(?\{(?<body>(?:\{[^{}]*\}|[^{}])*)\}(?: & (?<more>\w+)\))?(?=\s|$)/gs,
   );
   return [...members].map(({ groups = {} }) => {
     const [type, ...fields] = parseFields(groups.body ?? '');
     const { about = '', more } = groups;
     const others = more === undefined ? [] : parseInterface(source, more);
-    return { type: type?.type.slice(1, -1) ?? '', about: prose(about), fields: [...fields, ...others] };
+    return {
+      type: type?.type.slice(1, -1) ?? '',
+      about: prose(about),
+      fields: [...fields, ...others],
+      ...(more !== undefined && { more }),
+    };
   });
 }
 
-function parseAliases(source: string): { name: string; values: string[] }[] {
-  return [...source.matchAll(/export type (\w+) =((?:\s*\|?\s*'[^']*')+);/g)].map(
-    ([, name = '', union = '']) => ({
-      name,
-      values: [...union.matchAll(/'([^']*)'/g)].map(([, value = '']) => value),
-    }),
+/** The types of the source that the fields of the events name, and the types that those name in turn, in this order. */
+export function usedTypes(source: string, events: EventDoc[]): TypeDoc[] {
+  const known = parseTypes(source);
+  const used = new Set<TypeDoc>();
+  const use = (fields: Field[]): void => {
+    const words = fields.flatMap(({ type }) => type.match(/\b[A-Z]\w*/g) ?? []);
+    for (const type of known.filter(({ name }) => words.includes(name) && !isIn(used, name))) {
+      used.add(type);
+      use(type.fields);
+    }
+  };
+  for (const { fields } of events) use(fields);
+  return [...used];
+}
+
+function isIn(types: Set<TypeDoc>, name: string): boolean {
+  return [...types].some((one) => one.name === name);
+}
+
+function parseTypes(source: string): TypeDoc[] {
+  const types = source.matchAll(
+    /(?:\/\*\*(?<about>(?:(?!\*\/).)*)\*\/\n)?export (?:type (?<alias>\w+) =(?<union>(?:\s*\|?\s*'[^']*')+);|interface (?<name>\w+) \{(?<body>.*?)\n\})/gs,
   );
+  return [...types].map(({ groups = {} }) => {
+    const { about = '', alias = '', union = '', body = '' } = groups;
+    const values = [...union.matchAll(/'([^']*)'/g)].map(([, value = '']) => value);
+    return { name: groups.name ?? alias, about: prose(about), values, fields: parseFields(body) };
+  });
 }
 
 function parseInterface(source: string, name: string): Field[] {
-  const [, body = ''] = new RegExp(`export interface ${name} \\{(.*?)\\n\\}`, 's').exec(source) ?? [];
-  return parseFields(body);
+  return parseTypes(source).find((one) => one.name === name)?.fields ?? [];
 }
 
+/** A type can be an object with fields of its own. */
 function parseFields(body: string): Field[] {
-  const fields = body.matchAll(/(?:\/\*\*(?<about>.*?)\*\/\s*)?(?<name>\w+\??): (?<type>[^;]+?)\s*(?:;|$)/gs);
+  const fields = body.matchAll(
+    /(?:\/\*\*(?<about>.*?)\*\/\s*)?(?<name>\w+\??): (?<type>(?:\{[^{}]*\}|[^;{}])+?)\s*(?:;|$)/gs,
+  );
   return [...fields].map(({ groups: { name = '', type = '', about = '' } = {} }) => ({
     name,
     type,
@@ -151,6 +181,7 @@ function prose(comment: string): string {
 }
 
 function fieldTable(fields: Field[]): string {
+  if (fields.length === 0) return '';
   const explained = fields.some(({ about }) => about !== '');
   const rows = fields.map(({ name, type, about }) => [code(name), code(type), ...(explained ? [about] : [])]);
   return table(['field', 'type', ...(explained ? ['meaning'] : [])], rows);

@@ -28,7 +28,7 @@ export type DevloopEvent =
       temporary?: boolean;
       fields?: FieldValues[];
     }
-  /** In a dry run: a route that `up` would try, the first one at position 1. Its changes follow. */
+  /** In a dry run: a route that `up` would try, the first one at position 1. The `change` events of this route follow. */
   | { type: 'route.planned'; route: string; position: number; detail: string }
   /** In a dry run: how the controller would be built (if at all) and run. */
   | { type: 'controller.planned'; build?: string[]; command: string[]; cwd: string }
@@ -42,8 +42,9 @@ export type DevloopEvent =
   | { type: 'certificate.written'; directory: string; names: string[]; notAfter: string; source: string }
   /** The controller is being built because these files changed (paths in the checkout, absolute outside it); empty for the first build, and for a restart that somebody asked for. */
   | { type: 'build.started'; reason: string[] }
+  /** The build has succeeded, after `ms`. */
   | { type: 'build.done'; ms: number }
-  /** `output` is what the compiler printed. */
+  /** The build has failed, after `ms`. `output` is what the compiler printed. */
   | { type: 'build.failed'; ms: number; output: string }
   /** `build` names the program: `3f2a91c 10:14:58 +dirty` is a hash of it (absent where that is not known), when its build began, and whether git saw changes then. */
   | { type: 'controller.started'; pid: number; command: string[]; build: string }
@@ -61,22 +62,23 @@ export type DevloopEvent =
   | { type: 'debug.attached'; editor: string }
   /** The last editor has gone: devloop removed its breakpoints, and the controller runs. */
   | { type: 'debug.left'; editor: string }
-  /** The controller stands at a breakpoint, or between two steps, and answers nothing. `file` is a path. */
+  /** The controller has stopped at a breakpoint, or between two steps, and answers nothing. `file` is a path. */
   | { type: 'debug.stopped'; file?: string; line?: number; function?: string }
-  /** It runs on. */
+  /** The controller continues after a stop. */
   | { type: 'debug.running' }
   /** The take-over begins: everything is checked that can be checked without a write to the cluster. */
   | { type: 'session.started'; session: string; context: string; targets: ObjectName[] }
   /** The take-over is complete. */
   | { type: 'session.ready'; session: string; ms: number }
+  /** The session ends, and devloop begins to restore everything. */
   | { type: 'session.stopping'; reason: string }
-  /** Everything that the session changed is restored, but for what somebody else changed, too: then an `error` follows. */
+  /** Everything that the session changed is restored, except what somebody else also changed. In that case an `error` follows. */
   | { type: 'session.restored'; session: string; changes: number; ms: number }
   /** Somebody else wrote a field that this session had changed (`from` and `to` are JSON). devloop has written it again. */
   | { type: 'guard.overwritten'; object: ObjectName; field: string; from: string; to: string; by: Writer }
   /** Somebody else deleted an object with which the session points a Service to this machine. devloop has created it again. */
   | { type: 'guard.deleted'; object: ObjectName }
-  /** A new version of the operator was applied. `restart`: the controller's command or environment changes when it is restarted next. */
+  /** A new version of the operator was applied. `restart`: the controller's command or environment changes at its next restart. */
   | { type: 'guard.followed'; object: ObjectName; changes: string[]; restart: boolean; by: Writer }
   /** A review, after its answer is out. */
   | ({ type: 'review' } & ReviewSummary)
@@ -86,23 +88,25 @@ export type DevloopEvent =
   | { type: 'reviews.held'; session: string }
   /** Reviews are forwarded again. `waiting`: how many had been waiting. */
   | { type: 'reviews.released'; session: string; waiting: number }
-  /** Somebody asked devloop to leave changed files alone: they are built when it follows them again. */
+  /** Somebody asked devloop to leave changed files alone: they are built when devloop follows them again. */
   | { type: 'files.ignored' }
+  /** devloop follows changed files again, because somebody asked for it. */
   | { type: 'files.followed' }
   /**
    * The session's page is open at `url`, on this machine alone. Whoever has the URL can use the page until the session ends. `opened`: in the
    * user's browser. `tunnel`: the command with which somebody who is connected by SSH reaches it.
    */
   | { type: 'page.served'; url: string; opened: boolean; tunnel?: string }
-  /** The answer of `devloop reviews list`: each event is one review, oldest first. The answer of `show` is one, with its parts. */
+  /** The answer of `devloop reviews list`: each event is one review, oldest first. */
   | { type: 'reviews.listed'; review: ReviewSummary }
   /** A review that `devloop reviews list` lists although it has no answer yet: it waits while reviews are held, or for the controller. */
   | { type: 'reviews.waiting'; review: WaitingReview }
-  /** A saved set of the checkout, in `file`: `devloop reviews verify` lists them if it gets no name, and ends with an error. */
+  /** A saved set of the checkout, in `file`. `devloop reviews verify` without a name lists all sets, and then ends with an `error`. */
   | { type: 'reviews.set'; name: string; file: string; reviews: number }
+  /** The answer of `devloop reviews show`: one review, with its objects and its answer as `sections`. */
   | { type: 'reviews.shown'; review: ReviewSummary; sections: ReviewSection[] }
   /**
-   * A recorded review that was sent to the controller again. `differences`: how its answer differs now. `why`: it was left out.
+   * A recorded review that was sent to the controller again. `differences`: how its answer differs now. `why`: why it was left out.
    * `isRedacted`: values in it had been replaced. `alike`: how many more differ like it, which `up --replay` does not list.
    */
   | {
@@ -114,7 +118,7 @@ export type DevloopEvent =
       isRedacted?: boolean;
       alike?: number;
     }
-  /** All of them were: how many answers changed. `build`: what answered now. */
+  /** The summary after a replay. `changed`: how many answers changed. `build`: the build that answered now. */
   | {
       type: 'reviews.compared';
       replayed: number;
@@ -138,10 +142,12 @@ export type DevloopEvent =
   /** The command failed. `summary`: it only sums up the findings before it. `code` and `exitCode` are those of docs/errors.md; a bug in devloop has the code `bug` and exit code 1. */
   | { type: 'error'; code: string; message: string; hint?: string; exitCode: number; summary?: true };
 
-/** How far a build is: the package that is compiled or the module that is downloaded, and how many of how many that makes. */
+/** How far a build is. */
 export interface Progress {
   step: 'compiling' | 'downloading';
+  /** The package that is being compiled, or the module that is being downloaded. */
   what: string;
+  /** How many packages or modules are done. */
   done: number;
   total?: number;
 }

@@ -44,9 +44,9 @@ export interface ReviewSummary {
 export type ReviewKind = 'admission' | 'conversion' | 'unreadable';
 
 /**
- * failed: the controller answered something else than a verdict. answered-by-devloop: devloop answered, because the controller did not
- * within the budget, as --on-timeout says: with an error, or with a verdict. unanswered: the caller was gone. Where there is no verdict,
- * kube-apiserver applies the failurePolicy.
+ * failed: the controller's answer was not a verdict. answered-by-devloop: the controller did not answer within the budget, so devloop
+ * answered with the error or the verdict that --on-timeout sets. unanswered: the caller was gone before there was an answer. Without a
+ * verdict, kube-apiserver applies the failurePolicy.
  */
 export type ReviewVerdict =
   | 'allowed'
@@ -92,7 +92,7 @@ export interface ReviewTimes {
   budget: number;
 }
 
-/** The controller's answer to a review that devloop had answered; `totalMs` after it arrived. */
+/** The controller's answer to a review that devloop had already answered. It came `totalMs` after the review had arrived. */
 export interface LateAnswer {
   verdict: ReviewVerdict;
   code?: number;

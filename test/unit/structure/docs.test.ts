@@ -1,7 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { generateDocs, parseUnion } from '../../../scripts/generate-docs.ts';
+import { generateDocs, parseUnion, usedTypes } from '../../../scripts/generate-docs.ts';
 import type { DoctorRun } from '../../../src/session/doctor/check.ts';
 import { allChecks } from '../../../src/session/doctor/checks.ts';
 
@@ -21,6 +21,40 @@ it('knows every event, also one that is formatted over several lines', () => {
     { type: 'a', about: 'About a.', fields: [{ name: 'b', type: "'x' | null", about: '' }] },
     { type: 'c', about: '', fields: [] },
   ]);
+});
+
+it('explains every type that a field of an event has, and keeps objects within objects whole', () => {
+  const source = [
+    "export type DevloopEvent =\n  | ({ type: 'f' } & Z)\n  | { type: 'a'; b: { c: X; d: number }; e?: Y[] };",
+    '/** Of b: c. */',
+    "export type X = 'x' | 'y';",
+    'export interface Y {\n  /** total: all; left: the rest. */\n  ms: { total: number; left: W };\n}',
+    'export interface Z {\n  g: string;\n}',
+    "export type W = 'w';",
+    "export type Unused = 'v';",
+    '',
+  ].join('\n');
+  const events = parseUnion(source);
+  expect(events.map(({ fields }) => fields.map(({ name, type }) => `${name}: ${type}`))).toEqual([
+    ['g: string'],
+    ['b: { c: X; d: number }', 'e?: Y[]'],
+  ]);
+  const ms = { name: 'ms', type: '{ total: number; left: W }', about: 'total: all; left: the rest.' };
+  expect(usedTypes(source, events)).toEqual([
+    { name: 'X', about: 'Of b: c.', values: ['x', 'y'], fields: [] },
+    { name: 'Y', about: '', values: [], fields: [ms] },
+    { name: 'W', about: '', values: ['w'], fields: [] },
+  ]);
+});
+
+it('has no table without rows, and no type without an explanation, on the page of events', () => {
+  const page = generateDocs()['docs/events.md']!;
+  expect(page).not.toMatch(/^\| --- .*\n(?!\|)/m);
+  const types = [...page.matchAll(/^\| `[^`]+` \| `([^`]+)` \|/gm)].flatMap(
+    ([, type]) => type!.match(/\b[A-Z]\w+/g) ?? [],
+  );
+  expect(types.length).toBeGreaterThan(20);
+  for (const type of types) expect(page).toContain(`\n### \`${type}\`\n`);
 });
 
 it('names the needed Go version in one sentence, the same everywhere', () => {
