@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-/** What each exit code means. `--help`, docs/errors.md and the guide are made from this table. */
+/** What each exit code means. `--help` and docs/errors.md are made from this table. */
 export const EXIT_CODES = {
   0: 'done',
   1: 'a bug in devloop',
@@ -10,7 +10,7 @@ export const EXIT_CODES = {
   5: 'the cluster cannot reach this machine',
   6: 'the controller fails to build or start, or its answers changed',
   7: 'the certificate is unusable',
-  130: 'interrupted, and everything restored, unless a second Ctrl-C came first',
+  130: 'interrupted; `up` restores everything, unless a second Ctrl-C stops that',
 } as const;
 
 /**
@@ -78,7 +78,7 @@ export const CATALOGUE = {
   },
   'session.not-ready': {
     exit: 4,
-    about: 'The session is starting or ending, or it has no part that could do what was asked.',
+    about: 'The session is starting or ending, or it cannot do what was asked.',
   },
   'session.held': { exit: 4, about: 'A live session holds the operator, on this machine or on another one.' },
   'session.overwritten': {
@@ -148,7 +148,7 @@ export const CATALOGUE = {
   'controller.no-toolchain': {
     exit: 6,
     about:
-      'The program that builds the controller (Go) is not installed, or the one that you named is not there.',
+      'The program that builds the controller (Go) is not installed, or the build program that you named does not exist.',
   },
   'controller.no-main': {
     exit: 6,
@@ -194,7 +194,7 @@ export const CATALOGUE = {
     exit: 7,
     about: 'The key pair cannot be written to the directory where the controller looks for it.',
   },
-  interrupted: { exit: 130, about: 'Interrupted before anything was changed.' },
+  interrupted: { exit: 130, about: 'Interrupted before `up` changed anything, or before `down` was done.' },
 } as const satisfies Record<string, { exit: keyof typeof EXIT_CODES; about: string }>;
 
 export type ErrorCode = keyof typeof CATALOGUE;

@@ -57,7 +57,7 @@ export function addPauseFlag(command: Command): Command {
   return command.addOption(
     new Option(
       '--pause <how>',
-      'pause the in-cluster manager by what owns its Pods (default), by its leader Lease, or not at all',
+      'pause the in-cluster manager according to the owner of its Pods (auto, the default), by its leader Lease, or not at all',
     ).choices(PAUSE_CHOICES),
   );
 }

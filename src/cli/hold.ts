@@ -11,7 +11,7 @@ export function holdCommand(shell: Shell): Command {
   const command = new Command('hold')
     .summary('make the reviews of a session wait')
     .description(
-      'Makes the reviews of a running session on this machine wait, until `devloop release` forwards them. A review whose timeout is nearly over is answered as --on-timeout of `devloop up` says.',
+      'Makes the reviews of a running session on this machine wait, until `devloop release` forwards them. Shortly before the timeout of a review, devloop answers it according to --on-timeout of `devloop up`.',
     );
   return addExamples(withSession(command, shell, true), `${shell.name} hold`, [
     ['', 'Hold the reviews of the session of this checkout'],
@@ -32,7 +32,7 @@ function withSession(command: Command, shell: Shell, on: boolean): Command {
   return command
     .option(
       '--session <id>',
-      'session of this machine (default: those of this checkout, or else the only one)',
+      'session on this machine (default: the sessions of this checkout, else the only session)',
     )
     .optionsGroup('Output:')
     .option('--json', 'print one JSON event per line')

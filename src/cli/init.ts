@@ -14,7 +14,7 @@ export function initCommand(shell: Shell): Command {
   const command = new Command('init')
     .summary('let an editor attach to `up --debug`')
     .description(
-      "Writes a configuration with which an editor attaches to the debugger of `devloop up --debug` into the checkout: into VS Code's .vscode/launch.json or GoLand's .run directory. Keeps everything else in these files.",
+      'Writes into the checkout a configuration with which an editor attaches to the debugger of `devloop up --debug`: into .vscode/launch.json for VS Code, into .run for GoLand. Keeps everything else in these files.',
     )
     .addOption(new Option('--ide <name>', 'which editor').choices(IDES).makeOptionMandatory())
     .option('--port <port>', 'the port of the debugger', parsePort, DEBUG_PORT)

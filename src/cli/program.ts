@@ -73,7 +73,7 @@ function aloneIn([first = '']: string[]): string | undefined {
 export function createProgram(shell: Shell, own?: string[], only?: string): Command {
   const program = new Command(shell.name)
     .description(
-      'Runs a Kubernetes operator on your machine as if it ran in the cluster, admission webhooks included, and restores the cluster afterwards.',
+      'Runs a Kubernetes operator on your machine as if it ran in the cluster, admission and conversion webhooks included, and restores the cluster afterwards.',
     )
     .usage('<command> [options]')
     .version(shell.version, '-V, --version', 'show the version')

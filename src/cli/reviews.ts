@@ -38,7 +38,7 @@ export function reviewsCommand(shell: Shell): Command {
     .option('-f, --follow', 'keep running, and list each new review')
     .option(
       '--session <id>',
-      'session of this machine (default: the one of this checkout, or else the only one)',
+      'session on this machine (default: the session of this checkout, else the only session)',
     )
     .option('--set <name>', 'saved set instead of a session', parseSetName)
     .addOption(
@@ -57,10 +57,7 @@ export function reviewsCommand(shell: Shell): Command {
   });
   return addExamples(command, `${shell.name} reviews`, [
     ['--verdict denied --since 10m', 'List what was denied in the last ten minutes'],
-    [
-      'show 41',
-      'Show the object of review r-000041, what the client and the webhook changed, and the answer; of a conversion, the objects before and after it',
-    ],
+    ['show 41', 'Show review r-000041: its object, what the client and the webhook changed, and the answer'],
     ['export 41 > review.json', 'Write its AdmissionReview to a file'],
     ['export 41 -o curl | sh', 'Send it to the controller again, as a dry run'],
     ['export 41 42 -o go', "Print a test for the operator's own suite that expects the same answers"],
@@ -81,7 +78,9 @@ function addFilters(command: Command): Command {
     .option('--name <text>', 'of objects with this in their name')
     .option('-n, --namespace <name>', 'of objects in this namespace', parseNamespace)
     .addOption(
-      new Option('--verdict <verdict>', 'with this verdict, or waiting for one').choices(LISTED_VERDICTS),
+      new Option('--verdict <verdict>', 'with this verdict (waiting: no verdict yet)').choices(
+        LISTED_VERDICTS,
+      ),
     )
     .option('--user <text>', 'of users with this in their name')
     .option('--webhook <text>', 'of webhooks with this in their name')

@@ -55,7 +55,7 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
     .addOption(
       new Option(
         '--on-timeout <answer>',
-        'what a review gets that the controller does not answer in time: an error (fail, the default), or this verdict of devloop',
+        'answer for reviews that the controller does not answer in time: an error (fail, the default), or this verdict',
       ).choices(ON_TIMEOUT_CHOICES),
     )
     .addOption(
@@ -93,7 +93,7 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
 /** What is recorded of reviews, and what is done with it. */
 function addReviewFlags(command: Command): Command {
   return command
-    .option('--stamp', 'add a warning to each answer that says which build gave it')
+    .option('--stamp', 'add to each answer a warning that names the build')
     .option(
       '--replay',
       'after each restart, send recorded reviews to the new build, and show which answers differ',
@@ -114,7 +114,7 @@ function addDebugFlags(command: Command): Command {
     )
     .option(
       '--debug-ignore',
-      'with --debug: admit what the webhooks do not answer in time (failurePolicy Ignore)',
+      'with --debug: admit objects whose webhook does not answer in time (failurePolicy Ignore)',
     );
 }
 
