@@ -42,13 +42,16 @@ export function discoveryPermissions(namespace: string): Permission[] {
       why: 'find the certificate',
       without: 'the certificate is found only where the manager mounts its Secret',
     }),
-    ...['HorizontalPodAutoscaler' as const, 'PodDisruptionBudget' as const].flatMap((kind) =>
-      permissionsOn(kind, 'list', {
-        namespace,
-        why: 'mention what else scales the manager',
-        without: 'devloop does not mention what else scales the manager',
-      }),
-    ),
+    ...permissionsOn('HorizontalPodAutoscaler', 'list', {
+      namespace,
+      why: 'mention what else scales the manager',
+      without: 'devloop does not mention autoscalers of the manager',
+    }),
+    ...permissionsOn('PodDisruptionBudget', 'list', {
+      namespace,
+      why: 'mention what limits evictions of the manager',
+      without: 'devloop does not mention what limits evictions of the manager',
+    }),
     ...permissionsOn('ConfigMap', 'get', {
       namespace,
       why: "read the manager's ConfigMaps",

@@ -43,7 +43,7 @@ function permissions(namespace: string): Permission[] {
     ...permissionsOn('Pod', 'watch', {
       namespace,
       why,
-      without: 'the controller loses that Pod when it is deleted',
+      without: 'devloop does not create that Pod again when somebody deletes it',
     }),
     ...permissionsOn('Service', 'list', { namespace, why, without: counted }),
     ...permissionsOn('PodDisruptionBudget', 'list', { namespace, why, without: counted }),

@@ -57,7 +57,7 @@ export function byScaling(
 
 const WHY_NOT_STARTED = {
   why: 'say why the in-cluster manager does not start again',
-  without: 'devloop may not find out why it does not start again',
+  without: 'devloop cannot say why the manager does not start again',
 };
 
 type Follow = (work: Work, manager: Manager) => ReturnType<PauseStep['apply']>;
@@ -72,7 +72,7 @@ export function pausePermissions(kind: Pause['kind'], namespace: string): Permis
 
 function scalePermissions(kind: Pause['kind'], namespace: string): Permission[] {
   const why = 'resume a manager whose own webhook blocks that';
-  const without = `an operator whose own webhook fails closed on ${kindInfo(kind).plural} may not be restored after a crash`;
+  const without = `an operator whose own webhook fails closed on ${kindInfo(kind).plural} might not be restored after a crash`;
   return [
     ...pausePermissions(kind, namespace),
     ...permissionsOn(kind, 'patch', { namespace, subresource: 'scale', why, without }),
