@@ -165,6 +165,8 @@ function renderController(event: ControllerEvent, paint: Paint): string {
       return [
         ...(event.build ? [row('would build', commandLine(event.build))] : []),
         row('would run', commandLine(event.command)),
+        // A main package of another module is built there: its commands do something else where devloop was started.
+        row('in', event.cwd),
       ].join('\n');
     case 'controller.started':
       return row('started', `pid ${event.pid}: ${commandLine(event.command)}`);

@@ -73,6 +73,7 @@ describe('lines', () => {
       'else          relay: a Pod',
       "would build   go build '-ldflags=-s -w'",
       'would run     ./manager -v',
+      'in            /src',
       '',
     ].join('\n');
     expect(printed([NOTE, ...plan])).toEqual({ stdout, stderr: 'note          so it is\n' });
