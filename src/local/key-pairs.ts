@@ -22,7 +22,8 @@ import type { Target, TargetManager, TargetService } from '../operator/target.ts
 import { filledCertificateDirectories } from '../operator/volumes.ts';
 import { rereadCalls } from '../operator/webhooks.ts';
 import type { Emit } from '../report/events.ts';
-import { distrustWarnings, firstBundle, notRefreshed, trustedCas } from './trust.ts';
+import { missingSecret, noKeyPair } from './missing-pair.ts';
+import { distrustWarnings, firstBundle, notRefreshed } from './trust.ts';
 
 /** The key pair of a webhook Service, and the Secret that holds it. */
 export interface FoundPair {
@@ -89,7 +90,7 @@ export async function findKeyPair(
     judged.find((one) => 'found' in one && one.coversName) ??
     (await issued(search, service, candidates)) ??
     judged[0];
-  if (fitting === undefined) throw notFound(search.target, service);
+  if (fitting === undefined) throw noKeyPair(search.target, service);
   if ('failure' in fitting) throw fitting.failure;
   const { secret } = fitting.found;
   const refusal = unusable(sourceOf(secret), fitting.errors);
@@ -192,41 +193,6 @@ function judgePair(unchecked: Omit<FoundPair, 'facts'>, service: TargetService):
     warnings: problems.filter((one) => one.severity === 'warning'),
     coversName: names.includes(service.serverName),
   };
-}
-
-const OWN_PAIR = 'If the manager makes its own key pair and keeps it in its Pod, set it up to take one from';
-
-function missingSecret({
-  namespace,
-  name,
-  directories: [directory],
-  optional,
-}: SecretCandidate): DevloopError {
-  const mounted = directory ? `, but the manager mounts it at ${directory}` : '';
-  const mountedIf = optional ? '. The manager starts without it, too' : mounted;
-  const next = `Check whether its certificate was issued: kubectl -n ${namespace} get certificates,secrets`;
-  return new DevloopError(
-    'certificate.not-found',
-    `Secret ${namespace}/${name} does not exist${mountedIf}.`,
-    {
-      hint: optional ? `${next}\n${OWN_PAIR} that Secret.` : next,
-    },
-  );
-}
-
-function notFound({ manager }: Target, service: TargetService): DevloopError {
-  const mounts = manager
-    ? `${manager.ref.kind} ${manager.ref.name} mounts no Secret`
-    : 'no Deployment was found that could mount it';
-  const { serverName } = service;
-  const { namespace } = service.service.metadata;
-  return new DevloopError(
-    'certificate.not-found',
-    `No Secret with a key pair for ${serverName} was found: ${mounts}, and no TLS Secret in namespace ${namespace} is for that name.${trustedCas(service)}`,
-    {
-      hint: `kubectl -n ${namespace} get secrets\nThen name it in devloop.yaml: certificates: {secret: …}\n${OWN_PAIR} a Secret.`,
-    },
-  );
 }
 
 /** Looks for renewals of all key pairs until the signal aborts, and passes each to `use`. Warns of callers that no longer trust them. */

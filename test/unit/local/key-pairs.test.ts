@@ -100,6 +100,27 @@ it.each([
   });
 });
 
+it.each([
+  ['no Pod is ready', {}, true],
+  ['one is', { readyReplicas: 1 }, false],
+  ['one of a DaemonSet is', { numberReady: 1 }, false],
+])('a Secret that the manager may make when it starts: %s', async (_, status, expected) => {
+  const metadata = { name: 'manager', namespace: 'shop' };
+  const container = { name: 'manager' };
+  const template = { spec: { containers: [container] } };
+  const object = { metadata, spec: { selector: {}, template }, status };
+  const manager = { ref: { kind: 'Deployment' as const, ...metadata }, object, container, source: '' };
+  const service: TargetService = {
+    service: { metadata: { name: 'webhook', namespace: 'shop' }, spec: {} },
+    ...{ serverName: 'webhook.shop.svc', calls: [], ports: [], source: '' },
+  };
+  const target = { services: [service], namespace: 'shop', manager };
+  const finding = findKeyPair({ api: fakeCluster().api, target }, service, () => {});
+  const { hint } = await finding.catch((error) => error);
+  expect(hint).toContain('certificates: {secret: …}');
+  expect(hint.includes('no Pod of Deployment manager is ready')).toBe(expected);
+});
+
 describe('a manager that keeps only its CA in a Secret', () => {
   const serverName = 'webhook.shop.svc';
   const base64 = (text: string): string => Buffer.from(text).toString('base64');
