@@ -16,6 +16,7 @@ import {
   failClosed,
   failOpen,
   type Reviewed,
+  webhookFor,
 } from '../support/closed-operator.ts';
 import { BIN, runDevloop, startDevloop } from '../support/devloop.ts';
 import { hookServer } from '../support/hook-server.ts';
@@ -24,7 +25,7 @@ import { inSoak } from '../support/repeat.ts';
 import { snapshot } from '../support/snapshot.ts';
 
 const ALLOWS = ['--', process.execPath, join(import.meta.dirname, '../fixtures/e2e/allows-all.mjs'), '9444'];
-const ALL = ['deployments', 'services', 'pods'];
+const ALL = ['deployments', 'services', 'pods', 'serviceaccounts/token'];
 
 let cluster: TestCluster;
 let caBundle: string;
@@ -217,7 +218,7 @@ it('where nobody can answer, one error names every webhook, nothing is changed, 
   const error = refused.events.at(-1);
   expect(error, refused.log).toMatchObject({ type: 'error', code: 'restore.blocked' });
   const { message, hint = '' } = error as Extract<DevloopEvent, { type: 'error' }>;
-  for (const resource of ALL) expect(message).toContain(`${resource}.closed.example.com`);
+  for (const resource of ALL) expect(message).toContain(webhookFor(resource));
   expect(await snapshot(cluster, CLOSED)).toEqual(killed);
   const { cluster: binary } = await ensureClusterBinaries({ log: () => {} });
   const tools = `kubectl() { ${binary} kubectl "$@"; }; devloop() { ${process.execPath} ${BIN} "$@"; };`;

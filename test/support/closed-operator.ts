@@ -26,6 +26,7 @@ const GROUPS: Record<string, string> = {
   services: '',
   pods: '',
   configmaps: '',
+  'serviceaccounts/token': '',
   endpoints: '',
   endpointslices: 'discovery.k8s.io',
 };
@@ -89,6 +90,10 @@ export async function closedAtRest(cluster: TestCluster): Promise<void> {
   });
 }
 
+export function webhookFor(resource: string): string {
+  return `${resource.replace('/', '-')}.closed.example.com`;
+}
+
 /** From now on the operator decides on these resources of its own namespace: one webhook for each, the first one mutating. */
 export async function failClosed(
   cluster: TestCluster,
@@ -97,7 +102,7 @@ export async function failClosed(
 ): Promise<void> {
   await failOpen(cluster);
   const webhooks = resources.map((resource) => ({
-    name: `${resource.replace('/', '-')}.closed.example.com`,
+    name: webhookFor(resource),
     admissionReviewVersions: ['v1'],
     sideEffects: 'None',
     failurePolicy: 'Fail',
