@@ -48,23 +48,31 @@ export async function readHolder(
   const sessionId = lease && sessionOf(lease);
   if (lease === undefined || sessionId === undefined) return undefined;
   const holder = holderOf(lease);
+  let successor: Lease | undefined;
+  const onSuccessor = (now: Lease): void => {
+    successor = now;
+  };
+  const alive = await isAlive(lease, here, () => isRenewed(observer, ref, lease, onSuccessor));
+  if (successor !== undefined) return await readHolder(observer, ref, here, successor);
   return {
     sessionId,
     holder,
     identity: lease.spec.holderIdentity ?? 'unknown',
     local: holder !== undefined && here.isHere(holder),
-    alive: await isAlive(lease, here, () => isRenewed(observer, ref, lease)),
+    alive,
   };
 }
 
 /**
  * Never compares clocks: a session is dead when its Lease was not renewed for the whole duration, seen from here. While the API server is
- * away nobody can renew it, so the duration starts again, a few times.
+ * away nobody can renew it, so the duration starts again, a few times. `onSuccessor` gets the Lease of another session that has taken its
+ * place meanwhile.
  */
 export async function isRenewed(
   { api, emit, signal }: Observer,
   ref: ObjectRef,
   lease: Lease,
+  onSuccessor: (now: Lease) => void = () => {},
 ): Promise<boolean> {
   const stated = lease.spec.leaseDurationSeconds ?? LEASE_SECONDS;
   const limitSeconds = Math.min(Math.max(stated, LEASE_SECONDS), LONGEST_SECONDS);
@@ -77,7 +85,9 @@ export async function isRenewed(
     const at = performance.now();
     if (at - askedAt > AWAY_MS && timesAway++ < MOST_TIMES_AWAY) standsStillSince = at;
     if (now === undefined) return true;
-    renewed = now.spec.renewTime !== lease.spec.renewTime || now.metadata.uid !== lease.metadata.uid;
+    const isSame = now.metadata.uid === lease.metadata.uid;
+    if (!isSame) onSuccessor(now);
+    renewed = !isSame || now.spec.renewTime !== lease.spec.renewTime;
     return renewed || at - standsStillSince >= limitSeconds * 1000;
   };
   const polling = pollUntil(settled, { everyMs: POLL_MS, limitMs: Number.POSITIVE_INFINITY, signal });

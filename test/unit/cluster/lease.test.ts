@@ -288,6 +288,19 @@ describe('a session', () => {
     expect(await looking).toMatchObject({ alive: false });
   });
 
+  it('that has taken the place of a dead one while that was watched is the one that is named', async () => {
+    await hold();
+    await held![Symbol.asyncDispose]();
+    const looks = (): number => cluster.calls.filter((call) => call.startsWith('get')).length;
+    const looking = readHolder(work(), ref, at('there', false));
+    await vi.waitUntil(() => looks() === 2);
+    cluster.drop('Lease', ref.name, 'shop');
+    held = await holdLease(object).apply(work('s2'), { ...holder, user: 'bob' });
+    await vi.waitUntil(() => looks() >= 3);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(await looking).toMatchObject({ sessionId: 's2', identity: 'bob@here (pid 42)', alive: true });
+  });
+
   it('of another machine is dead when its Lease is deleted while it is watched', async () => {
     await hold();
     const looking = readHolder(work(), ref, at('there', false));
