@@ -183,6 +183,21 @@ it('pauses a DaemonSet by one key of its node selector, and removes that revisio
   expect(cluster.names('ControllerRevision')).toEqual(['manager-1', 'other-1']);
 });
 
+it('leaves the paused revision of a DaemonSet alone that another session has paused since', async () => {
+  const { cluster, manager, work } = managerIn('DaemonSet');
+  const pause = pauseFor(manager)!;
+  await pause.pause(manager).apply({ ...work, sessionId: 's2' });
+  cluster.put('ControllerRevision', {
+    metadata: {
+      ...{ name: 'manager-2', namespace: 'shop' },
+      ownerReferences: [{ kind: 'DaemonSet', name: 'manager', uid: '1' }],
+    },
+    data: { spec: { template: { spec: { nodeSelector: { [PAUSED]: 'true' } } } } },
+  } as never);
+  expect(await pause.restore(work, manager.ref)).toEqual([]);
+  expect(cluster.names('ControllerRevision')).toEqual(['manager-2']);
+});
+
 it('has nothing left to do for a DaemonSet that somebody deletes while it is being resumed', async () => {
   const { cluster, manager, work } = managerIn('DaemonSet');
   const pause = pauseFor(manager)!;

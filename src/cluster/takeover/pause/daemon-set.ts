@@ -89,12 +89,20 @@ async function resume(work: Work, ref: ObjectRef): Promise<void> {
  * that would be the paused one.
  */
 async function removePausedRevision(work: Work, ref: ObjectRef): Promise<void> {
-  const { api } = work;
+  const { api, sessionId } = work;
+  let isOfOther = false;
   // The controller would create it again as long as it knows only the paused template.
   await waitFor(work, { for: 'the DaemonSet controller', limitSeconds: OBSERVED_SECONDS }, async () => {
     const now = await api.get<Workload>(ref);
-    return now === undefined || (now.status?.observedGeneration ?? 0) >= (now.metadata.generation ?? 0);
+    isOfOther = now !== undefined && ![undefined, sessionId].includes(sessionOf(now));
+    return (
+      isOfOther ||
+      now === undefined ||
+      (now.status?.observedGeneration ?? 0) >= (now.metadata.generation ?? 0)
+    );
   });
+  // Another session has paused it since: the template of its pause is the current one.
+  if (isOfOther) return;
   const revisions = await api.list<ControllerRevision>('ControllerRevision', ref.namespace);
   const paused = revisions.filter((one) => isPausedRevision(one, ref));
   for (const { metadata } of paused) await api.remove(refOf('ControllerRevision', metadata), metadata.uid);
