@@ -28,7 +28,10 @@ export async function planKeyPairs(
 ): Promise<PlannedKeyPairs> {
   const { facts, files, keyPairMounts, stateFile } = inputs;
   const hardCoded = hardCodedDirectories(keyPairMounts, program.words, facts.paths);
-  if (!program.run.includes(ARGUMENTS)) return { args: [], hardCoded, placed: [] };
+  if (!program.run.includes(ARGUMENTS)) {
+    if (inputs.target.services.length > 0) emit({ type: 'note', message: ofOwnCommand(program.run, files) });
+    return { args: [], hardCoded, placed: [] };
+  }
   const isBuilt = program.linked !== undefined;
   const beside = isBuilt ? besideProgram(keyPairMounts, facts.besideProgram, dirname(stateFile)) : [];
   const mayLookElsewhere = beside.length > 0 || mayLookForPairElsewhere(inputs, hardCoded);
@@ -38,6 +41,10 @@ export async function planKeyPairs(
   const isUnmounted = inputs.target.services.length > 0 && keyPairMounts.length === 0;
   const own = isUnmounted ? await planOwnDirectory(places, program.words, { emit }) : [];
   return { ...planned, args: [...planned.args, ...own], hardCoded: [...planned.hardCoded, ...beside] };
+}
+
+function ofOwnCommand(run: string[], { keyPairDirectory }: LocalFiles): string {
+  return `${run.join(' ')}\ngets no argument of the manager, for which ${ARGUMENTS} would stand. Its key pair is in ${keyPairDirectory}.`;
 }
 
 /** A Secret can be mounted twice, also where controller-runtime looks by default, as OLM does for programs of both kinds. */

@@ -89,6 +89,7 @@ export async function planProgram(
   const run = command ?? (inputs.goPackage === undefined ? settings.run : undefined);
   if (run !== undefined) {
     assertNotDebugged(inputs, run);
+    assertWholeWords(run);
     const source = command ? 'named by you' : 'devloop.yaml';
     emit({ type: 'discovered', what: 'command', value: run.join(' '), source });
     const watch = watched ? { paths: watched } : { checkout: root };
@@ -181,6 +182,18 @@ function assertNotDebugged({ forDebugger }: ProgramInputs, run: string[]): void 
     'usage.invalid',
     `--debug builds and debugs a Go program, and devloop does not build \`${run.join(' ')}\`.`,
     { hint: `Start your debugger as the command: ${documentPath('guide.md')}, "Breakpoints"` },
+  );
+}
+
+function assertWholeWords(run: string[]): void {
+  const part = run.find((word) => word !== ARGUMENTS && word.includes(ARGUMENTS));
+  if (part === undefined) return;
+  throw new DevloopError(
+    'usage.invalid',
+    `${ARGUMENTS} in \`${part}\` is a part of a word, but it stands for several words.`,
+    {
+      hint: `Make it a word of its own. Behind \`sh -c\`: sh -c 'exec node server.mjs "$@"' sh ${ARGUMENTS}`,
+    },
   );
 }
 

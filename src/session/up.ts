@@ -101,9 +101,10 @@ async function run(session: Session): Promise<void> {
     // What ended the session, not what a wait says about being interrupted.
     (error) => ({ error: ending.signal.aborted ? ending.signal.reason : error }),
   );
+  // A Ctrl-C that comes later hides no failure.
+  const isInterrupted = io.signal.aborted;
   ending.abort();
   await writers.disposeAsync();
-  const isInterrupted = io.signal.aborted;
   const reason = isInterrupted ? String(io.signal.reason ?? 'interrupted') : failure ? 'it failed' : 'ended';
   const isFailure = failure !== undefined && !isInterrupted;
   const restoring = await endUp(work, target, standing, { reason, isFailure }).then(

@@ -21,10 +21,17 @@ export function isGoInput(path: string, sources: SourceSet): boolean {
   return BUILD_INPUT.test(name) && !name.endsWith('_test.go') && !/^[._]/.test(name);
 }
 
-/** Whether a path below a watched directory belongs to a tool or an editor. */
+/** The sets of reviews that devloop saves. */
+const SAVED_SETS = /(?:^|\/)testdata\/reviews(?:\/|$)/;
+
+/** Whether a path below a watched directory belongs to a tool, an editor or devloop. */
 export function isNotSource(path: string, root: string): boolean {
   const inside = path.slice(root.length).split('/').filter(Boolean);
-  return inside.some((part) => NOT_SOURCE.test(part)) || EDITOR_FILE.test(inside.at(-1) ?? '');
+  return (
+    inside.some((part) => NOT_SOURCE.test(part)) ||
+    EDITOR_FILE.test(inside.at(-1) ?? '') ||
+    SAVED_SETS.test(inside.join('/'))
+  );
 }
 
 /** Whether it has the comment that generators write by Go's convention. */

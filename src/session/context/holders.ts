@@ -154,8 +154,16 @@ export function heldBy(live: LeaseHolder, target: Target | undefined): DevloopEr
     ? describeTarget(target)
     : (live.holder?.targets.map((one) => describe(one)).join(', ') ?? 'an operator');
   const takeOver = `Ask them to stop, or take over: devloop ${target ? 'up' : 'down'} --take-over`;
-  const stop = target ? 'devloop down' : `kill ${live.holder?.pid}`;
+  const stop = target ? downOf(target) : `kill ${live.holder?.pid}`;
   const hint = live.local ? `Stop it with Ctrl-C in its terminal, or: ${stop}` : takeOver;
   const are = what.includes(', ') ? 'are' : 'is';
   return new DevloopError('session.held', `${what} ${are} held by ${live.identity}${since}.`, { hint });
+}
+
+/** Names an object of it, since without one `down` ends every session of the cluster. */
+function downOf(target: Target): string {
+  const [one] = targetsOf(target);
+  if (one === undefined) return 'devloop down';
+  const flag = one.kind === 'Service' ? '--service' : '--deployment';
+  return `devloop down ${flag} ${one.namespace}/${one.name}`;
 }

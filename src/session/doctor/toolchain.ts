@@ -29,8 +29,9 @@ export async function judgeToolchain({
 }: ToolchainQuestion): Promise<Finding> {
   if (hasOwnCommand) throw new NotChecked("devloop.yaml sets the controller's command");
   if (!isCheckout(root)) throw new NothingToCheck(`${root} is no checkout`);
-  const mod = await readTextFile(join(root, 'go.mod'));
-  if (mod === '') throw new NotChecked(`there is no go.mod in ${root}`);
+  // Both name the Go version in the same way.
+  const mod = (await readTextFile(join(root, 'go.mod'))) || (await readTextFile(join(root, 'go.work')));
+  if (mod === '') throw new NotChecked(`there is no go.mod and no go.work in ${root}`);
   return goFinding(await localGo(env, signal), readGoMod(mod));
 }
 

@@ -42,6 +42,10 @@ test('a command of the user gets the arguments of the Deployment where it asks f
   expect(events).toContainEqual({ type: 'note', message: expect.stringContaining('--leader-elect=false') });
   events.length = 0;
   await planController(inputs(), io);
+  expect(events).toContainEqual({
+    type: 'note',
+    message: expect.stringMatching(/^\.\/run\ngets no argument .*\{args\}.* key pair is in \/state\/s1\//),
+  });
   // It is not passed, so nothing is said about it.
   expect(JSON.stringify(events)).not.toContain('leader-elect');
 });

@@ -86,3 +86,18 @@ test.each<[string, string[], string]>([
   const planned = await planProgram(inputs, { emit: () => {}, signal: new AbortController().signal });
   expect(planned.build).toContain(expected);
 });
+
+test('the words that stand for the arguments are no part of another word', async () => {
+  const inputs = {
+    ...{ target: { services: [], namespace: 'x' }, root: '/', directory: '/state' },
+    ...{ kubeconfigFlags: [], electionFlags: [], settings: { run: ['sh', '-c', 'exec node a.mjs {args}'] } },
+  };
+  const io = { emit: () => {}, signal: new AbortController().signal };
+  await expect(planProgram(inputs, io)).rejects.toMatchObject({
+    code: 'usage.invalid',
+    message: '{args} in `exec node a.mjs {args}` is a part of a word, but it stands for several words.',
+    hint: expect.stringContaining('"$@"'),
+  });
+  const whole = { ...inputs, settings: { run: ['sh', '-c', 'exec node a.mjs "$@"', 'sh', '{args}'] } };
+  expect((await planProgram(whole, io)).run).toEqual(whole.settings.run);
+});

@@ -7,7 +7,8 @@ import type { Lease } from '../../../src/cluster/api/objects.ts';
 import { HOLDER_ANNOTATION, SESSION_LABEL } from '../../../src/cluster/names.ts';
 import { findMarked } from '../../../src/cluster/takeover/find-marked.ts';
 import type { LeaseHolder } from '../../../src/cluster/takeover/lease-holder.ts';
-import { liveHolder } from '../../../src/session/context/holders.ts';
+import type { Target } from '../../../src/operator/target.ts';
+import { heldBy, liveHolder } from '../../../src/session/context/holders.ts';
 import type { LocalMachine } from '../../../src/session/context/local-machine.ts';
 import { type FakeCluster, fakeCluster, refusal } from '../../support/fake-cluster.ts';
 
@@ -141,4 +142,13 @@ it('is gone when everything is restored between two looks', async () => {
     cluster.drop('Service', 'hook', 'shop');
   };
   expect(await holder()).toBeUndefined();
+});
+
+it('of this machine is ended by a command that ends no other session', () => {
+  const service = { kind: 'Service', metadata: { name: 'hook', namespace: 'shop' }, spec: {} };
+  const target = { services: [{ service }], namespace: 'shop' } as unknown as Target;
+  const live = { sessionId: 's1', identity: 'ann', local: true } as unknown as LeaseHolder;
+  expect(heldBy(live, target).hint).toBe(
+    'Stop it with Ctrl-C in its terminal, or: devloop down --service shop/hook',
+  );
 });

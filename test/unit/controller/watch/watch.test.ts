@@ -234,6 +234,9 @@ test('whether a path is a source depends on its name and directory', () => {
   expect(others.filter((path) => isGoInput(path, sources))).toEqual([]);
   expect(isNotSource('/bin/project/src/a.py', '/bin/project')).toBe(false);
   expect(isNotSource('/p/node_modules/a/b.js', '/p')).toBe(true);
+  // What devloop saves there is no new program.
+  expect(isNotSource('/p/testdata/reviews/create-web.ndjson', '/p')).toBe(true);
+  expect(isNotSource('/p/testdata/reviews.py', '/p')).toBe(false);
 });
 
 test('the structure of a file is its package, imports, embeds and build tags', () => {
