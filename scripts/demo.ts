@@ -36,7 +36,7 @@ async function main(args: string[]): Promise<number> {
   try {
     const options = parseOptions(args);
     if (options.help) console.log(USAGE);
-    else if (options.stop) narrator.say(`${await stopKept()}\n\n${await keptOnDisk()}`);
+    else if (options.stop) await stop();
     else await demo(options, logs);
     await logs.remove();
     return 0;
@@ -52,6 +52,12 @@ async function main(args: string[]): Promise<number> {
     else await logs.remove();
     return 1;
   }
+}
+
+async function stop(): Promise<void> {
+  if ((await kept())?.clusterDirectory !== undefined)
+    narrator.say('Stopping the cluster, which takes up to half a minute.');
+  narrator.say(`${await stopKept()}\n\n${await keptOnDisk()}`);
 }
 
 async function demo(
