@@ -4,7 +4,7 @@ import { otherWriter } from '../machine/own-files.ts';
 import { runTool, type ToolResult } from '../machine/tool.ts';
 import { isGoBuild, verbose } from './build-progress.ts';
 import { goEnvironment } from './go/build-command.ts';
-import { type BuiltFrom, builtFrom, unchangedSources } from './go/built-from.ts';
+import { type BuiltFrom, builtFrom, flagsState, unchangedSources } from './go/built-from.ts';
 import type { SourceSet } from './go/sources.ts';
 import { readGoFlags } from './go/toolchain.ts';
 import { NOTE, restoreKept } from './programs.ts';
@@ -47,7 +47,13 @@ export interface KnownBuild {
 /** What is noted of the kept program. */
 interface Note extends KnownBuild {
   /** Absent if not known. */
-  from?: { program: string; sources: BuiltFrom; goFlags: string } | undefined;
+  from?: (GoFlags & { program: string; sources: BuiltFrom }) | undefined;
+}
+
+/** The user's, and the settings by which they hold. */
+interface GoFlags {
+  goFlags: string;
+  flagsState: string;
 }
 
 /** Notes what makes the kept program. This only saves time, so it may fail. */
@@ -64,13 +70,22 @@ export async function noteSources(
   const note = await readNote(kept);
   const stamp = await stampOf(kept);
   if (note === undefined || stamp === undefined || stamp !== (await stampOf(program.file))) return;
-  const goFlags = await readGoFlags(note.cwd, {}).catch(() => undefined);
+  const flags = await goFlagsNow(note);
   const from = builtFrom(sources, settingsOf(note), program.fromMs);
-  const isKnown = from !== undefined && goFlags !== undefined;
   await writeNote(kept, {
     ...known(note),
-    from: isKnown ? { program: stamp, sources: from, goFlags } : undefined,
+    from: from && flags && { ...flags, program: stamp, sources: from },
   });
+}
+
+/** A note is written after each build, when the new controller starts: the go tool is asked only if its settings have changed since. */
+async function goFlagsNow({ cwd, from }: Note): Promise<GoFlags | undefined> {
+  const now = flagsState(process.env);
+  if (now === undefined) return undefined;
+  if (from != null && from.flagsState === now && typeof from.goFlags === 'string')
+    return { goFlags: from.goFlags, flagsState: now };
+  const goFlags = await readGoFlags(cwd, {}).catch(() => undefined);
+  return goFlags === undefined ? undefined : { goFlags, flagsState: now };
 }
 
 function settingsOf({ cwd }: KnownBuild): { cwd: string; env: NodeJS.ProcessEnv } {

@@ -83,11 +83,24 @@ function stateOf(
       .flatMap(ancestors)
       .map((above) => stampOf(join(above, 'go.work'), noted));
     const lines = [...noted.lines, ...workspaces, ...settingsOf(tool, env)];
-    const state = createHash('sha256').update(lines.join('\n')).digest('base64');
-    return { state, newestMs: noted.newestMs };
+    return { state: hashOf(lines), newestMs: noted.newestMs };
   } catch {
     return undefined;
   }
+}
+
+/** What decides the user's GOFLAGS, as a hash: variables can hold secrets. Undefined where that is not certain. */
+export function flagsState(env: NodeJS.ProcessEnv): string | undefined {
+  try {
+    const tool = goTool(env);
+    return tool && hashOf(settingsOf(tool, env));
+  } catch {
+    return undefined;
+  }
+}
+
+function hashOf(lines: string[]): string {
+  return createHash('sha256').update(lines.join('\n')).digest('base64');
 }
 
 function ancestors(directory: string): string[] {
