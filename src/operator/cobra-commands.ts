@@ -33,6 +33,12 @@ export interface DefinedFlag {
   command?: string | undefined;
 }
 
+/** The place of a flag. Group 1 of its match is what it is defined on; if that is a command which is not found, every command may know it. */
+export function placeOf(match: RegExpExecArray, text: string, directory: string): DefinedFlag {
+  const { 0: all, 1: receiver = '', index } = match;
+  return { directory, command: commandOf(receiver, index + all.length, text) ?? undefined };
+}
+
 /** Those of them that a program reads when it is started with these words; a word that is not the name of a command says nothing. */
 export function readFlags<T extends DefinedFlag>(
   flags: T[],

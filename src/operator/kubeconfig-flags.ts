@@ -1,4 +1,4 @@
-import { commandOf, type DefinedFlag } from './cobra-commands.ts';
+import { type DefinedFlag, placeOf } from './cobra-commands.ts';
 
 /** `StringVar(&file, "kubeconfig", …)` of Go's flag package and of pflag. */
 const FLAG =
@@ -6,8 +6,5 @@ const FLAG =
 
 /** The flags --kubeconfig of a source file in this directory. */
 export function kubeconfigFlags(text: string, directory: string): DefinedFlag[] {
-  return [...text.matchAll(FLAG)].map(({ 0: all, 1: receiver = '', index }) => ({
-    directory,
-    command: commandOf(receiver, index + all.length, text) ?? undefined,
-  }));
+  return [...text.matchAll(FLAG)].map((match) => placeOf(match, text, directory));
 }

@@ -1,4 +1,4 @@
-import { commandOf, type DefinedFlag } from './cobra-commands.ts';
+import { type DefinedFlag, placeOf } from './cobra-commands.ts';
 
 /**
  * How the names of flags, variables and keys say that they switch leader election on, or (`inverse`) off: `--enable-leader-election`,
@@ -64,16 +64,13 @@ const KUBERNETES_FLAGS = /\bBindLeaderElectionFlags\(\s*[^,()]+,\s*(\w+(?:\.\w+\
 
 /** The flags of a source file in this directory whose default leaves leader election on. */
 export function electionFlags(text: string, directory: string): ElectionFlag[] {
-  const defined = (flag: string, receiver: string, end: number): ElectionFlag => ({
-    ...{ flag, directory },
-    command: commandOf(receiver, end, text) ?? undefined,
+  const defined = (flag: string, match: RegExpExecArray): ElectionFlag => ({
+    flag,
+    ...placeOf(match, text, directory),
   });
   const own = [...text.matchAll(BOOLEAN_FLAG)]
     .filter(([, , name, value]) => electionSwitch(name!) === (value === 'true' ? 'on' : 'inverse'))
-    .map(({ 0: all, 1: receiver = '', 2: name, index }) => defined(name!, receiver, index + all.length));
-  const kubernetes = [...text.matchAll(KUBERNETES_FLAGS)];
-  return [
-    ...own,
-    ...kubernetes.map(({ 0: all, 1: set, index }) => defined('leader-elect', set!, index + all.length)),
-  ];
+    .map((match) => defined(match[2]!, match));
+  const kubernetes = [...text.matchAll(KUBERNETES_FLAGS)].map((match) => defined('leader-elect', match));
+  return [...own, ...kubernetes];
 }
