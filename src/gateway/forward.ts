@@ -1,12 +1,9 @@
-import type { ClientRequest, IncomingMessage } from 'node:http';
-import { Agent, request as httpsRequest } from 'node:https';
-import type { Socket } from 'node:net';
+import { validateHeaderValue } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { TLSSocket } from 'node:tls';
-import { UNVERIFIED } from '../machine/loopback-tls.ts';
-import { isOfAnotherUser } from '../machine/port.ts';
+import type { Exchange, Failure } from './controller-connection.ts';
+import { type ControllerPool, createControllerPool } from './controller-pool.ts';
 import type { Waiting } from './gate.ts';
-import { type Answer, forwardable, statusAnswer } from './http.ts';
+import { type Answer, statusAnswer } from './http.ts';
 
 /** Where the controller listens for reviews. */
 export interface ControllerAddress {
@@ -23,7 +20,7 @@ export interface ReviewRequest {
   body: Uint8Array;
   /** The name that the client asked for in its TLS handshake. */
   serverName: string | undefined;
-  /** Called with the number of bytes of each part of the answer. */
+  /** Called with the length of each part of the answer's body, in bytes. */
   arriving(bytes: number): void;
 }
 
@@ -38,57 +35,47 @@ export interface Forwarder {
   close(): void;
 }
 
-/** How one attempt to get an answer from the controller failed. */
-export interface Failure {
-  code: string | undefined;
-  message: string;
-  /** The TLS connection was up, so the controller may have seen the review. */
-  connected: boolean;
-  /** The connection came from the pool, and may have ended before the review was sent. */
-  reused: boolean;
-}
-
 const RETRY_MS = 15;
 const MOST_RESENDS = 4;
 const CONNECTION_ENDED = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED']);
 
 export function createForwarder(controller: ControllerAddress): Forwarder {
-  const agent = new Agent({ keepAlive: true, maxSockets: 256 });
+  const pool = createControllerPool(controller);
   return {
-    forward: (review, waiting) => forward(agent, controller, review, waiting),
+    forward: (review, waiting) => forward(pool, controller, review, waiting),
     async post(own, signal) {
       const host = own.serverName ?? controller.host;
       const review = { ...own, headers: ['Host', host, 'Content-Type', 'application/json'] };
-      const first = await attempt(agent, controller, review, { for: 'connection', signal });
+      const first = await attempt(pool, review, { for: 'connection', signal });
       const isStale = 'reused' in first && first.reused;
-      const last = isStale ? await attempt(false, controller, review, { for: 'connection', signal }) : first;
+      const last = isStale ? await attempt(pool, review, { for: 'connection', signal }, true) : first;
       if ('status' in last) return last;
       throw new Error(last.message);
     },
-    close: () => agent.destroy(),
+    close: pool.close,
   };
 }
 
 async function forward(
-  agent: Agent,
+  pool: ControllerPool,
   controller: ControllerAddress,
   review: ReviewRequest,
   waiting: Waiting,
 ): Promise<Answer> {
   let resends = 0;
-  let over: Agent | false = agent;
+  let isNew = false;
   for (;;) {
     waiting.for = 'release';
     const instead = await waiting.pass();
     if (instead !== undefined) return instead;
-    const result = await attempt(over, controller, review, waiting);
+    const result = await attempt(pool, review, waiting, isNew);
     if ('status' in result) return result;
     const next = afterFailure(result, resends);
     if (next === 'give-up') return failed(controller, result, resends);
     const reason = next === 'wait' ? waiting.lastTry() : undefined;
     if (reason !== undefined) return statusAnswer(503, reason);
     if (next === 'resend') {
-      over = false;
+      isNew = true;
       // Not counted for a pooled connection: the pool may be full of connections that ended together with the old process.
       resends += Number(!result.reused);
     }
@@ -120,105 +107,52 @@ function failed({ host, port }: ControllerAddress, failure: Failure, resends: nu
 }
 
 /**
- * One request, over the pool or (`false`) a new connection. Rejects only when the wait is over, and leaves nothing open, unless somebody
- * waits for a late answer.
+ * One request. `isNew`: over a new connection. Rejects only when the wait is over, and leaves nothing open, unless somebody waits for a late
+ * answer.
  */
 function attempt(
-  agent: Agent | false,
-  controller: ControllerAddress,
+  pool: ControllerPool,
   review: ReviewRequest,
   waiting: Pick<Waiting, 'for' | 'signal' | 'onLate'>,
+  isNew = false,
 ): Promise<Answer | Failure> {
   const { signal } = waiting;
+  const { serverName = '' } = review;
   signal.throwIfAborted();
+  const bytes = requestBytes(review);
   return new Promise<Answer | Failure>((resolve, reject) => {
     waiting.for = 'connection';
-    const outgoing = startRequest(agent, controller, review);
+    const exchange: Exchange = {
+      ...{ bytes, onArriving: review.arriving },
+      onConnected() {
+        waiting.for = 'answer';
+      },
+      onEnd(result) {
+        if (signal.aborted && 'status' in result) waiting.onLate?.(result);
+        signal.removeEventListener('abort', stop);
+        resolve(result);
+      },
+    };
     const stop = () => {
-      if (waiting.onLate === undefined || waiting.for !== 'answer') outgoing.destroy();
+      if (waiting.onLate === undefined || waiting.for !== 'answer') pool.cancel(serverName, exchange);
       reject(signal.reason);
     };
-    const settle = (result: Answer | Failure) => {
-      if (signal.aborted && 'status' in result) waiting.onLate?.(result);
-      signal.removeEventListener('abort', stop);
-      resolve(result);
-    };
     signal.addEventListener('abort', stop, { once: true });
-    onConnected(outgoing, () => {
-      waiting.for = 'answer';
-    });
-    outgoing.on('error', (error: NodeJS.ErrnoException) =>
-      settle({
-        code: error.code,
-        message: error.message,
-        connected: waiting.for === 'answer',
-        reused: outgoing.reusedSocket,
-      }),
-    );
-    outgoing.on('response', (incoming) => {
-      incoming.on('data', (chunk: Buffer) => review.arriving(chunk.length));
-      void readAnswer(incoming, outgoing.reusedSocket).then(settle);
-    });
-    outgoing.end(review.body);
+    pool.send(serverName, exchange, isNew);
   });
 }
 
-function startRequest(
-  agent: Agent | false,
-  controller: ControllerAddress,
-  review: ReviewRequest,
-): ClientRequest {
-  const { url, headers, body, serverName } = review;
-  return httpsRequest({
-    agent,
-    host: controller.host,
-    port: controller.port,
-    method: 'POST',
-    path: url,
-    headers: [...headers, 'Content-Length', String(body.length)],
-    servername: serverName ?? '',
-    ...UNVERIFIED,
-  });
-}
-
-/** Connections of which it is known whose program has accepted them. */
-const known = new WeakSet<Socket>();
-
-/**
- * No connection carries a byte of a review before it is known whose program has accepted it. Which ones the agent hands over, new ones
- * or, also to a request that had to wait for one, old ones, does not matter.
- */
-function onConnected(outgoing: ClientRequest, connected: () => void): void {
-  outgoing.on('socket', (socket) => {
-    if (known.has(socket)) return connected();
-    socket.cork();
-    whenSecure(socket as TLSSocket, () =>
-      isOfAnotherUser(socket).then((isForeign) => {
-        if (isForeign) return outgoing.destroy(new Error('another user of this machine listens there'));
-        known.add(socket);
-        connected();
-        return socket.uncork();
-      }),
-    );
-  });
-}
-
-function whenSecure(socket: TLSSocket, then: () => void): void {
-  if (socket.getFinished() === undefined) socket.once('secureConnect', then);
-  else then();
-}
-
-/** An incomplete answer counts as none, since nothing of it has been passed to the client. */
-function readAnswer(incoming: IncomingMessage, reused: boolean): Promise<Answer | Failure> {
-  const chunks: Buffer[] = [];
-  return new Promise((resolve) => {
-    incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
-    incoming.on('end', () => {
-      const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
-      resolve({ status: incoming.statusCode ?? 502, headers: forwardable(incoming.rawHeaders), body });
-    });
-    const cut = (message: string): void => resolve({ code: 'ECONNRESET', message, connected: true, reused });
-    incoming.on('error', ({ message }) => cut(message));
-    incoming.on('close', () => cut('the connection closed'));
-  });
+/** In one piece: each write of a TLS connection takes long. The names are those of a request that Node has parsed. */
+function requestBytes({ url, headers, body }: ReviewRequest): Buffer {
+  let head = `POST ${url} HTTP/1.1\r\n`;
+  for (let index = 0; index < headers.length; index += 2) {
+    const [name, value] = [headers[index]!, headers[index + 1]!];
+    validateHeaderValue(name, value);
+    head += `${name}: ${value}\r\n`;
+  }
+  head += `Content-Length: ${body.length}\r\n\r\n`;
+  const bytes = Buffer.allocUnsafe(head.length + body.length);
+  bytes.write(head, 'latin1');
+  bytes.set(body, head.length);
+  return bytes;
 }

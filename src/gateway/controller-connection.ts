@@ -1,0 +1,134 @@
+import { connect, type SecureContext, type TLSSocket } from 'node:tls';
+import { isOfAnotherUser } from '../machine/port.ts';
+import { AnswerParser, type ParsedAnswer } from './answer-parser.ts';
+import type { Answer } from './http.ts';
+
+/** One review on its way to the controller. */
+export interface Exchange {
+  /** All of its HTTP request. */
+  bytes: Buffer;
+  /** The TLS connection is up, and from now on the controller may see the review. */
+  onConnected(): void;
+  /** Called with the length of each part of the answer's body, in bytes. */
+  onArriving(bytes: number): void;
+  /** Called once, last. */
+  onEnd(result: Answer | Failure): void;
+}
+
+/** How one attempt to get an answer from the controller failed. */
+export interface Failure {
+  code: string | undefined;
+  message: string;
+  /** The TLS connection was up, so the controller may have seen the review. */
+  connected: boolean;
+  /** The connection came from the pool, and may have ended before the review was sent. */
+  reused: boolean;
+}
+
+export interface ConnectionOptions {
+  host: string;
+  port: number;
+  /** Empty: none is asked for. */
+  serverName: string;
+  secureContext: SecureContext;
+  /** Of an earlier connection, which makes this handshake shorter. */
+  session: Buffer | undefined;
+  onSession(session: Buffer): void;
+  /** It can carry another review. */
+  onIdle(connection: ControllerConnection): void;
+  /** Called once. */
+  onClose(connection: ControllerConnection): void;
+}
+
+/** A TLS connection to the controller, which carries one review at a time. */
+export class ControllerConnection {
+  #options: ConnectionOptions;
+  #socket: TLSSocket;
+  /** It is known whose program has accepted it: before that it carries no byte of a review. */
+  #isKnown = false;
+  #isReused = false;
+  #exchange: Exchange | undefined;
+  #parser: AnswerParser | undefined;
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+    const { host, port, serverName, secureContext, session } = options;
+    this.#socket = connect({
+      ...{ host, port, servername: serverName, noDelay: true, ALPNProtocols: ['http/1.1'] },
+      ...(session && { session }),
+      ...{ secureContext, rejectUnauthorized: false },
+    });
+    this.#socket
+      .on('session', options.onSession)
+      .on('secureConnect', () => void this.#identify())
+      .on('data', (part: Buffer) => this.#read(part))
+      .on('end', () => this.#complete(this.#exchange && this.#parser?.end()))
+      .on('error', ({ code, message }: NodeJS.ErrnoException) => this.#fail(code, message))
+      .on('close', () => {
+        // An incomplete answer counts as none, since nothing of it has been passed to the client.
+        this.#fail('ECONNRESET', 'the connection closed');
+        options.onClose(this);
+      });
+  }
+
+  /** It must be idle, or new. */
+  start(exchange: Exchange): void {
+    this.#exchange = exchange;
+    this.#parser = new AnswerParser(exchange.onArriving);
+    if (this.#isKnown) this.#send(exchange);
+  }
+
+  carries(exchange: Exchange): boolean {
+    return this.#exchange === exchange;
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  async #identify(): Promise<void> {
+    if (await isOfAnotherUser(this.#socket)) {
+      this.#socket.destroy(new Error('another user of this machine listens there'));
+      return;
+    }
+    this.#isKnown = true;
+    if (this.#exchange) this.#send(this.#exchange);
+  }
+
+  #send(exchange: Exchange): void {
+    exchange.onConnected();
+    this.#socket.write(exchange.bytes);
+  }
+
+  #read(part: Buffer): void {
+    if (this.#exchange === undefined) {
+      // Nobody has asked for it.
+      this.destroy();
+      return;
+    }
+    try {
+      this.#complete(this.#parser?.push(part));
+    } catch (error) {
+      this.#fail(undefined, (error as Error).message);
+      this.destroy();
+    }
+  }
+
+  #complete(parsed: ParsedAnswer | undefined): void {
+    if (parsed === undefined) return;
+    const exchange = this.#exchange!;
+    this.#exchange = undefined;
+    // An answer can come before all of its review was read.
+    if (parsed.keepsAlive && this.#socket.writableLength === 0 && this.#socket.writable) {
+      this.#isReused = true;
+      this.#options.onIdle(this);
+    } else this.destroy();
+    exchange.onEnd(parsed.answer);
+  }
+
+  #fail(code: string | undefined, message: string): void {
+    const exchange = this.#exchange;
+    this.#exchange = undefined;
+    exchange?.onEnd({ code, message, connected: this.#isKnown, reused: this.#isReused });
+  }
+}
