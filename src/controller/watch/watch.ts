@@ -1,8 +1,7 @@
-import type { FSWatcher } from 'chokidar';
 import { sleep } from '../../async.ts';
-import { messageOf } from '../../errors.ts';
 import { COARSE_CLOCK_MS } from '../go/built-from.ts';
 import { type ContentChange, type ContentMemory, createContentMemory } from './content-memory.ts';
+import { watchDirectories } from './directories.ts';
 import { filesOf, readScope, type WatchScope, type WatchTarget } from './scope.ts';
 
 export interface WatchOptions {
@@ -59,7 +58,8 @@ export async function watchSources(options: WatchOptions): Promise<Watcher> {
   const onPath = (path: string) => {
     if (scope.counts(path)) note(path);
   };
-  const chokidar = await startChokidar(scope, onPath, options.onError);
+  const onBack = async (directories: string[]) => (await filesOf({ ...scope, directories })).forEach(note);
+  const watched = await watchDirectories(scope, { onPath, onBack, onError: options.onError }, signal);
   await readFirst();
 
   /** Reports what was written after the build had started: before the first look, or between that and now, when it is watched. */
@@ -88,8 +88,7 @@ export async function watchSources(options: WatchOptions): Promise<Watcher> {
       stale = false;
       const before = new Set(scope.directories);
       scope = await readScope(options.cwd, options.target, signal);
-      const directories = scope.directories.filter((directory) => !before.has(directory));
-      if (directories.length > 0) chokidar.add(directories);
+      watched.add(scope.directories.filter((directory) => !before.has(directory)));
       // The content of files that were not watched before is remembered.
       const files = (await filesOf(scope)).filter((file) => !memory.has(file));
       const changes = await memory.changesIn(await scope.notIgnored(files));
@@ -97,7 +96,7 @@ export async function watchSources(options: WatchOptions): Promise<Watcher> {
     },
     async [Symbol.asyncDispose]() {
       ended.abort();
-      await chokidar.close();
+      await watched[Symbol.asyncDispose]();
     },
   };
 }
@@ -120,27 +119,6 @@ function reportNews(
   const files = news.map(({ file }) => file);
   if (files.length > 0) onChange(files, at);
   return files.length > 0;
-}
-
-async function startChokidar(
-  scope: WatchScope,
-  onPath: (path: string) => void,
-  onError: (message: string) => void,
-): Promise<FSWatcher> {
-  // Imported here, since most commands of devloop watch nothing.
-  const { watch } = await import('chokidar');
-  const chokidar = watch(scope.directories, {
-    ignoreInitial: true,
-    atomic: false,
-    ignored: (path) => scope.isOutside(path),
-    ...(scope.recursive ? {} : { depth: 0 }),
-  });
-  chokidar.on('all', (event, path) => {
-    if (!event.endsWith('Dir')) onPath(path);
-  });
-  chokidar.on('error', (error) => onError(messageOf(error)));
-  await new Promise<void>((resolve) => chokidar.once('ready', resolve));
-  return chokidar;
 }
 
 /** Collects paths until none has been added for a moment. `firstAt`: when the first one was. */

@@ -66,6 +66,39 @@ test('a directory that is imported for the first time is watched after the refre
   await changesAre('b/b.go');
 });
 
+test('a directory that is removed and made again, with those above it, is watched again', async () => {
+  const { directory, write, changesAre } = await watchGo({
+    'go.mod': `${MODULE['go.mod']}\nrequire example.com/lib v0.0.0\n\nreplace example.com/lib => ./deps/lib\n`,
+    'cmd/main.go':
+      'package main\n\nimport (\n\t_ "example.com/lib/b"\n\t_ "example.com/m/a"\n)\n\nfunc main() {}\n',
+    'deps/lib/go.mod': 'module example.com/lib\n\ngo 1.24\n',
+    'deps/lib/b/b.go': 'package b\n',
+  });
+  for (const round of [1, 2]) {
+    await rm(join(directory, 'a'), { recursive: true });
+    await rm(join(directory, 'deps'), { recursive: true });
+    await changesAre('a/a.go', 'deps/lib/b/b.go', 'deps/lib/go.mod');
+    await write('a/a.go', 'package a\n');
+    await write('deps/lib/b/b.go', 'package b\n');
+    await write('deps/lib/go.mod', 'module example.com/lib\n\ngo 1.24\n');
+    await changesAre('a/a.go', 'deps/lib/b/b.go', 'deps/lib/go.mod');
+    await write('a/a.go', `package a\n\nconst A = ${round}\n`);
+    await write('deps/lib/b/b.go', `package b\n\nconst B = ${round}\n`);
+    await changesAre('a/a.go', 'deps/lib/b/b.go');
+  }
+});
+
+test('a directory that is missing below another one is watched when it is there', async () => {
+  const { watcher, write, changesAre } = await watchGo();
+  await write('a/a.go', 'package a\n\nimport _ "example.com/m/new/b"\n');
+  await changesAre('a/a.go');
+  await watcher.refresh(Number.POSITIVE_INFINITY);
+  await write('new/b/b.go', 'package b\n');
+  await changesAre('new/b/b.go');
+  await write('new/b/b.go', 'package b\n\nconst B = 1\n');
+  await changesAre('new/b/b.go');
+});
+
 test('embedded files and local replacements count', async () => {
   const { write, changesAre } = await watchGo({
     'go.mod': `${MODULE['go.mod']}\nrequire example.com/lib v0.0.0\n\nreplace example.com/lib => ./lib\n`,

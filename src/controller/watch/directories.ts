@@ -1,0 +1,101 @@
+import { statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { sleep } from '../../async.ts';
+import { messageOf } from '../../errors.ts';
+import type { WatchScope } from './scope.ts';
+
+export interface DirectoryEvents {
+  /** Something happened to this file. */
+  onPath(path: string): void;
+  /** These were not watched for a while: what is in them may be new. */
+  onBack(directories: string[]): void;
+  onError(message: string): void;
+}
+
+export interface WatchedDirectories extends AsyncDisposable {
+  add(directories: string[]): void;
+}
+
+/** For the removal of a directory to be over, and for chokidar, which does not say when it watches what it was given later. */
+const SETTLE_MS = 100;
+
+/**
+ * Watches the directories of a scope, and those that are added. Without their subdirectories, chokidar sees nothing in a directory that was
+ * missing or removed when it is there again, so it is given such a one anew. Resolves when all that exist are watched.
+ */
+export async function watchDirectories(
+  { directories, recursive, isOutside }: WatchScope,
+  { onPath, onBack, onError }: DirectoryEvents,
+  signal: AbortSignal,
+): Promise<WatchedDirectories> {
+  // Imported here, since most commands of devloop watch nothing.
+  const { watch } = await import('chokidar');
+  const depth = recursive ? {} : { depth: 0 };
+  const chokidar = watch(directories, { ignoreInitial: true, atomic: false, ignored: isOutside, ...depth });
+  /** Which ones are watched: another of the same name is not. */
+  const watched = new Map(directories.map((directory) => [directory, identityOf(directory)]));
+  const doubtful = new Set<string>();
+  let looking: Promise<void> | undefined;
+
+  async function look(): Promise<void> {
+    while (doubtful.size > 0 && (await sleep(SETTLE_MS, signal))) {
+      const there = [...doubtful].filter((directory) => identityOf(directory) !== undefined);
+      for (const directory of there) doubtful.delete(directory);
+      const others = there.filter((directory) => identityOf(directory) !== watched.get(directory));
+      if (others.length > 0) await watchAnew(others);
+    }
+  }
+
+  async function watchAnew(others: string[]): Promise<void> {
+    // Chokidar stops watching those below, too.
+    const again = [...watched.keys()].filter((one) => others.some((other) => isAtOrBelow(one, other)));
+    chokidar.unwatch(again).add(again);
+    for (const directory of again) note(directory);
+    if (await sleep(SETTLE_MS, signal)) onBack(again);
+  }
+
+  function note(directory: string): void {
+    watched.set(directory, identityOf(directory));
+    doubt(directory);
+  }
+
+  function doubt(directory: string): void {
+    if (recursive || !watched.has(directory)) return;
+    doubtful.add(directory);
+    looking ??= look().finally(() => {
+      looking = undefined;
+    });
+  }
+
+  chokidar.on('all', (event, path) => {
+    if (event.startsWith('unlink')) doubt(event === 'unlinkDir' ? path : dirname(path));
+    if (!event.endsWith('Dir')) onPath(path);
+  });
+  chokidar.on('error', (error) => onError(messageOf(error)));
+  await new Promise<void>((resolve) => chokidar.once('ready', resolve));
+  directories.forEach(doubt);
+  return {
+    add(more) {
+      chokidar.add(more);
+      more.forEach(note);
+    },
+    async [Symbol.asyncDispose]() {
+      await looking;
+      await chokidar.close();
+    },
+  };
+}
+
+/** Undefined for one that is missing. A number alone can be that of a directory that was removed. */
+function identityOf(directory: string): string | undefined {
+  try {
+    const { ino, birthtimeNs } = statSync(directory, { bigint: true });
+    return `${ino} ${birthtimeNs}`;
+  } catch {
+    return undefined;
+  }
+}
+
+function isAtOrBelow(path: string, directory: string): boolean {
+  return `${path}/`.startsWith(`${directory}/`);
+}
