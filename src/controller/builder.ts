@@ -70,7 +70,7 @@ async function countLater(
 export function createBuilder(
   supervised: Supervised,
   report: (event: RestartEvent) => void,
-  onBuilt: () => void,
+  onBuilt: (succeeded: boolean) => void,
 ): Builder {
   let current = new AbortController();
   let running = Promise.resolve();
@@ -78,11 +78,13 @@ export function createBuilder(
   async function build(number: number, before: Promise<void>, signal: AbortSignal): Promise<void> {
     await before;
     if (signal.aborted) return;
+    let succeeded = false;
     try {
       const built = await buildOnce(supervised, number, signal);
       const at = performance.now();
       if (!built.ok)
         return report({ is: 'build-failed', build: number, ms: built.ms, output: built.output, at });
+      succeeded = true;
       const { content } = built.program;
       const identical = content !== undefined && content === supervised.runningContent;
       const replaced = supervised.program;
@@ -93,7 +95,7 @@ export function createBuilder(
       if (signal.aborted) return;
       report({ is: 'build-failed', build: number, ms: 0, output: messageOf(error), at: performance.now() });
     } finally {
-      if (!signal.aborted) onBuilt();
+      if (!signal.aborted) onBuilt(succeeded);
     }
   }
 

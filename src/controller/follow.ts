@@ -45,9 +45,9 @@ export async function follow(supervised: Supervised): Promise<void> {
   const watching = watch(supervised, changes.add, watchSignal);
   const remember = (watcher: Watcher | undefined) => rememberSources(supervised, watcher);
   watching.then(remember).catch(fail);
-  const builder = createBuilder(supervised, report, () => {
+  const builder = createBuilder(supervised, report, (succeeded) => {
     const refreshing = watching.then(async (watcher) => {
-      await watcher?.refresh(supervised.buildSpan.fromMs);
+      await watcher?.refresh({ sinceMs: supervised.buildSpan.fromMs, succeeded });
       await remember(watcher);
     });
     refreshing.catch(fail);

@@ -33,7 +33,7 @@ interface ListedModule {
 
 const FIELDS = 'Dir,ImportPath,Standard,Module,EmbedFiles,Imports';
 
-/** What the go tool builds a package from; undefined when it cannot tell (a broken go.mod). */
+/** What the go tool builds a package from; undefined when it cannot tell (a broken go.mod, or no such package at the moment). */
 export async function listSources(
   cwd: string,
   { goPackage, flags = [] }: { goPackage: string; flags?: string[] },
@@ -46,6 +46,7 @@ export async function listSources(
   ]);
   if (listed.code !== 0) return undefined;
   const sources = localSources(listed.stdout);
+  if (sources.directories.size === 0) return undefined;
   const file = workspace.stdout.trim();
   if (file !== '' && file !== 'off') sources.directories.add(dirname(file));
   return sources;

@@ -104,6 +104,20 @@ async function checkoutScope(root: string, signal: AbortSignal): Promise<WatchSc
 
 const IGNORED = 'ls-files -z --others --ignored --exclude-standard --directory'.split(' ');
 
+/** Whether the go tool could not tell what a package is built from. */
+export function isGuess({ recursive, sources }: WatchScope): boolean {
+  return !recursive && sources === undefined;
+}
+
+/** What either of them covers. */
+export function both(one: WatchScope, { sources: _, ...other }: WatchScope): WatchScope {
+  return {
+    ...other,
+    directories: [...new Set([...one.directories, ...other.directories])],
+    counts: (path) => one.counts(path) || other.counts(path),
+  };
+}
+
 /** For a go.mod that go cannot read; the next save may fix it. */
 function onlyDirectory(cwd: string): SourceSet {
   return { ...noSources(), directories: new Set([cwd]) };

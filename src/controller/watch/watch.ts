@@ -2,7 +2,7 @@ import { sleep } from '../../async.ts';
 import { COARSE_CLOCK_MS } from '../go/built-from.ts';
 import { type ContentChange, type ContentMemory, createContentMemory } from './content-memory.ts';
 import { watchDirectories } from './directories.ts';
-import { filesOf, readScope, type WatchScope, type WatchTarget } from './scope.ts';
+import { both, filesOf, isGuess, readScope, type WatchScope, type WatchTarget } from './scope.ts';
 
 export interface WatchOptions {
   cwd: string;
@@ -30,7 +30,7 @@ export interface Watcher extends AsyncDisposable {
   /** As it is watched at the moment. */
   readonly scope: WatchScope;
   /** Updates the list of watched directories, if a change made that necessary; call it after each build. */
-  refresh(sinceMs: number): Promise<void>;
+  refresh(build: { sinceMs: number; succeeded: boolean }): Promise<void>;
 }
 
 /** Long enough for a save that truncates and then writes, and for an editor's `save all`. */
@@ -50,14 +50,14 @@ export async function watchSources(options: WatchOptions): Promise<Watcher> {
   const { memory } = first;
   let { scope } = first;
   let stale = false;
+  /** The go tool leaves out what it cannot read, and what is behind that. */
+  let partial = isGuess(scope);
   const note = inBatches(signal, async (files, at) => {
     const changes = await memory.changesIn(await scope.notIgnored(files));
     stale ||= changes.some(({ structural }) => structural);
     if (!signal.aborted) reportNews(changes, at, options);
   });
-  const onPath = (path: string) => {
-    if (scope.counts(path)) note(path);
-  };
+  const onPath = (path: string) => scope.counts(path) && note(path);
   const onBack = async (directories: string[]) => (await filesOf({ ...scope, directories })).forEach(note);
   const watched = await watchDirectories(scope, { onPath, onBack, onError: options.onError }, signal);
   await readFirst();
@@ -83,11 +83,13 @@ export async function watchSources(options: WatchOptions): Promise<Watcher> {
     get scope() {
       return scope;
     },
-    async refresh(sinceMs) {
-      if (!stale || signal.aborted) return;
+    async refresh({ sinceMs, succeeded }) {
+      if (!(stale || (partial && succeeded)) || signal.aborted) return;
       stale = false;
       const before = new Set(scope.directories);
-      scope = await readScope(options.cwd, options.target, signal);
+      const listed = await readScope(options.cwd, options.target, signal);
+      partial = !succeeded || isGuess(listed);
+      scope = partial ? both(scope, listed) : listed;
       watched.add(scope.directories.filter((directory) => !before.has(directory)));
       // The content of files that were not watched before is remembered.
       const files = (await filesOf(scope)).filter((file) => !memory.has(file));

@@ -1,4 +1,4 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -187,6 +187,23 @@ test('a package that is imported before it exists is picked up when it is writte
   await recorder.waitFor('build.failed');
   await put(cwd, 'internal/late/late.go', 'package late\n\nconst Text = "late"\n');
   await recorder.waitFor('controller.output', ({ line }) => line === 'late');
+});
+
+test('a main package that is gone for a while is followed again', { timeout: 60_000 }, async () => {
+  const { cwd, recorder, supervisor } = await goSubject();
+  await supervisor.build();
+  await supervisor.start();
+  void supervisor.follow();
+  await put(cwd, 'internal/greeting/greeting.go', greeting('second'));
+  await recorder.waitFor('controller.replaced');
+  const main = await readFile(join(cwd, 'cmd/main.go'), 'utf8');
+  await rm(join(cwd, 'cmd'), { recursive: true });
+  await recorder.waitFor('build.failed');
+  const from = recorder.events.length;
+  await put(cwd, 'cmd/main.go', main);
+  await recorder.waitFor('build.done', undefined, from);
+  await put(cwd, 'internal/greeting/greeting.go', greeting('back'));
+  await recorder.waitFor('controller.output', ({ line }) => line === 'back');
 });
 
 test('after many saves in a row the newest program runs', { timeout: 60_000 }, async () => {

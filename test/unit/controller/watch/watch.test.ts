@@ -12,6 +12,8 @@ import { directoryWith, put } from '../support/places.ts';
 import { watchIn } from '../support/watching.ts';
 
 const NEVER = new AbortController().signal;
+const BUILT = { sinceMs: Number.POSITIVE_INFINITY, succeeded: true };
+const FAILED = { ...BUILT, succeeded: false };
 const MODULE = {
   'go.mod': 'module example.com/m\n\ngo 1.24\n',
   'cmd/main.go': 'package main\n\nimport _ "example.com/m/a"\n\nfunc main() {}\n',
@@ -61,7 +63,7 @@ test('a directory that is imported for the first time is watched after the refre
   await write('b/b.go', 'package b\n');
   await write('a/a.go', 'package a\n\nimport _ "example.com/m/b"\n');
   await changesAre('a/a.go');
-  await watcher.refresh(Number.POSITIVE_INFINITY);
+  await watcher.refresh(BUILT);
   await write('b/b.go', 'package b\n\nconst B = 1\n');
   await changesAre('b/b.go');
 });
@@ -92,11 +94,36 @@ test('a directory that is missing below another one is watched when it is there'
   const { watcher, write, changesAre } = await watchGo();
   await write('a/a.go', 'package a\n\nimport _ "example.com/m/new/b"\n');
   await changesAre('a/a.go');
-  await watcher.refresh(Number.POSITIVE_INFINITY);
+  await watcher.refresh(BUILT);
   await write('new/b/b.go', 'package b\n');
   await changesAre('new/b/b.go');
   await write('new/b/b.go', 'package b\n\nconst B = 1\n');
   await changesAre('new/b/b.go');
+});
+
+test('what the go tool cannot list while the build fails is watched further', async () => {
+  const { directory, watcher, write, expectChanges } = await watchGo({
+    'go.mod': `${MODULE['go.mod']}\nrequire example.com/lib v0.0.0\n\nreplace example.com/lib => ./lib\n`,
+    'a/a.go': 'package a\n\nimport _ "example.com/lib"\n',
+    'lib/go.mod': 'module example.com/lib\n\ngo 1.24\n',
+    'lib/lib.go': 'package lib\n',
+  });
+  const changesAre = (...files: string[]) => expectChanges(files, 'a/mark.go');
+  await write('lib/go.mod', '<<<<<<< HEAD\n');
+  await changesAre('lib/go.mod');
+  await watcher.refresh(FAILED);
+  await write('lib/go.mod', 'module example.com/lib\n\ngo 1.24\n');
+  await changesAre('lib/go.mod');
+  await watcher.refresh(BUILT);
+  await rm(join(directory, 'cmd'), { recursive: true });
+  await changesAre('cmd/main.go');
+  await watcher.refresh(FAILED);
+  expect(watcher.scope.sources).toBeUndefined();
+  await write('cmd/main.go', MODULE['cmd/main.go']);
+  await write('lib/lib.go', 'package lib\n\nconst L = 1\n');
+  await changesAre('cmd/main.go', 'lib/lib.go');
+  await watcher.refresh(BUILT);
+  expect(watcher.scope.sources?.directories.has(join(directory, 'lib'))).toBe(true);
 });
 
 test('embedded files and local replacements count', async () => {
@@ -163,7 +190,7 @@ test('a package that is imported after the scope was read is watched after the r
   await put(directory, 'a/a.go', 'package a\n\nimport _ "example.com/m/b"\n');
   const { watcher, seen } = await watchIn(directory, target, buildAt, lookAt(Promise.resolve(scope)));
   expect(seen.flat()).toEqual(['a/a.go']);
-  await watcher.refresh(Date.now());
+  await watcher.refresh({ sinceMs: Date.now(), succeeded: true });
   await put(directory, 'b/b.go', 'package b\n\nconst B = 1\n');
   await expect.poll(() => seen.flat()).toEqual(['a/a.go', 'b/b.go']);
 });
@@ -209,6 +236,12 @@ test('neither the module cache nor the standard library is a source', async () =
   const directory = await directoryWith(MODULE);
   const sources = await listSources(directory, { goPackage: './cmd' }, NEVER);
   expect([...sources!.directories].sort()).toEqual([directory, join(directory, 'a'), join(directory, 'cmd')]);
+});
+
+test('a go.mod that the go tool cannot read has no list of sources, nor has a package that is gone', async () => {
+  const directory = await directoryWith({ ...MODULE, 'gone/README.md': 'text' });
+  expect(await listSources(directory, { goPackage: './gone' }, NEVER)).toBeUndefined();
+  expect(await listSources(directory, { goPackage: './never' }, NEVER)).toBeUndefined();
   await put(directory, 'go.mod', 'nonsense');
   expect(await listSources(directory, { goPackage: './cmd' }, NEVER)).toBeUndefined();
 });
