@@ -1,5 +1,7 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { pollUntil, sleep } from '../async.ts';
 import { endGroup } from './process.ts';
+import { hasRunningMember } from './system.ts';
 
 export interface ToolOptions {
   cwd?: string;
@@ -24,6 +26,9 @@ export interface ToolResult {
 
 /** An interrupted `go build` removes its work directory, which can hold gigabytes. */
 const INTERRUPT_MS = 2000;
+/** A daemon that it has started can keep its output open for as long as it lives. */
+const OUTPUT_MS = 1000;
+const POLL_MS = 10;
 
 /** Runs a program to its end, in a process group of its own since `go build` and `make` start others. An abort ends the whole group. */
 export async function runTool(command: string[], options: ToolOptions = {}): Promise<ToolResult> {
@@ -46,6 +51,7 @@ export async function runTool(command: string[], options: ToolOptions = {}): Pro
     if (child.pid !== undefined) void endGroup(child.pid, 'SIGINT', INTERRUPT_MS, ended.signal);
   };
   signal?.addEventListener('abort', interrupt, { signal: ended.signal });
+  child.once('exit', () => void closeOutput(child, ended.signal, signal));
   await new Promise<void>((resolve) => {
     child.once('error', () => {
       result.missing = true;
@@ -59,6 +65,21 @@ export async function runTool(command: string[], options: ToolOptions = {}): Pro
   ended.abort();
   signal?.throwIfAborted();
   return result;
+}
+
+/** What it has written itself is read by then. After an abort, nobody waits for that, but for the end of all in its group. */
+async function closeOutput(
+  { pid, stdout, stderr }: ChildProcess,
+  ended: AbortSignal,
+  signal: AbortSignal = ended,
+): Promise<void> {
+  await sleep(OUTPUT_MS, AbortSignal.any([ended, signal]));
+  if (ended.aborted) return;
+  const isEmpty = async (): Promise<boolean> => !(await hasRunningMember(pid!));
+  if (signal.aborted)
+    await pollUntil(isEmpty, { everyMs: POLL_MS, limitMs: 2 * INTERRUPT_MS, signal: ended });
+  stdout?.destroy();
+  stderr?.destroy();
 }
 
 function collect(stream: NodeJS.ReadableStream, result: ToolResult, name: 'stdout' | 'stderr'): void {
