@@ -176,14 +176,15 @@ function answerOf({ id, verdict, response }: KeptRecord): object {
       { hint: 'devloop reviews --verdict denied' },
     );
   const answer = (response as { response?: Answer } | undefined)?.response ?? {};
-  const { allowed = false, status = {}, warnings = [], patch = [] } = answer;
-  const { code = 0, reason = '', message = '' } = status;
+  const { allowed = false, status, warnings = [], patch = [] } = answer;
+  // A program that is not Go's may write it as null.
+  const { code = 0, reason = '', message = '' } = status ?? {};
   return { allowed, code, reason, message, warnings, patch };
 }
 
 interface Answer {
   allowed?: boolean;
-  status?: { code?: number; reason?: string; message?: string };
+  status?: { code?: number; reason?: string; message?: string } | null;
   warnings?: string[];
   patch?: object[];
 }

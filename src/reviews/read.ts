@@ -80,14 +80,13 @@ function parseRecord(line: string): ReviewRecord | LateRecord | undefined {
 
 /** People may edit a saved set. */
 function isReview(record: ReviewRecord): boolean {
-  const { at, path, webhook, verdict, kind, ms, user, resource, object, request } = record;
+  const { at, path, webhook, verdict, kind, ms, resource, object, request, lateResponse } = record;
+  const { user, message, build, warnings, patch, from } = record;
   return (
-    isText(at) &&
-    isText(path) &&
-    isText(webhook) &&
-    isText(verdict) &&
-    isText(kind) &&
-    (user === undefined || isText(user)) &&
+    [at, path, webhook, verdict, kind].every(isText) &&
+    [user, message, build].every(orAbsent(isText)) &&
+    [warnings, patch, from].every(orAbsent(isTexts)) &&
+    orAbsent(isObject)(lateResponse) &&
     (resource === undefined || (isObject(resource) && isText(resource.kind))) &&
     (object === undefined || (isObject(object) && isText(object.name))) &&
     (request === undefined || kind === 'unreadable' || isObject(request)) &&
@@ -95,6 +94,14 @@ function isReview(record: ReviewRecord): boolean {
     isTime(ms.budget) &&
     isTime(ms.total)
   );
+}
+
+function orAbsent(holds: (value: unknown) => boolean): (value: unknown) => boolean {
+  return (value) => value === undefined || holds(value);
+}
+
+function isTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every(isText);
 }
 
 function isText(value: unknown): boolean {

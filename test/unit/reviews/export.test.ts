@@ -96,6 +96,15 @@ const OLD: WebhookSetup = {
   controllerRuntime: 14,
 };
 
+it('a Go test takes an answer whose status is null, as programs in other languages write it', () => {
+  const allowed = { allowed: true, status: null, warnings: null };
+  const test = goTest(
+    [requireKept({ ...record('shop'), verdict: 'allowed', response: { response: allowed } })],
+    OLD,
+  );
+  expect(test).toContain('"allowed": true');
+});
+
 it.each<[string, WebhookSetup]>([
   ['an operator of today', { ...OLD, controllerRuntime: 24, imports: ['examplev1 "example.com/api/v1"'] }],
   ['an old one', OLD],
