@@ -1,6 +1,6 @@
 import type { PathStep } from '../config/json-path.ts';
 import { namesSecret } from './secret-names.ts';
-import { hideInText, isNoSecret, mayNameSecret } from './secret-texts.ts';
+import { hideInText, isCredentials, isNoSecret, mayNameSecret } from './secret-texts.ts';
 
 /** What replaces secrets before anything of a review is stored or shown. */
 
@@ -158,9 +158,15 @@ function hidesAt(key: string, object: object, { isSecret, hides, object: patched
   if (key === 'value' && isOperation(object) && isSecretPath(object.path, { isSecret, patched }))
     return 'all';
   if (VALUES.has(key) && isSecretEntry(object)) return 'all';
-  if (namesSecret(key)) return 'all';
+  if (namesSecret(key) || isHeader(key, object)) return 'all';
   if (hides === 'nothing' || isReference(key, object)) return 'nothing';
   return 'texts';
+}
+
+/** `headers: {Authorization: Bearer …}`; `authorization: enabled` is a setting. */
+function isHeader(key: string, object: object): boolean {
+  const value: unknown = Reflect.get(object, key);
+  return SECRET_HEADERS.has(key.toLowerCase()) && typeof value === 'string' && isCredentials(value);
 }
 
 /** Below a key that names a secret: `{name: db, key: password}` says where it is. */

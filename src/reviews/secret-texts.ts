@@ -16,6 +16,11 @@ const IN_URL = /(?<=:\/\/[^\s/@:]{0,200}:)[^\s/@]{1,1000}(?=@)/g;
 const FLAG = /^(--?([\w.-]+)=)([\s\S]+)$/;
 /** `user=a password=b`, `?token=x`. A word begins once, so that a long one is not read again and again. */
 const ASSIGNED = new RegExp(`(?<![\\w.-])([\\w.-]+)=(${HIDDEN}|"[^"\\n]*"|'[^'\\n]*'|["']?[^\\s"']+)`, 'g');
+/** As HTTP writes them: a scheme, and what proves who asks. */
+const CREDENTIALS = /^(?:basic|bearer|digest|token|apikey|negotiate|ntlm|aws4-hmac-sha256)[ \t]+\S/i;
+/** `Authorization: Bearer …`, of a command, of YAML or of a server's configuration. */
+const HEADER =
+  /\b(authorization["']?[ \t]{0,9}[:=]?[ \t]{0,9}["']?(?:basic|bearer|digest|token|apikey|negotiate|ntlm)[ \t]{1,9})([^\s"']{8,})/gi;
 /** A line of properties, of variables, or of YAML. */
 const LINE =
   /^(?<before>[ \t]*(?:- +)?(?:export +)?(?<quote>["']?)(?<name>[A-Za-z_][\w./-]*)\k<quote>[ \t]*(?:(?<colon>:)[ \t]+|=[ \t]*))(?<value>\S.*)$/;
@@ -36,15 +41,27 @@ export function isNoSecret(value: string): boolean {
   return NO_SECRET.test(value);
 }
 
+/** Whether a value is that of a header which says who asks. */
+export function isCredentials(value: string): boolean {
+  return CREDENTIALS.test(value);
+}
+
 export function hideInText(text: string, { hide, isProse }: Hiding): string {
   const plain = withoutPem(text, hide);
-  const safe = plain.includes('://') ? plain.replaceAll(IN_URL, (secret) => hide(secret)) : plain;
+  const bare = plain.includes('://') ? plain.replaceAll(IN_URL, (secret) => hide(secret)) : plain;
+  const safe = hideHeaders(bare, hide);
   if (!mayNameSecret(safe)) return safe;
   const [, flag, name, value] = FLAG.exec(safe) ?? [];
   if (flag !== undefined && isSecret(name!, value!)) return flag + hide(value!);
   const withoutLines = hideLines(safe, { hide, isProse: isProse || !safe.includes('\n') });
   return withoutLines.replaceAll(ASSIGNED, (all, key: string, secret: string) =>
     isSecret(key, secret) ? `${key}=${hide(secret)}` : all,
+  );
+}
+
+function hideHeaders(text: string, hide: Hiding['hide']): string {
+  return text.replaceAll(HEADER, (all, header: string, secret: string) =>
+    isNoSecret(secret) || secret === '<redacted' ? all : header + hide(secret),
   );
 }
 

@@ -184,6 +184,28 @@ describe('values whose keys name a secret', () => {
     expect(text).toContain('serve');
   });
 
+  it('are replaced in headers, wherever these are', () => {
+    const spec = {
+      headers: { Authorization: 'Bearer hunter2hunter2', 'proxy-authorization': 'Basic aHVudGVyMg==' },
+      args: ['-H', 'Authorization: Bearer hunter2hunter2', '--header=authorization: token hunter2hunter2'],
+      command: ['sh', '-c', 'curl -H "Authorization: Basic hunter2hunter2" example.com'],
+      nginx: 'proxy_set_header Authorization "Bearer hunter2hunter2";\n',
+      yaml: 'headers:\n  Authorization: Bearer hunter2hunter2\n',
+    };
+    const { value, count } = redact({ spec });
+    expect(JSON.stringify(value)).not.toMatch(/hunter2|aHVud/);
+    expect(count).toBe(7);
+    expect(redact(value).value).toEqual(value);
+    const open = {
+      authorization: 'enabled',
+      args: ['Authorization: Bearer $(API_TOKEN)'],
+      message: 'authorization: basic is not possible',
+    };
+    expect(redact({ open })).toEqual({ value: { open }, count: 0 });
+    const spaces = `authorization${' '.repeat(500_000)}`;
+    expect(redact({ spaces }).value).toEqual({ spaces });
+  });
+
   it('are replaced where an operation names the value of a variable by its place', () => {
     const object = { spec: { env: [{ name: 'MODE' }, { name: 'PGPASSWORD', value: 'old' }] } };
     const patch = [
