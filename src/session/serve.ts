@@ -23,7 +23,7 @@ export interface Serving {
 
 /** Until the signal aborts: changes are built and replace the controller, and renewed certificates are used. */
 export async function serve(session: Session, serving: Serving): Promise<void> {
-  const { work, pairs, keyPairDirectories, called, route, supervisor, gate } = serving;
+  const { work, pairs, called, supervisor, gate } = serving;
   const { emit, signal } = work;
   const { context, target } = session;
   emit({ type: 'session.ready', session: session.sessionId, ms: performance.now() - session.startedAt });
@@ -32,16 +32,30 @@ export async function serve(session: Session, serving: Serving): Promise<void> {
     if (signal.aborted) resolve();
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
-  const useRenewed = async (serverName: string, found: FoundPair): Promise<void> => {
-    // The controller serves with the key pair of the first Service; the gateway has them all.
-    if (serverName === target.services[0]?.serverName)
-      for (const directory of keyPairDirectories) await writeFoundPair(directory, found, emit);
-    route?.gateways.present(serverName, found.pair);
-  };
+  const useRenewed = (serverName: string, found: FoundPair) =>
+    useKeyPair(serverName, found, { ...serving, target });
   const search = { ...keyPairSearch(context, target), called };
   const following = followKeyPairs(search, pairs, useRenewed, { emit, signal });
   await Promise.race([ended, supervisor?.follow(gate) ?? ended]);
   await Promise.race([following, ended]);
+}
+
+/** By the gateway first: that is the one whose certificate kube-apiserver verifies, whatever becomes of the controller's files. */
+export async function useKeyPair(
+  serverName: string,
+  found: FoundPair,
+  { work, target, keyPairDirectories, route }: UsingPairs,
+): Promise<void> {
+  route?.gateways.present(serverName, found.pair);
+  // The controller serves with the key pair of the first Service; the gateway has them all.
+  if (serverName !== target.services[0]?.serverName) return;
+  for (const directory of keyPairDirectories) await writeFoundPair(directory, found, work.emit);
+}
+
+interface UsingPairs extends Pick<Serving, 'keyPairDirectories'> {
+  work: Pick<Work, 'emit'>;
+  target: { services: Pick<TargetService, 'serverName'>[] };
+  route: { gateways: Pick<OpenRoute['gateways'], 'present'> } | undefined;
 }
 
 export function invitation({ target, plan, files }: Pick<Session, 'target' | 'plan' | 'files'>): string {
