@@ -75,7 +75,8 @@ export function run(plan: RunPlan, startable: Startable, emit: Emit, signal: Abo
   const start = performance.now();
   const debugged = plan.debugging?.attend();
   const own = commandOf(plan, command);
-  const shown = shownCommand(own.command, plan);
+  // Hidden first: what is known only now may be in the same word.
+  const { command: shown } = commandOf(plan, shownCommand(command, plan));
   const controller = startController({ ...own, debugged, standBy: standBy?.take(own) }, emit, (leader) =>
     recordStarted(plan.stateFile, { pid: leader, command: shown }),
   );

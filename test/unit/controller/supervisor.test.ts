@@ -605,3 +605,15 @@ test.each([
   await recorder.waitFor('controller.output', (event) => event.line === line);
   await started;
 });
+
+test('the value of a Secret is hidden also in an argument with a value that is known only when the controller starts', async () => {
+  const run = ['/bin/sh', '-c', 'exec sleep 60', 'sh', '--as=hunter2@<uid>'];
+  const late = { standsFor: '<uid>', value: () => 'u1' };
+  const hidden = new Map([['--as=hunter2@<uid>', '--as=$(TOKEN)@<uid>']]);
+  const { supervisor, recorder, plan } = supervise(await nodePlan(run, { hidden, late }));
+  const started = supervisor.start();
+  const { command } = await recorder.waitFor('controller.started');
+  expect(command.at(-1)).toBe('--as=$(TOKEN)@u1');
+  expect(await readFile(plan.stateFile, 'utf8')).not.toContain('hunter2');
+  await started;
+});
