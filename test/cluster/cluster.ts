@@ -5,7 +5,8 @@ import { type Api, openApi } from './api.ts';
 import { type Box, connectBox, runInBox, startBox } from './box.ts';
 import { type ClusterBinaries, ensureClusterBinaries, ensureOldControlPlane } from './build.ts';
 import { createCgroup } from './cgroups.ts';
-import { RUNTIME_SOCKET, writeNodeConfig } from './config.ts';
+import { writeNodeConfig } from './config.ts';
+import { copyStore, IN_BOX, nameImages } from './image-store.ts';
 import { type Families, type Network, network } from './network.ts';
 import { ensurePrerequisites, type Log } from './prerequisites.ts';
 import { awaitMilestones, milestones } from './readiness.ts';
@@ -58,6 +59,8 @@ export interface TestCluster extends AsyncDisposable, Omit<Api, 'get' | typeof S
   kubeconfigFor(user: string, groups?: string[], options?: UserOptions): Promise<string>;
 }
 
+/** Of images that boxes have from their start; see image-store.ts. */
+const STORE = process.env.DEVLOOP_TEST_IMAGES;
 const apiPort = '6443';
 const startSeconds = 120;
 const defaultLifetimeSeconds = 30 * 24 * 3600;
@@ -93,7 +96,11 @@ async function startIn(
   await Promise.all(['logs', 'pki', 'users'].map((sub) => mkdir(join(dir, sub))));
   await run(binaries.kit, ['pki', join(dir, 'pki'), name, net.nodes[0]!, apiPort]);
   if (pods)
-    await Promise.all([writeNodeConfig(dir, slot.cgroup, cniPlugins, net), createCgroup(slot.cgroup)]);
+    await Promise.all([
+      writeNodeConfig(dir, slot.cgroup, cniPlugins, net),
+      createCgroup(slot.cgroup),
+      ...(STORE ? [copyStore(STORE, dir)] : []),
+    ]);
   const settings = {
     CLUSTER: binaries.cluster,
     CONTROL_PLANE: options.kubernetes ? await ensureOldControlPlane({ log }) : binaries.cluster,
@@ -127,8 +134,8 @@ function handle(
 ): TestCluster {
   let released: Promise<void> | undefined;
   const importImage = async (archive: string): Promise<void> => {
-    const ctr = ['--address', RUNTIME_SOCKET, '--namespace', 'k8s.io'];
-    await runInBox(box.process, 'ctr', [...ctr, 'images', 'import', archive]);
+    const ctr = (args: string[]) => runInBox(box.process, 'ctr', [...IN_BOX, ...args]);
+    if (!STORE || !(await nameImages(STORE, archive, ctr))) await ctr(['images', 'import', archive]);
   };
   return {
     ...own,

@@ -24,17 +24,28 @@ export async function writeNodeConfig(
   ]);
 }
 
-function containerd(dir: string, cniPlugins: string): string {
+const UNUSED_PLUGINS = [
+  ...['aufs', 'btrfs', 'devmapper', 'zfs'].map((name) => `snapshotter.v1.${name}`),
+  ...['tracing.processor.v1.otlp', 'internal.v1.tracing'],
+];
+
+/** Of a container runtime that keeps images, and runs Pods unless `without` names the plugin for them. */
+export function runtimeConfig(dir: string, ...without: string[]): string {
+  const disabled = [...UNUSED_PLUGINS, ...without].map((name) => `io.containerd.${name}`);
   return `
 version = 2
 root = "${dir}/containerd"
 state = "/run/containerd"
-disabled_plugins = ["io.containerd.snapshotter.v1.aufs", "io.containerd.snapshotter.v1.btrfs", "io.containerd.snapshotter.v1.devmapper", "io.containerd.snapshotter.v1.zfs", "io.containerd.tracing.processor.v1.otlp", "io.containerd.internal.v1.tracing"]
+disabled_plugins = ${JSON.stringify(disabled)}
 [grpc]
   address = "${RUNTIME_SOCKET}"
 [plugins."io.containerd.internal.v1.opt"]
   path = "${dir}/containerd-opt"
-[plugins."io.containerd.grpc.v1.cri"]
+`;
+}
+
+function containerd(dir: string, cniPlugins: string): string {
+  return `${runtimeConfig(dir)}[plugins."io.containerd.grpc.v1.cri"]
   sandbox_image = "${PAUSE_IMAGE}"
   restrict_oom_score_adj = true
   stream_server_address = "127.0.0.1"

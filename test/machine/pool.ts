@@ -25,7 +25,7 @@ class MachineWorker extends ForksPoolWorker {
         ...['bash', join(import.meta.dirname, 'machine.sh')],
         ...[process.execPath, ...this.execArgv],
       ],
-      env: { ...this.env, ...this.#machine.env },
+      env: { ...this.env, ...this.#machine.env, ...images() },
       stdio: 'pipe',
       serialization: 'advanced',
     });
@@ -41,4 +41,10 @@ class MachineWorker extends ForksPoolWorker {
     await super.stop();
     await this.#machine?.close();
   }
+}
+
+/** Where `setup.ts` has put the images of boxes, in this process. */
+function images(): Record<string, string> {
+  const { DEVLOOP_TEST_IMAGES: store } = process.env;
+  return store === undefined ? {} : { DEVLOOP_TEST_IMAGES: store };
 }

@@ -1,4 +1,5 @@
 import { ensureClusterBinaries } from '../cluster/build.ts';
+import { prepareImages } from '../cluster/image-store.ts';
 import { ensurePrerequisites, SSH_PACKAGES } from '../cluster/prerequisites.ts';
 import { BROWSER_PACKAGES } from '../support/browser.ts';
 import { delve } from '../support/delve.ts';
@@ -12,7 +13,6 @@ export async function setup(): Promise<void> {
   await removeAbandoned();
   await ensurePrerequisites(log, { ...SSH_PACKAGES, ...BROWSER_PACKAGES, strace: 'strace' });
   await ensureClusterBinaries({ log });
-  await sampleImage();
-  await relayImage();
+  process.env.DEVLOOP_TEST_IMAGES = await prepareImages([await sampleImage(), await relayImage()]);
   await delve(log);
 }
