@@ -1,6 +1,7 @@
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/machine/order.ts';
 import { machines } from './test/machine/pool.ts';
+import { filesToLeaveOut } from './test/machine/together.ts';
 import { slowest } from './test/reporters/slowest.ts';
 
 const reportFile = process.env.DEVLOOP_TEST_REPORT;
@@ -38,6 +39,7 @@ export default defineConfig({
           ...endToEnd,
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
+          exclude: filesToLeaveOut(process.argv.slice(2)),
           provide: { aggregatorRouting: false },
         },
       },

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type DevloopRun, startDevloop } from '../support/devloop.ts';
 import { type Call, FAULTS, type Fault, type FaultProxy, faultProxy } from '../support/fault-proxy.ts';
-import { type HollowOperator, startHollowOperator } from '../support/hollow-operator.ts';
+import { type HollowOperator, sharedHollowOperator } from '../support/hollow-operator.ts';
 import { askHook } from '../support/hook-operator.ts';
 import { record, repeat, SOAK } from '../support/repeat.ts';
 import { revocableLogin } from '../support/revocable-login.ts';
@@ -17,14 +17,11 @@ let operator: HollowOperator;
 let proxy: FaultProxy;
 
 beforeAll(async () => {
-  operator = await startHollowOperator();
+  operator = await sharedHollowOperator();
   proxy = await faultProxy(operator.cluster.kubeconfig);
 });
 
-afterAll(async () => {
-  await proxy?.[Symbol.asyncDispose]();
-  await operator?.[Symbol.asyncDispose]();
-});
+afterAll(() => proxy?.[Symbol.asyncDispose]());
 
 /** Through the proxy, unless it is to restore what a fault left. */
 function start(args: string[], KUBECONFIG = proxy.kubeconfig): DevloopRun {

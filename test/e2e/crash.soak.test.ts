@@ -4,13 +4,14 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { DevloopEvent } from '../../src/report/events.ts';
 import { objectText } from '../../src/report/text.ts';
-import { startCluster, type TestCluster } from '../cluster/cluster.ts';
+import type { TestCluster } from '../cluster/cluster.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { hookServer } from '../support/hook-server.ts';
 import { isRunning } from '../support/is-running.ts';
 import { inSoak, repeat } from '../support/repeat.ts';
 import { createReviewer } from '../support/reviews.ts';
-import { checkoutSample, deploySample, NAMESPACE, rolledOut } from '../support/sample-operator.ts';
+import { checkoutSample, NAMESPACE, rolledOut } from '../support/sample-operator.ts';
+import { sharedSample } from '../support/shared-sample.ts';
 import { snapshot } from '../support/snapshot.ts';
 
 /** What the sample's own webhook says to an Application without an image. */
@@ -68,16 +69,12 @@ describe('kill -9', () => {
   const env = (): Record<string, string> => ({ KUBECONFIG: cluster.kubeconfig });
 
   beforeAll(async () => {
-    cluster = await startCluster({ log: (line) => console.error(line) });
-    await deploySample(cluster);
+    cluster = await sharedSample();
     checkout = await checkoutSample();
     before = await snapshot(cluster, NAMESPACE);
   });
 
-  afterAll(async () => {
-    await checkout?.[Symbol.asyncDispose]();
-    await cluster?.[Symbol.asyncDispose]();
-  });
+  afterAll(() => checkout?.[Symbol.asyncDispose]());
 
   // What a failed test left would fail the next ones too.
   afterEach(async ({ task }) => {

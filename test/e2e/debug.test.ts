@@ -6,18 +6,13 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { WebhookConfiguration } from '../../src/cluster/api/objects.ts';
 import { CATALOGUE } from '../../src/errors.ts';
 import { groupsOf } from '../../src/machine/system.ts';
-import { startCluster, type TestCluster } from '../cluster/cluster.ts';
+import type { TestCluster } from '../cluster/cluster.ts';
 import { DapClient, delve } from '../support/delve.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
-import {
-  application,
-  type Checkout,
-  checkoutSample,
-  deploySample,
-  NAMESPACE,
-} from '../support/sample-operator.ts';
+import { application, type Checkout, checkoutSample, NAMESPACE } from '../support/sample-operator.ts';
+import { sharedSample } from '../support/shared-sample.ts';
 import { snapshot } from '../support/snapshot.ts';
 
 /** Where nothing was built for a debugger before, the standard library is compiled, too. */
@@ -36,9 +31,8 @@ let line: number;
 let port: number;
 
 beforeAll(async () => {
-  const [started, dlv] = await Promise.all([startCluster({ log: (text) => console.error(text) }), delve()]);
+  const [started, dlv] = await Promise.all([sharedSample(), delve()]);
   cluster = started;
-  await deploySample(cluster);
   checkout = await checkoutSample();
   file = join(checkout.directory, 'cmd/main.go');
   const text = await readFile(PROGRAM, 'utf8');
@@ -56,10 +50,7 @@ beforeAll(async () => {
   before = await snapshot(cluster, NAMESPACE);
 });
 
-afterAll(async () => {
-  await checkout?.[Symbol.asyncDispose]();
-  await cluster?.[Symbol.asyncDispose]();
-});
+afterAll(() => checkout?.[Symbol.asyncDispose]());
 
 const up = (...flags: string[]): DevloopRun =>
   startDevloop(['up', '--package', './cmd', `--debug=${port}`, ...flags], { cwd: checkout.directory, env });

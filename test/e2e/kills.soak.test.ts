@@ -5,9 +5,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
-import { type HollowOperator, startHollowOperator } from '../support/hollow-operator.ts';
+import { type HollowOperator, sharedHollowOperator } from '../support/hollow-operator.ts';
 import { HOOK_NAMESPACE } from '../support/hook-operator.ts';
 import { inSoak, progress, record, SOAK } from '../support/repeat.ts';
 import { type Call, isLasting, killBefore, ONE_FILE_THREAD, traceCalls } from '../support/strace.ts';
@@ -30,12 +30,10 @@ const env = (): Record<string, string> => ({ KUBECONFIG: operator.cluster.kubeco
 const apiServer = (): string => `${operator.cluster.nodeIp}:6443`;
 
 beforeAll(async () => {
-  operator = await startHollowOperator();
+  operator = await sharedHollowOperator();
   // Reading it starts the thread for file operations before anything is changed.
   await writeFile(join(operator.directory, 'devloop.yaml'), 'route: direct\n');
 });
-
-afterAll(() => operator?.[Symbol.asyncDispose]());
 
 /** As soon as it has read its settings: it has changed nothing yet. */
 async function begun(args: string[]): Promise<DevloopRun> {

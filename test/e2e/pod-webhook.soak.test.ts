@@ -1,13 +1,13 @@
 /** An operator whose own webhook decides on the Pods of its namespace, and lets none in while it does not answer. */
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { afterEach, beforeAll, expect, it } from 'vitest';
 import type { WebhookConfiguration } from '../../src/cluster/api/objects.ts';
 import type { TestCluster } from '../cluster/cluster.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
 import { inSoak } from '../support/repeat.ts';
-import { type RoutedSample, startRoutedSample } from '../support/routed-sample.ts';
+import { type RoutedSample, sharedRoutedSample } from '../support/routed-sample.ts';
 import { NAMESPACE, rolledOut, SERVICE } from '../support/sample-operator.ts';
 import { snapshot } from '../support/snapshot.ts';
 
@@ -20,11 +20,9 @@ let sample: RoutedSample;
 let cluster: TestCluster;
 
 beforeAll(async () => {
-  sample = await startRoutedSample(['GatewayPorts yes']);
+  sample = await sharedRoutedSample();
   cluster = sample.cluster;
 });
-
-afterAll(() => sample?.[Symbol.asyncDispose]());
 
 const removeGuard = (): Promise<unknown> =>
   cluster.call('DELETE', `${CONFIGURATIONS}?fieldSelector=metadata.name%3Dpods`);

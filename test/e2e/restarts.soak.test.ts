@@ -3,13 +3,14 @@ import { readdir, readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startCluster, type TestCluster } from '../cluster/cluster.ts';
+import type { TestCluster } from '../cluster/cluster.ts';
 import { type DevloopRun, startDevloop } from '../support/devloop.ts';
 import { eventually } from '../support/eventually.ts';
 import { type SavedServer, savedServer } from '../support/hook-server.ts';
 import { record, SOAK } from '../support/repeat.ts';
 import { createReviewer, load, type Reviewer } from '../support/reviews.ts';
-import { type Checkout, checkoutSample, deploySample, NAMESPACE } from '../support/sample-operator.ts';
+import { type Checkout, checkoutSample, NAMESPACE } from '../support/sample-operator.ts';
+import { sharedSample } from '../support/shared-sample.ts';
 import { snapshot } from '../support/snapshot.ts';
 
 const REVIEWS = SOAK ? 20_000 : 200;
@@ -44,8 +45,7 @@ let server: SavedServer;
 let reviewer: Reviewer & AsyncDisposable;
 
 beforeAll(async () => {
-  cluster = await startCluster({ log: (line) => console.error(line) });
-  await deploySample(cluster);
+  cluster = await sharedSample();
   checkout = await checkoutSample();
   server = savedServer(checkout.directory, String(PORT));
   reviewer = await createReviewer(cluster.kubeconfig);
@@ -54,7 +54,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await reviewer?.[Symbol.asyncDispose]();
   await checkout?.[Symbol.asyncDispose]();
-  await cluster?.[Symbol.asyncDispose]();
 });
 
 /** Saves, and waits until kube-apiserver is answered by what was saved. */

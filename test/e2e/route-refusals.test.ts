@@ -10,7 +10,7 @@ import { eventually } from '../support/eventually.ts';
 import { freezer } from '../support/freezer.ts';
 import { hookServer } from '../support/hook-server.ts';
 import { createReviewer } from '../support/reviews.ts';
-import { type RoutedSample, startRoutedSample } from '../support/routed-sample.ts';
+import { type RoutedSample, sharedRoutedSample } from '../support/routed-sample.ts';
 import { type Checkout, NAMESPACE } from '../support/sample-operator.ts';
 import { snapshot } from '../support/snapshot.ts';
 import { makeKey, type TestSshd } from '../support/sshd/sshd.ts';
@@ -27,11 +27,9 @@ describe('a route that cannot be taken is one clear error, and leaves the cluste
   let sample: RoutedSample;
 
   beforeAll(async () => {
-    sample = await startRoutedSample(['GatewayPorts yes']);
+    sample = await sharedRoutedSample();
     ({ cluster, sshd, checkout, before } = sample);
   });
-
-  afterAll(() => sample?.[Symbol.asyncDispose]());
 
   const env = (): Record<string, string> => ({ KUBECONFIG: cluster.kubeconfig, ...sshd.env });
 

@@ -26,7 +26,7 @@ import { daemonSetPause } from '../../src/cluster/takeover/pause/daemon-set.ts';
 import { ownChangeOf } from '../../src/cluster/takeover/restore.ts';
 import { giveTime, restoreWebhooks } from '../../src/cluster/takeover/webhook-time.ts';
 import { type DevloopRun, runDevloop, startDevloop } from '../support/devloop.ts';
-import { type HollowOperator, startHollowOperator } from '../support/hollow-operator.ts';
+import { type HollowOperator, sharedHollowOperator } from '../support/hollow-operator.ts';
 import { HOOK_NAMESPACE, hooksAtRest, hooksIn } from '../support/hook-operator.ts';
 import { repeat } from '../support/repeat.ts';
 import { createNetwork } from '../support/sshd/network.ts';
@@ -37,15 +37,12 @@ let operator: HollowOperator;
 let api: ClusterApi;
 
 beforeAll(async () => {
-  operator = await startHollowOperator();
+  operator = await sharedHollowOperator();
   api = await connect(await loadKubeconfig({ kubeconfig: operator.cluster.kubeconfig }, {}, '/'));
   await operator.cluster.kubectl(['create', 'namespace', NAMESPACE]);
 });
 
-afterAll(async () => {
-  await api?.[Symbol.asyncDispose]();
-  await operator?.[Symbol.asyncDispose]();
-});
+afterAll(() => api?.[Symbol.asyncDispose]());
 
 it('two devloop up at the same instant: exactly one wins, and the other one changes nothing', async () => {
   const KUBECONFIG = operator.cluster.kubeconfig;

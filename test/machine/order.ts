@@ -4,18 +4,20 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** A run ends no sooner than its longest file, so these start first. `npm test` prints the slowest files at its end. */
 const LONGEST = [
   'doctor-and-refusals',
-  'routes',
-  'up',
-  'guard',
   'variants',
+  'guard',
+  'routes',
   'pause',
-  'families',
-  'closed',
-  'ssh',
-  'crash',
-  'api-faults',
-  'route-refusals',
+  'sample',
+  'routed',
+  'up',
+  'hollow',
+  'down',
   'habits',
+  'closed',
+  'relay-pod',
+  'ssh',
+  'families',
 ];
 
 export class LongestFirst extends BaseSequencer {

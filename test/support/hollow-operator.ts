@@ -23,7 +23,15 @@ export interface HollowOperator extends AsyncDisposable {
   expectRestored(): Promise<void>;
 }
 
-export async function startHollowOperator(): Promise<HollowOperator> {
+let shared: Promise<HollowOperator> | undefined;
+
+/** One for all suites that run in this process. It ends with the machine of their file. */
+export function sharedHollowOperator(): Promise<HollowOperator> {
+  shared ??= startHollowOperator();
+  return shared;
+}
+
+async function startHollowOperator(): Promise<HollowOperator> {
   await using stack = new AsyncDisposableStack();
   const parts = { pods: false, aggregatorRouting: true, certManager: false };
   const cluster = stack.use(await startCluster({ ...parts, log: (line) => console.error(line) }));

@@ -13,6 +13,14 @@ export interface RoutedSample extends AsyncDisposable {
   before: Awaited<ReturnType<typeof snapshot>>;
 }
 
+let shared: Promise<RoutedSample> | undefined;
+
+/** One for all suites that run in this process, with a port of the SSH host for everybody. It ends with the machine of their file. */
+export function sharedRoutedSample(): Promise<RoutedSample> {
+  shared ??= startRoutedSample(['GatewayPorts yes']);
+  return shared;
+}
+
 export async function startRoutedSample(
   sshdConfig: string[],
   options: ClusterOptions = {},

@@ -1,0 +1,4 @@
+/** All of these restore the operator on the hollow node, so they share its cluster. */
+import '../api-faults.soak.test.ts';
+import '../kills.soak.test.ts';
+import '../second-actor.soak.test.ts';

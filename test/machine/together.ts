@@ -1,0 +1,27 @@
+import { globSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+
+const E2E = join(import.meta.dirname, '../e2e');
+const TOGETHER = 'test/e2e/together/*.test.ts';
+
+/**
+ * Files of test/e2e/together import others that share a cluster, so that a whole run starts fewer of them. A run of one such file, by its name,
+ * leaves those of test/e2e/together out instead. Returns what vitest has to leave out.
+ */
+export function filesToLeaveOut(args: string[]): string[] {
+  const shared = globSync(join(E2E, 'together/*.test.ts')).flatMap((file) => [
+    ...readFileSync(file, 'utf8').matchAll(/^import '\.\.\/(.*)';$/gm),
+  ]);
+  const names = shared.map(([, name = '']) => name);
+  const isNamed = names.some((name) => args.some((arg) => isFor(stem(name), arg)));
+  return isNamed ? [TOGETHER] : names.map((name) => `test/e2e/${name}`);
+}
+
+function stem(file: string): string {
+  return basename(file).split('.', 1)[0]!;
+}
+
+/** vitest takes part of a path, too. */
+function isFor(name: string, arg: string): boolean {
+  return arg.includes(name) || (arg !== '' && name.startsWith(basename(arg)));
+}
