@@ -168,6 +168,8 @@ it('filters as devloop reviews list does, and keeps filter and review in its add
   const address = await tab.evaluate<string>('location.href');
   await tab.goto(address);
   await tab.until(`document.querySelector('#detail h2')?.innerText.includes('web-30')`);
+  // The review may be there before the list.
+  await tab.until(`document.querySelectorAll('[role=option]').length > 0`);
   expect(await shown()).toEqual(['r-000300', 'r-000030']);
   await filter('verdict:perhaps');
   await tab.until(
