@@ -39,7 +39,7 @@ export const CATALOGUE = {
   'target.not-found': {
     exit: 2,
     about:
-      'The given Service, Deployment, StatefulSet or DaemonSet does not exist, or the checkout is no operator that could run here.',
+      'The given Service, Deployment, StatefulSet or DaemonSet does not exist, or the checkout contains no operator that can run here.',
   },
   'target.no-webhook': {
     exit: 2,
@@ -56,7 +56,7 @@ export const CATALOGUE = {
   },
   'review.not-found': {
     exit: 2,
-    about: 'No such set of reviews is here, or it has no such review.',
+    about: 'There is no saved set with this name, or the session or set has no such review.',
   },
   'review.exists': { exit: 2, about: 'A saved set has this name already.' },
   'review.changed': {
@@ -171,7 +171,7 @@ export const CATALOGUE = {
   },
   'debug.no-delve': {
     exit: 6,
-    about: 'The debugger for Go (dlv) is not installed, or is older than Go.',
+    about: 'The debugger for Go (dlv) is not installed, or is too old for your version of Go.',
   },
   'files.not-written': {
     exit: 6,

@@ -72,7 +72,7 @@ export async function issuePair({ dnsNames, notAfter, issuer }: Wanted): Promise
 
 function algorithmOf({ asymmetricKeyType: type }: KeyObject): (typeof ALGORITHMS)[string] {
   const algorithm = ALGORITHMS[type ?? ''];
-  if (algorithm === undefined) throw new TypeError(`a key of type ${type} signs no certificate`);
+  if (algorithm === undefined) throw new TypeError(`a key of type ${type} cannot sign a certificate`);
   return algorithm;
 }
 

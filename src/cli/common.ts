@@ -48,7 +48,11 @@ export function addRouteFlags(command: Command): Command {
       parseAddress,
     )
     .option('--port <n>', 'port for the cluster to call (default: any free one)', parsePort)
-    .option('--allow-from <cidr>', 'network that may connect to that port (repeatable)', collectNetworks)
+    .option(
+      '--allow-from <cidr>',
+      'network that is allowed to connect to that port (repeatable)',
+      collectNetworks,
+    )
     .option('--relay-image <image>', 'image for the relay Pod; it must contain Node', parseImage);
 }
 
@@ -105,7 +109,7 @@ export function commonOptions(flags: CommonFlags): CommonOptions {
   if (deployment.length > 1)
     throw invalid(
       'This command takes one --deployment.',
-      'Run it once for each. Without --deployment, `devloop down` and `devloop status` are about all sessions.',
+      'Run it once for each. Without --deployment, `devloop down` and `devloop status` cover all sessions.',
     );
   return { services: service, ...present({ kubeconfig, context, namespace, deployment: deployment[0] }) };
 }

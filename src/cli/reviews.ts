@@ -85,7 +85,7 @@ function addFilters(command: Command): Command {
     .option('--user <text>', 'of users with this in their name')
     .option('--webhook <text>', 'of webhooks with this in their name')
     .option('--since <duration>', 'of the last 30s, 10m or 2h', parseAge)
-    .option('--slow <ms>', 'that took at least so many milliseconds', parseMilliseconds)
+    .option('--slow <ms>', 'that took at least this many milliseconds', parseMilliseconds)
     .optionsGroup('Output:')
     .option('--json', 'print one JSON event per line')
     .helpOption('-h, --help', 'show this help');

@@ -45,7 +45,7 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
   const command = new Command('up')
     .summary('run the operator here instead of in the cluster')
     .description(
-      'Takes over the operator: redirects its webhooks to this machine, pauses its manager, builds and runs the controller here, and does so again after every change. Ctrl-C restores everything.',
+      'Takes over the operator: redirects its webhooks to this machine, pauses its manager, and builds and runs the controller here. Rebuilds and restarts it after every change. Ctrl-C restores everything.',
     )
     .usage('[options] [-- command...]')
     .option('--no-controller', 'do not build or run anything; send reviews to a process that you start')

@@ -93,8 +93,8 @@ const KNOWN_CAUSES: KnownCause[] = [
     pattern:
       /(?:Version of Delve is too old for Go version|Go version \S+ is too old for this version of Delve)/,
     explain: ([what]) => ({
-      message: `delve and Go do not fit together (${what})`,
-      hint: 'install the delve that has the version of your Go: go install github.com/go-delve/delve/cmd/dlv@v1.<minor version of Go>',
+      message: `this version of delve does not support this version of Go (${what})`,
+      hint: 'install the delve with the same minor version as your Go: go install github.com/go-delve/delve/cmd/dlv@v1.<minor version of Go>',
     }),
   },
   {
@@ -115,7 +115,7 @@ const KNOWN_CAUSES: KnownCause[] = [
   {
     pattern: new RegExp(`${NAMED_FIRST}|${NAMED_LAST}`),
     explain: ([, first, last]) => ({
-      message: `it misses its variable ${first ?? last}`,
+      message: `it needs the variable ${first ?? last}, which is not set`,
       hint: inSettings(first ?? last),
     }),
   },

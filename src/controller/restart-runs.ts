@@ -64,7 +64,7 @@ export function onHalfWaited(state: State): Step {
 const KILLED: DevloopEvent = {
   type: 'note',
   message:
-    'the old controller answers no more but has not ended, and a review waits for the new one, so devloop ends it with SIGKILL',
+    'the old controller no longer answers but has not ended, and a review waits for the new one, so devloop ends it with SIGKILL',
 };
 
 function onExited(state: State, event: Extract<RestartEvent, { is: 'exited' }>): Step {

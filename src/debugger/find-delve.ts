@@ -35,6 +35,6 @@ function minorOf(version: string, unknown: number): number {
 }
 
 function tooOld(program: string, version: string, goVersion: string): DevloopError {
-  const message = `The debugger ${program} has the version ${version}, which does not know programs of ${goVersion}.`;
+  const message = `The debugger ${program} has the version ${version}, which does not support ${goVersion}.`;
   return new DevloopError('debug.no-delve', message, { hint: INSTALL });
 }

@@ -36,7 +36,7 @@ export class MessageReader {
       return undefined;
     }
     const fields = this.#bytes.toString('latin1', 0, header);
-    if (!FIELDS.test(fields)) throw new Error('a message begins with something else than its header');
+    if (!FIELDS.test(fields)) throw new Error('a message does not begin with its header');
     const length = Number(LENGTH.exec(fields)?.[1] ?? Number.NaN);
     if (Number.isNaN(length)) throw new Error('a message has no Content-Length');
     if (length > LARGEST_MESSAGE) throw new Error(`a message has ${length} bytes`);

@@ -44,7 +44,7 @@ export async function planKeyPairs(
 }
 
 function ofOwnCommand(run: string[], { keyPairDirectory }: LocalFiles): string {
-  return `${run.join(' ')}\ngets no argument of the manager, for which ${ARGUMENTS} would stand. Its key pair is in ${keyPairDirectory}.`;
+  return `${run.join(' ')}\ndoes not get the manager's arguments (${ARGUMENTS} would stand for them). Its key pair is in ${keyPairDirectory}.`;
 }
 
 /** A Secret can be mounted twice, also where controller-runtime looks by default, as OLM does for programs of both kinds. */

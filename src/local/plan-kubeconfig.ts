@@ -19,7 +19,7 @@ export interface KubeconfigInputs {
 export function kubeconfigFlag({ api, chosen }: KubeconfigInputs, emit: Emit): string[] {
   const [file, ...others] = api.kubeconfigFiles;
   if (file === undefined || others.length > 0 || chosen.context !== undefined) {
-    const message = `The program may take its kubeconfig only from its flag --kubeconfig, which names one file with the right current context; yours is ${chosen.context === undefined ? 'in several files' : 'chosen by its context'}.\nTo name a file: devloop up -- COMMAND --kubeconfig=FILE`;
+    const message = `The program may take its kubeconfig only from its flag --kubeconfig, which names one file, whose current context is used. You ${chosen.context === undefined ? 'have several files' : 'chose a context'}, so devloop does not add the flag.\nTo name a file: devloop up -- COMMAND --kubeconfig=FILE`;
     emit({ type: 'warning', message });
     return [];
   }

@@ -57,7 +57,7 @@ function passable(variables: Record<string, string>, emit: Emit): Record<string,
     Object.entries(variables).filter(([, value]) => value.includes('\0') === isBad),
   );
   for (const [name] of bad!) {
-    const message = `The controller runs without its variable ${name}: its value contains a NUL byte, which no variable can.`;
+    const message = `The controller runs without its variable ${name}: its value contains a NUL byte, which no variable can contain.`;
     emit({ type: 'warning', message });
   }
   return Object.fromEntries(good!);

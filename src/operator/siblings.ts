@@ -25,7 +25,7 @@ export async function reportSiblings(
   if (rest.length === 0) return;
   const all = [ref, rest[0]!.ref].map((one) => `--deployment ${one.namespace}/${one.name}`).join(' ');
   const list = rest.map((one) => describe(one.ref)).join(', ');
-  const message = `Of the same operator, ${list} ${rest.length === 1 ? 'keeps' : 'keep'} running in the cluster. To run more than one here: devloop up ${all}`;
+  const message = `${list}, of the same operator, ${rest.length === 1 ? 'keeps' : 'keep'} running in the cluster. To run more than one here: devloop up ${all}`;
   emit({ type: 'note', message });
 }
 

@@ -137,7 +137,7 @@ function reportContainer({ object, container }: TargetManager, emit: Emit): void
     .map(({ name }) => name)
     .filter((name) => name !== container.name);
   if (others.length === 0) return;
-  const message = `The manager is container ${container.name}. What else is in its Pod does not run here: ${others.join(', ')}.`;
+  const message = `The manager is container ${container.name}. The other containers of its Pod do not run here: ${others.join(', ')}.`;
   emit({ type: 'note', message });
 }
 

@@ -40,7 +40,7 @@ export type DevloopEvent =
   | { type: 'route.reconnected'; route: string; via: string; ms: number }
   /** The webhook's key pair is in the directory where the controller looks for it. */
   | { type: 'certificate.written'; directory: string; names: string[]; notAfter: string; source: string }
-  /** The controller is being built because these files changed (paths in the checkout, absolute outside it); empty for the first build, and for a restart that somebody asked for. */
+  /** The controller is being built because these files changed (paths in the checkout, absolute outside it). `reason` is empty for the first build, and for a restart that somebody asked for. */
   | { type: 'build.started'; reason: string[] }
   /** The build has succeeded, after `ms`. */
   | { type: 'build.done'; ms: number }
@@ -80,7 +80,7 @@ export type DevloopEvent =
   | { type: 'guard.deleted'; object: ObjectName }
   /** A new version of the operator was applied. `restart`: the controller's command or environment changes at its next restart. */
   | { type: 'guard.followed'; object: ObjectName; changes: string[]; restart: boolean; by: Writer }
-  /** A review, after its answer is out. */
+  /** A review that was answered, or whose client is gone. */
   | ({ type: 'review' } & ReviewSummary)
   /** What the controller answered to a review that devloop had answered already, because its time was over. */
   | { type: 'review.late'; id: string; late: LateAnswer }

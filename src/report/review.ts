@@ -33,7 +33,7 @@ export interface ReviewSummary {
   /** Of a conversion: how many objects it has. */
   objects?: number;
   ms: ReviewTimes;
-  /** The program that ran when the answer was out. */
+  /** The program that ran when the answer was sent. */
   build?: string;
   /** Newer sources did not build. */
   isOldBuild?: boolean;

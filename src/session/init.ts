@@ -79,7 +79,7 @@ async function write(file: string, text: string): Promise<void> {
   } catch (error) {
     const cause = fileCause(file, error);
     if (cause === undefined) throw error;
-    throw new DevloopError('files.not-written', `${file} cannot be written: ${cause}. It is as it was.`, {
+    throw new DevloopError('files.not-written', `${file} cannot be written: ${cause}. It is unchanged.`, {
       hint: 'Make room or correct the permissions, then run the command again.',
       cause: error,
     });

@@ -113,7 +113,7 @@ function isMalformed(error: unknown): boolean {
 function malformed({ config }: Selected): string {
   const command: unknown = config.getCurrentUser()?.exec?.command;
   if (command === undefined)
-    return 'its cluster or its user has settings of another form than kubectl writes';
+    return 'its cluster or its user has settings in a form that kubectl does not write';
   if (typeof command !== 'string') return 'the command of its exec entry is not text';
   return `its exec entry is malformed, or its plugin ${command} did not print an ExecCredential`;
 }

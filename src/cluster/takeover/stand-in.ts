@@ -121,7 +121,7 @@ async function create(work: Work, ref: ObjectRef, pods: Pod[]): Promise<Pod | un
 
 /** `because`: the API server's refusal, or the missing permission. */
 export function standInMissing(ref: ObjectRef, because: string): string {
-  return `${describe(ref)}, which the controller may read as its own, cannot be created, so it may fail: ${because}`;
+  return `${describe(ref)}, which the controller may read as its own, cannot be created, so the controller may fail: ${because}`;
 }
 
 /** While others delete it again and again, each next try is later. */

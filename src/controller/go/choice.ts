@@ -148,7 +148,7 @@ function evidenceOf(
     { weight: hints.ko.includes(main.package) ? WEIGHT.ko : 0, says: 'ko builds it for the Deployment' },
     { weight: pathWeight, says: `it is built from the packages with ${all} webhook paths` },
     { weight: WEIGHT.below * share(pathsBelow), says: 'its subdirectories contain the webhooks' },
-    { weight: main.isManager ? WEIGHT.library : 0, says: 'it links a library of managers' },
+    { weight: main.isManager ? WEIGHT.library : 0, says: 'it links a manager library' },
     { weight: main.registersWebhooks ? WEIGHT.registers : 0, says: 'it registers webhooks' },
     imageEvidence(main, hints),
     makefileEvidence(main, hints),

@@ -21,7 +21,7 @@ export function Bar({ store }: { store: Store }) {
 const CONNECTIONS: Record<Connection, string> = {
   connecting: 'Connecting…',
   open: '',
-  lost: 'The session has ended, or cannot be reached. What is shown is the last that was known.',
+  lost: 'The session has ended, or cannot be reached. The page shows what was last known.',
   refused: '',
 };
 

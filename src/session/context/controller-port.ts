@@ -68,7 +68,7 @@ type Claims = Pick<UpOptions, 'claimed' | 'deployment'>;
 /** Throws 'port.not-allowed' where the account could not listen. For what devloop builds: a command of the user's can have more rights. */
 export async function requirePermittedPort(port: number): Promise<void> {
   if (!(await isPortForbidden(port))) return;
-  const message = `The controller needs port ${port}, on which your account is not allowed to listen, and no setting was found that names another one.`;
+  const message = `The controller needs port ${port}, on which your account is not allowed to listen, and devloop found no setting with which to change the port.`;
   throw new DevloopError('port.not-allowed', message, { hint: openingPort(port) });
 }
 

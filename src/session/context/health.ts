@@ -24,7 +24,7 @@ export const ENDING = 'restoring';
 
 const HELD = 'reviews are held; devloop release forwards them';
 
-const STOPPED = 'the controller stands at a breakpoint, and reviews wait';
+const STOPPED = 'the controller is at a breakpoint, and reviews wait';
 
 /** As `status` shows it. */
 export function wordsFor({ phase, route, controller, source, isHeld }: Health): string {

@@ -30,7 +30,7 @@ export async function openSocket(
   try {
     if (Buffer.byteLength(path) > LONGEST_PATH)
       throw new Error(
-        `its path has ${Buffer.byteLength(path)} bytes, and ${LONGEST_PATH} are possible (${path})`,
+        `its path has ${Buffer.byteLength(path)} bytes, and at most ${LONGEST_PATH} are allowed (${path})`,
       );
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);

@@ -11,7 +11,7 @@ export const envtestCheck: Check = {
   limitSeconds: 20,
   optional: true,
   async run({ root, io, version }, signal) {
-    if (!isCheckout(root)) throw new NothingToCheck(`${root} is no checkout`);
+    if (!isCheckout(root)) throw new NothingToCheck(`${root} is not a checkout`);
     const files = ['Makefile', 'go.mod'].map((name) => readTextFile(join(root, name)));
     const [makefile = '', mod = ''] = await Promise.all(files);
     const assets = io.env.KUBEBUILDER_ASSETS;

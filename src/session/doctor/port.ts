@@ -95,7 +95,7 @@ export function elsewhereFinding(port: number, settings: string[], isForbidden: 
   const why = isForbidden ? 'your account is not allowed to listen there' : 'it is in use';
   return {
     verdict: 'warn',
-    answer: `\`up\` has the controller listen on another port than ${port}, because ${why}`,
+    answer: `\`up\` has the controller listen on a port other than ${port}, because ${why}`,
     proof: settings.map((setting) => `${setting} names the port`),
   };
 }

@@ -28,7 +28,7 @@ export async function judgeToolchain({
   hasOwnCommand,
 }: ToolchainQuestion): Promise<Finding> {
   if (hasOwnCommand) throw new NotChecked("devloop.yaml sets the controller's command");
-  if (!isCheckout(root)) throw new NothingToCheck(`${root} is no checkout`);
+  if (!isCheckout(root)) throw new NothingToCheck(`${root} is not a checkout`);
   // Both name the Go version in the same way.
   const mod = (await readTextFile(join(root, 'go.mod'))) || (await readTextFile(join(root, 'go.work')));
   if (mod === '') throw new NotChecked(`there is no go.mod and no go.work in ${root}`);

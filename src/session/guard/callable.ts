@@ -68,7 +68,7 @@ function obstacleOf(ref: ObjectRef, { spec }: Service, type = CLUSTER_IP): Obsta
       path: ['spec', 'internalTrafficPolicy'],
       text: [
         'changed',
-        'to internalTrafficPolicy Local: reviews may no longer reach this machine, which is no node.',
+        'to internalTrafficPolicy Local: reviews may no longer reach this machine, which is not a node.',
       ],
       hint: patch({ internalTrafficPolicy: 'Cluster' }),
     };

@@ -75,7 +75,7 @@ function otherWay({ kind }: ObjectRef): string {
   if (isWorkload(kind))
     return `If the manager elects a leader, its Lease can be held instead: ${AGAIN} --pause lease`;
   if (kind === 'Endpoints' || kind === 'EndpointSlice')
-    return `The relay needs no endpoints of devloop's: ${AGAIN} --route relay`;
+    return `The relay route does not need these objects: ${AGAIN} --route relay`;
   return '';
 }
 

@@ -112,7 +112,7 @@ export function createServedGate(check: ServedCheck): ServedGate {
 const SEEN_LATE_MS = 500;
 
 const GIVEN_UP =
-  'The controller ended while devloop asked it whether it serves the webhooks, with reviews without an object.\nSo devloop does not ask it again in this session, and sends it all reviews.';
+  'The controller ended while devloop sent it reviews without an object, to see which webhooks it serves.\nSo devloop does not ask it again in this session, and forwards all reviews.';
 
 /** A server that was written for the reviews of its own webhooks alone may end at another one. */
 function createAsks() {

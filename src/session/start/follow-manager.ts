@@ -70,7 +70,7 @@ export function followManager(
 }
 
 function movedTo(port: number | undefined): OtherPort | undefined {
-  return port === undefined ? undefined : { port, because: 'it listens there since the session began' };
+  return port === undefined ? undefined : { port, because: 'it has listened there since the session began' };
 }
 
 /** They are those of the start, except for what the event says. */

@@ -45,7 +45,7 @@ export async function recoverSessions(
 
 function notStopped({ sessionId, identity, holder }: LeaseHolder): { message: string; hint: string } {
   return {
-    message: `Session ${sessionId} of ${identity} runs on this machine, but not as one of yours that devloop could stop, so devloop takes over while it runs. It ends when it notices that.`,
+    message: `Session ${sessionId} of ${identity} is running on this machine, but devloop cannot stop it, so devloop takes over while it runs. That session ends when it notices.`,
     hint: `If its controller keeps a port that this one needs: sudo kill ${holder?.pid}`,
   };
 }

@@ -125,7 +125,7 @@ test.each([
     "could not launch process: could not open debug info - debuggee must not be built with 'go run' or -ldflags='-s -w', which strip debug info",
     'without debug information',
   ],
-  ['Version of Delve is too old for Go version go1.30 (maximum supported version 1.27)', 'do not fit'],
+  ['Version of Delve is too old for Go version go1.30 (maximum supported version 1.27)', 'does not support'],
 ])('%s', (line, message) => {
   expect(exitCause(['first', line, 'last'])?.message).toContain(message);
 });

@@ -44,7 +44,7 @@ test('a command of the user gets the arguments of the Deployment where it asks f
   await planController(inputs(), io);
   expect(events).toContainEqual({
     type: 'note',
-    message: expect.stringMatching(/^\.\/run\ngets no argument .*\{args\}.* key pair is in \/state\/s1\//),
+    message: expect.stringMatching(/^\.\/run\ndoes not get .*\{args\}.* key pair is in \/state\/s1\//),
   });
   // It is not passed, so nothing is said about it.
   expect(JSON.stringify(events)).not.toContain('leader-elect');

@@ -55,7 +55,7 @@ test('the Deployment that serves the webhooks is taken, and a note names those t
   expect(manager?.name).toBe('shop-webhook');
   expect(notes).toEqual([
     expect.stringMatching(
-      /Deployment shop-system\/shop-audit keeps .*--deployment shop-system\/shop-webhook --deployment shop-system\/shop-audit$/,
+      /Deployment shop-system\/shop-audit, .*keeps .*--deployment shop-system\/shop-webhook --deployment shop-system\/shop-audit$/,
     ),
   ]);
 });

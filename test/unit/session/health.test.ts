@@ -40,7 +40,7 @@ it.each([
   ['nothing went wrong', 'serving', [BUILT, FIRST, SECOND, UP, READY]],
   ['not ready yet', 'starting', [BUILT, FIRST, SECOND, UP]],
   ['lost after the cut-over, before it is ready', LOST_WORDS, [FIRST, SECOND, LOST, UP, READY]],
-  ['at a breakpoint', 'the controller stands at a breakpoint, and reviews wait', [UP, READY, STOPPED]],
+  ['at a breakpoint', 'the controller is at a breakpoint, and reviews wait', [UP, READY, STOPPED]],
   ['running on after a breakpoint', 'serving', [UP, READY, STOPPED, RUNNING]],
   ['lost between two verifications', LOST_WORDS, [FIRST, LOST, SECOND, READY]],
   ['lost and verified before it is ready', 'serving', [LOST, RECONNECTED, FIRST, SECOND, READY]],

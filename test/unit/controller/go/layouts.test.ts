@@ -48,7 +48,7 @@ const LAYOUTS: Layout[] = [
     },
     hints: { command: ['/manager'] },
     expected: '.',
-    because: 'library of managers',
+    because: 'manager library',
   },
   {
     is: 'two programs of which one is built from all webhooks',
