@@ -60,7 +60,7 @@ export function createAccess(): Access {
     refusal(wanted, asked, port) {
       if (!hostsOf(port).includes(asked.headers.host ?? '')) return wrongHost(port);
       if (!METHODS[wanted].includes(asked.method ?? ''))
-        return { status: 405, message: `Only ${METHODS[wanted].join(' and ')} are possible here.` };
+        return { status: 405, message: `Only ${METHODS[wanted].join(' and ')} are allowed here.` };
       if (wanted === 'page') return undefined;
       if (!isOwnOrigin(asked.headers, METHODS[wanted] === CHANGING))
         return { status: 403, message: 'The request comes from another page.' };
