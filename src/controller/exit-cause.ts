@@ -123,7 +123,7 @@ const KNOWN_CAUSES: KnownCause[] = [
 
 function inSettings(variable: string | undefined): string {
   return variable === undefined
-    ? 'set the variable that the program reads before the file in devloop.yaml, for example: controller: {env: {OPERATOR_NAMESPACE: …}}'
+    ? 'in devloop.yaml, set the variable that the program reads before that file, for example: controller: {env: {OPERATOR_NAMESPACE: …}}'
     : `set it in devloop.yaml: controller: {env: {${variable}: …}}`;
 }
 

@@ -68,7 +68,7 @@ export function trustedCas({ calls }: TargetService): string {
       const subjects = subjectsOf(decoded(caBundle));
       return subjects === ''
         ? []
-        : `\nThe caBundle of ${describe(from)} contains ${subjects}, whose key none of them has.`;
+        : `\nThe caBundle of ${describe(from)} contains ${subjects}, whose key devloop did not find in a Secret.`;
     })
     .join('');
 }
