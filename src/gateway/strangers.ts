@@ -70,7 +70,7 @@ function textOf({ connection, request, keptOut }: Counts, addresses: string[]): 
   ].join(' and ');
   const outside = `${counted(keptOut, 'connection')} from outside --allow-from (${addresses.join(', ')})`;
   const refused = [
-    ...(unknown === '' ? [] : [`${unknown} that no webhook of this operator makes`]),
+    ...(unknown === '' ? [] : [`${unknown} (no calls to a webhook of this operator)`]),
     ...(keptOut > 0 ? [outside] : []),
   ];
   return `The gateway refused ${refused.join(', and ')}.`;
