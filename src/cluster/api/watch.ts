@@ -44,9 +44,10 @@ export async function watchObjects<T extends KubeObject>(
     let known: Known<T> | undefined;
     try {
       known = await listAll(api, scope, watching);
-      for (;;) {
-        await follow(api, scope, watching, known);
-        await sleep(FIRST_PAUSE_MS, signal);
+      // A proxy can end each watch as soon as it is open.
+      for (let silent = 0; ; silent++) {
+        if (await follow(api, scope, watching, known)) silent = 0;
+        await sleep(backOff(silent, FIRST_PAUSE_MS, LONGEST_PAUSE_MS), signal);
       }
     } catch (error) {
       if (signal.aborted) return;
@@ -102,13 +103,14 @@ interface WatchEvent<T> {
   object: T;
 }
 
-/** Follows one watch to its end, and moves `known` on. */
+/** Follows one watch to its end, and moves `known` on. Whether it has sent something. */
 async function follow<T extends KubeObject>(
   api: Pick<ClusterApi, 'openStream'>,
   scope: Scope,
   { signal, accept, onObjects, keep = same }: Watching<T>,
   known: Known<T>,
-): Promise<void> {
+): Promise<boolean> {
+  let hasSent = false;
   const stream = await api.openStream(pathOf(scope), {
     signal,
     silenceMs: SILENCE_MS,
@@ -125,12 +127,14 @@ async function follow<T extends KubeObject>(
     const { type, object } = JSON.parse(line) as WatchEvent<T>;
     if (type === 'ERROR') throw watchError(object);
     known.isMoving = true;
+    hasSent = true;
     known.resourceVersion = object.metadata.resourceVersion ?? known.resourceVersion;
     if (type === 'BOOKMARK') continue;
     if (type === 'DELETED') known.objects.delete(nameOf(scope, object));
     else known.objects.set(nameOf(scope, object), keep(object));
     onObjects([...known.objects.values()]);
   }
+  return hasSent;
 }
 
 function watchError(status: unknown): ApiError {

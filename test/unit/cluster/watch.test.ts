@@ -172,6 +172,20 @@ it('keeps trying while the API server fails', async () => {
   await eventually(async () => expect(follower.seen).toEqual(['10']));
 });
 
+it('asks less and less often where each watch is ended at once without an event', async () => {
+  await using follower = follow();
+  const at: number[] = [];
+  for (let count = 1; count <= 4; count++) {
+    await eventually(async () => expect(watches).toHaveLength(count));
+    at.push(performance.now());
+    watches.at(-1)!.end();
+  }
+  // 200, 400 and 800 ms: however slow this machine is, the pauses are not shorter.
+  expect(at[3]! - at[0]!).toBeGreaterThanOrEqual(1_300);
+  expect(lists()).toBe(1);
+  expect(follower.seen).toEqual(['10']);
+});
+
 it('ends where watching is forbidden', async () => {
   watchStatus = 403;
   await using follower = follow();
