@@ -466,7 +466,7 @@ describe('an operator in another language, with several Services, ports and a co
     expect(up.events).toContainEqual(
       expect.objectContaining({
         type: 'warning',
-        message: expect.stringMatching(/refused \d+ requests? that no/),
+        message: expect.stringMatching(/refused \d+ requests? \(no calls/),
       }),
     );
     await hooksAtRest(cluster);
