@@ -20,8 +20,13 @@ const LONGEST_DURATION = 32;
 const DURATION = /^\+?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/;
 const PART = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g;
 
+/** As kube-apiserver writes it. */
+const WHOLE_SECONDS = /^[^?]*\?timeout=([1-9]\d?)s$/;
+
 /** How long the caller waits for the answer to a review, in ms: the `timeout` in its URL, otherwise the Kubernetes default. */
 export function budgetOf(url: string): number {
+  const seconds = WHOLE_SECONDS.exec(url)?.[1];
+  if (seconds !== undefined) return Math.min(Number(seconds) * 1000, LONGEST_BUDGET_MS);
   const [path = '', query = ''] = url.split('?', 2);
   const asked = parseDuration(new URLSearchParams(query).get('timeout') ?? '');
   if (asked !== undefined && asked > 0) return Math.min(asked, LONGEST_BUDGET_MS);
