@@ -39,22 +39,22 @@ export async function watchObjects<T extends KubeObject>(
   watching: Watching<T>,
 ): Promise<void> {
   const { signal } = watching;
-  let failures = 0;
+  let known: Known<T> | undefined;
+  // A proxy can end each watch as soon as it is open: only what a watch has sent shows that it works.
+  let pauses = 0;
+  const onEvent = (): void => {
+    pauses = 0;
+  };
   while (!signal.aborted) {
-    let known: Known<T> | undefined;
     try {
-      known = await listAll(api, scope, watching);
-      // A proxy can end each watch as soon as it is open.
-      for (let silent = 0; ; silent++) {
-        if (await follow(api, scope, watching, known)) silent = 0;
-        await sleep(backOff(silent, FIRST_PAUSE_MS, LONGEST_PAUSE_MS), signal);
-      }
+      known ??= await listAll(api, scope, watching);
+      await follow(api, scope, { ...watching, onEvent }, known);
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof ApiError && error.isForbidden) throw error;
-      if (known?.isMoving) failures = 0;
-      await sleep(backOff(failures++, FIRST_PAUSE_MS, LONGEST_PAUSE_MS), signal);
+      known = undefined;
     }
+    await sleep(backOff(pauses++, FIRST_PAUSE_MS, LONGEST_PAUSE_MS), signal);
   }
 }
 
@@ -62,8 +62,6 @@ export async function watchObjects<T extends KubeObject>(
 interface Known<T> {
   objects: Map<string, T>;
   resourceVersion: string;
-  /** The watch has sent something. */
-  isMoving: boolean;
 }
 
 async function listAll<T extends KubeObject>(
@@ -85,7 +83,7 @@ async function listAll<T extends KubeObject>(
     next = list.metadata?.continue;
   } while (next);
   onObjects([...objects.values()]);
-  return { objects, resourceVersion: list.metadata?.resourceVersion ?? '', isMoving: false };
+  return { objects, resourceVersion: list.metadata?.resourceVersion ?? '' };
 }
 
 /** A big cluster has tens of megabytes of CRDs. */
@@ -103,14 +101,13 @@ interface WatchEvent<T> {
   object: T;
 }
 
-/** Follows one watch to its end, and moves `known` on. Whether it has sent something. */
+/** Follows one watch to its end, and moves `known` on. */
 async function follow<T extends KubeObject>(
   api: Pick<ClusterApi, 'openStream'>,
   scope: Scope,
-  { signal, accept, onObjects, keep = same }: Watching<T>,
+  { signal, accept, onObjects, onEvent, keep = same }: Watching<T> & { onEvent(): void },
   known: Known<T>,
-): Promise<boolean> {
-  let hasSent = false;
+): Promise<void> {
   const stream = await api.openStream(pathOf(scope), {
     signal,
     silenceMs: SILENCE_MS,
@@ -126,15 +123,13 @@ async function follow<T extends KubeObject>(
   for await (const line of linesOf(stream)) {
     const { type, object } = JSON.parse(line) as WatchEvent<T>;
     if (type === 'ERROR') throw watchError(object);
-    known.isMoving = true;
-    hasSent = true;
+    onEvent();
     known.resourceVersion = object.metadata.resourceVersion ?? known.resourceVersion;
     if (type === 'BOOKMARK') continue;
     if (type === 'DELETED') known.objects.delete(nameOf(scope, object));
     else known.objects.set(nameOf(scope, object), keep(object));
     onObjects([...known.objects.values()]);
   }
-  return hasSent;
 }
 
 function watchError(status: unknown): ApiError {
