@@ -1,13 +1,12 @@
 import type { Server } from 'node:https';
 import { createWarner } from '../async.ts';
 import type { Emit } from '../report/events.ts';
-import { isForApi } from './apis.ts';
 import { Bodies } from './bodies.ts';
 import { type Connections, trackConnections } from './connections.ts';
 import { type ControllerAddress, createForwarder, type Forwarder } from './forward.ts';
 import { createGate } from './gate.ts';
 import type { OwnAnswers } from './own.ts';
-import { createPaths } from './paths.ts';
+import { createPaths, isForApi } from './paths.ts';
 import { type LateAnswer, type ReviewContext, type ServedReview, serveReview } from './review.ts';
 import { createStrangers } from './strangers.ts';
 import { createTlsServer, type KeyPair, listen } from './tls.ts';

@@ -1,10 +1,9 @@
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Work } from '../cluster/work.ts';
 import type { Config } from '../config/schema.ts';
 import { DEFAULT_CERTIFICATE_DIRECTORY } from '../operator/mounts.ts';
 import type { CheckoutFacts } from '../operator/sources.ts';
 import type { Target } from '../operator/target.ts';
-import { besideProgram } from './beside-program.ts';
 import { type PlannedKeyPairs, planKeyPairFlags, planOwnDirectory } from './default-flags.ts';
 import { hardCodedDirectories, type LocalFiles } from './key-pair-files.ts';
 import { ARGUMENTS, type PlannedProgram } from './program.ts';
@@ -55,4 +54,23 @@ function mayLookForPairElsewhere(
   const isNamed = !files.keyPairDirectory.startsWith(files.directory) || settings.env !== undefined;
   const others = keyPairMounts.filter((one) => !hardCoded.includes(one));
   return isNamed || others.some((one) => one.endsWith(`/${DEFAULT_CERTIFICATE_DIRECTORY}`));
+}
+
+/**
+ * Where a program looks for its key pair that finds it from its own file (`os.Executable()`): in the image, the mount point is beside the
+ * program, and here a directory of the same name is beside the one that devloop builds. `named`: what the sources look for there.
+ */
+function besideProgram(
+  mountPoints: string[],
+  named: ReadonlySet<string>,
+  directoryOfProgram: string,
+): string[] {
+  const found = [...named].flatMap((path) => {
+    const parts = path.split('/').filter((part) => part !== '.');
+    const heads = parts.map((_, index) => parts.slice(0, parts.length - index).join('/'));
+    return heads.find((head) => mountPoints.some((one) => one.endsWith(`/${head}`))) ?? [];
+  });
+  return [...new Set(found)]
+    .filter((head) => !head.startsWith('..'))
+    .map((head) => join(directoryOfProgram, head));
 }

@@ -71,3 +71,12 @@ export function commandOf(receiver: string, at: number, text: string): string | 
 function lastOf(text: string, pattern: RegExp, first: string): string | undefined {
   return [...text.matchAll(pattern)].findLast(([, one]) => one === first)?.[2];
 }
+
+/** `StringVar(&file, "kubeconfig", …)` of Go's flag package and of pflag. */
+const FLAG =
+  /(?:\b(\w+(?:\s*\.\w+\(\))?)\s*)?\.String(?:Var)?P?\(\s*(?:&?[\w.]+\s*,\s*)?(?:"kubeconfig"|clientcmd\.RecommendedConfigPathFlag)/g;
+
+/** The flags --kubeconfig of a source file in this directory. */
+export function kubeconfigFlags(text: string, directory: string): DefinedFlag[] {
+  return [...text.matchAll(FLAG)].map((match) => placeOf(match, text, directory));
+}

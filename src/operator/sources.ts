@@ -1,10 +1,9 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { type AddressFlags, collectAddressFlags } from './address-flags.ts';
-import { commandNames, type DefinedFlag } from './cobra-commands.ts';
+import { commandNames, type DefinedFlag, kubeconfigFlags } from './cobra-commands.ts';
 import { collectNameParts, composedNames, noNameParts } from './composed-names.ts';
 import { type ComposedPath, collectComposed, joinedParts, resolveComposed } from './composed-paths.ts';
-import { kubeconfigFlags } from './kubeconfig-flags.ts';
 import { type ElectionFlag, electionFlags, electionVariables } from './leader-election.ts';
 import { importedSources, localModules } from './local-modules.ts';
 import { collectPathFlags, type PathFlags } from './path-flags.ts';

@@ -2,9 +2,24 @@ import { DevloopError } from '../errors.ts';
 import { openContext } from './context/context.ts';
 import { thisMachine } from './context/local-machine.ts';
 import type { DoctorOptions, Io } from './context/options.ts';
-import { allChecks } from './doctor/checks.ts';
+import { certificateCheck } from './doctor/certificate.ts';
+import type { Check, DoctorRun } from './doctor/check.ts';
+import { accountCheck, clusterCheck } from './doctor/cluster.ts';
+import { debuggerCheck } from './doctor/debugger.ts';
+import { endpointRoutingCheck } from './doctor/endpoint-routing.ts';
+import { envtestCheck } from './doctor/envtest.ts';
 import { conclude, examine } from './doctor/examine.ts';
+import { finalizersCheck } from './doctor/finalizers.ts';
+import { imageCheck } from './doctor/image.ts';
+import { ownersCheck } from './doctor/owners.ts';
+import { pauseCheck } from './doctor/pause.ts';
+import { permissionsCheck } from './doctor/permissions.ts';
+import { podsCheck } from './doctor/pods.ts';
+import { portCheck } from './doctor/port.ts';
+import { routeChecks } from './doctor/routes.ts';
 import { doctorRun } from './doctor/run.ts';
+import { serviceCheck, sessionCheck, targetCheck } from './doctor/target.ts';
+import { programCheck, toolchainCheck } from './doctor/toolchain.ts';
 
 /** Checks whether `up` would work here. Emits one finding per answer, and throws the first error with which `up` would fail. */
 export async function doctor(options: DoctorOptions, io: Io): Promise<void> {
@@ -18,4 +33,29 @@ export async function doctor(options: DoctorOptions, io: Io): Promise<void> {
 function withoutCluster(error: unknown): DevloopError {
   if (error instanceof DevloopError && error.code !== 'config.invalid') return error;
   throw error;
+}
+
+/** All checks, in the order in which `up` needs their subjects. What `up` does not need comes last, except for the account. */
+export async function allChecks(doctorRun: DoctorRun): Promise<Check[]> {
+  return [
+    clusterCheck,
+    accountCheck,
+    targetCheck,
+    serviceCheck,
+    pauseCheck,
+    permissionsCheck,
+    sessionCheck,
+    certificateCheck,
+    toolchainCheck,
+    programCheck,
+    portCheck,
+    ...(await routeChecks(doctorRun)),
+    endpointRoutingCheck,
+    podsCheck,
+    ownersCheck,
+    finalizersCheck,
+    imageCheck,
+    envtestCheck,
+    debuggerCheck,
+  ];
 }

@@ -1,6 +1,8 @@
 import { jsonPath } from '../config/json-path.ts';
 import { loadConfig } from '../config/load.ts';
 import { DevloopError, type ErrorCode, messageOf } from '../errors.ts';
+import { describeOwner, isPortBusy } from '../machine/port.ts';
+import { portOwner } from '../machine/system.ts';
 import { envtestAssets } from '../operator/envtest-assets.ts';
 import type { DevloopEvent, Emit } from '../report/events.ts';
 import { USUAL_PORT } from '../reviews/export.ts';
@@ -8,11 +10,11 @@ import type { ReviewRecord } from '../reviews/record.ts';
 import { thisMachine } from './context/local-machine.ts';
 import type { Io } from './context/options.ts';
 import { endOrphans } from './context/session-directories.ts';
+import { sessionOnPort } from './context/session-on-port.ts';
 import { afterVerify, type Comparing, compareAll, toShow } from './replay.ts';
 import { startEnvtest } from './verify/envtest.ts';
 import { type ManagerWanted, startManager } from './verify/manager.ts';
 import { type ApiServer, startNoCluster } from './verify/no-cluster.ts';
-import { requireManagerPort } from './verify/port.ts';
 
 const READY_SECONDS = 60;
 
@@ -95,4 +97,30 @@ async function compareWith(
     hint: (changed) => (accepts === undefined ? afterVerify(changed, name) : toShow(changed, { set: name })),
     ...(build === undefined ? {} : { build }),
   });
+}
+
+/**
+ * Throws 'port.in-use' where the manager could not listen, before it is built. A session's controller is nothing to end: the next command
+ * asks it instead. `name`: of the saved set.
+ */
+export async function requireManagerPort(
+  port: number,
+  { checkout, name }: { checkout: string; name: string },
+  env: Record<string, string | undefined>,
+): Promise<void> {
+  if (!(await isPortBusy(port))) return;
+  const session = await sessionOnPort(port, await thisMachine(env));
+  if (session === undefined) {
+    const owner = await portOwner(port);
+    throw inUse(port, describeOwner(owner), `When it has ended: devloop reviews verify ${name}`);
+  }
+  const user = `the controller of session ${session.id}`;
+  const other = `devloop up runs in ${session.checkout}. When it has ended: devloop reviews verify ${name}`;
+  const ask = `To send the set to that controller: devloop reviews replay --set ${name}`;
+  throw inUse(port, user, session.checkout === checkout ? ask : other);
+}
+
+function inUse(port: number, user: string, hint: string): DevloopError {
+  const message = `The manager needs port ${port}, which is in use by ${user}.`;
+  return new DevloopError('port.in-use', message, { hint });
 }

@@ -1,15 +1,17 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { counted } from '../../phrases.ts';
 import { isLater, type ReviewSummary } from '../../report/review.ts';
-import { byUser, clock, lateWords, shortName, subject } from '../../report/review-words.ts';
+import { byUser, clock, lateWords, shortName, subject, timeOf, WAITS } from '../../report/review-words.ts';
 import { duration, limitText } from '../../report/text.ts';
+import { matches } from '../query.ts';
 import type { Store } from './store.ts';
-import { Unanswered } from './unanswered.tsx';
 
 /** Rows above and below those that can be seen, so that scrolling shows no gap. */
 const SPARE = 8;
 const ROW_REM = 1.75;
 const PAGE_ROWS = 10;
+/** While all reviews are held, there can be many that wait. */
+const MOST_WAITING = 5;
 
 /** Newest first. Only the rows that can be seen are in the document. New ones wait while somebody reads further down. */
 export function List({ store }: { store: Store }) {
@@ -206,5 +208,27 @@ function Arrivals({ store }: { store: Store }) {
     <p class="hidden" role="status">
       {said}
     </p>
+  );
+}
+
+/** The reviews that wait. They have no id and no verdict yet; once they have, they are in the list below. */
+function Unanswered({ store: { waiting, query } }: { store: Store }) {
+  const found = waiting.filter((one) => matches(query, one));
+  if (found.length === 0) return null;
+  const shown = found.slice(0, MOST_WAITING);
+  return (
+    <ul class="unanswered" aria-label="Reviews without an answer">
+      {shown.map((review, index) => (
+        <li key={index}>
+          <time dateTime={review.at}>{clock(review.at)}</time> <b class="verdict">waiting</b>{' '}
+          <span class="subject">{subject(review)}</span> <span class="user">{byUser(review)}</span>{' '}
+          <span class="webhook">{shortName(review.webhook)}</span>{' '}
+          <span class="took">
+            {timeOf(review)}, {WAITS[review.waitsFor]}
+          </span>
+        </li>
+      ))}
+      {found.length > shown.length && <li>and {found.length - shown.length} more</li>}
+    </ul>
   );
 }

@@ -20,7 +20,7 @@ export interface Finding {
   code?: ErrorCode;
 }
 
-/** One question of the doctor. The list of all checks is in checks.ts. */
+/** One question of the doctor. The list of all checks is in ../doctor.ts. */
 export interface Check {
   name: string;
   limitSeconds: number;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isForApi } from '../../../src/gateway/apis.ts';
+import { isForApi } from '../../../src/gateway/paths.ts';
 import { setUp } from './support.ts';
 
 const APIS = ['v1.allocation.example.com', 'v1beta1.shop.example.com'];

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { kubeconfigFlags } from '../../../src/operator/kubeconfig-flags.ts';
+import { kubeconfigFlags } from '../../../src/operator/cobra-commands.ts';
 import { electionFlags, electionVariables } from '../../../src/operator/leader-election.ts';
 import { collectPathFlags, flagsBelow, type PathFlags } from '../../../src/operator/path-flags.ts';
 

@@ -11,7 +11,7 @@ import { thisMachine } from '../../../src/session/context/local-machine.ts';
 import { claimDirectory, processRecord } from '../../../src/session/context/session-directories.ts';
 import type { DoctorRun } from '../../../src/session/doctor/check.ts';
 import { portCheck } from '../../../src/session/doctor/port.ts';
-import { requireManagerPort } from '../../../src/session/verify/port.ts';
+import { requireManagerPort } from '../../../src/session/verify.ts';
 import { freePort } from '../../support/free-port.ts';
 import { inputs } from '../local/support/inputs.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { generateDocs, parseUnion, usedTypes } from '../../../scripts/generate-docs.ts';
 import type { DoctorRun } from '../../../src/session/doctor/check.ts';
-import { allChecks } from '../../../src/session/doctor/checks.ts';
+import { allChecks } from '../../../src/session/doctor.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
