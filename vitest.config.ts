@@ -7,6 +7,8 @@ import { slowest } from './test/reporters/slowest.ts';
 const reportFile = process.env.DEVLOOP_TEST_REPORT;
 
 const endToEnd = {
+  // A file uses two thirds of a core on average, and waits for the rest of the time.
+  maxWorkers: 3,
   // As the sample was built for its image: with another value, Go compiles every package anew.
   env: { CGO_ENABLED: '0' },
   testTimeout: 300_000,
@@ -18,8 +20,6 @@ const inBothModes = ['routes', 'families'].map((name) => `test/e2e/${name}.soak.
 
 export default defineConfig({
   test: {
-    // An end-to-end file uses half a core on average, and waits for the rest of the time.
-    maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     reporters: ['default', slowest, ...(reportFile ? ['json'] : [])],
     outputFile: reportFile ? { json: reportFile } : {},
@@ -29,6 +29,9 @@ export default defineConfig({
           name: 'unit',
           // A process for each file takes a third of all their processor time.
           isolate: false,
+          // They mostly wait: for timers, and for processes that they start.
+          maxWorkers: 6,
+          sequence: { groupOrder: 1 },
           include: ['test/unit/**/*.test.ts'],
           testTimeout: 150_000,
           hookTimeout: 60_000,

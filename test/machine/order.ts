@@ -18,6 +18,10 @@ const LONGEST = [
   'relay-pod',
   'ssh',
   'families',
+  'supervisor',
+  'api',
+  'begun-build',
+  'invocation',
 ];
 
 export class LongestFirst extends BaseSequencer {
@@ -27,7 +31,6 @@ export class LongestFirst extends BaseSequencer {
 }
 
 function rankOf(file: TestSpecification): number {
-  if (file.project.name === 'unit') return Number.POSITIVE_INFINITY;
   const rank = LONGEST.indexOf(basename(file.moduleId).replace(/(\.soak)?\.test\.ts$/, ''));
   return rank === -1 ? LONGEST.length : rank;
 }

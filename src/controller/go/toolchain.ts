@@ -2,8 +2,7 @@ import { reportWhileWaiting } from '../../async.ts';
 import { DevloopError } from '../../errors.ts';
 import { runTool, type ToolResult } from '../../machine/tool.ts';
 import type { Emit } from '../../report/events.ts';
-import { LACKS_MODULE, OFFLINE } from './libraries.ts';
-import type { FoundMain } from './main-package.ts';
+import { OFFLINE } from './libraries.ts';
 
 /**
  * The user's GOFLAGS, from the environment or `go env -w`. Throws 'controller.no-toolchain' without a go tool. It is the first that is
@@ -40,27 +39,4 @@ export function goAdvice(output: string): string | undefined {
   if (version !== undefined)
     return `Install Go ${version} from https://go.dev/dl, or let go download it: go env -w GOTOOLCHAIN=auto`;
   return /inconsistent vendoring/.test(output) ? 'go mod vendor' : undefined;
-}
-
-/** What the go tool says about a build before it compiles anything. */
-export type Preflight =
-  | { is: 'ready' }
-  /** The first build downloads modules. */
-  | { is: 'downloads' }
-  /** The build does not start, for `problem` in the words of the go tool. */
-  | { is: 'broken'; problem: string; hint: string | undefined };
-
-/** Loads everything that the package is built from, without the network and without a change of go.mod or go.sum. */
-export async function preflight(
-  main: Pick<FoundMain, 'package' | 'directory' | 'flags'>,
-  signal: AbortSignal,
-): Promise<Preflight> {
-  const flags = main.flags.map(({ flag }) => flag);
-  const list = ['go', 'list', '-buildvcs=false', '-deps', '-f', '', ...flags, main.package];
-  const env = { ...process.env, ...OFFLINE };
-  const { code, stderr } = await runTool(list, { cwd: main.directory, env, signal });
-  if (code === 0) return { is: 'ready' };
-  const hint = goAdvice(stderr);
-  if (hint === undefined && LACKS_MODULE.test(stderr)) return { is: 'downloads' };
-  return { is: 'broken', problem: stderr.trim(), hint };
 }

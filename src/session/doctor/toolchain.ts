@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findMainPackage } from '../../controller/go/main-package.ts';
-import { type Preflight, preflight } from '../../controller/go/toolchain.ts';
+import { type Preflight, preflight } from '../../controller/go/preflight.ts';
 import { DevloopError } from '../../errors.ts';
 import { buildWithoutRun, mainPackageHints, namedPackage } from '../../local/program.ts';
 import { readTextFile } from '../../machine/text-file.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { preflight } from '../../../../src/controller/go/toolchain.ts';
+import { preflight } from '../../../../src/controller/go/preflight.ts';
 import { directoryWith } from '../support/places.ts';
 
 const MAIN = 'package main\n\nimport _ "example.org/missing"\n\nfunc main() {}\n';
