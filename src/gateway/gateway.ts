@@ -7,7 +7,13 @@ import { type ControllerAddress, createForwarder, type Forwarder } from './forwa
 import { createGate } from './gate.ts';
 import type { OwnAnswers } from './own.ts';
 import { createPaths, isForApi } from './paths.ts';
-import { type LateAnswer, type ReviewContext, type ServedReview, serveReview } from './review.ts';
+import {
+  type Closing,
+  type LateAnswer,
+  type ReviewContext,
+  type ServedReview,
+  serveReview,
+} from './review.ts';
 import { createStrangers } from './strangers.ts';
 import { createTlsServer, type KeyPair, listen } from './tls.ts';
 import type { OnTimeout } from './unanswered.ts';
@@ -102,7 +108,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const gate = createGate();
   const paths = createPaths();
   const forwarder = createForwarder(controller);
-  const closing = new AbortController();
+  const closing: Closing = { hasBegun: false, listeners: new Set() };
   const owns = new Set<OwnAnswers>();
   const context: ReviewContext = {
     get own() {
@@ -112,7 +118,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     ...{ bodies: new Bodies(), answers: new Bodies() },
     ...{ recognize: connections.recognize, travelMs: connections.travelMs },
     refuse: (url) => void (isForApi(url, apis) || strangers.count('request')),
-    closing: closing.signal,
+    closing,
   };
   server.on('request', (request, response) => {
     if (connections.track(request, response)) void serveReview(context, request, response);
@@ -152,9 +158,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
 }
 
-async function close(server: Server, connections: Connections, closing: AbortController): Promise<void> {
+async function close(server: Server, connections: Connections, closing: Closing): Promise<void> {
   const ended = new Promise<void>((resolve) => server.close(() => resolve()));
-  closing.abort();
+  closing.hasBegun = true;
+  for (const listener of closing.listeners) listener();
   void connections.drain();
   connections.destroyIdle();
   const timer = setTimeout(() => connections.destroyAll(), CLOSE_MS);

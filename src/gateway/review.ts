@@ -31,8 +31,7 @@ export interface ReviewContext {
   travelMs(request: IncomingMessage): number;
   /** Called for any other request. */
   refuse(url: string): void;
-  /** Aborted when the gateway closes: reviews that have not reached the controller are then answered at once. */
-  closing: AbortSignal;
+  closing: Closing;
   /** What devloop answers itself, while it changes what such reviews are about. */
   readonly own: OwnAnswers | undefined;
   /** Gets each review that devloop does not answer itself, when it has arrived. Disposed when there is an answer. */
@@ -45,6 +44,13 @@ export interface ReviewContext {
   late?: ((late: LateAnswer) => void) | undefined;
   onTimeout: OnTimeout;
   warn: (message: string) => void;
+}
+
+/** When the gateway closes, reviews that have not reached the controller are answered at once. */
+export interface Closing {
+  hasBegun: boolean;
+  /** Called when it begins. For each review, a listener of an AbortSignal would take ten times as long. */
+  listeners: Set<() => void>;
 }
 
 /** A review without an answer yet. */
@@ -113,8 +119,8 @@ export async function serveReview(
     if (waiting.for !== 'answer') finish('gateway-closed');
   };
   response.once('close', onGone);
-  context.closing.addEventListener('abort', onClosing);
-  if (context.closing.aborted) onClosing();
+  context.closing.listeners.add(onClosing);
+  if (context.closing.hasBegun) onClosing();
   try {
     const onDropped = () => finish('no-room');
     const given = await answerOf(context, { request, trace, onDropped }, waiting).catch((error: unknown) => {
@@ -145,7 +151,7 @@ export async function serveReview(
   } finally {
     clearTimeout(timer);
     response.off('close', onGone);
-    context.closing.removeEventListener('abort', onClosing);
+    context.closing.listeners.delete(onClosing);
   }
 }
 

@@ -17,7 +17,7 @@ const SLICE_MS = 4;
 /** It begins with some of them at once, so that a client that asks again and again seldom meets it at work. */
 const GATHER_MS = 50;
 /** So many times as long as it worked. */
-const REST = 9;
+const REST = 19;
 
 /** Most reviews are answered sooner: nobody could read that they wait. */
 const LEAST_WAITED_MS = 250;
@@ -40,7 +40,7 @@ export interface RecorderOptions {
   onRecord?: (record: ReviewRecord) => void;
 }
 
-/** Records reviews after they were answered, in a tenth of the time: each becomes an event and a line of the recording. */
+/** Records reviews after they were answered, in a twentieth of the time: each becomes an event and a line of the recording. */
 export class Recorder implements AsyncDisposable {
   #recording: Recording;
   #emit: Emit;
