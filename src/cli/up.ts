@@ -55,7 +55,7 @@ export function upCommand(shell: Shell, own: string[] | undefined): Command {
     .addOption(
       new Option(
         '--on-timeout <answer>',
-        'answer for reviews that the controller does not answer in time: an error (fail, the default), or this verdict',
+        'answer for reviews that the controller does not answer in time: an error (fail, the default), or a verdict',
       ).choices(ON_TIMEOUT_CHOICES),
     )
     .addOption(

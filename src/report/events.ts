@@ -66,7 +66,7 @@ export type DevloopEvent =
   | { type: 'debug.stopped'; file?: string; line?: number; function?: string }
   /** The controller continues after a stop. */
   | { type: 'debug.running' }
-  /** The take-over begins: everything is checked that can be checked without a write to the cluster. */
+  /** The take-over begins: devloop has checked everything that it can check without a write to the cluster. */
   | { type: 'session.started'; session: string; context: string; targets: ObjectName[] }
   /** The take-over is complete. */
   | { type: 'session.ready'; session: string; ms: number }

@@ -69,7 +69,7 @@ export function render(event: PrintedEvent, paint: Paint): string {
 }
 
 const waitedText = (count: number): string =>
-  count === 0 ? 'no review was waiting' : `${counted(count, 'review')}, which had waited`;
+  count === 0 ? 'no review was waiting' : `${counted(count, 'review')} that had waited`;
 const HELD = 'reviews wait, each within its timeout; `devloop release` forwards them';
 /** The address stays in one piece, so that it can be copied. */
 function pageText({ url, opened, tunnel }: Of<'page.served'>, paint: Paint): string {

@@ -16,7 +16,7 @@ export interface ReviewSummary {
   /** It is the account that the session itself uses. */
   isOwnUser?: true;
   dryRun?: boolean;
-  /** What the webhook declares, other than None and NoneOnDryRun. */
+  /** What the webhook declares, if that is neither None nor NoneOnDryRun. */
   sideEffects?: string;
   verdict: ReviewVerdict;
   /** Of the answer. */

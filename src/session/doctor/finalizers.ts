@@ -111,13 +111,13 @@ export function finalizersFinding({
   if (controller !== undefined)
     return {
       verdict: 'ok',
-      answer: `being deleted, and ${controller} can remove the finalizer: ${list}`,
+      answer: `${controller} can remove the finalizer of what is being deleted: ${list}`,
       proof,
     };
   const hint = `\`devloop up\` runs a controller that removes it${resume ? `; in the cluster: ${resume}` : ''}`;
   return {
     verdict: 'warn',
-    answer: `being deleted, but no controller is running that would remove the finalizer: ${list}`,
+    answer: `no controller is running to remove the finalizer of what is being deleted: ${list}`,
     proof,
     hint,
   };

@@ -63,7 +63,7 @@ export async function answerInstead(work: Work, target: Target, means: AnswerMea
   const opened = await open(means.settings);
   work.emit({
     type: 'note',
-    message: `Session ${sessionId} is answered over the ${opened.route.name} route.`,
+    message: `Reviews of session ${sessionId} are answered over the ${opened.route.name} route.`,
   });
   return opened;
 }

@@ -53,7 +53,7 @@ function ownerNotices({ ref, object }: Manager): Notice[] {
     if (kind === 'ClusterServiceVersion')
       return [
         {
-          text: `${describe(ref)} is installed by OLM (ClusterServiceVersion ${name}). It stays paused until OLM installs it again, for an upgrade for example.`,
+          text: `${describe(ref)} is installed by OLM (ClusterServiceVersion ${name}). It stays paused until OLM installs it again, for example for an upgrade.`,
           mayResume: true,
         },
       ];
