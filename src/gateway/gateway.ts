@@ -29,7 +29,7 @@ export interface GatewayOptions {
   allows?: (address: string) => boolean;
   /** What to do about strangers. */
   hint?: string | undefined;
-  /** APIServices of the cluster that lead here, too, by name. Nothing serves them, and who asks for them is no stranger. */
+  /** Names of the APIServices whose requests arrive here, too. Nothing here serves them, but those who ask for them are no strangers. */
   apis?: readonly string[] | undefined;
   /** Gets each review when it has arrived; disposed when there is an answer. It must be quick. */
   arrived?: ReviewContext['arrived'];

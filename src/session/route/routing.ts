@@ -79,7 +79,7 @@ export interface OpenRoute extends AsyncDisposable {
   gateways: Gateways;
 }
 
-/** Waits for what has to be removed again only where nobody else does. */
+/** Waits until temporary objects are removed, unless the caller of the routing waits for that. */
 export async function removeBeside(
   { removing }: Pick<Routing, 'removing'>,
   removed: Promise<void>,

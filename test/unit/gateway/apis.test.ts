@@ -19,7 +19,7 @@ test('what kube-apiserver asks for an API is known by its path', () => {
   for (const url of own) expect(isForApi(url, []), url).toBe(false);
 });
 
-test('requests for an API that leads here are refused without a warning of strangers', async () => {
+test('requests for an API whose requests arrive here are refused without a warning of strangers', async () => {
   const bench = await setUp(undefined, { apis: APIS });
   expect((await bench.ask('/apis/allocation.example.com/v1')).status).toBe(404);
   expect((await bench.ask('/openapi/v2')).status).toBe(404);
