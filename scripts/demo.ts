@@ -56,7 +56,7 @@ async function main(args: string[]): Promise<number> {
 
 async function stop(): Promise<void> {
   if ((await kept())?.clusterDirectory !== undefined)
-    narrator.say('Stopping the cluster, which takes up to half a minute.');
+    narrator.say('Stopping the kept demo, which takes up to half a minute.');
   narrator.say(`${await stopKept()}\n\n${await keptOnDisk()}`);
 }
 

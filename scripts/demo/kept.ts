@@ -2,7 +2,10 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { shellWord } from '../../src/phrases.ts';
+import { thisMachine } from '../../src/session/context/local-machine.ts';
+import { localSessions } from '../../src/session/context/local-sessions.ts';
 import { stopCluster } from '../../test/cluster/cluster.ts';
+import { Refusal } from './stage.ts';
 
 /** What `--keep` leaves running: enough to use it, and to end it from another process. */
 export interface Kept {
@@ -32,9 +35,15 @@ export async function kept(): Promise<Kept | undefined> {
   return text === undefined ? undefined : (JSON.parse(text) as Kept);
 }
 
+/** Throws `Refusal` while a session runs in the checkout: it would lose its cluster, and could not restore the operator. */
 export async function stopKept(): Promise<string> {
   const one = await kept();
   if (one === undefined) return 'There is no kept demo.';
+  const sessions = await localSessions(await thisMachine(process.env));
+  if (sessions.some(({ checkout }) => checkout === one.checkout))
+    throw new Refusal(
+      `devloop up still runs in ${one.checkout}. End it with Ctrl-C, then stop the demo again.`,
+    );
   if (one.clusterDirectory !== undefined) await stopCluster(one.clusterDirectory);
   await rm(one.checkout, { recursive: true, force: true });
   await forget();

@@ -1,10 +1,12 @@
 /** What the demo says at its end. */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { keepHints } from '../../../scripts/demo/kept.ts';
+import { thisMachine } from '../../../src/session/context/local-machine.ts';
+import { claimDirectory, newSessionId } from '../../../src/session/context/session-directories.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const EDITED = 'internal/webhook/v1/application_webhook.go';
@@ -83,4 +85,27 @@ it('its commands can be typed in any directory, with nothing but the clone', () 
     `npm --prefix ${ROOT} run demo -- --stop`,
     '',
   ]);
+});
+
+it('is not stopped while a session runs in its checkout', async () => {
+  const state = mkdtempSync(join(tmpdir(), 'devloop-kept-'));
+  onTestFinished(() => rmSync(state, { recursive: true }));
+  const checkout = join(state, 'checkout');
+  for (const directory of [checkout, join(state, 'kube-devloop')]) mkdirSync(directory);
+  writeFileSync(join(state, 'kube-devloop/demo.json'), JSON.stringify({ checkout }));
+  // The sizes of what is kept are counted fast.
+  const kept = { XDG_CACHE_HOME: state, GOCACHE: state, GOMODCACHE: state };
+  const env = { ...process.env, ...kept, XDG_STATE_HOME: state };
+  const stop = (): ReturnType<typeof spawnSync> =>
+    spawnSync(process.execPath, ['scripts/demo.ts', '--stop'], { cwd: ROOT, env, encoding: 'utf8' });
+
+  const directory = await claimDirectory(await thisMachine(env), newSessionId(), { checkout });
+  const refused = stop();
+  expect(`${refused.stdout}${refused.stderr}`).toContain(`devloop up still runs in ${checkout}`);
+  expect(refused.status).toBe(1);
+  expect(existsSync(checkout)).toBe(true);
+
+  rmSync(directory, { recursive: true });
+  expect(stop()).toMatchObject({ status: 0 });
+  expect(existsSync(checkout)).toBe(false);
 });
