@@ -27,6 +27,8 @@ export interface Dockerfile {
   files: ImageFile[];
 }
 
+/** They do not end an instruction that continues on the next line. */
+const COMMENTS = /^[ \t]*#[^\n]*\n?/gm;
 /** Names of directories that say nothing about what is in them. */
 const COMMON = new Set('. build docker dockerfiles images image package deploy hack config'.split(' '));
 
@@ -36,7 +38,7 @@ export async function readDockerfile(
   file: string,
   { module, wanted }: { module: string; wanted: string[] },
 ): Promise<Dockerfile> {
-  const text = await readTextFile(join(root, file));
+  const text = (await readTextFile(join(root, file))).replace(COMMENTS, '');
   const stages = stagesOf(text);
   const copied = await imageFiles(stages, [root, dirname(join(root, file))]);
   const starts = await Promise.all(stages.map((stage, index) => startOf(stage, copied[index]!)));

@@ -35,6 +35,7 @@ const ELSEWHERE = /\b(?:cd|pushd)\s+("[^"]*"|[^\s;&|"]+)/g;
 const VARIABLE = /[-_.]?\$(?:\(\w+\)|\{\w+\}|\w+)/g;
 const PLATFORM =
   /[-_.](?:linux|darwin|windows|freebsd|amd64|x86_64|arm64|aarch64|arm|armv7|s390x|ppc64le|386)(?=$|[-_.])/g;
+const COMMENT = /^\s*#/;
 /** A rule of a Makefile; its recipe names the target `$@`. */
 const RULE = /^([^\s:=#$%]+)\s*:(?!=)/;
 
@@ -43,6 +44,7 @@ export function buildRecipes(text: string, module = ''): BuildRecipe[] {
   const joined = text.replace(/\\\r?\n/g, ' ');
   const variables = buildVariables(joined);
   return joined.split('\n').flatMap((line) => {
+    if (COMMENT.test(line)) return [];
     if (!line.startsWith('\t')) startRule(line, variables);
     return [...line.matchAll(GO_BUILD)].flatMap((match) => {
       const [, place] = [...line.slice(0, match.index).matchAll(ELSEWHERE)].at(-1) ?? [];

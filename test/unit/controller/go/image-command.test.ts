@@ -53,6 +53,11 @@ test.each<[string, Record<string, string>, unknown]>([
     },
     [['/shop', 'a'], [], 'Dockerfile'],
   ],
+  [
+    'words with a comment between them',
+    { Dockerfile: image('ENTRYPOINT ["/shop", \\', '  # of the chart', '  "serve"]') },
+    [['/shop', 'serve'], [], 'Dockerfile'],
+  ],
   ['a variable that is not', { Dockerfile: image('ENTRYPOINT ["/shop", "$MODE"]') }, undefined],
   ['a line for a shell', { Dockerfile: image('ENTRYPOINT /shop serve') }, undefined],
   ['another program', { Dockerfile: image('ENTRYPOINT ["/entrypoint.sh"]') }, undefined],

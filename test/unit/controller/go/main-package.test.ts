@@ -242,6 +242,12 @@ test.each<[string, Record<string, string>, string[] | undefined, string | undefi
     'm',
   ],
   ['of another package', { Dockerfile: 'RUN go build -o agent -tags a ./cmd/a\n' }, undefined, undefined],
+  [
+    'behind a comment in the middle of an instruction, with the line ends of Windows',
+    { Dockerfile: 'RUN go build \\\r\n  # for FIPS\r\n  -tags fips \\\r\n  -o x .\r\n' },
+    undefined,
+    'fips',
+  ],
 ])('build tags: %s', async (_, files, command, expected) => {
   const main = await find({ 'main.go': MANAGER, ...files }, command);
   expect(main.flags.find(({ what }) => what === 'build tags')?.value).toBe(expected);

@@ -54,6 +54,11 @@ test.each<[string, { package: string; output: string | undefined; tags?: string 
     [{ package: '.', output: 'm', tags: 'a,all,b' }],
   ],
   ['TAGS = $(shell ./tags.sh)\nbuild:\n\tgo build -tags $(TAGS) -o m', [{ package: '.', output: 'm' }]],
+  [
+    'b:\n\t# go build -tags old -o bin/manager ./cmd\n#\tgo build -o bin/manager ./old\n\tgo build -o bin/manager ./cmd',
+    [{ package: './cmd', output: 'manager' }],
+  ],
+  ['# RUN go build -tags old -o manager .\nRUN go build -o manager .', [{ package: '.', output: 'manager' }]],
   ['TAGS = $(TAGS)\nbuild:\n\tgo build -tags $(TAGS) -o m', [{ package: '.', output: 'm' }]],
 ])('%s', (text, expected) => {
   const recipes = expected.map((recipe) => ({ tags: '', ...recipe }));
