@@ -39,8 +39,9 @@ export function typedFlags(words: string[], options: readonly Option[]): Pick<Ty
     const option = options.find(({ long, short }) => name !== undefined && (name === long || name === short));
     hasWords ||= name === undefined;
     if (option?.long == null || OUTPUT.includes(option.long)) continue;
-    if (!option.required) flags.push({ long: option.long });
-    else flags.push({ long: option.long, value: inline || (words[++at] ?? '') });
+    const isNext = option.required || (option.optional && /^[^-]/.test(words[at + 1] ?? ''));
+    const value = inline || (isNext ? (words[++at] ?? '') : undefined);
+    flags.push({ long: option.long, ...(value === undefined ? {} : { value }) });
   }
   return { flags, hasWords };
 }

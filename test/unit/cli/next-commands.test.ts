@@ -16,6 +16,7 @@ const OPTIONS = [
   new Option('--route <route>'),
   new Option('--take-over'),
   new Option('--json'),
+  new Option('--debug [port]'),
 ];
 
 function typed(command: string, words: string[] = [], own: string[] = []): Typed {
@@ -50,6 +51,16 @@ describe('a suggested command', () => {
   it('keeps the flags that it has', () => {
     expect(hintAfter(typed('up', ['-n', 'shop', '--context', 'a']), 'devloop status -n other')).toBe(
       'devloop status --context a -n other',
+    );
+  });
+
+  it('repeats the value of a flag that can go without one', () => {
+    const again = (...words: string[]) => hintAfter(typed('up', words), `${AGAIN} --take-over`);
+    expect(again('--debug=2346')).toBe('devloop up --debug 2346 --take-over');
+    expect(again('--debug', '2346')).toBe('devloop up --debug 2346 --take-over');
+    expect(again('--debug', '-n', 'shop')).toBe('devloop up --debug -n shop --take-over');
+    expect(hintAfter(typed('up', ['--debug=2346']), 'devloop up --debug=2347')).toBe(
+      'devloop up --debug=2347',
     );
   });
 
