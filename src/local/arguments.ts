@@ -1,5 +1,5 @@
 import { electionSwitch } from '../operator/leader-election.ts';
-import { portOf as localPortOf } from './busy-ports.ts';
+import { portOf as localPortOf, withPort } from './busy-ports.ts';
 import { ELECTION_OFF, electionOff } from './leader-election.ts';
 import { type MountedPath, rewritePaths } from './mounts.ts';
 
@@ -87,9 +87,14 @@ function changeFlag(
   const port = portOf(flag);
   if (port === undefined || !conditions.busyPorts.includes(port)) return undefined;
   const name = dashed(flag.name);
-  const free = METRICS_ADDRESS.test(name) || name.endsWith('port') ? '0' : ':0';
+  const free = METRICS_ADDRESS.test(name) || name.endsWith('port') ? '0' : freeAddress(flag.value!);
   const tokens = flag.separate ? [flag.name, free] : [`${flag.name}=${free}`];
   return { tokens, because: `port ${port} is in use on this machine` };
+}
+
+/** What only this machine reaches stays so: nobody else is to find what Go's profiler shows. */
+function freeAddress(value: string): string {
+  return value.includes(':') && localPortOf(value) !== undefined ? withPort(value, 0) : ':0';
 }
 
 /** Outside a Pod, controller-runtime fails with "unable to find leader election namespace". A switch without a value says true. */

@@ -71,6 +71,21 @@ test.each<[string, string[], string[]]>([
     ['--health-probe-bind-address=:0', '--health-addr=:0'],
   ],
   [
+    'a busy port of an address that only this machine reaches',
+    [
+      '--health-probe-bind-address=127.0.0.1:8081',
+      '--pprof-bind-address',
+      'localhost:8443',
+      '--probe-addr=[::1]:8081',
+    ],
+    [
+      '--health-probe-bind-address=127.0.0.1:0',
+      '--pprof-bind-address',
+      'localhost:0',
+      '--probe-addr=[::1]:0',
+    ],
+  ],
+  [
     'a busy port that is a plain number',
     ['--metrics-port=8080', '--health-port', '8081'],
     ['--metrics-port=0', '--health-port', '0'],
