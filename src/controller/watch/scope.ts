@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join, matchesGlob, resolve } from 'node:path';
 import { runGit } from '../../machine/git.ts';
 import { listSources, noSources, type SourceSet } from '../go/sources.ts';
@@ -33,7 +33,13 @@ export async function readScope(cwd: string, target: WatchTarget, signal: AbortS
 
 /** All files that count. */
 export async function filesOf(scope: WatchScope): Promise<string[]> {
-  return (await Promise.all(scope.directories.map((directory) => filesIn(directory, scope)))).flat();
+  return (await Promise.all(scope.directories.map((place) => filesAt(place, scope)))).flat();
+}
+
+/** Users can name single files. */
+async function filesAt(place: string, scope: WatchScope): Promise<string[]> {
+  const isFile = scope.recursive && (await stat(place).catch(() => undefined))?.isFile();
+  return isFile ? [place] : await filesIn(place, scope);
 }
 
 async function filesIn(directory: string, scope: WatchScope): Promise<string[]> {

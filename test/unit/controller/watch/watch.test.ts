@@ -181,6 +181,18 @@ test('directories and globs are watched recursively, except what tools and edito
   await expectChanges(['conf/x.yaml', 'src/a.rs', 'src/deep/er/new.rs'], 'src/mark');
 });
 
+test('a file that is named itself is a change if it was saved after the build had started, and not if it is saved as it was', async () => {
+  const directory = await directoryWith({ 'server.py': '1', 'src/a.py': '1' });
+  const target = { paths: ['server.py', 'src'] };
+  const late = await watchIn(directory, target, 0);
+  expect(late.seen.flat().sort()).toEqual(['server.py', 'src/a.py']);
+  const { expectChanges } = await watchIn(directory, target);
+  await put(directory, 'server.py', '1');
+  await expectChanges([], 'src/mark');
+  await put(directory, 'server.py', '2');
+  await expectChanges(['server.py'], 'src/mark');
+});
+
 test('a package that is imported after the scope was read is watched after the refresh', async () => {
   const directory = await directoryWith(MODULE);
   const target = { goPackage: './cmd' };
