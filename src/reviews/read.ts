@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { LateReview } from '../report/review.ts';
 import { type LateRecord, RECORD_VERSION, type ReviewRecord } from './record.ts';
@@ -17,8 +17,24 @@ export interface ReadRecording {
 export type Wanted = 'records' | 'summaries';
 
 export async function readRecording(directory: string, wanted: Wanted = 'records'): Promise<ReadRecording> {
+  return parseRecords(textIn(directory), wanted);
+}
+
+/** Files get their other names once in thousands of reviews. */
+const MOST_READS = 3;
+
+/** Between the two reads, the session may have made the newer file the older one: then it would be in neither. */
+function textIn(directory: string): string {
   const { older, newer } = recordingFiles(directory);
-  return parseRecords(textOf(older) + textOf(newer), wanted);
+  for (let reads = 1; ; reads++) {
+    const before = inodeOf(newer);
+    const text = textOf(older) + textOf(newer);
+    if (inodeOf(newer) === before || reads === MOST_READS) return text;
+  }
+}
+
+function inodeOf(file: string): number | undefined {
+  return statSync(file, { throwIfNoEntry: false })?.ino;
 }
 
 /** Of a saved set. Editors may leave out the end of the last line. */

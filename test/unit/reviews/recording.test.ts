@@ -1,3 +1,4 @@
+import { execFileSync, spawn } from 'node:child_process';
 import { appendFile, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -53,6 +54,17 @@ it('keeps reviews for their owner alone, and reads them again', async () => {
   await recording.flush();
   expect((await readRecording(directory)).records).toEqual([record(1), record(2)]);
   expect((await stat(recordingFiles(directory).newer)).mode & 0o777).toBe(0o600);
+});
+
+it('is read as a whole, even when its older half is dropped at the same moment', async () => {
+  const { older, newer } = recordingFiles(directory);
+  const lineOf = (number: number): string => `${JSON.stringify(record(number))}\n`;
+  await writeFile(newer, lineOf(2));
+  // Who reads the older file gets to its end when all of this has happened.
+  execFileSync('mkfifo', [older]);
+  const script = 'exec 3> "$1"; printf %s "$3" >&3; mv "$2" "$1"; printf %s "$4" > "$2"';
+  spawn('sh', ['-c', script, 'sh', older, newer, lineOf(1), lineOf(3)], { stdio: 'ignore' });
+  expect((await readRecording(directory)).records).toEqual([record(2), record(3)]);
 });
 
 it('keeps the newest ones, at most five thousand', async () => {
