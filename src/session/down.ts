@@ -8,6 +8,7 @@ import type { TakenObject } from '../operator/closed-webhooks.ts';
 import { discover } from '../operator/discover.ts';
 import { noCheckoutFacts } from '../operator/sources.ts';
 import { splitName, type Target } from '../operator/target.ts';
+import type { Emit } from '../report/events.ts';
 import { type CommandContext, openContext } from './context/context.ts';
 import { heldBy, liveHolder, type Traces } from './context/holders.ts';
 import { unlessInterrupted } from './context/interrupt.ts';
@@ -19,6 +20,7 @@ import { searchedIn, unsearched } from './context/search.ts';
 import { endOrphans, reportOrphans } from './context/session-directories.ts';
 import { answerMeans } from './end/answer-instead.ts';
 import { printRestore } from './end/dry-run.ts';
+import { warnOf } from './end/outcome.ts';
 import { changesOf, MANAGER_READY_SECONDS } from './end/restore.ts';
 import { restoreDead } from './end/restore-dead.ts';
 import { stopLocalSession } from './end/stop-local.ts';
@@ -47,7 +49,7 @@ export async function down(options: DownOptions, io: Io): Promise<void> {
   }
   await (options.dryRun ? reportOrphans : endOrphans)(machine, io.emit);
   if (found.blind) throw cannotTell(context, found, options);
-  conclude(outcomes);
+  conclude(outcomes, io.emit);
 }
 
 interface DownCommand {
@@ -65,13 +67,19 @@ interface Outcome {
   error?: unknown;
 }
 
-function conclude(outcomes: Outcome[]): void {
-  const failed = outcomes.find((one) => 'error' in one);
-  if (failed) throw failed.error;
-  refuseUnfinished(
-    outcomes.flatMap(({ left }) => left),
-    outcomes.flatMap(({ notStarted = [] }) => notStarted),
-  );
+/** The first failure is the command's error. */
+function conclude(outcomes: Outcome[], emit: Emit): void {
+  const failures = outcomes.flatMap((one) => ('error' in one ? [one.error] : []));
+  try {
+    refuseUnfinished(
+      outcomes.flatMap(({ left }) => left),
+      outcomes.flatMap(({ notStarted = [] }) => notStarted),
+    );
+  } catch (error) {
+    failures.push(error);
+  }
+  for (const error of failures.slice(1)) warnOf(error, emit);
+  if (failures.length > 0) throw failures[0];
 }
 
 async function endSession(command: DownCommand, session: Traces): Promise<Outcome> {

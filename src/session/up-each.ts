@@ -1,7 +1,8 @@
 import { loadConfig } from '../config/load.ts';
-import { DevloopError, messageOf, originOf } from '../errors.ts';
+import { DevloopError } from '../errors.ts';
 import type { DevloopEvent, Emit } from '../report/events.ts';
 import type { Io } from './context/options.ts';
+import { warnOf } from './end/outcome.ts';
 
 /** Takes one Deployment over, and restores it when the signal of `io` aborts; or plans that. */
 export type UpOne = (deployment: string, io: Io) => Promise<void>;
@@ -46,14 +47,6 @@ export async function upEach(deployments: string[], io: Io, upOne: UpOne): Promi
   }
   await Promise.all(sessions);
   if (failure !== undefined) throw failure.error;
-}
-
-/** What another session was ended for is no news to it. */
-function warnOf(thrown: unknown, emit: Emit): void {
-  const error = originOf(thrown);
-  if (error instanceof DevloopError && error.code === 'interrupted') return;
-  const hint = error instanceof DevloopError ? error.hint : undefined;
-  emit({ type: 'warning', message: messageOf(error), ...(hint === undefined ? {} : { hint }) });
 }
 
 /** These settings of devloop.yaml are about one controller. Throws `usage.invalid`. */

@@ -1,5 +1,5 @@
 import { DevloopError, messageOf, originOf } from '../../errors.ts';
-import type { DevloopEvent } from '../../report/events.ts';
+import type { DevloopEvent, Emit } from '../../report/events.ts';
 
 /** What was thrown, in a value of its own: anything can be thrown, even undefined. */
 export interface Failure {
@@ -62,4 +62,12 @@ function notRestored(error: unknown): unknown {
   const hint = [error.hint, 'To restore the rest: devloop down'].filter(Boolean).join('\n');
   const message = `Not everything could be restored: ${error.message}`;
   return new DevloopError(error.code, message, { hint, cause: error });
+}
+
+/** For what failed beside the command's error. What another session was ended for is no news to it. */
+export function warnOf(thrown: unknown, emit: Emit): void {
+  const error = originOf(thrown);
+  if (error instanceof DevloopError && error.code === 'interrupted') return;
+  const hint = error instanceof DevloopError ? error.hint : undefined;
+  emit({ type: 'warning', message: messageOf(error), ...(hint === undefined ? {} : { hint }) });
 }
