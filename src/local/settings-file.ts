@@ -20,14 +20,16 @@ export function editSettings(text: string, change: Change): string | undefined {
   return changed === text ? undefined : changed;
 }
 
+type Parsed = ReturnType<typeof parseAllDocuments>[number];
+
 /** Undefined where the text is not YAML with keys. */
 function editYaml(text: string, change: Change): string | undefined {
   const documents = parseAllDocuments(text);
-  if (
-    !Array.isArray(documents) ||
-    documents.some(({ errors, contents }) => errors.length > 0 || !isMap(contents))
-  )
-    return undefined;
+  // Where `---` ends a file, or separates its first comment from the rest.
+  const isEmpty = ({ contents }: Parsed): boolean =>
+    contents === null || (isScalar(contents) && contents.value === null);
+  const isBroken = (one: Parsed): boolean => one.errors.length > 0 || !(isMap(one.contents) || isEmpty(one));
+  if (documents.some(isBroken) || documents.every(isEmpty)) return undefined;
   const edits: { from: number; to: number; value: string }[] = [];
   for (const document of documents)
     visit(document, {

@@ -83,6 +83,11 @@ test.each([
   ],
   ['a list of maps', 'a:\n- leader_election: on\n- b\n', 'a:\n- leader_election: off\n- b\n'],
   ['one of several documents', 'x: 1\n---\nleaderElect: true\n', 'x: 1\n---\nleaderElect: false\n'],
+  [
+    'a file that ends with the beginning of another document',
+    'leaderElection:\n  enabled: true\n---\n',
+    'leaderElection:\n  enabled: false\n---\n',
+  ],
   ['an inverse setting', 'disableLeaderElection: false\n', 'disableLeaderElection: true\n'],
   ['JSON', '{\n  "leaderElect": true,\n  "x": 1\n}\n', '{\n  "leaderElect": false,\n  "x": 1\n}\n'],
   [
