@@ -50,9 +50,10 @@ function sourceOf(text: string, { range }: Scalar): string {
   return range ? text.slice(range[0], range[1]) : '';
 }
 
+/** A line of Windows ends with a carriage return, which `.` does not match. */
 const ASSIGNMENT =
-  /^(\s*(?:export\s+)?["']?([\w.-]+)["']?\s*[=:]\s*)("[^"]*"|'[^']*'|[\w.:]+)(?=\s*(?:[#;,].*)?$)/;
-const INLINE_TABLE = /^(\s*["']?([\w.-]+)["']?\s*=\s*\{)(.*)(\}\s*(?:#.*)?)$/;
+  /^(\s*(?:export\s+)?["']?([\w.-]+)["']?\s*[=:]\s*)("[^"]*"|'[^']*'|[\w.:]+)(?=\s*(?:[#;,][^\n]*)?$)/;
+const INLINE_TABLE = /^(\s*["']?([\w.-]+)["']?\s*=\s*\{)(.*)(\}\s*(?:#[^\n]*)?)$/;
 
 function editLines(text: string, change: Change): string {
   let section = '';
@@ -67,7 +68,7 @@ function editLines(text: string, change: Change): string {
 
 /** The name in `[name]` or `[[name]]`. Without a regular expression, which would look at a long line again and again. */
 function sectionIn(line: string): string | undefined {
-  const text = line.replace(/[#;].*$/, '').trim();
+  const text = line.replace(/[#;][^\n]*$/, '').trim();
   if (!text.startsWith('[') || !text.endsWith(']')) return undefined;
   let [from, to] = [1, text.length - 1];
   while (text[from] === '[') from += 1;

@@ -106,6 +106,11 @@ test.each([
     'leaderElection = { id = "x", enabled = true }\n',
     'leaderElection = { id = "x", enabled = false }\n',
   ],
+  [
+    'TOML with comments and the line ends of Windows',
+    '[leaderElection] # a\r\nenabled = true # b\r\n[x]\r\nleaderElection = { enabled = true } # c\r\n',
+    '[leaderElection] # a\r\nenabled = false # b\r\n[x]\r\nleaderElection = { enabled = false } # c\r\n',
+  ],
   ['a dotted key of TOML', 'leaderElection.enabled = true\n', 'leaderElection.enabled = false\n'],
   ['properties', 'a=b\nmanager.leader-elect=true\n', 'a=b\nmanager.leader-elect=false\n'],
   [
