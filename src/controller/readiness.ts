@@ -19,6 +19,8 @@ export interface ReadinessOptions {
   deadlineMs: number;
   /** Whether the controller, or what belongs to it, listens on a port. */
   listensOn?: (pid: number, port: number) => Promise<boolean>;
+  /** How often it is looked at. */
+  everyMs?: number;
   /** Whether it may take as long again, asked at the deadline. */
   mayWait?: () => boolean;
   signal: AbortSignal;
@@ -77,10 +79,10 @@ export async function waitUntilReady(
 
 async function untilServed(
   isServed: () => Promise<boolean>,
-  { deadlineMs, signal, mayWait }: ReadinessOptions,
+  { deadlineMs, everyMs = POLL_MS, signal, mayWait }: ReadinessOptions,
 ): Promise<boolean> {
   for (;;) {
-    if (await pollUntil(isServed, { everyMs: POLL_MS, limitMs: deadlineMs, signal })) return true;
+    if (await pollUntil(isServed, { everyMs, limitMs: deadlineMs, signal })) return true;
     if (signal.aborted || !mayWait?.()) return false;
   }
 }

@@ -8,7 +8,7 @@ import type { Emit } from '../report/events.ts';
 import { endedByItself, exitProblem } from './exit-cause.ts';
 import { recordStarted } from './orphan.ts';
 import { type ControllerProcess, type Debugged, type Exit, startController } from './process.ts';
-import { answersTls, type Endpoint, waitUntilReady } from './readiness.ts';
+import { answersTls, type Endpoint, type ReadinessOptions, waitUntilReady } from './readiness.ts';
 import type { Problem, RestartEvent } from './restart-state.ts';
 import type { ControllerCommand } from './spawn-waiting.ts';
 import type { StandBy } from './stand-by.ts';
@@ -89,10 +89,13 @@ export function run(plan: RunPlan, startable: Startable, emit: Emit, signal: Abo
     hasExited = true;
     if (pid !== undefined) emit({ type: 'controller.exited', pid, code, signal, expected: stopping });
   });
-  const ready = untilReady(plan, { ...controller, debugged }, emit, signal).then(() =>
-    emit({ type: 'controller.ready', pid: pid!, ms: Math.round(performance.now() - start) }),
-  );
-  ready.catch(() => {});
+  const emitReady = (): void =>
+    emit({ type: 'controller.ready', pid: pid!, ms: Math.round(performance.now() - start) });
+  const attempt = { ...controller, debugged };
+  const ready = untilReady(plan, attempt, emit, signal).then(emitReady);
+  ready.catch(async (error) => {
+    if (isNotReady(error) && (await isReadyLate(plan, attempt, emit, signal)) && !stopping) emitReady();
+  });
   return {
     pid,
     ready,
@@ -150,7 +153,7 @@ export async function observe(
   } catch (error) {
     // Any other error comes from the abort at the disposal.
     if (error instanceof DevloopError) problem = problemOf(error);
-    if (problem && error instanceof DevloopError && error.code === 'controller.not-ready') {
+    if (problem && isNotReady(error)) {
       report({ is: 'not-ready', run: number, problem, at: performance.now() });
       problem = undefined;
     }
@@ -186,26 +189,61 @@ export async function observeEnd(
   if (answers && (await pollUntil(async () => !(await hasPort()), timing))) tell(false);
 }
 
+function isNotReady(error: unknown): boolean {
+  return error instanceof DevloopError && error.code === 'controller.not-ready';
+}
+
 export function problemOf({ message, hint }: DevloopError): Problem {
   return hint === undefined ? { message } : { message, hint };
 }
 
+interface Attempt extends ControllerProcess {
+  debugged: Debugged | undefined;
+}
+
 async function untilReady(
   plan: RunPlan,
-  controller: ControllerProcess & { debugged: Debugged | undefined },
+  controller: Attempt,
   emit: Emit,
   signal: AbortSignal,
 ): Promise<void> {
   const { webhook, readyMs } = plan;
+  const ready = waitUntilReady(controller, readinessOf(plan, controller, emit, signal));
+  const waiting = { for: 'the controller to be ready', limitSeconds: readyMs / 1000 };
+  await (webhook ? reportWhileWaiting(ready, waiting, emit) : ready);
+}
+
+const LATE_POLL_MS = 250;
+
+/** Of one that was not ready at its deadline: whether it is before it ends. */
+async function isReadyLate(
+  plan: RunPlan,
+  controller: Attempt,
+  emit: Emit,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const late = { deadlineMs: Number.POSITIVE_INFINITY, everyMs: LATE_POLL_MS };
+  const ready = waitUntilReady(controller, { ...readinessOf(plan, controller, emit, signal), ...late });
+  return await ready.then(
+    () => true,
+    () => false,
+  );
+}
+
+function readinessOf(
+  plan: RunPlan,
+  { debugged }: Attempt,
+  emit: Emit,
+  signal: AbortSignal,
+): ReadinessOptions {
+  const { webhook, readyMs } = plan;
   const onStranger = (who: string): void =>
     emit({ type: 'warning', message: servedByStranger(webhook?.port, who), hint: OWN_PROCESS });
   // The time at a breakpoint does not count.
-  const mayWait = (): boolean => controller.debugged?.isStopped ?? false;
+  const mayWait = (): boolean => debugged?.isStopped ?? false;
   const listensOn = plan.debugging ? sessionListensOn : groupListensOn;
   const timing = { observeMs: OBSERVE_MS, deadlineMs: readyMs, mayWait, listensOn };
-  const ready = waitUntilReady(controller, { webhook, ...timing, signal, onStranger });
-  const waiting = { for: 'the controller to be ready', limitSeconds: readyMs / 1000 };
-  await (webhook ? reportWhileWaiting(ready, waiting, emit) : ready);
+  return { webhook, ...timing, signal, onStranger };
 }
 
 function servedByStranger(port: number | undefined, who: string): string {

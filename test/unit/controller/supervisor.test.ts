@@ -313,6 +313,23 @@ test('a controller that never listens is told to end at the deadline of the firs
   expect(recorder.all('controller.exited')).toMatchObject([{ signal: 'SIGKILL', expected: true }]);
 });
 
+test('a controller that replaces another one and answers after its deadline is ready then', async () => {
+  const port = await freePort();
+  const plan = await nodePlan(program('listens-tls.mjs', port), {
+    ...{ webhook: { host: '127.0.0.1', port }, readyMs: 1_000 },
+  });
+  const { supervisor, recorder } = supervise(plan);
+  await supervisor.start();
+  void supervisor.follow();
+  const from = recorder.events.length;
+  supervisor.runWith({ ...plan, run: program('listens-tls.mjs', port, 2_000) });
+  supervisor.restart();
+  const late = (await recorder.waitFor('controller.started', undefined, from)).pid;
+  await recorder.waitFor('warning', undefined, from);
+  expect(recorder.all('controller.ready')).toHaveLength(1);
+  await recorder.waitFor('controller.ready', ({ pid }) => pid === late, from);
+});
+
 test('at the end, reviews are refused with the cause of a failed start', async () => {
   const { supervisor, reasons } = supervise(await nodePlan(program('exits-at-once.mjs', 3, 'no settings')));
   await expect(supervisor.start()).rejects.toMatchObject({ code: 'controller.exited' });
