@@ -89,12 +89,14 @@ export function run(plan: RunPlan, startable: Startable, emit: Emit, signal: Abo
     hasExited = true;
     if (pid !== undefined) emit({ type: 'controller.exited', pid, code, signal, expected: stopping });
   });
-  const emitReady = (): void =>
-    emit({ type: 'controller.ready', pid: pid!, ms: Math.round(performance.now() - start) });
+  const tell = (type: 'controller.ready' | 'controller.silent'): void =>
+    emit({ type, pid: pid!, ms: Math.round(performance.now() - start) });
   const attempt = { ...controller, debugged };
-  const ready = untilReady(plan, attempt, emit, signal).then(emitReady);
+  const ready = untilReady(plan, attempt, emit, signal).then(() => tell('controller.ready'));
   ready.catch(async (error) => {
-    if (isNotReady(error) && (await isReadyLate(plan, attempt, emit, signal)) && !stopping) emitReady();
+    if (!isNotReady(error)) return;
+    tell('controller.silent');
+    if ((await isReadyLate(plan, attempt, emit, signal)) && !stopping) tell('controller.ready');
   });
   return {
     pid,

@@ -50,6 +50,8 @@ export type DevloopEvent =
   | { type: 'controller.started'; pid: number; command: string[]; build: string }
   /** The controller answers on its webhook port, or runs if it has no webhooks. */
   | { type: 'controller.ready'; pid: number; ms: number }
+  /** The controller runs, but has not answered on its webhook port in time. `controller.ready` follows if it does later. */
+  | { type: 'controller.silent'; pid: number; ms: number }
   /** `expected`: devloop stopped it. */
   | { type: 'controller.exited'; pid: number; code: number | null; signal: string | null; expected: boolean }
   /** A new build serves. `ms` runs from the first changed file until reviews flow again. */

@@ -70,6 +70,7 @@ export function render(event: PrintedEvent, paint: Paint): string {
 
 const waitedText = (count: number): string =>
   count === 0 ? 'no review was waiting' : `${counted(count, 'review')} that had waited`;
+const LEAVE = 'press Ctrl-C to restore everything';
 const HELD = 'reviews wait, each within its timeout; `devloop release` forwards them';
 /** The address stays in one piece, so that it can be copied. */
 function pageText({ url, opened, tunnel }: Of<'page.served'>, paint: Paint): string {
@@ -126,12 +127,7 @@ function renderProgress(event: ProgressEvent, paint: Paint): string {
     case 'session.started':
       return row('session', oneLine(event.session));
     case 'session.ready':
-      return paintedRow(
-        paint,
-        'green',
-        'ready',
-        `taken over in ${duration(event.ms)}; press Ctrl-C to restore everything`,
-      );
+      return paintedRow(paint, 'green', 'ready', `taken over in ${duration(event.ms)}; ${LEAVE}`);
     case 'session.stopping':
       return row('stopping', `${event.reason}; restoring everything`);
     case 'session.restored':
@@ -172,6 +168,8 @@ function renderController(event: ControllerEvent, paint: Paint): string {
       return row('started', `pid ${event.pid}: ${commandLine(event.command)}`);
     case 'controller.ready':
       return row('answering', `pid ${event.pid}, after ${duration(event.ms)}`);
+    case 'controller.silent':
+      return row('silent', `pid ${event.pid}, after ${duration(event.ms)}`);
     case 'controller.exited':
       return event.expected
         ? row('stopped', `pid ${event.pid} ${howItExited(event)}`)

@@ -20,6 +20,8 @@ const SHOWN_FROM: Record<DevloopEvent['type'], Verbosity> = {
   'build.failed': 'normal',
   'controller.started': 'verbose',
   'controller.ready': 'normal',
+  // A warning says so, too.
+  'controller.silent': 'verbose',
   'controller.exited': 'normal',
   'controller.replaced': 'normal',
   'controller.output': 'normal',

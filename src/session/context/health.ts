@@ -26,6 +26,8 @@ const HELD = 'reviews are held; devloop release forwards them';
 
 const STOPPED = 'the controller is at a breakpoint, and reviews wait';
 
+const SILENT = 'the controller does not answer yet; reviews fail until it does';
+
 /** As `status` shows it. */
 export function wordsFor({ phase, route, controller, source, isHeld }: Health): string {
   if (phase === 'starting') return 'starting';
@@ -51,6 +53,8 @@ export function healthAfter(health: Health, event: DevloopEvent, services: strin
         ...health,
         source: 'serving the last build; the current source does not build',
       };
+    case 'controller.silent':
+      return { ...health, controller: SILENT };
     case 'debug.stopped':
       return { ...health, controller: STOPPED };
     case 'debug.running':

@@ -325,6 +325,7 @@ test('a controller that replaces another one and answers after its deadline is r
   supervisor.runWith({ ...plan, run: program('listens-tls.mjs', port, 2_000) });
   supervisor.restart();
   const late = (await recorder.waitFor('controller.started', undefined, from)).pid;
+  await recorder.waitFor('controller.silent', ({ pid }) => pid === late, from);
   await recorder.waitFor('warning', undefined, from);
   expect(recorder.all('controller.ready')).toHaveLength(1);
   await recorder.waitFor('controller.ready', ({ pid }) => pid === late, from);

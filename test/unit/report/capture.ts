@@ -57,6 +57,7 @@ export function everyEvent(text: string): DevloopEvent[] {
     { type: 'build.failed', ms: 5, output: text },
     { type: 'controller.started', pid: 7, command: [text], build: text },
     { type: 'controller.ready', pid: 7, ms: 5 },
+    { type: 'controller.silent', pid: 7, ms: 5 },
     { type: 'controller.exited', pid: 7, code: null, signal: text, expected: false },
     { type: 'controller.replaced', pid: 7, ms: 5, heldMs: 2 },
     { type: 'controller.output', stream: 'stdout', line: text },

@@ -20,6 +20,7 @@ const [FIRST, SECOND] = SERVICES.map(
 );
 const STOPPED: DevloopEvent = { type: 'debug.stopped', file: '/x/y.go', line: 7 };
 const RUNNING: DevloopEvent = { type: 'debug.running' };
+const SILENT: DevloopEvent = { type: 'controller.silent', pid: 1, ms: 1 };
 const EXITED: DevloopEvent = {
   type: 'controller.exited',
   pid: 1,
@@ -48,6 +49,12 @@ it.each([
   ['reconnected, and verified for one Service', BACK_WORDS, [READY, LOST, RECONNECTED, FIRST]],
   ['reconnected and verified', 'serving', [READY, LOST, RECONNECTED, FIRST, SECOND]],
   ['lost, and a change is built', LOST_WORDS, [READY, LOST, BUILT, UP]],
+  [
+    'a new controller does not answer',
+    'the controller does not answer yet; reviews fail until it does',
+    [UP, READY, SILENT, BUILT],
+  ],
+  ['it answers late', 'serving', [UP, READY, SILENT, UP]],
   [
     'the controller exited, and a change is built',
     'the controller exited (exit code 1); reviews fail until it serves again',
