@@ -31,7 +31,7 @@ const WORD = /(?:[^\s"'$]|"[^"]*"|'[^']*'|\$\((?:[^()]|\([^()]*\))*\)|\$)+/g;
 /** A word that is one variable, which can contain several flags. */
 const WHOLE_VARIABLE = /^\$(?:\((\w+)\)|\{(\w+)\})$/;
 /** `cd tools && go build`, `pushd tools; go build`: the last one counts. */
-const ELSEWHERE = /\b(?:cd|pushd)\s+("[^"]*"|[^\s;&|"]+)/g;
+const ELSEWHERE = /\b(?:cd|pushd)\s+("[^"]*"|'[^']*'|[^\s;&|"']+)/g;
 const VARIABLE = /[-_.]?\$(?:\(\w+\)|\{\w+\}|\w+)/g;
 const PLATFORM =
   /[-_.](?:linux|darwin|windows|freebsd|amd64|x86_64|arm64|aarch64|arm|armv7|s390x|ppc64le|386)(?=$|[-_.])/g;
@@ -48,7 +48,7 @@ export function buildRecipes(text: string, module = ''): BuildRecipe[] {
     if (!line.startsWith('\t')) startRule(line, variables);
     return [...line.matchAll(GO_BUILD)].flatMap((match) => {
       const [, place] = [...line.slice(0, match.index).matchAll(ELSEWHERE)].at(-1) ?? [];
-      return readRecipe(match[1]!, { module, directory: place?.replaceAll('"', '') ?? '.' }, variables);
+      return readRecipe(match[1]!, { module, directory: unquoted(place ?? '.') }, variables);
     });
   });
 }
@@ -65,9 +65,9 @@ function readRecipe(
   { module, directory }: { module: string; directory: string },
   variables: Map<string, string>,
 ): BuildRecipe[] {
-  const { flags, words } = readTokens(withFlagsOfVariables(tail.match(WORD) ?? [], variables));
+  const { flags, words } = readTokens(withFlagsOfVariables(wordsOf(tail), variables));
   const place = join(expandKnown(directory, variables), expandKnown(flags.get('-C') ?? '.', variables));
-  const written = expandKnown(words[0] ?? '.', variables).replaceAll('"', '');
+  const written = unquoted(expandKnown(words[0] ?? '.', variables));
   const target = place === '.' || isIn(written, module) ? written : join(place, written);
   if (!isPlain(target)) return [];
   const output = outputOf(expandKnown(flags.get('-o') ?? '', variables)) || undefined;
@@ -76,9 +76,19 @@ function readRecipe(
   return [{ package: packageOf(target, module), output, tags, linker }];
 }
 
+/** Without the parenthesis that ends a subshell: `(cd cmd && go build .)`. */
+function wordsOf(tail: string): string[] {
+  const words = tail.match(WORD) ?? [];
+  return words.map((word) => (word.includes('(') ? word : word.replace(/\)+$/, ''))).filter(Boolean);
+}
+
+function unquoted(written: string): string {
+  return written.replace(/["']/g, '');
+}
+
 /** '' for a directory, into which the go tool writes a program of the package's name. */
 function outputOf(written: string): string {
-  return written.replaceAll('"', '').replace(/^.*\//, '').replace(VARIABLE, '').replaceAll(PLATFORM, '');
+  return unquoted(written).replace(/^.*\//, '').replace(VARIABLE, '').replaceAll(PLATFORM, '');
 }
 
 /** Expands variables that contain flags: `go build $(BUILD_FLAGS) …`. */

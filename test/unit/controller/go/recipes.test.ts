@@ -46,6 +46,14 @@ test.each<[string, { package: string; output: string | undefined; tags?: string 
   ['bin/%:\n\tgo build -o $@ ./cmd/$(notdir $@)', []],
   ['\tgo build -o $(BIN) $(PKG)', []],
   ['RUN go mod download', []],
+  [
+    '\t(cd cmd/agent && go build -tags a -o ../../bin/agent)\n\t(cd cmd/shop; go build -o ../../bin/shop .)',
+    [
+      { package: './cmd/agent', output: 'agent', tags: 'a' },
+      { package: './cmd/shop', output: 'shop' },
+    ],
+  ],
+  ["RUN (cd './core' && go build -o '/out/manager' './cmd')", [{ package: './core/cmd', output: 'manager' }]],
   ['RUN go build -a -installsuffix cgo -o manager main.go', [{ package: '.', output: 'manager' }]],
   ['RUN go build --tags netgo -o manager .', [{ package: '.', output: 'manager', tags: 'netgo' }]],
   ["RUN go build -tags='a b' -o manager .", [{ package: '.', output: 'manager', tags: 'a,b' }]],
