@@ -26,6 +26,10 @@ const WITH_VALUE = new Set([
 /** The go tool can be a variable: `$(GO) build`, `${GO_CMD} build`. */
 const GO_BUILD =
   /(?:\bgo|\$[({]GO\w*[)}])\s+(?:build|run)\b((?:"[^"\n]*"|'[^'\n]*'|\$\((?:[^()\n]|\([^()\n]*\))*\)|[^\n;&|])*)/g;
+const BEGINS_BUILD = /^(?:go|\$[({]GO\w*[)}])\s+(?:build|run)\b/;
+/** `GOBUILD = $(GO) build`: it counts where it is used. With a space behind the `=` alone, a shell runs the build. */
+const NAMED_COMMAND =
+  /^(?:export\s+)?\w+(?:[ \t]*[?+:]+=[ \t]*|[ \t]+=[ \t]*|=)["']?(?:go|\$[({]GO\w*[)}])\s+(?:build|run)\b/;
 /** A word of a command. Quotes, and what make or a shell evaluates, can contain spaces. */
 const WORD = /(?:[^\s"'$]|"[^"]*"|'[^']*'|\$\((?:[^()]|\([^()]*\))*\)|\$)+/g;
 /** A word that is one variable, which can contain several flags. */
@@ -43,14 +47,22 @@ const RULE = /^([^\s:=#$%]+)\s*:(?!=)/;
 export function buildRecipes(text: string, module = ''): BuildRecipe[] {
   const joined = text.replace(/\\\r?\n/g, ' ');
   const variables = buildVariables(joined);
-  return joined.split('\n').flatMap((line) => {
-    if (COMMENT.test(line)) return [];
-    if (!line.startsWith('\t')) startRule(line, variables);
+  const commands = buildCommands(variables);
+  return joined.split('\n').flatMap((written) => {
+    if (COMMENT.test(written) || NAMED_COMMAND.test(written)) return [];
+    if (!written.startsWith('\t')) startRule(written, variables);
+    const line = expandKnown(written, commands);
     return [...line.matchAll(GO_BUILD)].flatMap((match) => {
       const [, place] = [...line.slice(0, match.index).matchAll(ELSEWHERE)].at(-1) ?? [];
       return readRecipe(match[1]!, { module, directory: unquoted(place ?? '.') }, variables);
     });
   });
+}
+
+/** The variables that stand for the begin of a build: `$(GOBUILD) -o bin/manager .` */
+function buildCommands(variables: Map<string, string>): Map<string, string> {
+  const plain = [...variables].map(([name, value]) => [name, value.replace(/^(["'])(.*)\1$/, '$2')] as const);
+  return new Map(plain.filter(([, value]) => BEGINS_BUILD.test(value)));
 }
 
 function startRule(line: string, variables: Map<string, string>): void {

@@ -45,6 +45,21 @@ test.each<[string, { package: string; output: string | undefined; tags?: string 
   ],
   ['bin/%:\n\tgo build -o $@ ./cmd/$(notdir $@)', []],
   ['\tgo build -o $(BIN) $(PKG)', []],
+  [
+    'GOCMD=go\nGOBUILD=$(GOCMD) build\nGORUN ?= go run -v\nb:\n\t@$(GOBUILD) -tags a -o bin/shop ./cmd/shop\n\t$(GORUN) ./gen',
+    [
+      { package: './cmd/shop', output: 'shop', tags: 'a' },
+      { package: './gen', output: undefined },
+    ],
+  ],
+  [
+    'BUILD="go build -tags a"\n$BUILD -o bin/shop ./cmd/shop\nCGO_ENABLED= go build -o bin/agent ./agent',
+    [
+      { package: './cmd/shop', output: 'shop', tags: 'a' },
+      { package: './agent', output: 'agent' },
+    ],
+  ],
+  ['CMD := go build -o bin/shop ./cmd\nb:\n\t$(CMD)', [{ package: './cmd', output: 'shop' }]],
   ['RUN go mod download', []],
   [
     '\t(cd cmd/agent && go build -tags a -o ../../bin/agent)\n\t(cd cmd/shop; go build -o ../../bin/shop .)',
