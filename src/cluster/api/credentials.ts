@@ -1,5 +1,6 @@
 import type { Agent, RequestOptions } from 'node:https';
 import { isDeepStrictEqual } from 'node:util';
+import { sleep } from '../../async.ts';
 import { DevloopError } from '../../errors.ts';
 import { shellWord } from '../../phrases.ts';
 import { unauthorizedError } from './errors.ts';
@@ -7,6 +8,8 @@ import { notUsable, type Selected } from './kubeconfig.ts';
 
 /** A plugin may open a browser, so it is not run again at each call while its credentials are rejected. */
 const REJECTED_PAUSE_MS = 30_000;
+/** A person may have to log in in a browser. Without a limit, a session that needs new credentials could not end. */
+const LONGEST_LOGIN_MS = 300_000;
 
 /** What the library makes of the kubeconfig: headers, a client certificate, and an agent where a proxy is configured. */
 export type AuthOptions = RequestOptions & { agent?: Agent };
@@ -20,19 +23,19 @@ export interface Credentials {
 }
 
 /** Credentials that are made once for many calls: a plugin takes a second. */
-export async function createCredentials(first: Selected): Promise<Credentials> {
+export async function createCredentials(first: Selected, limitMs = LONGEST_LOGIN_MS): Promise<Credentials> {
   let selected = first;
-  let current = await authenticate(selected);
+  let current = await authenticate(selected, limitMs);
   let renewing: Promise<void> | undefined;
   let rejectedAt = Number.NEGATIVE_INFINITY;
   const renewOnce = async (): Promise<void> => {
     if (performance.now() - rejectedAt < REJECTED_PAUSE_MS) throw unauthorizedError(selected);
     try {
-      let again = await authenticate(selected);
+      let again = await authenticate(selected, limitMs);
       // The library runs a plugin again once its token has expired; a new login is known to the files alone.
       if (isSame(again, current)) {
         selected = await reloaded(first);
-        again = await authenticate(selected);
+        again = await authenticate(selected, limitMs);
       }
       current = again;
     } catch (error) {
@@ -72,15 +75,20 @@ function isSame(one: AuthOptions, other: AuthOptions): boolean {
   return isDeepStrictEqual(identityOf(one), identityOf(other));
 }
 
-async function authenticate(selected: Selected): Promise<AuthOptions> {
+async function authenticate(selected: Selected, limitMs: number): Promise<AuthOptions> {
   const options: AuthOptions = {};
+  const ended = new AbortController();
+  const login = selected.config.applyToHTTPSOptions(options).then(() => false);
   try {
-    await selected.config.applyToHTTPSOptions(options);
+    if (await Promise.race([login, sleep(limitMs, ended.signal)])) throw tooSlow(selected, limitMs);
   } catch (error) {
+    if (isUnauthorized(error)) throw error;
     if (isMissingProgram(error)) throw notInstalled(selected);
     throw isMalformed(error)
       ? notUsable(selected.context, malformed(selected))
       : unauthorizedError(selected, error);
+  } finally {
+    ended.abort();
   }
   if (options.auth) {
     const basic = Buffer.from(String(options.auth)).toString('base64');
@@ -102,6 +110,16 @@ function notInstalled({ config, context }: Selected): DevloopError {
     'cluster.unauthorized',
     `The kubeconfig logs in to context ${context} with the program ${command}, which is not installed, or not on the PATH.`,
     { hint: typeof installHint === 'string' && installHint.trim() !== '' ? installHint.trim() : check },
+  );
+}
+
+function tooSlow({ config, context }: Selected, limitMs: number): DevloopError {
+  const { command } = config.getCurrentUser()?.exec ?? {};
+  const how = command === undefined ? '' : ` with the program ${command}`;
+  return new DevloopError(
+    'cluster.unauthorized',
+    `The kubeconfig logs in to context ${context}${how}, which has not answered within ${limitMs / 1000} s.`,
+    { hint: `See what it waits for: kubectl --context ${shellWord(context)} auth whoami` },
   );
 }
 

@@ -9,8 +9,9 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vite
 import type { KeyPair } from '../../../src/certificates/key-pair.ts';
 import { selfSignedPair } from '../../../src/certificates/self-signed.ts';
 import { type ClusterApi, connect } from '../../../src/cluster/api/client.ts';
+import { createCredentials } from '../../../src/cluster/api/credentials.ts';
 import { isDenied, isTransient } from '../../../src/cluster/api/errors.ts';
-import { loadKubeconfig } from '../../../src/cluster/api/kubeconfig.ts';
+import { loadKubeconfig, type Selected } from '../../../src/cluster/api/kubeconfig.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -58,7 +59,13 @@ function json(response: ServerResponse, status: number, body: unknown): void {
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-async function api(options: { user?: object; cluster?: object; port?: number } = {}): Promise<ClusterApi> {
+interface Options {
+  user?: object;
+  cluster?: object;
+  port?: number;
+}
+
+async function selected(options: Options): Promise<Selected> {
   const { port } = server.address() as AddressInfo;
   const cluster = {
     server: `https://localhost:${options.port ?? port}`,
@@ -73,7 +80,11 @@ async function api(options: { user?: object; cluster?: object; port?: number } =
     users: [{ name: 'u', user: options.user ?? { token: 'first' } }],
   };
   await writeFile(file, JSON.stringify(text));
-  const connected = await connect(await loadKubeconfig({ kubeconfig: file }, {}, directory));
+  return await loadKubeconfig({ kubeconfig: file }, {}, directory);
+}
+
+async function api(options: Options = {}): Promise<ClusterApi> {
+  const connected = await connect(await selected(options));
   opened.push(connected);
   return connected;
 }
@@ -332,6 +343,20 @@ describe('credentials', () => {
     await expect(api({ user: { exec: { ...exec, installHint } } })).rejects.toMatchObject({
       ...{ code: 'cluster.unauthorized', hint: installHint.trim() },
     });
+  });
+
+  it('of a plugin that does not answer are given up after a while, and asked for again', async () => {
+    const user = await plugin({ token: 'first' });
+    const { command } = (user as { exec: { command: string } }).exec;
+    await writeFile(command, `#!/bin/sh\ncd ${directory}\n[ -f fast ] || exec sleep 3\ncat answer0\n`);
+    const slow = await selected({ user });
+    await expect(createCredentials(slow, 300)).rejects.toMatchObject({
+      code: 'cluster.unauthorized',
+      message: expect.stringMatching(new RegExp(`${command}, which has not answered within 0.3 s`)),
+    });
+    await writeFile(join(directory, 'fast'), '');
+    const { current } = await createCredentials(slow, 2_000);
+    expect(current.headers).toMatchObject({ Authorization: 'Bearer first' });
   });
 
   it('from an expired client certificate are reported as such', async () => {
