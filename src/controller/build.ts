@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { runTool } from '../machine/tool.ts';
@@ -86,7 +87,9 @@ async function runBuild(
   const own = isGoBuild(command) ? { env: goEnvironment() } : {};
   const { missing, code, output } = await runTool(verbose(command), { cwd, ...own, signal, onErrors });
   const ms = Math.round(performance.now() - start);
-  if (missing) return { ok: false, ms, output: `${command[0]}: command not found` };
+  // The system has one error for both.
+  const absent = existsSync(cwd) ? `${command[0]}: command not found` : `${cwd} does not exist`;
+  if (missing) return { ok: false, ms, output: absent };
   if (code !== 0) return { ok: false, ms, output: withoutProgress(output).trimEnd() };
   return await built(program, cwd, { fromMs, ms });
 }

@@ -66,3 +66,15 @@ test('lines of a compiler stay', () => {
   const said = '# example.com/shop\n./main.go:3:4: undefined: x';
   expect(withoutProgress(`internal/abi\ngo: downloading a.b/c v1\n${said}\n`)).toBe(`${said}\n`);
 });
+
+test('a build whose program or directory does not exist says which of them', async () => {
+  const cwd = await directoryWith();
+  const failed = async (build: string[], cwd: string): Promise<unknown> => {
+    const plan = { cwd, build, run: ['x'], stateFile: join(cwd, 'state.json') };
+    return await buildProgram(plan, 1, { signal: NEVER, onErrors: () => {} });
+  };
+  const gone = join(cwd, 'operator');
+  expect(await failed(['absent'], cwd)).toMatchObject({ ok: false, output: 'absent: command not found' });
+  // As after a switch to a branch that does not have it.
+  expect(await failed(['true'], gone)).toMatchObject({ ok: false, output: `${gone} does not exist` });
+});
