@@ -3,6 +3,7 @@ import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { readTextFile } from '../../machine/text-file.ts';
 import { isBuilt } from './constraints.ts';
 import { readSourceFile } from './source-file.ts';
+import { workspaceDirectories } from './workspace.ts';
 
 export interface GoModule {
   directory: string;
@@ -21,7 +22,7 @@ export interface MainDirectory {
 /** What a checkout consists of. */
 export interface GoCheckout {
   root: string;
-  /** Its modules, and those outside it that its go.mod files replace others by. */
+  /** Its modules, and those outside it that its go.mod files replace others by, or that its go.work names. */
   modules: GoModule[];
   mains: MainDirectory[];
   /** Relative to the root. */
@@ -52,8 +53,10 @@ export async function readGoCheckout(root: string, tags: ReadonlySet<string>): P
     found.push(...read);
     for (const { directory, below } of read) queue.push(...below.map((name) => join(directory, name)));
   }
-  const withModule = found.filter(({ hasModule }) => hasModule);
-  const modules = (await Promise.all(withModule.map(({ directory }) => readModules(directory)))).flat();
+  const own = found.filter(({ hasModule }) => hasModule).map(({ directory }) => directory);
+  // A go.work above a directory without a module says nothing about it.
+  const others = own.length === 0 ? [] : await workspaceDirectories(root);
+  const modules = (await Promise.all([...new Set([...own, ...others])].map(readModules))).flat();
   const areMain = await Promise.all(found.map((one) => isMain(one, tags)));
   const mains = found.filter((_, index) => areMain[index]).map(({ directory }) => directory);
   const dockerfiles = found.flatMap((one) => one.dockerfiles.map((name) => join(one.directory, name)));

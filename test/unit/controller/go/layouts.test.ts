@@ -291,6 +291,23 @@ test.each(LAYOUTS)('$is', async ({ files, hints = {}, expected, because }) => {
   expect(found).toMatchObject({ package: expected, source: expect.stringContaining(because) });
 });
 
+test.each([
+  ['a list', 'use (\r\n\t./operator // this\r\n\t../shop/api\r\n)\r\n'],
+  ['lines', 'use ./operator\nuse "./api"\n'],
+])('the webhooks of a module beside the checkout count that its go.work names: %s', async (_, uses) => {
+  const manager = main('k8s.io/client-go/informers', 'example.com/api/v1');
+  const parent = await directoryWith({
+    'shop/go.work': `go 1.24\n\n${uses}`,
+    'shop/api/go.mod': 'module example.com/api\n\ngo 1.24\n',
+    'shop/api/v1/webhook.go': hooks('/validate-shop'),
+    'shop/operator/go.mod': 'module example.com/operator\n\ngo 1.24\n',
+    'shop/operator/cmd/one/main.go': main('k8s.io/client-go/informers'),
+    'shop/operator/cmd/two/main.go': manager,
+  });
+  const found = await findMainPackage(`${parent}/shop/operator`, { paths: ['/validate-shop'] });
+  expect(found).toMatchObject({ package: './cmd/two', hasWebhooks: true });
+});
+
 test('the program of a module below the root is built in its module', async () => {
   const directory = await directoryWith({
     'operator/go.mod': 'module example.com/operator\n\ngo 1.24\n',
